@@ -1,0 +1,77 @@
+/**
+ * Every error that teddy raises on purpose: what happened, what to do next, a stable code.
+ *
+ * The code decides the exit code, which is part of the command-line interface.
+ */
+export const exitCodes = {
+  // 1: an action, a validation or a check failed, or the environment is not as it must be
+  NOT_A_REPOSITORY: 1,
+  NO_WORK_TREE: 1,
+  NO_IDENTITY: 1,
+  GIT_TOO_OLD: 1,
+  GIT_MISSING: 1,
+  GIT_FAILED: 1,
+  SNAPSHOT_FAILED: 1,
+  DISK_FULL: 1,
+  WRITE_FAILED: 1,
+  DAMAGED_SESSION: 1,
+  VALIDATION_FAILED: 1,
+  ACTION_FAILED: 1,
+  // 2: wrong usage
+  USAGE: 2,
+  BAD_NAME: 2,
+  UNKNOWN_SESSION: 2,
+  AMBIGUOUS_SESSION: 2,
+  UNKNOWN_TURN: 2,
+  UNKNOWN_AGENT: 2,
+  UNKNOWN_PROVIDER: 2,
+  BAD_SETTING: 2,
+  EMPTY_MESSAGE: 2,
+  FILE_NOT_FOUND: 2,
+  BAD_RECORDING: 2,
+  // 3: refused by a guard
+  PLAN_PENDING: 3,
+  NO_PENDING_PLAN: 3,
+  PLAN_MODIFIED: 3,
+  FILE_MODIFIED: 3,
+  REF_MOVED: 3,
+  NOT_ON_LINE: 3,
+  OPERATION_IN_PROGRESS: 3,
+  BRANCH_IN_THE_WAY: 3,
+  FILES_IN_THE_WAY: 3,
+  UNCOMMITTED_EDITS: 3,
+  PARTIALLY_STAGED: 3,
+  LOCKED: 3,
+  // 4: not approved
+  NOT_APPROVED: 4,
+  // 5: model or network
+  NO_MODEL: 5,
+  MODEL_AUTH: 5,
+  MODEL_NOT_FOUND: 5,
+  MODEL_RATE_LIMIT: 5,
+  MODEL_FAILED: 5,
+  MODEL_UNREACHABLE: 5,
+  MODEL_INTERRUPTED: 5,
+  EMPTY_ANSWER: 5,
+  // 130: Ctrl-C
+  INTERRUPTED: 130,
+} as const;
+
+export type ErrorCode = keyof typeof exitCodes;
+
+/** An expected failure. `message` names the thing and the reason, `hint` the next step; neither ends in a newline. */
+export class TeddyError extends Error {
+  override readonly name = 'TeddyError';
+  readonly code: ErrorCode;
+  readonly hint: string | undefined;
+
+  constructor(code: ErrorCode, message: string, hint?: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.hint = hint;
+  }
+
+  get exitCode(): number {
+    return exitCodes[this.code];
+  }
+}

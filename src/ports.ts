@@ -1,0 +1,291 @@
+/** What the workflows need of the outside world. Types only: `git`, `model` and `system` implement them. */
+import type { Oid, RefName, RepoPath, SessionId, TurnName } from './session/names.ts';
+
+export type Hash = (bytes: Uint8Array | string) => string;
+
+export interface Clock {
+  now(): Date;
+}
+
+export interface Ids {
+  /** A UUID v7: ordered by time. */
+  entryId(): string;
+}
+
+/** Short-lived facts for a person who waits or has to know; never results. */
+export interface Notices {
+  info(text: string): void;
+  warn(text: string): void;
+}
+
+// --- git -----------------------------------------------------------------------------------------------------------
+
+export type TreeMode = '100644' | '100755' | '120000' | '160000' | '40000';
+
+export interface TreeEntry {
+  mode: TreeMode;
+  name: string;
+  oid: Oid;
+  /** The name's bytes, where they are not UTF-8: they have to survive a rewrite of the tree. */
+  rawName?: Uint8Array;
+}
+
+export interface Commit {
+  tree: Oid;
+  parents: Oid[];
+  /** Raw identity lines: `Name <email> <seconds> <zone>`. */
+  author: string;
+  committer: string;
+  message: string;
+}
+
+/** Objects that become durable together. Ids are known at once, nothing is on disk before `flush` resolves. */
+export interface ObjectBatch {
+  blob(bytes: Uint8Array | string): Promise<Oid>;
+  tree(entries: TreeEntry[]): Promise<Oid>;
+  commit(commit: Commit): Promise<Oid>;
+  flush(): Promise<void>;
+}
+
+export interface RefTip {
+  ref: RefName;
+  oid: Oid;
+}
+
+/** `old` null: the ref must not exist yet. `new` null: delete it. */
+export interface RefUpdate {
+  ref: RefName;
+  old: Oid | null;
+  new: Oid | null;
+}
+
+export interface Ident {
+  author: string;
+  committer: string;
+}
+
+/** The objects and refs of one repository, shared by all its work trees. */
+export interface Store {
+  readonly objectFormat: 'sha1' | 'sha256';
+  /** These throw DAMAGED_SESSION when the object is missing or of another type. */
+  readBlob(oid: Oid): Promise<Uint8Array>;
+  readTree(oid: Oid): Promise<TreeEntry[]>;
+  readCommit(oid: Oid): Promise<Commit>;
+  /** The file (or link) at a path of a commit or tree; null when there is none. */
+  readFile(treeish: Oid, path: RepoPath): Promise<{ oid: Oid; bytes: Uint8Array } | null>;
+  /** The tree at a path of a commit or tree; null when there is none. */
+  readDir(treeish: Oid, path: RepoPath): Promise<{ oid: Oid; entries: TreeEntry[] } | null>;
+  /** Size in bytes; null when there is no such object. */
+  readSize(oid: Oid): Promise<number | null>;
+  /** The commit that a revision names, or null. `revision` is never taken as an option. */
+  resolve(revision: string): Promise<Oid | null>;
+  listRefs(...prefixes: string[]): Promise<RefTip[]>;
+  /** The same with the messages of the commits, in one go. */
+  listTips(...prefixes: string[]): Promise<(RefTip & { message: string })[]>;
+  /** Commits from `from` along first parents, newest first, none of them reachable from `not`. */
+  firstParents(from: Oid, not?: Oid[]): AsyncIterable<{ oid: Oid; commit: Commit }>;
+  isAncestor(ancestor: Oid, descendant: Oid): Promise<boolean>;
+  /** Every file below a tree, in git's order, links and submodules included. */
+  listTree(treeish: Oid): Promise<TreeFile[]>;
+  /** What differs between two trees, path by path; a rename is a deletion and an addition. Null is the empty tree. */
+  diffTrees(before: Oid | null, after: Oid): Promise<TreeChange[]>;
+  batch(): ObjectBatch;
+  /** All or nothing, by compare-and-swap. `moved`: some ref was not at its old value, and nothing was changed. */
+  updateRefs(updates: RefUpdate[], reflog: string): Promise<'done' | 'moved'>;
+  /** Author and committer as git would use them; throws NO_IDENTITY as git refuses. */
+  ident(): Promise<Ident>;
+  /** A setting of git's configuration, the last value; `teddy.model`. */
+  setting(key: string): Promise<string | undefined>;
+}
+
+/** A work tree of the repository, the main one or a linked one. `ref` null: detached. */
+export interface WorkTree {
+  root: string;
+  ref: RefName | null;
+}
+
+export interface Repository {
+  readonly store: Store;
+  /** Null in a bare repository. */
+  readonly workspace: Workspace | null;
+  workTrees(): Promise<WorkTree[]>;
+  openWorkspace(root: string): Promise<Workspace>;
+  /** Writes teddy's marked block in `info/attributes`, once. */
+  installAttributes(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface TreeFile {
+  path: RepoPath;
+  mode: TreeMode;
+  oid: Oid;
+}
+
+export interface TreeChange {
+  path: RepoPath;
+  change: 'added' | 'modified' | 'deleted';
+  before: Oid | null;
+  after: Oid | null;
+  mode: TreeMode | null;
+}
+
+export interface Head {
+  /** The branch that HEAD is on, or null when it is detached. */
+  ref: RefName | null;
+  /** Null while the branch is unborn. */
+  oid: Oid | null;
+}
+
+/** A tracked path that is not as HEAD has it. `staged` and `unstaged` are git's status letters, `.` for unchanged. */
+export interface Edit {
+  path: RepoPath;
+  staged: string;
+  unstaged: string;
+  submodule: boolean;
+}
+
+export interface WorkspaceStatus {
+  edits: Edit[];
+  unmerged: RepoPath[];
+  untracked: RepoPath[];
+}
+
+/** Which paths differ from HEAD, each with a fingerprint of what is on disk: two scans tell what happened in between. */
+export type Scan = ReadonlyMap<RepoPath, string>;
+
+/** The move of a line to its next entry, as it has to reach the ref, the index and `.teddy/` on disk. */
+export interface Publication {
+  ref: RefName;
+  old: Oid | null;
+  new: Oid;
+  reflog: string;
+  /** When HEAD is on the line: index entries to set (null: remove), exactly the paths that the commit changed. */
+  index: { path: RepoPath; entry: { mode: TreeMode; oid: Oid } | null }[];
+  /** Files of `.teddy/` to write after the ref has moved; null: to remove. */
+  files: { path: RepoPath; bytes: Uint8Array | null }[];
+}
+
+/** One work tree of the repository, with its HEAD and index. */
+export interface Workspace {
+  /** Absolute. */
+  readonly root: string;
+  head(): Promise<Head>;
+  /** `rebase`, `merge`, ... while git is in the middle of one, also when `ref` is being rebased in any work tree. */
+  operationInProgress(ref: RefName | null): Promise<string | null>;
+  status(options: { untracked: boolean }): Promise<WorkspaceStatus>;
+  /** The tree of what is staged plus tracked edits, without those in `except`; the user's index is not touched. Durable. */
+  snapshotTree(except: RepoPath[]): Promise<Oid>;
+  /** The tree of `base` with exactly these paths as they are on disk (through git's filters). Durable. */
+  treeOfPaths(base: Oid, paths: RepoPath[]): Promise<Oid>;
+  scan(): Promise<Scan>;
+  /** Untracked paths, of these, that git ignores. */
+  ignored(paths: RepoPath[]): Promise<RepoPath[]>;
+  /** Moves the ref by compare-and-swap, and index and files with it. `moved`: nothing was changed. */
+  publish(publication: Publication): Promise<'done' | 'moved'>;
+  /** Finishes or takes back what a crash of ours left between objects and index. Says what it did. */
+  repair(): Promise<string[]>;
+  /** A file of the work tree as it is on disk, not following a link at its end; null when there is none. */
+  readDisk(path: RepoPath): Promise<Uint8Array | null>;
+  /** Writes a file of `.teddy/` again that the line has and the disk has lost. */
+  writeSessionFile(path: RepoPath, bytes: Uint8Array): Promise<void>;
+  /** Switches HEAD to a branch with git's own checkout and its safety rules. */
+  switchTo(ref: RefName): Promise<void>;
+}
+
+// --- files and commands ----------------------------------------------------------------------------------------------
+
+/** What stands at a path of the project, after following symlinks inside it. */
+export type FileTarget =
+  | { kind: 'absent' }
+  | { kind: 'file'; bytes: Uint8Array; executable: boolean }
+  | { kind: 'directory' }
+  /** A symlink on the way leads out of the project, or into `.git` or `.teddy`. */
+  | { kind: 'outside'; link: RepoPath }
+  /** A parent of the path is a file. */
+  | { kind: 'blocked'; parent: RepoPath }
+  /** A device, socket or FIFO. */
+  | { kind: 'special' };
+
+/** The project's files on disk. Every path is contained: symlinks that lead out are found, never followed. */
+export interface ProjectFiles {
+  inspect(path: RepoPath): Promise<FileTarget>;
+  /** Atomically: temporary file, fsync, rename, fsync of the directory. Keeps an existing mode; makes parents. */
+  install(path: RepoPath, bytes: Uint8Array): Promise<void>;
+}
+
+export interface CommandResult {
+  /** The script's exit code; 124 after a timeout, 128 + n when a signal n ended it. */
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+  /** The command of the script that failed, and its line in the script (from 1), when bash could tell. */
+  failedCommand: string | null;
+  failedLine: number | null;
+  timedOut: boolean;
+  aborted: boolean;
+  /** Output beyond 10 MiB a stream was cut. */
+  truncated: boolean;
+  durationMs: number;
+}
+
+export interface Shell {
+  /** Runs a script in a process group of its own, stdin closed. `cwd` is relative to the project. */
+  run(
+    script: string,
+    options: {
+      cwd: string;
+      env: Record<string, string>;
+      timeoutMs: number;
+      signal: AbortSignal;
+      onOutput?: (stream: 'stdout' | 'stderr', text: string) => void;
+    },
+  ): Promise<CommandResult>;
+}
+
+// --- models -----------------------------------------------------------------------------------------------------------
+
+export interface ModelMessage {
+  role: 'system' | 'user';
+  content: string;
+}
+
+export interface ModelRequest {
+  messages: ModelMessage[];
+  parameters: Record<string, number | string | boolean>;
+  /** For recorded answers: which turn is asked, and the sha256 (hex) of the user's message. */
+  session: SessionId;
+  turn: TurnName;
+  messageSha256: string;
+  signal: AbortSignal;
+}
+
+export type ModelEvent =
+  | { type: 'text'; text: string }
+  | { type: 'usage'; inputTokens: number; outputTokens: number }
+  /** `length`: the answer was cut at the model's limit. */
+  | { type: 'finish'; reason: 'stop' | 'length' | 'other' };
+
+export type ProviderName = 'openai' | 'manual' | 'recorded';
+
+/** Answers one request as a stream. Failures are TeddyErrors of the MODEL_ codes. */
+export interface Model {
+  readonly provider: ProviderName;
+  readonly model: string;
+  /** What a person is told before the request leaves: `gpt-5 at https://api.openai.com/v1`. */
+  readonly label: string;
+  answer(request: ModelRequest): AsyncIterable<ModelEvent>;
+}
+
+// --- all of it -------------------------------------------------------------------------------------------------------
+
+/** What a workflow is given: the repository it works in and the world around it. */
+export interface Project {
+  repository: Repository;
+  clock: Clock;
+  ids: Ids;
+  /** sha256, in lower-case hexadecimal. */
+  hash: Hash;
+  notices: Notices;
+  filesOf(root: string): ProjectFiles;
+  shellOf(root: string): Shell;
+}

@@ -1,0 +1,22 @@
+/** Gives every test the same git, whatever the machine's own configuration says. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export default function setup(): () => void {
+  const home = mkdtempSync(join(tmpdir(), 'teddy-home-'));
+  writeFileSync(
+    join(home, '.gitconfig'),
+    '[user]\n\tname = Ada Example\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n',
+  );
+  for (const key of Object.keys(process.env)) {
+    if (
+      /^(?:GIT_|TEDDY_|OPENAI_|XDG_CONFIG_HOME$|EDITOR$|VISUAL$|NO_COLOR$|FORCE_COLOR$|NODE_EXTRA_CA_CERTS$)/.test(key)
+    ) {
+      delete process.env[key];
+    }
+  }
+  process.env['HOME'] = home;
+  process.env['GIT_CONFIG_NOSYSTEM'] = '1';
+  return () => rmSync(home, { recursive: true, force: true });
+}
