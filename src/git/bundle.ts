@@ -1,0 +1,39 @@
+/** Opens a git bundle as a repository of its own, in a temporary directory. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { TeddyError } from '../errors.ts';
+import type { Repository } from '../ports.ts';
+import { openRepository } from './repository.ts';
+import { gitRunner, toChildEnvironment, type Environment } from './run.ts';
+
+/** `close` removes it again. Throws BAD_RECORDING when the file is no bundle that stands on its own. */
+export async function openBundle(path: string, env: Environment): Promise<Repository> {
+  const dir = await mkdtemp(join(tmpdir(), 'teddy-bundle-'));
+  const remove = () => rm(dir, { recursive: true, force: true });
+  try {
+    const git = gitRunner(dir, toChildEnvironment(env));
+    const { exitCode, stderr } = await git.run(['clone', '--quiet', '--mirror', resolve(path), dir], {
+      accept: [1, 128],
+    });
+    if (exitCode !== 0) {
+      throw new TeddyError(
+        'BAD_RECORDING',
+        `${path} cannot be read as a git bundle: ${stderr.trim().split('\n').at(-1)}`,
+        'Make one with `git bundle create <file> teddy/<session>`.',
+      );
+    }
+    const repository = await openRepository({
+      cwd: dir,
+      env: { ...env, GIT_DIR: undefined, GIT_WORK_TREE: undefined },
+    });
+    const close = async () => {
+      await repository.close();
+      await remove();
+    };
+    return { ...repository, close };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}

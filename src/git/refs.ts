@@ -1,0 +1,117 @@
+/** Moves refs through git itself: it alone is right with reflogs, packed refs, work trees and other ref backends. */
+import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TeddyError } from '../errors.ts';
+import type { RefTip, RefUpdate } from '../ports.ts';
+import { parseOid, zeroOid, type RefName } from '../session/names.ts';
+import { syncDir } from './durable-file.ts';
+import type { GitRunner } from './run.ts';
+
+const lockWaitMs = 2000;
+
+/** One transaction; nothing is changed unless every ref is at its old value. Durable when it resolves. */
+export async function updateRefs(
+  git: GitRunner,
+  commonDir: string,
+  updates: RefUpdate[],
+  reflog: string,
+): Promise<'done' | 'moved'> {
+  const deadline = performance.now() + lockWaitMs;
+  for (;;) {
+    const refusal = await runTransaction(git, updates, reflog);
+    if (refusal === null) {
+      await Promise.all([...new Set(updates.map(({ ref }) => dirname(join(commonDir, ref))))].map(syncDir));
+      return 'done';
+    }
+    if (await hasMoved(git, updates)) return 'moved';
+    const lock = /Unable to create '(.+?\.lock)'/.exec(refusal)?.[1];
+    if (lock === undefined) throw toRefError(updates, refusal);
+    if (performance.now() > deadline) throw await toLockError(lock);
+    await sleep(20 + Math.random() * 60);
+  }
+}
+
+/** Null when it was committed, else what git said. */
+async function runTransaction(git: GitRunner, updates: RefUpdate[], reflog: string): Promise<string | null> {
+  const child = git.start(['update-ref', '-m', reflog, '--stdin']);
+  const stderr: Buffer[] = [];
+  child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+  child.stdout.resume();
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(['start', ...updates.map(encodeUpdate), 'prepare', 'commit', ''].join('\n'));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return code === 0 ? null : Buffer.concat(stderr).toString('utf8').trim();
+}
+
+function encodeUpdate(update: RefUpdate): string {
+  if (update.new === null) return `delete ${update.ref} ${update.old ?? ''}`.trimEnd();
+  return `update ${update.ref} ${update.new} ${update.old ?? zeroOid(update.new)}`;
+}
+
+async function hasMoved(git: GitRunner, updates: RefUpdate[]): Promise<boolean> {
+  const tips = new Map(
+    (
+      await listRefs(
+        git,
+        updates.map(({ ref }) => ref),
+      )
+    ).map(({ ref, oid }) => [ref, oid]),
+  );
+  return updates.some(({ ref, old }) => (tips.get(ref) ?? null) !== old);
+}
+
+export async function listRefs(git: GitRunner, patterns: string[]): Promise<RefTip[]> {
+  const rows = await git.text(['for-each-ref', '--format=%(refname) %(objectname)', '--', ...patterns]);
+  return rows === ''
+    ? []
+    : rows.split('\n').map((row) => {
+        const [ref = '', oid = ''] = row.split(' ');
+        return { ref: ref as RefName, oid: parseOid(oid) };
+      });
+}
+
+export async function listTips(git: GitRunner, patterns: string[]): Promise<(RefTip & { message: string })[]> {
+  const format = '--format=%(refname)%00%(objectname)%00%(contents)%00';
+  const fields = (await git.text(['for-each-ref', format, '--', ...patterns])).split('\0');
+  const tips: (RefTip & { message: string })[] = [];
+  for (let at = 0; at + 2 < fields.length; at += 3) {
+    const [ref = '', oid = '', message = ''] = fields.slice(at, at + 3);
+    tips.push({ ref: ref.trimStart() as RefName, oid: parseOid(oid), message });
+  }
+  return tips;
+}
+
+function toRefError(updates: RefUpdate[], refusal: string): TeddyError {
+  const names = updates.map(({ ref }) => ref).join(', ');
+  const inTheWay = /'(refs\/[^']+)' exists; cannot create/.exec(refusal)?.[1];
+  if (inTheWay !== undefined) {
+    return new TeddyError(
+      'BRANCH_IN_THE_WAY',
+      `${inTheWay} is in the way of ${names}.`,
+      `Rename it: \`git branch -m ${inTheWay.replace('refs/heads/', '')} <other>\`.`,
+    );
+  }
+  if (/No space left on device|Disk quota exceeded/i.test(refusal)) {
+    return new TeddyError(
+      'DISK_FULL',
+      `No space left while moving ${names}.`,
+      'Free some space and run the command again; nothing was lost.',
+    );
+  }
+  return new TeddyError('GIT_FAILED', `git could not move ${names}: ${refusal.split('\n').slice(0, 3).join(' ')}`);
+}
+
+/** A lock that is not ours is reported with its age, never removed. */
+export async function toLockError(lock: string): Promise<TeddyError> {
+  const since = await stat(lock).then(
+    (found) => ` for ${Math.max(0, Math.round((Date.now() - found.mtimeMs) / 1000))} s`,
+    () => '',
+  );
+  return new TeddyError(
+    'LOCKED',
+    `${lock} has been held by another process${since}.`,
+    'Wait for that process. If none is running any more, remove the file and run the command again.',
+  );
+}

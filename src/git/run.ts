@@ -1,0 +1,135 @@
+/** Runs git as a child process: exact bytes in and out, a clean environment, nothing inherited by accident. */
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { TeddyError } from '../errors.ts';
+
+/** Kept of the user's environment; every other `GIT_*` variable would change what our calls mean. */
+const keptVariables = /^GIT_(?:AUTHOR_|COMMITTER_|SSH|CONFIG_|CEILING_DIRECTORIES$|DEFAULT_HASH$)/;
+
+/**
+ * Our own calls: hooks off, everything written is fsynced, no background maintenance, paths as they are.
+ * `core.fsync=all` because git by default fsyncs neither refs nor loose objects.
+ */
+const fixedSettings = [
+  'core.hooksPath=/dev/null',
+  'core.fsync=all',
+  'core.quotePath=false',
+  'gc.auto=0',
+  'maintenance.auto=false',
+  'advice.detachedHead=false',
+].flatMap((setting) => ['-c', setting]);
+
+export type Environment = Record<string, string | undefined>;
+
+export interface GitResult {
+  exitCode: number;
+  stdout: Buffer;
+  stderr: string;
+}
+
+export interface GitRunOptions {
+  input?: string | Uint8Array;
+  env?: Environment;
+  /** Exit codes that are an answer, not a failure; 0 always is. */
+  accept?: number[];
+}
+
+export interface GitRunner {
+  /** Throws GIT_FAILED with git's own words, unless the exit code is accepted. */
+  run(args: string[], options?: GitRunOptions): Promise<GitResult>;
+  /** stdout as text, without its last newline. */
+  text(args: string[], options?: GitRunOptions): Promise<string>;
+  /** stdout split at NUL. */
+  list(args: string[], options?: GitRunOptions): Promise<string[]>;
+  /** A child that stays: it ends when its stdin is closed. */
+  start(args: string[]): ChildProcessWithoutNullStreams;
+}
+
+/** The environment of git's children: the user's, without the variables that would redirect or colour our calls. */
+export function toChildEnvironment(env: Environment, added: Environment = {}): Environment {
+  const kept = Object.entries(env).filter(([key]) => !key.startsWith('GIT_') || keptVariables.test(key));
+  return {
+    ...Object.fromEntries(kept),
+    LC_ALL: 'C',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_PAGER: 'cat',
+    GIT_EDITOR: 'false',
+    GIT_OPTIONAL_LOCKS: '0',
+    ...added,
+  };
+}
+
+export function gitRunner(cwd: string, env: Environment, trace?: (line: string) => void): GitRunner {
+  const launch = (args: string[], added: Environment = {}): ChildProcessWithoutNullStreams =>
+    spawn('git', [...fixedSettings, ...args], {
+      cwd,
+      env: { ...env, ...added },
+      stdio: 'pipe',
+      // A group of their own: Ctrl-C at the terminal is for us to answer, and must not kill git in the middle of a write.
+      detached: true,
+      windowsHide: true,
+    });
+
+  async function run(args: string[], options: GitRunOptions = {}): Promise<GitResult> {
+    const started = performance.now();
+    const result = await collect(launch(args, options.env), options.input);
+    trace?.(`git ${args.join(' ')}  ${Math.round(performance.now() - started)} ms, exit ${result.exitCode}`);
+    if (result.exitCode !== 0 && !options.accept?.includes(result.exitCode)) throw toGitError(args, result);
+    return result;
+  }
+
+  return {
+    run,
+    text: async (args, options) => (await run(args, options)).stdout.toString('utf8').replace(/\n$/, ''),
+    list: async (args, options) => splitNul((await run(args, options)).stdout),
+    start: (args) => launch(args),
+  };
+}
+
+export function splitNul(bytes: Buffer): string[] {
+  const text = bytes.toString('utf8');
+  if (text === '') return [];
+  return (text.endsWith('\0') ? text.slice(0, -1) : text).split('\0');
+}
+
+function collect(child: ChildProcessWithoutNullStreams, input: string | Uint8Array | undefined): Promise<GitResult> {
+  return new Promise((resolve, reject) => {
+    const stdout: Buffer[] = [];
+    const stderr: Buffer[] = [];
+    child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+    child.on('error', (error) => reject(toSpawnError(error)));
+    child.on('close', (code, signal) =>
+      resolve({
+        exitCode: code ?? (signal === null ? 1 : 128),
+        stdout: Buffer.concat(stdout),
+        stderr: Buffer.concat(stderr).toString('utf8'),
+      }),
+    );
+    // A child that fails before it has read its input closes the pipe; its exit code tells more than EPIPE.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(input ?? '');
+  });
+}
+
+function toSpawnError(error: NodeJS.ErrnoException): TeddyError {
+  if (error.code === 'ENOENT') {
+    return new TeddyError(
+      'GIT_MISSING',
+      'git could not be started.',
+      'Install git 2.38 or newer, and see that it is on PATH.',
+    );
+  }
+  return new TeddyError('GIT_FAILED', `git could not be started: ${error.message}`, undefined, { cause: error });
+}
+
+function toGitError(args: string[], result: GitResult): TeddyError {
+  const said = result.stderr.trim().split('\n').slice(0, 4).join(' ') || `exit code ${result.exitCode}`;
+  if (/No space left on device|Disk quota exceeded/i.test(said)) {
+    return new TeddyError(
+      'DISK_FULL',
+      `git ${args[0]}: ${said}`,
+      'Free some space and run the command again; nothing was lost.',
+    );
+  }
+  return new TeddyError('GIT_FAILED', `git ${args[0]} failed: ${said}`);
+}

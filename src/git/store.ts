@@ -1,0 +1,169 @@
+/** The object database and the refs of one repository. */
+import { createInterface } from 'node:readline';
+import { TeddyError } from '../errors.ts';
+import type { Commit, Ident, Store, TreeChange, TreeEntry, TreeFile, TreeMode } from '../ports.ts';
+import { parseOid, repoPathFromGit, type Oid } from '../session/names.ts';
+import { decodeCommit, decodeTree, type ObjectType } from './object-format.ts';
+import { objectReader, type ObjectReader } from './object-reader.ts';
+import { objectBatch } from './object-writer.ts';
+import { listRefs, listTips, updateRefs } from './refs.ts';
+import type { GitRunner } from './run.ts';
+
+export interface StoreOptions {
+  git: GitRunner;
+  commonDir: string;
+  objectsDir: string;
+  objectFormat: 'sha1' | 'sha256';
+  settings(): Promise<Map<string, string>>;
+}
+
+const emptyTrees = {
+  sha1: '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
+  sha256: '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321',
+};
+
+export function gitStore(options: StoreOptions): Store & { close(): Promise<void> } {
+  const { git, commonDir, objectFormat } = options;
+  const reader = objectReader(git);
+  const read = (name: string, type: ObjectType) => readObject(reader, name, type);
+
+  return {
+    objectFormat,
+    readBlob: (oid) => read(oid, 'blob'),
+    readTree: async (oid) => toTree(await read(oid, 'tree'), objectFormat),
+    readCommit: async (oid) => decodeCommit(await read(oid, 'commit')),
+    async readFile(treeish, path) {
+      const found = await reader.contents(`${treeish}:${path}`);
+      return found?.type === 'blob' ? { oid: found.oid, bytes: found.bytes } : null;
+    },
+    async readDir(treeish, path) {
+      const found = await reader.contents(path === '' ? `${treeish}^{tree}` : `${treeish}:${path}`);
+      return found?.type === 'tree' ? { oid: found.oid, entries: toTree(found.bytes, objectFormat) } : null;
+    },
+    readSize: async (oid) => (await reader.info(oid))?.size ?? null,
+    resolve: async (revision) => (await reader.info(`${revision}^{commit}`))?.oid ?? null,
+    listRefs: (...prefixes) => listRefs(git, prefixes),
+    listTips: (...prefixes) => listTips(git, prefixes),
+    firstParents: (from, not = []) => walkFirstParents(git, reader, from, not),
+    async isAncestor(ancestor, descendant) {
+      const { exitCode } = await git.run(['merge-base', '--is-ancestor', ancestor, descendant], { accept: [1] });
+      return exitCode === 0;
+    },
+    listTree: async (treeish) => (await git.list(['ls-tree', '-r', '-z', '--full-tree', treeish])).map(parseTreeRow),
+    async diffTrees(before, after) {
+      const rows = await git.list([
+        'diff-tree',
+        '-r',
+        '-z',
+        '--raw',
+        '--no-renames',
+        '--no-abbrev',
+        before ?? emptyTrees[objectFormat],
+        after,
+      ]);
+      return toTreeChanges(rows);
+    },
+    batch() {
+      // The setting is read before the batch is flushed, when the settings have long been loaded.
+      const opened = options
+        .settings()
+        .then((settings) =>
+          objectBatch({ objectsDir: options.objectsDir, objectFormat, shared: settings.get('core.sharedrepository') }),
+        );
+      return {
+        blob: async (bytes) => (await opened).blob(bytes),
+        tree: async (entries) => (await opened).tree(entries),
+        commit: async (commit) => (await opened).commit(commit),
+        flush: async () => (await opened).flush(),
+      };
+    },
+    updateRefs: (updates, reflog) => updateRefs(git, commonDir, updates, reflog),
+    ident: () => readIdent(git),
+    setting: async (key) => (await options.settings()).get(toSettingKey(key)),
+    close: () => reader.close(),
+  };
+}
+
+/** git prints section and variable in lower case, and the subsection between them as it is. */
+function toSettingKey(key: string): string {
+  const first = key.indexOf('.');
+  const last = key.lastIndexOf('.');
+  return key.slice(0, first).toLowerCase() + key.slice(first, last) + key.slice(last).toLowerCase();
+}
+
+async function readObject(reader: ObjectReader, name: string, type: ObjectType): Promise<Buffer> {
+  const found = await reader.contents(name);
+  if (found?.type === type) return found.bytes;
+  throw new TeddyError(
+    'DAMAGED_SESSION',
+    found ? `${name} is a ${found.type}, not a ${type}.` : `The ${type} ${name} is missing.`,
+    'Run `git fsck` to see what is damaged; a shallow or partial clone may need `git fetch --unshallow`.',
+  );
+}
+
+function toTree(bytes: Buffer, objectFormat: 'sha1' | 'sha256'): TreeEntry[] {
+  return decodeTree(bytes, objectFormat === 'sha1' ? 20 : 32);
+}
+
+/** Without exclusions the reader follows parents by itself: most walks end at the first commit. */
+async function* walkFirstParents(
+  git: GitRunner,
+  reader: ObjectReader,
+  from: Oid,
+  not: Oid[],
+): AsyncIterable<{ oid: Oid; commit: Commit }> {
+  const load = async (oid: Oid) => ({ oid, commit: decodeCommit(await readObject(reader, oid, 'commit')) });
+  if (not.length > 0) {
+    const child = git.start(['rev-list', '--first-parent', from, '--not', ...not]);
+    child.stdin.end();
+    try {
+      for await (const line of createInterface({ input: child.stdout })) yield await load(parseOid(line));
+    } finally {
+      child.stdout.destroy();
+    }
+    return;
+  }
+  for (let next: Oid | undefined = from; next !== undefined;) {
+    // A shallow clone ends where the parent's object is missing.
+    if (next !== from && (await reader.info(next)) === null) return;
+    const found: { oid: Oid; commit: Commit } = await load(next);
+    yield found;
+    next = found.commit.parents[0];
+  }
+}
+
+function parseTreeRow(row: string): TreeFile {
+  const tab = row.indexOf('\t');
+  const [mode = '', , oid = ''] = row.slice(0, tab).split(' ');
+  return { path: repoPathFromGit(row.slice(tab + 1)), mode: mode as TreeMode, oid: oid as Oid };
+}
+
+function toTreeChanges(rows: string[]): TreeChange[] {
+  const changes: TreeChange[] = [];
+  for (let at = 0; at + 1 < rows.length; at += 2) {
+    const [, mode = '', before = '', after = '', status = ''] = (rows[at] ?? '').split(' ');
+    const kind = status.startsWith('A') ? 'added' : status.startsWith('D') ? 'deleted' : 'modified';
+    changes.push({
+      path: repoPathFromGit(rows[at + 1] ?? ''),
+      change: kind,
+      before: kind === 'added' ? null : parseOid(before),
+      after: kind === 'deleted' ? null : parseOid(after),
+      mode: kind === 'deleted' ? null : (mode as TreeMode),
+    });
+  }
+  return changes;
+}
+
+async function readIdent(git: GitRunner): Promise<Ident> {
+  const read = async (name: string) => {
+    const { exitCode, stdout } = await git.run(['var', name], { accept: [1, 128] });
+    if (exitCode === 0) return stdout.toString('utf8').trimEnd();
+    throw new TeddyError(
+      'NO_IDENTITY',
+      'git does not know who you are, and every entry is a commit of yours.',
+      'Run `git config --global user.name "Your Name"` and `git config --global user.email you@example.com`.',
+    );
+  };
+  const [author, committer] = await Promise.all([read('GIT_AUTHOR_IDENT'), read('GIT_COMMITTER_IDENT')]);
+  return { author, committer };
+}

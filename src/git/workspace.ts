@@ -1,0 +1,177 @@
+/** One work tree: its HEAD, its index, and what the user has edited in it. */
+import { randomBytes } from 'node:crypto';
+import { access, lstat, mkdir, readFile, readdir, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TeddyError } from '../errors.ts';
+import type { Head, Scan, Store, Workspace } from '../ports.ts';
+import { parseOid, repoPathFromGit, shortRef, type Oid, type RefName, type RepoPath } from '../session/names.ts';
+import { copyIndex, removeFile } from './index-lock.ts';
+import { publish, writeSessionFiles, type PublishOptions } from './publish.ts';
+import { repair } from './repair.ts';
+import { readHeadRef } from './layout.ts';
+import type { GitRunner } from './run.ts';
+import { readStatus } from './status.ts';
+
+export interface WorkspaceOptions extends PublishOptions {
+  store: Store;
+}
+
+export function gitWorkspace(options: WorkspaceOptions): Workspace {
+  const { git, store, layout } = options;
+  return {
+    root: layout.root,
+    head: () => readHead(git, store, layout.gitDir),
+    operationInProgress: (ref) => findOperation(layout.gitDir, layout.commonDir, ref),
+    status: (wanted) => readStatus(git, wanted),
+    snapshotTree: (except) => withPrivateIndex(layout.gitDir, (env) => snapshotTree(git, env, except)),
+    treeOfPaths: (base, paths) =>
+      withPrivateIndex(layout.gitDir, (env) => treeOfPaths(git, layout.root, env, base, paths)),
+    scan: () => scan(git, layout.root),
+    async ignored(paths) {
+      if (paths.length === 0) return [];
+      const input = paths.map((path) => `${path}\0`).join('');
+      const { stdout } = await git.run(['check-ignore', '-z', '--stdin'], { input, accept: [1] });
+      return stdout.toString('utf8').split('\0').filter(Boolean).map(repoPathFromGit);
+    },
+    publish: (publication) => publish(options, publication),
+    repair: () => repair(options, store),
+    readDisk: (path) => readDisk(join(layout.root, path)),
+    writeSessionFile: (path, bytes) => writeSessionFiles(layout.root, [{ path, bytes }]),
+    switchTo: (ref) => switchTo(git, ref),
+  };
+}
+
+async function readHead(git: GitRunner, store: Store, gitDir: string): Promise<Head> {
+  const [ref, oid] = await Promise.all([readHeadRef(git, gitDir), store.resolve('HEAD')]);
+  return { ref, oid };
+}
+
+const operations: [file: string, name: string][] = [
+  ['rebase-merge', 'rebase'],
+  ['rebase-apply', 'rebase'],
+  ['MERGE_HEAD', 'merge'],
+  ['CHERRY_PICK_HEAD', 'cherry-pick'],
+  ['REVERT_HEAD', 'revert'],
+  ['BISECT_LOG', 'bisect'],
+  ['sequencer', 'cherry-pick or revert'],
+];
+
+async function findOperation(gitDir: string, commonDir: string, ref: RefName | null): Promise<string | null> {
+  for (const [file, name] of operations) if (await exists(join(gitDir, file))) return name;
+  if (ref === null) return null;
+  const linked = await readdir(join(commonDir, 'worktrees')).catch(() => [] as string[]);
+  for (const dir of [commonDir, ...linked.map((name) => join(commonDir, 'worktrees', name))]) {
+    for (const rebase of ['rebase-merge', 'rebase-apply']) {
+      const rebased = await readFile(join(dir, rebase, 'head-name'), 'utf8').catch(() => '');
+      if (rebased.trim() === ref) return `rebase of ${shortRef(ref)}`;
+    }
+  }
+  return null;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function withPrivateIndex<Value>(
+  gitDir: string,
+  use: (env: { GIT_INDEX_FILE: string }) => Promise<Value>,
+): Promise<Value> {
+  const dir = join(gitDir, 'teddy');
+  await mkdir(dir, { recursive: true });
+  const path = join(dir, `snapshot-${process.pid}-${randomBytes(4).toString('hex')}`);
+  try {
+    await copyIndex(gitDir, path);
+    return await use({ GIT_INDEX_FILE: path });
+  } finally {
+    await removeFile(path);
+    await removeFile(`${path}.lock`);
+  }
+}
+
+async function snapshotTree(git: GitRunner, env: { GIT_INDEX_FILE: string }, except: RepoPath[]): Promise<Oid> {
+  const pathspecs = [':/', ...except.map((path) => `:(top,literal,exclude)${path}`)];
+  const added = await git.run(['add', '-u', '--', ...pathspecs], { env, accept: [1, 128] });
+  if (added.exitCode !== 0) {
+    throw new TeddyError(
+      'SNAPSHOT_FAILED',
+      `git could not record your edits: ${added.stderr.trim()}`,
+      'Mend that, or commit your edits yourself; nothing was changed.',
+    );
+  }
+  return parseOid(await git.text(['write-tree'], { env }));
+}
+
+async function treeOfPaths(
+  git: GitRunner,
+  root: string,
+  env: { GIT_INDEX_FILE: string },
+  base: Oid,
+  paths: RepoPath[],
+): Promise<Oid> {
+  await git.run(['read-tree', base], { env });
+  const present: RepoPath[] = [];
+  const gone: RepoPath[] = [];
+  for (const path of paths) ((await isFile(root, path)) ? present : gone).push(path);
+  const removals = gone.map((path) => `0 ${'0'.repeat(base.length)}\t${path}\0`).join('');
+  if (removals !== '') await git.run(['update-index', '-z', '--index-info'], { env, input: removals });
+  if (present.length > 0) {
+    const input = present.map((path) => `${path}\0`).join('');
+    await git.run(['update-index', '--add', '--replace', '-z', '--stdin'], { env, input });
+  }
+  return parseOid(await git.text(['write-tree'], { env }));
+}
+
+/** A file or link whose parents are real directories: beyond a link, git knows no files. */
+async function isFile(root: string, path: RepoPath): Promise<boolean> {
+  const parts = path.split('/');
+  for (let depth = 1; depth <= parts.length; depth += 1) {
+    const found = await lstat(join(root, ...parts.slice(0, depth))).catch(() => null);
+    if (found === null) return false;
+    if (depth === parts.length) return found.isFile() || found.isSymbolicLink();
+    if (!found.isDirectory()) return false;
+  }
+  return false;
+}
+
+/** Status says which paths differ; size, times and inode say whether one of them changed between two scans. */
+async function scan(git: GitRunner, root: string): Promise<Scan> {
+  const status = await readStatus(git, { untracked: true });
+  const edited = status.edits.filter(({ submodule }) => !submodule);
+  const paths = [...edited.map(({ path }) => path), ...status.unmerged, ...status.untracked];
+  const letters = new Map(edited.map((edit) => [edit.path, edit.staged + edit.unstaged]));
+  const rows = await Promise.all(
+    paths
+      .filter((path) => !path.startsWith('.teddy/') && !path.endsWith('/'))
+      .map(async (path): Promise<[RepoPath, string]> => {
+        const found = await lstat(join(root, path), { bigint: true }).catch(() => null);
+        const print = found ? `${found.ino} ${found.size} ${found.mode} ${found.mtimeNs} ${found.ctimeNs}` : 'gone';
+        return [path, `${letters.get(path) ?? '??'} ${print}`];
+      }),
+  );
+  return new Map(rows);
+}
+
+async function readDisk(path: string): Promise<Uint8Array | null> {
+  try {
+    const found = await lstat(path);
+    if (found.isSymbolicLink()) return Buffer.from(await readlink(path));
+    return found.isFile() ? await readFile(path) : null;
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
+    throw error;
+  }
+}
+
+async function switchTo(git: GitRunner, ref: RefName): Promise<void> {
+  const { exitCode, stderr } = await git.run(['switch', '--quiet', '--no-guess', shortRef(ref)], { accept: [1, 128] });
+  if (exitCode === 0) return;
+  throw new TeddyError(
+    /index\.lock/.test(stderr) ? 'LOCKED' : 'FILES_IN_THE_WAY',
+    `git did not switch to ${shortRef(ref)}: ${stderr.trim().split('\n').slice(0, 6).join(' ')}`,
+    'Commit or stash those edits, or use --no-switch.',
+  );
+}
