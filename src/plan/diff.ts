@@ -1,0 +1,64 @@
+/** Unified diffs in git's style, without colours. */
+import { type StructuredPatch, FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff';
+import { decodeText } from './decode-text.ts';
+
+const context = 3;
+/** Beyond this many changed lines a shortest diff takes too long, and nobody reads it: one block out, one block in. */
+const maxChangedLines = 1_000;
+const noFile = '/dev/null';
+
+/**
+ * `before` null: the file is new. Ends with a newline; empty when nothing differs. Bytes that are not text give
+ * `Binary files differ`.
+ */
+export function renderUnifiedDiff(path: string, before: Uint8Array | null, after: Uint8Array): string {
+  const oldText = before === null ? '' : toText(before);
+  const newText = toText(after);
+  const names = { old: before === null ? noFile : `a/${path}`, new: `b/${path}` };
+  if (oldText === null || newText === null) return equal(before, after) ? '' : 'Binary files differ\n';
+  if (before !== null && oldText === newText) return '';
+  const patch = makePatch(names, oldText, newText);
+  return formatPatch(patch, FILE_HEADERS_ONLY);
+}
+
+function makePatch(names: { old: string; new: string }, oldText: string, newText: string): StructuredPatch {
+  const options = { context, maxEditLength: maxChangedLines };
+  return (
+    structuredPatch(names.old, names.new, oldText, newText, undefined, undefined, options) ?? {
+      oldFileName: names.old,
+      newFileName: names.new,
+      oldHeader: undefined,
+      newHeader: undefined,
+      hunks: [replaceAll(oldText, newText)],
+    }
+  );
+}
+
+function replaceAll(oldText: string, newText: string): StructuredPatch['hunks'][number] {
+  const [removed, added] = [toDiffLines('-', oldText), toDiffLines('+', newText)];
+  return {
+    oldStart: 1,
+    oldLines: removed.count,
+    newStart: 1,
+    newLines: added.count,
+    lines: [...removed.lines, ...added.lines],
+  };
+}
+
+function toDiffLines(sign: '-' | '+', text: string): { count: number; lines: string[] } {
+  if (text === '') return { count: 0, lines: [] };
+  const lines = text.split('\n');
+  const last = lines.pop();
+  const ended = lines.map((line) => sign + line);
+  if (last === undefined || last === '') return { count: ended.length, lines: ended };
+  return { count: ended.length + 1, lines: [...ended, sign + last, '\\ No newline at end of file'] };
+}
+
+/** Null for what git calls binary, too. */
+function toText(bytes: Uint8Array): string | null {
+  return bytes.includes(0) ? null : decodeText(bytes);
+}
+
+function equal(a: Uint8Array | null, b: Uint8Array): boolean {
+  return a !== null && a.length === b.length && a.every((byte, i) => byte === b[i]);
+}

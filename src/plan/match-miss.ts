@@ -1,0 +1,100 @@
+/** Says why FIND was not found: the region that is most like it. Linear work, so that a large file is answered at once. */
+import { type Substitution, findPlaces } from './match-places.ts';
+import type { Problem } from './plan.ts';
+
+/** Lines count from 1. `similarity` is 0 to 1: the share of neighbouring characters that both have. */
+interface ClosestRegion {
+  firstLine: number;
+  lastLine: number;
+  similarity: number;
+}
+
+const leastSimilarity = 0.3;
+const shownBefore = 20;
+const shownLength = 60;
+
+export function describeMiss(text: string, wanted: Substitution): Pick<Problem, 'message' | 'hint'> {
+  const lines = toLines(text);
+  const find = toLines(wanted.find);
+  const region = findClosestRegion(lines, find);
+  const closest = region === null ? 'no part of the file is like it' : `closest is ${describeRegion(region)}`;
+  const message = `was not found; ${closest}.${describeApplied(text, wanted.replace)}`;
+  const hint = region && describeDifference(lines, find, region);
+  return hint === null ? { message } : { message, hint };
+}
+
+function describeRegion({ firstLine, lastLine, similarity }: ClosestRegion): string {
+  const where = firstLine === lastLine ? `line ${firstLine}` : `lines ${firstLine}-${lastLine}`;
+  // It was a miss: never all of it, even when only the order or white space differs.
+  return `${where}, ${Math.min(99, Math.floor(similarity * 100))}% alike`;
+}
+
+function describeApplied(text: string, replace: string): string {
+  const place = replace.trim() === '' ? undefined : findPlaces(text, { find: replace, replace })?.places[0];
+  if (place === undefined) return '';
+  return ` REPLACE stands at line ${toLines(text.slice(0, place.start + 1)).length}, perhaps already applied.`;
+}
+
+function describeDifference(lines: string[], find: string[], { firstLine, lastLine }: ClosestRegion): string | null {
+  const region = lines.slice(firstLine - 1, lastLine);
+  const at = region.findIndex((line, i) => line !== find[i]);
+  const [found, expected] = [region[at], find[at]];
+  if (found === undefined || expected === undefined) return null;
+  const from = Math.max(0, firstDifference(found, expected) - shownBefore);
+  const show = (line: string) => JSON.stringify(line.slice(from, from + shownLength));
+  return `Line ${firstLine + at} reads ${show(found)}, FIND reads ${show(expected)}.`;
+}
+
+/**
+ * The window of as many lines as `find` has that shares most with it, or null when none shares enough. The window moves
+ * over the lines once; how many pairs of neighbouring characters it shares with `find` is counted in one table.
+ */
+function findClosestRegion(lines: string[], find: string[]): ClosestRegion | null {
+  const height = Math.min(find.length, lines.length);
+  const wanted = toPairs(find).pairs;
+  const { pairs, ends } = toPairs(lines);
+  const missing = new Int32Array(65_536);
+  for (const pair of wanted) missing[pair]! += 1;
+  let best = { firstLine: 0, similarity: 0 };
+  let shared = 0;
+  let first = 0;
+  let next = 0;
+  for (let line = 0; line < lines.length; line += 1) {
+    for (; next < ends[line]!; next += 1) if (missing[pairs[next]!]!-- > 0) shared += 1;
+    for (; first < (ends[line - height] ?? 0); first += 1) if (missing[pairs[first]!]!++ >= 0) shared -= 1;
+    const similarity = (2 * shared) / (wanted.length + next - first || 1);
+    if (line >= height - 1 && similarity > best.similarity) best = { firstLine: line - height + 2, similarity };
+  }
+  return best.similarity < leastSimilarity ? null : { ...best, lastLine: best.firstLine + height - 1 };
+}
+
+/** Each two neighbouring characters of a line as one number, of all lines in a row; `ends`: where each line's end. */
+function toPairs(lines: string[]): { pairs: Uint16Array; ends: Int32Array } {
+  const pairs = new Uint16Array(lines.reduce((sum, line) => sum + line.length, 0));
+  const ends = new Int32Array(lines.length);
+  let count = 0;
+  lines.forEach((line, i) => {
+    // Without indentation, or deeply indented lines would all look alike.
+    const text = line.trim();
+    let previous = 0;
+    for (let at = 0; at < text.length; at += 1) {
+      const code = text.charCodeAt(at);
+      pairs[count++] = (previous << 8) ^ code;
+      previous = code;
+    }
+    ends[i] = count;
+  });
+  return { pairs: pairs.subarray(0, count), ends };
+}
+
+function firstDifference(a: string, b: string): number {
+  let i = 0;
+  while (i < a.length && a[i] === b[i]) i += 1;
+  return i;
+}
+
+function toLines(text: string): string[] {
+  const lines = text.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
+  if (lines.at(-1) === '') lines.pop();
+  return lines;
+}

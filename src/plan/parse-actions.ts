@@ -1,0 +1,189 @@
+/** The Action Plan: which actions it has, and each of them as a value. */
+import { actionSpecs, findActionSpec, findParameterSpec, type ActionSpec } from './actions.ts';
+import {
+  checkNoBody,
+  readContent,
+  readLabel,
+  readMarkdown,
+  readPairs,
+  readQueries,
+  skipBlocks,
+} from './parse-bodies.ts';
+import { addProblem, excerpt, splitBullet, type Reading, type Section } from './parse-outline.ts';
+import {
+  checkRequired,
+  openValues,
+  readParameters,
+  type ActionPart,
+  type Parameters,
+  type ValueReader,
+} from './parse-parameters.ts';
+import type { Action, ReadAction } from './plan.ts';
+import { positionOf, type Block, type Heading } from './scan.ts';
+
+const maxTimeoutS = 86_400;
+const maxTailLines = 100_000;
+const maxUrlLength = 8_000;
+
+/** Where an action begins; `spec` undefined: no action has that name. */
+interface ActionStart {
+  spec: ActionSpec | undefined;
+  heading: Heading;
+  blocks: Block[];
+}
+
+/** The actions that are whole; what is wrong with the others is reported. Indexes count all of them. */
+export function readActions(reading: Reading, section: Section): Action[] {
+  const { before, starts } = splitActions(reading, section);
+  checkBefore(reading, before);
+  return starts.flatMap(({ spec, heading, blocks }, at) => {
+    const index = at + 1;
+    const end = starts[at + 1]?.heading.start ?? section.end;
+    if (!spec) reportUnknown(reading, heading, index);
+    const action = spec && readAction(reading, { spec, index, heading, blocks, end });
+    return action ? [action] : [];
+  });
+}
+
+function splitActions(reading: Reading, section: Section): { before: Block[]; starts: ActionStart[] } {
+  const before: Block[] = [];
+  const starts: ActionStart[] = [];
+  for (const block of section.blocks) {
+    const current = starts.at(-1);
+    if (block.kind === 'heading' && block.level === 3 && startsAction(reading, block, current?.spec)) {
+      starts.push({ spec: findActionSpec(block.text), heading: block, blocks: [] });
+    } else {
+      (current?.blocks ?? before).push(block);
+    }
+  }
+  return { before, starts };
+}
+
+/** In free Markdown an H3 is text unless it names an action; in an EDIT it may be a label. */
+function startsAction(reading: Reading, heading: Heading, current: ActionSpec | undefined): boolean {
+  if (current?.body === 'markdown')
+    return findActionSpec(heading.text) !== undefined || /^`[A-Z_]+`$/.test(heading.text);
+  return current?.body !== 'pairs' || readLabel(reading, heading) === null;
+}
+
+function checkBefore(reading: Reading, before: Block[]): void {
+  const stray = before.find((block) => block.kind !== 'fence' && block.kind !== 'rule');
+  if (!stray)
+    return skipBlocks(
+      reading,
+      before.filter((block) => block !== reading.cutOff?.fence),
+    );
+  const found = excerpt(reading.text, stray.offset, stray.end);
+  addProblem(
+    reading,
+    positionOf(stray),
+    `Found text before the first action: "${found}".`,
+    'Put it under `## Rationale`.',
+  );
+}
+
+function reportUnknown(reading: Reading, heading: Heading, index: number): void {
+  const found = excerpt(heading.text, 0, heading.text.length);
+  const known = actionSpecs.map(({ type }) => type).join(', ');
+  addProblem(reading, positionOf(heading), `Unknown action "${found}"; expected one of ${known}.`, '### CREATE', index);
+}
+
+/** Null when a problem was reported. */
+function readAction(reading: Reading, part: ActionPart): Action | null {
+  const problems = reading.problems.length;
+  const { parameters, size } = readParameters(reading, part, (block) => stopsParameters(reading, part.spec, block));
+  const body = part.blocks.slice(size);
+  if (reading.cutOff && part.blocks.at(-1) === reading.cutOff.fence) {
+    reading.cutOff.action = part.index;
+    return null;
+  }
+  if (reading.problems.length === problems) checkRequired(reading, part, parameters);
+  const action = buildAction(reading, part, parameters, body);
+  return reading.problems.length === problems ? action : null;
+}
+
+/** Free Markdown may begin with a list of its own; a label may be a bullet, or follow the list without a blank line. */
+function stopsParameters(reading: Reading, spec: ActionSpec, block: Block): boolean {
+  if (spec.body === 'pairs') return readLabel(reading, block) !== null;
+  if (spec.body !== 'markdown' || block.kind !== 'bullet') return false;
+  const split = splitBullet(block);
+  return !split || !findParameterSpec(spec, split.key);
+}
+
+function buildAction(reading: Reading, part: ActionPart, parameters: Parameters, body: Block[]): Action | null {
+  const values = openValues(reading, part, parameters);
+  const base = { index: part.index, ...positionOf(part.heading), description: values.text('Description') };
+  const type = part.spec.type;
+  switch (type) {
+    case 'CREATE': {
+      const path = values.path('File Path');
+      const overwrite = values.boolean('Overwrite');
+      const content = readContent(reading, part, body);
+      return path === null || content === null ? null : { type, ...base, path, content, overwrite };
+    }
+    case 'EDIT': {
+      const path = values.path('File Path');
+      const matchAll = values.boolean('Match All');
+      const pairs = readPairs(reading, part, body);
+      return path === null || pairs === null ? null : { type, ...base, path, matchAll, pairs };
+    }
+    case 'READ': {
+      checkNoBody(reading, part, body);
+      const resource = readResource(parameters, values);
+      const lines = values.lines('Lines');
+      return resource && { type, ...base, resource, lines };
+    }
+    case 'EXECUTE': {
+      const script = readContent(reading, part, body);
+      if (script?.trim() === '')
+        addProblem(reading, positionOf(part.heading), 'The script is empty.', part.spec.bodyExample, part.index);
+      const timeoutS = values.number('Timeout', maxTimeoutS);
+      const settings = {
+        expectedOutcome: values.text('Expected Outcome'),
+        cwd: values.directory('cwd') ?? '.',
+        env: values.env('env'),
+        timeoutMs: timeoutS === null ? null : Math.round(timeoutS * 1000),
+        allowFailure: values.boolean('Allow Failure'),
+        tail: values.number('Tail', maxTailLines),
+      };
+      return script === null ? null : { type, ...base, script, ...settings };
+    }
+    case 'CHAT_WITH_USER':
+    case 'PROMPT': {
+      const text = readMarkdown(reading, part, body);
+      return text === null ? null : { type, ...base, text };
+    }
+    case 'RESEARCH':
+    case 'PRUNE':
+    case 'INVOKE': {
+      const text = readUnsupportedBody(reading, part, body);
+      const params = Object.fromEntries([...parameters].map(([name, { value }]) => [name, value]));
+      return text === null ? null : { type, ...base, params, body: text };
+    }
+  }
+}
+
+function readUnsupportedBody(reading: Reading, part: ActionPart, body: Block[]): string | null {
+  if (part.spec.body === 'queries') return readQueries(reading, part, body);
+  if (part.spec.body === 'markdown') return readMarkdown(reading, part, body);
+  checkNoBody(reading, part, body);
+  return '';
+}
+
+/** A URL is only meant when it is called a Resource; under File Path it is a mistake. */
+function readResource(parameters: Parameters, values: ValueReader): ReadAction['resource'] | null {
+  const parameter = parameters.get('Resource');
+  if (!parameter) return null;
+  const url = findUrl(parameter.value);
+  if (url !== null && /^(?:resource|url)$/i.test(parameter.key)) return { kind: 'url', url };
+  if (url !== null) return values.refuse(parameter, 'it is a URL, which goes under Resource');
+  const path = values.path('Resource');
+  return path === null ? null : { kind: 'path', path };
+}
+
+/** `https://x`, `<https://x>`, `` `https://x` `` or `[shown](https://x)`; null for a path. */
+function findUrl(value: string): string | null {
+  if (value.length > maxUrlLength) return null;
+  const plain = /^\[.*\]\((.*)\)$/s.exec(value)?.[1] ?? value;
+  return /^[<`*]*(https?:\/\/[^\s<>`]+)[>`*]*$/i.exec(plain)?.[1] ?? null;
+}

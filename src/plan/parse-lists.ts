@@ -1,0 +1,92 @@
+/** The sections that are lists: Context Vault and Memos, fenced or not. */
+import { addNote, addProblem, excerpt, type Reading, type Section } from './parse-outline.ts';
+import { readItem } from './parse-parameters.ts';
+import { unwrapPath } from './paths.ts';
+import type { MemoChange, Position } from './plan.ts';
+import { fenceContent, positionOf, type Block, type Fence } from './scan.ts';
+
+interface Entry {
+  text: string;
+  position: Position;
+}
+
+/** One path a line, without bullets and links; what a line means is decided by the context. */
+export function readContextVault(reading: Reading, section: Section): string[] {
+  return readEntries(reading, section).flatMap(({ text }) => text.split('\n').map(unwrapPath));
+}
+
+/** `[+] fact` adds, `[-] fact` removes. */
+export function readMemos(reading: Reading, section: Section): MemoChange[] {
+  return readEntries(reading, section).flatMap((entry) => {
+    const match = /^\[([+-])\]\s*(\S.*)$/s.exec(entry.text);
+    const kind = match?.[1] === '+' ? ('add' as const) : ('remove' as const);
+    if (match?.[2]) return [{ kind, fact: match[2].replaceAll('\n', ' ') }];
+    const found = excerpt(entry.text, 0, entry.text.length);
+    if (/^\W{0,3}(?:none|n\/a|no changes)\W{0,3}$/i.test(entry.text)) {
+      addNote(reading, entry.position, `"${found}" is taken for no memo at all.`);
+    } else {
+      addProblem(
+        reading,
+        entry.position,
+        `Found "${found}", expected a memo that starts with [+] or [-].`,
+        memoExample,
+      );
+    }
+    return [];
+  });
+}
+
+const memoExample = '[+] All endpoints are documented in the OpenAPI file.';
+
+function readEntries(reading: Reading, section: Section): Entry[] {
+  const entries: Entry[][] = [];
+  const { blocks } = section;
+  for (let at = 0; at < blocks.length; at += 1) {
+    const block = blocks[at];
+    if (block?.kind === 'bullet') {
+      const item = readItem(block, blocks, at);
+      const nested = item.nested.map((bullet) => toEntry(bullet.text, positionOf(bullet)));
+      const own = reading.text.slice(block.textStart, item.nested[0]?.start ?? item.end);
+      entries.push([toEntry(own, positionOf(block))], nested);
+      at += item.size - 1;
+    } else if (block) {
+      entries.push(readLines(reading, block, section));
+    }
+  }
+  return entries.flat().filter(({ text }) => text !== '');
+}
+
+function readLines(reading: Reading, block: Block, section: Section): Entry[] {
+  if (block.kind === 'fence') return block.closed ? fenceLines(reading.text, block) : [];
+  if (block.kind === 'paragraph') return toLines(reading.text.slice(block.start, block.end), block.line);
+  if (block.kind === 'heading') {
+    const found = excerpt(block.text, 0, block.text.length);
+    addProblem(
+      reading,
+      positionOf(block),
+      `Found the heading "${found}" in a list.`,
+      section.name === 'memos' ? memoExample : '- src/app.ts',
+    );
+  }
+  return [];
+}
+
+function fenceLines(text: string, fence: Fence): Entry[] {
+  return toLines(fenceContent(text, fence), fence.line + 1).map(({ text: line, position }) => ({
+    text: line.replace(/^[-*+][ \t]+/, ''),
+    position,
+  }));
+}
+
+function toLines(text: string, firstLine: number): Entry[] {
+  return text.split('\n').map((line, at) => {
+    const column = line.length - line.trimStart().length + 1;
+    return { text: line.trim(), position: { line: firstLine + at, column } };
+  });
+}
+
+/** A bullet over several lines is one entry; its lines are trimmed. */
+function toEntry(text: string, position: Position): Entry {
+  const lines = text.split('\n').map((line) => line.trim());
+  return { text: lines.filter((line) => line !== '').join('\n'), position };
+}

@@ -1,0 +1,171 @@
+/** Reads a plan as the model sent it. Everything that is wrong is collected; nothing is thrown, nothing is rewritten. */
+import { readActions } from './parse-actions.ts';
+import { trimBlankLines } from './parse-bodies.ts';
+import { readContextVault, readMemos } from './parse-lists.ts';
+import {
+  addNote,
+  addProblem,
+  excerpt,
+  readOutline,
+  readSectionName,
+  scanPlan,
+  splitBullet,
+  type Outline,
+  type Reading,
+  type ScannedPlan,
+  type Section,
+  type SectionName,
+} from './parse-outline.ts';
+import { readItem } from './parse-parameters.ts';
+import type { ParsedPlan, Plan, Problem } from './plan.ts';
+import { fenceContent, positionOf, type Block } from './scan.ts';
+
+export const maxPlanBytes = 10_485_760;
+
+/** Whether an answer is a plan: outside fences it has a heading `## Action Plan` or `## Message`. */
+export function isPlan(text: string): boolean {
+  return scanPlan(text).blocks.some((block) => {
+    const name = block.kind === 'heading' && block.level === 2 ? readSectionName(block) : null;
+    return name === 'action plan' || name === 'message';
+  });
+}
+
+/** `projectRoot`, absolute, may stand in front of the plan's paths. Positions are those of `text`. */
+export function parsePlan(text: string, options: { projectRoot?: string } = {}): ParsedPlan {
+  if (isTooLarge(text)) return refuseLarge();
+  const scanned = scanPlan(text);
+  const reading: Reading = {
+    text,
+    projectRoot: options.projectRoot,
+    problems: [],
+    notes: [],
+    cutOff: findCutOff(scanned),
+  };
+  const outline = readOutline(scanned.blocks, scanned.end);
+  noteOuterFence(reading, scanned);
+  const plan = readPlan(reading, outline);
+  reportCutOff(reading);
+  return { plan, problems: sorted(reading.problems), notes: sorted(reading.notes) };
+}
+
+function isTooLarge(text: string): boolean {
+  if (text.length * 3 <= maxPlanBytes) return false;
+  return text.length > maxPlanBytes || new TextEncoder().encode(text).length > maxPlanBytes;
+}
+
+function refuseLarge(): ParsedPlan {
+  const message = 'The plan is larger than 10 MiB (10,485,760 bytes).';
+  const plan: Plan = { ...noSections, title: '', metadata: {} };
+  return { plan, problems: [{ line: 1, column: 1, message, hint: 'Ask for several smaller plans.' }], notes: [] };
+}
+
+const noSections = { rationale: null, contextVault: null, memos: [], actions: [], message: null };
+
+function readPlan(reading: Reading, outline: Outline): Plan {
+  readTitle(reading, outline);
+  const sections = findSections(reading, outline);
+  const read = <T>(name: SectionName, reader: (reading: Reading, section: Section) => T): T | null => {
+    const section = sections.get(name);
+    return section ? reader(reading, section) : null;
+  };
+  return {
+    title: outline.title?.text ?? '',
+    metadata: outline.title ? readMetadata(reading, outline.preamble) : {},
+    rationale: read('rationale', readRationale),
+    contextVault: read('context vault', readContextVault),
+    memos: read('memos', readMemos) ?? [],
+    actions: read('action plan', readActions) ?? [],
+    message: read('message', readMarkdownSection),
+  };
+}
+
+function readTitle(reading: Reading, { before, title, sections }: Outline): void {
+  const [first] = before;
+  if (title && first) addNote(reading, positionOf(first), 'The text before the title is ignored.');
+  if (title && title.text !== '') return;
+  const heading = title ?? sections[0]?.heading;
+  if (!heading) return; // without any heading it is no plan at all, which is reported once
+  addProblem(
+    reading,
+    positionOf(heading),
+    `Found "${excerpt(reading.text, heading.offset, heading.end)}", expected the plan's title.`,
+    '# Add the login route',
+  );
+}
+
+/** Bullets right after the title. Whatever else stands there is passed over, but a second title is not. */
+function readMetadata(reading: Reading, preamble: Block[]): Record<string, string> {
+  const entries: [string, string][] = [];
+  let ignored: Block | undefined;
+  for (let at = 0; at < preamble.length; at += 1) {
+    const block = preamble[at];
+    const split = block?.kind === 'bullet' ? splitBullet(block) : null;
+    if (block?.kind === 'bullet' && split) {
+      const item = readItem(block, preamble, at);
+      entries.push([split.key, reading.text.slice(split.valueOffset, item.end).trim()]);
+      at += item.size - 1;
+    } else if (block?.kind !== 'rule' && block !== reading.cutOff?.fence) {
+      ignored ??= block;
+    }
+  }
+  if (ignored) reportPreamble(reading, ignored);
+  return Object.fromEntries(entries);
+}
+
+function reportPreamble(reading: Reading, block: Block): void {
+  if (block.kind !== 'heading') return addNote(reading, positionOf(block), 'The text after the title is ignored.');
+  const found = excerpt(reading.text, block.offset, block.end);
+  addProblem(reading, positionOf(block), `Found "${found}", expected a section.`, '## Action Plan');
+}
+
+function findSections(reading: Reading, outline: Outline): Map<SectionName, Section> {
+  const found = new Map<SectionName, Section>();
+  for (const section of outline.sections) {
+    const at = positionOf(section.heading);
+    const title = excerpt(section.heading.text, 0, section.heading.text.length);
+    if (section.name === null) addNote(reading, at, `The section "${title}" is not known; it is ignored.`);
+    else if (!found.has(section.name)) found.set(section.name, section);
+    else addProblem(reading, at, `Found a second section "${title}".`, 'Put both under one heading.');
+  }
+  if (!found.has('action plan') && !found.has('message') && !reading.cutOff) {
+    const message = 'The plan has neither an Action Plan nor a Message.';
+    addProblem(reading, { line: 1, column: 1 }, message, '## Action Plan');
+  }
+  return found;
+}
+
+/** One fence, or free Markdown. */
+function readRationale(reading: Reading, section: Section): string {
+  const [block, ...others] = section.blocks;
+  if (block?.kind === 'fence' && others.length === 0) return trimBlankLines(fenceContent(reading.text, block));
+  return readMarkdownSection(reading, section);
+}
+
+function readMarkdownSection(reading: Reading, section: Section): string {
+  return trimBlankLines(reading.text.slice(section.heading.end, section.end));
+}
+
+function noteOuterFence(reading: Reading, { outer, around }: ScannedPlan): void {
+  const [first] = around;
+  if (outer) addNote(reading, positionOf(outer), 'The answer is wrapped in a fence, which is taken off.');
+  if (first) addNote(reading, positionOf(first), 'The text outside of the fence around the plan is ignored.');
+}
+
+/** The text ends inside a fence, or before the closing line of the fence around it. */
+function findCutOff({ blocks, outer }: ScannedPlan): Reading['cutOff'] {
+  const last = blocks.at(-1);
+  if (last?.kind === 'fence' && !last.closed) return { fence: last };
+  return outer && !outer.closed ? { fence: outer } : null;
+}
+
+function reportCutOff(reading: Reading): void {
+  if (!reading.cutOff) return;
+  const { fence, action } = reading.cutOff;
+  const message = `The answer was cut off: the fence "${fence.marker}" that opens here is never closed.`;
+  const hint = `Close it with a line of ${fence.marker} only, and make it longer than any fence inside it.`;
+  addProblem(reading, positionOf(fence), message, hint, action);
+}
+
+function sorted(problems: Problem[]): Problem[] {
+  return problems.toSorted((a, b) => a.line - b.line || a.column - b.column);
+}

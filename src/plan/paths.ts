@@ -1,0 +1,132 @@
+/** Paths as a plan or a context list writes them. What symlinks do to them is checked where there are files. */
+import type { RepoPath } from '../session/names.ts';
+
+const maxPathLength = 4096;
+
+export type ParsedPath = { path: RepoPath } | { problem: string };
+
+/**
+ * A path as it stands in a plan: `[shown](/path/from/root)`, `` `code` `` or plain text.
+ * `projectRoot`, absolute, is taken off the front. The problem is the reason alone, without the path.
+ */
+export function parsePlanPath(text: string, projectRoot?: string): ParsedPath {
+  return parseRepoPath(unwrapPath(text), projectRoot);
+}
+
+/** A path without Markdown around it. The result is relative to the root and stays in the project. */
+export function parseRepoPath(text: string, projectRoot?: string): ParsedPath {
+  const path = withoutRoot(text.trim().replaceAll('\\', '/'), projectRoot);
+  const unusable = whyUnusable(path);
+  if (unusable) return { problem: unusable };
+  const parts = resolveParts(path);
+  if (!parts) return { problem: 'it leaves the project with `..`' };
+  if (parts.length === 0) return { problem: "it names the project's root, not a file in it" };
+  const reserved = whyReserved(parts);
+  return reserved ? { problem: reserved } : { path: parts.join('/') as RepoPath };
+}
+
+/** Takes bold, code and link marks off; of a link the destination counts. */
+export function unwrapPath(text: string): string {
+  const plain = withoutCode(withoutBold(text.trim()));
+  const destination = linkDestination(plain);
+  return destination === null ? plain : decodePercent(withoutCode(destination));
+}
+
+/** Only asterisks: `__main__.py` and `__init__` are names. */
+function withoutBold(text: string): string {
+  return text.length > 4 && text.startsWith('**') && text.endsWith('**') ? text.slice(2, -2).trim() : text;
+}
+
+/** Takes the marks of a code span off a text that is one code span as a whole. */
+export function withoutCode(text: string): string {
+  const marks = /^`+/.exec(text)?.[0] ?? '';
+  if (marks === '' || text.length <= 2 * marks.length || !text.endsWith(marks)) return text;
+  return text.slice(marks.length, -marks.length).trim();
+}
+
+/** Brackets are balanced, so that `[app/[id]/(tab)/page.tsx](/app/[id]/(tab)/page.tsx)` is read whole. */
+function linkDestination(text: string): string | null {
+  if (!text.startsWith('[') || !text.endsWith(')')) return null;
+  const close = closingBracket(text);
+  if (close === -1 || text[close + 1] !== '(') return null;
+  const inside = text.slice(close + 2, -1).trim();
+  const angled = /^<([^<>]*)>/.exec(inside)?.[1];
+  if (angled !== undefined) return angled;
+  return (/^([^"]*)[ \t]"[^"]*"$/.exec(inside)?.[1] ?? inside).trim().replace(/\\([()])/g, '$1');
+}
+
+function closingBracket(text: string): number {
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    if (text[at] === '[') depth += 1;
+    else if (text[at] === ']') depth -= 1;
+    if (depth === 0) return at;
+  }
+  return -1;
+}
+
+function decodePercent(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // `100%.md` is a name, too
+  }
+}
+
+function withoutRoot(path: string, projectRoot: string | undefined): string {
+  const root = projectRoot?.replaceAll('\\', '/').replace(/\/$/, '');
+  if (!root) return path;
+  if (path === root) return '.';
+  return path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path;
+}
+
+function whyUnusable(path: string): string | null {
+  if (path === '') return 'it is empty';
+  if (path.length > maxPathLength) return `it is longer than ${maxPathLength} characters`;
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  if (/[\u0000-\u001f\u007f-\u009f]/.test(path)) return 'it has a control character';
+  if (/\p{Surrogate}/u.test(path)) return 'it is not valid Unicode';
+  if (path.startsWith('//')) return 'it names a network share';
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(path)) return 'it is a URL, not a path';
+  if (/^[a-z]:/i.test(path)) return 'it names a drive';
+  return null;
+}
+
+/** Null when `..` leads out of the root at any point. */
+function resolveParts(path: string): string[] | null {
+  const parts: string[] = [];
+  for (const part of path.split('/')) {
+    if (part === '..' && parts.pop() === undefined) return null;
+    if (part !== '' && part !== '.' && part !== '..') parts.push(part);
+  }
+  return parts;
+}
+
+function whyReserved(parts: string[]): string | null {
+  if (/^[a-z]:/i.test(parts[0] ?? '')) return 'it names a drive';
+  const folded = parts.map(foldPart);
+  if (folded.includes('')) return 'a part of it has only dots and spaces';
+  if (folded.some((part) => part === '.git' || /^git~\d+$/.test(part))) return 'it is inside `.git`';
+  if (folded[0] === '.teddy' || /^teddy~\d+$/.test(folded[0] ?? ''))
+    return 'it is inside `.teddy`, which teddy keeps itself';
+  const device = parts.find((part) =>
+    /^(?:con|prn|aux|nul|conin\$|conout\$|com[1-9¹²³]|lpt[1-9¹²³])$/i.test(stem(part)),
+  );
+  return device === undefined ? null : `\`${device}\` is a device on Windows`;
+}
+
+/** How a file system that ignores case, streams, trailing dots and invisible characters would see the name. */
+function foldPart(part: string): string {
+  const visible = part.replace(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, '').toLowerCase();
+  return trimTrailing(visible.split(':', 1)[0] ?? '');
+}
+
+function trimTrailing(name: string): string {
+  let end = name.length;
+  while (end > 0 && (name[end - 1] === '.' || name[end - 1] === ' ')) end -= 1;
+  return name.slice(0, end);
+}
+
+function stem(part: string): string {
+  return (part.split(/[.:]/, 1)[0] ?? '').trim();
+}

@@ -1,0 +1,106 @@
+/** A parsed plan, as plain values. `parse.ts` makes it; nothing else does. */
+import type { RepoPath } from '../session/names.ts';
+
+/** Where something stands in the plan's text; both count from 1, columns in UTF-16 units. */
+export interface Position {
+  line: number;
+  column: number;
+}
+
+/** What is wrong, or worth knowing, at one place of a plan. */
+export interface Problem extends Position {
+  /** Names what was found and what was expected; one line. */
+  message: string;
+  /** A short correct example, or the next step. */
+  hint?: string;
+  /** The action it belongs to, from 1. */
+  action?: number;
+}
+
+export interface MemoChange {
+  kind: 'add' | 'remove';
+  fact: string;
+}
+
+export interface EditPair extends Position {
+  /** Null: the replacement is the whole file. */
+  find: string | null;
+  replace: string;
+}
+
+interface ActionBase extends Position {
+  /** From 1, in the order of the plan. */
+  index: number;
+  description: string | null;
+}
+
+export interface CreateAction extends ActionBase {
+  type: 'CREATE';
+  path: RepoPath;
+  content: string;
+  overwrite: boolean;
+}
+
+export interface EditAction extends ActionBase {
+  type: 'EDIT';
+  path: RepoPath;
+  matchAll: boolean;
+  pairs: EditPair[];
+}
+
+/** A path of the project, or a URL. */
+export interface ReadAction extends ActionBase {
+  type: 'READ';
+  resource: { kind: 'path'; path: RepoPath } | { kind: 'url'; url: string };
+  /** As written: `10-20`, `-20`, `50-`, `5`; null for the whole file. */
+  lines: string | null;
+}
+
+export interface ExecuteAction extends ActionBase {
+  type: 'EXECUTE';
+  script: string;
+  expectedOutcome: string | null;
+  /** Relative to the project; `.` is the root. */
+  cwd: string;
+  env: Record<string, string>;
+  timeoutMs: number | null;
+  allowFailure: boolean;
+  /** How many of the last lines of output the report shows. */
+  tail: number | null;
+}
+
+export interface AskAction extends ActionBase {
+  type: 'CHAT_WITH_USER' | 'PROMPT';
+  text: string;
+}
+
+/** Known to the grammar, not executable yet; validation says so. */
+export interface UnsupportedAction extends ActionBase {
+  type: 'PRUNE' | 'INVOKE' | 'RESEARCH';
+  params: Record<string, string>;
+  body: string;
+}
+
+export type Action = CreateAction | EditAction | ReadAction | ExecuteAction | AskAction | UnsupportedAction;
+export type ActionType = Action['type'];
+
+export interface Plan {
+  title: string;
+  /** Bullet metadata after the title; keys as written, without bold. */
+  metadata: Record<string, string>;
+  rationale: string | null;
+  /** The next turn's context, one path a line as written; null when the plan has no such section. */
+  contextVault: string[] | null;
+  memos: MemoChange[];
+  actions: Action[];
+  /** Markdown to the user; null when the plan has no such section. */
+  message: string | null;
+}
+
+/** The outcome of reading a plan: always complete, never thrown. A plan with problems is not executed. */
+export interface ParsedPlan {
+  plan: Plan;
+  problems: Problem[];
+  /** Things that were tolerated, and how. */
+  notes: Problem[];
+}

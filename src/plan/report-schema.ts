@@ -1,0 +1,118 @@
+/** Reads reports back. Apart from `report.ts`, so that writing a report does not load zod. */
+import { parse } from 'yaml';
+import * as z from 'zod/mini';
+import { TeddyError } from '../errors.ts';
+import { isSessionId, isTurnName } from '../session/names.ts';
+import type { Report } from './report.ts';
+
+const text = z.string();
+const texts = z.array(text);
+const position = z.int().check(z.positive());
+const milliseconds = z.number().check(z.nonnegative());
+const oid = z.nullable(text.check(z.regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/)));
+const time = text.check(z.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/));
+
+const details = z.object({
+  reason: z.exactOptional(text),
+  match: z.exactOptional(text),
+  line: z.exactOptional(position),
+  matches: z.exactOptional(z.array(z.object({ pair: position, match: text, line: position }))),
+  return_code: z.exactOptional(z.int()),
+  failed_command: z.exactOptional(text),
+  failed_line: z.exactOptional(position),
+  stdout: z.exactOptional(text),
+  stderr: z.exactOptional(text),
+  timed_out: z.exactOptional(z.boolean()),
+  truncated: z.exactOptional(z.boolean()),
+  output_file: z.exactOptional(text),
+  answer: z.exactOptional(text),
+});
+
+const actionLog = z.object({
+  index: position,
+  action_type: z.enum(['CREATE', 'EDIT', 'READ', 'EXECUTE', 'CHAT_WITH_USER', 'PROMPT', 'PRUNE', 'INVOKE', 'RESEARCH']),
+  status: z.enum(['SUCCESS', 'FAILURE', 'SKIPPED', 'ABORTED']),
+  params: z.record(text, z.union([text, z.number(), z.boolean(), z.record(text, text)])),
+  approved_by: z.exactOptional(z.enum(['user', 'flag', 'none'])),
+  modified_by_user: z.exactOptional(z.boolean()),
+  duration_ms: z.exactOptional(milliseconds),
+  details: z.exactOptional(details),
+});
+
+const reportSchema = z.object({
+  version: z.literal(1),
+  session: text.check(z.refine(isSessionId)),
+  turn: text.check(z.refine(isTurnName)),
+  plan: z.object({
+    title: text,
+    sha256: text.check(z.regex(/^[0-9a-f]{64}$/)),
+    agent: z.nullable(text),
+    model: z.nullable(text),
+  }),
+  run_summary: z.object({
+    status: z.enum(['SUCCESS', 'FAILURE', 'VALIDATION_FAILED', 'SKIPPED', 'ABORTED']),
+    start_time: time,
+    end_time: time,
+    error: z.nullable(text),
+  }),
+  memos: z.object({ added: texts, removed: texts, rejected: texts }),
+  action_logs: z.array(actionLog),
+  changes: z.array(
+    z.object({
+      path: text,
+      change: z.enum(['added', 'modified', 'deleted']),
+      before: oid,
+      after: oid,
+      action: position,
+    }),
+  ),
+  validation_errors: z.array(
+    z.object({
+      line: position,
+      column: position,
+      action: z.exactOptional(position),
+      message: text,
+      hint: z.exactOptional(text),
+    }),
+  ),
+});
+
+/** The inverse of `renderReport`. Keys that a later version may have added are left out. Throws `DAMAGED_SESSION`. */
+export function parseReport(yaml: string): Report {
+  const checked = reportSchema.safeParse(parseYaml(yaml));
+  if (!checked.success) throw damaged(checked.error.issues.map(describeIssue).join('; '));
+  return checked.data as Report;
+}
+
+/** JSON Schema (draft 2020-12) of `report.md`, read as YAML. */
+export function reportJsonSchema(): object {
+  return z.toJSONSchema(reportSchema, { io: 'input' });
+}
+
+function parseYaml(yaml: string): unknown {
+  try {
+    return parse(yaml, { logLevel: 'error' });
+  } catch (error) {
+    throw damaged(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  const place = issue.path.length === 0 ? 'the document' : issue.path.map(String).join('.');
+  switch (issue.code) {
+    case 'invalid_type':
+      return `${place} is not of type ${issue.expected}`;
+    case 'invalid_value':
+      return `${place} is not ${issue.values.map(String).join(' or ')}`;
+    default:
+      return `${place} is not valid`;
+  }
+}
+
+function damaged(reason: string): TeddyError {
+  return new TeddyError(
+    'DAMAGED_SESSION',
+    `The report cannot be read: ${reason}.`,
+    'It was changed after teddy wrote it. Restore `report.md` from the commit of its report entry.',
+  );
+}

@@ -1,0 +1,153 @@
+/** What became of a plan: `report.md`, rendered as one YAML document. The names are those of the file. */
+import { Document, Scalar, visit } from 'yaml';
+import type { Oid, RepoPath, SessionId, TurnName } from '../session/names.ts';
+import type { ActionType, Problem } from './plan.ts';
+
+export type RunStatus = 'SUCCESS' | 'FAILURE' | 'VALIDATION_FAILED' | 'SKIPPED' | 'ABORTED';
+export type ActionStatus = 'SUCCESS' | 'FAILURE' | 'SKIPPED' | 'ABORTED';
+
+export interface Report {
+  version: 1;
+  session: SessionId;
+  turn: TurnName;
+  plan: ReportedPlan;
+  run_summary: RunSummary;
+  memos: ReportedMemos;
+  action_logs: ActionLog[];
+  changes: ReportedChange[];
+  validation_errors: Problem[];
+}
+
+/** `sha256` is of the plan's bytes, in hexadecimal. */
+export interface ReportedPlan {
+  title: string;
+  sha256: string;
+  agent: string | null;
+  model: string | null;
+}
+
+/** Times are ISO 8601, in UTC, with milliseconds. */
+interface RunSummary {
+  status: RunStatus;
+  start_time: string;
+  end_time: string;
+  error: string | null;
+}
+
+export interface ReportedMemos {
+  added: string[];
+  removed: string[];
+  rejected: string[];
+}
+
+export interface ActionLog {
+  /** From 1, in the order of the plan. */
+  index: number;
+  action_type: ActionType;
+  status: ActionStatus;
+  params: Record<string, ReportedParam>;
+  /** `flag`: by `-y`. */
+  approved_by?: 'user' | 'flag' | 'none';
+  modified_by_user?: boolean;
+  duration_ms?: number;
+  details?: ActionDetails;
+}
+
+export type ReportedParam = string | number | boolean | Record<string, string>;
+
+/** Each action has those that say something about it. */
+export interface ActionDetails {
+  /** Why it was skipped, failed or aborted. */
+  reason?: string;
+  /** EDIT: how and at which line (from 1) the first place was found; `matches` when there was more than one. */
+  match?: string;
+  line?: number;
+  matches?: { pair: number; match: string; line: number }[];
+  /** EXECUTE. */
+  return_code?: number;
+  failed_command?: string;
+  failed_line?: number;
+  stdout?: string;
+  stderr?: string;
+  timed_out?: boolean;
+  truncated?: boolean;
+  /** Where the whole output is, relative to the turn. */
+  output_file?: string;
+  /** CHAT_WITH_USER and PROMPT. */
+  answer?: string;
+}
+
+export interface ReportedChange {
+  path: RepoPath;
+  change: 'added' | 'modified' | 'deleted';
+  before: Oid | null;
+  after: Oid | null;
+  /** The index of the action that made it. */
+  action: number;
+}
+
+/** Keys stand in a fixed order, lines are never folded, and every string is read back exactly. Ends with a newline. */
+export function renderReport(report: Report): string {
+  // Strings that YAML 1.1 takes for something else (`yes`, dates) are quoted for readers of that version.
+  const document = new Document(inOrder(report), { aliasDuplicateObjects: false, compat: 'yaml-1.1' });
+  visit(document, { Scalar: (_, scalar) => chooseStyle(scalar) });
+  // Without a width nothing is folded, and text of several lines is a literal block.
+  return document.toString({ doubleQuotedAsJSON: true, lineWidth: 0 });
+}
+
+/** Blocks of white space alone do not survive the YAML package. */
+function chooseStyle(scalar: Scalar): void {
+  if (typeof scalar.value === 'string' && /^\s*$/.test(scalar.value)) scalar.type = Scalar.QUOTE_DOUBLE;
+}
+
+/** Parameters stay in the order of the plan. */
+function inOrder(report: Report): object {
+  const { version, session, turn, plan, run_summary, memos, action_logs, changes, validation_errors } = report;
+  return {
+    version,
+    session,
+    turn,
+    plan: pick(plan, ['title', 'sha256', 'agent', 'model']),
+    run_summary: pick(run_summary, ['status', 'start_time', 'end_time', 'error']),
+    memos: pick(memos, ['added', 'removed', 'rejected']),
+    action_logs: action_logs.map(logInOrder),
+    changes: changes.map((change) => pick(change, ['path', 'change', 'before', 'after', 'action'])),
+    validation_errors: validation_errors.map((problem) =>
+      pick(problem, ['line', 'column', 'action', 'message', 'hint']),
+    ),
+  };
+}
+
+function logInOrder({ details, ...log }: ActionLog): object {
+  const head = pick(log, [
+    'index',
+    'action_type',
+    'status',
+    'params',
+    'approved_by',
+    'modified_by_user',
+    'duration_ms',
+  ]);
+  return details === undefined ? head : { ...head, details: pick(details, detailKeys) };
+}
+
+const detailKeys: (keyof ActionDetails)[] = [
+  'reason',
+  'match',
+  'line',
+  'matches',
+  'return_code',
+  'failed_command',
+  'failed_line',
+  'stdout',
+  'stderr',
+  'timed_out',
+  'truncated',
+  'output_file',
+  'answer',
+];
+
+/** Absent keys stay absent. */
+function pick<T extends object>(source: T, keys: (keyof T & string)[]): object {
+  return Object.fromEntries(keys.filter((key) => source[key] !== undefined).map((key) => [key, source[key]]));
+}

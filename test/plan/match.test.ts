@@ -1,0 +1,381 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type EditOutcome, applyEdit } from '../../src/plan/match.ts';
+
+type Pair = [find: string | null, replace: string];
+
+function edit(text: string, pairs: Pair[], matchAll = false): EditOutcome {
+  return applyEdit(text, {
+    matchAll,
+    pairs: pairs.map(([find, replace], i) => ({ find, replace, line: 10 * (i + 1), column: 1 })),
+  });
+}
+
+function edited(text: string, pairs: Pair[], matchAll = false): string {
+  const outcome = edit(text, pairs, matchAll);
+  if (!outcome.ok) throw new Error(outcome.problems.map((problem) => problem.message).join('\n'));
+  return outcome.text;
+}
+
+function messages(outcome: EditOutcome): string[] {
+  return outcome.ok ? [] : outcome.problems.map((problem) => problem.message);
+}
+
+describe('whole lines', () => {
+  test('a whole line is preferred to a part of an earlier line', () => {
+    expect(edit('max = 1\nx = 1\n', [['x = 1\n', 'x = 2\n']])).toEqual({
+      ok: true,
+      text: 'max = 1\nx = 2\n',
+      matches: [{ pair: 1, kind: 'lines', line: 2 }],
+    });
+  });
+
+  test('several lines are replaced by any number of lines', () => {
+    expect(edited('a\nb\nc\nd\n', [['b\nc\n', '1\n2\n3\n']])).toBe('a\n1\n2\n3\nd\n');
+  });
+
+  test('lines that only begin or end like FIND are no whole-line match', () => {
+    expect(edited('ab\nb\nba\n', [['b\n', 'x\n']])).toBe('ab\nx\nba\n');
+  });
+
+  test('an empty REPLACE takes the lines out, without a blank line in their place', () => {
+    expect(edited('a\nb\nc\n', [['b\n', '']])).toBe('a\nc\n');
+    expect(edited('a\nb\nc\n', [['a\nb\nc\n', '']])).toBe('');
+  });
+
+  test('a blank line can be found', () => {
+    expect(edited('a\n\nb\n', [['\n', '# here\n']])).toBe('a\n# here\nb\n');
+  });
+
+  test('a FIND without a final newline is a whole line, too', () => {
+    expect(edited('max = 1\nx = 1\n', [['x = 1', 'x = 2']])).toBe('max = 1\nx = 2\n');
+  });
+
+  test('indentation and trailing white space count', () => {
+    expect(edit('  a  \nb\n', [['a \nb\n', 'x\n']]).ok).toBe(false);
+  });
+});
+
+describe('parts of lines', () => {
+  test('a part of a line is replaced when no whole line is like FIND', () => {
+    expect(edit('let max = 1; // top\n', [['max = 1\n', 'max = 2\n']])).toEqual({
+      ok: true,
+      text: 'let max = 2; // top\n',
+      matches: [{ pair: 1, kind: 'part', line: 1 }],
+    });
+  });
+
+  test('a part may reach over lines', () => {
+    expect(edited('f(a,\n  b)\n', [['a,\n  b\n', 'c\n']])).toBe('f(c)\n');
+  });
+
+  test('a blank line at an edge of FIND never makes one line of two', () => {
+    expect(edit('a\nb\nc\n', [['b\n\n', 'x\n']]).ok).toBe(false);
+    expect(edit('a\nb\nc\n', [['\nb\n', 'x\n']]).ok).toBe(false);
+    expect(edit('a\nb\nc\n', [['b\n\n', '']]).ok).toBe(false);
+    expect(edit('a\r\nb\r\nc\r\n', [['b\n\n', 'x\n']]).ok).toBe(false);
+    expect(edited('a\nb\nc\n', [['\nb\n\n', '\nx\n\n']])).toBe('a\nx\nc\n');
+  });
+
+  test('an empty REPLACE takes only the part out', () => {
+    expect(edited('a, b, c\n', [[', b\n', '']])).toBe('a, c\n');
+  });
+
+  test('a number that differs is a miss', () => {
+    expect(messages(edit('x = 100;\n', [['= 500;\n', '= 700;\n']]))[0]).toContain('FIND was not found');
+  });
+
+  test('the marks of regular expressions are ordinary characters, in FIND and in REPLACE', () => {
+    expect(edited('a.c $& [x]\n', [['a.c $& [x]\n', "$& $1 $$ $` $' \\n\n"]])).toBe("$& $1 $$ $` $' \\n\n");
+    expect(edited('v = (a|b)*;\n', [['(a|b)*\n', '$&$&\n']])).toBe('v = $&$&;\n');
+    expect(messages(edit('abc\n', [['a.c\n', 'x\n']]))).toHaveLength(1);
+  });
+});
+
+describe('more than one match', () => {
+  test('it is a problem that lists the lines', () => {
+    const outcome = edit('x\na\nx\na\nx\n', [['x\n', 'y\n']]);
+    expect(messages(outcome)).toEqual(['FIND matches 3 places, expected one: lines 1, 3, 5.']);
+    expect(outcome).toMatchObject({ problems: [{ line: 10, column: 1, hint: expect.stringContaining('Match All') }] });
+  });
+
+  test('two places in one line are two places', () => {
+    expect(messages(edit('f(a) + f(b)\n', [['f(\n', 'g(\n']]))).toEqual([
+      'FIND matches 2 places, expected one: line 1.',
+    ]);
+  });
+
+  test('places that overlap are two places', () => {
+    expect(messages(edit('a\na\na\n', [['a\na\n', 'b\n']]))).toEqual([
+      'FIND matches 2 places, expected one: lines 1, 2.',
+    ]);
+    expect(messages(edit('1aaa\n', [['aa\n', 'b\n']]))).toHaveLength(1);
+  });
+
+  test('Match All replaces each of them', () => {
+    expect(edit('x\na\nx', [['x\n', 'y\n']], true)).toEqual({
+      ok: true,
+      text: 'y\na\ny',
+      matches: [
+        { pair: 1, kind: 'lines', line: 1 },
+        { pair: 1, kind: 'lines', line: 3 },
+      ],
+    });
+    expect(edited('f(a) + f(b)\n', [['f(\n', 'g(\n']], true)).toBe('g(a) + g(b)\n');
+  });
+
+  test('Match All takes overlapping places from the left, each character once', () => {
+    expect(edited('a\na\na\n', [['a\na\n', 'b\n']], true)).toBe('b\na\n');
+    expect(edited('1aaaaa\n', [['aa\n', 'b\n']], true)).toBe('1bba\n');
+  });
+
+  test('Match All replaces whole lines only, when there are any', () => {
+    expect(edited('x = 1\nmax = 1\n', [['x = 1\n', 'x = 2\n']], true)).toBe('x = 2\nmax = 1\n');
+  });
+
+  test('of very many lines only the first are listed', () => {
+    expect(messages(edit('x\n'.repeat(500), [['x\n', 'y\n']]))[0]).toMatch(/ 20 and 480 more\.$/);
+  });
+});
+
+describe('pairs', () => {
+  test('a later pair sees what the earlier ones made', () => {
+    const outcome = edit('a\nz\n', [
+      ['a\n', 'b\nc\n'],
+      ['c\nz\n', 'd\n'],
+    ]);
+    expect(outcome).toMatchObject({ ok: true, text: 'b\nd\n', matches: [{ pair: 1 }, { pair: 2, line: 2 }] });
+  });
+
+  test('pairs may come in any order of places', () => {
+    expect(
+      edited('1\n2\n3\n', [
+        ['3\n', 'c\n'],
+        ['1\n', 'a\n'],
+      ]),
+    ).toBe('a\n2\nc\n');
+  });
+
+  test('all pairs that do not apply are reported, each at its place and with its number', () => {
+    const outcome = edit('a\n', [
+      ['zzz\n', 'y\n'],
+      ['a\n', 'b\n'],
+      ['', 'y\n'],
+    ]);
+    expect(outcome).toMatchObject({ ok: false, problems: [{ line: 10 }, { line: 30 }] });
+    expect(messages(outcome)).toEqual([
+      expect.stringMatching(/^FIND 1 was not/),
+      expect.stringMatching(/^FIND 3 is empty/),
+    ]);
+  });
+
+  test('an empty FIND is a problem, in an empty file as well', () => {
+    expect(messages(edit('a\n', [['', 'b\n']]))).toEqual(['FIND is empty.']);
+    expect(messages(edit('', [['', 'b\n']]))).toEqual(['FIND is empty.']);
+    expect(edit('', [['\n', 'b\n']]).ok).toBe(false);
+  });
+
+  test('a REPLACE without FIND replaces the whole file', () => {
+    expect(edit('a\nb\n', [[null, 'c\n']])).toEqual({
+      ok: true,
+      text: 'c\n',
+      matches: [{ pair: 1, kind: 'file', line: 1 }],
+    });
+    expect(edited('', [[null, 'c\n']])).toBe('c\n');
+  });
+});
+
+describe('what a file keeps', () => {
+  test('a CRLF file stays CRLF, whatever the plan has', () => {
+    expect(edited('a\r\nb\r\nc\r\n', [['b\n', '1\n2\n']])).toBe('a\r\n1\r\n2\r\nc\r\n');
+    expect(edited('a\r\nb\r\nc\r\n', [['a\nb\n', '1\n']])).toBe('1\r\nc\r\n');
+    expect(edited('a\r\nb\r\nc\r\n', [['b\r\n', '1\r\n']])).toBe('a\r\n1\r\nc\r\n');
+    expect(edited('f(a,\r\n b)\r\n', [['a,\n b\n', 'c,\n d\n']])).toBe('f(c,\r\n d)\r\n');
+    expect(edited('a\r\n', [[null, '1\n2\n']])).toBe('1\r\n2\r\n');
+  });
+
+  test('an LF file stays LF, whatever the plan has', () => {
+    expect(edited('a\nb\n', [['b\r\n', '1\r\n2\r\n']])).toBe('a\n1\n2\n');
+  });
+
+  test('the lines of a CRLF file are whole lines for a plan with LF', () => {
+    expect(edited('max = 1\r\nx = 1\r\n', [['x = 1\n', 'x = 2\n']])).toBe('max = 1\r\nx = 2\r\n');
+  });
+
+  test('in a file of mixed endings the untouched lines keep theirs', () => {
+    expect(edited('a\r\nb\nc\r\n', [['b\n', 'x\n']])).toBe('a\r\nx\nc\r\n');
+    expect(edited('a\r\nb\nc\r\n', [['c\n', 'x\n']])).toBe('a\r\nb\nx\r\n');
+    expect(edited('a\r\nb\nc\r\n', [['b\n', 'x\ny\n']])).toBe('a\r\nx\ny\nc\r\n');
+  });
+
+  test('a byte order mark stays, and is no part of the first line', () => {
+    expect(edited('\uFEFFa\nb\n', [['a\n', 'x\n']])).toBe('\uFEFFx\nb\n');
+    expect(edited('\uFEFFa\n', [[null, 'x\n']])).toBe('\uFEFFx\n');
+    expect(edit('\uFEFFxa\na\n', [['a\n', 'x\n']])).toMatchObject({ matches: [{ kind: 'lines', line: 2 }] });
+  });
+
+  test('a missing final newline stays missing', () => {
+    expect(edited('a\nb', [['b\n', 'x\n']])).toBe('a\nx');
+    expect(edited('a\nb', [['b\n', 'x\ny\n']])).toBe('a\nx\ny');
+    expect(edited('a\nb', [['a\n', 'x\n']])).toBe('x\nb');
+    expect(edited('a\nb', [['b\n', '']])).toBe('a');
+    expect(edited('a\r\nb', [['b\n', 'x\n']])).toBe('a\r\nx');
+    expect(edited('a\r\nb', [['b\n', '']])).toBe('a');
+    expect(edited('a', [[null, 'x\ny\n']])).toBe('x\ny');
+  });
+
+  test('a present final newline stays', () => {
+    expect(edited('a\nb\n', [['b\n', 'x']])).toBe('a\nx\n');
+    expect(edited('a\n', [[null, 'x']])).toBe('x\n');
+  });
+});
+
+describe('a miss', () => {
+  const file = 'import a\n\nfunction add(a, b) {\n  return a + b;\n}\n\nfunction sub(a, b) {\n  return a - b;\n}\n';
+
+  test('it names the closest lines, how alike they are and the first difference', () => {
+    const outcome = edit(file, [['function sub(a, b) {\n  return a - c;\n}\n', 'x\n']]);
+    expect(messages(outcome)[0]).toMatch(/^FIND was not found; closest is lines 7-9, 9\d% alike\.$/);
+    expect(outcome).toMatchObject({
+      problems: [{ hint: 'Line 8 reads "  return a - b;", FIND reads "  return a - c;".' }],
+    });
+  });
+
+  test('text that differs only in white space is never said to be the same', () => {
+    expect(messages(edit(file, [['return  a + b;\n', 'x\n']]))[0]).toContain('closest is line 4, ');
+    expect(messages(edit(file, [['    return a + b;\n', 'x\n']]))[0]).toContain('closest is line 4, 99% alike');
+  });
+
+  test('it says when nothing in the file is alike', () => {
+    expect(messages(edit(file, [['0123456789\n', 'x\n']]))).toEqual([
+      'FIND was not found; no part of the file is like it.',
+    ]);
+    expect(messages(edit('', [['a\n', 'x\n']]))).toEqual(['FIND was not found; no part of the file is like it.']);
+  });
+
+  test('it says `already applied`, and where, when REPLACE stands in the file', () => {
+    const outcome = edit(file, [['  return a - c;\n', '  return a - b;\n']]);
+    expect(messages(outcome)[0]).toContain('REPLACE stands at line 8, perhaps already applied.');
+    expect(messages(edit(file, [['  return a - c;\n', '  return a * b;\n']]))[0]).not.toContain('already applied');
+    expect(messages(edit(file, [['  return a - c;\n', '\n']]))[0]).not.toContain('already applied');
+  });
+
+  test('a FIND longer than the file is compared with all of it', () => {
+    expect(messages(edit('a = 1\n', [['a = 1\nb = 2\n', 'x\n']]))[0]).toContain('closest is line 1, ');
+  });
+
+  test('in 40,000 lines it is answered without a full alignment', () => {
+    const line = (i: number) => `    const value${i} = compute(${i}, "text ${i % 97}");`;
+    const lines = Array.from({ length: 40_000 }, (_, i) => line(i));
+    const find = [...lines.slice(20_000, 20_020), 'other'].join('\n');
+    const text = lines.join('\n');
+    const startedAt = performance.now();
+    const outcome = edit(text, [[`${find}\n`, 'x\n']]);
+    const elapsedMs = performance.now() - startedAt;
+    expect(messages(outcome)[0]).toMatch(/closest is lines (?:20000-20020|20001-20021), 9\d% alike/);
+    // The aim is 100 ms; a busy machine gets five times that. An alignment would take minutes.
+    expect(elapsedMs).toBeLessThan(500);
+  });
+});
+
+describe('for any text', () => {
+  const line = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '$', '&', '.'), maxLength: 3 });
+  const block = (minLength: number) => fc.array(line, { minLength, maxLength: 6 });
+
+  /** A text, and a part of it that is often all there is of its kind. */
+  const few = fc.array(fc.constantFrom('a', 'b', 'ab', 'ba', ''), { minLength: 1, maxLength: 6 });
+  const fewAndSome = fc
+    .tuple(few, few, fc.nat(5), fc.integer({ min: 1, max: 3 }))
+    .map(([lines, others, from, count]) => ({
+      lines,
+      find: from < lines.length ? lines.slice(from, from + count) : others,
+    }));
+
+  /** The obvious way: every index, line by line. */
+  function replaceLines(lines: string[], find: string[], replace: string[]): string[] | 'ambiguous' | 'none' {
+    const at = lines.flatMap((_, i) => (find.every((wanted, k) => lines[i + k] === wanted) ? [i] : []));
+    if (at.length !== 1) return at.length === 0 ? 'none' : 'ambiguous';
+    return [...lines.slice(0, at[0]), ...replace, ...lines.slice(at[0]! + find.length)];
+  }
+
+  const join = (lines: string[], ending = '\n') => lines.map((one) => one + ending).join('');
+
+  test('whole lines are replaced exactly as line by line comparison does, or there is a problem', () => {
+    const shapes = { whole: 0, ambiguous: 0, none: 0 };
+    fc.assert(
+      fc.property(fewAndSome, block(0), fc.constantFrom('\n', '\r\n'), ({ lines, find }, replace, ending) => {
+        const expected = replaceLines(lines, find, replace);
+        const outcome = edit(join(lines, ending), [[join(find), join(replace)]]);
+        if (expected === 'none') {
+          shapes.none += 1;
+          expect(outcome.ok && outcome.matches[0]?.kind === 'lines').toBe(false);
+        } else if (expected === 'ambiguous') {
+          shapes.ambiguous += 1;
+          expect(outcome.ok).toBe(false);
+        } else {
+          shapes.whole += 1;
+          expect(outcome).toMatchObject({ ok: true, text: join(expected, ending), matches: [{ kind: 'lines' }] });
+        }
+      }),
+      { numRuns: 500 },
+    );
+    expect(Math.min(...Object.values(shapes))).toBeGreaterThan(10);
+  });
+
+  test('a part is replaced exactly where the only place of FIND is, and nothing else changes', () => {
+    let replaced = 0;
+    fc.assert(
+      fc.property(fewAndSome, line, ({ lines, find: [first = '', ...rest] }, replace) => {
+        const text = join(lines);
+        const find = [first.slice(1), ...rest].join('\n');
+        fc.pre(!find.startsWith('\n') && !find.endsWith('\n') && find !== '');
+        const outcome = edit(text, [[`${find}\n`, `${replace}\n`]]);
+        if (!outcome.ok || outcome.matches[0]?.kind !== 'part') return;
+        replaced += 1;
+        const at = text.indexOf(find);
+        expect(text.indexOf(find, at + 1)).toBe(-1);
+        expect(outcome.text).toBe(text.slice(0, at) + replace + text.slice(at + find.length));
+      }),
+      { numRuns: 500 },
+    );
+    expect(replaced).toBeGreaterThan(10);
+  });
+
+  test('an edit and its inverse give the first text again', () => {
+    const places = fc.record({
+      before: block(1),
+      found: block(1),
+      after: block(0),
+      ending: fc.constantFrom('\n', '\r\n'),
+      final: fc.boolean(),
+      mark: fc.constantFrom('', '\uFEFF'),
+    });
+    fc.assert(
+      fc.property(places, ({ before, found, after, ending, final, mark }) => {
+        // Z and Y occur nowhere else, so that both matches are unique.
+        const body = [...before, `Z${found.join(ending)}Z`, ...after].join(ending);
+        const text = mark + body + (final ? ending : '');
+        const find = `Z${found.join('\n')}Z\n`;
+        const there = edited(text, [[find, 'Y\n']]);
+        expect(there).toContain('Y');
+        expect(edited(there, [['Y\n', find]])).toBe(text);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('no text and no pairs make it fail', () => {
+    const any = fc.string({
+      unit: fc.oneof(
+        line,
+        fc.nat(0xffff).map((code) => String.fromCharCode(code)),
+      ),
+    });
+    fc.assert(
+      fc.property(any, fc.array(fc.tuple(fc.option(any), any)), fc.boolean(), (text, pairs, matchAll) => {
+        const outcome = edit(text, pairs, matchAll);
+        expect(outcome.ok || outcome.problems.length > 0).toBe(true);
+      }),
+    );
+  });
+});

@@ -1,0 +1,406 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isPlan, maxPlanBytes, parsePlan } from '../../src/plan/parse.ts';
+import { examplePlan } from '../../src/plan/protocol.ts';
+import type { Action } from '../../src/plan/plan.ts';
+
+function actionsOf(body: string): Action[] {
+  const { plan, problems } = parsePlan(`# T\n\n## Action Plan\n\n${body}`);
+  expect(problems).toEqual([]);
+  return plan.actions;
+}
+
+function messagesOf(text: string): string[] {
+  return parsePlan(text).problems.map(({ line, message }) => `${line}: ${message}`);
+}
+
+describe('names of actions', () => {
+  test.each(['CREATE', '`CREATE`', 'create', '**Create**:', '1. CREATE', 'Action 3: `CREATE`', '✅ CREATE ###'])(
+    '%j is CREATE',
+    (name) => {
+      expect(actionsOf(`### ${name}\n- **File Path:** a\n\n\`\`\`\n\`\`\`\n`)).toMatchObject([
+        { type: 'CREATE', content: '' },
+      ]);
+    },
+  );
+
+  test.each(['CHAT_WITH_USER', 'Chat with user', 'chat-with-user', 'CHAT\\_WITH\\_USER'])(
+    '%j is CHAT_WITH_USER',
+    (name) => {
+      expect(actionsOf(`### ${name}\nHello`)).toMatchObject([{ type: 'CHAT_WITH_USER', text: 'Hello' }]);
+    },
+  );
+
+  test('a name with more words is not that action', () => {
+    expect(messagesOf('# T\n## Action Plan\n### READ src/a.ts\n')[0]).toMatch(/^3: Unknown action "READ src\/a.ts"/);
+  });
+
+  test('in free Markdown an unknown action is still found when it stands in back-ticks', () => {
+    expect(messagesOf('# T\n## Action Plan\n### PROMPT\nHi\n### TODO\nx\n### `DELETE`\n')).toEqual([
+      expect.stringMatching(/^7: Unknown action "`DELETE`"/),
+    ]);
+  });
+});
+
+describe('parameters', () => {
+  test.each([
+    '- **Timeout:** 5',
+    '- **Timeout**: 5',
+    '- Timeout: 5',
+    '* `timeout`: `5`',
+    '+ __TIMEOUT:__ **5**',
+    '- timeout: 5s',
+  ])('%j is five seconds', (bullet) => {
+    expect(actionsOf(`### EXECUTE\n${bullet}\n\n\`\`\`\nls\n\`\`\`\n`)).toMatchObject([{ timeoutMs: 5000 }]);
+  });
+
+  test.each(['10-20', '-20', '50-', '5', '`10-20`'])('Lines may be %j', (lines) => {
+    expect(actionsOf(`### READ\n- File: a\n- Lines: ${lines}\n`)).toMatchObject([{ lines: lines.replaceAll('`', '') }]);
+  });
+
+  test.each(['-', '0', '0-3', '3-2', 'a-b', '1,2', '1-2-3'])('Lines may not be %j', (lines) => {
+    expect(messagesOf(`# T\n## Action Plan\n### READ\n- File: a\n- Lines: ${lines}\n`)).toHaveLength(1);
+  });
+
+  test('values go on over lines, and nested bullets under a text stay in it', () => {
+    const body = '### EXECUTE\n- **Expected Outcome:** one\n  two\n  - Description: three\n- cwd: .\n\n```\nls\n```\n';
+    expect(actionsOf(body)).toMatchObject([
+      { expectedOutcome: 'one two\n- Description: three', description: null, cwd: '.' },
+    ]);
+  });
+
+  test('env takes nested pairs in any dress, and no name can reach a prototype', () => {
+    const env =
+      '- **env:**\n    - A: 1\n    - `B=x y`\n    - **C:** `z`\n    - __proto__: p\n    - `D`: a`b`\n    - E:\n';
+    const [action] = actionsOf(`### EXECUTE\n${env}\n\`\`\`\nls\n\`\`\`\n`);
+    const entries = action?.type === 'EXECUTE' ? Object.entries(action.env) : [];
+    expect(entries).toEqual([
+      ['A', '1'],
+      ['B', 'x y'],
+      ['C', 'z'],
+      ['__proto__', 'p'],
+      ['D', 'a`b`'],
+      ['E', ''],
+    ]);
+  });
+
+  test('a parameter twice is a problem, an unknown one a note', () => {
+    const { problems, notes } = parsePlan('# T\n## Action Plan\n### READ\n- File: a\n- Path: b\n- Colour: red\n');
+    expect(problems).toMatchObject([{ line: 5, message: '"Resource" is given twice.', action: 1 }]);
+    expect(notes).toMatchObject([{ line: 6, action: 1 }]);
+  });
+
+  test('a bullet without a key is a problem', () => {
+    expect(messagesOf('# T\n## Action Plan\n### READ\n- src/a.ts\n')).toEqual([
+      '4: Found "src/a.ts", expected a parameter of READ.',
+    ]);
+  });
+
+  test('a URL is a resource, with or without marks around it', () => {
+    const urls = ['https://a.b/c', '<https://a.b/c>', '`https://a.b/c`', '[c](https://a.b/c)'];
+    const found = actionsOf(urls.map((url) => `### READ\n- Resource: ${url}\n\n`).join(''));
+    expect(found.map((it) => it.type === 'READ' && it.resource)).toEqual(
+      urls.map(() => ({ kind: 'url', url: 'https://a.b/c' })),
+    );
+  });
+});
+
+describe('lines below a parameter', () => {
+  test.each(['one\ntwo', 'one\n  two', 'one\n\n  two'])('%j is one value', (value) => {
+    expect(actionsOf(`### READ\n- File: a\n- Description: ${value}\n`)).toMatchObject([{ description: 'one two' }]);
+  });
+
+  test('text behind a blank line that is not indented is stray', () => {
+    expect(messagesOf('# T\n## Action Plan\n### READ\n- File: a\n\ntwo\n')).toHaveLength(1);
+  });
+});
+
+describe('labels of an EDIT', () => {
+  const labels = [
+    '#### FIND:',
+    '##### `find`',
+    '### FIND',
+    '`FIND:`',
+    'FIND:',
+    '**FIND:**',
+    '**`Find`**:',
+    '- **FIND:**',
+  ];
+  test.each(labels)('%j is a label, with and without blank lines around it', (label) => {
+    const pair = `\`\`\`\na\n\`\`\`\n${label.replace(/find/i, 'REPLACE')}\n\`\`\`\nb\n\`\`\`\n`;
+    for (const blank of ['', '\n']) {
+      const [action] = actionsOf(`### EDIT\n- **File Path:** a\n${blank}${label}\n${blank}${pair}`);
+      expect(action).toMatchObject({ pairs: [{ find: 'a\n', replace: 'b\n' }] });
+    }
+  });
+});
+
+describe('what is skipped', () => {
+  test('empty fences and separators between actions are noted', () => {
+    const { plan, problems, notes } = parsePlan(
+      '# T\n## Action Plan\n---\n```\n```\n### READ\n- File: a\n\n```\nx\n```\n***\n### READ\n- File: b\n',
+    );
+    expect(problems).toEqual([]);
+    expect(plan.actions).toHaveLength(2);
+    expect(notes.map(({ line }) => line)).toEqual([3, 4, 9, 12]);
+  });
+
+  test('a second fence with text is a problem, for one of the two would be lost', () => {
+    const text = '# T\n## Action Plan\n### CREATE\n- File: a\n\n```\nx\n```\n```\ny\n```\n';
+    expect(messagesOf(text)).toEqual(['9: CREATE has a second fence, expected one.']);
+  });
+});
+
+describe('sections', () => {
+  test('they come in any order, with a Message after the actions', () => {
+    const { plan, problems } = parsePlan('# T\n## Message\nBye\n## Memos\n- none\n## Action Plan\n## Rationale\nWhy\n');
+    expect(problems).toEqual([]);
+    expect(plan).toMatchObject({
+      title: 'T',
+      message: 'Bye',
+      memos: [],
+      actions: [],
+      rationale: 'Why',
+      contextVault: null,
+    });
+  });
+
+  test('the Context Vault takes fences, lists, links and plain lines', () => {
+    const { plan } = parsePlan(
+      '# T\n## Context Vault\n```\na b.ts\n\n- c.ts\n```\n- [d](/d%20e.ts)\n- `f.ts`\ng/\nh/**\n## Message\n',
+    );
+    expect(plan.contextVault).toEqual(['a b.ts', 'c.ts', '/d e.ts', 'f.ts', 'g/', 'h/**']);
+    expect(parsePlan('# T\n## Context Vault\na\nb/**\n## Message\n').plan.contextVault).toEqual(['a', 'b/**']);
+  });
+
+  test('a memo over two lines of a list is one fact', () => {
+    expect(parsePlan('# T\n## Memos\n- [+] one\n  two\n* [-] three\n## Message\nx').plan.memos).toEqual([
+      { kind: 'add', fact: 'one two' },
+      { kind: 'remove', fact: 'three' },
+    ]);
+  });
+
+  test('metadata can not reach a prototype', () => {
+    const { plan } = parsePlan('# T\n- **__proto__:** x\n- **A b**: y\n## Message\nx');
+    expect(Object.entries(plan.metadata)).toEqual([
+      ['__proto__', 'x'],
+      ['A b', 'y'],
+    ]);
+  });
+
+  test('a byte order mark is no text before the title', () => {
+    expect(parsePlan('\ufeff# T\n## Message\nx')).toMatchObject({ plan: { title: 'T' }, problems: [], notes: [] });
+  });
+});
+
+describe('a fence around the answer', () => {
+  test('a sample in a fence before the plan is not taken for the plan', () => {
+    const sample = '```md\n# Sample\n## Message\n```\n';
+    const { plan, problems } = parsePlan(`${sample}# T\n## Action Plan\n### CREATE\n- File: a\n\n\`\`\`\nx\n\`\`\`\n`);
+    expect(problems).toEqual([]);
+    expect(plan).toMatchObject({ title: 'T', actions: [{ content: 'x\n' }] });
+  });
+
+  test('positions in it are those of the whole answer', () => {
+    expect(messagesOf('Here:\n\n````\n# T\n## Action Plan\n### NOPE\n````\n')[0]).toMatch(/^6: Unknown action/);
+  });
+});
+
+describe('answers that are cut off', () => {
+  test('one problem, whatever is missing behind the fence', () => {
+    expect(messagesOf('# T\n## Rationale\n```\nwhy')).toEqual([expect.stringMatching(/^3: The answer was cut off/)]);
+    expect(messagesOf('# T\n## Action Plan\n### EDIT\n- File: a\n`FIND:`\n```\nx')).toEqual([
+      expect.stringMatching(/^6: The answer was cut off/),
+    ]);
+  });
+
+  test('half a list in a fence is not read', () => {
+    expect(messagesOf('# T\n## Memos\n```\n[+] one\n[')).toEqual([expect.stringMatching(/^3: The answer was cut off/)]);
+  });
+
+  test('an outer fence without its end is one, too', () => {
+    expect(messagesOf('````md\n# T\n## Message\nx')).toEqual([expect.stringMatching(/^1: The answer was cut off/)]);
+  });
+
+  test('every prefix of a plan that ends inside a fence is a problem', () => {
+    const end = examplePlan.indexOf('const routes');
+    expect(messagesOf(examplePlan.slice(0, end))).toEqual([expect.stringContaining('The answer was cut off')]);
+  });
+});
+
+describe('what is a plan', () => {
+  test.each([
+    ['## Action Plan', true],
+    ['text\n\n## `Message`:\nx', true],
+    ['```md\n# T\n## Message\n```', true],
+    ['```sh\n# install\n## Message\n```\n\nThat is how.', false],
+    ['See this:\n\n    ## Message', false],
+    ['### Action Plan', false],
+    ['The ## Action Plan', false],
+    ['', false],
+  ])('%j: %s', (text, expected) => {
+    expect(isPlan(text)).toBe(expected);
+  });
+});
+
+describe('any text', () => {
+  const piece = fc.constantFrom(
+    '#',
+    '##',
+    '###',
+    '# T',
+    '## Action Plan',
+    '## Message',
+    '### EDIT',
+    '### CREATE',
+    '#### FIND:',
+    '`REPLACE:`',
+    '```',
+    '````',
+    '~~~',
+    '- ',
+    '- **env:**',
+    '  - A: 1',
+    '- File Path: a',
+    ' ',
+    '    ',
+    '\t',
+    '\n',
+    '\n',
+    '\n',
+    '\r\n',
+    '\r',
+    ':',
+    '**',
+    '[',
+    '](',
+    ')',
+    '\0',
+    '\ud800',
+    'x',
+  );
+
+  function checkAll(text: string): void {
+    const { problems, notes } = parsePlan(text);
+    const lines = text.split('\n');
+    for (const { line, column } of [...problems, ...notes]) {
+      expect(column).toBeGreaterThan(0);
+      expect(column).toBeLessThanOrEqual((lines[line - 1]?.length ?? -1) + 1);
+    }
+    isPlan(text);
+  }
+
+  test('parsePlan never throws, and every position is in the text', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join('')),
+    );
+    fc.assert(fc.property(text, checkAll), { numRuns: 1500 });
+  });
+
+  test('a good plan with any part replaced never throws', () => {
+    const mutation = fc.tuple(fc.nat(examplePlan.length), fc.nat(40), piece);
+    fc.assert(
+      fc.property(fc.array(mutation, { minLength: 1, maxLength: 4 }), (mutations) => {
+        checkAll(
+          mutations.reduce(
+            (text, [at, length, into]) => text.slice(0, at) + into + text.slice(at + length),
+            examplePlan,
+          ),
+        );
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('any content in a fence that is long enough comes back exactly', () => {
+    const content = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.array(piece).map((pieces) => pieces.join('')),
+    );
+    fc.assert(
+      fc.property(content, fc.constantFrom('`', '~'), (inside, mark) => {
+        const longest = Math.max(2, ...(inside.match(/`+|~+/g) ?? []).map((run) => run.length));
+        const fence = mark.repeat(longest + 1);
+        const [action] = actionsOf(`### CREATE\n- **File Path:** a\n\n${fence}\n${inside}\n${fence}\n`);
+        expect(action).toMatchObject({ type: 'CREATE', content: `${inside}\n` });
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe('large plans', () => {
+  const head = '# T\n\n## Action Plan\n\n';
+
+  function measure(text: string): { actions: number; ms: number } {
+    const start = performance.now();
+    const { plan } = parsePlan(text);
+    return { actions: plan.actions.length, ms: performance.now() - start };
+  }
+
+  test('10 MiB of one CREATE are read in linear time', () => {
+    const body = `${'x'.repeat(79)}\n`.repeat(131_000);
+    const { actions, ms } = measure(`${head}### CREATE\n- **File Path:** a\n\n\`\`\`\n${body}\`\`\`\n`);
+    expect(actions).toBe(1);
+    expect(ms).toBeLessThan(3000);
+  });
+
+  test('10 MiB of 5,000 EDITs are read in linear time', () => {
+    const block = `\`\`\`\n${`${'y'.repeat(49)}\n`.repeat(20)}\`\`\`\n`;
+    const edit = `### EDIT\n- **File Path:** a\n\n#### FIND:\n${block}#### REPLACE:\n${block}\n`;
+    const { actions, ms } = measure(head + edit.repeat(5000));
+    expect(actions).toBe(5000);
+    expect(ms).toBeLessThan(3000);
+  });
+
+  test.each([
+    '#',
+    ' ',
+    '\t',
+    '`',
+    '```',
+    '~',
+    '- ',
+    '-',
+    '*',
+    '**',
+    '_',
+    '[',
+    '](',
+    '\r',
+    '\n',
+    '- a\n',
+    '\n  - a: b',
+    'a\n',
+    '### x\n',
+    '# #',
+    '- **a ',
+    '```a\n',
+    '~~~\n',
+    '> ',
+    '\\',
+    '- \n\n',
+    '## x\n',
+  ])('256 KiB of %j, anywhere, take less than two seconds', (text) => {
+    const many = text.repeat(Math.ceil(262_144 / text.length));
+    const places = [
+      many,
+      `# T\n${many}`,
+      `# T\n## Memos\n${many}`,
+      `${head}### READ\n- Resource: ${many}`,
+      `${head}### EDIT\n- File Path: [a${many})\n${many}`,
+      `${head}### INVOKE\n${many}`,
+    ];
+    for (const place of places) expect(measure(place).ms).toBeLessThan(2000);
+  });
+
+  test('a plan over 10 MiB is refused, counted in bytes', () => {
+    const title = '# T\n## Message\n';
+    expect(messagesOf(title + 'x'.repeat(maxPlanBytes - title.length))).toEqual([]);
+    expect(messagesOf(title + 'x'.repeat(maxPlanBytes - title.length + 1))).toHaveLength(1);
+    expect(messagesOf(title + 'ü'.repeat(maxPlanBytes / 2))).toEqual([
+      '1: The plan is larger than 10 MiB (10,485,760 bytes).',
+    ]);
+  });
+});
