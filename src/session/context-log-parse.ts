@@ -1,0 +1,148 @@
+/** Reads `_context.log` back: the messages that were sent, section by section. */
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { TeddyError } from '../errors.ts';
+import type { Hash } from '../ports.ts';
+import {
+  assembleLog,
+  type ContextLog,
+  type LogSection,
+  messageSection,
+  type RequestInfo,
+  type SourcedText,
+  systemSection,
+} from './context-log.ts';
+import { parseFenced } from './fenced-text.ts';
+import { isSessionId, isTurnName, type SessionId, type TurnName } from './names.ts';
+import { parsePathWord } from './quoted-path.ts';
+
+interface FrontMatter extends RequestInfo {
+  /** An estimate. */
+  tokens: number;
+  boundary: string;
+}
+
+const frontMatterSchema = z.object({
+  'teddy-context': z.literal(1),
+  session: z.custom<SessionId>((value) => typeof value === 'string' && isSessionId(value)),
+  turn: z.custom<TurnName>((value) => typeof value === 'string' && isTurnName(value)),
+  agent: z.string(),
+  provider: z.string(),
+  model: z.string(),
+  parameters: z.record(z.string(), z.union([z.number(), z.string(), z.boolean()])),
+  tokens: z.number(),
+  boundary: z.string(),
+});
+
+type SectionName = 'system' | 'memos' | 'history' | 'tree' | 'file' | 'message';
+
+export interface ParsedSection extends LogSection {
+  name: SectionName;
+  /** Of a file; null otherwise. */
+  path: string | null;
+  /** The rest of the marker line: `blob <oid>`, `missing`, `not-shown 12 bytes`; may be empty. */
+  details: string;
+}
+
+export interface ParsedContextLog {
+  frontMatter: FrontMatter;
+  /** In order; `system` first, `message` last. */
+  sections: ParsedSection[];
+  /** Exactly what was sent. */
+  messages: ContextLog['messages'];
+}
+
+/** Throws DAMAGED_SESSION when the text is not a whole log. */
+export function parseContextLog(log: string): ParsedContextLog {
+  const end = log.startsWith('---\n') ? log.indexOf('\n---\n', 3) : -1;
+  if (end === -1) throw damaged('it has no front matter');
+  const frontMatter = parseFrontMatter(log.slice(4, end + 1));
+  const content = log.slice(end + 5);
+  const sections = splitSections(content, `<!-- ${frontMatter.boundary} `).map(parseSection);
+  const [system, next] = sections;
+  if (system?.name !== 'system' || next === undefined) throw damaged('it does not begin with a system section');
+  if (sections.at(-1)?.name !== 'message') throw damaged('it does not end with a message section');
+  const systemStart = content.indexOf('\n') + 1;
+  return {
+    frontMatter,
+    sections,
+    messages: [
+      { role: 'system', content: system.body },
+      { role: 'user', content: content.slice(systemStart + system.body.length) },
+    ],
+  };
+}
+
+/**
+ * Another request on the same context: memos, history, tree and files are taken over byte for byte, what is given is
+ * new. Throws DAMAGED_SESSION as `parseContextLog` does.
+ */
+export function replaceRequest(
+  log: string,
+  request: { info: Partial<RequestInfo>; system: SourcedText; message: string },
+  hash: Hash,
+): ContextLog {
+  const { frontMatter, sections } = parseContextLog(log);
+  const { session, turn, agent, provider, model, parameters } = { ...frontMatter, ...request.info };
+  const info: RequestInfo = { session, turn, agent, provider, model, parameters };
+  return assembleLog(
+    info,
+    [systemSection(request.system), ...sections.slice(1, -1), messageSection(request.message)],
+    hash,
+  );
+}
+
+/** The exact text of a shown file, or of the memos; null when the section does not show one. */
+export function sectionText(section: ParsedSection): string | null {
+  return section.name === 'file' || section.name === 'memos' ? parseFenced(section.body) : null;
+}
+
+function splitSections(content: string, opening: string): LogSection[] {
+  // The boundary occurs in no body, so whatever follows this opening is a marker line.
+  const [before, ...parts] = content.split(opening);
+  if (before !== '') throw damaged('something stands before its first section');
+  return parts.map((part) => {
+    const end = part.indexOf(' -->\n');
+    if (end === -1 || part.slice(0, end).includes('\n')) throw damaged('one of its marker lines is broken');
+    return { label: part.slice(0, end), body: part.slice(end + 5) };
+  });
+}
+
+function parseSection({ label, body }: LogSection): ParsedSection {
+  const [, name = '', rest = ''] = /^(\S+) ?(.*)$/.exec(label) ?? [];
+  if (!isSectionName(name)) throw damaged(`it has an unknown section: ${label}`);
+  if (name !== 'file') return { label, body, name, path: null, details: rest };
+  const word = parsePathWord(rest);
+  if (word === null) throw damaged(`a file section has no path: ${label}`);
+  return { label, body, name, path: word.path, details: word.rest };
+}
+
+function isSectionName(name: string): name is SectionName {
+  return ['system', 'memos', 'history', 'tree', 'file', 'message'].includes(name);
+}
+
+function parseFrontMatter(text: string): FrontMatter {
+  const read = frontMatterSchema.safeParse(readYaml(text));
+  if (!read.success) {
+    const [issue] = read.error.issues;
+    throw damaged(`its front matter is wrong at \`${issue?.path.join('.')}\`: ${issue?.message}`);
+  }
+  const { session, turn, agent, provider, model, parameters, tokens, boundary } = read.data;
+  return { session, turn, agent, provider, model, parameters, tokens, boundary };
+}
+
+function readYaml(text: string): unknown {
+  try {
+    return parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function damaged(reason: string): TeddyError {
+  return new TeddyError(
+    'DAMAGED_SESSION',
+    `_context.log is damaged: ${reason}.`,
+    'Compare it with `git log -p -- <file>`, and restore it with `git restore <file>`.',
+  );
+}

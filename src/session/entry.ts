@@ -1,0 +1,146 @@
+/** An entry is one durable step of a session, stored as exactly one commit. Its message is a label, never content. */
+import { isSessionId, isTurnName, type SessionId, type TurnName } from './names.ts';
+
+export const entryKinds = [
+  'start',
+  'snapshot',
+  'message',
+  'exchange',
+  'plan',
+  'reply',
+  'memo',
+  'write',
+  'report',
+  'branch',
+  'undo',
+] as const;
+export type EntryKind = (typeof entryKinds)[number];
+
+export interface Entry {
+  kind: EntryKind;
+  session: SessionId;
+  /** Null on `start`, and on a snapshot that was taken before a message. */
+  turn: TurnName | null;
+  /** UUID v7; survives rebase and cherry-pick. */
+  id: string;
+  /** When the session started, ISO 8601. */
+  created: string;
+  /** One line that says what the step was. */
+  title: string;
+  /** At most ten lines more. */
+  details: string[];
+  baseBranch?: string;
+  agent?: string;
+  provider?: string;
+  model?: string;
+  tokens?: { input: number; output: number };
+  /** Of a report: its run's status. */
+  status?: string;
+  /** Hex, of the file that the entry is about. */
+  sha256?: string;
+}
+
+const format = '1';
+const maxTitle = 72;
+const maxDetails = 10;
+const maxDetailWidth = 100;
+
+/** The commit message: label, details, trailers. */
+export function encodeEntry(entry: Entry): string {
+  const subject =
+    `${entry.turn === null ? '' : `turn ${entry.turn} `}${entry.kind}: ${toLabel(entry.title, maxTitle)}`.trimEnd();
+  const details = entry.details.slice(0, maxDetails).map((line) => indentTrailer(toLabel(line, maxDetailWidth)));
+  const trailers = toTrailers(entry).map(([key, value]) => `Teddy-${key}: ${toLabel(value, 1000)}`);
+  return (
+    [subject, ...(details.some((line) => line !== '') ? [details.join('\n')] : []), trailers.join('\n')].join('\n\n') +
+    '\n'
+  );
+}
+
+function toTrailers(entry: Entry): [key: string, value: string][] {
+  const optional = (key: string, value: string | undefined): [string, string][] =>
+    value === undefined ? [] : [[key, value]];
+  return [
+    ['Session', entry.session],
+    ['Entry', entry.kind],
+    ...optional('Turn', entry.turn ?? undefined),
+    ['Entry-Id', entry.id],
+    ['Created', entry.created],
+    ...optional('Base-Branch', entry.baseBranch),
+    ...optional('Agent', entry.agent),
+    ...optional('Provider', entry.provider),
+    ...optional('Model', entry.model),
+    ...optional('Tokens', entry.tokens && `${entry.tokens.input}/${entry.tokens.output}`),
+    ...optional('Status', entry.status),
+    ...optional('Sha256', entry.sha256),
+    ['Format', format],
+  ];
+}
+
+/** Null for a commit that is not an entry: the user's own, a landing, an entry of a later format. */
+export function decodeEntry(message: string): Entry | null {
+  const trailers = readTrailers(message);
+  const kind = entryKinds.find((known) => known === trailers.get('Entry'));
+  const session = trailers.get('Session') ?? '';
+  const turn = trailers.get('Turn') ?? null;
+  const id = trailers.get('Entry-Id');
+  if (kind === undefined || id === undefined || !isSessionId(session) || trailers.get('Format') !== format) return null;
+  if (turn !== null && !isTurnName(turn)) return null;
+  const [subject = '', ...rest] = message.trimEnd().split('\n\n');
+  const details = rest.slice(0, -1).join('\n\n');
+  const tokens = /^(\d+)\/(\d+)$/.exec(trailers.get('Tokens') ?? '');
+  const optional = <Key extends string>(key: Key, trailer: string) => {
+    const value = trailers.get(trailer);
+    return (value === undefined ? {} : { [key]: value }) as { [name in Key]?: string };
+  };
+  return {
+    kind,
+    session,
+    turn,
+    id,
+    created: trailers.get('Created') ?? '',
+    title: subject.replace(/^(?:turn \S+ )?[a-z]+:\s?/, ''),
+    details: details === '' ? [] : details.split('\n').map(unindentTrailer),
+    ...optional('baseBranch', 'Base-Branch'),
+    ...optional('agent', 'Agent'),
+    ...optional('provider', 'Provider'),
+    ...optional('model', 'Model'),
+    ...(tokens ? { tokens: { input: Number(tokens[1]), output: Number(tokens[2]) } } : {}),
+    ...optional('status', 'Status'),
+    ...optional('sha256', 'Sha256'),
+  };
+}
+
+/** Only the last paragraph counts, as for git; the first of two equal keys, so that nothing appended can override it. */
+function readTrailers(message: string): Map<string, string> {
+  const last = message.trimEnd().split('\n\n').at(-1) ?? '';
+  const trailers = new Map<string, string>();
+  for (const line of last.split('\n')) {
+    const match = /^Teddy-([A-Za-z0-9-]+): (.*)$/.exec(line);
+    if (match?.[1] !== undefined && match[2] !== undefined && !trailers.has(match[1]))
+      trailers.set(match[1], match[2].trimEnd());
+  }
+  return trailers;
+}
+
+/** One line without control characters or bidirectional overrides, cut at `max` characters. */
+export function toLabel(text: string, max: number): string {
+  const line = text.replace(/[\p{Cc}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069\uFEFF]+/gu, ' ').trim();
+  const characters = [...line];
+  return characters.length <= max
+    ? line
+    : `${characters
+        .slice(0, max - 1)
+        .join('')
+        .trimEnd()}…`;
+}
+
+const trailerLike = /^\s*(?:[A-Za-z0-9-]+\s*:|\(cherry picked from)/;
+
+function indentTrailer(line: string): string {
+  return trailerLike.test(line) ? `  ${line}` : line;
+}
+
+function unindentTrailer(line: string): string {
+  return line.startsWith('  ') && trailerLike.test(line) ? line.slice(2) : line;
+}

@@ -1,0 +1,35 @@
+/** Files that hold secrets, told by their names alone. */
+import type { RepoPath } from './names.ts';
+
+const secretDirectories = new Set(['.ssh', '.aws', '.gnupg']);
+const secretFiles = new Set([
+  '.npmrc',
+  '.netrc',
+  '_netrc',
+  '.pgpass',
+  '.pypirc',
+  '.htpasswd',
+  '.dockercfg',
+  '.git-credentials',
+  '.my.cnf',
+  'id_rsa',
+  'id_dsa',
+  'id_ecdsa',
+  'id_ed25519',
+  'credentials.json',
+  'secrets.json',
+  'secrets.yaml',
+  'secrets.yml',
+]);
+const secretExtensions = /\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk)$/;
+const environmentFile = /^\.env(?:\..+)?$|\.env$/;
+const environmentExample = /\.(?:example|sample|template|dist|defaults)$/;
+
+/** True for `.env`, `.env.local`, `id_rsa`, `server.pem`, ...; false for `.env.example`. Upper and lower case alike. */
+export function isSecretName(path: RepoPath): boolean {
+  const parts = path.toLowerCase().split('/');
+  const name = parts.pop() ?? '';
+  if (parts.some((part) => secretDirectories.has(part))) return true;
+  if (environmentFile.test(name)) return !environmentExample.test(name);
+  return secretFiles.has(name) || secretExtensions.test(name);
+}

@@ -1,0 +1,122 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { MemoChange } from '../../src/plan/plan.ts';
+import { changeMemos, parseMemos, renderMemos } from '../../src/session/memos.ts';
+
+const add = (fact: string): MemoChange => ({ kind: 'add', fact });
+const remove = (fact: string): MemoChange => ({ kind: 'remove', fact });
+
+const written = `# Facts of this project.
+
+- All API endpoints must be documented in OpenAPI spec.
+# Tools
+- Use 'pnpm' for all package management. # since May
+- 'Node: 20'
+
+- "Tabs\\tare forbidden"
+`;
+
+describe('reading memos.yaml', () => {
+  test('gives the facts in order', () => {
+    expect(parseMemos(written)).toEqual([
+      'All API endpoints must be documented in OpenAPI spec.',
+      "Use 'pnpm' for all package management.",
+      'Node: 20',
+
+      'Tabs\tare forbidden',
+    ]);
+  });
+
+  test.each(['', '\n', '# nothing yet\n', '[]\n', '---\n'])('%j holds no facts', (text) =>
+    expect(parseMemos(text)).toEqual([]),
+  );
+
+  test.each([
+    ['- fine\n- Use port: 80\n', 2],
+    ['- fine\n\n- 42\n', 3],
+    ['- fine\n- - nested\n', 2],
+    ['- fine\n-\n', 2],
+    ['facts:\n  - a\n', 1],
+    ['just text\n', 1],
+    ['- fine\n- "open\n', 3],
+    ['- a\n--- \n- b\n', 2],
+    ['- fine\n- *gone\n', 2],
+  ])('%j is refused with its line', (text, line) => {
+    expect(() => parseMemos(text)).toThrow(
+      expect.objectContaining({
+        code: 'DAMAGED_SESSION',
+        message: expect.stringContaining(`memos.yaml, line ${line}:`),
+      }),
+    );
+  });
+
+  test('what renderMemos writes is read as the same facts', () => {
+    const fact = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom('', '- a', 'a: b', '# a', 'true', '42', ' a ', 'a\nb\n', '"', '~'),
+    );
+    fc.assert(
+      fc.property(fc.array(fact), (facts) => {
+        expect(parseMemos(renderMemos(facts))).toEqual(facts);
+      }),
+    );
+  });
+});
+
+describe('changing memos.yaml', () => {
+  test('adds at the end and keeps comments, order and quoting', () => {
+    const { text, added } = changeMemos(written, [add('Deploy on Tuesday: always')]);
+    expect(text).toBe(`${written}- "Deploy on Tuesday: always"\n`);
+    expect(added).toEqual(['Deploy on Tuesday: always']);
+  });
+
+  test('removes the fact with its own comment, and keeps the comment above it', () => {
+    const { text, removed } = changeMemos(written, [remove("  Use 'pnpm' for all package management. ")]);
+    expect(text).toBe(written.replace("- Use 'pnpm' for all package management. # since May\n", ''));
+    expect(removed).toEqual(["Use 'pnpm' for all package management."]);
+  });
+
+  test('a comment above the last fact survives its removal', () => {
+    expect(changeMemos('- a\n# Tools\n- b\n', [remove('b')]).text).toBe('- a\n# Tools\n');
+  });
+
+  test('reports what is there already and what is not', () => {
+    const changed = changeMemos('- a\n', [add(' a '), remove('b'), add('c'), add('c'), remove('a')]);
+    expect(changed).toEqual({ text: '- c\n', added: ['c'], removed: ['a'], missing: ['b'], present: ['a', 'c'] });
+  });
+
+  test('takes facts for the same that differ in white space around them', () => {
+    const changed = changeMemos('- " a "\n- b\n', [add('a'), remove('a')]);
+    expect(changed).toEqual({ text: '- b\n', added: [], removed: ['a'], missing: [], present: ['a'] });
+  });
+
+  test('changes no byte when there is nothing to change', () => {
+    const odd = '-   a\n-   "b"   # x\n\n\n';
+    expect(changeMemos(odd, [add('b'), remove('c')]).text).toBe(odd);
+  });
+
+  test.each(['', '[]\n', '# Facts\n', '# Facts\n[]\n', '---\n# Facts\n', 'null\n'])('begins a list in %j', (text) => {
+    const changed = changeMemos(text, [add('a'), add('b')]).text;
+    expect(changed.endsWith('- a\n- b\n')).toBe(true);
+    expect(changed.includes('# Facts')).toBe(text.includes('# Facts'));
+  });
+
+  test('takes the last fact away and leaves an empty list', () => {
+    expect(parseMemos(changeMemos('- a\n', [remove('a')]).text)).toEqual([]);
+  });
+
+  test('holds the facts that it had, without the removed and with the added ones', () => {
+    const fact = fc.oneof(
+      fc.constantFrom('a', 'b: c', '# d', '42'),
+      fc.string({ unit: 'binary' }).map((found) => found.trim()),
+    );
+    const change = fc.record({ kind: fc.constantFrom('add' as const, 'remove' as const), fact });
+    fc.assert(
+      fc.property(fc.uniqueArray(fact), fc.array(change), (facts, changes) => {
+        const expected = new Set(facts);
+        for (const { kind, fact: changed } of changes) expected[kind === 'add' ? 'add' : 'delete'](changed);
+        expect(parseMemos(changeMemos(renderMemos(facts), changes).text)).toEqual([...expected]);
+      }),
+    );
+  });
+});

@@ -1,0 +1,78 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { TreeFile } from '../../src/ports.ts';
+import type { Oid, RepoPath } from '../../src/session/names.ts';
+import { renderTreeListing } from '../../src/session/tree-listing.ts';
+
+function treeOf(paths: string[]): TreeFile[] {
+  return paths.sort().map((path) => ({ path: path as RepoPath, mode: '100644', oid: 'a'.repeat(40) as Oid }));
+}
+
+const numbered = (dir: string, count: number) =>
+  Array.from({ length: count }, (_, i) => `${dir}/${String(i).padStart(5, '0')}.ts`);
+const linesOf = (text: string) => text.split('\n').slice(0, -1);
+
+describe('the listing of a project', () => {
+  test('that fits names every file, in the order of the tree, without .teddy', () => {
+    const files = treeOf(['a.ts', 'a/b.ts', 'a0.ts', '.teddy/memos.yaml', '.teddyignore', 'my notes.txt', 'a/c/d.ts']);
+    expect(renderTreeListing(files)).toBe('.teddyignore\na.ts\na/b.ts\na/c/d.ts\na0.ts\n"my notes.txt"\n');
+  });
+
+  test('of nothing is empty', () => expect(renderTreeListing([])).toBe(''));
+
+  test('folds the biggest directory of a level, and the deeper before the shallower', () => {
+    const files = treeOf(['README.md', ...numbered('src', 3), ...numbered('src/deep', 3), ...numbered('vendor', 8)]);
+    expect(linesOf(renderTreeListing(files, 7))).toEqual([
+      'README.md',
+      'src/00000.ts',
+      'src/00001.ts',
+      'src/00002.ts',
+      'src/deep/ (3 files)',
+      'vendor/ (8 files)',
+    ]);
+    expect(linesOf(renderTreeListing(files, 2))).toEqual(['README.md', "(2 more in the project's root)"]);
+    expect(linesOf(renderTreeListing(files, 3))).toEqual(['README.md', 'src/ (6 files)', 'vendor/ (8 files)']);
+  });
+
+  test('keeps the small directory open where only one of two fits', () => {
+    const files = treeOf([...numbered('big', 4), ...numbered('small', 2)]);
+    expect(linesOf(renderTreeListing(files, 5))).toEqual(['big/ (4 files)', 'small/00000.ts', 'small/00001.ts']);
+  });
+
+  test('takes exactly the limit when that is enough', () => {
+    expect(linesOf(renderTreeListing(treeOf(numbered('src', 2000))))).toHaveLength(2000);
+    expect(linesOf(renderTreeListing(treeOf(numbered('src', 2001))))).toEqual(['src/ (2001 files)']);
+  });
+
+  test('says how many entries of a crowded root it leaves out', () => {
+    const lines = linesOf(renderTreeListing(treeOf(Array.from({ length: 30 }, (_, i) => `file-${i}`)), 10));
+    expect(lines).toHaveLength(10);
+    expect(lines.at(-1)).toBe("(21 more in the project's root)");
+  });
+
+  test('counts every file once, and never goes over the limit', () => {
+    const part = fc.constantFrom('a', 'b', 'c', 'd', 'e');
+    const path = fc.array(part, { minLength: 1, maxLength: 5 }).map((parts) => `${parts.join('/')}.ts`);
+    fc.assert(
+      fc.property(fc.uniqueArray(path, { maxLength: 60 }), fc.integer({ min: 10, max: 40 }), (paths, maxLines) => {
+        const lines = linesOf(renderTreeListing(treeOf(paths), maxLines));
+        expect(lines.length).toBeLessThanOrEqual(maxLines);
+        const counts = lines.map((line) => Number(/\((\d+) files?\)$/.exec(line)?.[1] ?? 1));
+        expect(counts.reduce((sum, count) => sum + count, 0)).toBe(paths.length);
+      }),
+    );
+  });
+
+  test('is fast for 50,000 files', () => {
+    const files = treeOf(
+      Array.from({ length: 50_000 }, (_, i) => `packages/p${i % 40}/src/area-${i % 700}/part-${i % 3500}/file-${i}.ts`),
+    );
+    const times = Array.from({ length: 5 }, () => {
+      const start = process.cpuUsage();
+      expect(linesOf(renderTreeListing(files)).length).toBeLessThanOrEqual(2000);
+      return process.cpuUsage(start).user / 1000;
+    });
+    // Time of the processor, so that a busy machine does not fail it; measured at 10 to 25 ms.
+    expect(Math.min(...times)).toBeLessThan(50);
+  });
+});
