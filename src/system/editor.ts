@@ -1,0 +1,62 @@
+/** Lets the user write or change a text in their own editor. */
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TeddyError } from '../errors.ts';
+import { errorReason } from './system-error.ts';
+
+interface EditOptions {
+  /** What `git var GIT_EDITOR` says: a piece of shell, so that arguments and variables in it work. */
+  editor: string;
+  /** What the editor shows as the file's name, and takes its syntax from: `plan.md`. */
+  fileName: string;
+}
+
+/**
+ * Opens the editor on a temporary file, with the terminal, and returns what the file holds when the editor ends. Throws
+ * ACTION_FAILED when the editor fails, which also is how a user cancels. The file is removed in any case.
+ */
+export async function editText(initial: string, options: EditOptions): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'teddy-edit-'));
+  const path = join(directory, options.fileName);
+  try {
+    await writeFile(path, initial, { mode: 0o600 });
+    await runEditor(options.editor, path);
+    return await readFile(path, 'utf8');
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Ctrl-C in the terminal reaches both processes; while the editor has it, it is the editor's alone. */
+async function runEditor(editor: string, path: string): Promise<void> {
+  const ignore = () => undefined;
+  process.on('SIGINT', ignore);
+  try {
+    const failure = await waitForEditor(editor, path);
+    if (failure !== null) throw editorError(editor, failure);
+  } finally {
+    process.off('SIGINT', ignore);
+  }
+}
+
+/** Null when it ended well, else how it failed. */
+function waitForEditor(editor: string, path: string): Promise<string | null> {
+  return new Promise((resolve) => {
+    const child = spawn('sh', ['-c', `${editor} "$@"`, editor, path], { stdio: 'inherit' });
+    child.on('error', (error) => resolve(errorReason(error)));
+    child.on('exit', (code, signal) => {
+      if (code === 0) resolve(null);
+      else resolve(signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`);
+    });
+  });
+}
+
+function editorError(editor: string, reason: string): TeddyError {
+  return new TeddyError(
+    'ACTION_FAILED',
+    `The editor \`${editor}\` failed: ${reason}.`,
+    'Nothing was taken over. Another editor: `git config core.editor <command>`.',
+  );
+}

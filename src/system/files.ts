@@ -1,0 +1,50 @@
+/** The project's files on disk: contained, read without blocking, installed atomically. */
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { TeddyError } from '../errors.ts';
+import type { FileTarget, ProjectFiles } from '../ports.ts';
+import type { RepoPath } from '../session/names.ts';
+import { locate } from './contained-path.ts';
+import { installFile } from './install-file.ts';
+import { errorReason } from './system-error.ts';
+
+/**
+ * `root` is the project's directory, or a symlink to it. `inspect` throws ACTION_FAILED when the system does not let it
+ * look; `install` throws DISK_FULL or WRITE_FAILED and leaves everything as it was.
+ */
+export function projectFiles(root: string): ProjectFiles {
+  return {
+    async inspect(path) {
+      try {
+        return await inspectPath(root, path);
+      } catch (error) {
+        throw new TeddyError(
+          'ACTION_FAILED',
+          `${path} could not be read: ${errorReason(error)}.`,
+          'Check its permissions and run the command again.',
+          { cause: error },
+        );
+      }
+    },
+    install: (path, bytes) => installFile(root, path, bytes),
+  };
+}
+
+async function inspectPath(root: string, path: RepoPath): Promise<FileTarget> {
+  const located = await locate(root, path);
+  if (located.kind !== 'found') return located.kind === 'absent' ? { kind: 'absent' } : located;
+  if (located.stats.isDirectory()) return { kind: 'directory' };
+  return located.stats.isFile() ? readRegularFile(located.real) : { kind: 'special' };
+}
+
+/** The flags and the second look are for a file that is exchanged for a FIFO or a symlink in between. */
+async function readRegularFile(real: string): Promise<FileTarget> {
+  const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile()) return { kind: 'special' };
+    return { kind: 'file', bytes: await file.readFile(), executable: (stats.mode & 0o100) !== 0 };
+  } finally {
+    await file.close();
+  }
+}

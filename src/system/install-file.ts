@@ -1,0 +1,96 @@
+/** Puts whole content in the place of a file of the project: all of it or nothing, and durable once it returns. */
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, rename, rmdir, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { TeddyError } from '../errors.ts';
+import type { RepoPath } from '../session/names.ts';
+import { locate, missingDirectories, type Located } from './contained-path.ts';
+import { errorCode, errorReason } from './system-error.ts';
+
+/**
+ * Writes through a symlink that stays inside the project, and keeps the link. Keeps the permission bits of a file that
+ * exists. Throws DISK_FULL or WRITE_FAILED; then its temporary file and the directories it made are gone again.
+ */
+export async function installFile(root: string, path: RepoPath, bytes: Uint8Array): Promise<void> {
+  const madeDirectories: string[] = [];
+  let temporary: string | null = null;
+  try {
+    const { real, mode } = toDestination(await locate(root, path));
+    await makeDirectories(dirname(real), madeDirectories);
+    temporary = join(dirname(real), `.teddy-tmp-${randomBytes(8).toString('hex')}`);
+    await writeDurably(temporary, bytes, mode);
+    // A symlink may have been put in the way since the first look.
+    if (toDestination(await locate(root, path)).real !== real) throw new Error('it was moved while it was written');
+    await rename(temporary, real);
+    await syncDirectory(dirname(real));
+  } catch (error) {
+    if (temporary !== null) await unlink(temporary).catch(() => undefined);
+    for (const directory of madeDirectories.reverse()) await rmdir(directory).catch(() => undefined);
+    throw toWriteError(path, error);
+  }
+}
+
+function toDestination(located: Located): { real: string; mode: number } {
+  switch (located.kind) {
+    case 'absent':
+      return { real: located.real, mode: 0o666 & ~process.umask() };
+    case 'outside':
+      throw new Error(`${located.link} leads out of the project, or into .git or .teddy`);
+    case 'blocked':
+      throw new Error(`${located.parent} is not a directory`);
+    case 'found':
+      if (located.stats.isDirectory()) throw new Error('it is a directory');
+      if (!located.stats.isFile()) throw new Error('it is a device, a socket or a FIFO');
+      return { real: located.real, mode: located.stats.mode & 0o777 };
+  }
+}
+
+/** Adds each directory to `made` as soon as it exists, so that the caller can take back a part. */
+async function makeDirectories(path: string, made: string[]): Promise<void> {
+  for (const directory of await missingDirectories(path)) {
+    try {
+      await mkdir(directory);
+      made.push(directory);
+    } catch (error) {
+      // Someone else made it just now: theirs to keep.
+      if (errorCode(error) !== 'EEXIST') throw error;
+    }
+    await syncDirectory(dirname(directory));
+  }
+}
+
+/** The final mode comes last: until the content is whole, nobody else may read it. */
+async function writeDurably(path: string, bytes: Uint8Array, mode: number): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(bytes);
+    await file.chmod(mode);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } catch (error) {
+    // Some file systems cannot fsync a directory; there is nothing more to do there.
+    if (!['EINVAL', 'ENOTSUP'].includes(errorCode(error) ?? '')) throw error;
+  } finally {
+    await directory.close();
+  }
+}
+
+function toWriteError(path: RepoPath, error: unknown): TeddyError {
+  const full = ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '');
+  return new TeddyError(
+    full ? 'DISK_FULL' : 'WRITE_FAILED',
+    `${path} could not be written: ${errorReason(error)}.`,
+    full
+      ? 'Free some space and run the command again; the file is as it was.'
+      : 'The file is as it was. Check its permissions and its parents, and run the command again.',
+    { cause: error },
+  );
+}

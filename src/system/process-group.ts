@@ -1,0 +1,45 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errorCode } from './system-error.ts';
+
+const pollMs = 10;
+
+/**
+ * Ends every process of a group: TERM to all of them, and KILL to what is left after the grace. Returns as soon as nothing
+ * of the group runs. A process that made a session of its own (setsid) has left the group and is not reached.
+ */
+export async function endGroup(groupId: number, graceMs: number): Promise<void> {
+  if (!signalGroup(groupId, 'SIGTERM')) return;
+  for (const end = performance.now() + graceMs; performance.now() < end;) {
+    await sleep(pollMs);
+    if (!(await isRunning(groupId))) return;
+  }
+  signalGroup(groupId, 'SIGKILL');
+}
+
+/** False when there is nobody (left) in the group that we may signal. */
+function signalGroup(groupId: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(-groupId, signal);
+  } catch (error) {
+    if (['ESRCH', 'EPERM'].includes(errorCode(error) ?? '')) return false;
+    throw error;
+  }
+}
+
+/**
+ * Dead processes stay in the group until init has waited for them, which in a container can take for ever. Where there is
+ * a /proc, they are told from the living.
+ */
+async function isRunning(groupId: number): Promise<boolean> {
+  if (!signalGroup(groupId, 0)) return false;
+  const names = await readdir('/proc').catch(() => []);
+  const processIds = names.filter((name) => /^\d+$/.test(name));
+  if (processIds.length === 0) return true;
+  const stats = await Promise.all(processIds.map((id) => readFile(`/proc/${id}/stat`, 'utf8').catch(() => '')));
+  return stats.some((stat) => {
+    // After the program's name, which may hold anything: state, parent, group.
+    const [state = '', , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return Number(group) === groupId && !/^[ZX]$/.test(state);
+  });
+}

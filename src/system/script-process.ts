@@ -1,0 +1,93 @@
+/** The process of one script, from its start until nothing of it is left. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { constants } from 'node:os';
+import type { OutputPipe } from './output-pipe.ts';
+import { endGroup } from './process-group.ts';
+import type { Environment } from './shell-command.ts';
+
+interface ScriptStart {
+  program: string;
+  args: string[];
+  /** Absolute. */
+  cwd: string;
+  environment: Environment;
+  stdout: OutputPipe;
+  stderr: OutputPipe;
+}
+
+interface ScriptLimits {
+  timeoutMs: number;
+  signal: AbortSignal;
+  /** Between TERM and KILL. */
+  graceMs: number;
+  /** How long the output of a script that has ended is waited for. */
+  drainMs: number;
+}
+
+interface ScriptEnding {
+  exitCode: number;
+  timedOut: boolean;
+  aborted: boolean;
+}
+
+const timeoutExitCode = 124;
+const maxTimerMs = 2 ** 31 - 1;
+const terminated: ScriptEnding = { exitCode: 128 + constants.signals.SIGTERM, timedOut: false, aborted: true };
+
+/** Starts nothing when the signal is aborted already. Rejects with the system's error when the start fails. */
+export async function runProcess(start: ScriptStart, limits: ScriptLimits): Promise<ScriptEnding> {
+  if (limits.signal.aborted) return terminated;
+  const pipes = [start.stdout, start.stderr];
+  const child = spawn(start.program, start.args, {
+    cwd: start.cwd,
+    env: start.environment,
+    stdio: ['ignore', start.stdout.writeEnd, start.stderr.writeEnd],
+    detached: true,
+  });
+  const exited = waitForExit(child);
+  for (const pipe of pipes) pipe.closeWriteEnd();
+  const stop = stopOnLimit(child, limits);
+  const exitCode = await exited.finally(stop.cancel);
+  const drain = () => Promise.all(pipes.map((pipe) => pipe.waitForEnd(limits.drainMs)));
+  if (stop.reason() === null) await drain();
+  await stop.endGroup();
+  await drain();
+  const timedOut = stop.reason() === 'timeout';
+  return { exitCode: timedOut ? timeoutExitCode : exitCode, timedOut, aborted: stop.reason() === 'abort' };
+}
+
+function waitForExit(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('exit', (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])));
+  });
+}
+
+interface Stop {
+  /** What ended the group before the script ended by itself. */
+  reason(): 'timeout' | 'abort' | null;
+  /** No limit applies any more: the script has ended. */
+  cancel(): void;
+  /** Ends the group, or waits for the end that a limit has begun. */
+  endGroup(): Promise<void>;
+}
+
+function stopOnLimit(child: ChildProcess, { timeoutMs, signal, graceMs }: ScriptLimits): Stop {
+  const state: { reason: 'timeout' | 'abort' | null; ending: Promise<void> | null } = { reason: null, ending: null };
+  const end = () => (state.ending ??= child.pid === undefined ? Promise.resolve() : endGroup(child.pid, graceMs));
+  const stop = (reason: 'timeout' | 'abort') => {
+    state.reason ??= reason;
+    void end();
+  };
+  const onAbort = () => stop('abort');
+  const timer = setTimeout(() => stop('timeout'), Math.min(timeoutMs, maxTimerMs));
+  signal.addEventListener('abort', onAbort);
+  return {
+    reason: () => state.reason,
+    cancel() {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    },
+    endGroup: end,
+  };
+}

@@ -1,0 +1,124 @@
+/** Runs scripts: bash (or sh), a process group of their own, no input, output captured, an end that always comes. */
+import { mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative, sep } from 'node:path';
+import { TeddyError } from '../errors.ts';
+import type { CommandResult, Shell } from '../ports.ts';
+import { findInterpreter } from './interpreter.ts';
+import { makePipes, openPipe } from './output-pipe.ts';
+import { runProcess } from './script-process.ts';
+import {
+  parseFailure,
+  toScriptEnvironment,
+  type Environment,
+  type Failure,
+  type ScriptFiles,
+} from './shell-command.ts';
+import { errorReason } from './system-error.ts';
+
+export interface ShellOptions {
+  /** The user's environment. */
+  environment?: Environment;
+  /** Between TERM and KILL. */
+  graceMs?: number;
+  /** How long output is waited for when a script has ended but something it left holds its streams open. */
+  drainMs?: number;
+  /** Kept of each stream. */
+  maxOutputBytes?: number;
+}
+
+type Settings = Required<ShellOptions>;
+type RunOptions = Parameters<Shell['run']>[1];
+
+const defaults = { graceMs: 2_000, drainMs: 1_000, maxOutputBytes: 10 * 1024 * 1024 };
+
+/**
+ * Scripts run in the project at `root`. What a script left running in its process group is ended too (TERM, then KILL)
+ * once its output has ended or `drainMs` have passed, so that nothing goes on unseen. A script that fails is a result;
+ * ACTION_FAILED is thrown when it cannot be started.
+ */
+export function shell(root: string, options: ShellOptions = {}): Shell {
+  const settings: Settings = { environment: process.env, ...defaults, ...options };
+  return {
+    async run(script, runOptions) {
+      const cwd = await findDirectory(root, runOptions.cwd);
+      const scratch = await mkdtemp(join(tmpdir(), 'teddy-run-'));
+      try {
+        return await runScript(script, cwd, scratch, runOptions, settings);
+      } catch (error) {
+        throw new TeddyError(
+          'ACTION_FAILED',
+          `The script could not be started: ${errorReason(error)}.`,
+          'Check that `bash` or `sh`, and `mkfifo`, can be found, and that `env` is not too large.',
+          { cause: error },
+        );
+      } finally {
+        await rm(scratch, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+async function findDirectory(root: string, cwd: string): Promise<string> {
+  const project = await realpath(root);
+  const path = await realpath(join(project, cwd)).catch(() => null);
+  if (path === null || !(await stat(path)).isDirectory()) {
+    throw new TeddyError(
+      'ACTION_FAILED',
+      `The directory ${cwd} does not exist.`,
+      'Use a directory of the project as cwd.',
+    );
+  }
+  const inside = relative(project, path);
+  if (inside === '..' || inside.startsWith(`..${sep}`)) {
+    throw new TeddyError('ACTION_FAILED', `The directory ${cwd} is outside the project.`, 'Use a cwd inside it.');
+  }
+  return path;
+}
+
+async function runScript(
+  script: string,
+  cwd: string,
+  scratch: string,
+  { env, timeoutMs, signal, onOutput }: RunOptions,
+  { environment, graceMs, drainMs, maxOutputBytes }: Settings,
+): Promise<CommandResult> {
+  const files = { script: join(scratch, 'script'), failures: join(scratch, 'failures') };
+  const pipes = { stdout: join(scratch, 'stdout'), stderr: join(scratch, 'stderr') };
+  await writeFile(files.script, script, { mode: 0o600 });
+  await makePipes(pipes.stdout, pipes.stderr);
+  const stdout = openPipe(pipes.stdout, maxOutputBytes, (text) => onOutput?.('stdout', text));
+  const stderr = openPipe(pipes.stderr, maxOutputBytes, (text) => onOutput?.('stderr', text));
+  try {
+    const startedAt = performance.now();
+    const ending = await runProcess(
+      {
+        ...findInterpreter(files, environment),
+        cwd,
+        environment: toScriptEnvironment(environment, env),
+        stdout,
+        stderr,
+      },
+      { timeoutMs, signal, graceMs, drainMs },
+    );
+    const durationMs = Math.round(performance.now() - startedAt);
+    const failure = ending.exitCode === 0 ? null : await readFailure(files);
+    return {
+      ...ending,
+      stdout: stdout.text(),
+      stderr: stderr.text(),
+      failedCommand: failure?.command ?? null,
+      failedLine: failure?.line ?? null,
+      truncated: stdout.truncated() || stderr.truncated(),
+      durationMs,
+    };
+  } finally {
+    stdout.release();
+    stderr.release();
+  }
+}
+
+/** There is no such file when no command failed. */
+async function readFailure(files: ScriptFiles): Promise<Failure | null> {
+  return parseFailure(await readFile(files.failures, 'utf8').catch(() => ''));
+}

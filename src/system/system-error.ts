@@ -1,0 +1,14 @@
+import { getSystemErrorMap } from 'node:util';
+
+/** An error number of the system, e.g. `ENOENT`, or null for any other failure. */
+export function errorCode(error: unknown): string | null {
+  return error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? null) : null;
+}
+
+/** The system's reason in its own words, without paths: `permission denied (EACCES)`. */
+export function errorReason(error: unknown): string {
+  const errno = error instanceof Error ? (error as NodeJS.ErrnoException).errno : undefined;
+  const known = errno === undefined ? undefined : getSystemErrorMap().get(errno);
+  if (known) return `${known[1]} (${known[0]})`;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,373 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CommandResult, Shell } from '../../src/ports.ts';
+import { shell, type ShellOptions } from '../../src/system/shell.ts';
+
+let base: string;
+let root: string;
+
+beforeAll(async () => {
+  base = await mkdtemp(join(tmpdir(), "teddy-shell-it's "));
+  root = join(base, 'project');
+  await mkdir(join(root, 'sub dir'), { recursive: true });
+  await mkdir(join(base, 'elsewhere'));
+});
+
+afterAll(() => rm(base, { recursive: true, force: true }));
+
+function run(
+  script: string,
+  options: Partial<Parameters<Shell['run']>[1]> = {},
+  shellOptions: ShellOptions = {},
+): Promise<CommandResult> {
+  const defaults = { cwd: '.', env: {}, timeoutMs: 20_000, signal: new AbortController().signal };
+  return shell(root, { graceMs: 300, drainMs: 300, ...shellOptions }).run(script, { ...defaults, ...options });
+}
+
+const lines = (...text: string[]) => `${text.join('\n')}\n`;
+
+/** A process that has died, but that nobody has waited for, still has its number. */
+function isAlive(pid: number): boolean {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
+  return stdout !== '' && !stdout.startsWith('Z');
+}
+
+async function expectDead(...pids: number[]): Promise<void> {
+  for (let round = 0; round < 100 && pids.some(isAlive); round += 1) await sleep(10);
+  expect(pids.filter(isAlive)).toEqual([]);
+}
+
+const pidsIn = (result: CommandResult) => [...result.stdout.matchAll(/pid (\d+)/g)].map((match) => Number(match[1]));
+
+describe('what a script is and says', () => {
+  test('its streams are kept apart, and its exit code is the result', async () => {
+    const result = await run('echo out; echo err >&2; exit 3');
+    expect(result).toEqual({
+      exitCode: 3,
+      stdout: 'out\n',
+      stderr: 'err\n',
+      failedCommand: null,
+      failedLine: null,
+      timedOut: false,
+      aborted: false,
+      truncated: false,
+      durationMs: expect.any(Number),
+    });
+  });
+
+  test('functions, here-documents, strings over lines, arrays and exec work', async () => {
+    const script = lines(
+      'greet() {',
+      '  local name=$1',
+      '  echo "hello $name"',
+      '}',
+      'greet "two',
+      'lines"',
+      'cat <<EOF',
+      "it's \\$5, `echo sub`",
+      'EOF',
+      'a=(x "y z"); echo "${a[1]} $# $0"',
+      "exec printf '%s' last",
+    );
+    expect(await run(script)).toMatchObject({
+      exitCode: 0,
+      stdout: "hello two\nlines\nit's $5, sub\ny z 0 bash\nlast",
+    });
+  });
+
+  test('a script of 1 MiB runs to its end', async () => {
+    const script = `${`: ${'x'.repeat(1000)}\n`.repeat(1050)}echo end $LINENO\n`;
+    expect(script.length).toBeGreaterThan(1024 * 1024);
+    expect(await run(script)).toMatchObject({ exitCode: 0, stdout: 'end 1051\n' });
+  });
+
+  test('it runs where it is told, by the real path', async () => {
+    const where = async (cwd: string) => (await run('pwd -P', { cwd })).stdout;
+    expect(await where('.')).toBe(`${root}\n`);
+    expect(await where('sub dir')).toBe(`${join(root, 'sub dir')}\n`);
+  });
+
+  test('a cwd that does not exist, is a file or leads out of the project is an error that names it', async () => {
+    await symlink('../elsewhere', join(root, 'out'));
+    await writeFile(join(root, 'file'), '');
+    await expect(run('true', { cwd: 'nowhere' })).rejects.toThrow('The directory nowhere does not exist.');
+    await expect(run('true', { cwd: 'file' })).rejects.toThrow('The directory file does not exist.');
+    await expect(run('true', { cwd: 'out' })).rejects.toThrow('The directory out is outside the project.');
+    await expect(run('true', { cwd: '..' })).rejects.toMatchObject({ code: 'ACTION_FAILED' });
+  });
+
+  test('stdin is closed: cat ends at once and read fails', async () => {
+    const result = await run('cat; read -r x || echo "nothing to read"');
+    expect(result).toMatchObject({ exitCode: 0, stdout: 'nothing to read\n' });
+  });
+
+  test('/dev/stdout and /dev/stderr can be opened by name', async () => {
+    const result = await run('echo one >/dev/stdout; echo two >/dev/stderr; echo three | tee /dev/stderr');
+    expect(result).toMatchObject({ exitCode: 0, stdout: 'one\nthree\n', stderr: 'two\nthree\n' });
+  });
+
+  test.runIf(process.platform === 'linux')(
+    'it has no descriptor but the three usual ones, and may use any other',
+    async () => {
+      const list = 'for fd in /proc/$$/fd/*; do echo ${fd##*/}; done';
+      const ordinary = execFileSync('bash', ['-c', list], { encoding: 'utf8' });
+      expect((await run(list)).stdout).toBe(ordinary);
+      expect((await run('exec 3>kept; echo x >&3; cat kept')).stdout).toBe('x\n');
+    },
+  );
+
+  test('the environment is the user’s, without keys and git’s own variables, plus what is added', async () => {
+    const environment = {
+      PATH: process.env['PATH'],
+      HOME: '/home/ada',
+      OPENAI_API_KEY: 'k',
+      OPENAI_BASE_URL: 'u',
+      ANTHROPIC_API_KEY: 'k',
+      TEDDY_HOME: 't',
+      GIT_DIR: '/g',
+      GIT_INDEX_FILE: '/i',
+      GIT_WORK_TREE: '/w',
+      GIT_AUTHOR_NAME: 'Ada',
+      LANG: 'C',
+    };
+    const { stdout } = await run('env', { env: { ADDED: 'a b', LANG: 'C.UTF-8' } }, { environment });
+    const names = stdout.split('\n').map((line) => line.replace(/=.*/, ''));
+    expect(names.filter((name) => /OPENAI|ANTHROPIC|TEDDY|GIT/.test(name))).toEqual(['GIT_AUTHOR_NAME']);
+    expect(stdout).toContain('HOME=/home/ada\n');
+    expect(stdout).toContain('ADDED=a b\n');
+    expect(stdout).toContain('LANG=C.UTF-8\n');
+  });
+
+  test('an environment that the system refuses is an error with the reason, and leaves nothing behind', async () => {
+    const env = { BIG: 'x'.repeat(3_000_000) };
+    await expect(run('true', { env })).rejects.toMatchObject({ code: 'ACTION_FAILED', message: /E2BIG/ });
+  });
+
+  test('the directory of its files is gone afterwards', async () => {
+    const temporary = join(base, 'tmp');
+    await mkdir(temporary);
+    const before = process.env['TMPDIR'];
+    process.env['TMPDIR'] = temporary;
+    try {
+      expect((await run('ls "$TMPDIR"')).stdout).toMatch(/^teddy-run-\w+\n$/);
+      await run('false');
+    } finally {
+      if (before === undefined) delete process.env['TMPDIR'];
+      else process.env['TMPDIR'] = before;
+    }
+    expect(await readdir(temporary)).toEqual([]);
+  });
+
+  test('without bash it is sh, with the same end at the first failure', async () => {
+    const bin = join(base, 'bin');
+    await mkdir(bin);
+    for (const name of ['sh', 'cat', 'mkfifo']) {
+      await symlink(execFileSync('which', [name], { encoding: 'utf8' }).trim(), join(bin, name));
+    }
+    const environment = { PATH: bin };
+    const script = lines('echo "${BASH_VERSION:-none}"', 'false || true', 'cat nowhere', 'echo not reached');
+    expect(await run(script, {}, { environment })).toMatchObject({
+      exitCode: 1,
+      stdout: 'none\n',
+      failedCommand: null,
+    });
+  });
+});
+
+describe('the command that failed', () => {
+  test.each([
+    ['a plain one', ['echo a', '', 'ls /nowhere-a', 'echo not reached'], 2, 'ls /nowhere-a', 3],
+    ['in a function', ['f() {', '  false', '}', 'f'], 1, 'false', 2],
+    ['in a subshell', ['( cd /', '  ls /nowhere-b )'], 2, 'ls /nowhere-b', 2],
+    ['an exit in a subshell', ['true', '(exit 4)'], 4, '( exit 4 )', 2],
+    ['in a substitution', ['x=$(exit 5)'], 5, 'x=$(exit 5)', 1],
+    ['at the end of a pipeline', ['echo a | grep b'], 1, 'grep b', 1],
+    ['in a loop', ['for i in 1 2; do', '  [[ $i == 1 ]]', 'done'], 1, '[[ $i == 1 ]]', 2],
+    ['at the end of an and-list', ['true && false'], 1, 'false', 1],
+    ['after a here-document', ['cat <<E', 'false', 'E', 'false'], 1, 'false', 4],
+    ['one that is not found', ['', 'no_such_command_x y'], 127, 'no_such_command_x y', 2],
+    ['another shell', ["bash -c 'exit 9'"], 9, "bash -c 'exit 9'", 1],
+    ['under set -u and noclobber', ['set -uC', 'false'], 1, 'false', 2],
+    ['after set -e came back', ['set +e', 'ls /nowhere-c', 'set -e', 'false'], 1, 'false', 4],
+  ])('is named with its line: %s', async (_, script, exitCode, failedCommand, failedLine) => {
+    const result = await run(lines(...script));
+    expect(result).toMatchObject({ exitCode, failedCommand, failedLine });
+    expect(result.stdout).not.toContain('not reached');
+  });
+
+  test.each([
+    ['false || true'],
+    ['if false; then :; fi; ! true || true'],
+    ['false | true'],
+    ['x=$(false; echo x); [ "$x" = x ]'],
+    ['set +e; false; true'],
+    ['while false; do :; done'],
+    ['(false; true) & wait'],
+  ])('is nobody in a script that goes well: %s', async (script) => {
+    expect(await run(`${script}\necho done`)).toMatchObject({ exitCode: 0, stdout: 'done\n', failedCommand: null });
+  });
+
+  test.each([
+    ['set +e; false; exit 6'],
+    ['(false; true) & wait; exit 6'],
+    ['false || exit 6'],
+    ['trap - ERR; (exit 6)'],
+  ])('is not guessed when the script ends by its own word: %s', async (script) => {
+    expect(await run(script)).toMatchObject({ exitCode: 6, failedCommand: null, failedLine: null });
+  });
+
+  test('leaves no trace in the output, not even under set -x', async () => {
+    const result = await run(lines('set -x', 'echo a', 'false'));
+    expect(result.stdout).toBe('a\n');
+    expect(result.stderr.split('\n').map((line) => line.replace(/^\++ /, ''))).toEqual(['echo a', 'false', '']);
+  });
+
+  test('messages of bash count the lines of the script and show no temporary path', async () => {
+    expect((await run(lines('', 'no_such_command_y'))).stderr).toBe(
+      'bash: line 2: no_such_command_y: command not found\n',
+    );
+  });
+
+  test('a syntax error is said by bash, with its line', async () => {
+    const result = await run(lines('echo before', 'if true; then', '  echo in'));
+    expect(result.exitCode).not.toBe(0);
+    expect(result.stderr).toMatch(/^bash: .*line \d: syntax error/);
+  });
+
+  test('a script that a signal ends has 128 plus its number', async () => {
+    expect(await run('kill -KILL $$')).toMatchObject({ exitCode: 137, timedOut: false, aborted: false });
+    expect(await run('kill -HUP $$')).toMatchObject({ exitCode: 129 });
+  });
+});
+
+describe('output', () => {
+  test('is whole beyond the size of a pipe, and comes live in order', async () => {
+    const seen: string[] = [];
+    const result = await run('seq 1 100000; echo end >&2', {
+      onOutput: (stream, text) => seen.push(`${stream}:${text}`),
+    });
+    expect(result.stdout.split('\n').length).toBe(100_001);
+    expect(result.truncated).toBe(false);
+    const live = seen.filter((piece) => piece.startsWith('stdout:')).map((piece) => piece.slice('stdout:'.length));
+    expect(live.join('')).toBe(result.stdout);
+    expect(seen).toContain('stderr:end\n');
+  });
+
+  test('comes while the script still runs', async () => {
+    const stop = new AbortController();
+    const result = await run('echo ready; sleep 30', { signal: stop.signal, onOutput: () => stop.abort() });
+    expect(result).toMatchObject({ stdout: 'ready\n', aborted: true });
+    expect(result.durationMs).toBeLessThan(5_000);
+  });
+
+  test('is cut at 10 MiB and said to be; the script still runs to its end', async () => {
+    let live = 0;
+    const result = await run('head -c 12582912 /dev/zero | tr "\\0" x; echo end >&2', {
+      onOutput: (stream, text) => (live += stream === 'stdout' ? text.length : 0),
+    });
+    expect(result).toMatchObject({ exitCode: 0, truncated: true, stderr: 'end\n' });
+    expect(result.stdout.length).toBe(10 * 1024 * 1024);
+    expect(live).toBe(12 * 1024 * 1024);
+  });
+
+  test('of exactly the limit is not cut, and a cut never goes through a character', async () => {
+    expect(await run('printf aäb', {}, { maxOutputBytes: 4 })).toMatchObject({ stdout: 'aäb', truncated: false });
+    expect(await run('printf aäb', {}, { maxOutputBytes: 2 })).toMatchObject({ stdout: 'a', truncated: true });
+  });
+
+  test('is UTF-8: a character in two writes is one, a byte-order mark stays, other bytes become U+FFFD', async () => {
+    const pieces: string[] = [];
+    const onOutput = (_: string, text: string) => pieces.push(text);
+    const script = String.raw`printf '\xef\xbb\xbfa\xf0\x9f'; sleep 0.2; printf '\x98\x80'; printf 'b\xffc\xc3'`;
+    expect((await run(script, { onOutput })).stdout).toBe('\ufeffa😀b\ufffdc\ufffd');
+    expect(pieces.join('')).toBe('\ufeffa😀b\ufffdc\ufffd');
+    expect(pieces.length).toBeGreaterThan(1);
+  });
+});
+
+describe('the end', () => {
+  const stubborn = `bash -c 'trap "" TERM; echo "pid $$"; while :; do sleep 0.05; done' & echo "pid $!"`;
+
+  test('a timeout ends the script with 124 and keeps what it said', async () => {
+    const result = await run('echo before; sleep 30; echo after', { timeoutMs: 200 });
+    expect(result).toMatchObject({ exitCode: 124, timedOut: true, aborted: false, stdout: 'before\n' });
+    expect(result.durationMs).toBeGreaterThanOrEqual(190);
+    expect(result.durationMs).toBeLessThan(2_000);
+  });
+
+  test('the grace is not waited for when everybody has obeyed, even if nobody has buried the dead', async () => {
+    const result = await run('sleep 30', { timeoutMs: 200 }, { graceMs: 8_000 });
+    expect(result).toMatchObject({ exitCode: 124, timedOut: true });
+    expect(result.durationMs).toBeLessThan(1_500);
+  });
+
+  test('a timeout kills grandchildren in the background that ignore TERM', async () => {
+    const result = await run(lines(stubborn, 'sleep 30 & echo "pid $!"', 'wait'), { timeoutMs: 400 });
+    expect(result).toMatchObject({ exitCode: 124, timedOut: true });
+    expect(pidsIn(result).length).toBe(3);
+    await expectDead(...pidsIn(result));
+  });
+
+  test('a script that ignores TERM itself is killed after the grace', async () => {
+    const result = await run('trap "" TERM; echo "pid $$"; while :; do sleep 0.05; done', { timeoutMs: 200 });
+    expect(result).toMatchObject({ exitCode: 124, timedOut: true });
+    expect(result.durationMs).toBeGreaterThanOrEqual(480);
+    await expectDead(...pidsIn(result));
+  });
+
+  test('a script may clean up when it is told to end', async () => {
+    const result = await run('trap "echo cleaned; exit 0" TERM; sleep 30 & wait', { timeoutMs: 200 });
+    expect(result).toMatchObject({ exitCode: 124, timedOut: true, stdout: 'cleaned\n' });
+  });
+
+  test('an abort ends the group likewise, and is no timeout', async () => {
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(), 300);
+    const result = await run(lines(stubborn, 'echo before', 'sleep 30'), { signal: stop.signal });
+    expect(result).toMatchObject({ exitCode: 143, aborted: true, timedOut: false });
+    expect(result.stdout).toContain('before\n');
+    await expectDead(...pidsIn(result));
+  });
+
+  test('a script that was aborted before it began does nothing', async () => {
+    const result = await run('echo x >never', { signal: AbortSignal.abort() });
+    expect(result).toMatchObject({ exitCode: 143, aborted: true, stdout: '' });
+    await expect(readFile(join(root, 'never'))).rejects.toThrow('ENOENT');
+  });
+
+  test('what a script leaves behind is ended, whether it holds the streams open or not', async () => {
+    for (const redirect of ['', ' >/dev/null 2>&1']) {
+      const result = await run(`sleep 30${redirect} & echo "pid $!"`);
+      expect(result, redirect).toMatchObject({ exitCode: 0, timedOut: false, aborted: false });
+      expect(result.durationMs).toBeLessThan(3_000);
+      expect(pidsIn(result).length).toBe(1);
+      await expectDead(...pidsIn(result));
+    }
+  });
+
+  test('leftovers that ignore TERM are killed', async () => {
+    const result = await run(lines(stubborn, 'sleep 0.2'));
+    expect(result).toMatchObject({ exitCode: 0 });
+    expect(pidsIn(result).length).toBe(2);
+    await expectDead(...pidsIn(result));
+  });
+
+  test('output that comes shortly after the script has ended is kept', async () => {
+    expect((await run('(sleep 0.1; echo late) & echo first')).stdout).toBe('first\nlate\n');
+    expect((await run('exec > >(sed s/a/b/); echo a')).stdout).toBe('b\n');
+  });
+
+  test('a process that left the group and holds the streams open is not waited for', async () => {
+    const result = await run('setsid sleep 5 & sleep 0.1; echo done');
+    expect(result).toMatchObject({ exitCode: 0, stdout: 'done\n' });
+    expect(result.durationMs).toBeLessThan(3_000);
+  });
+
+  test('a timeout longer than a timer can count does not fire at once', async () => {
+    expect(await run('sleep 0.1; echo done', { timeoutMs: 1e12 })).toMatchObject({ exitCode: 0, stdout: 'done\n' });
+  });
+});
