@@ -1,0 +1,58 @@
+/** Turns the chunks of a chat completion into the events of the port. Tolerant of what servers leave out. */
+import type { OpenAI } from 'openai';
+import type { ModelEvent } from '../ports.ts';
+
+type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
+type FinishReason = Extract<ModelEvent, { type: 'finish' }>['reason'];
+
+/** The stream ended before the answer did. */
+export class CutStream extends Error {
+  override readonly name = 'CutStream';
+}
+
+/**
+ * Text as it comes, then usage (if the server told any) and `finish`, once each. Throws `CutStream` when the chunks end
+ * with neither a finish reason nor `[DONE]`; once a finish reason has come the answer is whole, and no later error counts.
+ */
+export async function* toModelEvents(chunks: AsyncIterable<Chunk>, sawDone: () => boolean): AsyncGenerator<ModelEvent> {
+  let finish: FinishReason | null = null;
+  let usage: ModelEvent | null = null;
+  let half = '';
+  try {
+    for await (const chunk of chunks) {
+      const text = half + textOf(chunk);
+      half = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? '';
+      if (text.length > half.length) yield { type: 'text', text: text.slice(0, text.length - half.length) };
+      usage = usageOf(chunk) ?? usage;
+      finish = finishOf(chunk) ?? finish;
+    }
+  } catch (error) {
+    if (finish === null) throw error;
+  }
+  if (finish === null && !sawDone()) throw new CutStream('the connection was closed before the answer was complete');
+  if (half !== '') yield { type: 'text', text: half };
+  if (usage !== null) yield usage;
+  yield { type: 'finish', reason: finish ?? 'stop' };
+}
+
+// The types promise more than servers keep: any field may be missing or null.
+function choiceOf(chunk: Chunk | null): Partial<OpenAI.Chat.Completions.ChatCompletionChunk.Choice> | undefined {
+  return (chunk as Partial<Chunk> | null)?.choices?.[0];
+}
+
+function textOf(chunk: Chunk): string {
+  const content: unknown = choiceOf(chunk)?.delta?.content;
+  return typeof content === 'string' ? content : '';
+}
+
+function usageOf(chunk: Chunk | null): ModelEvent | null {
+  const usage: Partial<OpenAI.CompletionUsage> | null | undefined = chunk?.usage;
+  if (!usage) return null;
+  return { type: 'usage', inputTokens: usage.prompt_tokens ?? 0, outputTokens: usage.completion_tokens ?? 0 };
+}
+
+function finishOf(chunk: Chunk): FinishReason | null {
+  const reason = choiceOf(chunk)?.finish_reason;
+  if (!reason) return null;
+  return reason === 'stop' || reason === 'length' ? reason : 'other';
+}

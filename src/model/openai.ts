@@ -1,0 +1,119 @@
+/** Any OpenAI-compatible endpoint: chat completions, streamed, through the `openai` package. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { OpenAI } from 'openai';
+import { TeddyError } from '../errors.ts';
+import type { Model, ModelEvent, ModelRequest } from '../ports.ts';
+import { toModelEvents } from './openai-events.ts';
+import { toFailure, toTeddyError, type Failure } from './openai-failure.ts';
+import { parseEndpoint, type Endpoint } from './openai-settings.ts';
+import { openWire, type Wire } from './openai-wire.ts';
+
+interface OpenaiSettings {
+  /** Missing or empty: no `Authorization` header is sent. */
+  apiKey: string | undefined;
+  /** Missing or empty: OpenAI's own. */
+  baseUrl: string | undefined;
+  model: string;
+  /** The wait before the first retry; it doubles for the second. 500 if not given. */
+  retryDelayMs?: number;
+}
+
+interface Service {
+  endpoint: Endpoint;
+  model: string;
+  retryDelayMs: number;
+}
+
+const maxRetries = 2;
+// A person waits in front of the terminal: a server that asks for more gets no retry, and the error names its wish.
+const maxRetryAfterMs = 60_000;
+
+/** Throws BAD_SETTING for a base URL or key that could never be sent; everything else fails in `answer`. */
+export function openaiModel({ apiKey, baseUrl, model, retryDelayMs = 500 }: OpenaiSettings): Model {
+  const service = { endpoint: parseEndpoint(baseUrl, apiKey), model, retryDelayMs };
+  return {
+    provider: 'openai',
+    model,
+    label: `${model} at ${service.endpoint.url}`,
+    answer: (request) => answer(service, request),
+  };
+}
+
+async function* answer(service: Service, request: ModelRequest): AsyncGenerator<ModelEvent> {
+  // Only a request needs the package, and loading it takes longer than most commands do.
+  const sdk = await import('openai');
+  const wire = openWire(service.endpoint.apiKey);
+  const client = toClient(sdk.OpenAI, service.endpoint, wire);
+  let begun = false;
+  try {
+    const stream = await openStream(client, service, request, (error) => toFailure(sdk, error, false));
+    begun = true;
+    yield* toModelEvents(stream, wire.sawDone);
+  } catch (error) {
+    if (request.signal.aborted) throw interrupted(service);
+    const failure = toFailure(sdk, error, begun);
+    throw failure === null ? error : toTeddyError(failure, service.endpoint, service.model);
+  }
+}
+
+// Every option that the package would otherwise take from the environment is given.
+function toClient(Client: typeof OpenAI, endpoint: Endpoint, wire: Wire): OpenAI {
+  return new Client({
+    // The package wants some key; the wire sends only the real one.
+    apiKey: endpoint.apiKey || 'none',
+    baseURL: endpoint.url,
+    adminAPIKey: null,
+    organization: null,
+    project: null,
+    webhookSecret: null,
+    logLevel: 'off',
+    maxRetries: 0,
+    fetch: wire.fetch,
+  });
+}
+
+/** Sends the request up to three times. Once the server has accepted it, it is never sent again. */
+async function openStream(
+  client: OpenAI,
+  service: Service,
+  { messages, parameters, signal }: ModelRequest,
+  classify: (error: unknown) => Failure | null,
+) {
+  const body = {
+    ...parameters,
+    model: service.model,
+    messages,
+    stream: true as const,
+    stream_options: { include_usage: true },
+  };
+  for (let retry = 0; ; retry++) {
+    try {
+      return await client.chat.completions.create(body, { signal });
+    } catch (error) {
+      const waitMs = retry < maxRetries ? waitBeforeRetry(classify(error), service.retryDelayMs * 2 ** retry) : null;
+      if (waitMs === null) throw error;
+      await sleep(waitMs, undefined, { signal });
+    }
+  }
+}
+
+/** Null: asking again would not help. */
+function waitBeforeRetry(failure: Failure | null, delayMs: number): number | null {
+  if (failure?.kind === 'unreachable') return withJitter(delayMs);
+  if (failure?.kind !== 'refused' || (failure.status !== 429 && failure.status < 500)) return null;
+  const waitMs = failure.retryAfterMs ?? withJitter(delayMs);
+  return waitMs <= maxRetryAfterMs ? waitMs : null;
+}
+
+// Many clients that were refused at once must not come back at once.
+function withJitter(delayMs: number): number {
+  return delayMs * (0.75 + Math.random() / 4);
+}
+
+function interrupted({ endpoint }: Service): TeddyError {
+  return new TeddyError(
+    'INTERRUPTED',
+    `Interrupted while the model at ${endpoint.url} was answering.`,
+    '`teddy session plan` without -m tries again; the message is kept.',
+  );
+}

@@ -1,0 +1,66 @@
+/** Answers that were given before, for CI, tests and demos. */
+import { TeddyError } from '../errors.ts';
+import type { Model, ModelRequest } from '../ports.ts';
+
+export interface RecordedAnswer {
+  turn: string;
+  /** Of the user's message that was answered, in hex; null when the recording does not know it. */
+  messageSha256: string | null;
+  answer: string;
+}
+
+interface RecordedSettings {
+  /** What a person called the recording; shown in the label and in errors. */
+  source: string;
+  answers: RecordedAnswer[];
+  onNotice: (text: string) => void;
+}
+
+/**
+ * The answer recorded for this turn and message, as often as it is asked for; for a recording without messages, the one
+ * of this turn. Else, with a notice, one that was not used yet: of this turn if possible, the first in order otherwise.
+ * Throws BAD_RECORDING when nothing is left.
+ */
+export function recordedModel({ source, answers, onNotice }: RecordedSettings): Model {
+  const used = new Set<RecordedAnswer>();
+
+  function choose(request: ModelRequest): RecordedAnswer {
+    const exact = findExact(answers, request);
+    if (exact) return exact;
+    const unused = answers.filter((answer) => !used.has(answer));
+    const next = unused.find((answer) => answer.turn === request.turn) ?? unused[0];
+    if (!next) throw nothingLeft(source, request.turn);
+    onNotice(
+      `${source} has no answer to this message in turn ${request.turn}; the next unused one is given, of turn ${next.turn}.`,
+    );
+    return next;
+  }
+
+  return {
+    provider: 'recorded',
+    model: 'recorded',
+    label: `recorded answers from ${source}`,
+    async *answer(request) {
+      const chosen = choose(request);
+      used.add(chosen);
+      yield { type: 'text', text: chosen.answer };
+      yield { type: 'finish', reason: 'stop' };
+    },
+  };
+}
+
+function findExact(answers: RecordedAnswer[], { turn, messageSha256 }: ModelRequest): RecordedAnswer | undefined {
+  const ofTurn = answers.filter((answer) => answer.turn === turn);
+  return (
+    ofTurn.find((answer) => answer.messageSha256 === messageSha256) ??
+    ofTurn.find((answer) => answer.messageSha256 === null)
+  );
+}
+
+function nothingLeft(source: string, turn: string): TeddyError {
+  return new TeddyError(
+    'BAD_RECORDING',
+    `${source} has no answer left for turn ${turn}.`,
+    'Use a recording with more turns, or another provider, e.g. `--provider manual`.',
+  );
+}

@@ -1,0 +1,44 @@
+/** The tests' own server: what other tests rely on. */
+import { afterEach, expect, test } from 'vitest';
+import { openaiModel } from '../../src/model/openai.ts';
+import { collect, requestOf, textOf } from '../support/ask-model.ts';
+import { startModelServer, type ModelServer } from '../support/model-server.ts';
+
+let server: ModelServer | undefined;
+
+afterEach(() => server?.close());
+
+async function ask(content: string): Promise<string> {
+  const model = openaiModel({ apiKey: 'sk-test-0123456789', baseUrl: server?.url, model: 'gpt-test', retryDelayMs: 1 });
+  return textOf(await collect(model.answer(requestOf({ messages: [{ role: 'user', content }] }))));
+}
+
+test('a function answers each request by what it asks', async () => {
+  server = await startModelServer({
+    answers: ({ model, messages }) =>
+      messages[0]?.content === 'fail'
+        ? { status: 400, body: { message: 'as told' } }
+        : `${model}: ${messages[0]?.content}`,
+  });
+  expect([await ask('one'), await ask('two')]).toEqual(['gpt-test: one', 'gpt-test: two']);
+  await expect(ask('fail')).rejects.toThrow('as told');
+});
+
+test('a request for which no answer is left is refused with a message that says so, and not retried', async () => {
+  server = await startModelServer({ answers: ['only one'] });
+  await ask('one');
+  await expect(ask('two')).rejects.toThrow('no answer more');
+  expect(server.requests()).toHaveLength(2);
+});
+
+test('the server closes at once in the middle of a slow answer, twice if asked, and still tells what it got', async () => {
+  server = await startModelServer({ answers: ['slow '.repeat(100)], chunkDelayMs: 200 });
+  const asked = ask('hello').catch((error: unknown) => error);
+  await server.waitForRequests(1);
+  const start = performance.now();
+  await server.close();
+  await server.close();
+  expect(performance.now() - start).toBeLessThan(1000);
+  expect(await asked).toMatchObject({ code: expect.stringMatching(/^MODEL_/) });
+  expect(server.requests().map(({ messages }) => messages)).toEqual([[{ role: 'user', content: 'hello' }]]);
+});

@@ -1,0 +1,243 @@
+/**
+ * A loopback server that speaks OpenAI's chat completions: `@copilotkit/aimock`, an independent mock, behind a small door.
+ *
+ *   const server = await startModelServer({ answers: ['# Plan ...', { status: 500 }, { cutAfter: 3, text: '...' }] });
+ *   // run the CLI with OPENAI_BASE_URL=server.url and any OPENAI_API_KEY
+ *   expect(server.requests()[0]?.messages).toEqual(...);
+ *   await server.close();
+ *
+ * Answers are taken in sequence, one a request (so a retried request takes the next one); a request without an answer left
+ * gets a 400 that says so. aimock cannot send headers of our choice (but for Retry-After on 429), bodies that are not
+ * `{ error }`, or streams that deviate; a few lines of node:http on the same port do that, for `raw` answers and for
+ * errors with `headers` or a string as `body`. These work in a list, not from a function.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import {
+  LLMock,
+  type ChatCompletionRequest,
+  type Fixture,
+  type Journal,
+  type JournalEntry,
+  type Mountable,
+} from '@copilotkit/aimock';
+
+interface ErrorAnswer {
+  status: number;
+  /** E.g. `{ 'retry-after': '2' }`. A 429 without headers has `Retry-After: 1`. */
+  headers?: Record<string, string>;
+  /** The error's message, or the whole body if it does not look like `{ message }`. */
+  body?: { message: string; type?: string; code?: string } | string;
+}
+
+/** Sends this many chunks of the text, then destroys the socket. */
+interface CutAnswer {
+  cutAfter: number;
+  text: string;
+}
+
+interface TextAnswer {
+  text: string;
+  /** As in the API; `stop` if not given. */
+  finishReason?: string;
+  usage?: { prompt_tokens: number; completion_tokens: number };
+  /** Thinking, which is streamed before the text and is no part of the answer. */
+  reasoning?: string;
+}
+
+/** These bytes as a 200 event stream, one write each, then the end of the response, or of the socket if `destroy`. */
+interface RawAnswer {
+  raw: (string | Uint8Array)[];
+  destroy?: boolean;
+}
+
+export type ServerAnswer = string | TextAnswer | ErrorAnswer | CutAnswer | RawAnswer;
+
+interface ReceivedRequest {
+  path: string;
+  headers: Record<string, string>;
+  body: Record<string, unknown>;
+  model: string;
+  messages: { role: string; content: string }[];
+  /** The status that the server answered with. */
+  status: number;
+}
+
+export interface ModelServer {
+  /** For OPENAI_BASE_URL; ends in `/v1`. */
+  url: string;
+  /** What has arrived until now, in order; also after `close`. `x-request-id` is the server's. */
+  requests(): ReceivedRequest[];
+  /** Drops connections that are still open. */
+  close(): Promise<void>;
+  /** Resolves when so many requests have arrived; rejects after 20 s. */
+  waitForRequests(count: number): Promise<void>;
+}
+
+interface ModelServerOptions {
+  answers:
+    ServerAnswer[] | ((request: { model: string; messages: { role: string; content: string }[] }) => ServerAnswer);
+  /** Characters (UTF-16 units, so that emoji are torn apart) in a chunk; 16 if not given. */
+  chunkSize?: number;
+  /** Waits before each chunk, e.g. 200 so that a test can interrupt in mid-stream. */
+  chunkDelayMs?: number;
+}
+
+export async function startModelServer(options: ModelServerOptions): Promise<ModelServer> {
+  const queue = Array.isArray(options.answers) ? [...options.answers] : null;
+  const mock = new LLMock({ port: 0, host: '127.0.0.1', logLevel: 'silent' });
+
+  function nextAnswer(request: ChatCompletionRequest): ServerAnswer {
+    if (typeof options.answers === 'function') {
+      return options.answers({ model: request.model, messages: toMessages(request.messages) });
+    }
+    return queue?.shift() ?? { status: 400, body: { message: 'The test has given the model server no answer more.' } };
+  }
+
+  // Never matches: it adds the fixture that does, made for this one request, and aimock's search comes to it at last.
+  mock.addFixture({
+    match: {
+      predicate(request) {
+        const fixture = toFixture(nextAnswer(request), options);
+        mock.addFixture({ ...fixture, match: { predicate: (other) => other === request } });
+        return false;
+      },
+    },
+    response: { content: '' },
+  });
+  const door = openDoor(queue ?? []);
+  mock.mount('/v1', door);
+  await mock.start();
+
+  const { journal, url } = mock;
+  const requests = () => journal.getAll().map((entry) => toReceived(entry, door.headersOf(entry)));
+  let closing: Promise<void> | undefined;
+  return {
+    url: `${url}/v1`,
+    requests,
+    waitForRequests: (count) => waitUntil(() => requests().length >= count, `${count} requests`),
+    close() {
+      // aimock would wait for slow answers to end.
+      door.disconnect();
+      return (closing ??= mock.stop());
+    },
+  };
+}
+
+function toFixture(
+  answer: ServerAnswer,
+  { chunkSize = 16, chunkDelayMs = 0 }: ModelServerOptions,
+): Omit<Fixture, 'match'> {
+  const pace = { chunkSize, latency: chunkDelayMs };
+  if (typeof answer === 'string') return { ...pace, response: { content: answer } };
+  if ('cutAfter' in answer) return toCutFixture(answer, pace);
+  if ('status' in answer) return { response: toErrorResponse(answer) };
+  if ('raw' in answer) throw new Error('A function cannot give a raw answer; use a list.');
+  const { text, ...overrides } = answer;
+  return { ...pace, response: { content: text, ...overrides } };
+}
+
+// aimock destroys the socket in the tick of the last chunk, which therefore never leaves; the first has no text. Without a
+// pause none would leave at all, and the client would see a failed connection instead of a cut answer.
+function toCutFixture(
+  { cutAfter, text }: CutAnswer,
+  pace: { chunkSize: number; latency: number },
+): Omit<Fixture, 'match'> {
+  const latency = Math.max(pace.latency, 5);
+  return { ...pace, latency, truncateAfterChunks: cutAfter + 2, response: { content: text } };
+}
+
+function toErrorResponse({ status, headers, body }: ErrorAnswer) {
+  if (headers !== undefined || typeof body === 'string') throw new Error('A function cannot give headers; use a list.');
+  return { status, error: body ?? { message: `The server failed with ${status}.` } };
+}
+
+function isRaw(answer: ServerAnswer | undefined): answer is RawAnswer | ErrorAnswer {
+  if (typeof answer !== 'object') return false;
+  return 'raw' in answer || ('status' in answer && (answer.headers !== undefined || typeof answer.body === 'string'));
+}
+
+interface Door extends Mountable {
+  /** Headers as they were; the journal hides the values that are secret. */
+  headersOf(entry: JournalEntry): Record<string, string>;
+  disconnect(): void;
+}
+
+/** Sees every request first. Answers what aimock cannot, when it is the next in the queue, and enters it into the journal. */
+function openDoor(queue: ServerAnswer[]): Door {
+  const seen = new Map<string | undefined, Record<string, string>>();
+  const sockets = new Set<Socket>();
+  let journal: Journal | undefined;
+  return {
+    setJournal(theirs) {
+      journal = theirs;
+    },
+    headersOf: (entry) => seen.get(entry.headers['x-request-id']) ?? entry.headers,
+    disconnect() {
+      for (const socket of sockets) socket.destroy();
+    },
+    async handleRequest(request, response, path) {
+      sockets.add(request.socket);
+      const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+      seen.set(headers['x-request-id'], headers);
+      const answer = queue[0];
+      if (path !== '/chat/completions' || !isRaw(answer)) return false;
+      queue.shift();
+      const body = JSON.parse(await readBody(request)) as ChatCompletionRequest;
+      const status = 'status' in answer ? answer.status : 200;
+      journal?.add({ method: 'POST', path: `/v1${path}`, headers, body, response: { status, fixture: null } });
+      await ('raw' in answer ? sendRaw(response, answer) : sendError(response, answer));
+      return true;
+    },
+  };
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+async function sendRaw(response: ServerResponse, { raw, destroy = false }: RawAnswer): Promise<void> {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.flushHeaders();
+  for (const bytes of raw) {
+    await new Promise<unknown>((resolve) => response.write(bytes, resolve));
+    // Lets the bytes arrive by themselves, so that a character may be torn apart between two reads.
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  if (destroy) response.destroy();
+  else response.end();
+}
+
+function sendError(response: ServerResponse, { status, headers, body }: ErrorAnswer): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(
+    typeof body === 'string' ? body : JSON.stringify({ error: body ?? { message: `failed with ${status}` } }),
+  );
+}
+
+function toReceived(entry: JournalEntry, headers: Record<string, string>): ReceivedRequest {
+  // aimock notes these two in the body that it received.
+  const { _endpointType, _context, ...body } = (entry.body ?? {}) as Record<string, unknown>;
+  return {
+    path: entry.path,
+    headers,
+    body,
+    model: String(body['model']),
+    messages: (body['messages'] ?? []) as ReceivedRequest['messages'],
+    status: entry.response.status,
+  };
+}
+
+function toMessages(messages: ChatCompletionRequest['messages']): { role: string; content: string }[] {
+  return messages.map(({ role, content }) => ({ role, content: String(content) }));
+}
+
+async function waitUntil(reached: () => boolean, what: string): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while (!reached()) {
+    if (Date.now() > deadline) throw new Error(`Waited in vain for ${what}.`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
