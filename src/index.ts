@@ -1,0 +1,22 @@
+/** The library: open a project, then call the verbs of the workflow. */
+export { chooseModel, openProject, type ChosenModel, type ModelWish, type OpenProjectOptions } from './app.ts';
+export { exitCodes, TeddyError, type ErrorCode } from './errors.ts';
+export type { Model, ModelEvent, ModelRequest, Notices, Project } from './ports.ts';
+export { decodeEntry, encodeEntry, type Entry, type EntryKind } from './session/entry.ts';
+export { parsePlan } from './plan/parse.ts';
+export type { Action, ParsedPlan, Plan, Problem } from './plan/plan.ts';
+export { renderReport, type Report } from './plan/report.ts';
+export { parseReport, reportJsonSchema } from './plan/report-schema.ts';
+export { appendEntry, type Draft } from './workflow/append-entry.ts';
+export { branchSession } from './workflow/branch-session.ts';
+export { executePlan } from './workflow/execute-plan.ts';
+export { findLine } from './workflow/find-line.ts';
+export { initProject } from './workflow/init-project.ts';
+export { listSessions } from './workflow/list-sessions.ts';
+export { logSession } from './workflow/log-session.ts';
+export { newSession } from './workflow/new-session.ts';
+export { planTurn } from './workflow/plan-turn.ts';
+export { prepareLine } from './workflow/prepare-line.ts';
+export { readLine } from './workflow/read-line.ts';
+export { showTurn } from './workflow/show-turn.ts';
+export type { Approver } from './workflow/run-actions.ts';

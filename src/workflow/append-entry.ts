@@ -1,0 +1,160 @@
+/** The one way a line changes: objects first, then one ref update by compare-and-swap, then index and files. */
+import { TeddyError } from '../errors.ts';
+import type { ObjectBatch, Project, Publication, Store, TreeMode, Workspace } from '../ports.ts';
+import { encodeEntry, type Entry } from '../session/entry.ts';
+import { joinPath, sessionDir, shortRef, type Oid, type RefName, type RepoPath } from '../session/names.ts';
+import { editTree, type TreeEdit } from './edit-tree.ts';
+import { findEntry } from './read-line.ts';
+
+const maxAttempts = 10;
+
+export interface FileEdit {
+  path: RepoPath;
+  /** Null removes the file. */
+  bytes: Uint8Array | string | null;
+}
+
+export interface Draft {
+  entry: Entry;
+  /** Files to set, usually below `.teddy/`. */
+  files: FileEdit[];
+  /** A tree whose code (all but `.teddy/`) the entry takes; without it, the tip's. */
+  codeTree?: Oid;
+}
+
+export interface Appended {
+  commit: Oid;
+  parent: Oid | null;
+}
+
+export interface Target {
+  ref: RefName;
+  /** The work tree whose HEAD is on the line, if any: its index and files follow. */
+  workspace: Workspace | null;
+}
+
+/**
+ * Appends one entry. `decide` gets the tip and says what to append there; after a lost race it is asked again with the
+ * new tip, and throws if its entry no longer fits. Throws REF_MOVED after ten lost races.
+ */
+export async function appendEntry(
+  project: Project,
+  target: Target,
+  decide: (tip: Oid) => Promise<Draft>,
+): Promise<Appended> {
+  const { store } = project.repository;
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+    const tip = await store.resolve(target.ref);
+    if (tip === null)
+      throw new TeddyError('REF_MOVED', `${shortRef(target.ref)} is gone.`, '`teddy session list` shows the lines.');
+    const draft = await decide(tip);
+    const commit = await publishDraft(project, target, tip, draft);
+    if (commit !== null) return { commit, parent: tip };
+    await waitForOthers(attempt);
+  }
+  throw new TeddyError(
+    'REF_MOVED',
+    `${shortRef(target.ref)} moved ${maxAttempts} times while an entry was appended.`,
+    'Another program is busy on this line; run the command again.',
+  );
+}
+
+function waitForOthers(attempt: number): Promise<void> {
+  // Grows, so that many writers spread out instead of losing to each other again.
+  return new Promise((resolve) => setTimeout(resolve, Math.random() * 15 * 2 ** Math.min(attempt, 6)));
+}
+
+/**
+ * One attempt: null when the ref was not at `parent`, and nothing has changed then. With `create`, the ref must not exist
+ * and `parent` (null: none) is where the new line starts from.
+ */
+export async function publishDraft(
+  project: Project,
+  target: Target,
+  parent: Oid | null,
+  draft: Draft,
+  options: { create?: boolean } = {},
+): Promise<Oid | null> {
+  const { store } = project.repository;
+  const batch = store.batch();
+  const base = parent === null ? null : await readBase(store, batch, parent, draft, options.create === true);
+  const edits = await writeFiles(batch, draft.files);
+  const tree = await editTree(store, batch, base, edits);
+  const ident = await store.ident();
+  const message = encodeEntry(draft.entry);
+  const commit = await batch.commit({ tree, parents: parent === null ? [] : [parent], ...ident, message });
+  await batch.flush();
+  const reflog = `teddy: ${message.split('\n')[0] ?? ''}`;
+  const { ref, workspace } = target;
+  const old = options.create === true ? null : parent;
+  const outcome = workspace
+    ? await workspace.publish({ ref, old, new: commit, reflog, ...(await toFollowers(store, old, commit)) })
+    : await store.updateRefs([{ ref, old, new: commit }], reflog);
+  return outcome === 'done' ? commit : null;
+}
+
+async function writeFiles(batch: ObjectBatch, files: FileEdit[]): Promise<TreeEdit[]> {
+  return Promise.all(
+    files.map(async ({ path, bytes }) => ({
+      path,
+      entry: bytes === null ? null : { mode: '100644' as const, oid: await batch.blob(bytes) },
+    })),
+  );
+}
+
+/**
+ * The tree that an entry builds on: the code of `codeTree` or of the tip, with the session's published files as the last
+ * entry has them. A commit of the user's that lost or changed them is so put right.
+ */
+async function readBase(
+  store: Store,
+  batch: ObjectBatch,
+  tip: Oid,
+  { codeTree }: Draft,
+  starts: boolean,
+): Promise<Oid> {
+  const { tree } = await store.readCommit(tip);
+  // A session may start on any commit; only a line has something published to keep.
+  const published = starts ? null : await readPublished(store, tip);
+  const teddy = codeTree === undefined ? null : await store.readDir(tree, '.teddy' as RepoPath);
+  const edits: TreeEdit[] = [
+    ...(codeTree === undefined ? [] : [toDirEdit('.teddy' as RepoPath, teddy?.oid ?? null)]),
+    ...(published === null ? [] : published),
+  ];
+  return edits.length === 0 ? tree : flushed(batch, await editTree(store, batch, codeTree ?? tree, edits));
+}
+
+/** The next edit of this tree reads it from the store. */
+async function flushed(batch: ObjectBatch, tree: Oid): Promise<Oid> {
+  await batch.flush();
+  return tree;
+}
+
+function toDirEdit(path: RepoPath, oid: Oid | null): TreeEdit {
+  return { path, entry: oid === null ? null : { mode: '40000', oid } };
+}
+
+async function readPublished(store: Store, tip: Oid): Promise<TreeEdit[] | null> {
+  const { oid, entry } = await findEntry(store, tip);
+  if (oid === tip) return null;
+  const dir = sessionDir(entry.session);
+  const [before, now] = await Promise.all([store.readDir(oid, dir), store.readDir(tip, dir)]);
+  if (before === null || before.oid === now?.oid) return null;
+  const own = joinPath(dir, 'session.context');
+  const kept = now?.entries.find(({ name }) => name === 'session.context');
+  return [toDirEdit(dir, before.oid), ...(kept ? [{ path: own, entry: { mode: kept.mode, oid: kept.oid } }] : [])];
+}
+
+/** What index and work tree have to follow: exactly the paths that the commit changed. */
+async function toFollowers(store: Store, tip: Oid | null, commit: Oid): Promise<Pick<Publication, 'index' | 'files'>> {
+  const changes = await store.diffTrees(tip, commit);
+  const index = changes.map(({ path, after, mode }) => ({
+    path,
+    entry: after === null || mode === null ? null : { oid: after, mode: mode as TreeMode },
+  }));
+  const session = changes.filter(({ path }) => path.startsWith('.teddy/'));
+  const files = await Promise.all(
+    session.map(async ({ path, after }) => ({ path, bytes: after === null ? null : await store.readBlob(after) })),
+  );
+  return { index, files };
+}

@@ -1,0 +1,148 @@
+/** Leaves a session at the beginning of a turn: a conversation branch with that turn's exact context. */
+import { TeddyError } from '../errors.ts';
+import type { Project } from '../ports.ts';
+import { decodeEntry } from '../session/entry.ts';
+import {
+  conversationBranchRef,
+  joinPath,
+  parseTurnName,
+  shortRef,
+  toTurnName,
+  turnDir,
+  turnNumber,
+  type Oid,
+  type RefName,
+  type SessionId,
+  type TurnName,
+} from '../session/names.ts';
+import { publishDraft, type Draft } from './append-entry.ts';
+import { prepareLine, type ReadyLine } from './prepare-line.ts';
+import { readLine, readTurnFile, toUnknownTurn, type LineState } from './read-line.ts';
+
+export interface BranchRequest {
+  turn: string;
+  selector?: string | undefined;
+  switch: boolean;
+}
+
+export interface Branched {
+  from: ReadyLine;
+  ref: RefName;
+  turn: TurnName;
+  commit: Oid;
+  switched: boolean;
+}
+
+/** Throws UNKNOWN_TURN; FILES_IN_THE_WAY when edits prevent the switch, and the new branch is taken back then. */
+export async function branchSession(project: Project, request: BranchRequest): Promise<Branched> {
+  const { store, workspace } = project.repository;
+  const wanted = parseTurnName(request.turn);
+  const line = await prepareLine(project, request.selector);
+  const state = await readLine(store, line.tip);
+  const original = findTurn(state, wanted);
+  const leave = await findOpening(project, line, state, original);
+  const files = await readContext(project, state, original);
+  const { ref, turn, commit } = await publishBranch(project, state, original, leave, files);
+  const place = request.switch ? (line.workspace ?? workspace) : null;
+  if (place) {
+    try {
+      await place.switchTo(ref);
+    } catch (error) {
+      await store.updateRefs([{ ref, old: commit, new: null }], 'teddy: taken back');
+      throw error;
+    }
+  }
+  return { from: line, ref, turn, commit, switched: place !== null };
+}
+
+/** `02` also means `02-branch-01` on a line that has no plain turn 02. */
+function findTurn(state: LineState, wanted: TurnName): TurnName {
+  if (state.turns.includes(wanted)) return wanted;
+  const sameNumber = state.turns.filter((turn) => turnNumber(turn) === turnNumber(wanted));
+  if (sameNumber.length === 1 && sameNumber[0] && !wanted.includes('-')) return sameNumber[0];
+  throw toUnknownTurn(state.session, wanted);
+}
+
+/** The parent of the entry that opened the turn: there the code is exactly what the turn saw. */
+async function findOpening(project: Project, line: ReadyLine, state: LineState, turn: TurnName): Promise<Oid> {
+  let parent: Oid | null = null;
+  for await (const { commit } of project.repository.store.firstParents(line.tip)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.session !== state.session) continue;
+    if (entry.turn === turn && (entry.kind === 'message' || entry.kind === 'branch'))
+      parent = commit.parents[0] ?? null;
+    else if (entry.turn !== null && entry.turn !== turn && parent !== null) break;
+  }
+  if (parent !== null) return parent;
+  throw new TeddyError(
+    'UNKNOWN_TURN',
+    `The commit that opened turn ${turn} is not in this clone.`,
+    'A shallow clone may lack it: `git fetch --unshallow`.',
+  );
+}
+
+async function readContext(
+  project: Project,
+  state: LineState,
+  turn: TurnName,
+): Promise<{ name: string; text: string }[]> {
+  const { store } = project.repository;
+  const names = ['turn.context', '_context.log'];
+  const texts = await Promise.all(names.map((name) => readTurnFile(store, state.entryOid, state.session, turn, name)));
+  return names.flatMap((name, at) => {
+    const text = texts[at];
+    return text === null || text === undefined ? [] : [{ name, text }];
+  });
+}
+
+async function publishBranch(
+  project: Project,
+  state: LineState,
+  original: TurnName,
+  leave: Oid,
+  files: { name: string; text: string }[],
+): Promise<{ ref: RefName; turn: TurnName; commit: Oid }> {
+  const taken = await readTakenBranches(project, state.session);
+  for (let number = 1; ; number += 1) {
+    const turn = toTurnName(turnNumber(original), number);
+    if (taken.has(turn)) continue;
+    const ref = conversationBranchRef(state.session, turn);
+    const dir = turnDir(state.session, turn);
+    const draft: Draft = {
+      entry: {
+        kind: 'branch',
+        session: state.session,
+        turn,
+        id: project.ids.entryId(),
+        created: state.entry.created,
+        title: `from turn ${original}`,
+        details: [],
+        ...(await readAgent(project, state, original)),
+      },
+      files: files.map(({ name, text }) => ({ path: joinPath(dir, name), bytes: text })),
+    };
+    const commit = await publishDraft(project, { ref, workspace: null }, leave, draft, { create: true });
+    if (commit !== null) return { ref, turn, commit };
+    taken.add(turn);
+  }
+}
+
+/** The branch goes on with the agent of the turn that it leaves from. */
+async function readAgent(project: Project, state: LineState, turn: TurnName): Promise<{ agent?: string }> {
+  for await (const { commit } of project.repository.store.firstParents(state.entryOid)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.turn === turn && entry.agent !== undefined) return { agent: entry.agent };
+    if (entry?.kind === 'start') break;
+  }
+  return {};
+}
+
+async function readTakenBranches(project: Project, session: SessionId): Promise<Set<string>> {
+  const refs = await project.repository.store.listRefs('refs/heads/teddy/', 'refs/remotes/*/teddy/');
+  return new Set(
+    refs.flatMap(({ ref }) => {
+      const [, name = ''] = shortRef(ref).split(`teddy/${session}--`);
+      return name === '' ? [] : [name];
+    }),
+  );
+}

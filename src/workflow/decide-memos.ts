@@ -1,0 +1,89 @@
+/** Memos that a plan proposes: decided on their own, applied to `teddy/global` and to the line under one id. */
+import type { MemoChange } from '../plan/plan.ts';
+import type { ReportedMemos } from '../plan/report.ts';
+import type { Project } from '../ports.ts';
+import { decodeEntry, encodeEntry, type Entry } from '../session/entry.ts';
+import { memosPath } from '../session/global-files.ts';
+import { changeMemos } from '../session/memos.ts';
+import { globalRef, type TurnName } from '../session/names.ts';
+import { appendEntry } from './append-entry.ts';
+import { changeGlobal, readGlobal } from './global-branch.ts';
+import type { ReadyLine } from './prepare-line.ts';
+import { readLine } from './read-line.ts';
+
+export type DecidedMemos = ReportedMemos;
+
+/** `ask`: a person decides. `none`: nobody can be asked, so they are discarded, and that is said. */
+export type MemoDecision =
+  { kind: 'yes' | 'no' | 'none' } | { kind: 'ask'; ask(changes: MemoChange[]): Promise<boolean> };
+
+export async function decideMemos(
+  project: Project,
+  line: ReadyLine,
+  turn: TurnName,
+  changes: MemoChange[],
+  decision: MemoDecision,
+): Promise<DecidedMemos> {
+  if (changes.length === 0) return { added: [], removed: [], rejected: [] };
+  const approved = decision.kind === 'ask' ? await decision.ask(changes) : decision.kind === 'yes';
+  if (!approved) {
+    if (decision.kind === 'none')
+      project.notices.warn(
+        'The memos that the plan proposes are discarded: there is nobody to ask. --memos=yes takes them.',
+      );
+    return { added: [], removed: [], rejected: changes.map(({ fact }) => fact) };
+  }
+  return applyMemos(project, line, turn, changes);
+}
+
+async function applyMemos(
+  project: Project,
+  line: ReadyLine,
+  turn: TurnName,
+  changes: MemoChange[],
+): Promise<DecidedMemos> {
+  const { entry: last } = await readLine(project.repository.store, line.tip);
+  const entry: Entry = {
+    kind: 'memo',
+    session: last.session,
+    turn,
+    id: project.ids.entryId(),
+    created: last.created,
+    title: changes.length === 1 ? (changes[0]?.fact ?? '') : `${changes.length} memos`,
+    details: changes.map(({ kind, fact }) => `${kind === 'add' ? '[+]' : '[-]'} ${fact}`),
+  };
+  const outcome: DecidedMemos = { added: [], removed: [], rejected: [] };
+  // teddy/global first: if we stop in between, the next command finds its commit and finishes the pair.
+  await changeGlobal(project, encodeEntry(entry), (current) => {
+    const changed = changeMemos(current.memos, changes);
+    outcome.added = changed.added;
+    outcome.removed = changed.removed;
+    for (const fact of changed.present) project.notices.info(`Already a memo: ${fact}`);
+    for (const fact of changed.missing) project.notices.info(`Not a memo, so not removed: ${fact}`);
+    return changed.text === current.memos ? null : [{ name: 'memos.yaml', text: changed.text }];
+  });
+  if (outcome.added.length + outcome.removed.length > 0) await appendCopy(project, line, entry);
+  return outcome;
+}
+
+async function appendCopy(project: Project, line: ReadyLine, entry: Entry): Promise<void> {
+  const memos = (await readGlobal(project))?.memos ?? '';
+  await appendEntry(project, line, () => Promise.resolve({ entry, files: [{ path: memosPath, bytes: memos }] }));
+}
+
+/** After a crash between the two commits of a pair, the line gets its own. */
+export async function finishMemos(project: Project, line: ReadyLine): Promise<void> {
+  const { store } = project.repository;
+  const tip = await store.resolve(globalRef);
+  const decided = tip === null ? null : decodeEntry((await store.readCommit(tip)).message);
+  if (decided?.kind !== 'memo' || decided.session !== line.session) return;
+  const state = await readLine(store, line.tip);
+  if (state.latest?.turn !== decided.turn || state.latest.status !== 'planned') return;
+  for await (const { commit } of store.firstParents(line.tip)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.id === decided.id) return;
+    if (entry?.kind === 'plan') break;
+  }
+  await appendCopy(project, line, decided);
+  project.notices.warn('Memos that an interrupted command had taken are now on this line as well.');
+}

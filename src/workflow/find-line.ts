@@ -1,0 +1,182 @@
+/** Which line a command means: the one that HEAD is on, the one that was named, or the newest session. */
+import { TeddyError } from '../errors.ts';
+import type { Project, RefTip, Workspace } from '../ports.ts';
+import { decodeEntry } from '../session/entry.ts';
+import {
+  isSessionId,
+  mainLineRef,
+  parseLineRef,
+  shortRef,
+  type Oid,
+  type RefName,
+  type SessionId,
+} from '../session/names.ts';
+import { listMainLines } from './list-main-lines.ts';
+
+export interface Line {
+  ref: RefName;
+  session: SessionId;
+  /** Null while the line exists only on a remote: `ref` is then still to be made, at `remoteTip`. */
+  tip: Oid | null;
+  remoteTip: Oid | null;
+  /** The work tree whose HEAD is on the line, if any. */
+  workspace: Workspace | null;
+  found: 'head' | 'named' | 'newest';
+}
+
+/** Without a selector: the line of HEAD, else the newest session. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION. */
+export async function findLine(project: Project, selector?: string): Promise<Line> {
+  if (selector !== undefined) return findNamedLine(project, selector);
+  return (await findHeadLine(project)) ?? (await findNewestLine(project));
+}
+
+/** The line that HEAD of this work tree is on, or null. */
+export async function findHeadLine(project: Project): Promise<Line | null> {
+  const { store, workspace } = project.repository;
+  const head = await workspace?.head();
+  if (!workspace || !head?.ref || head.oid === null) return null;
+  const session = parseLineRef(head.ref)?.session ?? (await readLineSession(project, head.ref, head.oid));
+  if (session === null || (await store.resolve(head.ref)) === null) return null;
+  return { ref: head.ref, session, tip: head.oid, remoteTip: null, workspace, found: 'head' };
+}
+
+/**
+ * The session of a branch that is a line without being named like one, such as `git checkout -b try-again teddy/x~3`.
+ * The default branch and the branch that the session started from never are, even after the session was merged there.
+ */
+async function readLineSession(project: Project, ref: RefName, tip: Oid): Promise<SessionId | null> {
+  const { store } = project.repository;
+  const defaultTip = await findDefaultTip(project, ref);
+  if (defaultTip === 'itself') return null;
+  for await (const { oid, commit } of store.firstParents(tip, defaultTip === null ? [] : [defaultTip])) {
+    const entry = decodeEntry(commit.message);
+    if (entry === null) continue;
+    return (await isOnBaseBranch(project, ref, oid)) ? null : entry.session;
+  }
+  return null;
+}
+
+async function findDefaultTip(project: Project, ref: RefName): Promise<Oid | 'itself' | null> {
+  const { store } = project.repository;
+  const configured = await store.setting('init.defaultBranch');
+  const local = [configured, 'main', 'master'].filter((name) => name !== undefined).map((name) => `refs/heads/${name}`);
+  if ((await store.resolve('refs/remotes/origin/HEAD')) !== null) local.unshift('refs/remotes/origin/HEAD');
+  for (const name of local) {
+    if (name === ref) return 'itself';
+    const tip = await store.resolve(name);
+    if (tip !== null) return tip;
+  }
+  return null;
+}
+
+async function isOnBaseBranch(project: Project, ref: RefName, entry: Oid): Promise<boolean> {
+  const { store } = project.repository;
+  for await (const { commit } of store.firstParents(entry)) {
+    const start = decodeEntry(commit.message);
+    if (start?.kind !== 'start') continue;
+    if (start.baseBranch === undefined) return false;
+    const base = `refs/heads/${start.baseBranch}` as RefName;
+    if (base === ref) return true;
+    // Another line may be the base of a session; its own entries are then not "merged" but its own.
+    const tip = parseLineRef(base) === null ? await store.resolve(base) : null;
+    return tip !== null && (await store.isAncestor(entry, tip));
+  }
+  return false;
+}
+
+async function findNewestLine(project: Project): Promise<Line> {
+  const newest = (await listMainLines(project)).toSorted((a, b) => (a.created < b.created ? 1 : -1))[0];
+  if (!newest) {
+    throw new TeddyError(
+      'UNKNOWN_SESSION',
+      'There is no session in this repository yet.',
+      'Start one: `teddy session new <name>`.',
+    );
+  }
+  return openLine(project, newest.session, newest, 'newest');
+}
+
+/** A session id, a branch, a path to a session directory, or a unique part of a session id. */
+async function findNamedLine(project: Project, selector: string): Promise<Line> {
+  const { store } = project.repository;
+  const sessions = await listMainLines(project);
+  const named = selector.replace(/\/+$/, '').split('/').at(-1) ?? '';
+  const inDirectory = /(?:^|\/)\.teddy\/sessions\/[^/]+\/?$/.test(selector) && isSessionId(named) ? named : null;
+  if (inDirectory !== null) {
+    const head = await findHeadLine(project);
+    if (head?.session === inDirectory) return { ...head, found: 'named' };
+  }
+  const exact = sessions.find(({ session }) => session === selector || session === inDirectory);
+  if (exact) return openLine(project, exact.session, exact, 'named');
+
+  const ref = (selector.startsWith('refs/heads/') ? selector : `refs/heads/${selector}`) as RefName;
+  const tip = isRefLike(ref) ? await store.resolve(ref) : null;
+  if (tip !== null) {
+    const session = parseLineRef(ref)?.session ?? (await readLineSession(project, ref, tip));
+    if (session !== null) return openLine(project, session, { ref, oid: tip, remote: null }, 'named');
+  }
+  const matching = selector === '' ? [] : sessions.filter(({ session }) => session.includes(selector));
+  if (matching.length === 1 && matching[0]) return openLine(project, matching[0].session, matching[0], 'named');
+  throw matching.length > 1
+    ? toAmbiguous(
+        selector,
+        matching.map((found) => found.session),
+      )
+    : toUnknown(selector, sessions);
+}
+
+function isRefLike(ref: string): boolean {
+  return !/[\s~^:?*[\\\p{Cc}]|\.\.|@\{|\/\/|\.lock$|\/$/u.test(ref);
+}
+
+async function openLine(
+  project: Project,
+  session: SessionId,
+  at: RefTip & { remote: string | null },
+  found: Line['found'],
+): Promise<Line> {
+  const isRemote = at.remote !== null;
+  const ref = isRemote ? mainLineRef(session) : at.ref;
+  return {
+    ref,
+    session,
+    tip: isRemote ? null : at.oid,
+    remoteTip: isRemote ? at.oid : null,
+    workspace: await findWorkspace(project, ref),
+    found,
+  };
+}
+
+/** A branch is checked out in one work tree at most; that is where its files and index are. */
+export async function findWorkspace(project: Project, ref: RefName): Promise<Workspace | null> {
+  const { repository } = project;
+  const { workspace } = repository;
+  if (workspace && (await workspace.head()).ref === ref) return workspace;
+  const holder = (await repository.workTrees()).find((tree) => tree.ref === ref);
+  return holder ? repository.openWorkspace(holder.root) : null;
+}
+
+function toAmbiguous(selector: string, sessions: SessionId[]): TeddyError {
+  const some = sessions.slice(0, 5).join(', ') + (sessions.length > 5 ? ', ...' : '');
+  return new TeddyError(
+    'AMBIGUOUS_SESSION',
+    `${JSON.stringify(selector)} is part of ${sessions.length} sessions: ${some}.`,
+    'Give the whole id.',
+  );
+}
+
+function toUnknown(selector: string, sessions: { session: SessionId }[]): TeddyError {
+  const some = sessions
+    .slice(-3)
+    .map(({ session }) => session)
+    .join(', ');
+  return new TeddyError(
+    'UNKNOWN_SESSION',
+    `No session or line is called ${JSON.stringify(selector)}.`,
+    some === '' ? 'Start one: `teddy session new <name>`.' : `There is ${some}; \`teddy session list\` shows all.`,
+  );
+}
+
+export function lineName(line: Pick<Line, 'ref'>): string {
+  return shortRef(line.ref);
+}

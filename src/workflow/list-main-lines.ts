@@ -1,0 +1,41 @@
+/** Every session's main line, local or known only from a remote. */
+import type { Project, RefTip } from '../ports.ts';
+import { decodeEntry, type Entry } from '../session/entry.ts';
+import { parseLineRef, type SessionId } from '../session/names.ts';
+
+export interface MainLine extends RefTip {
+  session: SessionId;
+  /** The remote's name when there is no local branch. */
+  remote: string | null;
+  /** ISO 8601; empty when the tip is no entry and none was found below it. */
+  created: string;
+  /** The tip's own entry; null for a commit of the user's. */
+  entry: Entry | null;
+}
+
+/** In order of creation, oldest first. */
+export async function listMainLines(project: Project): Promise<MainLine[]> {
+  const tips = await project.repository.store.listTips('refs/heads/teddy/', 'refs/remotes/*/teddy/');
+  const lines = new Map<SessionId, MainLine>();
+  for (const { ref, oid, message } of tips) {
+    const local = parseLineRef(ref.replace(/^refs\/remotes\/[^/]+\//, 'refs/heads/'));
+    if (local === null || local.branch !== null) continue;
+    const remote = /^refs\/remotes\/([^/]+)\//.exec(ref)?.[1] ?? null;
+    if (remote !== null && lines.has(local.session)) continue;
+    const entry = decodeEntry(message);
+    const created = entry?.created ?? (await readCreated(project, { ref, oid }));
+    lines.set(local.session, { ref, oid, session: local.session, remote, created, entry });
+  }
+  return [...lines.values()].toSorted((a, b) =>
+    a.created < b.created || (a.created === b.created && a.session < b.session) ? -1 : 1,
+  );
+}
+
+/** The user's own commits may stand on top of the entries. */
+async function readCreated(project: Project, { oid }: RefTip): Promise<string> {
+  for await (const { commit } of project.repository.store.firstParents(oid)) {
+    const entry = decodeEntry(commit.message);
+    if (entry) return entry.created;
+  }
+  return '';
+}

@@ -1,0 +1,80 @@
+/** Every session, with how far its main line has come and which conversation branches it has. */
+import type { Project } from '../ports.ts';
+import type { Entry } from '../session/entry.ts';
+import { parseLineRef, shortRef, turnNumber, type SessionId, type TurnName } from '../session/names.ts';
+import { findHeadLine } from './find-line.ts';
+import { listMainLines, type MainLine } from './list-main-lines.ts';
+import { readLine, type TurnStatus } from './read-line.ts';
+
+export interface ListedSession {
+  session: SessionId;
+  branch: string;
+  /** The remote that has it when there is no local branch. */
+  remote: string | null;
+  created: string;
+  /** The number of the last turn; 0 before the first. */
+  turns: number;
+  status: TurnStatus | 'new';
+  /** What the last entry says. */
+  last: string;
+  conversationBranches: string[];
+  current: boolean;
+}
+
+/** Oldest first. */
+export async function listSessions(project: Project): Promise<ListedSession[]> {
+  const { store } = project.repository;
+  const [lines, head, refs] = await Promise.all([
+    listMainLines(project),
+    findHeadLine(project),
+    store.listRefs('refs/heads/teddy/'),
+  ]);
+  const branches = new Map<SessionId, string[]>();
+  for (const { ref } of refs) {
+    const parsed = parseLineRef(ref);
+    if (parsed?.branch) branches.set(parsed.session, [...(branches.get(parsed.session) ?? []), shortRef(ref)]);
+  }
+  return Promise.all(
+    lines.map(async (line) => ({
+      session: line.session,
+      branch: shortRef(line.ref),
+      remote: line.remote,
+      created: line.created,
+      ...(await readProgress(project, line)),
+      conversationBranches: branches.get(line.session) ?? [],
+      current: head?.session === line.session,
+    })),
+  );
+}
+
+/** Most tips say by their label alone how far a line has come; only a plan has to be read. */
+async function readProgress(
+  project: Project,
+  line: MainLine,
+): Promise<Pick<ListedSession, 'turns' | 'status' | 'last'>> {
+  const { store } = project.repository;
+  const entry = line.entry;
+  const known = entry === null ? null : toStatus(entry);
+  if (entry !== null && known !== null) return { turns: toNumber(entry.turn), status: known, last: toLast(entry) };
+  const state = await readLine(store, line.oid);
+  return {
+    turns: toNumber(state.latest?.turn ?? null),
+    status: state.latest?.status ?? 'new',
+    last: toLast(state.entry),
+  };
+}
+
+function toStatus(entry: Entry): TurnStatus | 'new' | null {
+  if (entry.kind === 'start') return 'new';
+  if (entry.kind === 'message' || entry.kind === 'branch') return 'open';
+  if (entry.kind === 'report') return 'closed';
+  return null;
+}
+
+function toNumber(turn: TurnName | null): number {
+  return turn === null ? 0 : turnNumber(turn);
+}
+
+function toLast(entry: Entry): string {
+  return `${entry.kind}: ${entry.title}`;
+}

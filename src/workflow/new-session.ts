@@ -1,0 +1,146 @@
+/** Starts a session: its branch, its `start` entry on top of HEAD, and HEAD switched to it. */
+import { TeddyError } from '../errors.ts';
+import type { Project, Workspace } from '../ports.ts';
+import type { Entry } from '../session/entry.ts';
+import {
+  attributesPath,
+  attributesText,
+  globalContextPath,
+  memosPath,
+  sessionContextText,
+} from '../session/global-files.ts';
+import {
+  joinPath,
+  mainLineRef,
+  sessionDir,
+  shortRef,
+  toSessionId,
+  toSessionName,
+  type Oid,
+  type RefName,
+  type RepoPath,
+  type SessionId,
+} from '../session/names.ts';
+import { publishDraft, type Draft, type FileEdit } from './append-entry.ts';
+import { ensureGlobal, readGlobal, refuseTeddyBranch } from './global-branch.ts';
+import { refuseOperation } from './take-snapshot.ts';
+
+export interface NewSession {
+  session: SessionId;
+  ref: RefName;
+  commit: Oid;
+  /** Relative to the root of the work tree. */
+  directory: RepoPath;
+  switched: boolean;
+  /** What else was made; null when it was there. */
+  made: string | null;
+}
+
+/** Uncommitted work stays as it is. Throws BAD_NAME, BRANCH_IN_THE_WAY, FILES_IN_THE_WAY, OPERATION_IN_PROGRESS. */
+export async function newSession(project: Project, request: { name: string; switch: boolean }): Promise<NewSession> {
+  const { repository, notices } = project;
+  const name = toSessionName(request.name);
+  const workspace = request.switch ? repository.workspace : null;
+  await refuseTeddyBranch(repository.store);
+  await repository.store.ident();
+  if (workspace) await refuseBusyWorkspace(project, workspace);
+  const made = await ensureGlobal(project);
+  await repository.installAttributes();
+  const head = await readBase(project);
+  const { session, commit } = await publishStart(project, name, head);
+  const ref = mainLineRef(session);
+  if (workspace) await switchOrTakeBack(project, workspace, ref, commit);
+  if (name !== request.name) notices.info(`The name was made ${name}.`);
+  return { session, ref, commit, directory: sessionDir(session), switched: workspace !== null, made };
+}
+
+async function refuseBusyWorkspace(project: Project, workspace: Workspace): Promise<void> {
+  for (const said of await workspace.repair()) project.notices.warn(said);
+  const head = await workspace.head();
+  await refuseOperation(workspace, head.ref ?? ('HEAD' as RefName));
+  const { untracked, unmerged } = await workspace.status({ untracked: true });
+  if (unmerged.length > 0) {
+    throw new TeddyError(
+      'OPERATION_IN_PROGRESS',
+      `Unmerged: ${unmerged.slice(0, 5).join(', ')}.`,
+      'Resolve the conflicts and commit first.',
+    );
+  }
+  const inTheWay = untracked.filter((path) => path === '.teddy' || path.startsWith('.teddy/'));
+  if (inTheWay.length === 0) return;
+  throw new TeddyError(
+    'FILES_IN_THE_WAY',
+    `Files of .teddy/ that git does not know are in the way: ${inTheWay.slice(0, 3).join(', ')}.`,
+    'Move them away, or commit them, and run the command again.',
+  );
+}
+
+interface Base {
+  oid: Oid | null;
+  branch: string | null;
+}
+
+/** HEAD; in a bare repository, what its HEAD names. */
+async function readBase(project: Project): Promise<Base> {
+  const { store, workspace } = project.repository;
+  const head = await workspace?.head();
+  const oid = head ? head.oid : await store.resolve('HEAD');
+  return { oid, branch: head?.ref ? shortRef(head.ref) : null };
+}
+
+async function publishStart(project: Project, name: string, base: Base): Promise<{ session: SessionId; commit: Oid }> {
+  const now = project.clock.now();
+  const taken = await readTakenIds(project);
+  for (let attempt = 1; ; attempt += 1) {
+    const session = toSessionId(now, name, attempt);
+    if (taken.has(session)) continue;
+    const draft = await toDraft(project, session, now, base);
+    const commit = await publishStartAt(project, session, base, draft);
+    if (commit !== null) return { session, commit };
+    taken.add(session);
+  }
+}
+
+/** Two processes may want the same name at the same time: the ref is made only where there was none. */
+async function publishStartAt(project: Project, session: SessionId, base: Base, draft: Draft): Promise<Oid | null> {
+  return publishDraft(project, { ref: mainLineRef(session), workspace: null }, base.oid, draft, { create: true });
+}
+
+async function readTakenIds(project: Project): Promise<Set<string>> {
+  const refs = await project.repository.store.listRefs(
+    'refs/heads/teddy/',
+    'refs/remotes/*/teddy/',
+    'refs/teddy/archive/',
+  );
+  return new Set(refs.map(({ ref }) => ref.split('/').at(-1)?.split('--')[0] ?? ''));
+}
+
+async function toDraft(project: Project, session: SessionId, now: Date, base: Base): Promise<Draft> {
+  const global = await readGlobal(project);
+  const files: FileEdit[] = [
+    { path: attributesPath, bytes: attributesText },
+    { path: globalContextPath, bytes: global?.globalContext ?? '' },
+    { path: memosPath, bytes: global?.memos ?? '' },
+    { path: joinPath(sessionDir(session), 'session.context'), bytes: sessionContextText },
+  ];
+  const entry: Entry = {
+    kind: 'start',
+    session,
+    turn: null,
+    id: project.ids.entryId(),
+    created: now.toISOString(),
+    title: session,
+    details: [],
+    ...(base.branch === null ? {} : { baseBranch: base.branch }),
+  };
+  return { entry, files };
+}
+
+async function switchOrTakeBack(project: Project, workspace: Workspace, ref: RefName, commit: Oid): Promise<void> {
+  try {
+    await workspace.switchTo(ref);
+  } catch (error) {
+    await project.repository.store.updateRefs([{ ref, old: commit, new: null }], 'teddy: taken back');
+    throw error;
+  }
+}

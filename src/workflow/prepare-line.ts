@@ -1,0 +1,47 @@
+/** What every command that adds to a line does first: its branch is there, a crash is repaired, nothing is in the way. */
+import { TeddyError } from '../errors.ts';
+import type { Project, Workspace } from '../ports.ts';
+import type { Oid, RefName, SessionId } from '../session/names.ts';
+import { findLine, lineName } from './find-line.ts';
+import { ensureGlobal } from './global-branch.ts';
+import { refuseOperation } from './take-snapshot.ts';
+
+export interface ReadyLine {
+  ref: RefName;
+  session: SessionId;
+  tip: Oid;
+  /** The work tree whose HEAD is on the line, if any. */
+  workspace: Workspace | null;
+}
+
+export async function prepareLine(project: Project, selector: string | undefined): Promise<ReadyLine> {
+  const { repository, notices } = project;
+  // Repaired before HEAD is read: a crash of ours may have left the index behind it.
+  for (const said of (await repository.workspace?.repair()) ?? []) notices.warn(said);
+  const line = await findLine(project, selector);
+  await repository.store.ident();
+  if (line.workspace && line.workspace !== repository.workspace) {
+    for (const said of await line.workspace.repair()) notices.warn(said);
+  }
+  const place = line.workspace ?? repository.workspace;
+  if (place) await refuseOperation(place, line.ref);
+  await ensureGlobal(project);
+  const tip = line.tip ?? (await makeLocal(project, line.ref, line.remoteTip));
+  if (line.found !== 'head') {
+    const where = line.workspace && line.workspace !== repository.workspace ? `, in ${line.workspace.root}` : '';
+    notices.info(
+      `Session ${line.session}${lineName(line) === `teddy/${line.session}` ? '' : ` (${lineName(line)})`}${where}.`,
+    );
+  }
+  return { ref: line.ref, session: line.session, tip, workspace: line.workspace };
+}
+
+/** Continuing a line that only a remote has makes the local branch, as `git switch` does. */
+async function makeLocal(project: Project, ref: RefName, remoteTip: Oid | null): Promise<Oid> {
+  if (remoteTip === null)
+    throw new TeddyError('UNKNOWN_SESSION', `${ref} has no commit.`, '`teddy session list` shows the lines.');
+  await project.repository.installAttributes();
+  await project.repository.store.updateRefs([{ ref, old: null, new: remoteTip }], 'teddy: from the remote');
+  project.notices.info(`Made the local branch ${ref.replace('refs/heads/', '')}.`);
+  return remoteTip;
+}

@@ -1,0 +1,125 @@
+/** What a line holds at one of its commits: its turns, and how far the latest one has come. */
+import { decodeTranscript, lastAnswer, type TranscriptRecord } from '../conversation/transcript.ts';
+import { TeddyError } from '../errors.ts';
+import { parsePlan } from '../plan/parse.ts';
+import type { Store } from '../ports.ts';
+import { decodeEntry, type Entry } from '../session/entry.ts';
+import {
+  compareTurns,
+  isTurnName,
+  joinPath,
+  sessionDir,
+  turnDir,
+  type Oid,
+  type SessionId,
+  type TurnName,
+} from '../session/names.ts';
+
+/** `open`: no complete answer yet. `planned`: a plan without a report. `closed`: anything else. */
+export type TurnStatus = 'open' | 'planned' | 'closed';
+
+export interface Turn {
+  turn: TurnName;
+  status: TurnStatus;
+  records: TranscriptRecord[];
+  transcript: Uint8Array;
+  plan: Uint8Array | null;
+  report: Uint8Array | null;
+}
+
+export interface LineState {
+  tip: Oid;
+  session: SessionId;
+  /** The nearest entry at or below the tip. */
+  entry: Entry;
+  entryOid: Oid;
+  /** The names of all turns, in order. */
+  turns: TurnName[];
+  latest: Turn | null;
+}
+
+export async function readLine(store: Store, tip: Oid): Promise<LineState> {
+  const { oid, entry } = await findEntry(store, tip);
+  const dir = await store.readDir(oid, sessionDir(entry.session));
+  const names = (dir?.entries ?? []).filter(({ mode }) => mode === '40000').map(({ name }) => name);
+  const turns = names.filter(isTurnName).toSorted(compareTurns);
+  const last = turns.at(-1);
+  return {
+    tip,
+    session: entry.session,
+    entry,
+    entryOid: oid,
+    turns,
+    latest: last === undefined ? null : await readTurn(store, oid, entry.session, last),
+  };
+}
+
+/** The nearest entry along the first parents; commits of the user's own are passed over. */
+export async function findEntry(store: Store, tip: Oid): Promise<{ oid: Oid; entry: Entry }> {
+  for await (const { oid, commit } of store.firstParents(tip)) {
+    const entry = decodeEntry(commit.message);
+    if (entry) return { oid, entry };
+  }
+  throw new TeddyError(
+    'NOT_ON_LINE',
+    `No session has an entry at or below ${tip.slice(0, 12)}.`,
+    'Choose a session with -s.',
+  );
+}
+
+/** Throws UNKNOWN_TURN when the commit has no such turn. */
+export async function readTurn(store: Store, commit: Oid, session: SessionId, turn: TurnName): Promise<Turn> {
+  const dir = turnDir(session, turn);
+  const listed = await store.readDir(commit, dir);
+  if (listed === null) throw toUnknownTurn(session, turn);
+  const read = async (name: string) => {
+    const found = listed.entries.find((entry) => entry.name === name);
+    return found ? store.readBlob(found.oid) : null;
+  };
+  const [transcript, plan, report] = await Promise.all([read('transcript.jsonl'), read('plan.md'), read('report.md')]);
+  const { records } = decodeTranscript(toText(transcript));
+  return {
+    turn,
+    status: toStatus(records, plan, report),
+    records,
+    transcript: transcript ?? new Uint8Array(),
+    plan,
+    report,
+  };
+}
+
+export function toUnknownTurn(session: SessionId, turn: string): TeddyError {
+  return new TeddyError(
+    'UNKNOWN_TURN',
+    `There is no turn ${turn} on this line of ${session}.`,
+    '`teddy session log` shows the turns.',
+  );
+}
+
+function toStatus(records: TranscriptRecord[], plan: Uint8Array | null, report: Uint8Array | null): TurnStatus {
+  if (report !== null) return 'closed';
+  if (plan !== null) return isOnlyMessage(toText(plan)) ? 'closed' : 'planned';
+  return lastAnswer(records)?.complete === true ? 'closed' : 'open';
+}
+
+/** A plan that only speaks has nothing to execute. */
+function isOnlyMessage(text: string): boolean {
+  const { plan, problems } = parsePlan(text);
+  return problems.length === 0 && plan.message !== null && plan.actions.length === 0 && plan.memos.length === 0;
+}
+
+export function toText(bytes: Uint8Array | null): string {
+  return bytes === null ? '' : new TextDecoder().decode(bytes);
+}
+
+/** A file of a turn, as the commit has it. */
+export async function readTurnFile(
+  store: Store,
+  commit: Oid,
+  session: SessionId,
+  turn: TurnName,
+  name: string,
+): Promise<string | null> {
+  const found = await store.readFile(commit, joinPath(turnDir(session, turn), name));
+  return found && toText(found.bytes);
+}

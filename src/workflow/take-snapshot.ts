@@ -1,0 +1,184 @@
+/** The user's own edits become a commit of theirs before a turn builds on them. Their index and files stay as they are. */
+import { TeddyError } from '../errors.ts';
+import type { Edit, Project, Workspace, WorkspaceStatus } from '../ports.ts';
+import type { Entry } from '../session/entry.ts';
+import { globalContextPath, memosPath, mergeLines } from '../session/global-files.ts';
+import { changeMemos, parseMemos } from '../session/memos.ts';
+import {
+  joinPath,
+  sessionDir,
+  type Oid,
+  type RefName,
+  type RepoPath,
+  type SessionId,
+  type TurnName,
+} from '../session/names.ts';
+import { appendEntry, type FileEdit } from './append-entry.ts';
+import { changeGlobal } from './global-branch.ts';
+import { findEntry, toText } from './read-line.ts';
+
+export interface SnapshotTarget {
+  ref: RefName;
+  session: SessionId;
+  workspace: Workspace;
+}
+
+/** Refuses while git is in the middle of something; a commit of ours there would end up in the wrong place. */
+export async function refuseOperation(workspace: Workspace, ref: RefName): Promise<void> {
+  const operation = await workspace.operationInProgress(ref);
+  if (operation === null) return;
+  throw new TeddyError(
+    'OPERATION_IN_PROGRESS',
+    `A ${operation} is in progress here.`,
+    'Finish or abort it with git (`git status` shows how), then run the command again.',
+  );
+}
+
+/**
+ * Appends a `snapshot` entry if there are edits. `turn` is null before a message. Returns how many files it holds.
+ * Throws PARTIALLY_STAGED, UNCOMMITTED_EDITS, PLAN_MODIFIED, FILE_MODIFIED, SNAPSHOT_FAILED; then nothing has changed.
+ */
+export async function takeSnapshot(project: Project, target: SnapshotTarget, turn: TurnName | null): Promise<number> {
+  const { store } = project.repository;
+  const { workspace } = target;
+  const status = await readEdits(project, workspace);
+  const tip = await store.resolve(target.ref);
+  if (tip === null || status.length === 0) return 0;
+  const files = await readSessionEdits(project, target, tip, status);
+  const code = status.filter(({ path }) => !isSessionPath(path));
+  const submodules = code.filter(({ submodule }) => submodule).map(({ path }) => path);
+  const edited = code.filter(({ submodule }) => !submodule);
+  if (submodules.length > 0) project.notices.warn(`Submodules are left as they are: ${submodules.join(', ')}.`);
+  const count = edited.length + files.length;
+  if (count === 0) return 0;
+  if ((await store.setting('teddy.snapshot')) === 'none') throw toUncommitted(count);
+
+  const { entry: last } = await findEntry(store, tip);
+  await mergeIntoGlobal(project, tip, files);
+  await appendEntry(project, target, async () => ({
+    entry: toSnapshotEntry(project, last, turn, [...edited.map(({ path }) => path), ...files.map(({ path }) => path)]),
+    files,
+    ...(edited.length > 0 ? { codeTree: await workspace.snapshotTree(submodules) } : {}),
+  }));
+  const staged = edited.filter((edit) => edit.staged !== '.').length;
+  const also = staged === 0 ? '' : ` (${staged} of them staged)`;
+  project.notices.info(`${count} ${count === 1 ? 'file' : 'files'} of your own edits committed as a snapshot${also}.`);
+  return count;
+}
+
+async function readEdits(project: Project, workspace: Workspace): Promise<Edit[]> {
+  const wanted = (await project.repository.store.setting('teddy.snapshot')) ?? 'tracked';
+  if (!['tracked', 'none'].includes(wanted)) {
+    throw new TeddyError(
+      'BAD_SETTING',
+      `teddy.snapshot is ${JSON.stringify(wanted)}.`,
+      'It can be `tracked` (the default) or `none`.',
+    );
+  }
+  const status = await workspace.status({ untracked: false });
+  refuseUnmerged(status);
+  const partly = status.edits.filter((edit) => (edit.staged !== '.' && edit.unstaged !== '.') || edit.unstaged === 'A');
+  const code = partly.filter(({ path, submodule }) => !submodule && !isSessionPath(path));
+  if (code.length > 0) {
+    throw new TeddyError(
+      'PARTIALLY_STAGED',
+      `Partly staged: ${code.map(({ path }) => path).join(', ')}. A snapshot would mix what you staged with what you did not.`,
+      'Commit, stage the rest (`git add`), or unstage (`git restore --staged`), then run the command again.',
+    );
+  }
+  return status.edits;
+}
+
+function refuseUnmerged(status: WorkspaceStatus): void {
+  if (status.unmerged.length === 0) return;
+  throw new TeddyError(
+    'OPERATION_IN_PROGRESS',
+    `Unmerged: ${status.unmerged.slice(0, 5).join(', ')}.`,
+    'Resolve the conflicts and commit, then run the command again.',
+  );
+}
+
+function toUncommitted(count: number): TeddyError {
+  return new TeddyError(
+    'UNCOMMITTED_EDITS',
+    `${count} ${count === 1 ? 'file has' : 'files have'} edits, and teddy.snapshot is \`none\`.`,
+    'Commit them, or run `git config teddy.snapshot tracked`.',
+  );
+}
+
+function isSessionPath(path: string): boolean {
+  return path.startsWith('.teddy/');
+}
+
+/**
+ * Of `.teddy/`, three files are the user's to edit. A missing one of the others is written again; any other difference
+ * is refused: what was published stays as it was.
+ */
+async function readSessionEdits(
+  project: Project,
+  target: SnapshotTarget,
+  tip: Oid,
+  edits: Edit[],
+): Promise<FileEdit[]> {
+  const { store } = project.repository;
+  const editable = [joinPath(sessionDir(target.session), 'session.context'), memosPath, globalContextPath];
+  const changed: FileEdit[] = [];
+  for (const { path } of edits.filter((edit) => isSessionPath(edit.path))) {
+    const [disk, published] = await Promise.all([target.workspace.readDisk(path), store.readFile(tip, path)]);
+    if (published === null || (disk !== null && equal(disk, published.bytes))) continue;
+    if (disk === null) await target.workspace.writeSessionFile(path, published.bytes);
+    else if (editable.includes(path)) changed.push({ path, bytes: disk });
+    else throw toModified(path);
+  }
+  return changed;
+}
+
+function toModified(path: RepoPath): TeddyError {
+  const isPlan = path.endsWith('/plan.md');
+  return new TeddyError(
+    isPlan ? 'PLAN_MODIFIED' : 'FILE_MODIFIED',
+    `${path} differs from what was published${isPlan ? ', and a published plan never changes' : ''}.`,
+    `Take it back: \`git restore --source=HEAD --staged --worktree ${path}\`.`,
+  );
+}
+
+function equal(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, at) => byte === b[at]);
+}
+
+/** Memos and the global context are everybody's: an edit of a line's copy goes to `teddy/global`, entry by entry. */
+async function mergeIntoGlobal(project: Project, tip: Oid, files: FileEdit[]): Promise<void> {
+  const { store } = project.repository;
+  for (const { path, bytes } of files) {
+    if (path !== memosPath && path !== globalContextPath) continue;
+    const base = toText((await store.readFile(tip, path))?.bytes ?? null);
+    const mine = typeof bytes === 'string' ? bytes : toText(bytes);
+    const name = path.slice('.teddy/'.length);
+    await changeGlobal(project, `global: edit ${name}\n`, (current) => {
+      const theirs = path === memosPath ? current.memos : current.globalContext;
+      const text =
+        theirs === base ? mine : path === memosPath ? mergeMemos(base, mine, theirs) : mergeLines(base, mine, theirs);
+      return text === theirs ? null : [{ name, text }];
+    });
+  }
+}
+
+function mergeMemos(base: string, mine: string, theirs: string): string {
+  const [before, after] = [parseMemos(base), parseMemos(mine)];
+  return changeMemos(theirs, [
+    ...before.filter((fact) => !after.includes(fact)).map((fact) => ({ kind: 'remove' as const, fact })),
+    ...after.filter((fact) => !before.includes(fact)).map((fact) => ({ kind: 'add' as const, fact })),
+  ]).text;
+}
+
+function toSnapshotEntry(project: Project, last: Entry, turn: TurnName | null, paths: RepoPath[]): Entry {
+  return {
+    kind: 'snapshot',
+    session: last.session,
+    turn,
+    id: project.ids.entryId(),
+    created: last.created,
+    title: `${paths.length} ${paths.length === 1 ? 'file' : 'files'} of the user's own edits`,
+    details: paths.length <= 10 ? paths : [...paths.slice(0, 9), `and ${paths.length - 9} more`],
+  };
+}
