@@ -1,0 +1,159 @@
+/** Asks a person at the terminal, action by action. */
+import { createInterface } from 'node:readline/promises';
+import { renderUnifiedDiff } from '../plan/diff.ts';
+import type { Action, MemoChange } from '../plan/plan.ts';
+import type { ActionLog } from '../plan/report.ts';
+import type { Effect } from '../plan/validate-action.ts';
+import { describeAction } from '../workflow/describe-action.ts';
+import type { Approver, Decision } from '../workflow/run-actions.ts';
+import { toVisible, type Terminal } from './terminal.ts';
+
+const answers: Record<string, Decision> = {
+  y: 'yes',
+  yes: 'yes',
+  n: 'no',
+  no: 'no',
+  a: 'all',
+  all: 'all',
+  q: 'quit',
+  quit: 'quit',
+};
+const help = [
+  'y  yes, do it',
+  'n  no, skip this action and go on',
+  'a  yes, and all the rest',
+  'q  stop here; the rest is skipped, and the report says so',
+  '?  this help',
+].join('\n');
+
+/** `signal` aborts a question; `interrupt` is called when Ctrl-C or the end of input comes in the middle of one. */
+export function askingApprover(terminal: Terminal, signal: AbortSignal): Approver {
+  return {
+    by: 'user',
+    action: ({ action, effect, count }) => askAction(terminal, signal, action, effect, count),
+    async answer(text) {
+      terminal.say(`\n${toVisible(text.trim())}\n`);
+      return askLine(signal, terminal.style('bold', 'Your answer: ', 'stderr'));
+    },
+    output: (stream, text) => showOutput(terminal, stream, text),
+    done: (log, count) => showDone(terminal, log, count),
+  };
+}
+
+/** `-y` was given: everything is shown, nothing is asked. */
+export function flagApprover(terminal: Terminal, isQuiet: boolean): Approver {
+  return {
+    by: 'flag',
+    action: () => Promise.resolve('all'),
+    answer(text) {
+      if (!isQuiet) terminal.say(toVisible(text.trim()));
+      return Promise.resolve(null);
+    },
+    output: (stream, text) => (isQuiet ? undefined : showOutput(terminal, stream, text)),
+    done: (log, count) => (isQuiet ? undefined : showDone(terminal, log, count)),
+  };
+}
+
+export async function askMemos(terminal: Terminal, signal: AbortSignal, changes: MemoChange[]): Promise<boolean> {
+  terminal.say('The plan proposes to remember:');
+  for (const { kind, fact } of changes) {
+    terminal.say(
+      terminal.style(
+        kind === 'add' ? 'green' : 'red',
+        `  [${kind === 'add' ? '+' : '-'}] ${toVisible(fact)}`,
+        'stderr',
+      ),
+    );
+  }
+  for (;;) {
+    const answer = (await askLine(signal, terminal.style('bold', 'Approve these memory updates? (y/n) ', 'stderr')))
+      ?.trim()
+      .toLowerCase();
+    if (answer === 'y' || answer === 'yes') return true;
+    if (answer === undefined || answer === 'n' || answer === 'no') return false;
+  }
+}
+
+async function askAction(
+  terminal: Terminal,
+  signal: AbortSignal,
+  action: Action,
+  effect: Effect,
+  count: number,
+): Promise<Decision> {
+  terminal.say('');
+  terminal.say(terminal.style('bold', `${action.index}/${count} ${toVisible(describeAction(action))}`, 'stderr'));
+  if (action.description !== null) terminal.say(terminal.style('dim', toVisible(action.description), 'stderr'));
+  terminal.say(renderEffect(terminal, effect));
+  for (;;) {
+    const question = terminal.style('bold', `${verbs[effect.kind]} [y,n,a,q,?] `, 'stderr');
+    const answer = await askLine(signal, question);
+    if (answer === null) return 'quit';
+    const decision = answers[answer.trim().toLowerCase()];
+    if (decision !== undefined) return decision;
+    terminal.say(help);
+  }
+}
+
+const verbs = { write: 'Write this?', command: 'Run this?', read: 'Read this?', ask: 'Answer this?' };
+
+function renderEffect(terminal: Terminal, effect: Effect): string {
+  if (effect.kind === 'write') return colorDiff(terminal, renderUnifiedDiff(effect.path, effect.before, effect.after));
+  if (effect.kind === 'read')
+    return `  ${toVisible(effect.path)}${effect.lines === null ? '' : `, lines ${effect.lines}`}`;
+  if (effect.kind === 'ask') return '';
+  const env = Object.entries(effect.env).map(([key, value]) => `  ${key}=${value}`);
+  const place = effect.cwd === '.' ? [] : [`  in ${effect.cwd}`];
+  const script = effect.script
+    .trimEnd()
+    .split('\n')
+    .map((line) => `  $ ${line}`);
+  return [...place, ...env, ...script].map(toVisible).join('\n');
+}
+
+/** Coloured after it was made visible, so that a file's own escape sequences have no effect. */
+export function colorDiff(terminal: Terminal, diff: string, stream: 'stdout' | 'stderr' = 'stderr'): string {
+  return toVisible(diff.trimEnd())
+    .split('\n')
+    .map((line) => {
+      if (/^(?:\+\+\+|---) /.test(line)) return terminal.style('bold', line, stream);
+      if (line.startsWith('+')) return terminal.style('green', line, stream);
+      if (line.startsWith('-')) return terminal.style('red', line, stream);
+      return line.startsWith('@@') ? terminal.style('cyan', line, stream) : line;
+    })
+    .join('\n');
+}
+
+/** Null: Ctrl-C, or the input has ended. */
+async function askLine(signal: AbortSignal, question: string): Promise<string | null> {
+  if (signal.aborted) return null;
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: true });
+  const ended = new Promise<null>((resolve) => lines.once('close', () => resolve(null)));
+  // In raw mode Ctrl-C is a key, not a signal; it has to mean the same.
+  lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+  try {
+    return await Promise.race([lines.question(question, { signal }), ended]);
+  } catch (error) {
+    if (signal.aborted) return null;
+    throw error;
+  } finally {
+    lines.close();
+  }
+}
+
+function showOutput(terminal: Terminal, stream: 'stdout' | 'stderr', text: string): void {
+  const shown = toVisible(text.replace(/\n$/, ''));
+  terminal.say(stream === 'stderr' ? terminal.style('dim', shown, 'stderr') : shown);
+}
+
+const marks = { SUCCESS: 'green', FAILURE: 'red', SKIPPED: 'yellow', ABORTED: 'red' } as const;
+
+function showDone(terminal: Terminal, log: ActionLog, count: number): void {
+  const target = toVisible(String(Object.values(log.params)[0] ?? '').split('\n')[0] ?? '');
+  const code =
+    log.details?.return_code === undefined || log.details.return_code === 0 ? '' : `, exit ${log.details.return_code}`;
+  const reason = log.details?.reason === undefined ? '' : ` (${toVisible(log.details.reason)})`;
+  terminal.say(
+    `${terminal.style(marks[log.status], log.status, 'stderr')} ${log.index}/${count} ${log.action_type} ${target}${code}${reason}`,
+  );
+}

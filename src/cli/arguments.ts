@@ -1,0 +1,25 @@
+/** Short options with values, in all the spellings that users of git expect: `-m x`, `-mx`, `--message=x`. */
+
+const longNames: Record<string, string> = { m: 'message', s: 'session', a: 'agent' };
+const withValue = new Set(Object.values(longNames).map((name) => `--${name}`));
+
+/** Every value is bound with `=`, so that one which begins with a hyphen is never taken for an option. */
+export function normalizeArguments(argv: readonly string[]): string[] {
+  const normalized: string[] = [];
+  for (let at = 0; at < argv.length; at += 1) {
+    const argument = argv[at] ?? '';
+    if (argument === '--') return [...normalized, ...argv.slice(at)];
+    const short = /^-([msa])(.*)$/s.exec(argument);
+    const long = short?.[1] !== undefined ? `--${longNames[short[1]]}` : withValue.has(argument) ? argument : null;
+    if (long === null) {
+      normalized.push(argument);
+    } else if (short?.[2]) {
+      normalized.push(`${long}=${short[2].replace(/^=/, '')}`);
+    } else {
+      at += 1;
+      const value = argv[at];
+      normalized.push(value === undefined ? long : `${long}=${value}`);
+    }
+  }
+  return normalized;
+}

@@ -1,0 +1,156 @@
+/** The options of everything that asks a model: `session plan`, and `session branch` with a message. */
+import { Option } from 'clipanion';
+import { chooseModel, composeText, type ChosenModel } from '../app.ts';
+import { TeddyError } from '../errors.ts';
+import type { Project } from '../ports.ts';
+import type { PlanOutcome, PlanRequest } from '../workflow/plan-turn.ts';
+import { TeddyCommand } from './teddy-command.ts';
+import { toVisible, type Terminal } from './terminal.ts';
+
+export abstract class PlanningCommand extends TeddyCommand {
+  message = Option.String('-m,--message', { description: 'What you want.' });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  agent = Option.String('-a,--agent', { description: 'Who plans: pathfinder (default), dev, or one of your own.' });
+  model = Option.String('--model', { description: 'The model; also `git config teddy.model`.' });
+  provider = Option.String('--provider', { description: 'openai (default), manual or recorded.' });
+  recording = Option.String('--recording', { description: 'Recorded answers: a directory, a bundle or a branch.' });
+  from = Option.String('--from', { description: 'Take the answer from this file; - is stdin. Implies manual.' });
+  edit = Option.Boolean('--edit', false, { description: 'Write the message in your editor.' });
+  stream = Option.Boolean('--stream', true, { description: 'Show the answer as it comes (default on a terminal).' });
+
+  protected async choose(project: Project): Promise<ChosenModel> {
+    const { readRecordedLine } = await import('../workflow/read-recording.ts');
+    return chooseModel(project, {
+      provider: this.provider,
+      model: this.model,
+      from: this.from,
+      recording: this.recording,
+      cwd: process.cwd(),
+      env: process.env,
+      readRecordedLine: (store, revision) => readRecordedLine(store, project.hash, revision),
+    });
+  }
+
+  protected async composeMessage(project: Project): Promise<string | undefined> {
+    if (!this.edit) return this.message;
+    const hint = '\n# What do you want? Lines that begin with # are left out; an empty message stops.\n';
+    const text = await composeText(project, process.env, `${this.message ?? ''}${hint}`, 'MESSAGE.md');
+    return text
+      .split('\n')
+      .filter((line) => !line.startsWith('#'))
+      .join('\n')
+      .trim();
+  }
+
+  /** Asks, and shows the answer. Throws NO_MODEL after the message is safe. */
+  protected async planAndShow(
+    terminal: Terminal,
+    project: Project,
+    message: string | undefined,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const { planTurn } = await import('../workflow/plan-turn.ts');
+    const choice = await this.choose(project);
+    const shows = this.stream && !this.json && terminal.isOutputTty;
+    let ended = true;
+    const request: PlanRequest = {
+      selector: this.session,
+      message,
+      agent: this.agent,
+      choice,
+      signal,
+      onText: (text) => {
+        if (!shows) return;
+        terminal.print(toVisible(text));
+        ended = text.endsWith('\n');
+      },
+      onAsk: ({ line, turn, label }) =>
+        terminal.say(terminal.style('dim', `Turn ${turn} of ${line.session}: asking ${label} ...`, 'stderr')),
+    };
+    try {
+      const outcome = await planTurn(project, request);
+      if (!ended) terminal.print('\n');
+      return this.showOutcome(terminal, outcome, choice, shows);
+    } catch (error) {
+      if (!ended) terminal.print('\n');
+      throw error;
+    }
+  }
+
+  private showOutcome(terminal: Terminal, outcome: PlanOutcome, choice: ChosenModel, isShown: boolean): number {
+    if (outcome.kind === 'open') return this.showOpen(terminal, outcome, choice);
+    const { line, turn, commit, entry, text, problems, notes, actions, usage } = outcome;
+    if (this.json) {
+      this.printJson(terminal, 'plan', {
+        session: line.session,
+        line: line.ref.replace('refs/heads/', ''),
+        turn,
+        entry,
+        commit,
+        text,
+        actions,
+        problems,
+        notes,
+        usage,
+      });
+      return 0;
+    }
+    if (!isShown) terminal.print(text.endsWith('\n') ? text : `${text}\n`);
+    for (const note of notes)
+      terminal.say(terminal.style('dim', `note: line ${note.line}: ${toVisible(note.message)}`, 'stderr'));
+    for (const problem of problems) {
+      terminal.say(
+        `${terminal.style('yellow', 'warning:', 'stderr')} plan.md:${problem.line}:${problem.column}: ${toVisible(problem.message)}`,
+      );
+      if (problem.hint !== undefined) terminal.say(`         ${toVisible(problem.hint)}`);
+    }
+    const tokens = usage ? `, ${usage.input} tokens in, ${usage.output} out` : '';
+    terminal.say(
+      `Turn ${turn} of ${line.session}: ${describeAnswer(entry, actions)} committed as ${commit.slice(0, 10)}${tokens}.`,
+    );
+    terminal.say(nextStep(entry, actions, problems.length));
+    return 0;
+  }
+
+  private showOpen(terminal: Terminal, outcome: Extract<PlanOutcome, { kind: 'open' }>, choice: ChosenModel): number {
+    const { line, turn, logPath } = outcome;
+    if (choice.missing !== null) {
+      if (!this.json) terminal.say(`Turn ${turn} of ${line.session}: your message is committed; nobody was asked.`);
+      throw choice.missing;
+    }
+    if (this.json) this.printJson(terminal, 'plan', { session: line.session, turn, entry: 'message', log: logPath });
+    else {
+      terminal.say(
+        `Turn ${turn} of ${line.session}: your message is committed. Show the model what stands in the file below,`,
+      );
+      terminal.say('then bring its answer: teddy session plan --from answer.md  (or --from - to paste it).');
+      terminal.print(`${logPath}\n`);
+    }
+    return 0;
+  }
+}
+
+function describeAnswer(entry: 'plan' | 'reply', actions: number): string {
+  if (entry === 'reply') return 'an answer that is no plan, kept as a reply,';
+  if (actions === 0) return 'a plan without actions';
+  return `a plan with ${actions} ${actions === 1 ? 'action' : 'actions'}`;
+}
+
+function nextStep(entry: 'plan' | 'reply', actions: number, problems: number): string {
+  if (entry === 'reply' || actions === 0) return 'Next: teddy session plan -m "..." goes on.';
+  if (problems > 0)
+    return 'The plan is not valid as it is: teddy session execute writes that into its report, then plan again.';
+  return 'Next: teddy session execute';
+}
+
+export function requireOne(values: Record<string, boolean>): void {
+  const given = Object.entries(values).filter(([, isGiven]) => isGiven);
+  if (given.length > 1)
+    throw new TeddyError(
+      'USAGE',
+      `${given.map(([name]) => name).join(' and ')} exclude each other.`,
+      'Use one of them.',
+    );
+}

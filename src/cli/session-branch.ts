@@ -1,0 +1,70 @@
+import { Command, Option } from 'clipanion';
+import { TeddyError } from '../errors.ts';
+import { shortRef } from '../session/names.ts';
+import { PlanningCommand } from './plan-options.ts';
+import { withInterrupt } from './teddy-command.ts';
+import type { Terminal } from './terminal.ts';
+
+export class SessionBranchCommand extends PlanningCommand {
+  static override paths = [['session', 'branch']];
+  static override usage = Command.Usage({
+    category: 'Go on',
+    description: 'Try again from an earlier turn, on a branch of its own.',
+    details: `
+      The new branch leaves where the turn began, so the code is what the turn saw, and keeps the turn's context.
+      With \`-m\` your message is planned on that context at once.
+    `,
+    examples: [
+      ['Another attempt at turn 02', '$0 session branch 02 -m "Use a library instead"'],
+      ['Only make the branch', '$0 session branch 02'],
+    ],
+  });
+
+  turn = Option.String({ name: 'turn' });
+  switch = Option.Boolean('--switch', true, {
+    description: 'Switch to the new branch (default; --no-switch only makes it).',
+  });
+  plan = Option.Boolean('--plan', true, {
+    description: 'Plan at once (default with -m; --no-plan only records the message).',
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return withInterrupt((signal) =>
+      this.withProject(terminal, async (project) => {
+        const message = await this.composeMessage(project);
+        if (message?.trim() === '')
+          throw new TeddyError('EMPTY_MESSAGE', 'The message is empty.', 'Say what you want: -m "...".');
+        const choice = message === undefined ? null : await this.choose(project);
+        const { branchSession } = await import('../workflow/branch-session.ts');
+        const made = await branchSession(project, { turn: this.turn, selector: this.session, switch: this.switch });
+        const branch = shortRef(made.ref);
+        terminal.say(
+          `${made.switched ? 'Switched to' : 'Made'} the new branch ${terminal.style('bold', branch, 'stderr')}, turn ${made.turn}.`,
+        );
+        if (message === undefined || choice === null) {
+          if (this.json)
+            this.printJson(terminal, 'session-branch', {
+              branch,
+              turn: made.turn,
+              commit: made.commit,
+              switched: made.switched,
+            });
+          else terminal.say(`Next: teddy session plan${made.switched ? '' : ` -s ${branch}`} -m "what to do instead"`);
+          return 0;
+        }
+        this.session = branch;
+        if (this.plan) return this.planAndShow(terminal, project, message, signal);
+        const [{ prepareLine }, { openTurn }] = await Promise.all([
+          import('../workflow/prepare-line.ts'),
+          import('../workflow/plan-turn.ts'),
+        ]);
+        const line = await prepareLine(project, branch);
+        const opened = await openTurn(project, line, { message, agent: this.agent, choice });
+        if (this.json)
+          this.printJson(terminal, 'session-branch', { branch, turn: opened.turn, switched: made.switched });
+        else terminal.say(`Your message is recorded; turn ${opened.turn} is open. Next: teddy session plan`);
+        return 0;
+      }),
+    );
+  }
+}

@@ -1,0 +1,113 @@
+import { Command, Option } from 'clipanion';
+import { exitCodes, TeddyError } from '../errors.ts';
+import type { RunStatus } from '../plan/report.ts';
+import type { Executed, ExecuteRequest } from '../workflow/execute-plan.ts';
+import { askingApprover, askMemos, flagApprover } from './approval.ts';
+import { requireOne } from './plan-options.ts';
+import { TeddyCommand, withInterrupt } from './teddy-command.ts';
+import { toVisible, type Terminal } from './terminal.ts';
+
+export class SessionExecuteCommand extends TeddyCommand {
+  static override paths = [['session', 'execute']];
+  static override usage = Command.Usage({
+    category: 'Start',
+    description: 'Run the pending plan, with a yes or no for each action.',
+    details: `
+      The whole plan is checked before anything is asked. Ends with one commit: the report, and exactly the code that changed.
+      Exit code 0: done; 1: an action or the validation failed; 3: there is no plan; 4: not approved; 130: interrupted.
+    `,
+    examples: [
+      ['Decide action by action', '$0 session execute'],
+      ['Approve everything', '$0 session execute -y'],
+      ['Run nothing and close the turn', '$0 session execute --reject="not what I meant"'],
+    ],
+  });
+
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  yes = Option.Boolean('-y,--yes', false, { description: 'Approve every action (memos need --memos=yes).' });
+  reject = Option.String('--reject', {
+    tolerateBoolean: true,
+    description: 'Run nothing and close the turn; --reject=reason says why.',
+  });
+  memos = Option.String('--memos', { description: 'yes or no: take or discard the memos that the plan proposes.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    requireOne({ '-y': this.yes, '--reject': this.reject !== undefined && this.reject !== false });
+    if (this.memos !== undefined && this.memos !== 'yes' && this.memos !== 'no') {
+      throw new TeddyError('USAGE', `--memos=${this.memos} is not known.`, 'It is yes or no.');
+    }
+    return withInterrupt((signal) =>
+      this.withProject(terminal, async (project) => {
+        const { executePlan } = await import('../workflow/execute-plan.ts');
+        return this.show(terminal, await executePlan(project, this.toRequest(terminal, signal)));
+      }),
+    );
+  }
+
+  private toRequest(terminal: Terminal, signal: AbortSignal): ExecuteRequest {
+    const canAsk = terminal.isInteractive && !this.json;
+    const reason = this.reject === true ? '' : this.reject === false ? undefined : this.reject;
+    return {
+      selector: this.session,
+      approver: this.yes ? flagApprover(terminal, this.json) : canAsk ? askingApprover(terminal, signal) : null,
+      memos:
+        this.memos !== undefined
+          ? { kind: this.memos === 'yes' ? 'yes' : 'no' }
+          : canAsk
+            ? { kind: 'ask', ask: (changes) => askMemos(terminal, signal, changes) }
+            : { kind: 'none' },
+      reject: reason,
+      signal,
+      onStart: ({ line, turn, plan }) => {
+        if (!this.json)
+          terminal.say(
+            terminal.style('dim', `Turn ${turn} of ${line.session}: ${toVisible(plan.plan.title)}`, 'stderr'),
+          );
+      },
+    };
+  }
+
+  private show(terminal: Terminal, { line, report, commit, leftOut }: Executed): number {
+    const { status, error } = report.run_summary;
+    const exitCode = this.reject !== undefined && this.reject !== false ? 0 : toExitCode(status, error);
+    if (this.json) {
+      this.printJson(terminal, 'execute', {
+        session: line.session,
+        turn: report.turn,
+        commit,
+        status,
+        report,
+        left_out: leftOut,
+      });
+      return exitCode;
+    }
+    for (const { line: at, column, message, hint } of report.validation_errors) {
+      terminal.say(`${terminal.style('red', 'plan.md', 'stderr')}:${at}:${column}: ${toVisible(message)}`);
+      if (hint !== undefined) terminal.say(`         ${toVisible(hint)}`);
+    }
+    for (const { path, reason } of leftOut)
+      terminal.say(
+        `${terminal.style('yellow', 'warning:', 'stderr')} ${toVisible(path)} is not in the commit: ${reason}.`,
+      );
+    const changed = report.changes.length;
+    const files = `${changed} ${changed === 1 ? 'file' : 'files'} changed`;
+    terminal.print(
+      `${terminal.style(status === 'SUCCESS' ? 'green' : 'red', status)} turn ${report.turn} of ${line.session}: ${files}, report ${commit.slice(0, 10)}${error === null ? '' : ` (${toVisible(error)})`}\n`,
+    );
+    terminal.say(
+      status === 'SUCCESS'
+        ? `See it: git show ${commit.slice(0, 10)}`
+        : 'Next: teddy session plan -m "..." tells the model; it sees the report.',
+    );
+    return exitCode;
+  }
+}
+
+function toExitCode(status: RunStatus, error: string | null): number {
+  if (status === 'SUCCESS') return 0;
+  if (status === 'SKIPPED') return exitCodes.NOT_APPROVED;
+  if (status === 'ABORTED') return error === 'interrupted' ? exitCodes.INTERRUPTED : exitCodes.NOT_APPROVED;
+  return exitCodes.ACTION_FAILED;
+}

@@ -1,0 +1,40 @@
+import { Command, Option } from 'clipanion';
+import { PlanningCommand, requireOne } from './plan-options.ts';
+import { withInterrupt } from './teddy-command.ts';
+import type { Terminal } from './terminal.ts';
+
+export class SessionPlanCommand extends PlanningCommand {
+  static override paths = [['session', 'plan']];
+  static override usage = Command.Usage({
+    category: 'Start',
+    description: 'Say what you want; the answer is a plan.',
+    details: `
+      The message is committed before the request leaves. Without \`-m\` the open turn is asked again, with exactly the same request.
+      Your own edits of tracked files are committed first, as a snapshot of yours.
+    `,
+    examples: [
+      ['Ask for a plan', '$0 session plan -m "Add a login route"'],
+      ['Ask again after an error', '$0 session plan'],
+      ['See what would be sent', '$0 session plan -m "Add a login route" --dry-run'],
+      ['Answer by hand', '$0 session plan --from answer.md'],
+    ],
+  });
+
+  dryRun = Option.Boolean('--dry-run', false, { description: 'Print what would be sent; ask nobody, commit nothing.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    requireOne({ '--from': this.from !== undefined, '--recording': this.recording !== undefined });
+    return withInterrupt((signal) =>
+      this.withProject(terminal, async (project) => {
+        const message = await this.composeMessage(project);
+        if (!this.dryRun) return this.planAndShow(terminal, project, message, signal);
+        const { previewRequest } = await import('../workflow/plan-turn.ts');
+        const choice = await this.choose(project);
+        const log = await previewRequest(project, { selector: this.session, message, agent: this.agent, choice });
+        if (this.json) this.printJson(terminal, 'plan-preview', { log });
+        else await terminal.page(log);
+        return 0;
+      }),
+    );
+  }
+}

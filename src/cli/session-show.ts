@@ -1,0 +1,70 @@
+import { Command, Option } from 'clipanion';
+import type { Report } from '../plan/report.ts';
+import type { ShownTurn } from '../workflow/show-turn.ts';
+import { colorDiff } from './approval.ts';
+import { TeddyCommand } from './teddy-command.ts';
+import { toVisible, type Terminal } from './terminal.ts';
+
+export class SessionShowCommand extends TeddyCommand {
+  static override paths = [['session', 'show']];
+  static override usage = Command.Usage({
+    category: 'Look',
+    description: 'Show a turn: message, plan, outcome and diff.',
+    details: 'Without a turn, the last one of the line.',
+    examples: [
+      ['The last turn', '$0 session show'],
+      ['Turn 02', '$0 session show 02'],
+    ],
+  });
+
+  turn = Option.String({ name: 'turn', required: false });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const { showTurn } = await import('../workflow/show-turn.ts');
+      const shown = await showTurn(project, { selector: this.session, turn: this.turn });
+      if (this.json) this.printJson(terminal, 'session-show', shown);
+      else await terminal.page(renderTurn(terminal, shown));
+      return 0;
+    });
+  }
+}
+
+function renderTurn(terminal: Terminal, shown: ShownTurn): string {
+  const title = (text: string) => terminal.style('bold', text);
+  const quote = (text: string) =>
+    toVisible(text.trimEnd())
+      .split('\n')
+      .map((line) => `  ${line}`.trimEnd())
+      .join('\n');
+  const reply =
+    shown.reply === null ? [] : [title(shown.replyIsPartial ? 'Answer (interrupted)' : 'Answer'), quote(shown.reply)];
+  return `${[
+    title(`Turn ${shown.turn} of ${shown.session}: ${shown.status}`),
+    ...shown.messages.flatMap((message) => [title('Message'), quote(message)]),
+    ...(shown.plan === null ? [] : [title('Plan'), quote(shown.plan)]),
+    ...reply,
+    ...(shown.report === null ? [] : [title('Outcome'), renderOutcome(terminal, shown.report)]),
+    ...(shown.diff === '' ? [] : [title('Changes'), colorDiff(terminal, shown.diff, 'stdout')]),
+  ].join('\n')}\n`;
+}
+
+function renderOutcome(terminal: Terminal, report: Report): string {
+  const { status, error } = report.run_summary;
+  const logs = report.action_logs.map((log) => {
+    const target = toVisible(String(Object.values(log.params)[0] ?? '').split('\n')[0] ?? '');
+    const reason = log.details?.reason === undefined ? '' : ` (${toVisible(log.details.reason)})`;
+    return `  ${log.index}. ${log.action_type} ${target}: ${log.status}${reason}`;
+  });
+  const problems = report.validation_errors.map(
+    (problem) => `  plan.md:${problem.line}:${problem.column}: ${toVisible(problem.message)}`,
+  );
+  return [
+    `  ${terminal.style(status === 'SUCCESS' ? 'green' : 'red', status)}${error === null ? '' : ` (${toVisible(error)})`}`,
+    ...logs,
+    ...problems,
+  ].join('\n');
+}

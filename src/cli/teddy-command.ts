@@ -1,0 +1,77 @@
+/** What every command shares: its project, its terminal, and errors that say what to do next. */
+import { Command, Option } from 'clipanion';
+import { openProject } from '../app.ts';
+import { exitCodes, TeddyError } from '../errors.ts';
+import type { Project } from '../ports.ts';
+import { renderError } from './render-error.ts';
+import { openTerminal, toVisible, type Terminal } from './terminal.ts';
+
+export abstract class TeddyCommand extends Command {
+  json = Option.Boolean('--json', false, { description: 'Print one JSON document on stdout, also for errors.' });
+  color = Option.String('--color', { tolerateBoolean: true, description: 'Colours: auto (default), always or never.' });
+
+  /** Translates: flags in, one workflow, its result out. Returns the exit code. */
+  protected abstract run(terminal: Terminal): Promise<number>;
+
+  // Errors are handled here: clipanion's own handling prints to stdout and exits with 0.
+  async execute(): Promise<number> {
+    let terminal = openTerminal(process.env, 'auto');
+    try {
+      terminal = openTerminal(process.env, this.toColorWish());
+      return await this.run(terminal);
+    } catch (error) {
+      return renderError(terminal, error, { json: this.json, debug: isDebug() });
+    }
+  }
+
+  /** Opens the project that the command stands in, and closes it whatever happens. */
+  protected async withProject(terminal: Terminal, use: (project: Project) => Promise<number>): Promise<number> {
+    const project = await openProject({
+      cwd: process.cwd(),
+      env: process.env,
+      notices: {
+        info: (text) => terminal.say(toVisible(text)),
+        warn: (text) => terminal.say(`${terminal.style('yellow', 'warning:', 'stderr')} ${toVisible(text)}`),
+      },
+      ...(isDebug() ? { trace: (line: string) => terminal.say(terminal.style('dim', line, 'stderr')) } : {}),
+    });
+    try {
+      return await use(project);
+    } finally {
+      await project.repository.close();
+    }
+  }
+
+  protected printJson(terminal: Terminal, schema: string, value: object): void {
+    terminal.print(`${JSON.stringify({ schema: `teddy.${schema}/1`, ...value }, null, 2)}\n`);
+  }
+
+  private toColorWish(): 'auto' | 'always' | 'never' {
+    if (this.color === undefined) return 'auto';
+    if (this.color === true) return 'always';
+    if (this.color === false) return 'never';
+    if (this.color === 'auto' || this.color === 'always' || this.color === 'never') return this.color;
+    throw new TeddyError('USAGE', `--color=${String(this.color)} is not known.`, 'It can be auto, always or never.');
+  }
+}
+
+function isDebug(): boolean {
+  return process.env['TEDDY_DEBUG'] === '1';
+}
+
+/** Ctrl-C asks politely once; a second one leaves at once. What is on the line by then stays there. */
+export async function withInterrupt(use: (signal: AbortSignal) => Promise<number>): Promise<number> {
+  const controller = new AbortController();
+  const interrupt = () => {
+    if (controller.signal.aborted) process.exit(exitCodes.INTERRUPTED);
+    controller.abort();
+  };
+  process.on('SIGINT', interrupt);
+  process.on('SIGTERM', interrupt);
+  try {
+    return await use(controller.signal);
+  } finally {
+    process.off('SIGINT', interrupt);
+    process.off('SIGTERM', interrupt);
+  }
+}

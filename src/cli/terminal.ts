@@ -1,0 +1,76 @@
+/** What reaches the terminal: colours where they are wanted, and no control character from anybody else. */
+import { spawn } from 'node:child_process';
+import { styleText } from 'node:util';
+
+export type Style = Parameters<typeof styleText>[0];
+export type ColorWish = 'auto' | 'always' | 'never';
+
+export interface Terminal {
+  /** A result: stdout. */
+  print(text: string): void;
+  /** Anything else: stderr. */
+  say(text: string): void;
+  /** Styled for stdout or stderr, when that stream has colours. */
+  style(style: Style, text: string, stream?: 'stdout' | 'stderr'): string;
+  /** A person can be asked. */
+  readonly isInteractive: boolean;
+  readonly isOutputTty: boolean;
+  /** Long text: through git's pager on a terminal, else straight to stdout. */
+  page(text: string): Promise<void>;
+}
+
+export function openTerminal(env: Record<string, string | undefined>, wish: ColorWish): Terminal {
+  const hasColor = (stream: NodeJS.WriteStream) => {
+    if (wish !== 'auto') return wish === 'always';
+    if (env['NO_COLOR']) return false;
+    if (env['FORCE_COLOR'] !== undefined && env['FORCE_COLOR'] !== '') return env['FORCE_COLOR'] !== '0';
+    return stream.isTTY === true && env['TERM'] !== 'dumb';
+  };
+  const colored = { stdout: hasColor(process.stdout), stderr: hasColor(process.stderr) };
+  return {
+    print: (text) => void process.stdout.write(text),
+    say: (text) => void process.stderr.write(`${text}\n`),
+    style: (style, text, stream = 'stdout') =>
+      colored[stream] ? styleText(style, text, { validateStream: false }) : text,
+    isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,
+    isOutputTty: process.stdout.isTTY === true,
+    page: (text) => page(env, text),
+  };
+}
+
+async function page(env: Record<string, string | undefined>, text: string): Promise<void> {
+  const rows = process.stdout.rows ?? 0;
+  if (!process.stdout.isTTY || text.split('\n').length <= rows) {
+    process.stdout.write(text);
+    return;
+  }
+  const pager = env['GIT_PAGER'] || env['PAGER'] || 'less';
+  const child = spawn('sh', ['-c', pager], {
+    stdio: ['pipe', 'inherit', 'inherit'],
+    env: { ...env, LESS: env['LESS'] ?? 'FRX', LV: env['LV'] ?? '-c' },
+  });
+  await new Promise<void>((resolve) => {
+    child.on('error', () => resolve());
+    child.on('close', () => resolve());
+    // Quitting the pager early closes the pipe; that is no error.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(text);
+  });
+}
+
+/**
+ * Makes control characters and bidirectional overrides visible. Newlines and tabs stay; everything else that could move
+ * the cursor, change colours or reorder text is shown instead of obeyed.
+ */
+export function toVisible(text: string): string {
+  return text
+    .replace(/\r\n/g, '\n')
+    .replace(/[^\P{Cc}\n\t]|[\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/gu, toSymbol);
+}
+
+/** The control pictures that Unicode has for C0, the number for everything else. */
+function toSymbol(found: string): string {
+  const code = found.charCodeAt(0);
+  if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+  return `<U+${code.toString(16).toUpperCase().padStart(4, '0')}>`;
+}
