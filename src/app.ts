@@ -1,6 +1,6 @@
 /** The only place that builds adapters and wires them. */
 import { readFile, stat } from 'node:fs/promises';
-import { text as readStream } from 'node:stream/consumers';
+import { buffer as readStream } from 'node:stream/consumers';
 import { TeddyError } from './errors.ts';
 import { openBundle } from './git/bundle.ts';
 import { openRepository } from './git/repository.ts';
@@ -86,7 +86,10 @@ export async function chooseModel(project: Project, wish: ModelWish): Promise<Ch
       `Leave ${flag} or --provider out.`,
     );
   }
-  if (provider === 'manual') return chooseManual(wish);
+  if (provider === 'manual') {
+    if (wish.from === '-' && process.stdin.isTTY) project.notices.info('Paste the answer, then press Ctrl-D.');
+    return chooseManual(wish);
+  }
   if (provider === 'recorded') return chooseRecorded(project, wish);
   return chooseOpenai(store, wish);
 }
@@ -100,11 +103,21 @@ async function chooseManual(wish: ModelWish): Promise<ChosenModel> {
 }
 
 async function readAnswer(from: string): Promise<string> {
-  if (from === '-') return readStream(process.stdin);
-  return readFile(from, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const bytes = from === '-' ? await readStream(process.stdin) : await readAnswerFile(from);
+  const text = bytes.toString('utf8');
+  if (Buffer.from(text).equals(bytes)) return text;
+  throw new TeddyError(
+    'USAGE',
+    `The answer in ${from} is not UTF-8 text.`,
+    'Save it as UTF-8 and run the command again.',
+  );
+}
+
+async function readAnswerFile(path: string): Promise<Buffer> {
+  return readFile(path).catch((error: NodeJS.ErrnoException) => {
     throw new TeddyError(
       'FILE_NOT_FOUND',
-      `The answer cannot be read from ${from}: ${error.code ?? error.message}.`,
+      `The answer cannot be read from ${path}: ${error.code ?? error.message}.`,
       'Give a file, or - for stdin.',
     );
   });

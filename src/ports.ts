@@ -104,12 +104,23 @@ export interface WorkTree {
   ref: RefName | null;
 }
 
+/** The right to execute a turn. */
+export interface RunClaim {
+  /** An earlier run of the turn ended without releasing its claim. */
+  wasInterrupted: boolean;
+  release(): Promise<void>;
+  /** Leaves the claim as that of an interrupted run: actions were done, and no report says so. */
+  abandon(): Promise<void>;
+}
+
 export interface Repository {
   readonly store: Store;
   /** Null in a bare repository. */
   readonly workspace: Workspace | null;
   workTrees(): Promise<WorkTree[]>;
   openWorkspace(root: string): Promise<Workspace>;
+  /** So that no two processes execute the same turn. Throws LOCKED. */
+  claimRun(session: SessionId, turn: TurnName): Promise<RunClaim>;
   /** Writes teddy's marked block in `info/attributes`, once. */
   installAttributes(): Promise<void>;
   close(): Promise<void>;

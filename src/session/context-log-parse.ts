@@ -1,6 +1,6 @@
 /** Reads `_context.log` back: the messages that were sent, section by section. */
 import { parse } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import { TeddyError } from '../errors.ts';
 import type { Hash } from '../ports.ts';
 import {
@@ -31,7 +31,7 @@ const frontMatterSchema = z.object({
   model: z.string(),
   parameters: z.record(z.string(), z.union([z.number(), z.string(), z.boolean()])),
   tokens: z.number(),
-  boundary: z.string(),
+  boundary: z.string().check(z.regex(/^teddy-[0-9a-f]+(?:-\d+)?$/)),
 });
 
 type SectionName = 'system' | 'memos' | 'history' | 'tree' | 'file' | 'message';

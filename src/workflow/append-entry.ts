@@ -40,16 +40,22 @@ export interface Target {
 export async function appendEntry(
   project: Project,
   target: Target,
-  decide: (tip: Oid) => Promise<Draft>,
+  decide: (tip: Oid) => Draft | Promise<Draft>,
 ): Promise<Appended> {
   const { store } = project.repository;
+  let { workspace } = target;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const tip = await store.resolve(target.ref);
     if (tip === null)
       throw new TeddyError('REF_MOVED', `${shortRef(target.ref)} is gone.`, '`teddy session list` shows the lines.');
     const draft = await decide(tip);
-    const commit = await publishDraft(project, target, tip, draft);
+    const commit = await publishDraft(project, { ref: target.ref, workspace }, tip, draft);
     if (commit !== null) return { commit, parent: tip };
+    // A command of a plan, or the user in another terminal, may have switched branches: then only the ref has to move.
+    if (workspace && (await workspace.head()).ref !== target.ref) {
+      project.notices.warn(`HEAD has left ${shortRef(target.ref)}; the entry goes there all the same.`);
+      workspace = null;
+    }
     await waitForOthers(attempt);
   }
   throw new TeddyError(
@@ -77,9 +83,9 @@ export async function publishDraft(
 ): Promise<Oid | null> {
   const { store } = project.repository;
   const batch = store.batch();
-  const base = parent === null ? null : await readBase(store, batch, parent, draft, options.create === true);
+  const base = parent === null ? noBase : await readBase(store, batch, parent, draft, options.create === true);
   const edits = await writeFiles(batch, draft.files);
-  const tree = await editTree(store, batch, base, edits);
+  const tree = await editTree(store, batch, base.tree, edits);
   const ident = await store.ident();
   const message = encodeEntry(draft.entry);
   const commit = await batch.commit({ tree, parents: parent === null ? [] : [parent], ...ident, message });
@@ -87,9 +93,9 @@ export async function publishDraft(
   const reflog = `teddy: ${message.split('\n')[0] ?? ''}`;
   const { ref, workspace } = target;
   const old = options.create === true ? null : parent;
-  const outcome = workspace
-    ? await workspace.publish({ ref, old, new: commit, reflog, ...(await toFollowers(store, old, commit)) })
-    : await store.updateRefs([{ ref, old, new: commit }], reflog);
+  if (!workspace) return (await store.updateRefs([{ ref, old, new: commit }], reflog)) === 'done' ? commit : null;
+  const followers = base.isTip ? toFollowers(edits, draft.files) : await findFollowers(store, old, commit);
+  const outcome = await workspace.publish({ ref, old, new: commit, reflog, ...followers });
   return outcome === 'done' ? commit : null;
 }
 
@@ -112,17 +118,26 @@ async function readBase(
   tip: Oid,
   { codeTree }: Draft,
   starts: boolean,
-): Promise<Oid> {
+): Promise<Base> {
   const { tree } = await store.readCommit(tip);
   // A session may start on any commit; only a line has something published to keep.
   const published = starts ? null : await readPublished(store, tip);
+  if (codeTree === undefined && published === null) return { tree, isTip: true };
   const teddy = codeTree === undefined ? null : await store.readDir(tree, '.teddy' as RepoPath);
   const edits: TreeEdit[] = [
     ...(codeTree === undefined ? [] : [toDirEdit('.teddy' as RepoPath, teddy?.oid ?? null)]),
-    ...(published === null ? [] : published),
+    ...(published ?? []),
   ];
-  return edits.length === 0 ? tree : flushed(batch, await editTree(store, batch, codeTree ?? tree, edits));
+  return { tree: await flushed(batch, await editTree(store, batch, codeTree ?? tree, edits)), isTip: false };
 }
+
+interface Base {
+  tree: Oid | null;
+  /** It is the tip's own tree: the entry changes nothing but its files. */
+  isTip: boolean;
+}
+
+const noBase: Base = { tree: null, isTip: false };
 
 /** The next edit of this tree reads it from the store. */
 async function flushed(batch: ObjectBatch, tree: Oid): Promise<Oid> {
@@ -146,7 +161,11 @@ async function readPublished(store: Store, tip: Oid): Promise<TreeEdit[] | null>
 }
 
 /** What index and work tree have to follow: exactly the paths that the commit changed. */
-async function toFollowers(store: Store, tip: Oid | null, commit: Oid): Promise<Pick<Publication, 'index' | 'files'>> {
+async function findFollowers(
+  store: Store,
+  tip: Oid | null,
+  commit: Oid,
+): Promise<Pick<Publication, 'index' | 'files'>> {
   const changes = await store.diffTrees(tip, commit);
   const index = changes.map(({ path, after, mode }) => ({
     path,
@@ -157,4 +176,15 @@ async function toFollowers(store: Store, tip: Oid | null, commit: Oid): Promise<
     session.map(async ({ path, after }) => ({ path, bytes: after === null ? null : await store.readBlob(after) })),
   );
   return { index, files };
+}
+
+/** The same without asking git, when only the draft's own files change. */
+function toFollowers(edits: TreeEdit[], files: FileEdit[]): Pick<Publication, 'index' | 'files'> {
+  return {
+    index: edits,
+    files: files.map(({ path, bytes }) => ({
+      path,
+      bytes: typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes,
+    })),
+  };
 }

@@ -5,7 +5,6 @@ import type { ModelMessage, Project, Store } from '../ports.ts';
 import { findAgent } from '../session/agents.ts';
 import { readContextFiles, turnContextPaths } from '../session/context-files.ts';
 import { nextTurnList, parseTurnContext, renderTurnContext } from '../session/context-lines.ts';
-import { parseContextLog, replaceRequest } from '../session/context-log-parse.ts';
 import { renderContextLog, type RequestInfo, type SourcedText } from '../session/context-log.ts';
 import { resolveContext } from '../session/context.ts';
 import { globalContextPath, memosPath } from '../session/global-files.ts';
@@ -83,12 +82,13 @@ export async function buildRequest(
 }
 
 /** Another message on the exact context of a conversation branch's turn. */
-export function rebuildRequest(
+export async function rebuildRequest(
   project: Project,
   log: string,
   global: GlobalBranch | null,
   wish: RequestWish,
-): BuiltRequest {
+): Promise<BuiltRequest> {
+  const { replaceRequest } = await import('../session/context-log-parse.ts');
   const system = readSystem(project, wish.info.agent, global);
   const rebuilt = replaceRequest(log, { info: wish.info, system, message: wish.message }, project.hash);
   const path = joinPath(turnDir(wish.info.session, wish.info.turn), '_context.log');
@@ -103,6 +103,8 @@ export async function readStoredRequest(
 ): Promise<{ log: string; messages: ModelMessage[]; info: RequestInfo } | null> {
   const log = await readTurnFile(store, state.entryOid, state.session, turn, '_context.log');
   if (log === null) return null;
+  // Loaded only here: a new turn reads no log, and a schema takes its time to load.
+  const { parseContextLog } = await import('../session/context-log-parse.ts');
   const { frontMatter, messages } = parseContextLog(log);
   return { log, messages, info: frontMatter };
 }

@@ -68,7 +68,7 @@ async function applyMemos(
 
 async function appendCopy(project: Project, line: ReadyLine, entry: Entry): Promise<void> {
   const memos = (await readGlobal(project))?.memos ?? '';
-  await appendEntry(project, line, () => Promise.resolve({ entry, files: [{ path: memosPath, bytes: memos }] }));
+  await appendEntry(project, line, () => ({ entry, files: [{ path: memosPath, bytes: memos }] }));
 }
 
 /** After a crash between the two commits of a pair, the line gets its own. */

@@ -2,9 +2,10 @@
 import { TeddyError } from '../errors.ts';
 import { parsePlan } from '../plan/parse.ts';
 import type { ParsedPlan, Problem } from '../plan/plan.ts';
-import type { ActionLog, Report, RunStatus } from '../plan/report.ts';
+import { renderReport, type ActionLog, type Report, type RunStatus } from '../plan/report.ts';
 import { runVirtually } from '../plan/validate.ts';
 import type { Project, Workspace } from '../ports.ts';
+import { decodeEntry } from '../session/entry.ts';
 import { shortRef, type Oid } from '../session/names.ts';
 import { decideMemos, finishMemos, type DecidedMemos, type MemoDecision } from './decide-memos.ts';
 import { lineName } from './find-line.ts';
@@ -40,9 +41,37 @@ const defaultTimeoutS = 120;
 export async function executePlan(project: Project, request: ExecuteRequest): Promise<Executed> {
   const line = await prepareLine(project, request.selector);
   const workspace = requireWorkspace(line);
+  const { turn } = requirePlan(await readLine(project.repository.store, line.tip), line);
+  const claim = await project.repository.claimRun(line.session, turn);
+  try {
+    if (claim.wasInterrupted) {
+      project.notices.warn(
+        `An earlier run of turn ${turn} was interrupted: some of its actions may have been done already.`,
+      );
+    }
+    const executed = await executeTurn(project, request, line, workspace);
+    await claim.release();
+    return executed;
+  } catch (error) {
+    await (error instanceof UnreportedRun ? claim.abandon() : claim.release());
+    throw error;
+  }
+}
+
+/** Actions were done, and their report could not be published; the next run has to know. */
+class UnreportedRun extends TeddyError {}
+
+async function executeTurn(
+  project: Project,
+  request: ExecuteRequest,
+  line: ReadyLine,
+  workspace: Workspace,
+): Promise<Executed> {
+  const { store } = project.repository;
   const target = { ref: line.ref, session: line.session, workspace };
   await finishMemos(project, line);
-  const state = await readLine(project.repository.store, line.tip);
+  // Read again under the claim: a run that has just ended has closed the turn.
+  const state = await readLine(store, (await store.resolve(line.ref)) ?? line.tip);
   const turn = requirePlan(state, line);
   await refuseModified(project, workspace, state, turn);
   const parsed = parsePlan(toText(turn.plan), { projectRoot: workspace.root });
@@ -211,12 +240,28 @@ async function publish(
     changes: [],
     validation_errors: problems,
   };
-  const published = await publishReport(project, { ...line, workspace: draft.workspace }, turn.turn, report, run);
-  return { line, ...published };
+  try {
+    const published = await publishReport(project, { ...line, workspace: draft.workspace }, turn.turn, report, run);
+    return { line, ...published };
+  } catch (error) {
+    const isDone = run.logs.some(({ duration_ms }) => duration_ms !== undefined);
+    throw isDone && error instanceof TeddyError ? await toUnreported(project, report, error) : error;
+  }
+}
+
+/** The report is kept as a blob where that is still possible. */
+async function toUnreported(project: Project, report: Report, error: TeddyError): Promise<UnreportedRun> {
+  const batch = project.repository.store.batch();
+  const oid = await batch.blob(renderReport(report));
+  const kept = await batch.flush().then(
+    () => ` This run's report is kept: \`git cat-file -p ${oid}\`.`,
+    () => '',
+  );
+  const message = `The actions were done, but their report could not be published: ${error.message}`;
+  return new UnreportedRun(error.code, message, `${error.hint ?? ''}${kept}`.trim(), { cause: error });
 }
 
 async function readPlanner(project: Project, line: ReadyLine): Promise<{ agent: string | null; model: string | null }> {
-  const { decodeEntry } = await import('../session/entry.ts');
   const { store } = project.repository;
   const tip: Oid = (await store.resolve(line.ref)) ?? line.tip;
   for await (const { commit } of store.firstParents(tip)) {

@@ -1,13 +1,14 @@
 /** Every session, with how far its main line has come and which conversation branches it has. */
 import type { Project } from '../ports.ts';
 import type { Entry } from '../session/entry.ts';
-import { parseLineRef, shortRef, turnNumber, type SessionId, type TurnName } from '../session/names.ts';
+import { parseLineRef, shortRef, turnNumber, type Oid, type SessionId, type TurnName } from '../session/names.ts';
 import { findHeadLine } from './find-line.ts';
 import { listMainLines, type MainLine } from './list-main-lines.ts';
 import { readLine, type TurnStatus } from './read-line.ts';
 
 export interface ListedSession {
   session: SessionId;
+  /** The main line, or the session's line that HEAD is on. */
   branch: string;
   /** The remote that has it when there is no local branch. */
   remote: string | null;
@@ -35,15 +36,21 @@ export async function listSessions(project: Project): Promise<ListedSession[]> {
     if (parsed?.branch) branches.set(parsed.session, [...(branches.get(parsed.session) ?? []), shortRef(ref)]);
   }
   return Promise.all(
-    lines.map(async (line) => ({
-      session: line.session,
-      branch: shortRef(line.ref),
-      remote: line.remote,
-      created: line.created,
-      ...(await readProgress(project, line)),
-      conversationBranches: branches.get(line.session) ?? [],
-      current: head?.session === line.session,
-    })),
+    lines.map(async (line) => {
+      const current = head?.session === line.session;
+      // Where the user stands on another line of the session, that is the one to tell of.
+      const isElsewhere = current && head.tip !== null && head.ref !== line.ref;
+      const shown = isElsewhere ? { ...line, ref: head.ref, oid: head.tip as Oid, entry: null } : line;
+      return {
+        session: line.session,
+        branch: shortRef(shown.ref),
+        remote: line.remote,
+        created: line.created,
+        ...(await readProgress(project, shown)),
+        conversationBranches: branches.get(line.session) ?? [],
+        current,
+      };
+    }),
   );
 }
 

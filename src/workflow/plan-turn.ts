@@ -4,7 +4,7 @@ import { TeddyError } from '../errors.ts';
 import type { Model, ModelMessage, Project, ProviderName } from '../ports.ts';
 import { defaultAgent } from '../session/agents.ts';
 import type { RequestInfo } from '../session/context-log.ts';
-import type { Entry } from '../session/entry.ts';
+import { decodeEntry, type Entry } from '../session/entry.ts';
 import { globalContextPath, memosPath } from '../session/global-files.ts';
 import { joinPath, toTurnName, turnDir, turnNumber, type Oid, type TurnName } from '../session/names.ts';
 import { appendEntry, type Draft, type FileEdit } from './append-entry.ts';
@@ -193,7 +193,7 @@ async function composeRequest(
   const wish = { info, message, root: line.workspace?.root };
   const kept = isBranchTurn(turn) ? await readStoredRequest(store, state, turn) : null;
   const built = kept
-    ? rebuildRequest(project, kept.log, global, wish)
+    ? await rebuildRequest(project, kept.log, global, wish)
     : await buildRequest(project, state, global, wish);
   return { turn, message, info, built };
 }
@@ -201,7 +201,6 @@ async function composeRequest(
 async function readLastAgent(project: Project, state: LineState): Promise<string | undefined> {
   if (state.entry.agent !== undefined || state.turns.length === 0)
     return state.entry.agent ?? project.repository.store.setting('teddy.agent');
-  const { decodeEntry } = await import('../session/entry.ts');
   for await (const { commit } of project.repository.store.firstParents(state.entryOid)) {
     const entry = decodeEntry(commit.message);
     if (entry?.agent !== undefined) return entry.agent;

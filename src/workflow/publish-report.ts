@@ -32,33 +32,63 @@ export async function publishReport(
   let leftOut: Published['leftOut'] = [];
   const { commit } = await appendEntry(project, line, async (tip) => {
     const state = await readLine(store, tip);
-    refuseClosed(state.latest?.turn === turn && state.latest.status === 'planned', turn);
-    const { tree } = await store.readCommit(tip);
-    leftOut = await findLeftOut(project, workspace, tip, run);
-    const paths = [...run.changed.keys()].filter((path) => !leftOut.some((left) => left.path === path));
-    const codeTree = paths.length === 0 ? tree : await workspace.treeOfPaths(tree, paths);
-    const changes =
-      paths.length === 0
-        ? []
-        : (await store.diffTrees(tree, codeTree)).filter(({ path }) => !path.startsWith('.teddy/'));
-    report = { ...unfinished, changes: changes.map((change) => toReported(change, run)) };
+    if (state.latest?.turn !== turn || state.latest.status !== 'planned') {
+      throw toLost(turn, state.latest?.turn === turn && state.latest.report !== null);
+    }
+    const code = await takeCode(project, workspace, tip, run);
+    leftOut = code.leftOut;
+    report = { ...unfinished, changes: code.changes, ...toFailure(unfinished, code.failure) };
     const text = renderReport(report);
     return {
       entry: toEntry(project, state.entry, report, project.hash(text)),
       files: toFiles(line, turn, text, run),
-      codeTree,
+      ...(code.tree === null ? {} : { codeTree: code.tree }),
     };
   });
   return { commit, report, leftOut };
 }
 
-function refuseClosed(isPending: boolean, turn: TurnName): void {
-  if (isPending) return;
-  throw new TeddyError(
-    'REF_MOVED',
-    `Turn ${turn} was executed by another process meanwhile.`,
-    `\`teddy session show ${turn}\` shows its report.`,
-  );
+/** The plan is not pending any more: another process has executed it, or a command has rewritten the line. */
+function toLost(turn: TurnName, isReported: boolean): TeddyError {
+  return isReported
+    ? new TeddyError('REF_MOVED', `Turn ${turn} was executed by another process meanwhile.`)
+    : new TeddyError(
+        'REF_MOVED',
+        `The plan of turn ${turn} is no longer on the line: something has rewritten the branch during the run.`,
+        '`git reflog` shows where the branch was.',
+      );
+}
+
+interface TakenCode {
+  /** Null: the run changed nothing that can be committed. */
+  tree: Oid | null;
+  changes: ReportedChange[];
+  leftOut: Published['leftOut'];
+  /** Why git would not take the changes. */
+  failure: string | null;
+}
+
+/** The tip's code with exactly the paths that the run changed, as they are on disk. */
+async function takeCode(project: Project, workspace: Workspace, tip: Oid, run: Run): Promise<TakenCode> {
+  const { store } = project.repository;
+  const leftOut = await findLeftOut(project, workspace, tip, run);
+  const paths = [...run.changed.keys()].filter((path) => !leftOut.some((left) => left.path === path));
+  if (paths.length === 0) return { tree: null, changes: [], leftOut, failure: null };
+  const { tree: before } = await store.readCommit(tip);
+  try {
+    const tree = await workspace.treeOfPaths(before, paths);
+    const changes = (await store.diffTrees(before, tree)).filter(({ path }) => !path.startsWith('.teddy/'));
+    return { tree, changes: changes.map((change) => toReported(change, run)), leftOut, failure: null };
+  } catch (error) {
+    // A filter that fails, core.safecrlf: what ran has run, and the report has to say so even without the code.
+    if (!(error instanceof TeddyError) || error.code !== 'GIT_FAILED') throw error;
+    const refused = paths.map((path) => ({ path, reason: 'git would not take it' }));
+    return { tree: null, changes: [], leftOut: [...leftOut, ...refused], failure: error.message };
+  }
+}
+
+function toFailure({ run_summary }: Report, failure: string | null): Pick<Report, 'run_summary'> {
+  return { run_summary: failure === null ? run_summary : { ...run_summary, status: 'FAILURE', error: failure } };
 }
 
 /** What must not get into a commit by itself: what git ignores, secrets, and big new files. */

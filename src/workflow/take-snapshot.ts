@@ -1,6 +1,6 @@
 /** The user's own edits become a commit of theirs before a turn builds on them. Their index and files stay as they are. */
 import { TeddyError } from '../errors.ts';
-import type { Edit, Project, Workspace, WorkspaceStatus } from '../ports.ts';
+import type { Edit, Project, Store, Workspace, WorkspaceStatus } from '../ports.ts';
 import type { Entry } from '../session/entry.ts';
 import { globalContextPath, memosPath, mergeLines } from '../session/global-files.ts';
 import { changeMemos, parseMemos } from '../session/memos.ts';
@@ -54,16 +54,28 @@ export async function takeSnapshot(project: Project, target: SnapshotTarget, tur
   if ((await store.setting('teddy.snapshot')) === 'none') throw toUncommitted(count);
 
   const { entry: last } = await findEntry(store, tip);
+  const codeTree = edited.length > 0 ? await workspace.snapshotTree(submodules) : null;
+  if (files.length === 0 && (codeTree === null || !(await changesCode(store, tip, codeTree)))) return 0;
   await mergeIntoGlobal(project, tip, files);
-  await appendEntry(project, target, async () => ({
+  await appendEntry(project, target, async (current) => ({
     entry: toSnapshotEntry(project, last, turn, [...edited.map(({ path }) => path), ...files.map(({ path }) => path)]),
     files,
-    ...(edited.length > 0 ? { codeTree: await workspace.snapshotTree(submodules) } : {}),
+    // Somebody's commit in between is in HEAD and index by now, and has to stay in the tree.
+    ...(codeTree === null ? {} : { codeTree: current === tip ? codeTree : await workspace.snapshotTree(submodules) }),
   }));
   const staged = edited.filter((edit) => edit.staged !== '.').length;
   const also = staged === 0 ? '' : ` (${staged} of them staged)`;
   project.notices.info(`${count} ${count === 1 ? 'file' : 'files'} of your own edits committed as a snapshot${also}.`);
   return count;
+}
+
+/** An edit may come to nothing: a file that was only going to be added, and is gone. */
+async function changesCode(store: Store, tip: Oid, codeTree: Oid): Promise<boolean> {
+  return (await store.diffTrees(tip, codeTree)).some(({ path }) => !isSessionPath(path));
+}
+
+function nameSome(paths: string[]): string {
+  return paths.length <= 5 ? paths.join(', ') : `${paths.slice(0, 5).join(', ')} and ${paths.length - 5} more`;
 }
 
 async function readEdits(project: Project, workspace: Workspace): Promise<Edit[]> {
@@ -77,16 +89,23 @@ async function readEdits(project: Project, workspace: Workspace): Promise<Edit[]
   }
   const status = await workspace.status({ untracked: false });
   refuseUnmerged(status);
-  const partly = status.edits.filter((edit) => (edit.staged !== '.' && edit.unstaged !== '.') || edit.unstaged === 'A');
-  const code = partly.filter(({ path, submodule }) => !submodule && !isSessionPath(path));
+  const own = status.edits.filter(({ path, submodule }) => !submodule && !isSessionPath(path));
+  const code: Edit[] = [];
+  for (const edit of own) if (await isPartlyStaged(workspace, edit)) code.push(edit);
   if (code.length > 0) {
     throw new TeddyError(
       'PARTIALLY_STAGED',
-      `Partly staged: ${code.map(({ path }) => path).join(', ')}. A snapshot would mix what you staged with what you did not.`,
-      'Commit, stage the rest (`git add`), or unstage (`git restore --staged`), then run the command again.',
+      `Partly staged: ${nameSome(code.map(({ path }) => path))}. A snapshot would mix what you staged with what you did not.`,
+      'Commit, stage the rest (`git add`), or unstage (`git restore --staged <file>`, `git reset`), then run the command again.',
     );
   }
   return status.edits;
+}
+
+/** Also a file that is staged as deleted and stands there all the same: after `git rm --cached`, or when the index is gone. */
+async function isPartlyStaged(workspace: Workspace, { path, staged, unstaged }: Edit): Promise<boolean> {
+  if ((staged !== '.' && unstaged !== '.') || unstaged === 'A') return true;
+  return staged === 'D' && (await workspace.readDisk(path)) !== null;
 }
 
 function refuseUnmerged(status: WorkspaceStatus): void {
@@ -154,6 +173,8 @@ async function mergeIntoGlobal(project: Project, tip: Oid, files: FileEdit[]): P
     const base = toText((await store.readFile(tip, path))?.bytes ?? null);
     const mine = typeof bytes === 'string' ? bytes : toText(bytes);
     const name = path.slice('.teddy/'.length);
+    // Before anything is written: a list that cannot be read would stop every later turn.
+    if (path === memosPath) parseMemos(mine);
     await changeGlobal(project, `global: edit ${name}\n`, (current) => {
       const theirs = path === memosPath ? current.memos : current.globalContext;
       const text =

@@ -1,0 +1,40 @@
+/** Who the commits are of, as git itself would say. */
+import { TeddyError } from '../errors.ts';
+import type { Ident } from '../ports.ts';
+import type { Environment, GitRunner } from './run.ts';
+
+/** Asks git once: names do not change within a command. The time is that of each commit, unless the user has set one. */
+export function identReader(git: GitRunner, env: Environment): () => Promise<Ident> {
+  let asked: Promise<Ident> | undefined;
+  return async () => {
+    asked ??= readIdent(git);
+    const { author, committer } = await asked;
+    return {
+      author: env['GIT_AUTHOR_DATE'] ? author : atThisTime(author),
+      committer: env['GIT_COMMITTER_DATE'] ? committer : atThisTime(committer),
+    };
+  };
+}
+
+async function readIdent(git: GitRunner): Promise<Ident> {
+  const [author, committer] = await Promise.all([
+    readVariable(git, 'GIT_AUTHOR_IDENT'),
+    readVariable(git, 'GIT_COMMITTER_IDENT'),
+  ]);
+  return { author, committer };
+}
+
+async function readVariable(git: GitRunner, name: string): Promise<string> {
+  const { exitCode, stdout } = await git.run(['var', name], { accept: [1, 128] });
+  if (exitCode === 0) return stdout.toString('utf8').trimEnd();
+  throw new TeddyError(
+    'NO_IDENTITY',
+    'git does not know who you are, and every entry is a commit of yours.',
+    'Run `git config --global user.name "Your Name"` and `git config --global user.email you@example.com`.',
+  );
+}
+
+/** `Name <email> <seconds> <zone>` */
+function atThisTime(ident: string): string {
+  return ident.replace(/\d+ ([+-]\d{4})$/, `${Math.floor(Date.now() / 1000)} $1`);
+}

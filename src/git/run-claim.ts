@@ -1,0 +1,56 @@
+/** One process at a time executes a turn: what a plan does must not be done twice. */
+import { link, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TeddyError } from '../errors.ts';
+import type { RunClaim } from '../ports.ts';
+import type { SessionId, TurnName } from '../session/names.ts';
+import { isAlive, readBootId, removeFile } from './index-lock.ts';
+
+/** Throws LOCKED while another process executes the turn. */
+export async function claimRun(commonDir: string, session: SessionId, turn: TurnName): Promise<RunClaim> {
+  const dir = join(commonDir, 'teddy', 'runs');
+  const path = join(dir, `${session}-${turn}.json`);
+  const mine = join(dir, `claim-${process.pid}`);
+  await mkdir(dir, { recursive: true });
+  await writeFile(mine, JSON.stringify({ pid: process.pid, bootId: await readBootId() }));
+  try {
+    const wasInterrupted = await takeOver(path, mine, session, turn);
+    return {
+      wasInterrupted,
+      release: () => removeFile(path),
+      abandon: () => writeFile(path, JSON.stringify({ pid: null })),
+    };
+  } finally {
+    await removeFile(mine);
+  }
+}
+
+/** True when the claim of a dead process was in the way. */
+async function takeOver(path: string, mine: string, session: SessionId, turn: TurnName): Promise<boolean> {
+  if (await linkNew(mine, path)) return false;
+  const holder = JSON.parse(await readFile(path, 'utf8').catch(() => '{}')) as { pid?: number | null; bootId?: string };
+  if (typeof holder.pid === 'number' && (await isAlive(holder.pid, holder.bootId ?? ''))) {
+    throw new TeddyError(
+      'LOCKED',
+      `Turn ${turn} of ${session} is being executed by process ${holder.pid}.`,
+      'Wait for it, or stop it; `teddy session show` shows its report when it is done.',
+    );
+  }
+  // Of two that find a dead claim, the rename lets one go first; the other then finds a living one.
+  await rename(path, `${path}.dead-${process.pid}`).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+  await removeFile(`${path}.dead-${process.pid}`);
+  if (await linkNew(mine, path)) return true;
+  throw new TeddyError('LOCKED', `Turn ${turn} of ${session} is being executed by another process.`, 'Wait for it.');
+}
+
+async function linkNew(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
