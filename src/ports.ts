@@ -170,6 +170,8 @@ export interface Publication {
   old: Oid | null;
   new: Oid;
   reflog: string;
+  /** While objects are still being written: the ref moves when they are durable, and not if this fails. */
+  durable?: Promise<void>;
   /** When HEAD is on the line: index entries to set (null: remove), exactly the paths that the commit changed. */
   index: { path: RepoPath; entry: { mode: TreeMode; oid: Oid } | null }[];
   /** Files of `.teddy/` to write after the ref has moved; null: to remove. */
@@ -189,6 +191,8 @@ export interface Workspace {
   /** The tree of `base` with exactly these paths as they are on disk (through git's filters). Durable. */
   treeOfPaths(base: Oid, paths: RepoPath[]): Promise<Oid>;
   scan(): Promise<Scan>;
+  /** Files at or below a path that git does not track, ignored ones included. */
+  untrackedBelow(path: RepoPath): Promise<RepoPath[]>;
   /** Untracked paths, of these, that git ignores. */
   ignored(paths: RepoPath[]): Promise<RepoPath[]>;
   /** Moves the ref by compare-and-swap, and index and files with it. `moved`: nothing was changed. */
@@ -212,6 +216,8 @@ export type FileTarget =
   | { kind: 'directory' }
   /** A symlink on the way leads out of the project, or into `.git` or `.teddy`. */
   | { kind: 'outside'; link: RepoPath }
+  /** It lies in another repository: a submodule, or one that git does not know. */
+  | { kind: 'foreign'; repository: RepoPath }
   /** A parent of the path is a file. */
   | { kind: 'blocked'; parent: RepoPath }
   /** A device, socket or FIFO. */
@@ -222,6 +228,8 @@ export interface ProjectFiles {
   inspect(path: RepoPath): Promise<FileTarget>;
   /** Atomically: temporary file, fsync, rename, fsync of the directory. Keeps an existing mode; makes parents. */
   install(path: RepoPath, bytes: Uint8Array): Promise<void>;
+  /** Removes what an install that was killed has left beside a path. */
+  removeLeftovers(path: RepoPath): Promise<void>;
 }
 
 export interface CommandResult {

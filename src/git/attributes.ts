@@ -12,16 +12,27 @@ const rules = [
 ];
 const block = [begin, ...rules, end, ''].join('\n');
 
-/** `info/attributes` beats every other attributes file; the user's own lines in it stay as they are. */
+/**
+ * `info/attributes` beats every other attributes file, and in it the last line wins: the block goes to its end. The
+ * user's own lines stay as they are, byte for byte.
+ */
 export async function installAttributes(commonDir: string): Promise<void> {
   const path = join(commonDir, 'info', 'attributes');
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const text = await readFile(path, 'latin1').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
     throw error;
   });
-  if (text.includes(block)) return;
+  if (text.endsWith(block) && text.indexOf(begin) === text.length - block.length) return;
+  const others = removeBlocks(text);
+  const gap = others === '' || others.endsWith('\n') ? '' : '\n';
+  await replaceFile(path, Buffer.from(`${others}${gap}${block}`, 'latin1'));
+}
+
+/** A block without its end has lost it by hand: then only its first line can be told from the user's. */
+function removeBlocks(text: string): string {
   const start = text.indexOf(begin);
+  if (start < 0) return text;
   const stop = text.indexOf(end, start);
-  const others = start < 0 || stop < 0 ? text : text.slice(0, start) + text.slice(stop + end.length + 1);
-  await replaceFile(path, others === '' || others.endsWith('\n') ? others + block : `${others}\n${block}`);
+  const after = stop < 0 ? start + begin.length : stop + end.length;
+  return removeBlocks(text.slice(0, start) + text.slice(after).replace(/^\n/, ''));
 }

@@ -1,7 +1,7 @@
 /** Small files that survive a crash: written whole, fsynced, renamed into place. */
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename, unlink } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 
 /** Some file systems cannot fsync a directory (EINVAL, ENOTSUP); there is nothing more to do there. */
@@ -11,23 +11,29 @@ export async function syncDir(path: string): Promise<void> {
     dir = await open(path, 'r');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-    throw error;
+    throw toWriteError(error, path);
   }
   try {
     await dir.sync();
   } catch (error) {
-    if (!['EINVAL', 'ENOTSUP', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    const isUnable = ['EINVAL', 'ENOTSUP', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
+    if (!isUnable) throw toWriteError(error, path);
   } finally {
     await dir.close();
   }
 }
 
-/** Replaces the file atomically; makes its directories. After it returns, the new content survives a power cut. */
-export async function replaceFile(path: string, bytes: Uint8Array | string, mode = 0o666): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  const temporary = `${path}.tmp-${randomBytes(4).toString('hex')}`;
+/**
+ * Replaces the file atomically; makes its directories. After it returns, the new content survives a power cut. With
+ * `scratch`, the temporary file lies in that directory, where a crash leaves nothing for the user to see.
+ */
+export async function replaceFile(path: string, bytes: Uint8Array | string, scratch?: string): Promise<void> {
+  const name = `file-${process.pid}-${randomBytes(6).toString('hex')}`;
+  const temporary = scratch === undefined ? `${path}.tmp-${name}` : join(scratch, name);
   try {
-    const file = await open(temporary, 'wx', mode);
+    await mkdir(dirname(path), { recursive: true });
+    if (scratch !== undefined) await mkdir(scratch, { recursive: true });
+    const file = await open(temporary, 'wx', 0o666);
     try {
       await file.writeFile(bytes);
       await file.sync();
@@ -38,10 +44,20 @@ export async function replaceFile(path: string, bytes: Uint8Array | string, mode
     await syncDir(dirname(path));
   } catch (error) {
     await unlink(temporary).catch(() => undefined);
+    // A linked work tree may lie on another file system than its git directory.
+    if (scratch !== undefined && (error as NodeJS.ErrnoException).code === 'EXDEV') return replaceFile(path, bytes);
     throw toWriteError(error, path);
   }
 }
 
+/** Nothing there is as good as removed. */
+export async function removeFile(path: string): Promise<void> {
+  await unlink(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw toWriteError(error, path);
+  });
+}
+
+/** Names the file and the reason; an error that is ours already stays as it is. */
 export function toWriteError(error: unknown, what: string): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === undefined || error instanceof TeddyError) return error;
@@ -49,7 +65,7 @@ export function toWriteError(error: unknown, what: string): unknown {
     return new TeddyError(
       'DISK_FULL',
       `No space left while writing ${what}.`,
-      'Free some space and run the command again; nothing was lost.',
+      'Free some space and run the command again.',
       {
         cause: error,
       },

@@ -4,10 +4,14 @@ import type { Ident } from '../ports.ts';
 import type { Environment, GitRunner } from './run.ts';
 
 /** Asks git once: names do not change within a command. The time is that of each commit, unless the user has set one. */
-export function identReader(git: GitRunner, env: Environment): () => Promise<Ident> {
+export function identReader(
+  git: GitRunner,
+  env: Environment,
+  settings: () => Promise<Map<string, string>>,
+): () => Promise<Ident> {
   let asked: Promise<Ident> | undefined;
   return async () => {
-    asked ??= readIdent(git);
+    asked ??= readIdent(git, env, settings);
     const { author, committer } = await asked;
     return {
       author: env['GIT_AUTHOR_DATE'] ? author : atThisTime(author),
@@ -16,7 +20,17 @@ export function identReader(git: GitRunner, env: Environment): () => Promise<Ide
   };
 }
 
-async function readIdent(git: GitRunner): Promise<Ident> {
+async function readIdent(
+  git: GitRunner,
+  env: Environment,
+  settings: () => Promise<Map<string, string>>,
+): Promise<Ident> {
+  const names = [...Object.keys(env).filter((key) => env[key] !== undefined), ...(await settings()).keys()];
+  // Without a setting for one of them they are the same, and one process is enough.
+  if (!names.some((name) => /^(?:GIT_(?:AUTHOR|COMMITTER)_|(?:author|committer)\.)/.test(name))) {
+    const both = await readVariable(git, 'GIT_COMMITTER_IDENT');
+    return { author: both, committer: both };
+  }
   const [author, committer] = await Promise.all([
     readVariable(git, 'GIT_AUTHOR_IDENT'),
     readVariable(git, 'GIT_COMMITTER_IDENT'),

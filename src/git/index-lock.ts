@@ -1,37 +1,49 @@
 /** `index.lock`, taken as git takes it; recorded first, so that a crash of ours can be told from somebody else's lock. */
-import { copyFile, link, open, readdir, readFile, rename, stat, unlink, utimes } from 'node:fs/promises';
-import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { copyFile, link, open, readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Oid, RefName } from '../session/names.ts';
-import { replaceFile, toWriteError } from './durable-file.ts';
+import { removeFile, replaceFile, toWriteError } from './durable-file.ts';
 import { toLockError } from './refs.ts';
 
 const lockWaitMs = 2000;
 
+/** Which process wrote a record, and which of its publications it is of. */
+interface Holder {
+  pid: number;
+  bootId: string;
+  nonce: string;
+}
+
 /** What a publication is about to do; on disk before its lock is. */
-export interface AppendRecord {
+export interface AppendRecord extends Holder {
   ref: RefName;
   old: Oid | null;
   new: Oid;
-  pid: number;
-  bootId: string;
-  /** The lock's identity: the file that is linked to `index.lock`. */
-  lock: { dev: number; ino: number };
 }
 
 export interface AppendFiles {
+  /** Its name says who holds it, so that a rename is all it takes to take over a dead process's record. */
   record: string;
-  /** The file that becomes `index.lock` by a link. */
+  /** The file that becomes `index.lock` by a link: as long as it stands, nothing else can have its inode. */
   claim: string;
   /** The new index, complete before the ref moves. */
   index: string;
 }
 
-/** One record for each process: two of them may append at the same time, to different lines. */
-export function appendFiles(gitDir: string, pid: number): AppendFiles {
+/** A record for each publication: several may be under way, in several processes, to different lines. */
+function appendFiles(gitDir: string, { pid, bootId, nonce }: Holder): AppendFiles {
   const dir = join(gitDir, 'teddy');
-  return { record: join(dir, `append-${pid}.json`), claim: join(dir, `lock-${pid}`), index: join(dir, `index-${pid}`) };
+  return {
+    record: join(dir, `append-${pid}-${bootId}-${nonce}.json`),
+    claim: join(dir, `lock-${nonce}`),
+    index: join(dir, `index-${nonce}`),
+  };
 }
+
+/** Records of publications that this very process is working on: it is alive, but so it is for those it took over. */
+const underWay = new Set<string>();
 
 let bootId: Promise<string> | undefined;
 
@@ -48,19 +60,19 @@ export async function writeRecord(
   gitDir: string,
   publication: { ref: RefName; old: Oid | null; new: Oid },
 ): Promise<AppendFiles> {
-  const files = appendFiles(gitDir, process.pid);
-  await replaceFile(files.claim, '');
-  const { dev, ino } = await stat(files.claim);
+  const holder = { pid: process.pid, bootId: await readBootId(), nonce: randomBytes(4).toString('hex') };
+  const files = appendFiles(gitDir, holder);
   const { ref, old } = publication;
-  const record: AppendRecord = {
-    ref,
-    old,
-    new: publication.new,
-    pid: process.pid,
-    bootId: await readBootId(),
-    lock: { dev, ino },
-  };
-  await replaceFile(files.record, JSON.stringify(record));
+  const record: AppendRecord = { ref, old, new: publication.new, ...holder };
+  underWay.add(holder.nonce);
+  try {
+    // The record first: whatever else is found after a crash is explained by it.
+    await replaceFile(files.record, JSON.stringify(record));
+    await writeFile(files.claim, '', { flag: 'wx' });
+  } catch (error) {
+    await removeRecord(files);
+    throw toWriteError(error, files.record);
+  }
   return files;
 }
 
@@ -86,69 +98,98 @@ export async function releaseIndexLock(gitDir: string, files: AppendFiles): Prom
 }
 
 export async function removeRecord(files: AppendFiles): Promise<void> {
-  await Promise.all([removeFile(files.claim), removeFile(files.index)]);
+  await Promise.all([files.claim, files.index, `${files.index}.lock`].map(removeFile));
   // Last: while the record stands, the other files can be explained.
   await removeFile(files.record);
+  leaveToRepair(files);
 }
 
-export async function holdsLock(gitDir: string, record: AppendRecord): Promise<boolean> {
-  const found = await stat(join(gitDir, 'index.lock')).catch(() => null);
-  return found !== null && found.dev === record.lock.dev && found.ino === record.lock.ino;
+/** Which process was writing this file of `teddy/`; null for a file that is complete. */
+export function parseHolderPid(name: string): number | null {
+  const pid = /(?:^snapshot|^file|\.tmp-file)-(\d+)-/.exec(name)?.[1];
+  return pid === undefined ? null : Number(pid);
 }
 
-/** A copy of the index to work on. The mtime has to stay: by it git finds edits made in the second of the last write. */
-export async function copyIndex(gitDir: string, to: string): Promise<void> {
+/** From now on a repair may take the record for an interrupted one, also in this process. */
+export function leaveToRepair(files: AppendFiles): void {
+  underWay.delete(parseRecordName(basename(files.record))?.nonce ?? '');
+}
+
+/** Whether `index.lock` is the file that this publication made, and nobody else's. */
+export async function holdsLock(gitDir: string, files: AppendFiles): Promise<boolean> {
+  const [lock, claim] = await Promise.all(
+    [join(gitDir, 'index.lock'), files.claim].map((path) => stat(path, { bigint: true }).catch(() => null)),
+  );
+  return !!lock && !!claim && lock.dev === claim.dev && lock.ino === claim.ino;
+}
+
+/**
+ * A copy of the index to work on; false when there is none. The mtime has to stay: by it git finds edits made in the
+ * second of the last write.
+ */
+export async function copyIndex(gitDir: string, to: string): Promise<boolean> {
   const from = join(gitDir, 'index');
   try {
-    await copyFile(from, to);
+    // Read before the copy, and rounded down: an older time makes git look twice, a newer one would make it miss an edit.
     const { atime, mtimeMs } = await stat(from);
-    // Rounded down: an older time makes git look twice, a newer one would make it miss an edit.
+    await copyFile(from, to);
     await utimes(to, atime, Math.floor(mtimeMs) / 1000);
+    return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw toWriteError(error, to);
     await removeFile(to);
+    return false;
   }
 }
 
 export interface DeadRecord extends AppendRecord {
   /** When it was written, for comparing with a lock's age. */
   writtenMs: number;
+  files: AppendFiles;
 }
 
 /**
- * Records of publications whose process is gone, each claimed for this process by a rename, so that of several
- * commands that start after a crash exactly one repairs it.
+ * Records of publications whose process is gone, one after the other, each claimed for this process by a rename, so that
+ * of several commands that start after a crash exactly one repairs it.
  */
-export async function claimDeadRecords(gitDir: string): Promise<DeadRecord[]> {
+export async function* claimDeadRecords(gitDir: string): AsyncIterable<DeadRecord> {
   const dir = join(gitDir, 'teddy');
-  const names = await readdir(dir).catch(() => [] as string[]);
-  const claimed: DeadRecord[] = [];
-  for (const name of names) {
-    const holder = /^append-(\d+)\.json$/.exec(name)?.[1];
-    const record = holder === undefined ? null : await readRecord(join(dir, name));
-    if (record === null || (await isAlive(Number(holder), record.bootId))) continue;
-    if (await claimRecord(join(dir, name), record)) claimed.push(record);
+  for (const name of await readdir(dir).catch(() => [] as string[])) {
+    const holder = parseRecordName(name);
+    if (holder === null || underWay.has(holder.nonce)) continue;
+    underWay.add(holder.nonce);
+    try {
+      if (await isAlive(holder.pid, holder.bootId)) continue;
+      const mine = appendFiles(gitDir, { ...holder, pid: process.pid, bootId: await readBootId() });
+      if (!(await renameIfThere(join(dir, name), mine.record))) continue;
+      const record = await readRecord(mine.record);
+      if (record === null) await removeRecord(mine);
+      else yield { ...record, files: mine };
+    } finally {
+      underWay.delete(holder.nonce);
+    }
   }
-  return claimed;
 }
 
-async function readRecord(path: string): Promise<DeadRecord | null> {
+function parseRecordName(name: string): Holder | null {
+  const [, pid, bootId, nonce] = /^append-(\d+)-(.+)-([0-9a-f]{8})\.json$/.exec(name) ?? [];
+  return pid && bootId && nonce ? { pid: Number(pid), bootId, nonce } : null;
+}
+
+/** Null: not as we write it. Records are written atomically, so a crash leaves no half of one. */
+async function readRecord(path: string): Promise<(AppendRecord & { writtenMs: number }) | null> {
+  const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
   try {
-    const record = JSON.parse(await readFile(path, 'utf8')) as AppendRecord;
-    const { mtimeMs } = await stat(path);
-    return typeof record.pid === 'number' && typeof record.ref === 'string' ? { ...record, writtenMs: mtimeMs } : null;
+    const record = JSON.parse(text) as AppendRecord;
+    return typeof record.ref === 'string' ? { ...record, writtenMs: mtimeMs } : null;
   } catch {
-    // Gone meanwhile, or not a file of ours: records are written atomically, so a crash leaves no half of one.
     return null;
   }
 }
 
-async function claimRecord(path: string, record: DeadRecord): Promise<boolean> {
-  const mine = join(path, '..', `append-${process.pid}.json`);
+async function renameIfThere(from: string, to: string): Promise<boolean> {
   try {
-    if (path !== mine) await rename(path, mine);
-    const { writtenMs: _, ...kept } = record;
-    await replaceFile(mine, JSON.stringify({ ...kept, bootId: await readBootId() }));
+    await rename(from, to);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
@@ -156,8 +197,8 @@ async function claimRecord(path: string, record: DeadRecord): Promise<boolean> {
   }
 }
 
-async function isAlive(pid: number, recordedBootId: string): Promise<boolean> {
-  // A record under our own pid is of a process that had it before us: our own publications come after the repair.
+export async function isAlive(pid: number, recordedBootId: string): Promise<boolean> {
+  // What this process is doing itself is known to it; anything else under its pid is of one that had the pid before.
   if (recordedBootId !== (await readBootId()) || pid === process.pid) return false;
   try {
     process.kill(pid, 0);
@@ -165,18 +206,6 @@ async function isAlive(pid: number, recordedBootId: string): Promise<boolean> {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
-}
-
-/** Once a claimed record is dealt with. The claim carries this process's name, the other files that of the dead one. */
-export async function removeClaimed(gitDir: string, record: AppendRecord): Promise<void> {
-  const dead = appendFiles(gitDir, record.pid);
-  await removeRecord({ ...dead, record: appendFiles(gitDir, process.pid).record });
-}
-
-export async function removeFile(path: string): Promise<void> {
-  await unlink(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-  });
 }
 
 export async function fileExists(path: string): Promise<boolean> {

@@ -5,14 +5,14 @@ import { parseOid, type Oid } from '../session/names.ts';
 import type { ObjectType } from './object-format.ts';
 import type { GitRunner } from './run.ts';
 
-export interface ObjectInfo {
+interface ObjectInfo {
   oid: Oid;
   type: ObjectType;
   size: number;
 }
 
 export interface ObjectReader {
-  /** Null: no such object, or the name is ambiguous. A name is anything that `git rev-parse` takes, without newlines. */
+  /** Null: no such object, or the name is ambiguous. A name is anything that `git rev-parse` takes. */
   info(name: string): Promise<ObjectInfo | null>;
   contents(name: string): Promise<(ObjectInfo & { bytes: Buffer }) | null>;
   close(): Promise<void>;
@@ -24,66 +24,85 @@ interface Request {
   reject(error: unknown): void;
 }
 
+/** One child with the questions that it has not answered yet. */
+interface Conversation {
+  child: ChildProcessWithoutNullStreams;
+  waiting: Request[];
+}
+
 export function objectReader(git: GitRunner): ObjectReader {
-  let child: ChildProcessWithoutNullStreams | null = null;
-  const waiting: Request[] = [];
-  const input = byteQueue();
+  let current: Conversation | null = null;
+  let isClosed = false;
 
-  function start(): ChildProcessWithoutNullStreams {
-    const started = git.start(['cat-file', '--batch-command', '-z']);
+  function start(): Conversation {
+    const child = git.start(['cat-file', '--batch-command', '-z']);
+    const conversation: Conversation = { child, waiting: [] };
+    const input = byteQueue();
     let said = '';
-    started.stdout.on('data', (chunk: Buffer) => {
+    child.stdout.on('data', (chunk: Buffer) => {
       input.push(chunk);
-      answerAll();
+      answerAll(conversation.waiting, input);
     });
-    started.stderr.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
-    started.stdin.on('error', () => undefined);
-    const fail = (reason: string) => {
-      if (child !== started) return;
-      child = null;
-      input.clear();
-      const error = new TeddyError('GIT_FAILED', `git cat-file ended: ${reason}`);
-      for (const request of waiting.splice(0)) request.reject(error);
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
+    child.stdin.on('error', () => undefined);
+    const end = (reason: string) => {
+      if (current === conversation) current = null;
+      const error = new TeddyError(
+        'GIT_FAILED',
+        `git cat-file ended: ${reason}`,
+        'Run `git fsck` to see what is damaged.',
+      );
+      for (const request of conversation.waiting.splice(0)) request.reject(error);
     };
-    started.on('error', (error) => fail(error.message));
-    started.on('close', (code) => fail(said.trim() || `exit code ${code}`));
-    return started;
-  }
-
-  function answerAll(): void {
-    while (waiting.length > 0) {
-      const answer = input.takeAnswer(waiting[0]?.command === 'contents');
-      if (answer === undefined) return;
-      waiting.shift()?.resolve(answer);
-    }
+    child.on('error', (error) => end(error.message));
+    child.on('close', (code) => end(said.trim() || `exit code ${code}`));
+    return conversation;
   }
 
   function ask(command: Request['command'], name: string): Promise<{ info: ObjectInfo; bytes: Buffer } | null> {
-    // The answer for a missing object repeats its name, so a newline in it could pass for the next answer.
-    if (/[\n\0]/.test(name)) return Promise.resolve(null);
+    // After an error some questions may come late; a new child for them would keep the process alive.
+    if (isClosed) return Promise.reject(new TeddyError('GIT_FAILED', 'The repository is closed.'));
     return new Promise((resolve, reject) => {
-      waiting.push({ command, resolve, reject });
-      child ??= start();
-      child.stdin.write(`${command} ${name}\0`);
+      current ??= start();
+      current.waiting.push({ command, resolve, reject });
+      current.child.stdin.write(`${command} ${name}\0`);
     });
   }
 
+  /** The answer for a missing object repeats its name, so a newline in it could pass for the next answer. */
+  async function askSafely(command: Request['command'], name: string) {
+    if (name.includes('\0')) return null;
+    if (!name.includes('\n')) return ask(command, name);
+    const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', name];
+    const { exitCode, stdout } = await git.run(args, { accept: [1, 128] });
+    return exitCode === 0 ? ask(command, stdout.toString('utf8').trim()) : null;
+  }
+
   return {
-    info: async (name) => (await ask('info', name))?.info ?? null,
+    info: async (name) => (await askSafely('info', name))?.info ?? null,
     async contents(name) {
-      const answer = await ask('contents', name);
+      const answer = await askSafely('contents', name);
       return answer && { ...answer.info, bytes: answer.bytes };
     },
     async close() {
-      const closing = child;
+      isClosed = true;
+      const closing = current?.child;
       if (!closing) return;
-      child = null;
+      current = null;
       await new Promise<void>((resolve) => {
         closing.once('close', () => resolve());
         closing.stdin.end();
       });
     },
   };
+}
+
+function answerAll(waiting: Request[], input: ReturnType<typeof byteQueue>): void {
+  while (waiting.length > 0) {
+    const answer = input.takeAnswer(waiting[0]?.command === 'contents');
+    if (answer === undefined) return;
+    waiting.shift()?.resolve(answer);
+  }
 }
 
 /** Bytes as they arrive; joined only when an answer is complete, so that a large object costs one copy. */
@@ -96,10 +115,6 @@ function byteQueue() {
     push(chunk: Buffer): void {
       chunks.push(chunk);
       length += chunk.length;
-    },
-    clear(): void {
-      chunks = [];
-      length = needed = 0;
     },
     /** Undefined: not all of it is here yet. */
     takeAnswer(withContents: boolean): { info: ObjectInfo; bytes: Buffer } | null | undefined {

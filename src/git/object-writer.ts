@@ -14,6 +14,7 @@ import { syncDir, toWriteError } from './durable-file.ts';
 const deflateAsync = promisify(deflate);
 /** The fastest level: a turn's log is written once and read seldom, and `git gc` packs it anyway. */
 const compressionLevel = 1;
+const maxOpenFiles = 64;
 
 export interface ObjectWriterOptions {
   /** The object directory of the repository, shared by its linked work trees. */
@@ -21,6 +22,8 @@ export interface ObjectWriterOptions {
   objectFormat: 'sha1' | 'sha256';
   /** `core.sharedRepository`, as configured. */
   shared?: string | undefined;
+  /** Called at each step; a test may crash there. */
+  onStep?: ((step: string) => void) | undefined;
 }
 
 /** Collects objects; `flush` makes them durable, all at once: temporary file, fsync, link, fsync of the directory. */
@@ -39,10 +42,17 @@ export function objectBatch(options: ObjectWriterOptions): ObjectBatch {
     tree: (entries: TreeEntry[]) => add('tree', encodeTree(entries)),
     commit: (commit: Commit) => add('commit', encodeCommit(commit)),
     async flush() {
-      const made = await Promise.all([...pending].map(([oid, bytes]) => writeLooseObject(options, oid, bytes)));
-      const dirs = new Set(made.flat());
+      const all = [...pending];
+      const dirs = new Set<string>();
+      for (let at = 0; at < all.length; at += maxOpenFiles) {
+        const some = all.slice(at, at + maxOpenFiles);
+        const made = await Promise.all(some.map(([oid, bytes]) => writeLooseObject(options, oid, bytes)));
+        for (const dir of made.flat()) dirs.add(dir);
+      }
       await Promise.all([...dirs].map(syncDir));
-      pending.clear();
+      options.onStep?.('objects-flushed');
+      // Only what was written: somebody may have added an object meanwhile.
+      for (const [oid] of all) pending.delete(oid);
     },
   };
 }
@@ -54,7 +64,9 @@ async function writeLooseObject(options: ObjectWriterOptions, oid: Oid, bytes: B
     if (await refresh(path)) return [dirname(path)];
     const compressed = await deflateAsync(bytes, { level: compressionLevel });
     const madeDir = await makeFanOut(options, dirname(path));
+    options.onStep?.('object');
     await writeExclusively(options, path, compressed);
+    options.onStep?.('object-written');
     return madeDir ? [dirname(path), options.objectsDir] : [dirname(path)];
   } catch (error) {
     throw toWriteError(error, `object ${oid}`);
@@ -75,7 +87,10 @@ async function refresh(path: string): Promise<boolean> {
   }
   try {
     const now = new Date();
-    await file.utimes(now, now);
+    // In a shared repository it may be another user's, whose times only they can set; git then goes on as well.
+    await file.utimes(now, now).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPERM' && error.code !== 'EACCES') throw error;
+    });
     await file.sync();
     return true;
   } finally {
@@ -91,7 +106,7 @@ async function makeFanOut(options: ObjectWriterOptions, dir: string): Promise<bo
     throw error;
   }
   const mode = toSharedMode(0o777, options.shared);
-  if (mode !== null) await chmod(dir, mode | 0o2000);
+  if (mode !== null) await chmod(dir, (mode & 0o060) === 0 ? mode : mode | 0o2000);
   return true;
 }
 
@@ -148,5 +163,6 @@ function toSharedBits(shared: string | undefined): { value: number; exact: boole
   throw new TeddyError(
     'BAD_SETTING',
     `core.sharedRepository is ${JSON.stringify(shared)}, which git does not know either.`,
+    'Set it to `umask`, `group`, `all` or a file mode such as 0660.',
   );
 }

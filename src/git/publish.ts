@@ -2,21 +2,22 @@
  * Moves a line to its next entry. Objects are durable already; here the ref moves, and with it the index and `.teddy/`.
  * The order is the promise: record, index lock, new index, ref, index, files. `repair.ts` finishes it after a crash.
  */
-import { lstat, mkdir, rename, rmdir } from 'node:fs/promises';
+import { lstat, rename, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { Publication } from '../ports.ts';
-import { replaceFile, syncDir, toWriteError } from './durable-file.ts';
+import { shortRef, zeroOid } from '../session/names.ts';
+import { removeFile, replaceFile, syncDir, toWriteError } from './durable-file.ts';
 import {
   copyIndex,
+  leaveToRepair,
   releaseIndexLock,
-  removeFile,
   removeRecord,
   takeIndexLock,
   writeRecord,
   type AppendFiles,
 } from './index-lock.ts';
-import { updateRefs } from './refs.ts';
+import { syncRefs, updateRefs } from './refs.ts';
 import { readHeadRef, type RepositoryLayout } from './layout.ts';
 import type { GitRunner } from './run.ts';
 
@@ -29,41 +30,71 @@ export interface PublishOptions {
 
 /** `moved`: the ref, or HEAD, was not where it was read; nothing was changed. */
 export async function publish(options: PublishOptions, publication: Publication): Promise<'done' | 'moved'> {
-  const { git, layout } = options;
+  const { layout } = options;
   const step = (name: string) => options.onStep?.(name);
+  for (const { path } of publication.files) await refuseLinks(layout.root, path);
   step('record');
   const files = await writeRecord(layout.gitDir, publication);
+  try {
+    if ((await moveRef(options, files, publication)) === 'moved') return 'moved';
+    step('ref-moved');
+    await follow(options, files, publication).catch((error: unknown) => {
+      throw toLateError(error, publication);
+    });
+    step('done');
+    return 'done';
+  } finally {
+    leaveToRepair(files);
+  }
+}
+
+/** Ref, index and files are brought to the entry that the line has now. */
+async function follow({ layout, onStep }: PublishOptions, files: AppendFiles, publication: Publication): Promise<void> {
+  await syncRefs(layout.commonDir, [publication]);
+  await installIndex(layout.gitDir, files);
+  onStep?.('index-installed');
+  await removeFile(join(layout.gitDir, 'index.lock'));
+  onStep?.('unlocked');
+  await writeSessionFiles(layout, publication.files);
+  onStep?.('files-written');
+  await removeRecord(files);
+}
+
+/** The record stays, so that the next command goes on from here. */
+function toLateError(error: unknown, { ref }: Publication): unknown {
+  if (!(error instanceof TeddyError)) return error;
+  const message = `${error.message} The entry is on ${shortRef(ref)} all the same.`;
+  return new TeddyError(error.code, message, `${error.hint ?? ''} The next command finishes it.`.trim(), {
+    cause: error,
+  });
+}
+
+/** Takes the lock, prepares the index and moves the ref; unless that is done, everything is taken back. */
+async function moveRef(
+  { git, layout, onStep }: PublishOptions,
+  files: AppendFiles,
+  publication: Publication,
+): Promise<'done' | 'moved'> {
+  let outcome: 'done' | 'moved' = 'moved';
   let locked = false;
   try {
-    step('lock');
+    onStep?.('lock');
     await takeIndexLock(layout.gitDir, files);
     locked = true;
-    if ((await readHeadRef(git, layout.gitDir)) !== publication.ref) {
-      await releaseIndexLock(layout.gitDir, files);
-      return 'moved';
-    }
-    step('index');
-    await writeIndex(git, layout.gitDir, files, publication.index);
-    step('ref');
-    const outcome = await updateRefs(git, layout.commonDir, [publication], publication.reflog);
-    if (outcome === 'moved') {
-      await releaseIndexLock(layout.gitDir, files);
-      return 'moved';
-    }
-  } catch (error) {
-    await (locked ? releaseIndexLock(layout.gitDir, files) : removeRecord(files));
-    throw error;
+    if ((await readHeadRef(git, layout.gitDir)) !== publication.ref) return 'moved';
+    onStep?.('index');
+    // Both are over before anything is taken back: a git that is still writing would leave its file behind.
+    const prepared = await Promise.allSettled([
+      writeIndex(git, layout.gitDir, files, publication),
+      publication.durable,
+    ]);
+    for (const part of prepared) if (part.status === 'rejected') throw part.reason;
+    onStep?.('ref');
+    outcome = await updateRefs(git, [publication], publication.reflog);
+    return outcome;
+  } finally {
+    if (outcome === 'moved') await (locked ? releaseIndexLock(layout.gitDir, files) : removeRecord(files));
   }
-  step('ref-moved');
-  await installIndex(layout.gitDir, files);
-  step('index-installed');
-  await removeFile(join(layout.gitDir, 'index.lock'));
-  step('unlocked');
-  await writeSessionFiles(layout.root, publication.files);
-  step('files-written');
-  await removeRecord(files);
-  step('done');
-  return 'done';
 }
 
 /** Makes the next index in a file of our own; git rewrites it, and so keeps its rules for edits in the same second. */
@@ -71,15 +102,18 @@ export async function writeIndex(
   git: GitRunner,
   gitDir: string,
   files: AppendFiles,
-  entries: Publication['index'],
+  { index, new: commit }: Pick<Publication, 'index' | 'new'>,
 ): Promise<void> {
-  await copyIndex(gitDir, files.index);
-  const rows = entries.map(({ path, entry }) =>
+  const env = { GIT_INDEX_FILE: files.index };
+  // git writes no index where there was none and nothing is left to put in it.
+  if (!(await copyIndex(gitDir, files.index))) await git.run(['read-tree', '--empty'], { env });
+  const none = zeroOid(commit);
+  const rows = index.map(({ path, entry }) =>
     entry === null
-      ? `0 ${'0'.repeat(40)}\t${path}\0`
+      ? `0 ${none}\t${path}\0`
       : `${entry.mode === '40000' ? '040000' : entry.mode} ${entry.oid}\t${path}\0`,
   );
-  await git.run(['update-index', '-z', '--index-info'], { input: rows.join(''), env: { GIT_INDEX_FILE: files.index } });
+  await git.run(['update-index', '-z', '--index-info'], { input: rows.join(''), env });
 }
 
 export async function installIndex(gitDir: string, files: AppendFiles): Promise<void> {
@@ -92,18 +126,20 @@ export async function installIndex(gitDir: string, files: AppendFiles): Promise<
 }
 
 /** Files below `.teddy/`, each replaced whole. A link in the way is never followed. */
-export async function writeSessionFiles(root: string, files: Publication['files']): Promise<void> {
-  for (const { path, bytes } of files) {
-    const target = join(root, path);
-    await refuseLinks(root, path);
-    if (bytes === null) {
+export async function writeSessionFiles(
+  { root, gitDir }: Pick<PublishOptions['layout'], 'root' | 'gitDir'>,
+  files: Publication['files'],
+): Promise<void> {
+  // At the same time: each has an fsync to wait for.
+  await Promise.all(
+    files.map(async ({ path, bytes }) => {
+      const target = join(root, path);
+      await refuseLinks(root, path);
+      if (bytes !== null) return replaceFile(target, bytes, join(gitDir, 'teddy'));
       await removeFile(target);
-      await removeEmptyParents(root, path);
-      continue;
-    }
-    await mkdir(dirname(target), { recursive: true });
-    await replaceFile(target, bytes);
-  }
+      return removeEmptyParents(root, path);
+    }),
+  );
 }
 
 async function refuseLinks(root: string, path: string): Promise<void> {

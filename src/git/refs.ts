@@ -1,36 +1,44 @@
 /** Moves refs through git itself: it alone is right with reflogs, packed refs, work trees and other ref backends. */
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
 import type { RefTip, RefUpdate } from '../ports.ts';
-import { parseOid, zeroOid, type RefName } from '../session/names.ts';
+import { parseOid, zeroOid, type Oid, type RefName } from '../session/names.ts';
 import { syncDir } from './durable-file.ts';
 import type { GitRunner } from './run.ts';
 
 const lockWaitMs = 2000;
 
-/** One transaction; nothing is changed unless every ref is at its old value. Durable when it resolves. */
-export async function updateRefs(
-  git: GitRunner,
-  commonDir: string,
-  updates: RefUpdate[],
-  reflog: string,
-): Promise<'done' | 'moved'> {
+/** One transaction; nothing is changed unless every ref is at its old value. `syncRefs` makes it durable. */
+export async function updateRefs(git: GitRunner, updates: RefUpdate[], reflog: string): Promise<'done' | 'moved'> {
   const deadline = performance.now() + lockWaitMs;
   for (;;) {
     const refusal = await runTransaction(git, updates, reflog);
-    if (refusal === null) {
-      await Promise.all([...new Set(updates.map(({ ref }) => dirname(join(commonDir, ref))))].map(syncDir));
-      return 'done';
-    }
-    if (await hasMoved(git, updates)) return 'moved';
-    const lock = /Unable to create '(.+?\.lock)'/.exec(refusal)?.[1];
+    if (refusal === null) return 'done';
+    const tips = await readTips(git, updates);
+    // A git that did not say no may have done its work before it failed.
+    const isThere = updates.every((update) => tips.get(update.ref) === (update.new ?? undefined));
+    if (isThere && !/but expected|already exists|unable to resolve/.test(refusal)) return 'done';
+    if (updates.some(({ ref, old }) => (tips.get(ref) ?? null) !== old)) return 'moved';
+    const lock = /Unable to create '(.+?\.lock)': File exists/.exec(refusal)?.[1];
     if (lock === undefined) throw toRefError(updates, refusal);
     if (performance.now() > deadline) throw await toLockError(lock);
     await sleep(20 + Math.random() * 60);
   }
+}
+
+/** git fsyncs a ref's file, not its directory. */
+export async function syncRefs(commonDir: string, updates: RefUpdate[]): Promise<void> {
+  await Promise.all([...new Set(updates.flatMap((update) => toChangedDirs(commonDir, update)))].map(syncDir));
+}
+
+/** Of a new ref, the directories above it may be new as well. */
+function toChangedDirs(commonDir: string, { ref, old }: RefUpdate): string[] {
+  const parts = ref.split('/');
+  const depths = old === null ? parts.map((_, depth) => depth).slice(1) : [parts.length - 1];
+  return depths.map((depth) => join(commonDir, ...parts.slice(0, depth)));
 }
 
 /** Null when it was committed, else what git said. */
@@ -50,20 +58,13 @@ function encodeUpdate(update: RefUpdate): string {
   return `update ${update.ref} ${update.new} ${update.old ?? zeroOid(update.new)}`;
 }
 
-async function hasMoved(git: GitRunner, updates: RefUpdate[]): Promise<boolean> {
-  const tips = new Map(
-    (
-      await listRefs(
-        git,
-        updates.map(({ ref }) => ref),
-      )
-    ).map(({ ref, oid }) => [ref, oid]),
-  );
-  return updates.some(({ ref, old }) => (tips.get(ref) ?? null) !== old);
+async function readTips(git: GitRunner, updates: RefUpdate[]): Promise<Map<RefName, Oid>> {
+  const refs = updates.map(({ ref }) => ref);
+  return new Map((await listRefs(git, refs)).map(({ ref, oid }) => [ref, oid]));
 }
 
-export async function listRefs(git: GitRunner, patterns: string[]): Promise<RefTip[]> {
-  const rows = await git.text(['for-each-ref', '--format=%(refname) %(objectname)', '--', ...patterns]);
+export async function listRefs(git: GitRunner, prefixes: string[]): Promise<RefTip[]> {
+  const rows = await git.text(['for-each-ref', '--format=%(refname) %(objectname)', '--', ...prefixes.map(toPattern)]);
   return rows === ''
     ? []
     : rows.split('\n').map((row) => {
@@ -72,15 +73,20 @@ export async function listRefs(git: GitRunner, patterns: string[]): Promise<RefT
       });
 }
 
-export async function listTips(git: GitRunner, patterns: string[]): Promise<(RefTip & { message: string })[]> {
+export async function listTips(git: GitRunner, prefixes: string[]): Promise<(RefTip & { message: string })[]> {
   const format = '--format=%(refname)%00%(objectname)%00%(contents)%00';
-  const fields = (await git.text(['for-each-ref', format, '--', ...patterns])).split('\0');
+  const fields = (await git.text(['for-each-ref', format, '--', ...prefixes.map(toPattern)])).split('\0');
   const tips: (RefTip & { message: string })[] = [];
   for (let at = 0; at + 2 < fields.length; at += 3) {
     const [ref = '', oid = '', message = ''] = fields.slice(at, at + 3);
     tips.push({ ref: ref.trimStart() as RefName, oid: parseOid(oid), message });
   }
   return tips;
+}
+
+/** For git, a pattern with a glob in it is not a prefix any more. */
+function toPattern(prefix: string): string {
+  return prefix.includes('*') && prefix.endsWith('/') ? `${prefix}**` : prefix;
 }
 
 function toRefError(updates: RefUpdate[], refusal: string): TeddyError {
@@ -97,7 +103,14 @@ function toRefError(updates: RefUpdate[], refusal: string): TeddyError {
     return new TeddyError(
       'DISK_FULL',
       `No space left while moving ${names}.`,
-      'Free some space and run the command again; nothing was lost.',
+      'Free some space and run the command again.',
+    );
+  }
+  if (/Permission denied|Read-only file system/i.test(refusal)) {
+    return new TeddyError(
+      'WRITE_FAILED',
+      `${names} could not be moved: ${refusal.split('\n')[0]}`,
+      'Check the permissions of the repository.',
     );
   }
   return new TeddyError('GIT_FAILED', `git could not move ${names}: ${refusal.split('\n').slice(0, 3).join(' ')}`);

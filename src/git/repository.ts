@@ -5,6 +5,7 @@ import type { RefName } from '../session/names.ts';
 import { installAttributes } from './attributes.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { gitRunner, splitNul, toChildEnvironment, type Environment, type GitRunner } from './run.ts';
+import { claimRun } from './run-claim.ts';
 import { gitStore } from './store.ts';
 import { gitWorkspace } from './workspace.ts';
 
@@ -23,70 +24,81 @@ export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): 
   const childEnv = toChildEnvironment(env);
   // Only here do GIT_DIR and GIT_WORK_TREE of the user count; from then on our calls name what was found.
   const redirected = { GIT_DIR: env['GIT_DIR'], GIT_WORK_TREE: env['GIT_WORK_TREE'] };
-  const layout = await discover(gitRunner(cwd, { ...childEnv, ...redirected }, trace));
+  const here = gitRunner(cwd, { ...childEnv, ...redirected }, trace);
+  // Asked for at once, beside the discovery: hardly a command does without, and each process in turn costs its time.
+  const loading = readSettings(here);
+  loading.catch(() => undefined);
+  const layout = await findRepository(here);
   const open = (found: RepositoryLayout): GitRunner =>
     gitRunner(found.root ?? found.gitDir, toLayoutEnvironment(childEnv, found), trace);
   const git = open(layout);
-  const settings = once(() => readSettings(git));
-  const store = gitStore({ git, ...layout, settings });
+  const store = gitStore({ git, env, ...layout, settings: () => loading, onStep });
   const workspaceOf = (found: RepositoryLayout & { root: string }) =>
     gitWorkspace({ git: open(found), store, layout: found, onStep });
   const { root } = layout;
-  await checkVersion(git);
 
   return {
     store,
     workspace: root === null ? null : workspaceOf({ ...layout, root }),
-    workTrees: () => listWorkTrees(git),
+    workTrees: () => listWorkTrees(git, layout),
     async openWorkspace(path) {
+      if (root !== null && path === root) return workspaceOf({ ...layout, root });
       const found = await discover(gitRunner(path, childEnv, trace));
       if (found.root === null) throw new TeddyError('NO_WORK_TREE', `${path} is not a work tree.`);
       return workspaceOf({ ...found, root: found.root });
     },
+    claimRun: (session, turn) => claimRun(layout.commonDir, session, turn),
     installAttributes: () => installAttributes(layout.commonDir),
     close: () => store.close(),
   };
-}
-
-function once<Value>(load: () => Promise<Value>): () => Promise<Value> {
-  let loaded: Promise<Value> | undefined;
-  return () => (loaded ??= load());
 }
 
 function toLayoutEnvironment(env: Environment, layout: RepositoryLayout): Environment {
   return { ...env, GIT_DIR: layout.gitDir, ...(layout.root === null ? {} : { GIT_WORK_TREE: layout.root }) };
 }
 
+/** The version is asked for beside it, and judged first: an old git does not know the flags of the discovery. */
+async function findRepository(git: GitRunner): Promise<RepositoryLayout> {
+  const [version, layout] = await Promise.allSettled([git.text(['version']), discover(git)]);
+  if (version.status === 'rejected') throw version.reason;
+  refuseOldGit(version.value);
+  if (layout.status === 'rejected') throw layout.reason;
+  return layout.value;
+}
+
 async function discover(git: GitRunner): Promise<RepositoryLayout> {
   const flags = [
-    '--is-bare-repository',
     '--absolute-git-dir',
     '--path-format=absolute',
     '--git-common-dir',
     '--git-path',
     'objects',
+    '--show-object-format',
+    // Last: without a work tree git stops here, with everything else already said.
+    '--show-toplevel',
   ];
-  const { exitCode, stdout, stderr } = await git.run(['rev-parse', ...flags, '--show-object-format'], {
-    accept: [128, 129],
-  });
-  if (exitCode !== 0) throw toDiscoveryError(stderr);
-  const [, gitDir = '', commonDir = '', objectsDir = '', format] = stdout.toString('utf8').trimEnd().split('\n');
-  const shown = await git.run(['rev-parse', '--show-toplevel'], { accept: [128] });
-  const root = shown.exitCode === 0 ? shown.stdout.toString('utf8').replace(/\n$/, '') : null;
-  return { root, gitDir, commonDir, objectsDir, objectFormat: format === 'sha256' ? 'sha256' : 'sha1' };
+  const { exitCode, stdout, stderr } = await git.run(['rev-parse', ...flags], { accept: [128, 129] });
+  const [gitDir = '', commonDir = '', objectsDir = '', format, ...rest] = stdout.toString('utf8').split('\n');
+  if (format !== 'sha1' && format !== 'sha256') throw toDiscoveryError(stderr);
+  const root = exitCode === 0 ? rest.slice(0, -1).join('\n') : null;
+  return { root, gitDir, commonDir, objectsDir, objectFormat: format };
 }
 
 function toDiscoveryError(stderr: string): TeddyError {
-  const said =
-    stderr
-      .trim()
-      .split('\n')[0]
-      ?.replace(/^fatal: /, '') ?? '';
+  const said = stderr.trim().replace(/^fatal: /, '');
+  const trust = /git config --global --add safe\.directory .*/.exec(said)?.[0];
   if (/dubious ownership/.test(said)) {
     return new TeddyError(
       'NOT_A_REPOSITORY',
-      `git does not trust this repository: ${said}.`,
-      'See `git help config`, safe.directory.',
+      `git does not trust this repository: ${said.split('\n')[0]}.`,
+      trust === undefined ? 'See `git help config`, safe.directory.' : `If you do: \`${trust}\`.`,
+    );
+  }
+  if (!/not a git repository/.test(said)) {
+    return new TeddyError(
+      'NOT_A_REPOSITORY',
+      `git cannot open this repository: ${said.split('\n')[0]}`,
+      '`git status` says the same until that is mended.',
     );
   }
   return new TeddyError(
@@ -96,8 +108,7 @@ function toDiscoveryError(stderr: string): TeddyError {
   );
 }
 
-async function checkVersion(git: GitRunner): Promise<void> {
-  const text = await git.text(['version']);
+function refuseOldGit(text: string): void {
   const [major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(text) ?? []).slice(1).map(Number);
   if (major > minimumVersion[0] || (major === minimumVersion[0] && minor >= minimumVersion[1])) return;
   throw new TeddyError(
@@ -118,14 +129,16 @@ async function readSettings(git: GitRunner): Promise<Map<string, string>> {
   return settings;
 }
 
-async function listWorkTrees(git: GitRunner): Promise<WorkTree[]> {
+async function listWorkTrees(git: GitRunner, layout: RepositoryLayout): Promise<WorkTree[]> {
   const blocks = (await git.text(['worktree', 'list', '--porcelain', '-z']))
     .split('\0\0')
     .filter((block) => block.trim() !== '');
-  return blocks.flatMap((block) => {
+  return blocks.flatMap((block, at) => {
     const lines = block.split('\0');
     const value = (key: string) => lines.find((line) => line.startsWith(`${key} `))?.slice(key.length + 1);
-    const root = value('worktree');
+    // git guesses the main work tree, which comes first, from the git directory: wrongly for a submodule or with GIT_DIR.
+    const isOurs = at === 0 && layout.gitDir === layout.commonDir;
+    const root = (isOurs ? layout.root : null) ?? value('worktree');
     if (root === undefined || lines.includes('bare') || lines.some((line) => line.startsWith('prunable'))) return [];
     return [{ root, ref: (value('branch') as RefName | undefined) ?? null }];
   });

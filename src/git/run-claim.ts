@@ -4,22 +4,25 @@ import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { RunClaim } from '../ports.ts';
 import type { SessionId, TurnName } from '../session/names.ts';
-import { isAlive, readBootId, removeFile } from './index-lock.ts';
+import { removeFile, toWriteError } from './durable-file.ts';
+import { isAlive, readBootId } from './index-lock.ts';
 
 /** Throws LOCKED while another process executes the turn. */
 export async function claimRun(commonDir: string, session: SessionId, turn: TurnName): Promise<RunClaim> {
   const dir = join(commonDir, 'teddy', 'runs');
   const path = join(dir, `${session}-${turn}.json`);
   const mine = join(dir, `claim-${process.pid}`);
-  await mkdir(dir, { recursive: true });
-  await writeFile(mine, JSON.stringify({ pid: process.pid, bootId: await readBootId() }));
   try {
+    await mkdir(dir, { recursive: true });
+    await writeFile(mine, JSON.stringify({ pid: process.pid, bootId: await readBootId() }));
     const wasInterrupted = await takeOver(path, mine, session, turn);
     return {
       wasInterrupted,
       release: () => removeFile(path),
       abandon: () => writeFile(path, JSON.stringify({ pid: null })),
     };
+  } catch (error) {
+    throw toWriteError(error, path);
   } finally {
     await removeFile(mine);
   }

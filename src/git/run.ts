@@ -1,5 +1,7 @@
 /** Runs git as a child process: exact bytes in and out, a clean environment, nothing inherited by accident. */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createInterface } from 'node:readline';
 import { TeddyError } from '../errors.ts';
 
 /** Kept of the user's environment; every other `GIT_*` variable would change what our calls mean. */
@@ -20,13 +22,13 @@ const fixedSettings = [
 
 export type Environment = Record<string, string | undefined>;
 
-export interface GitResult {
+interface GitResult {
   exitCode: number;
   stdout: Buffer;
   stderr: string;
 }
 
-export interface GitRunOptions {
+interface GitRunOptions {
   input?: string | Uint8Array;
   env?: Environment;
   /** Exit codes that are an answer, not a failure; 0 always is. */
@@ -40,6 +42,8 @@ export interface GitRunner {
   text(args: string[], options?: GitRunOptions): Promise<string>;
   /** stdout split at NUL. */
   list(args: string[], options?: GitRunOptions): Promise<string[]>;
+  /** stdout line by line, as it comes; a consumer that stops early ends the child. */
+  lines(args: string[]): AsyncIterable<string>;
   /** A child that stays: it ends when its stdin is closed. */
   start(args: string[]): ChildProcessWithoutNullStreams;
 }
@@ -71,14 +75,31 @@ export function gitRunner(cwd: string, env: Environment, trace?: (line: string) 
 
   async function run(args: string[], options: GitRunOptions = {}): Promise<GitResult> {
     const started = performance.now();
-    const result = await collect(launch(args, options.env), options.input);
+    const result = await collect(launch(args, options.env), options.input).catch((error: NodeJS.ErrnoException) => {
+      throw toSpawnError(error, cwd);
+    });
     trace?.(`git ${args.join(' ')}  ${Math.round(performance.now() - started)} ms, exit ${result.exitCode}`);
-    if (result.exitCode !== 0 && !options.accept?.includes(result.exitCode)) throw toGitError(args, result);
+    if (result.exitCode !== 0 && !options.accept?.includes(result.exitCode))
+      throw toGitError(args, result.exitCode, result.stderr);
     return result;
+  }
+
+  async function* lines(args: string[]): AsyncIterable<string> {
+    const child = launch(args);
+    const ended = collectErrors(child);
+    try {
+      for await (const line of createInterface({ input: child.stdout })) yield line;
+    } finally {
+      // A consumer that stops early closes the pipe on git.
+      child.stdout.destroy();
+    }
+    const { exitCode, stderr } = await ended;
+    if (exitCode !== 0) throw toGitError(args, exitCode, stderr);
   }
 
   return {
     run,
+    lines,
     text: async (args, options) => (await run(args, options)).stdout.toString('utf8').replace(/\n$/, ''),
     list: async (args, options) => splitNul((await run(args, options)).stdout),
     start: (args) => launch(args),
@@ -97,7 +118,7 @@ function collect(child: ChildProcessWithoutNullStreams, input: string | Uint8Arr
     const stderr: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
     child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
-    child.on('error', (error) => reject(toSpawnError(error)));
+    child.on('error', reject);
     child.on('close', (code, signal) =>
       resolve({
         exitCode: code ?? (signal === null ? 1 : 128),
@@ -111,7 +132,25 @@ function collect(child: ChildProcessWithoutNullStreams, input: string | Uint8Arr
   });
 }
 
-function toSpawnError(error: NodeJS.ErrnoException): TeddyError {
+/** The exit code and stderr of a child whose stdout somebody else reads. */
+function collectErrors(child: ChildProcessWithoutNullStreams): Promise<Pick<GitResult, 'exitCode' | 'stderr'>> {
+  return new Promise((resolve) => {
+    const stderr: Buffer[] = [];
+    child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+    child.on('error', (error) => resolve({ exitCode: 128, stderr: error.message }));
+    child.on('close', (code) => resolve({ exitCode: code ?? 128, stderr: Buffer.concat(stderr).toString('utf8') }));
+    child.stdin.on('error', () => undefined);
+    child.stdin.end();
+  });
+}
+
+function toSpawnError(error: NodeJS.ErrnoException, cwd: string): TeddyError {
+  // A missing working directory looks the same as a missing program.
+  if (error.code === 'ENOENT' && !existsSync(cwd)) {
+    return new TeddyError('NO_WORK_TREE', `The folder ${cwd} is gone.`, 'Change to a folder that exists.', {
+      cause: error,
+    });
+  }
   if (error.code === 'ENOENT') {
     return new TeddyError(
       'GIT_MISSING',
@@ -122,8 +161,8 @@ function toSpawnError(error: NodeJS.ErrnoException): TeddyError {
   return new TeddyError('GIT_FAILED', `git could not be started: ${error.message}`, undefined, { cause: error });
 }
 
-function toGitError(args: string[], result: GitResult): TeddyError {
-  const said = result.stderr.trim().split('\n').slice(0, 4).join(' ') || `exit code ${result.exitCode}`;
+function toGitError(args: string[], exitCode: number, stderr: string): TeddyError {
+  const said = stderr.trim().split('\n').slice(0, 4).join(' ') || `exit code ${exitCode}`;
   if (/No space left on device|Disk quota exceeded/i.test(said)) {
     return new TeddyError(
       'DISK_FULL',

@@ -17,7 +17,7 @@ export async function readStatus(git: GitRunner, options: { untracked: boolean }
   return parseStatus(splitNul((await git.run(args)).stdout));
 }
 
-export function parseStatus(rows: string[]): WorkspaceStatus {
+function parseStatus(rows: string[]): WorkspaceStatus {
   const status: WorkspaceStatus = { edits: [], unmerged: [], untracked: [] };
   for (const row of rows) {
     if (row.startsWith('1 ')) status.edits.push(parseEdit(row));

@@ -1,20 +1,25 @@
 /** The object database and the refs of one repository. */
-import { createInterface } from 'node:readline';
 import { TeddyError } from '../errors.ts';
-import type { Commit, Ident, Store, TreeChange, TreeEntry, TreeFile, TreeMode } from '../ports.ts';
+import type { Commit, Store, TreeChange, TreeEntry, TreeFile, TreeMode } from '../ports.ts';
 import { parseOid, repoPathFromGit, type Oid } from '../session/names.ts';
+import { identReader } from './ident.ts';
 import { decodeCommit, decodeTree, type ObjectType } from './object-format.ts';
 import { objectReader, type ObjectReader } from './object-reader.ts';
 import { objectBatch } from './object-writer.ts';
-import { listRefs, listTips, updateRefs } from './refs.ts';
-import type { GitRunner } from './run.ts';
+import { withRefRecord } from './ref-record.ts';
+import { listRefs, listTips, syncRefs, updateRefs } from './refs.ts';
+import type { Environment, GitRunner } from './run.ts';
 
 export interface StoreOptions {
   git: GitRunner;
   commonDir: string;
   objectsDir: string;
   objectFormat: 'sha1' | 'sha256';
+  /** The user's environment. */
+  env: Environment;
   settings(): Promise<Map<string, string>>;
+  /** Called at each durable step; a test may crash there. */
+  onStep?: ((step: string) => void) | undefined;
 }
 
 const emptyTrees = {
@@ -58,6 +63,8 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
         '--raw',
         '--no-renames',
         '--no-abbrev',
+        // Otherwise `submodule.<name>.ignore` of the user's would hide a change that the tree has.
+        '--ignore-submodules=none',
         before ?? emptyTrees[objectFormat],
         after,
       ]);
@@ -65,11 +72,15 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     },
     batch() {
       // The setting is read before the batch is flushed, when the settings have long been loaded.
-      const opened = options
-        .settings()
-        .then((settings) =>
-          objectBatch({ objectsDir: options.objectsDir, objectFormat, shared: settings.get('core.sharedrepository') }),
-        );
+      const opened = options.settings().then((settings) =>
+        objectBatch({
+          objectsDir: options.objectsDir,
+          objectFormat,
+          shared: settings.get('core.sharedrepository'),
+          onStep: options.onStep,
+        }),
+      );
+      opened.catch(() => undefined);
       return {
         blob: async (bytes) => (await opened).blob(bytes),
         tree: async (entries) => (await opened).tree(entries),
@@ -77,8 +88,14 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
         flush: async () => (await opened).flush(),
       };
     },
-    updateRefs: (updates, reflog) => updateRefs(git, commonDir, updates, reflog),
-    ident: () => readIdent(git),
+    async updateRefs(updates, reflog) {
+      options.onStep?.('ref');
+      const outcome = await withRefRecord(commonDir, updates, () => updateRefs(git, updates, reflog));
+      if (outcome === 'done') await syncRefs(commonDir, updates);
+      options.onStep?.('ref-moved');
+      return outcome;
+    },
+    ident: identReader(git, options.env, options.settings),
     setting: async (key) => (await options.settings()).get(toSettingKey(key)),
     close: () => reader.close(),
   };
@@ -97,7 +114,7 @@ async function readObject(reader: ObjectReader, name: string, type: ObjectType):
   throw new TeddyError(
     'DAMAGED_SESSION',
     found ? `${name} is a ${found.type}, not a ${type}.` : `The ${type} ${name} is missing.`,
-    'Run `git fsck` to see what is damaged; a shallow or partial clone may need `git fetch --unshallow`.',
+    'Try again if a `git gc --prune=now` is running; else see `git fsck`, or `git fetch --unshallow` in a shallow clone.',
   );
 }
 
@@ -114,13 +131,8 @@ async function* walkFirstParents(
 ): AsyncIterable<{ oid: Oid; commit: Commit }> {
   const load = async (oid: Oid) => ({ oid, commit: decodeCommit(await readObject(reader, oid, 'commit')) });
   if (not.length > 0) {
-    const child = git.start(['rev-list', '--first-parent', from, '--not', ...not]);
-    child.stdin.end();
-    try {
-      for await (const line of createInterface({ input: child.stdout })) yield await load(parseOid(line));
-    } finally {
-      child.stdout.destroy();
-    }
+    const oids = git.lines(['rev-list', '--first-parent', from, '--not', ...not]);
+    for await (const line of oids) yield await load(parseOid(line));
     return;
   }
   for (let next: Oid | undefined = from; next !== undefined;) {
@@ -152,18 +164,4 @@ function toTreeChanges(rows: string[]): TreeChange[] {
     });
   }
   return changes;
-}
-
-async function readIdent(git: GitRunner): Promise<Ident> {
-  const read = async (name: string) => {
-    const { exitCode, stdout } = await git.run(['var', name], { accept: [1, 128] });
-    if (exitCode === 0) return stdout.toString('utf8').trimEnd();
-    throw new TeddyError(
-      'NO_IDENTITY',
-      'git does not know who you are, and every entry is a commit of yours.',
-      'Run `git config --global user.name "Your Name"` and `git config --global user.email you@example.com`.',
-    );
-  };
-  const [author, committer] = await Promise.all([read('GIT_AUTHOR_IDENT'), read('GIT_COMMITTER_IDENT')]);
-  return { author, committer };
 }

@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { Head, Scan, Store, Workspace } from '../ports.ts';
 import { parseOid, repoPathFromGit, shortRef, type Oid, type RefName, type RepoPath } from '../session/names.ts';
-import { copyIndex, removeFile } from './index-lock.ts';
+import { copyIndex, fileExists } from './index-lock.ts';
+import { removeFile } from './durable-file.ts';
 import { publish, writeSessionFiles, type PublishOptions } from './publish.ts';
 import { repair } from './repair.ts';
 import { readHeadRef } from './layout.ts';
-import type { GitRunner } from './run.ts';
+import { splitNul, type GitRunner } from './run.ts';
 import { readStatus } from './status.ts';
 
 export interface WorkspaceOptions extends PublishOptions {
@@ -23,27 +24,29 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     head: () => readHead(git, store, layout.gitDir),
     operationInProgress: (ref) => findOperation(layout.gitDir, layout.commonDir, ref),
     status: (wanted) => readStatus(git, wanted),
-    snapshotTree: (except) => withPrivateIndex(layout.gitDir, (env) => snapshotTree(git, env, except)),
+    async snapshotTree(except) {
+      await refuseMissingIndex(git, store, layout.gitDir);
+      return withPrivateIndex(layout.gitDir, (env) => snapshotTree(git, env, except));
+    },
     treeOfPaths: (base, paths) =>
       withPrivateIndex(layout.gitDir, (env) => treeOfPaths(git, layout.root, env, base, paths)),
     scan: () => scan(git, layout.root),
-    async ignored(paths) {
-      if (paths.length === 0) return [];
-      const input = paths.map((path) => `${path}\0`).join('');
-      const { stdout } = await git.run(['check-ignore', '-z', '--stdin'], { input, accept: [1] });
-      return stdout.toString('utf8').split('\0').filter(Boolean).map(repoPathFromGit);
-    },
+    untrackedBelow: async (path) =>
+      (await git.list(['ls-files', '--others', '-z', '--', `:(top,literal)${path}`])).map(repoPathFromGit),
+    ignored: (paths) => findIgnored(git, paths),
     publish: (publication) => publish(options, publication),
     repair: () => repair(options, store),
     readDisk: (path) => readDisk(join(layout.root, path)),
-    writeSessionFile: (path, bytes) => writeSessionFiles(layout.root, [{ path, bytes }]),
+    writeSessionFile: (path, bytes) => writeSessionFiles(layout, [{ path, bytes }]),
     switchTo: (ref) => switchTo(git, ref),
   };
 }
 
+/** The store speaks for the work tree that it was opened in, so a HEAD without a branch is asked for here. */
 async function readHead(git: GitRunner, store: Store, gitDir: string): Promise<Head> {
-  const [ref, oid] = await Promise.all([readHeadRef(git, gitDir), store.resolve('HEAD')]);
-  return { ref, oid };
+  const ref = await readHeadRef(git, gitDir);
+  if (ref !== null) return { ref, oid: await store.resolve(ref) };
+  return { ref, oid: parseOid(await git.text(['rev-parse', '--verify', 'HEAD^{commit}'])) };
 }
 
 const operations: [file: string, name: string][] = [
@@ -90,6 +93,16 @@ async function withPrivateIndex<Value>(
     await removeFile(path);
     await removeFile(`${path}.lock`);
   }
+}
+
+/** Without an index every file would count as deleted. */
+async function refuseMissingIndex(git: GitRunner, store: Store, gitDir: string): Promise<void> {
+  if ((await fileExists(join(gitDir, 'index'))) || (await readHead(git, store, gitDir)).oid === null) return;
+  throw new TeddyError(
+    'SNAPSHOT_FAILED',
+    "This work tree's index is missing, so your edits cannot be told from deletions.",
+    '`git reset` makes it again and leaves your files alone.',
+  );
 }
 
 async function snapshotTree(git: GitRunner, env: { GIT_INDEX_FILE: string }, except: RepoPath[]): Promise<Oid> {
@@ -155,6 +168,16 @@ async function scan(git: GitRunner, root: string): Promise<Scan> {
   return new Map(rows);
 }
 
+async function findIgnored(git: GitRunner, paths: RepoPath[]): Promise<RepoPath[]> {
+  if (paths.length === 0) return [];
+  const input = paths.map((path) => `${path}\0`).join('');
+  const { exitCode, stdout } = await git.run(['check-ignore', '-z', '--stdin'], { input, accept: [1, 128] });
+  if (exitCode !== 128) return splitNul(stdout).map(repoPathFromGit);
+  // git refuses a path beyond a link or in a submodule, and with it all the others.
+  if (paths.length === 1) return [];
+  return (await Promise.all(paths.map((path) => findIgnored(git, [path])))).flat();
+}
+
 async function readDisk(path: string): Promise<Uint8Array | null> {
   try {
     const found = await lstat(path);
@@ -167,7 +190,10 @@ async function readDisk(path: string): Promise<Uint8Array | null> {
 }
 
 async function switchTo(git: GitRunner, ref: RefName): Promise<void> {
-  const { exitCode, stderr } = await git.run(['switch', '--quiet', '--no-guess', shortRef(ref)], { accept: [1, 128] });
+  const { exitCode, stderr } = await git.run(
+    ['switch', '--quiet', '--no-guess', '--no-overwrite-ignore', shortRef(ref)],
+    { accept: [1, 128] },
+  );
   if (exitCode === 0) return;
   throw new TeddyError(
     /index\.lock/.test(stderr) ? 'LOCKED' : 'FILES_IN_THE_WAY',

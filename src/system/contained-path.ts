@@ -10,6 +10,7 @@ export type Located =
   | { kind: 'found'; real: string; stats: Stats }
   | { kind: 'absent'; real: string }
   | { kind: 'outside'; link: RepoPath }
+  | { kind: 'foreign'; repository: RepoPath }
   | { kind: 'blocked'; parent: RepoPath };
 
 /** As Linux does it: a path that needs more symlinks than this goes round in circles. */
@@ -27,7 +28,10 @@ export async function locate(root: string, path: RepoPath): Promise<Located> {
   let stats: Stats | null = await lstat(project);
   for (const [index, part] of parts.entries()) {
     const shown = parts.slice(0, index + 1).join('/') as RepoPath;
-    if (stats && !stats.isDirectory()) return { kind: 'blocked', parent: parts.slice(0, index).join('/') as RepoPath };
+    const parent = parts.slice(0, index).join('/') as RepoPath;
+    if (stats && !stats.isDirectory()) return { kind: 'blocked', parent };
+    // What git does in a submodule or an embedded repository is that repository's own.
+    if (index > 0 && stats && (await lstatIfThere(join(real, '.git')))) return { kind: 'foreign', repository: parent };
     try {
       const next = await follow(real, part, links);
       if (next === null || !(await isContained(project, next))) return { kind: 'outside', link: shown };

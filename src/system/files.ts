@@ -5,7 +5,7 @@ import { TeddyError } from '../errors.ts';
 import type { FileTarget, ProjectFiles } from '../ports.ts';
 import type { RepoPath } from '../session/names.ts';
 import { locate } from './contained-path.ts';
-import { installFile } from './install-file.ts';
+import { installFile, removeLeftovers } from './install-file.ts';
 import { errorReason } from './system-error.ts';
 
 /**
@@ -27,6 +27,7 @@ export function projectFiles(root: string): ProjectFiles {
       }
     },
     install: (path, bytes) => installFile(root, path, bytes),
+    removeLeftovers: (path) => removeLeftovers(root, path),
   };
 }
 

@@ -1,6 +1,6 @@
 /** Puts whole content in the place of a file of the project: all of it or nothing, and durable once it returns. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, rename, rmdir, unlink } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { RepoPath } from '../session/names.ts';
@@ -30,12 +30,24 @@ export async function installFile(root: string, path: RepoPath, bytes: Uint8Arra
   }
 }
 
+/** Temporary files of ours beside the path. A path that may not be touched has none. */
+export async function removeLeftovers(root: string, path: RepoPath): Promise<void> {
+  const located = await locate(root, path);
+  if (located.kind !== 'found' && located.kind !== 'absent') return;
+  const directory = dirname(located.real);
+  for (const name of await readdir(directory).catch(() => [] as string[])) {
+    if (/^\.teddy-tmp-[0-9a-f]{16}$/.test(name)) await unlink(join(directory, name)).catch(() => undefined);
+  }
+}
+
 function toDestination(located: Located): { real: string; mode: number } {
   switch (located.kind) {
     case 'absent':
       return { real: located.real, mode: 0o666 & ~process.umask() };
     case 'outside':
       throw new Error(`${located.link} leads out of the project, or into .git or .teddy`);
+    case 'foreign':
+      throw new Error(`${located.repository} is a repository of its own`);
     case 'blocked':
       throw new Error(`${located.parent} is not a directory`);
     case 'found':

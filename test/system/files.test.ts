@@ -155,9 +155,16 @@ describe('inspect', () => {
     expect(await inspect(path)).toEqual({ kind: 'outside', link: path.split('/')[0] });
   });
 
-  test("an embedded repository's .git is outside, and so is the root's .teddy in any case", async () => {
+  test('what lies in an embedded repository is foreign, its .git as well', async () => {
     await mkdir(join(root, 'src/.git'));
-    expect(await inspect('src/.git/config')).toEqual({ kind: 'outside', link: 'src/.git' });
+    expect(await inspect('src/new.ts')).toEqual({ kind: 'foreign', repository: 'src' });
+    expect(await inspect('src/.git/config')).toEqual({ kind: 'foreign', repository: 'src' });
+    await expect(projectFiles(root).install('src/new.ts' as RepoPath, Buffer.from('x'))).rejects.toMatchObject({
+      code: 'WRITE_FAILED',
+    });
+  });
+
+  test("the root's .teddy is outside in any case", async () => {
     expect(await inspect('.teddy/memos.yaml')).toEqual({ kind: 'outside', link: '.teddy' });
     expect(await inspect('.Teddy/new')).toEqual({ kind: 'outside', link: '.Teddy' });
   });

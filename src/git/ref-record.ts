@@ -1,0 +1,78 @@
+/** Which refs a process is about to move, so that a lock which git leaves when both are killed can be known as ours. */
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RefUpdate } from '../ports.ts';
+import type { Oid } from '../session/names.ts';
+import { removeFile, replaceFile } from './durable-file.ts';
+import { isAlive, readBootId } from './index-lock.ts';
+
+const lockWaitMs = 1000;
+const crashWindowMs = 5000;
+
+/** A lock that git may hold for us, the value it then contains, and when we began. */
+interface ExpectedLock {
+  path: string;
+  value: Oid | null;
+  recordedMs: number;
+}
+
+export async function withRefRecord<Value>(
+  commonDir: string,
+  updates: RefUpdate[],
+  move: () => Promise<Value>,
+): Promise<Value> {
+  const name = `refs-${process.pid}-${await readBootId()}-${randomBytes(4).toString('hex')}.json`;
+  const path = join(commonDir, 'teddy', name);
+  await replaceFile(path, JSON.stringify(updates.map((update) => ({ ref: update.ref, new: update.new }))));
+  try {
+    return await move();
+  } finally {
+    await removeFile(path);
+  }
+}
+
+/** Removes the locks that dead processes of ours have left on refs. */
+export async function repairRefLocks(commonDir: string): Promise<void> {
+  const dir = join(commonDir, 'teddy');
+  for (const name of await readdir(dir).catch(() => [] as string[])) {
+    const [, pid, bootId] = /^refs-(\d+)-(.+)-[0-9a-f]{8}\.json$/.exec(name) ?? [];
+    if (pid === undefined || bootId === undefined || Number(pid) === process.pid) continue;
+    if (await isAlive(Number(pid), bootId)) continue;
+    const path = join(dir, name);
+    const written = await stat(path).catch(() => null);
+    const updates = await readUpdates(path);
+    for (const { ref, new: value } of updates) {
+      const lock = join(commonDir, `${ref}.lock`);
+      await removeGitLock({ path: lock, value, recordedMs: written?.mtimeMs ?? 0 });
+    }
+    await removeFile(path);
+  }
+}
+
+async function readUpdates(path: string): Promise<Pick<RefUpdate, 'ref' | 'new'>[]> {
+  try {
+    const updates: unknown = JSON.parse(await readFile(path, 'utf8'));
+    return Array.isArray(updates) ? (updates as Pick<RefUpdate, 'ref' | 'new'>[]) : [];
+  } catch {
+    // Another command has dealt with it meanwhile.
+    return [];
+  }
+}
+
+/**
+ * git's own lock of a ref, or of HEAD with it, when git died together with us. It holds the new value, or nothing yet; a
+ * living git lets go of it in milliseconds; and one that was not taken at the time of our crash is not ours.
+ */
+export async function removeGitLock({ path, value, recordedMs }: ExpectedLock): Promise<void> {
+  const deadline = performance.now() + lockWaitMs;
+  for (;;) {
+    const found = await stat(path).catch(() => null);
+    if (found === null || Math.abs(found.mtimeMs - recordedMs) > crashWindowMs) return;
+    const content = await readFile(path, 'utf8').catch(() => '');
+    if (content !== '' && content.trim() !== value) return;
+    if (performance.now() > deadline) return removeFile(path);
+    await sleep(50);
+  }
+}

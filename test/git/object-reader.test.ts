@@ -1,0 +1,176 @@
+/** The long-lived reader: any object, in order, while the repository changes under it. */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { chmod, rm, writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { objectReader, type ObjectReader } from '../../src/git/object-reader.ts';
+import { openRepository } from '../../src/git/repository.ts';
+import { gitRunner, toChildEnvironment } from '../../src/git/run.ts';
+import type { Repository } from '../../src/ports.ts';
+import type { Oid } from '../../src/session/names.ts';
+import { path } from '../support/disk.ts';
+import { gitText } from '../support/git-process.ts';
+import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+
+let repo: ScratchRepository;
+let repository: Repository;
+let reader: ObjectReader;
+let head: Oid;
+
+const childrenOfOurs = () =>
+  readdirSync('/proc')
+    .filter((pid) => /^\d+$/.test(pid))
+    .flatMap((pid) => {
+      try {
+        const [, state, parent] = /\) (\S) (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+        return Number(parent) === process.pid ? [{ state, command: readFileSync(`/proc/${pid}/cmdline`, 'utf8') }] : [];
+      } catch {
+        return [];
+      }
+    })
+    .filter(({ command, state }) => command.includes('cat-file') || state === 'Z');
+
+beforeAll(async () => {
+  repo = await makeScratchRepository({ 'a.txt': 'A\n', 'dir/b.txt': 'B\n', 'line\nbreak/c\n.txt': 'C\n' });
+  repository = await openRepository({ cwd: repo.root, env: process.env });
+  reader = objectReader(gitRunner(repo.root, toChildEnvironment(process.env)));
+  head = (await repo.git('rev-parse', 'HEAD')) as Oid;
+});
+afterAll(async () => {
+  await reader.close();
+  await repository.close();
+  await repo.close();
+});
+
+describe('names', () => {
+  test('what is missing, ambiguous or no name at all is null, and the answers after it are right', async () => {
+    const absent = 'f'.repeat(40);
+    const names = [absent, `${head}:nothing`, 'no such branch', '', '  ', '-x', `${absent} blob 5`, 'a\0b', `${head}:`];
+    const answers = await Promise.all([...names, head].map((name) => reader.info(name)));
+    expect(answers.slice(0, -2)).toEqual(names.slice(0, -1).map(() => null));
+    expect(answers.at(-2)?.type).toBe('tree');
+    expect(answers.at(-1)).toMatchObject({ oid: head, type: 'commit' });
+  });
+
+  test('an abbreviation of several objects is null', async () => {
+    const seen = new Map<string, string>();
+    for (let at = 0; ; at += 1) {
+      const oid = createHash('sha1')
+        .update(`blob ${String(at).length}\0${at}`)
+        .digest('hex');
+      const twin = seen.get(oid.slice(0, 4));
+      seen.set(oid.slice(0, 4), String(at));
+      if (twin === undefined) continue;
+      for (const input of [twin, String(at)]) gitText(repo.root, ['hash-object', '-w', '--stdin'], { input });
+      expect(await reader.info(oid.slice(0, 4))).toBeNull();
+      expect((await reader.info(oid))?.oid).toBe(oid);
+      return;
+    }
+  });
+
+  test('a newline in a path is part of the name', async () => {
+    const found = await repository.store.readFile(head, path('line\nbreak/c\n.txt'));
+    expect(Buffer.from(found?.bytes ?? []).toString()).toBe('C\n');
+    expect(await repository.store.readFile(head, path('line\nbreak/none'))).toBeNull();
+    expect((await repository.store.readDir(head, path('line\nbreak')))?.entries.map(({ name }) => name)).toEqual([
+      'c\n.txt',
+    ]);
+    expect(await repository.store.resolve('a\nb')).toBeNull();
+    expect(await repository.store.resolve('--all\n')).toBeNull();
+  });
+});
+
+test('an object of another type or none is damage, and says which', async () => {
+  const { store } = repository;
+  await expect(store.readBlob(head)).rejects.toMatchObject({
+    code: 'DAMAGED_SESSION',
+    message: /is a commit, not a blob/,
+  });
+  await expect(store.readCommit('e'.repeat(40) as Oid)).rejects.toMatchObject({ code: 'DAMAGED_SESSION' });
+  expect(await store.readFile(head, path('dir'))).toBeNull();
+  expect(await store.readDir(head, path('a.txt'))).toBeNull();
+  expect(await store.readSize('e'.repeat(40) as Oid)).toBeNull();
+});
+
+test('20 MiB come back whole, between small ones', async () => {
+  const bytes = Buffer.alloc(20 * 1024 * 1024, 'teddy\n');
+  const batch = repository.store.batch();
+  const oid = await batch.blob(bytes);
+  await batch.flush();
+  const [before, large, after] = await Promise.all(
+    [`${head}:a.txt`, oid, `${head}:dir/b.txt`].map((name) => reader.contents(name)),
+  );
+  expect(large?.bytes.equals(bytes)).toBe(true);
+  expect([before?.bytes.toString(), after?.bytes.toString()]).toEqual(['A\n', 'B\n']);
+});
+
+test('hundreds of questions at once are answered in their order, also while git packs the repository', async () => {
+  const batch = repository.store.batch();
+  const oids = await Promise.all(Array.from({ length: 300 }, (_, at) => batch.blob(`text ${at}\n`.repeat(at))));
+  await batch.flush();
+  const tree = await batch.tree(oids.map((oid, at) => ({ mode: '100644', name: `${at}`, oid })));
+  await batch.flush();
+  await repo.git('tag', 'all', tree);
+  const packing = repo.git('gc', '--quiet', '--prune=now');
+  const ask = () => Promise.all(oids.flatMap((oid) => [reader.contents(oid), reader.info(oid)]));
+  const during = await ask();
+  await packing;
+  for (const answers of [during, await ask()]) {
+    expect(answers.map((answer) => answer?.oid)).toEqual(oids.flatMap((oid) => [oid, oid]));
+    expect(answers.map((answer) => answer?.size)).toEqual(
+      oids.flatMap((_, at) => [`text ${at}\n`.repeat(at).length, `text ${at}\n`.repeat(at).length]),
+    );
+  }
+});
+
+test('a ref that moves is seen at its new place, loose or packed', async () => {
+  await repo.git('branch', 'moving');
+  expect(await repository.store.resolve('refs/heads/moving')).toBe(head);
+  await repo.git('pack-refs', '--all');
+  const next = await repo.git('commit-tree', `${head}^{tree}`, '-p', head, '-m', 'next');
+  await repo.git('update-ref', 'refs/heads/moving', next);
+  expect(await repository.store.resolve('refs/heads/moving')).toBe(next);
+  await repo.git('pack-refs', '--all');
+  expect(await repository.store.resolve('refs/heads/moving')).toBe(next);
+});
+
+test('a damaged object fails the question instead of leaving it open', async () => {
+  const oid = gitText(repo.root, ['hash-object', '-w', '--stdin'], { input: 'soon damaged' });
+  const file = `${repo.root}/.git/objects/${oid.slice(0, 2)}/${oid.slice(2)}`;
+  await chmod(file, 0o644);
+  await writeFile(file, 'x\x9cdamaged');
+  const answers = await Promise.allSettled([reader.contents(oid), reader.contents(oid)]);
+  for (const answer of answers) {
+    const outcome = answer.status === 'rejected' ? (answer.reason as { code: string }).code : answer.value;
+    expect(['GIT_FAILED', null]).toContain(outcome);
+  }
+  expect((await reader.info(head))?.oid).toBe(head);
+  await rm(file, { force: true });
+});
+
+test('a child that dies fails what it was asked, with what it said', async () => {
+  const git = gitRunner(repo.root, toChildEnvironment(process.env));
+  const dying = () => spawn('sh', ['-c', 'echo out of luck >&2; exit 3'], { stdio: 'pipe' });
+  const other = objectReader({ ...git, start: dying });
+  await expect(other.info(head)).rejects.toMatchObject({ code: 'GIT_FAILED', message: /out of luck/ });
+});
+
+test('a walk that git cannot finish fails instead of ending early', async () => {
+  const walk = async () => {
+    for await (const _ of repository.store.firstParents(head, ['d'.repeat(40) as Oid])) void _;
+  };
+  await expect(walk()).rejects.toMatchObject({ code: 'GIT_FAILED' });
+  for await (const { oid } of repository.store.firstParents(head, [])) expect(oid).toBe(head);
+});
+
+// Last: it closes what the others use.
+test('closing ends the child, answers what was asked, and leaves no zombie; what is asked too late is refused', async () => {
+  const other = objectReader(gitRunner(repo.root, toChildEnvironment(process.env)));
+  const asked = other.info(head);
+  await Promise.all([other.close(), asked]);
+  expect((await asked)?.oid).toBe(head);
+  await expect(other.info(head)).rejects.toMatchObject({ code: 'GIT_FAILED' });
+  await Promise.all([other.close(), reader.close(), repository.close()]);
+  expect(childrenOfOurs()).toEqual([]);
+});

@@ -1,0 +1,140 @@
+/** What differs from HEAD, as git says it, with names as they are. */
+import { chmod, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openRepository } from '../../src/git/repository.ts';
+import type { Repository, Workspace } from '../../src/ports.ts';
+import { path } from '../support/disk.ts';
+import { gitBytes } from '../support/git-process.ts';
+import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+
+let repo: ScratchRepository;
+let repository: Repository;
+let workspace: Workspace;
+
+beforeAll(async () => {
+  repo = await makeScratchRepository({
+    'with  two spaces.txt': 'a\n',
+    'ünï "q" 日本.txt': 'a\n',
+    'line\nbreak.txt': 'a\n',
+    'to-rename.txt': 'the same text in both places\n',
+    'both.txt': 'a\n',
+    'gone.txt': 'a\n',
+    'script.sh': 'a\n',
+    'kept.txt': 'a\n',
+  });
+  repository = await openRepository({ cwd: repo.root, env: process.env });
+  if (!repository.workspace) throw new Error('There is no work tree.');
+  workspace = repository.workspace;
+});
+afterAll(async () => {
+  await repository.close();
+  await repo.close();
+});
+
+test('every kind of edit has its letters, and names come back exactly', async () => {
+  await repo.write('with  two spaces.txt', 'b\n');
+  await repo.write('ünï "q" 日本.txt', 'b\n');
+  await repo.write('line\nbreak.txt', 'b\n');
+  await rename(join(repo.root, 'to-rename.txt'), join(repo.root, 'renamed.txt'));
+  await repo.git('add', '--', 'to-rename.txt', 'renamed.txt', 'line\nbreak.txt');
+  await repo.write('both.txt', 'staged\n');
+  await repo.git('add', 'both.txt');
+  await repo.write('both.txt', 'and edited\n');
+  await rm(join(repo.root, 'gone.txt'));
+  await chmod(join(repo.root, 'script.sh'), 0o755);
+  await repo.write('intended.txt', 'x\n');
+  await repo.git('add', '--intent-to-add', 'intended.txt');
+  await repo.write('new dir/untracked\nfile.txt', 'x\n');
+  await repo.write('.gitignore', 'ignored.txt\n');
+  await repo.write('ignored.txt', 'x\n');
+
+  const { edits, unmerged, untracked } = await workspace.status({ untracked: true });
+  expect(Object.fromEntries(edits.map((edit) => [edit.path, edit.staged + edit.unstaged]))).toEqual({
+    'with  two spaces.txt': '.M',
+    'ünï "q" 日本.txt': '.M',
+    'line\nbreak.txt': 'M.',
+    'to-rename.txt': 'D.',
+    'renamed.txt': 'A.',
+    'both.txt': 'MM',
+    'gone.txt': '.D',
+    'script.sh': '.M',
+    'intended.txt': '.A',
+  });
+  expect(unmerged).toEqual([]);
+  expect(untracked).toEqual(['.gitignore', 'new dir/untracked\nfile.txt']);
+  expect((await workspace.status({ untracked: false })).untracked).toEqual([]);
+  expect(await workspace.ignored([path('ignored.txt'), path('kept.txt'), path('x/y')])).toEqual(['ignored.txt']);
+});
+
+test('a path beyond a link hides no ignored one', async () => {
+  await symlink('new dir', join(repo.root, 'link'));
+  expect(await workspace.ignored([path('link/x'), path('ignored.txt')])).toEqual(['ignored.txt']);
+  await rm(join(repo.root, 'link'));
+});
+
+test('looking does not write: an index with outdated times stays as it is', async () => {
+  await utimes(join(repo.root, 'kept.txt'), 1769248800, 1769248800);
+  const before = await repo.fingerprint();
+  await workspace.status({ untracked: true });
+  expect((await repo.fingerprint()).index).toBe(before.index);
+});
+
+test('two scans tell an edit of the same size apart, and leave the session directory out', async () => {
+  await repo.write('.teddy/sessions/x/01/plan.md', 'x\n');
+  const before = await workspace.scan();
+  expect([...before.keys()]).toContain('both.txt');
+  expect([...before.keys()].filter((name) => name.startsWith('.teddy/'))).toEqual([]);
+  await repo.write('both.txt', 'not edited\n'.slice(0, 'and edited\n'.length));
+  const after = await workspace.scan();
+  const changed = [...after].filter(([name, print]) => before.get(name) !== print).map(([name]) => name);
+  expect(changed).toEqual(['both.txt']);
+  await rm(join(repo.root, '.teddy'), { recursive: true });
+});
+
+test('a submodule is marked as one, also when its owner has it ignored', async () => {
+  const inner = await makeScratchRepository({ 'inner.txt': 'a\n' });
+  await repo.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', inner.root, 'sub');
+  await repo.git('commit', '--quiet', '-m', 'Add a submodule');
+  await repo.git('config', 'submodule.sub.ignore', 'all');
+  await writeFile(join(repo.root, 'sub/inner.txt'), 'b\n');
+  const { edits } = await workspace.status({ untracked: false });
+  expect(edits.find((edit) => edit.path === 'sub')).toEqual({
+    path: 'sub',
+    staged: '.',
+    unstaged: 'M',
+    submodule: true,
+  });
+  expect([...(await workspace.scan()).keys()]).not.toContain('sub');
+  const other = await makeScratchRepository({ 'inner.txt': 'c\n' });
+  const before = await repo.git('rev-parse', 'HEAD^{tree}');
+  gitBytes(repo.root, ['update-index', '--cacheinfo', `160000,${await other.git('rev-parse', 'HEAD')},sub`]);
+  const after = await repo.git('write-tree');
+  const changes = await repository.store.diffTrees(before as never, after as never);
+  expect(changes.map((change) => [change.path, change.change, change.mode])).toEqual([['sub', 'modified', '160000']]);
+  await repo.git('reset', '--quiet', '--hard');
+  await Promise.all([inner.close(), other.close()]);
+});
+
+test('unmerged paths are told apart, with spaces in their names', async () => {
+  await repo.commit({ 'a conflict.txt': 'base\n' });
+  await repo.git('switch', '--quiet', '-c', 'side');
+  await repo.commit({ 'a conflict.txt': 'side\n' });
+  await repo.git('switch', '--quiet', 'main');
+  await repo.commit({ 'a conflict.txt': 'main\n' });
+  expect(await repo.gitSucceeds('merge', '--quiet', 'side')).toBe(false);
+  expect(await workspace.operationInProgress(null)).toBe('merge');
+  expect((await workspace.status({ untracked: false })).unmerged).toEqual(['a conflict.txt']);
+  await repo.git('merge', '--abort');
+  expect(await workspace.operationInProgress(null)).toBeNull();
+});
+
+test('an edited file whose name is not UTF-8 is refused by name, not lost', async () => {
+  const name = Buffer.concat([Buffer.from(`${repo.root}/`), Buffer.from([0x66, 0xff])]);
+  await writeFile(name, 'a\n');
+  await repo.git('add', '--all');
+  await repo.git('commit', '--quiet', '-m', 'Odd name');
+  await writeFile(name, 'b\n');
+  await expect(workspace.status({ untracked: false })).rejects.toMatchObject({ code: 'SNAPSHOT_FAILED' });
+  await repo.git('reset', '--quiet', '--hard');
+});
