@@ -159,9 +159,19 @@ async function chooseOpenai(store: Store, wish: ModelWish): Promise<ChosenModel>
   if (!isReachable || name === undefined) {
     return { provider: 'none', name: 'none', parameters: {}, model: null, missing: toNoModel(isReachable) };
   }
-  const temperature = await store.setting('teddy.temperature');
-  const parameters: Record<string, number> = temperature === undefined ? {} : { temperature: Number(temperature) };
+  const parameters = toParameters(await store.setting('teddy.temperature'));
   return { provider: 'openai', name, parameters, model: openaiModel({ apiKey, baseUrl, model: name }), missing: null };
+}
+
+function toParameters(temperature: string | undefined): Record<string, number> {
+  if (temperature === undefined) return {};
+  const value = Number(temperature);
+  if (temperature.trim() !== '' && Number.isFinite(value)) return { temperature: value };
+  throw new TeddyError(
+    'BAD_SETTING',
+    `teddy.temperature is ${JSON.stringify(temperature)}.`,
+    'It is a number: `git config teddy.temperature 0.2`.',
+  );
 }
 
 /** The ways out. */

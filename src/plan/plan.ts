@@ -75,7 +75,7 @@ export interface AskAction extends ActionBase {
 }
 
 /** Known to the grammar, not executable yet; validation says so. */
-export interface UnsupportedAction extends ActionBase {
+interface UnsupportedAction extends ActionBase {
   type: 'PRUNE' | 'INVOKE' | 'RESEARCH';
   params: Record<string, string>;
   body: string;

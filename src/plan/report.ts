@@ -4,7 +4,7 @@ import type { Oid, RepoPath, SessionId, TurnName } from '../session/names.ts';
 import type { ActionType, Problem } from './plan.ts';
 
 export type RunStatus = 'SUCCESS' | 'FAILURE' | 'VALIDATION_FAILED' | 'SKIPPED' | 'ABORTED';
-export type ActionStatus = 'SUCCESS' | 'FAILURE' | 'SKIPPED' | 'ABORTED';
+type ActionStatus = 'SUCCESS' | 'FAILURE' | 'SKIPPED' | 'ABORTED';
 
 export interface Report {
   version: 1;
@@ -19,7 +19,7 @@ export interface Report {
 }
 
 /** `sha256` is of the plan's bytes, in hexadecimal. */
-export interface ReportedPlan {
+interface ReportedPlan {
   title: string;
   sha256: string;
   agent: string | null;

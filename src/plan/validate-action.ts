@@ -17,7 +17,7 @@ import type {
 import type { Inspect } from './virtual-files.ts';
 
 /** The whole file before and after; `before` null: there was none. `matches` is empty for CREATE. */
-export interface WriteEffect {
+interface WriteEffect {
   kind: 'write';
   action: number;
   path: RepoPath;
@@ -27,7 +27,7 @@ export interface WriteEffect {
 }
 
 /** `cwd` is relative to the project, `.` its root. `timeoutMs` null: the default. */
-export interface CommandEffect {
+interface CommandEffect {
   kind: 'command';
   action: number;
   script: string;
@@ -78,12 +78,17 @@ function toCreateEffect(action: CreateAction, target: FileTarget): EffectOutcome
   const { index, path, content, overwrite } = action;
   const unusable = whyNotAFile(path, target);
   if (unusable !== null) return refuse(action, `CREATE ${path}: ${unusable}.`, 'Choose another path.');
-  if (target.kind === 'file' && !overwrite) {
+  const after = new TextEncoder().encode(content);
+  // The very same content is no loss: a run that was interrupted after it wrote the file goes through again.
+  if (target.kind === 'file' && !overwrite && !equal(target.bytes, after)) {
     return refuse(action, `CREATE ${path}: the file exists already.`, 'Use EDIT, or set `- **Overwrite:** true`.');
   }
   const before = target.kind === 'file' ? target.bytes : null;
-  const after = new TextEncoder().encode(content);
   return { effect: { kind: 'write', action: index, path, before, after, matches: [] } };
+}
+
+function equal(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, at) => byte === b[at]);
 }
 
 function toEditEffect(action: EditAction, target: FileTarget): EffectOutcome {
@@ -165,6 +170,8 @@ function whyOutOfReach(path: RepoPath, target: FileTarget): string | null {
   switch (target.kind) {
     case 'outside':
       return `${target.link === path ? 'it' : `\`${target.link}\``} is a symlink that leads out of the project`;
+    case 'foreign':
+      return `\`${target.repository}\` is a repository of its own`;
     case 'blocked':
       return `\`${target.parent}\` is a file, not a directory`;
     case 'special':

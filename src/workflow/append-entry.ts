@@ -2,7 +2,16 @@
 import { TeddyError } from '../errors.ts';
 import type { ObjectBatch, Project, Publication, Store, TreeMode, Workspace } from '../ports.ts';
 import { encodeEntry, type Entry } from '../session/entry.ts';
-import { joinPath, sessionDir, shortRef, type Oid, type RefName, type RepoPath } from '../session/names.ts';
+import { attributesPath } from '../session/global-files.ts';
+import {
+  joinPath,
+  sessionDir,
+  shortRef,
+  type Oid,
+  type RefName,
+  type RepoPath,
+  type SessionId,
+} from '../session/names.ts';
 import { editTree, type TreeEdit } from './edit-tree.ts';
 import { findEntry } from './read-line.ts';
 
@@ -44,7 +53,7 @@ export async function appendEntry(
 ): Promise<Appended> {
   const { store } = project.repository;
   let { workspace } = target;
-  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+  return retryWhileMoved(target.ref, async () => {
     const tip = await store.resolve(target.ref);
     if (tip === null)
       throw new TeddyError('REF_MOVED', `${shortRef(target.ref)} is gone.`, '`teddy session list` shows the lines.');
@@ -56,11 +65,20 @@ export async function appendEntry(
       project.notices.warn(`HEAD has left ${shortRef(target.ref)}; the entry goes there all the same.`);
       workspace = null;
     }
-    await waitForOthers(attempt);
+    return null;
+  });
+}
+
+/** `attempt` returns null after a lost race, and then starts from what is there now. Throws REF_MOVED after ten. */
+export async function retryWhileMoved<Value>(ref: RefName, attempt: () => Promise<Value | null>): Promise<Value> {
+  for (let count = 1; count <= maxAttempts; count += 1) {
+    const value = await attempt();
+    if (value !== null) return value;
+    await waitForOthers(count);
   }
   throw new TeddyError(
     'REF_MOVED',
-    `${shortRef(target.ref)} moved ${maxAttempts} times while an entry was appended.`,
+    `${shortRef(ref)} moved ${maxAttempts} times while an entry was appended.`,
     'Another program is busy on this line; run the command again.',
   );
 }
@@ -89,13 +107,20 @@ export async function publishDraft(
   const ident = await store.ident();
   const message = encodeEntry(draft.entry);
   const commit = await batch.commit({ tree, parents: parent === null ? [] : [parent], ...ident, message });
-  await batch.flush();
+  // Written while the publication is prepared, which waits for them before the ref moves.
+  const durable = batch.flush();
+  durable.catch(() => undefined);
   const reflog = `teddy: ${message.split('\n')[0] ?? ''}`;
   const { ref, workspace } = target;
   const old = options.create === true ? null : parent;
-  if (!workspace) return (await store.updateRefs([{ ref, old, new: commit }], reflog)) === 'done' ? commit : null;
-  const followers = base.isTip ? toFollowers(edits, draft.files) : await findFollowers(store, old, commit);
-  const outcome = await workspace.publish({ ref, old, new: commit, reflog, ...followers });
+  if (!workspace) {
+    await durable;
+    return (await store.updateRefs([{ ref, old, new: commit }], reflog)) === 'done' ? commit : null;
+  }
+  const followers = base.isTip
+    ? toFollowers(edits, draft.files)
+    : await durable.then(() => findFollowers(store, old, commit));
+  const outcome = await workspace.publish({ ref, old, new: commit, reflog, durable, ...followers });
   return outcome === 'done' ? commit : null;
 }
 
@@ -152,12 +177,26 @@ function toDirEdit(path: RepoPath, oid: Oid | null): TreeEdit {
 async function readPublished(store: Store, tip: Oid): Promise<TreeEdit[] | null> {
   const { oid, entry } = await findEntry(store, tip);
   if (oid === tip) return null;
-  const dir = sessionDir(entry.session);
-  const [before, now] = await Promise.all([store.readDir(oid, dir), store.readDir(tip, dir)]);
-  if (before === null || before.oid === now?.oid) return null;
+  const edits = [
+    ...(await restoreSession(store, oid, tip, entry.session)),
+    ...(await restoreAttributes(store, oid, tip)),
+  ];
+  return edits.length === 0 ? null : edits;
+}
+
+async function restoreSession(store: Store, entry: Oid, tip: Oid, session: SessionId): Promise<TreeEdit[]> {
+  const dir = sessionDir(session);
+  const [before, now] = await Promise.all([store.readDir(entry, dir), store.readDir(tip, dir)]);
+  if (before === null || before.oid === now?.oid) return [];
   const own = joinPath(dir, 'session.context');
   const kept = now?.entries.find(({ name }) => name === 'session.context');
   return [toDirEdit(dir, before.oid), ...(kept ? [{ path: own, entry: { mode: kept.mode, oid: kept.oid } }] : [])];
+}
+
+async function restoreAttributes(store: Store, entry: Oid, tip: Oid): Promise<TreeEdit[]> {
+  if ((await store.readFile(tip, attributesPath)) !== null) return [];
+  const before = await store.readFile(entry, attributesPath);
+  return before === null ? [] : [{ path: attributesPath, entry: { mode: '100644', oid: before.oid } }];
 }
 
 /** What index and work tree have to follow: exactly the paths that the commit changed. */

@@ -9,7 +9,7 @@ import type { Entry } from '../session/entry.ts';
 import { joinPath, turnDir, type Oid, type TurnName } from '../session/names.ts';
 import { appendEntry, type Draft, type FileEdit } from './append-entry.ts';
 import { describeAction } from './describe-action.ts';
-import type { OpenTurn, PlanRequest } from './plan-turn.ts';
+import type { OpenTurn } from './open-turn.ts';
 import type { ReadyLine } from './prepare-line.ts';
 import { readLine, toText, type LineState } from './read-line.ts';
 
@@ -24,6 +24,12 @@ export interface Answered {
   actions: number;
 }
 
+/** Who hears the answer as it comes, and may stop it. */
+export interface Listener {
+  signal: AbortSignal;
+  onText(text: string): void;
+}
+
 interface Received {
   text: string;
   usage: { input: number; output: number } | null;
@@ -36,11 +42,11 @@ export async function askModel(
   line: ReadyLine,
   open: OpenTurn,
   model: Model,
-  request: Pick<PlanRequest, 'signal' | 'onText'>,
+  listener: Listener,
 ): Promise<Answered> {
   const received: Received = { text: '', usage: null, finish: null };
   try {
-    await receive(project, open, model, request, received);
+    await receive(project, open, model, listener, received);
   } catch (error) {
     await keepPartial(project, line, open, model, received);
     throw error;
@@ -67,7 +73,7 @@ async function receive(
   project: Project,
   open: OpenTurn,
   model: Model,
-  request: Pick<PlanRequest, 'signal' | 'onText'>,
+  listener: Listener,
   received: Received,
 ): Promise<void> {
   const { session, parameters } = open.info;
@@ -77,12 +83,12 @@ async function receive(
     session,
     turn: open.turn,
     messageSha256: project.hash(open.message),
-    signal: request.signal,
+    signal: listener.signal,
   };
   for await (const event of model.answer(asked)) {
     if (event.type === 'text') {
       received.text += event.text;
-      request.onText(event.text);
+      listener.onText(event.text);
     } else if (event.type === 'usage') {
       received.usage = { input: event.inputTokens, output: event.outputTokens };
     } else {

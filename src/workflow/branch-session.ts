@@ -17,7 +17,8 @@ import {
 } from '../session/names.ts';
 import { publishDraft, type Draft } from './append-entry.ts';
 import { prepareLine, type ReadyLine } from './prepare-line.ts';
-import { readLine, readTurnFile, toUnknownTurn, type LineState } from './read-line.ts';
+import { findTurn, readLine, readTurnFile, type LineState } from './read-line.ts';
+import { switchOrTakeBack } from './switch-line.ts';
 
 export interface BranchRequest {
   turn: string;
@@ -36,31 +37,16 @@ export interface Branched {
 /** Throws UNKNOWN_TURN; FILES_IN_THE_WAY when edits prevent the switch, and the new branch is taken back then. */
 export async function branchSession(project: Project, request: BranchRequest): Promise<Branched> {
   const { store, workspace } = project.repository;
-  const wanted = parseTurnName(request.turn);
+  parseTurnName(request.turn);
   const line = await prepareLine(project, request.selector);
   const state = await readLine(store, line.tip);
-  const original = findTurn(state, wanted);
+  const original = findTurn(state, request.turn);
   const leave = await findOpening(project, line, state, original);
   const files = await readContext(project, state, original);
   const { ref, turn, commit } = await publishBranch(project, state, original, leave, files);
   const place = request.switch ? (line.workspace ?? workspace) : null;
-  if (place) {
-    try {
-      await place.switchTo(ref);
-    } catch (error) {
-      await store.updateRefs([{ ref, old: commit, new: null }], 'teddy: taken back');
-      throw error;
-    }
-  }
+  if (place) await switchOrTakeBack(project, place, ref, commit);
   return { from: line, ref, turn, commit, switched: place !== null };
-}
-
-/** `02` also means `02-branch-01` on a line that has no plain turn 02. */
-function findTurn(state: LineState, wanted: TurnName): TurnName {
-  if (state.turns.includes(wanted)) return wanted;
-  const sameNumber = state.turns.filter((turn) => turnNumber(turn) === turnNumber(wanted));
-  if (sameNumber.length === 1 && sameNumber[0] && !wanted.includes('-')) return sameNumber[0];
-  throw toUnknownTurn(state.session, wanted);
 }
 
 /** The parent of the entry that opened the turn: there the code is exactly what the turn saw. */
@@ -138,7 +124,7 @@ async function readAgent(project: Project, state: LineState, turn: TurnName): Pr
 }
 
 async function readTakenBranches(project: Project, session: SessionId): Promise<Set<string>> {
-  const refs = await project.repository.store.listRefs('refs/heads/teddy/', 'refs/remotes/*/teddy/');
+  const refs = await project.repository.store.listRefs('refs/heads/teddy/', 'refs/remotes/*/teddy/*');
   return new Set(
     refs.flatMap(({ ref }) => {
       const [, name = ''] = shortRef(ref).split(`teddy/${session}--`);

@@ -1,6 +1,7 @@
 /** What the model is shown in a turn, and the files that record it. */
 import { lastAnswer, userMessages, type TranscriptRecord } from '../conversation/transcript.ts';
 import { parsePlan } from '../plan/parse.ts';
+import { readSucceeded } from '../plan/report-outcomes.ts';
 import type { ModelMessage, Project, Store } from '../ports.ts';
 import { findAgent } from '../session/agents.ts';
 import { readContextFiles, turnContextPaths } from '../session/context-files.ts';
@@ -131,15 +132,13 @@ async function readTurnList(store: Store, state: LineState, last: TurnName | und
   const turn = await readTurn(store, state.entryOid, state.session, last);
   const list = parseTurnContext((await readTurnFile(store, state.entryOid, state.session, last, 'turn.context')) ?? '');
   const plan = turn.plan === null ? null : parsePlan(toText(turn.plan)).plan;
-  return nextTurnList({ list, vault: plan?.contextVault ?? null, touched: await readTouched(turn) });
+  return nextTurnList({ list, vault: plan?.contextVault ?? null, touched: readTouched(turn) });
 }
 
-async function readTouched(turn: Turn): Promise<RepoPath[]> {
+function readTouched(turn: Turn): RepoPath[] {
   if (turn.report === null || turn.plan === null) return [];
-  const { parseReport } = await import('../plan/report-schema.ts');
-  const done = parseReport(toText(turn.report)).action_logs.filter(({ status }) => status === 'SUCCESS');
   const { actions } = parsePlan(toText(turn.plan)).plan;
-  return done.flatMap(({ index }) => {
+  return readSucceeded(toText(turn.report)).flatMap((index) => {
     const action = actions[index - 1];
     if (action?.type === 'CREATE' || action?.type === 'EDIT') return [action.path];
     return action?.type === 'READ' && action.resource.kind === 'path' ? [action.resource.path] : [];

@@ -24,16 +24,29 @@ export async function decideMemos(
   changes: MemoChange[],
   decision: MemoDecision,
 ): Promise<DecidedMemos> {
-  if (changes.length === 0) return { added: [], removed: [], rejected: [] };
-  const approved = decision.kind === 'ask' ? await decision.ask(changes) : decision.kind === 'yes';
+  const open = await findOpen(project, changes);
+  if (open.length === 0) return { added: [], removed: [], rejected: [] };
+  const approved = decision.kind === 'ask' ? await decision.ask(open) : decision.kind === 'yes';
   if (!approved) {
     if (decision.kind === 'none')
       project.notices.warn(
         'The memos that the plan proposes are discarded: there is nobody to ask. --memos=yes takes them.',
       );
-    return { added: [], removed: [], rejected: changes.map(({ fact }) => fact) };
+    return { added: [], removed: [], rejected: open.map(({ fact }) => fact) };
   }
-  return applyMemos(project, line, turn, changes);
+  return applyMemos(project, line, turn, open);
+}
+
+/** What there is to decide: a memo that is known, or a removal of what is not there, is only reported. */
+async function findOpen(project: Project, changes: MemoChange[]): Promise<MemoChange[]> {
+  if (changes.length === 0) return [];
+  const changed = changeMemos((await readGlobal(project))?.memos ?? '', changes);
+  for (const fact of changed.present) project.notices.info(`Already a memo: ${fact}`);
+  for (const fact of changed.missing) project.notices.info(`Not a memo, so not removed: ${fact}`);
+  return [
+    ...changed.added.map((fact) => ({ kind: 'add' as const, fact })),
+    ...changed.removed.map((fact) => ({ kind: 'remove' as const, fact })),
+  ];
 }
 
 async function applyMemos(
@@ -58,8 +71,6 @@ async function applyMemos(
     const changed = changeMemos(current.memos, changes);
     outcome.added = changed.added;
     outcome.removed = changed.removed;
-    for (const fact of changed.present) project.notices.info(`Already a memo: ${fact}`);
-    for (const fact of changed.missing) project.notices.info(`Not a memo, so not removed: ${fact}`);
     return changed.text === current.memos ? null : [{ name: 'memos.yaml', text: changed.text }];
   });
   if (outcome.added.length + outcome.removed.length > 0) await appendCopy(project, line, entry);

@@ -14,7 +14,7 @@ export async function editTree(store: Store, batch: ObjectBatch, base: Oid | nul
 }
 
 async function editDir(store: Store, batch: ObjectBatch, base: Oid | null, edits: TreeEdit[]): Promise<Oid | null> {
-  const entries = new Map((base === null ? [] : await store.readTree(base)).map((entry) => [entry.name, entry]));
+  const entries = new Map((base === null ? [] : await store.readTree(base)).map((entry) => [toKey(entry), entry]));
   for (const [name, below] of groupByFirstPart(edits)) {
     const next = await toEntry(store, batch, name, entries.get(name), below);
     if (next === null) entries.delete(name);
@@ -33,10 +33,17 @@ async function toEntry(
   const whole = edits.findLast(({ path }) => path === '');
   const below = edits.filter(({ path }) => path !== '');
   const start = whole === undefined ? current : whole.entry === null ? undefined : { name, ...whole.entry };
+  // To remove what is below a file removes nothing, least of all the file.
+  if (start?.mode !== '40000' && below.every((edit) => edit.entry === null)) return start ?? null;
   if (below.length === 0) return start ?? null;
   const base = start?.mode === '40000' ? start.oid : null;
   const oid = await editDir(store, batch, base, below);
   return oid === null ? null : { mode: '40000', name, oid };
+}
+
+/** Names that are not UTF-8 may read alike; an edit never means one of them. */
+function toKey({ name, rawName }: TreeEntry): string {
+  return rawName === undefined ? name : `\0${[...rawName].join(' ')}`;
 }
 
 function groupByFirstPart(edits: TreeEdit[]): Map<string, TreeEdit[]> {

@@ -2,17 +2,14 @@
 import { TeddyError } from '../errors.ts';
 import { parsePlan } from '../plan/parse.ts';
 import type { ParsedPlan, Problem } from '../plan/plan.ts';
-import { renderReport, type ActionLog, type Report, type RunStatus } from '../plan/report.ts';
 import { runVirtually } from '../plan/validate.ts';
 import type { Project, Workspace } from '../ports.ts';
-import { decodeEntry } from '../session/entry.ts';
-import { shortRef, type Oid } from '../session/names.ts';
-import { decideMemos, finishMemos, type DecidedMemos, type MemoDecision } from './decide-memos.ts';
+import { shortRef } from '../session/names.ts';
+import { decideMemos, finishMemos, type MemoDecision } from './decide-memos.ts';
 import { lineName } from './find-line.ts';
+import { closeTurn, finishRun, noRun, UnreportedRun, type Executed } from './finish-run.ts';
 import { prepareLine, type ReadyLine } from './prepare-line.ts';
-import { publishReport, type Published } from './publish-report.ts';
 import { readLine, toText, type LineState, type Turn } from './read-line.ts';
-import { toParams } from './report-params.ts';
 import { runActions, type Approver, type Run } from './run-actions.ts';
 import { takeSnapshot } from './take-snapshot.ts';
 
@@ -26,10 +23,6 @@ export interface ExecuteRequest {
   signal: AbortSignal;
   /** When it is known what will be run. */
   onStart?(started: { line: ReadyLine; turn: string; plan: ParsedPlan }): void;
-}
-
-export interface Executed extends Published {
-  line: ReadyLine;
 }
 
 const defaultTimeoutS = 120;
@@ -49,7 +42,7 @@ export async function executePlan(project: Project, request: ExecuteRequest): Pr
         `An earlier run of turn ${turn} was interrupted: some of its actions may have been done already.`,
       );
     }
-    const executed = await executeTurn(project, request, line, workspace);
+    const executed = await executeTurn(project, request, line, workspace, claim.wasInterrupted);
     await claim.release();
     return executed;
   } catch (error) {
@@ -58,14 +51,12 @@ export async function executePlan(project: Project, request: ExecuteRequest): Pr
   }
 }
 
-/** Actions were done, and their report could not be published; the next run has to know. */
-class UnreportedRun extends TeddyError {}
-
 async function executeTurn(
   project: Project,
   request: ExecuteRequest,
   line: ReadyLine,
   workspace: Workspace,
+  wasInterrupted: boolean,
 ): Promise<Executed> {
   const { store } = project.repository;
   const target = { ref: line.ref, session: line.session, workspace };
@@ -75,39 +66,29 @@ async function executeTurn(
   const turn = requirePlan(state, line);
   await refuseModified(project, workspace, state, turn);
   const parsed = parsePlan(toText(turn.plan), { projectRoot: workspace.root });
+  if (wasInterrupted) await removeLeftovers(project, workspace, parsed);
   request.onStart?.({ line, turn: turn.turn, plan: parsed });
   const started = project.clock.now();
   const draft = { project, line, workspace, turn, parsed, started };
 
   if (request.reject !== undefined)
-    return close(draft, 'ABORTED', { error: request.reject || 'rejected', reason: 'rejected' });
+    return closeTurn(draft, 'ABORTED', { error: request.reject || 'rejected', reason: 'rejected' });
   const problems = await validate(project, workspace, parsed);
   if (problems.length > 0) {
     await takeSnapshot(project, target, turn.turn);
-    return close(draft, 'VALIDATION_FAILED', { problems, reason: 'the plan is not valid' });
+    return closeTurn(draft, 'VALIDATION_FAILED', { problems, reason: 'the plan is not valid' });
   }
   if (request.approver === null && parsed.plan.actions.length > 0) throw toNotApproved(turn, parsed);
   const memos = await decideMemos(project, line, turn.turn, parsed.plan.memos, request.memos);
   await takeSnapshot(project, target, turn.turn);
   const late = await validate(project, workspace, parsed);
   if (late.length > 0)
-    return close(draft, 'VALIDATION_FAILED', { problems: late, memos, reason: 'the plan is not valid' });
+    return closeTurn(draft, 'VALIDATION_FAILED', { problems: late, memos, reason: 'the plan is not valid' });
 
   const settings = { timeoutMs: await readTimeoutMs(project), signal: request.signal };
-  const run = request.approver
-    ? await runActions(project, workspace, parsed.plan, request.approver, settings)
-    : ({ logs: [], changed: new Map(), outputs: [], ended: 'done' } satisfies Run);
+  const run = request.approver ? await runActions(project, workspace, parsed.plan, request.approver, settings) : noRun;
   refuseInterruptedBeforeStart(run);
-  return publish(draft, run, memos, toStatus(run), toRunError(run));
-}
-
-interface RunDraft {
-  project: Project;
-  line: ReadyLine;
-  workspace: Workspace;
-  turn: Turn;
-  parsed: ParsedPlan;
-  started: Date;
+  return finishRun(draft, run, memos);
 }
 
 function requireWorkspace(line: ReadyLine): Workspace {
@@ -141,6 +122,14 @@ async function refuseModified(project: Project, workspace: Workspace, state: Lin
     `${path} differs from what was published, and a published plan never changes.`,
     `Take it back: \`git restore --source=HEAD --staged --worktree ${path}\`.`,
   );
+}
+
+/** A file that was being installed when the earlier run was killed has its temporary file beside it. */
+async function removeLeftovers(project: Project, workspace: Workspace, { plan }: ParsedPlan): Promise<void> {
+  const files = project.filesOf(workspace.root);
+  for (const action of plan.actions) {
+    if (action.type === 'CREATE' || action.type === 'EDIT') await files.removeLeftovers(action.path);
+  }
 }
 
 async function validate(project: Project, workspace: Workspace, parsed: ParsedPlan): Promise<Problem[]> {
@@ -177,97 +166,4 @@ function refuseInterruptedBeforeStart(run: Run): void {
       'The plan is still pending: `teddy session execute`.',
     );
   }
-}
-
-function toStatus({ logs, ended }: Run): RunStatus {
-  if (ended === 'interrupted' || ended === 'quit') return 'ABORTED';
-  if (ended === 'failed') return 'FAILURE';
-  return logs.length > 0 && logs.every(({ status }) => status === 'SKIPPED') ? 'SKIPPED' : 'SUCCESS';
-}
-
-function toRunError({ logs, ended }: Run): string | null {
-  if (ended === 'quit') return 'stopped by the user';
-  if (ended === 'interrupted') return 'interrupted';
-  const failed = logs.find(({ status }) => status === 'FAILURE');
-  return ended === 'failed' && failed ? `action ${failed.index} (${failed.action_type}) failed` : null;
-}
-
-/** Closes the turn without running anything. */
-async function close(
-  draft: RunDraft,
-  status: RunStatus,
-  why: { error?: string; reason: string; problems?: Problem[]; memos?: DecidedMemos },
-): Promise<Executed> {
-  const logs: ActionLog[] = draft.parsed.plan.actions.map((action) => ({
-    index: action.index,
-    action_type: action.type,
-    status: 'SKIPPED',
-    params: toParams(action),
-    approved_by: 'none',
-    details: { reason: why.reason },
-  }));
-  const run: Run = { logs, changed: new Map(), outputs: [], ended: 'done' };
-  const count = why.problems?.length ?? 0;
-  const error = why.error ?? `${count} ${count === 1 ? 'problem' : 'problems'} found in the plan`;
-  return publish(draft, run, why.memos ?? noMemos(draft.parsed), status, error, why.problems);
-}
-
-function noMemos(parsed: ParsedPlan): DecidedMemos {
-  return { added: [], removed: [], rejected: parsed.plan.memos.map(({ fact }) => fact) };
-}
-
-async function publish(
-  draft: RunDraft,
-  run: Run,
-  memos: DecidedMemos,
-  status: RunStatus,
-  error: string | null,
-  problems: Problem[] = [],
-): Promise<Executed> {
-  const { project, line, turn, parsed, started } = draft;
-  const report: Report = {
-    version: 1,
-    session: line.session,
-    turn: turn.turn,
-    plan: {
-      title: parsed.plan.title,
-      sha256: project.hash(turn.plan ?? ''),
-      ...(await readPlanner(project, line)),
-    },
-    run_summary: { status, start_time: started.toISOString(), end_time: project.clock.now().toISOString(), error },
-    memos,
-    action_logs: run.logs,
-    changes: [],
-    validation_errors: problems,
-  };
-  try {
-    const published = await publishReport(project, { ...line, workspace: draft.workspace }, turn.turn, report, run);
-    return { line, ...published };
-  } catch (error) {
-    const isDone = run.logs.some(({ duration_ms }) => duration_ms !== undefined);
-    throw isDone && error instanceof TeddyError ? await toUnreported(project, report, error) : error;
-  }
-}
-
-/** The report is kept as a blob where that is still possible. */
-async function toUnreported(project: Project, report: Report, error: TeddyError): Promise<UnreportedRun> {
-  const batch = project.repository.store.batch();
-  const oid = await batch.blob(renderReport(report));
-  const kept = await batch.flush().then(
-    () => ` This run's report is kept: \`git cat-file -p ${oid}\`.`,
-    () => '',
-  );
-  const message = `The actions were done, but their report could not be published: ${error.message}`;
-  return new UnreportedRun(error.code, message, `${error.hint ?? ''}${kept}`.trim(), { cause: error });
-}
-
-async function readPlanner(project: Project, line: ReadyLine): Promise<{ agent: string | null; model: string | null }> {
-  const { store } = project.repository;
-  const tip: Oid = (await store.resolve(line.ref)) ?? line.tip;
-  for await (const { commit } of store.firstParents(tip)) {
-    const entry = decodeEntry(commit.message);
-    if (entry?.kind === 'plan') return { agent: entry.agent ?? null, model: entry.model ?? null };
-    if (entry?.kind === 'start') break;
-  }
-  return { agent: null, model: null };
 }

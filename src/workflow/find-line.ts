@@ -3,6 +3,7 @@ import { TeddyError } from '../errors.ts';
 import type { Project, RefTip, Workspace } from '../ports.ts';
 import { decodeEntry } from '../session/entry.ts';
 import {
+  globalRef,
   isSessionId,
   mainLineRef,
   parseLineRef,
@@ -32,12 +33,22 @@ export async function findLine(project: Project, selector?: string): Promise<Lin
 
 /** The line that HEAD of this work tree is on, or null. */
 export async function findHeadLine(project: Project): Promise<Line | null> {
-  const { store, workspace } = project.repository;
+  const { workspace } = project.repository;
   const head = await workspace?.head();
   if (!workspace || !head?.ref || head.oid === null) return null;
-  const session = parseLineRef(head.ref)?.session ?? (await readLineSession(project, head.ref, head.oid));
-  if (session === null || (await store.resolve(head.ref)) === null) return null;
+  const session = await readSession(project, head.ref, head.oid);
+  if (session === null) return null;
   return { ref: head.ref, session, tip: head.oid, remoteTip: null, workspace, found: 'head' };
+}
+
+/** A branch may be named like a line and hold no entry: then it is the user's. */
+async function readSession(project: Project, ref: RefName, tip: Oid): Promise<SessionId | null> {
+  const named = parseLineRef(ref)?.session;
+  if (named === undefined) return readLineSession(project, ref, tip);
+  for await (const { commit } of project.repository.store.firstParents(tip)) {
+    if (decodeEntry(commit.message) !== null) return named;
+  }
+  return null;
 }
 
 /**
@@ -46,42 +57,48 @@ export async function findHeadLine(project: Project): Promise<Line | null> {
  */
 async function readLineSession(project: Project, ref: RefName, tip: Oid): Promise<SessionId | null> {
   const { store } = project.repository;
-  const defaultTip = await findDefaultTip(project, ref);
-  if (defaultTip === 'itself') return null;
-  for await (const { oid, commit } of store.firstParents(tip, defaultTip === null ? [] : [defaultTip])) {
+  const others = await readDefaultBranches(project);
+  if (others.some((other) => other.ref === ref)) return null;
+  const excluded = others.map(({ oid }) => oid);
+  for await (const { oid, commit } of store.firstParents(tip, excluded)) {
     const entry = decodeEntry(commit.message);
     if (entry === null) continue;
-    return (await isOnBaseBranch(project, ref, oid)) ? null : entry.session;
+    return (await isOnBaseBranch(project, ref, oid, entry.session)) ? null : entry.session;
   }
   return null;
 }
 
-async function findDefaultTip(project: Project, ref: RefName): Promise<Oid | 'itself' | null> {
+/** The remote's and the local ones, which may be ahead of it; and `teddy/global`, whose memos are entries as well. */
+async function readDefaultBranches(project: Project): Promise<RefTip[]> {
   const { store } = project.repository;
   const configured = await store.setting('init.defaultBranch');
-  const local = [configured, 'main', 'master'].filter((name) => name !== undefined).map((name) => `refs/heads/${name}`);
-  if ((await store.resolve('refs/remotes/origin/HEAD')) !== null) local.unshift('refs/remotes/origin/HEAD');
-  for (const name of local) {
-    if (name === ref) return 'itself';
-    const tip = await store.resolve(name);
-    if (tip !== null) return tip;
-  }
-  return null;
+  const names = new Set([configured ?? 'main', 'main', 'master'].map((name) => `refs/heads/${name}`));
+  const refs = ['refs/remotes/origin/HEAD', ...names, globalRef] as RefName[];
+  const tips = await Promise.all(refs.map(async (ref) => ({ ref, oid: await store.resolve(ref) })));
+  return tips.flatMap(({ ref, oid }) => (oid === null ? [] : [{ ref, oid }]));
 }
 
-async function isOnBaseBranch(project: Project, ref: RefName, entry: Oid): Promise<boolean> {
+async function isOnBaseBranch(project: Project, ref: RefName, entry: Oid, session: SessionId): Promise<boolean> {
   const { store } = project.repository;
-  for await (const { commit } of store.firstParents(entry)) {
-    const start = decodeEntry(commit.message);
-    if (start?.kind !== 'start') continue;
-    if (start.baseBranch === undefined) return false;
-    const base = `refs/heads/${start.baseBranch}` as RefName;
-    if (base === ref) return true;
-    // Another line may be the base of a session; its own entries are then not "merged" but its own.
-    const tip = parseLineRef(base) === null ? await store.resolve(base) : null;
-    return tip !== null && (await store.isAncestor(entry, tip));
+  // A squash merge leaves no `start` below it; the session's own line still has one.
+  const branch = (await readBaseBranch(project, entry)) ?? (await readBaseBranch(project, mainLineRef(session)));
+  if (branch === null) return false;
+  const base = `refs/heads/${branch}` as RefName;
+  if (base === ref) return true;
+  // Another line may be the base of a session; its own entries are then not "merged" but its own.
+  const tip = parseLineRef(base) === null ? await store.resolve(base) : null;
+  return tip !== null && (await store.isAncestor(entry, tip));
+}
+
+async function readBaseBranch(project: Project, from: Oid | RefName): Promise<string | null> {
+  const { store } = project.repository;
+  const tip = await store.resolve(from);
+  if (tip === null) return null;
+  for await (const { commit } of store.firstParents(tip)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.kind === 'start') return entry.baseBranch ?? null;
   }
-  return false;
+  return null;
 }
 
 async function findNewestLine(project: Project): Promise<Line> {
@@ -112,7 +129,7 @@ async function findNamedLine(project: Project, selector: string): Promise<Line> 
   const ref = (selector.startsWith('refs/heads/') ? selector : `refs/heads/${selector}`) as RefName;
   const tip = isRefLike(ref) ? await store.resolve(ref) : null;
   if (tip !== null) {
-    const session = parseLineRef(ref)?.session ?? (await readLineSession(project, ref, tip));
+    const session = await readSession(project, ref, tip);
     if (session !== null) return openLine(project, session, { ref, oid: tip, remote: null }, 'named');
   }
   const matching = selector === '' ? [] : sessions.filter(({ session }) => session.includes(selector));
@@ -148,7 +165,7 @@ async function openLine(
 }
 
 /** A branch is checked out in one work tree at most; that is where its files and index are. */
-export async function findWorkspace(project: Project, ref: RefName): Promise<Workspace | null> {
+async function findWorkspace(project: Project, ref: RefName): Promise<Workspace | null> {
   const { repository } = project;
   const { workspace } = repository;
   if (workspace && (await workspace.head()).ref === ref) return workspace;

@@ -1,7 +1,7 @@
 /** Every session's main line, local or known only from a remote. */
 import type { Project, RefTip } from '../ports.ts';
 import { decodeEntry, type Entry } from '../session/entry.ts';
-import { parseLineRef, type SessionId } from '../session/names.ts';
+import { parseLineRef, shortRef, type SessionId } from '../session/names.ts';
 
 export interface MainLine extends RefTip {
   session: SessionId;
@@ -11,24 +11,34 @@ export interface MainLine extends RefTip {
   created: string;
   /** The tip's own entry; null for a commit of the user's. */
   entry: Entry | null;
+  /** The session's local conversation branches, by their short names. */
+  branches: string[];
 }
 
 /** In order of creation, oldest first. */
 export async function listMainLines(project: Project): Promise<MainLine[]> {
-  const tips = await project.repository.store.listTips('refs/heads/teddy/', 'refs/remotes/*/teddy/');
+  const tips = await project.repository.store.listTips('refs/heads/teddy/', 'refs/remotes/*/teddy/*');
   const lines = new Map<SessionId, MainLine>();
+  const branches = new Map<SessionId, string[]>();
   for (const { ref, oid, message } of tips) {
     const local = parseLineRef(ref.replace(/^refs\/remotes\/[^/]+\//, 'refs/heads/'));
-    if (local === null || local.branch !== null) continue;
+    if (local === null) continue;
+    const isLocal = ref.startsWith('refs/heads/');
+    if (local.branch !== null) {
+      if (isLocal) branches.set(local.session, [...(branches.get(local.session) ?? []), shortRef(ref)]);
+      continue;
+    }
     const remote = /^refs\/remotes\/([^/]+)\//.exec(ref)?.[1] ?? null;
     if (remote !== null && lines.has(local.session)) continue;
     const entry = decodeEntry(message);
     const created = entry?.created ?? (await readCreated(project, { ref, oid }));
-    lines.set(local.session, { ref, oid, session: local.session, remote, created, entry });
+    // A branch of the user's that is only named like a session.
+    if (created === '') continue;
+    lines.set(local.session, { ref, oid, session: local.session, remote, created, entry, branches: [] });
   }
-  return [...lines.values()].toSorted((a, b) =>
-    a.created < b.created || (a.created === b.created && a.session < b.session) ? -1 : 1,
-  );
+  return [...lines.values()]
+    .map((line) => ({ ...line, branches: branches.get(line.session) ?? [] }))
+    .toSorted((a, b) => (a.created < b.created || (a.created === b.created && a.session < b.session) ? -1 : 1));
 }
 
 /** The user's own commits may stand on top of the entries. */

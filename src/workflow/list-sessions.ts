@@ -1,7 +1,7 @@
 /** Every session, with how far its main line has come and which conversation branches it has. */
 import type { Project } from '../ports.ts';
 import type { Entry } from '../session/entry.ts';
-import { parseLineRef, shortRef, turnNumber, type Oid, type SessionId, type TurnName } from '../session/names.ts';
+import { shortRef, turnNumber, type Oid, type SessionId, type TurnName } from '../session/names.ts';
 import { findHeadLine } from './find-line.ts';
 import { listMainLines, type MainLine } from './list-main-lines.ts';
 import { readLine, type TurnStatus } from './read-line.ts';
@@ -24,17 +24,7 @@ export interface ListedSession {
 
 /** Oldest first. */
 export async function listSessions(project: Project): Promise<ListedSession[]> {
-  const { store } = project.repository;
-  const [lines, head, refs] = await Promise.all([
-    listMainLines(project),
-    findHeadLine(project),
-    store.listRefs('refs/heads/teddy/'),
-  ]);
-  const branches = new Map<SessionId, string[]>();
-  for (const { ref } of refs) {
-    const parsed = parseLineRef(ref);
-    if (parsed?.branch) branches.set(parsed.session, [...(branches.get(parsed.session) ?? []), shortRef(ref)]);
-  }
+  const [lines, head] = await Promise.all([listMainLines(project), findHeadLine(project)]);
   return Promise.all(
     lines.map(async (line) => {
       const current = head?.session === line.session;
@@ -47,7 +37,7 @@ export async function listSessions(project: Project): Promise<ListedSession[]> {
         remote: line.remote,
         created: line.created,
         ...(await readProgress(project, shown)),
-        conversationBranches: branches.get(line.session) ?? [],
+        conversationBranches: line.branches,
         current,
       };
     }),

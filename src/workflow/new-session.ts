@@ -23,7 +23,8 @@ import {
 } from '../session/names.ts';
 import { publishDraft, type Draft, type FileEdit } from './append-entry.ts';
 import { ensureGlobal, readGlobal, refuseTeddyBranch } from './global-branch.ts';
-import { refuseOperation } from './take-snapshot.ts';
+import { switchOrTakeBack } from './switch-line.ts';
+import { refuseOperation } from './refuse-operation.ts';
 
 export interface NewSession {
   session: SessionId;
@@ -44,9 +45,10 @@ export async function newSession(project: Project, request: { name: string; swit
   await refuseTeddyBranch(repository.store);
   await repository.store.ident();
   if (workspace) await refuseBusyWorkspace(project, workspace);
+  const head = await readBase(project);
+  await refuseTrackedFile(project, head);
   const made = await ensureGlobal(project);
   await repository.installAttributes();
-  const head = await readBase(project);
   const { session, commit } = await publishStart(project, name, head);
   const ref = mainLineRef(session);
   if (workspace) await switchOrTakeBack(project, workspace, ref, commit);
@@ -58,7 +60,7 @@ async function refuseBusyWorkspace(project: Project, workspace: Workspace): Prom
   for (const said of await workspace.repair()) project.notices.warn(said);
   const head = await workspace.head();
   await refuseOperation(workspace, head.ref ?? ('HEAD' as RefName));
-  const { untracked, unmerged } = await workspace.status({ untracked: true });
+  const { unmerged } = await workspace.status({ untracked: false });
   if (unmerged.length > 0) {
     throw new TeddyError(
       'OPERATION_IN_PROGRESS',
@@ -66,12 +68,25 @@ async function refuseBusyWorkspace(project: Project, workspace: Workspace): Prom
       'Resolve the conflicts and commit first.',
     );
   }
-  const inTheWay = untracked.filter((path) => path === '.teddy' || path.startsWith('.teddy/'));
+  // Ignored ones too: git would overwrite them without a word.
+  const inTheWay = await workspace.untrackedBelow('.teddy' as RepoPath);
   if (inTheWay.length === 0) return;
   throw new TeddyError(
     'FILES_IN_THE_WAY',
     `Files of .teddy/ that git does not know are in the way: ${inTheWay.slice(0, 3).join(', ')}.`,
     'Move them away, or commit them, and run the command again.',
+  );
+}
+
+/** A file or link of the project's own that is called `.teddy`. */
+async function refuseTrackedFile(project: Project, { oid }: Base): Promise<void> {
+  const root = oid === null ? null : await project.repository.store.readDir(oid, '' as RepoPath);
+  const found = root?.entries.find(({ name }) => name === '.teddy');
+  if (found === undefined || found.mode === '40000') return;
+  throw new TeddyError(
+    'FILES_IN_THE_WAY',
+    'The project has a file called .teddy, where the session would have its directory.',
+    'Rename it and commit: `git mv .teddy <other>`.',
   );
 }
 
@@ -109,7 +124,7 @@ async function publishStartAt(project: Project, session: SessionId, base: Base, 
 async function readTakenIds(project: Project): Promise<Set<string>> {
   const refs = await project.repository.store.listRefs(
     'refs/heads/teddy/',
-    'refs/remotes/*/teddy/',
+    'refs/remotes/*/teddy/*',
     'refs/teddy/archive/',
   );
   return new Set(refs.map(({ ref }) => ref.split('/').at(-1)?.split('--')[0] ?? ''));
@@ -134,13 +149,4 @@ async function toDraft(project: Project, session: SessionId, now: Date, base: Ba
     ...(base.branch === null ? {} : { baseBranch: base.branch }),
   };
   return { entry, files };
-}
-
-async function switchOrTakeBack(project: Project, workspace: Workspace, ref: RefName, commit: Oid): Promise<void> {
-  try {
-    await workspace.switchTo(ref);
-  } catch (error) {
-    await project.repository.store.updateRefs([{ ref, old: commit, new: null }], 'teddy: taken back');
-    throw error;
-  }
 }

@@ -1,36 +1,14 @@
 /** One turn with the model: the message is committed before the request leaves, the answer as soon as it is whole. */
-import { encodeRecord, userMessages, type UserRecord } from '../conversation/transcript.ts';
 import { TeddyError } from '../errors.ts';
-import type { Model, ModelMessage, Project, ProviderName } from '../ports.ts';
-import { defaultAgent } from '../session/agents.ts';
-import type { RequestInfo } from '../session/context-log.ts';
-import { decodeEntry, type Entry } from '../session/entry.ts';
-import { globalContextPath, memosPath } from '../session/global-files.ts';
-import { joinPath, toTurnName, turnDir, turnNumber, type Oid, type TurnName } from '../session/names.ts';
-import { appendEntry, type Draft, type FileEdit } from './append-entry.ts';
-import { askModel, type Answered } from './ask-model.ts';
-import { buildRequest, isBranchTurn, readStoredRequest, rebuildRequest, type BuiltRequest } from './build-request.ts';
-import { readGlobal } from './global-branch.ts';
+import type { Project } from '../ports.ts';
+import { joinPath, turnDir, type TurnName } from '../session/names.ts';
+import { askModel, type Answered, type Listener } from './ask-model.ts';
+import { composeRequest, openTurn, refusePending, reuseStored, type TurnWish } from './open-turn.ts';
 import { prepareLine, type ReadyLine } from './prepare-line.ts';
-import { readLine, toText, type LineState, type Turn } from './read-line.ts';
-import { takeSnapshot } from './take-snapshot.ts';
+import { readLine } from './read-line.ts';
 
-/** Which model will be asked. `model` null: none is configured, or the answer is brought by hand later. */
-export interface ModelChoice {
-  provider: ProviderName | 'none';
-  name: string;
-  parameters: Record<string, number | string | boolean>;
-  model: Model | null;
-}
-
-export interface PlanRequest {
+export interface PlanRequest extends TurnWish, Listener {
   selector?: string | undefined;
-  /** Undefined: answer the open turn. */
-  message?: string | undefined;
-  agent?: string | undefined;
-  choice: ModelChoice;
-  signal: AbortSignal;
-  onText(text: string): void;
   /** When the message is on the line, before the request leaves. */
   onAsk?(asked: { line: ReadyLine; turn: TurnName; label: string }): void;
 }
@@ -39,15 +17,6 @@ export type PlanOutcome =
   | ({ kind: 'answered'; line: ReadyLine; turn: TurnName } & Answered)
   /** The message is committed and nobody was asked. */
   | { kind: 'open'; line: ReadyLine; turn: TurnName; logPath: string };
-
-export interface OpenTurn {
-  turn: TurnName;
-  messages: ModelMessage[];
-  message: string;
-  info: RequestInfo;
-  /** How many transcript records the turn has: by it a late answer finds that somebody else was faster. */
-  recordCount: number;
-}
 
 /** Throws PLAN_PENDING, EMPTY_MESSAGE, UNKNOWN_AGENT, the MODEL_ codes and what a snapshot throws. */
 export async function planTurn(project: Project, request: PlanRequest): Promise<PlanOutcome> {
@@ -64,10 +33,19 @@ export async function planTurn(project: Project, request: PlanRequest): Promise<
   return { kind: 'answered', line, turn: open.turn, ...answered };
 }
 
+/** Commits the message and asks nobody: the turn stays open. Throws as `planTurn` does. */
+export async function recordMessage(
+  project: Project,
+  request: TurnWish & Pick<PlanRequest, 'selector'>,
+): Promise<{ turn: TurnName }> {
+  refuseEmpty(request.message);
+  return openTurn(project, await prepareLine(project, request.selector), request);
+}
+
 /** The request as it would be sent; nothing is written but the user's objects that git keeps anyway. */
 export async function previewRequest(
   project: Project,
-  request: Pick<PlanRequest, 'selector' | 'message' | 'agent' | 'choice'>,
+  request: TurnWish & Pick<PlanRequest, 'selector'>,
 ): Promise<string> {
   refuseEmpty(request.message);
   const line = await prepareLine(project, request.selector);
@@ -77,192 +55,7 @@ export async function previewRequest(
   return stored ? stored.log : (await composeRequest(project, line, state, request)).built.log;
 }
 
-/** Makes sure that the line has an open turn with a request: the stored one, or a new `message` entry. */
-export async function openTurn(
-  project: Project,
-  line: ReadyLine,
-  request: Pick<PlanRequest, 'message' | 'agent' | 'choice'>,
-): Promise<OpenTurn> {
-  const { store } = project.repository;
-  const { ref, session, workspace } = line;
-  const before = await readLine(store, line.tip);
-  const stored = await reuseStored(project, before, request);
-  if (stored) return stored;
-  if (workspace) await takeSnapshot(project, { ref, session, workspace }, null);
-
-  let opened: OpenTurn | undefined;
-  await appendEntry(project, line, async (tip) => {
-    const state = await readLine(store, tip);
-    refusePending(state, request);
-    refuseOtherTurn(before, state);
-    const composed = await composeRequest(project, line, state, request);
-    for (const note of composed.built.notes) project.notices.warn(note);
-    const record = toUserRecord(project, state, composed);
-    const known = state.latest?.turn === composed.turn ? state.latest.records.length : 0;
-    opened = { ...composed, messages: composed.built.messages, recordCount: known + (record === null ? 0 : 1) };
-    return toMessageDraft(project, state, composed, record, tip);
-  });
-  if (!opened) throw new TeddyError('REF_MOVED', 'The message was not appended.', 'Run the command again.');
-  return opened;
-}
-
 function refuseEmpty(message: string | undefined): void {
   if (message === undefined || message.trim() !== '') return;
   throw new TeddyError('EMPTY_MESSAGE', 'The message is empty.', 'Say what you want: `teddy session plan -m "..."`.');
-}
-
-function refusePending({ latest }: LineState, request: Pick<PlanRequest, 'message'>): void {
-  if (latest?.status === 'planned') {
-    throw new TeddyError(
-      'PLAN_PENDING',
-      `Turn ${latest.turn} has a plan but no report.`,
-      `Run \`teddy session execute\` first, or \`teddy session show ${latest.turn}\` to read the plan.`,
-    );
-  }
-  if (request.message !== undefined || (latest?.status === 'open' && hasMessage(latest))) return;
-  throw new TeddyError(
-    'EMPTY_MESSAGE',
-    latest?.status === 'open'
-      ? `Turn ${latest.turn} has no message yet.`
-      : 'No turn is waiting for an answer, and there is no message.',
-    'Say what you want: `teddy session plan -m "..."`.',
-  );
-}
-
-function hasMessage(turn: Turn): boolean {
-  return userMessages(turn.records).length > 0;
-}
-
-/** The newcomers of a lost race may be snapshots, memos and the user's commits; another turn is not ours to answer. */
-function refuseOtherTurn(before: LineState, now: LineState): void {
-  const same = before.latest?.turn === now.latest?.turn && before.latest?.status === now.latest?.status;
-  if (same && before.latest?.records.length === now.latest?.records.length) return;
-  throw new TeddyError(
-    'REF_MOVED',
-    'Another process has taken this turn meanwhile.',
-    '`teddy session show` shows it; then say it again.',
-  );
-}
-
-/** With nothing new to say, an open turn is asked again exactly as before. An answer by hand changes no request. */
-async function reuseStored(
-  project: Project,
-  state: LineState,
-  request: Pick<PlanRequest, 'message' | 'agent' | 'choice'>,
-): Promise<(OpenTurn & { log: string }) | null> {
-  const { latest } = state;
-  if (latest?.status !== 'open' || !hasMessage(latest)) return null;
-  const stored = await readStoredRequest(project.repository.store, state, latest.turn);
-  const message = userMessages(latest.records).at(-1) ?? '';
-  if (stored === null || (request.message !== undefined && request.message !== message)) return null;
-  if (request.agent !== undefined && request.agent !== stored.info.agent) return null;
-  const { provider, name } = request.choice;
-  const changesRequest = provider !== 'manual' && provider !== 'none';
-  if (changesRequest && (provider !== stored.info.provider || name !== stored.info.model)) return null;
-  return {
-    turn: latest.turn,
-    messages: stored.messages,
-    message,
-    info: stored.info,
-    log: stored.log,
-    recordCount: latest.records.length,
-  };
-}
-
-interface Composed {
-  turn: TurnName;
-  message: string;
-  info: RequestInfo;
-  built: BuiltRequest;
-}
-
-async function composeRequest(
-  project: Project,
-  line: ReadyLine,
-  state: LineState,
-  request: Pick<PlanRequest, 'message' | 'agent' | 'choice'>,
-): Promise<Composed> {
-  const { store } = project.repository;
-  const { latest } = state;
-  const turn = latest?.status === 'open' ? latest.turn : toTurnName((latest ? turnNumber(latest.turn) : 0) + 1);
-  const message = request.message ?? userMessages(latest?.records ?? []).at(-1) ?? '';
-  const agent = request.agent ?? (await readLastAgent(project, state)) ?? defaultAgent;
-  const { provider, name, parameters } = request.choice;
-  const info: RequestInfo = { session: state.session, turn, agent, provider, model: name, parameters };
-  const global = await readGlobal(project);
-  const wish = { info, message, root: line.workspace?.root };
-  const kept = isBranchTurn(turn) ? await readStoredRequest(store, state, turn) : null;
-  const built = kept
-    ? await rebuildRequest(project, kept.log, global, wish)
-    : await buildRequest(project, state, global, wish);
-  return { turn, message, info, built };
-}
-
-async function readLastAgent(project: Project, state: LineState): Promise<string | undefined> {
-  if (state.entry.agent !== undefined || state.turns.length === 0)
-    return state.entry.agent ?? project.repository.store.setting('teddy.agent');
-  for await (const { commit } of project.repository.store.firstParents(state.entryOid)) {
-    const entry = decodeEntry(commit.message);
-    if (entry?.agent !== undefined) return entry.agent;
-    if (entry?.kind === 'start') break;
-  }
-  return project.repository.store.setting('teddy.agent');
-}
-
-/** Null when the turn has this message already: asked of another model or agent, it is still said once. */
-function toUserRecord(project: Project, state: LineState, { turn, message }: Composed): UserRecord | null {
-  const known = state.latest?.turn === turn ? state.latest.records : [];
-  if (userMessages(known).at(-1) === message) return null;
-  return {
-    type: 'user',
-    id: project.ids.entryId(),
-    timestamp: project.clock.now().toISOString(),
-    message: { role: 'user', content: message },
-    source: 'text',
-  };
-}
-
-async function toMessageDraft(
-  project: Project,
-  state: LineState,
-  composed: Composed,
-  record: UserRecord | null,
-  tip: Oid,
-): Promise<Draft> {
-  const { turn, message, info, built } = composed;
-  const before = state.latest?.turn === turn ? toText(state.latest.transcript) : '';
-  const transcript = {
-    path: joinPath(turnDir(state.session, turn), 'transcript.jsonl'),
-    bytes: before + (record === null ? '' : encodeRecord(record)),
-  };
-  const [title = '', ...details] = message.trim().split('\n');
-  const entry: Entry = {
-    kind: 'message',
-    session: state.session,
-    turn,
-    id: project.ids.entryId(),
-    created: state.entry.created,
-    title,
-    details,
-    agent: info.agent,
-    provider: info.provider,
-    model: info.model,
-    sha256: project.hash(built.log),
-  };
-  return { entry, files: [...built.files, transcript, ...(await readFreshCopies(project, tip))] };
-}
-
-/** A commit is complete in itself: what `teddy/global` holds now is in it. */
-async function readFreshCopies(project: Project, tip: Oid): Promise<FileEdit[]> {
-  const { store } = project.repository;
-  const global = await readGlobal(project);
-  if (global === null) return [];
-  const copies = [
-    { path: memosPath, bytes: global.memos },
-    { path: globalContextPath, bytes: global.globalContext },
-  ];
-  const current = await Promise.all(
-    copies.map(async ({ path }) => toText((await store.readFile(tip, path))?.bytes ?? null)),
-  );
-  return copies.filter(({ bytes }, at) => bytes !== current[at]);
 }

@@ -4,7 +4,7 @@ import type { Project, Workspace } from '../ports.ts';
 import type { Oid, RefName, SessionId } from '../session/names.ts';
 import { findLine, lineName } from './find-line.ts';
 import { ensureGlobal } from './global-branch.ts';
-import { refuseOperation } from './take-snapshot.ts';
+import { refuseOperation } from './refuse-operation.ts';
 
 export interface ReadyLine {
   ref: RefName;
@@ -16,16 +16,21 @@ export interface ReadyLine {
 
 export async function prepareLine(project: Project, selector: string | undefined): Promise<ReadyLine> {
   const { repository, notices } = project;
+  // Asked while the line is looked for: without an identity nothing is to be begun.
+  const identified = repository.store.ident();
+  identified.catch(() => undefined);
   // Repaired before HEAD is read: a crash of ours may have left the index behind it.
   for (const said of (await repository.workspace?.repair()) ?? []) notices.warn(said);
   const line = await findLine(project, selector);
-  await repository.store.ident();
+  await identified;
   if (line.workspace && line.workspace !== repository.workspace) {
     for (const said of await line.workspace.repair()) notices.warn(said);
   }
   const place = line.workspace ?? repository.workspace;
   if (place) await refuseOperation(place, line.ref);
   await ensureGlobal(project);
+  // A clone has the lines, but not the attributes that protect their bytes.
+  await repository.installAttributes();
   const tip = line.tip ?? (await makeLocal(project, line.ref, line.remoteTip));
   if (line.found !== 'head') {
     const where = line.workspace && line.workspace !== repository.workspace ? `, in ${line.workspace.root}` : '';
@@ -40,7 +45,6 @@ export async function prepareLine(project: Project, selector: string | undefined
 async function makeLocal(project: Project, ref: RefName, remoteTip: Oid | null): Promise<Oid> {
   if (remoteTip === null)
     throw new TeddyError('UNKNOWN_SESSION', `${ref} has no commit.`, '`teddy session list` shows the lines.');
-  await project.repository.installAttributes();
   await project.repository.store.updateRefs([{ ref, old: null, new: remoteTip }], 'teddy: from the remote');
   project.notices.info(`Made the local branch ${ref.replace('refs/heads/', '')}.`);
   return remoteTip;

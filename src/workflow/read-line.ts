@@ -8,8 +8,10 @@ import {
   compareTurns,
   isTurnName,
   joinPath,
+  parseTurnName,
   sessionDir,
   turnDir,
+  turnNumber,
   type Oid,
   type SessionId,
   type TurnName,
@@ -88,7 +90,16 @@ export async function readTurn(store: Store, commit: Oid, session: SessionId, tu
   };
 }
 
-export function toUnknownTurn(session: SessionId, turn: string): TeddyError {
+/** The turn that a person means; `02` also means `02-branch-01` on a line that has no plain turn 02. */
+export function findTurn(state: LineState, text: string): TurnName {
+  const wanted = parseTurnName(text);
+  if (state.turns.includes(wanted)) return wanted;
+  const sameNumber = state.turns.filter((turn) => turnNumber(turn) === turnNumber(wanted));
+  if (sameNumber.length === 1 && sameNumber[0] && !wanted.includes('-')) return sameNumber[0];
+  throw toUnknownTurn(state.session, wanted);
+}
+
+function toUnknownTurn(session: SessionId, turn: string): TeddyError {
   return new TeddyError(
     'UNKNOWN_TURN',
     `There is no turn ${turn} on this line of ${session}.`,

@@ -5,9 +5,9 @@ import { renderUnifiedDiff } from '../plan/diff.ts';
 import { parseReport } from '../plan/report-schema.ts';
 import type { Report } from '../plan/report.ts';
 import type { Project } from '../ports.ts';
-import { parseTurnName, turnNumber, type Oid, type SessionId, type TurnName } from '../session/names.ts';
+import { type Oid, type SessionId, type TurnName } from '../session/names.ts';
 import { findLine, lineName } from './find-line.ts';
-import { readLine, readTurn, toText, type LineState, type TurnStatus } from './read-line.ts';
+import { findTurn, readLine, readTurn, toText, type LineState, type TurnStatus } from './read-line.ts';
 
 export interface ShownTurn {
   session: SessionId;
@@ -53,19 +53,10 @@ export async function showTurn(
 }
 
 function findShown(state: LineState, wanted: string | undefined): TurnName {
-  const name = wanted === undefined ? state.turns.at(-1) : parseTurnName(wanted);
-  if (name !== undefined && state.turns.includes(name)) return name;
-  const sameNumber = name === undefined ? [] : state.turns.filter((turn) => turnNumber(turn) === turnNumber(name));
-  if (sameNumber.length === 1 && sameNumber[0]) return sameNumber[0];
-  throw new TeddyError(
-    'UNKNOWN_TURN',
-    wanted === undefined
-      ? `${state.session} has no turn yet.`
-      : `There is no turn ${wanted} on this line of ${state.session}.`,
-    state.turns.length === 0
-      ? 'Begin: `teddy session plan -m "..."`.'
-      : `There is ${state.turns.slice(-5).join(', ')}.`,
-  );
+  if (wanted !== undefined) return findTurn(state, wanted);
+  const last = state.turns.at(-1);
+  if (last !== undefined) return last;
+  throw new TeddyError('UNKNOWN_TURN', `${state.session} has no turn yet.`, 'Begin: `teddy session plan -m "..."`.');
 }
 
 async function renderChanges(project: Project, report: Report): Promise<string> {

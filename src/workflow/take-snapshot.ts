@@ -7,13 +7,14 @@ import { changeMemos, parseMemos } from '../session/memos.ts';
 import {
   joinPath,
   sessionDir,
+  shortRef,
   type Oid,
   type RefName,
   type RepoPath,
   type SessionId,
   type TurnName,
 } from '../session/names.ts';
-import { appendEntry, type FileEdit } from './append-entry.ts';
+import { publishDraft, retryWhileMoved, type FileEdit } from './append-entry.ts';
 import { changeGlobal } from './global-branch.ts';
 import { findEntry, toText } from './read-line.ts';
 
@@ -23,27 +24,23 @@ export interface SnapshotTarget {
   workspace: Workspace;
 }
 
-/** Refuses while git is in the middle of something; a commit of ours there would end up in the wrong place. */
-export async function refuseOperation(workspace: Workspace, ref: RefName): Promise<void> {
-  const operation = await workspace.operationInProgress(ref);
-  if (operation === null) return;
-  throw new TeddyError(
-    'OPERATION_IN_PROGRESS',
-    `A ${operation} is in progress here.`,
-    'Finish or abort it with git (`git status` shows how), then run the command again.',
-  );
-}
-
 /**
  * Appends a `snapshot` entry if there are edits. `turn` is null before a message. Returns how many files it holds.
  * Throws PARTIALLY_STAGED, UNCOMMITTED_EDITS, PLAN_MODIFIED, FILE_MODIFIED, SNAPSHOT_FAILED; then nothing has changed.
  */
 export async function takeSnapshot(project: Project, target: SnapshotTarget, turn: TurnName | null): Promise<number> {
+  return retryWhileMoved(target.ref, () => trySnapshot(project, target, turn));
+}
+
+/** Null after a lost race: what is an edit has to be found out anew on the new tip. */
+async function trySnapshot(project: Project, target: SnapshotTarget, turn: TurnName | null): Promise<number | null> {
   const { store } = project.repository;
   const { workspace } = target;
+  const head = await workspace.head();
+  if (head.ref !== target.ref || head.oid === null) throw toLeft(target.ref);
+  const tip = head.oid;
   const status = await readEdits(project, workspace);
-  const tip = await store.resolve(target.ref);
-  if (tip === null || status.length === 0) return 0;
+  if (status.length === 0) return 0;
   const files = await readSessionEdits(project, target, tip, status);
   const code = status.filter(({ path }) => !isSessionPath(path));
   const submodules = code.filter(({ submodule }) => submodule).map(({ path }) => path);
@@ -57,16 +54,23 @@ export async function takeSnapshot(project: Project, target: SnapshotTarget, tur
   const codeTree = edited.length > 0 ? await workspace.snapshotTree(submodules) : null;
   if (files.length === 0 && (codeTree === null || !(await changesCode(store, tip, codeTree)))) return 0;
   await mergeIntoGlobal(project, tip, files);
-  await appendEntry(project, target, async (current) => ({
-    entry: toSnapshotEntry(project, last, turn, [...edited.map(({ path }) => path), ...files.map(({ path }) => path)]),
-    files,
-    // Somebody's commit in between is in HEAD and index by now, and has to stay in the tree.
-    ...(codeTree === null ? {} : { codeTree: current === tip ? codeTree : await workspace.snapshotTree(submodules) }),
-  }));
+  const paths = [...edited.map(({ path }) => path), ...files.map(({ path }) => path)];
+  const entry = toSnapshotEntry(project, last, turn, paths);
+  const draft = { entry, files, ...(codeTree === null ? {} : { codeTree }) };
+  if ((await publishDraft(project, target, tip, draft)) === null) return null;
   const staged = edited.filter((edit) => edit.staged !== '.').length;
   const also = staged === 0 ? '' : ` (${staged} of them staged)`;
   project.notices.info(`${count} ${count === 1 ? 'file' : 'files'} of your own edits committed as a snapshot${also}.`);
   return count;
+}
+
+/** Edits on another branch are not this line's. */
+function toLeft(ref: RefName): TeddyError {
+  return new TeddyError(
+    'NOT_ON_LINE',
+    `HEAD has left ${shortRef(ref)} meanwhile.`,
+    `Switch back: \`git switch ${shortRef(ref)}\`.`,
+  );
 }
 
 /** An edit may come to nothing: a file that was only going to be added, and is gone. */

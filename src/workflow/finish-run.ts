@@ -1,0 +1,129 @@
+/** The end of an execution: a report for what was run, or for why nothing was. */
+import { TeddyError } from '../errors.ts';
+import type { ParsedPlan, Problem } from '../plan/plan.ts';
+import { renderReport, type ActionLog, type Report, type RunStatus } from '../plan/report.ts';
+import type { Project, Workspace } from '../ports.ts';
+import { decodeEntry } from '../session/entry.ts';
+import type { Oid } from '../session/names.ts';
+import type { DecidedMemos } from './decide-memos.ts';
+import type { ReadyLine } from './prepare-line.ts';
+import { publishReport, type Published } from './publish-report.ts';
+import type { Turn } from './read-line.ts';
+import { toParams } from './report-params.ts';
+import type { Run } from './run-actions.ts';
+
+export interface Executed extends Published {
+  line: ReadyLine;
+}
+
+/** Actions were done, and their report could not be published; the next run has to know. */
+export class UnreportedRun extends TeddyError {}
+
+export interface RunDraft {
+  project: Project;
+  line: ReadyLine;
+  workspace: Workspace;
+  turn: Turn;
+  parsed: ParsedPlan;
+  started: Date;
+}
+
+export const noRun: Run = { logs: [], changed: new Map(), outputs: [], ended: 'done' };
+
+/** Reports what was run. */
+export async function finishRun(draft: RunDraft, run: Run, memos: DecidedMemos): Promise<Executed> {
+  return publish(draft, run, memos, toStatus(run), toRunError(run));
+}
+
+function toStatus({ logs, ended }: Run): RunStatus {
+  if (ended === 'interrupted' || ended === 'quit') return 'ABORTED';
+  if (ended === 'failed') return 'FAILURE';
+  return logs.length > 0 && logs.every(({ status }) => status === 'SKIPPED') ? 'SKIPPED' : 'SUCCESS';
+}
+
+function toRunError({ logs, ended }: Run): string | null {
+  if (ended === 'quit') return 'stopped by the user';
+  if (ended === 'interrupted') return 'interrupted';
+  const failed = logs.find(({ status }) => status === 'FAILURE');
+  return ended === 'failed' && failed ? `action ${failed.index} (${failed.action_type}) failed` : null;
+}
+
+/** Closes the turn without running anything. */
+export async function closeTurn(
+  draft: RunDraft,
+  status: RunStatus,
+  why: { error?: string; reason: string; problems?: Problem[]; memos?: DecidedMemos },
+): Promise<Executed> {
+  const logs: ActionLog[] = draft.parsed.plan.actions.map((action) => ({
+    index: action.index,
+    action_type: action.type,
+    status: 'SKIPPED',
+    params: toParams(action),
+    approved_by: 'none',
+    details: { reason: why.reason },
+  }));
+  const run: Run = { ...noRun, logs };
+  const count = why.problems?.length ?? 0;
+  const error = why.error ?? `${count} ${count === 1 ? 'problem' : 'problems'} found in the plan`;
+  return publish(draft, run, why.memos ?? noMemos(draft.parsed), status, error, why.problems);
+}
+
+function noMemos(parsed: ParsedPlan): DecidedMemos {
+  return { added: [], removed: [], rejected: parsed.plan.memos.map(({ fact }) => fact) };
+}
+
+async function publish(
+  draft: RunDraft,
+  run: Run,
+  memos: DecidedMemos,
+  status: RunStatus,
+  error: string | null,
+  problems: Problem[] = [],
+): Promise<Executed> {
+  const { project, line, turn, parsed, started } = draft;
+  const report: Report = {
+    version: 1,
+    session: line.session,
+    turn: turn.turn,
+    plan: {
+      title: parsed.plan.title,
+      sha256: project.hash(turn.plan ?? ''),
+      ...(await readPlanner(project, line)),
+    },
+    run_summary: { status, start_time: started.toISOString(), end_time: project.clock.now().toISOString(), error },
+    memos,
+    action_logs: run.logs,
+    changes: [],
+    validation_errors: problems,
+  };
+  try {
+    const published = await publishReport(project, { ...line, workspace: draft.workspace }, turn.turn, report, run);
+    return { line, ...published };
+  } catch (error) {
+    const isDone = run.logs.some(({ duration_ms }) => duration_ms !== undefined);
+    throw isDone && error instanceof TeddyError ? await toUnreported(project, report, error) : error;
+  }
+}
+
+/** The report is kept as a blob where that is still possible. */
+async function toUnreported(project: Project, report: Report, error: TeddyError): Promise<UnreportedRun> {
+  const batch = project.repository.store.batch();
+  const oid = await batch.blob(renderReport(report));
+  const kept = await batch.flush().then(
+    () => ` This run's report is kept: \`git cat-file -p ${oid}\`.`,
+    () => '',
+  );
+  const message = `The actions were done, but their report could not be published: ${error.message}`;
+  return new UnreportedRun(error.code, message, `${error.hint ?? ''}${kept}`.trim(), { cause: error });
+}
+
+async function readPlanner(project: Project, line: ReadyLine): Promise<{ agent: string | null; model: string | null }> {
+  const { store } = project.repository;
+  const tip: Oid = (await store.resolve(line.ref)) ?? line.tip;
+  for await (const { commit } of store.firstParents(tip)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.kind === 'plan') return { agent: entry.agent ?? null, model: entry.model ?? null };
+    if (entry?.kind === 'start') break;
+  }
+  return { agent: null, model: null };
+}

@@ -1,0 +1,57 @@
+/** What the port `ProjectFiles` promises, held by the disk and by the one in memory. */
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { ProjectFiles } from '../../src/ports.ts';
+import { projectFiles } from '../../src/system/files.ts';
+import { bytes, path } from '../support/disk.ts';
+import { memoryProject } from '../support/memory-repository.ts';
+
+const opened: string[] = [];
+afterEach(async () => {
+  for (const root of opened.splice(0)) await rm(root, { recursive: true, force: true });
+});
+
+async function openDisk(): Promise<ProjectFiles> {
+  const root = await realpath(await mkdtemp(join(tmpdir(), 'teddy-files-')));
+  opened.push(root);
+  return projectFiles(root);
+}
+
+async function openMemory(): Promise<ProjectFiles> {
+  return (await memoryProject(null)).filesOf('/project');
+}
+
+describe.each([
+  ['in memory', openMemory],
+  ['on disk', openDisk],
+])('files %s', (_, open) => {
+  test('a path is absent, a file, a directory, or blocked by a parent that is a file', async () => {
+    const files = await open();
+    expect(await files.inspect(path('dir/a.txt'))).toEqual({ kind: 'absent' });
+    await files.install(path('dir/a.txt'), bytes('one\r\n'));
+    expect(await files.inspect(path('dir'))).toEqual({ kind: 'directory' });
+    const found = await files.inspect(path('dir/a.txt'));
+    expect(found).toMatchObject({ kind: 'file', executable: false });
+    expect(found.kind === 'file' && Buffer.from(found.bytes).toString()).toBe('one\r\n');
+    expect(await files.inspect(path('dir/a.txt/b/c'))).toEqual({ kind: 'blocked', parent: 'dir/a.txt' });
+    expect(await files.inspect(path('dir/b.txt'))).toEqual({ kind: 'absent' });
+  });
+
+  test('installing replaces the whole content, byte for byte, and makes parents', async () => {
+    const files = await open();
+    await files.install(path('a/b/c'), bytes('long content\n'));
+    await files.install(path('a/b/c'), Uint8Array.from([0, 255, 13]));
+    const found = await files.inspect(path('a/b/c'));
+    expect(found.kind === 'file' && [...found.bytes]).toEqual([0, 255, 13]);
+  });
+
+  test('installing where a directory stands, or below a file, fails and changes nothing', async () => {
+    const files = await open();
+    await files.install(path('a/b'), bytes('b\n'));
+    await expect(files.install(path('a'), bytes('x'))).rejects.toMatchObject({ code: 'WRITE_FAILED' });
+    await expect(files.install(path('a/b/c'), bytes('x'))).rejects.toMatchObject({ code: 'WRITE_FAILED' });
+    expect(await files.inspect(path('a/b'))).toMatchObject({ kind: 'file' });
+  });
+});

@@ -1,0 +1,33 @@
+/** The port `ProjectFiles` on memfs. Without symlinks: those are for the tests of the real one. */
+import { TeddyError } from '../../src/errors.ts';
+import type { FileTarget, ProjectFiles } from '../../src/ports.ts';
+import type { RepoPath } from '../../src/session/names.ts';
+import { root, type MemoryDisk } from './memory-objects.ts';
+
+export function memoryFiles({ fs }: MemoryDisk): ProjectFiles {
+  const inspect = async (path: RepoPath): Promise<FileTarget> => {
+    const parts = path.split('/');
+    for (let depth = 1; depth < parts.length; depth += 1) {
+      const parent = parts.slice(0, depth).join('/') as RepoPath;
+      const stats = await fs.promises.stat(`${root}/${parent}`).catch(() => null);
+      if (stats === null) return { kind: 'absent' };
+      if (!stats.isDirectory()) return { kind: 'blocked', parent };
+    }
+    const stats = await fs.promises.stat(`${root}/${path}`).catch(() => null);
+    if (stats === null) return { kind: 'absent' };
+    if (stats.isDirectory()) return { kind: 'directory' };
+    const bytes = Buffer.from(await fs.promises.readFile(`${root}/${path}`));
+    return { kind: 'file', bytes, executable: (Number(stats.mode) & 0o100) !== 0 };
+  };
+  return {
+    inspect,
+    async install(path, bytes) {
+      const { kind } = await inspect(path);
+      if (kind !== 'absent' && kind !== 'file') throw new TeddyError('WRITE_FAILED', `${path} is ${kind}.`);
+      const target = `${root}/${path}`;
+      await fs.promises.mkdir(target.slice(0, target.lastIndexOf('/')), { recursive: true });
+      await fs.promises.writeFile(target, bytes);
+    },
+    removeLeftovers: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,138 @@
+/** The objects of a repository in memory: isomorphic-git on memfs, so nothing of `src/git` is in it. */
+import git from 'isomorphic-git';
+import { createFsFromVolume, Volume, type IFs } from 'memfs';
+import { TeddyError } from '../../src/errors.ts';
+import type { Commit, ObjectBatch, TreeEntry, TreeFile, TreeMode } from '../../src/ports.ts';
+import { parseOid, type Oid, type RepoPath } from '../../src/session/names.ts';
+
+export const root = '/project';
+export const gitdir = `${root}/.git`;
+
+export interface MemoryDisk {
+  fs: IFs;
+  /** Of what was read once: objects never change, and inflating them is most of the work. */
+  known: Map<string, unknown>;
+}
+
+/** An empty repository whose HEAD is on the unborn branch `main`. */
+export async function memoryDisk(): Promise<MemoryDisk> {
+  const fs = createFsFromVolume(new Volume());
+  await git.init({ fs, dir: root, defaultBranch: 'main' });
+  return { fs, known: new Map() };
+}
+
+export function readBlob(disk: MemoryDisk, oid: Oid): Promise<Uint8Array> {
+  return readOnce(disk, `blob ${oid}`, async () => (await git.readBlob({ fs: disk.fs, gitdir, oid })).blob);
+}
+
+/** The tree itself or that of a commit. */
+export function readTree(disk: MemoryDisk, treeish: Oid): Promise<{ oid: Oid; entries: TreeEntry[] }> {
+  return readOnce(disk, `tree ${treeish}`, async () => {
+    const { oid, tree } = await git.readTree({ fs: disk.fs, gitdir, oid: treeish });
+    const entries = tree.map((entry) => ({
+      mode: entry.mode.replace(/^0/, '') as TreeMode,
+      name: entry.path,
+      oid: parseOid(entry.oid),
+    }));
+    return { oid: parseOid(oid), entries: entries.toSorted((a, b) => Buffer.compare(toSortKey(a), toSortKey(b))) };
+  });
+}
+
+/** git sorts a directory as if its name ended in `/`; isomorphic-git hands out the entries by name. */
+function toSortKey({ mode, name }: TreeEntry): Buffer {
+  return Buffer.from(mode === '40000' ? `${name}/` : name);
+}
+
+export function readCommit(disk: MemoryDisk, oid: Oid): Promise<Commit> {
+  return readOnce(disk, `commit ${oid}`, async () => {
+    const { commit } = await git.readCommit({ fs: disk.fs, gitdir, oid });
+    return {
+      tree: parseOid(commit.tree),
+      parents: commit.parent.map(parseOid),
+      author: renderIdent(commit.author),
+      committer: renderIdent(commit.committer),
+      message: commit.message,
+    };
+  });
+}
+
+export async function readObject(disk: MemoryDisk, oid: string): Promise<{ type: string; size: number } | null> {
+  const { fs } = disk;
+  const read = () => git.readObject({ fs, gitdir, oid, format: 'content' });
+  return readOnce(disk, `object ${oid}`, read).then(
+    ({ type, object }) => ({ type, size: (object as Uint8Array).length }),
+    () => null,
+  );
+}
+
+/** Every file below a tree, in git's order. */
+export async function listFiles(disk: MemoryDisk, treeish: Oid, prefix = ''): Promise<TreeFile[]> {
+  const { entries } = await readTree(disk, treeish);
+  const files: TreeFile[] = [];
+  for (const { mode, name, oid } of entries) {
+    const path = `${prefix}${name}` as RepoPath;
+    if (mode === '40000') files.push(...(await listFiles(disk, oid, `${path}/`)));
+    else files.push({ path, mode, oid });
+  }
+  return files;
+}
+
+let batches = 0;
+
+/** The objects are made in a directory of their own, and nobody sees them before they are copied from there. */
+export function memoryBatch({ fs }: MemoryDisk): ObjectBatch {
+  const staging = `/staging/${(batches += 1)}`;
+  const made = new Set<Oid>();
+  const note = (oid: string) => {
+    made.add(parseOid(oid));
+    return parseOid(oid);
+  };
+  return {
+    blob: async (bytes) => note(await git.writeBlob({ fs, gitdir: staging, blob: Buffer.from(bytes) })),
+    tree: async (entries) => note(await git.writeTree({ fs, gitdir: staging, tree: entries.map(toIsomorphicEntry) })),
+    commit: async (commit) =>
+      note(await git.writeCommit({ fs, gitdir: staging, commit: { ...commit, ...toIsomorphicCommit(commit) } })),
+    async flush() {
+      for (const oid of made) {
+        const name = `objects/${oid.slice(0, 2)}/${oid.slice(2)}`;
+        await fs.promises.mkdir(`${gitdir}/objects/${oid.slice(0, 2)}`, { recursive: true });
+        await fs.promises.copyFile(`${staging}/${name}`, `${gitdir}/${name}`);
+      }
+    },
+  };
+}
+
+async function readOnce<Value>({ known }: MemoryDisk, name: string, read: () => Promise<Value>): Promise<Value> {
+  try {
+    if (!known.has(name)) known.set(name, await read());
+    return known.get(name) as Value;
+  } catch (error) {
+    throw new TeddyError('DAMAGED_SESSION', `The ${name} is missing or of another type.`, undefined, { cause: error });
+  }
+}
+
+function toIsomorphicEntry({ mode, name, oid }: TreeEntry) {
+  const type = mode === '40000' ? ('tree' as const) : mode === '160000' ? ('commit' as const) : ('blob' as const);
+  return { mode: mode.padStart(6, '0'), path: name, oid, type };
+}
+
+function toIsomorphicCommit(commit: Commit) {
+  return { parent: commit.parents, author: parseIdent(commit.author), committer: parseIdent(commit.committer) };
+}
+
+type Ident = Awaited<ReturnType<typeof git.readCommit>>['commit']['author'];
+
+/** isomorphic-git counts the zone in minutes west of Greenwich. */
+function parseIdent(text: string): Ident {
+  const [, name = '', email = '', timestamp = '0', sign = '+', hours = '0', minutes = '0'] =
+    /^(.*) <(.*)> (\d+) ([+-])(\d\d)(\d\d)$/.exec(text) ?? [];
+  const east = Number(hours) * 60 + Number(minutes);
+  return { name, email, timestamp: Number(timestamp), timezoneOffset: sign === '-' ? east : -east };
+}
+
+function renderIdent({ name, email, timestamp, timezoneOffset }: Ident): string {
+  const minutes = Math.abs(timezoneOffset);
+  const digits = (value: number) => String(value).padStart(2, '0');
+  const zone = `${timezoneOffset > 0 ? '-' : '+'}${digits(Math.floor(minutes / 60))}${digits(minutes % 60)}`;
+  return `${name} <${email}> ${timestamp} ${zone}`;
+}

@@ -1,0 +1,158 @@
+/** The port `Store` on a repository in memory: isomorphic-git reads and writes, a queue makes ref updates atomic. */
+import git from 'isomorphic-git';
+import { TeddyError } from '../../src/errors.ts';
+import type { RefTip, RefUpdate, Store, TreeChange, TreeFile } from '../../src/ports.ts';
+import { parseOid, type Oid, type RefName, type RepoPath } from '../../src/session/names.ts';
+import {
+  gitdir,
+  listFiles,
+  memoryBatch,
+  readBlob,
+  readCommit,
+  readObject,
+  readTree,
+  type MemoryDisk,
+} from './memory-objects.ts';
+
+export interface MemoryStoreOptions {
+  /** `author` and `committer`; null: git would not know who the user is. */
+  ident(): string | null;
+  settings: Map<string, string>;
+}
+
+export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOptions): Store {
+  const { fs } = disk;
+  const inTurn = queue();
+  const listRefs = async (...prefixes: string[]) =>
+    (await listAllRefs(disk)).filter(({ ref }) => prefixes.some((prefix) => matches(ref, prefix)));
+  const find = (treeish: Oid, path: RepoPath) => findEntry(disk, treeish, path);
+
+  return {
+    objectFormat: 'sha1',
+    readBlob: (oid) => readBlob(disk, oid),
+    readTree: async (oid) => {
+      if ((await readObject(disk, oid))?.type !== 'tree') throw new TeddyError('DAMAGED_SESSION', `${oid} is no tree.`);
+      return (await readTree(disk, oid)).entries;
+    },
+    readCommit: (oid) => readCommit(disk, oid),
+    async readFile(treeish, path) {
+      const found = await find(treeish, path);
+      if (found === null || found.mode === '40000') return null;
+      return { oid: found.oid, bytes: await readBlob(disk, found.oid) };
+    },
+    async readDir(treeish, path) {
+      const found = path === '' ? { mode: '40000', oid: treeish } : await find(treeish, path);
+      return found?.mode === '40000' ? readTree(disk, found.oid) : null;
+    },
+    readSize: async (oid) => (await readObject(disk, oid))?.size ?? null,
+    async resolve(revision) {
+      const oid = await git.resolveRef({ fs, gitdir, ref: revision }).catch(() => null);
+      return oid !== null && (await readObject(disk, oid))?.type === 'commit' ? parseOid(oid) : null;
+    },
+    listRefs,
+    listTips: async (...prefixes) =>
+      Promise.all(
+        (await listRefs(...prefixes)).map(async (tip) => ({
+          ...tip,
+          message: (await readCommit(disk, tip.oid)).message,
+        })),
+      ),
+    async *firstParents(from, not = []) {
+      const excluded = new Set(
+        (await Promise.all(not.map((oid) => listAncestors(disk, oid)))).flatMap((set) => [...set]),
+      );
+      for (let oid: Oid | undefined = from; oid !== undefined && !excluded.has(oid);) {
+        const found: { oid: Oid; commit: Awaited<ReturnType<typeof readCommit>> } = {
+          oid,
+          commit: await readCommit(disk, oid),
+        };
+        yield found;
+        oid = found.commit.parents[0];
+      }
+    },
+    isAncestor: async (ancestor, descendant) => (await listAncestors(disk, descendant)).has(ancestor),
+    listTree: (treeish) => listFiles(disk, treeish),
+    diffTrees: async (before, after) =>
+      toChanges(before === null ? [] : await listFiles(disk, before), await listFiles(disk, after)),
+    batch: () => memoryBatch(disk),
+    updateRefs: (updates) => inTurn(() => moveRefs(disk, updates)),
+    async ident() {
+      const text = ident();
+      if (text === null) throw new TeddyError('NO_IDENTITY', 'git does not know who you are.');
+      return { author: text, committer: text };
+    },
+    setting: async (key) => settings.get(key),
+  };
+}
+
+/** Runs one task after the other. */
+function queue(): <Value>(task: () => Promise<Value>) => Promise<Value> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (task) => {
+    const next = last.then(task);
+    last = next.catch(() => undefined);
+    return next;
+  };
+}
+
+async function moveRefs({ fs }: MemoryDisk, updates: RefUpdate[]): Promise<'done' | 'moved'> {
+  for (const { ref, old } of updates) {
+    const current = await git.resolveRef({ fs, gitdir, ref }).catch(() => null);
+    if (current !== old) return 'moved';
+  }
+  for (const { ref, new: oid } of updates) {
+    if (oid === null) await git.deleteRef({ fs, gitdir, ref });
+    else await git.writeRef({ fs, gitdir, ref, value: oid, force: true });
+  }
+  return 'done';
+}
+
+async function listAllRefs({ fs }: MemoryDisk): Promise<RefTip[]> {
+  const names = (await git.listRefs({ fs, gitdir, filepath: 'refs' })).map((name) => `refs/${name}`).toSorted();
+  return Promise.all(
+    names.map(async (ref) => ({ ref: ref as RefName, oid: parseOid(await git.resolveRef({ fs, gitdir, ref })) })),
+  );
+}
+
+/** A prefix ends at a `/`; a `*` in it stands for one part. */
+function matches(ref: string, prefix: string): boolean {
+  const pattern = prefix
+    .replace(/\/$/, '')
+    .split('*')
+    .map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
+    .join('[^/]*');
+  return new RegExp(`^${pattern}(?:/|$)`).test(ref);
+}
+
+async function findEntry(disk: MemoryDisk, treeish: Oid, path: RepoPath) {
+  let found: { mode: string; oid: Oid } | null = { mode: '40000', oid: treeish };
+  for (const part of path.split('/')) {
+    if (found?.mode !== '40000') return null;
+    const { entries }: Awaited<ReturnType<typeof readTree>> = await readTree(disk, found.oid);
+    found = entries.find(({ name }) => name === part) ?? null;
+  }
+  return found;
+}
+
+async function listAncestors(disk: MemoryDisk, from: Oid): Promise<Set<Oid>> {
+  const seen = new Set<Oid>();
+  const waiting = [from];
+  for (let oid = waiting.pop(); oid !== undefined; oid = waiting.pop()) {
+    if (seen.has(oid)) continue;
+    seen.add(oid);
+    waiting.push(...(await readCommit(disk, oid)).parents);
+  }
+  return seen;
+}
+
+function toChanges(before: TreeFile[], after: TreeFile[]): TreeChange[] {
+  const old = new Map(before.map((file) => [file.path, file]));
+  const now = new Map(after.map((file) => [file.path, file]));
+  const paths = [...new Set([...old.keys(), ...now.keys()])].toSorted();
+  return paths.flatMap((path): TreeChange[] => {
+    const [a, b] = [old.get(path), now.get(path)];
+    if (a?.oid === b?.oid && a?.mode === b?.mode) return [];
+    const change = a === undefined ? 'added' : b === undefined ? 'deleted' : 'modified';
+    return [{ path, change, before: a?.oid ?? null, after: b?.oid ?? null, mode: b?.mode ?? null }];
+  });
+}

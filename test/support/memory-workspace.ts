@@ -1,0 +1,214 @@
+/** The port `Workspace` in memory: HEAD in a file, the index in a map, the work tree on memfs. */
+import git from 'isomorphic-git';
+import { TeddyError } from '../../src/errors.ts';
+import type { Edit, Store, TreeFile, TreeMode, Workspace, WorkspaceStatus } from '../../src/ports.ts';
+import { parseOid, type Oid, type RefName, type RepoPath } from '../../src/session/names.ts';
+import { gitdir, memoryBatch, root, type MemoryDisk } from './memory-objects.ts';
+
+export interface StagedFile {
+  mode: TreeMode;
+  oid: Oid;
+}
+
+export interface MemoryWorkspaceState {
+  index: Map<RepoPath, StagedFile>;
+  /** What git would be in the middle of. */
+  operation: string | null;
+  unmerged: RepoPath[];
+}
+
+export function memoryWorkspace(disk: MemoryDisk, store: Store, state: MemoryWorkspaceState): Workspace {
+  const head = async () => {
+    const text = (await disk.fs.promises.readFile(`${gitdir}/HEAD`, 'utf8')) as string;
+    const ref = /^ref: (.+)\n?$/.exec(text)?.[1];
+    return { ref: (ref as RefName | undefined) ?? null, oid: await store.resolve(ref ?? text.trim()) };
+  };
+  const status = () => readStatus(disk, store, state, head);
+  const write = (files: { path: RepoPath; bytes: Uint8Array | null }[]) => writeFiles(disk, files);
+
+  return {
+    root,
+    head,
+    operationInProgress: async () => state.operation,
+    status: async ({ untracked }) => ({ ...(await status()), ...(untracked ? {} : { untracked: [] }) }),
+    untrackedBelow: async (top) =>
+      (await listDisk(disk)).filter((path) => `${path}/`.startsWith(`${top}/`) && !state.index.has(path)),
+    async snapshotTree(except) {
+      const files = new Map(state.index);
+      for (const path of state.index.keys()) {
+        if (except.includes(path)) continue;
+        const onDisk = await keepDisk(disk, path);
+        if (onDisk === null) files.delete(path);
+        else files.set(path, onDisk);
+      }
+      return writeTreeOf(disk, files);
+    },
+    async treeOfPaths(base, paths) {
+      const files = new Map(toEntries(await store.listTree(base)));
+      for (const path of paths) {
+        const onDisk = await keepDisk(disk, path);
+        if (onDisk === null) files.delete(path);
+        else files.set(path, onDisk);
+      }
+      return writeTreeOf(disk, files);
+    },
+    async scan() {
+      const { edits, untracked } = await status();
+      const paths = [...edits.map(({ path }) => path), ...untracked].filter((path) => !path.startsWith('.teddy/'));
+      const print = async (path: RepoPath) => (await hashDisk(disk, path))?.oid ?? 'gone';
+      return new Map(await Promise.all(paths.map(async (path) => [path, await print(path)] as const)));
+    },
+    async ignored(paths) {
+      const flags = await Promise.all(paths.map((path) => isIgnored(disk, path)));
+      return paths.filter((_, at) => flags[at]);
+    },
+    async publish({ ref, old, new: commit, reflog, index, files }) {
+      if ((await head()).ref !== ref) return 'moved';
+      if ((await store.updateRefs([{ ref, old, new: commit }], reflog)) === 'moved') return 'moved';
+      for (const { path, entry } of index) {
+        if (entry === null) state.index.delete(path);
+        else state.index.set(path, entry);
+      }
+      await write(files);
+      return 'done';
+    },
+    repair: async () => [],
+    readDisk: (path) => readDisk(disk, path),
+    writeSessionFile: (path, bytes) => write([{ path, bytes }]),
+    switchTo: (ref) => switchTo(disk, store, state, head, ref),
+  };
+}
+
+async function readStatus(
+  disk: MemoryDisk,
+  store: Store,
+  { index, unmerged }: MemoryWorkspaceState,
+  head: Workspace['head'],
+): Promise<WorkspaceStatus> {
+  const { oid } = await head();
+  const committed = new Map(toEntries(oid === null ? [] : await store.listTree(oid)));
+  const edits: Edit[] = [];
+  for (const path of [...new Set([...committed.keys(), ...index.keys()])].toSorted()) {
+    const staged = toLetter(committed.get(path), index.get(path));
+    const onDisk = index.has(path) ? await hashDisk(disk, path) : null;
+    const unstaged = index.has(path) ? toLetter(index.get(path), onDisk ?? undefined) : '.';
+    if (staged + unstaged !== '..') edits.push({ path, staged, unstaged, submodule: false });
+  }
+  const untracked: RepoPath[] = [];
+  for (const path of await listDisk(disk)) {
+    if (!index.has(path) && !(await isIgnored(disk, path))) untracked.push(path);
+  }
+  return { edits, unmerged, untracked };
+}
+
+function toLetter(before: StagedFile | undefined, after: StagedFile | undefined): string {
+  if (before === undefined) return after === undefined ? '.' : 'A';
+  if (after === undefined) return 'D';
+  return before.oid === after.oid && before.mode === after.mode ? '.' : 'M';
+}
+
+/** As `git switch`: what differs between the two commits must be as HEAD has it, or nothing is changed. */
+async function switchTo(
+  disk: MemoryDisk,
+  store: Store,
+  state: MemoryWorkspaceState,
+  head: Workspace['head'],
+  ref: RefName,
+): Promise<void> {
+  const target = await store.resolve(ref);
+  if (target === null) throw new TeddyError('GIT_FAILED', `${ref} does not exist.`);
+  const changes = await store.diffTrees((await head()).oid, target);
+  for (const { path, before, after } of changes) {
+    const [onDisk, staged] = [(await hashDisk(disk, path))?.oid ?? null, state.index.get(path)?.oid ?? null];
+    if (onDisk === before && staged === before) continue;
+    if (onDisk === after && staged === after) continue;
+    throw new TeddyError('FILES_IN_THE_WAY', `${path} is in the way.`);
+  }
+  const files = await Promise.all(
+    changes.map(async ({ path, after }) => ({ path, bytes: after === null ? null : await store.readBlob(after) })),
+  );
+  await writeFiles(disk, files);
+  for (const { path, after, mode } of changes) {
+    if (after === null || mode === null) state.index.delete(path);
+    else state.index.set(path, { mode, oid: after });
+  }
+  await disk.fs.promises.writeFile(`${gitdir}/HEAD`, `ref: ${ref}\n`);
+}
+
+export async function writeFiles(
+  { fs }: MemoryDisk,
+  files: { path: string; bytes: Uint8Array | string | null }[],
+): Promise<void> {
+  for (const { path, bytes } of files) {
+    const target = `${root}/${path}`;
+    if (bytes === null) {
+      await fs.promises.rm(target, { force: true });
+      continue;
+    }
+    await fs.promises.mkdir(target.slice(0, target.lastIndexOf('/')), { recursive: true });
+    await fs.promises.writeFile(target, bytes);
+  }
+}
+
+async function readDisk({ fs }: MemoryDisk, path: RepoPath): Promise<Uint8Array | null> {
+  return fs.promises.readFile(`${root}/${path}`).then(
+    (bytes) => Buffer.from(bytes),
+    () => null,
+  );
+}
+
+/** The file as it would be staged; null when there is none. */
+async function hashDisk(disk: MemoryDisk, path: RepoPath): Promise<StagedFile | null> {
+  const bytes = await readDisk(disk, path);
+  if (bytes === null) return null;
+  const mode = Number((await disk.fs.promises.stat(`${root}/${path}`)).mode) & 0o100 ? '100755' : '100644';
+  return { mode, oid: parseOid((await git.hashBlob({ object: bytes })).oid) };
+}
+
+/** The same, with the blob written. */
+export async function keepDisk(disk: MemoryDisk, path: RepoPath): Promise<StagedFile | null> {
+  const found = await hashDisk(disk, path);
+  if (found === null) return null;
+  const batch = memoryBatch(disk);
+  await batch.blob((await readDisk(disk, path)) ?? '');
+  await batch.flush();
+  return found;
+}
+
+async function listDisk(disk: MemoryDisk, dir = ''): Promise<RepoPath[]> {
+  const { promises } = disk.fs;
+  const paths: RepoPath[] = [];
+  for (const name of (await promises.readdir(`${root}/${dir}`)) as string[]) {
+    const path = `${dir}${name}` as RepoPath;
+    if (path === '.git') continue;
+    const isDirectory = (await promises.stat(`${root}/${path}`)).isDirectory();
+    paths.push(...(isDirectory ? await listDisk(disk, `${path}/`) : [path]));
+  }
+  return paths.toSorted();
+}
+
+function isIgnored({ fs }: MemoryDisk, path: RepoPath): Promise<boolean> {
+  return git.isIgnored({ fs, dir: root, gitdir, filepath: path });
+}
+
+function toEntries(files: TreeFile[]): [RepoPath, StagedFile][] {
+  return files.map(({ path, mode, oid }) => [path, { mode, oid }]);
+}
+
+export async function writeTreeOf(disk: MemoryDisk, files: Map<RepoPath, StagedFile>): Promise<Oid> {
+  const batch = memoryBatch(disk);
+  const writeDir = async (dir: string): Promise<Oid> => {
+    const inside = [...files].filter(([path]) => path.startsWith(dir));
+    const names = new Set(inside.map(([path]) => path.slice(dir.length).split('/')[0] ?? ''));
+    const entries = await Promise.all(
+      [...names].map(async (name) => {
+        const file = files.get(`${dir}${name}` as RepoPath);
+        return file ? { name, ...file } : { name, mode: '40000' as const, oid: await writeDir(`${dir}${name}/`) };
+      }),
+    );
+    return batch.tree(entries);
+  };
+  const oid = await writeDir('');
+  await batch.flush();
+  return parseOid(oid);
+}

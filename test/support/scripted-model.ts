@@ -1,0 +1,44 @@
+/** A model that answers from a list, and remembers what it was asked. */
+import type { Model, ModelEvent, ModelRequest } from '../../src/ports.ts';
+
+export interface ScriptedAnswer {
+  /** Streamed one by one. */
+  texts: string[];
+  usage?: { inputTokens: number; outputTokens: number };
+  finish?: 'stop' | 'length' | 'other';
+  /** Thrown after the texts, instead of a finish. */
+  error?: Error;
+  /** Runs after the texts: what happens elsewhere while the model is still speaking. */
+  meanwhile?: () => Promise<void>;
+}
+
+export interface ScriptedModel extends Model {
+  readonly requests: ModelRequest[];
+}
+
+/** A string is a whole answer; an error is thrown before anything was said. */
+export function scriptedModel(...script: (string | Error | ScriptedAnswer)[]): ScriptedModel {
+  const requests: ModelRequest[] = [];
+  return {
+    provider: 'recorded',
+    model: 'scripted',
+    label: 'the scripted model',
+    requests,
+    async *answer(request): AsyncIterable<ModelEvent> {
+      requests.push(request);
+      const next = script.shift();
+      if (next === undefined) throw new Error('The test has given the model no answer more.');
+      const { texts, usage, finish = 'stop', error, meanwhile } = toAnswer(next);
+      for (const text of texts) yield { type: 'text', text };
+      await meanwhile?.();
+      if (error) throw error;
+      if (usage) yield { type: 'usage', ...usage };
+      yield { type: 'finish', reason: finish };
+    },
+  };
+}
+
+function toAnswer(answer: string | Error | ScriptedAnswer): ScriptedAnswer {
+  if (typeof answer === 'string') return { texts: [answer] };
+  return answer instanceof Error ? { texts: [], error: answer } : answer;
+}

@@ -1,0 +1,111 @@
+/** Saying and doing things in a session, in a line of a test each. */
+import type { Model } from '../../src/ports.ts';
+import { decodeEntry } from '../../src/session/entry.ts';
+import type { Oid } from '../../src/session/names.ts';
+import { executePlan, type ExecuteRequest } from '../../src/workflow/execute-plan.ts';
+import { newSession, type NewSession } from '../../src/workflow/new-session.ts';
+import { planTurn, type PlanOutcome, type PlanRequest } from '../../src/workflow/plan-turn.ts';
+import type { Approver, Decision } from '../../src/workflow/run-actions.ts';
+import type { MemoryProject } from './memory-repository.ts';
+import { scriptedModel } from './scripted-model.ts';
+
+export const session = '20260124-add-login';
+export const line = `teddy/${session}`;
+
+export function start(project: MemoryProject, name = 'add-login'): Promise<NewSession> {
+  return newSession(project, { name, switch: true });
+}
+
+/** A plan with these actions; `more` are whole sections. */
+export function planOf(actions: string[], ...more: string[]): string {
+  const plan = actions.length === 0 ? [] : [`## Action Plan\n\n${actions.join('\n')}`];
+  return `${['# Do it', ...more, ...plan].join('\n\n')}\n`;
+}
+
+export function create(path: string, content = `${path}\n`): string {
+  return `### CREATE\n- **File Path:** [${path}](/${path})\n\n\`\`\`\`\`\n${content}\`\`\`\`\`\n`;
+}
+
+export function command(script: string, ...parameters: string[]): string {
+  return `### EXECUTE\n${['- **Description:** run it', ...parameters].join('\n')}\n\n\`\`\`sh\n${script}\n\`\`\`\n`;
+}
+
+export function memos(...changes: string[]): string {
+  return `## Memos\n\n\`\`\`\n${changes.join('\n')}\n\`\`\``;
+}
+
+/** `model`: what answers, or its one answer; null leaves the turn open. */
+export function say(
+  project: MemoryProject,
+  message: string | undefined,
+  model: Model | string | null,
+  more: Partial<PlanRequest> = {},
+): Promise<PlanOutcome> {
+  const asked = typeof model === 'string' ? scriptedModel(model) : model;
+  return planTurn(project, {
+    message,
+    choice: { provider: asked ? 'recorded' : 'none', name: asked?.model ?? 'none', parameters: {}, model: asked },
+    signal: new AbortController().signal,
+    onText: () => undefined,
+    ...more,
+  });
+}
+
+type Executed = Awaited<ReturnType<typeof executePlan>>;
+
+export interface ScriptedApprover extends Approver {
+  asked: string[];
+  shown: string[];
+}
+
+/** Decides in this order, then says yes. With `answer`, whoever is asked answers that. */
+export function approver(decisions: Decision[] = [], answer: string | null = null): ScriptedApprover {
+  const left = [...decisions];
+  const asked: string[] = [];
+  const shown: string[] = [];
+  return {
+    by: 'user',
+    asked,
+    shown,
+    action: async ({ action }) => {
+      asked.push(`${action.index} ${action.type}`);
+      return left.shift() ?? 'yes';
+    },
+    answer: async (text) => {
+      shown.push(text);
+      return answer;
+    },
+    output: (stream, text) => shown.push(`${stream}: ${text}`),
+    done: () => undefined,
+  };
+}
+
+/** As with -y. */
+export function approveAll(): ScriptedApprover {
+  return { ...approver(), by: 'flag' };
+}
+
+export function run(project: MemoryProject, more: Partial<ExecuteRequest> = {}): Promise<Executed> {
+  const signal = new AbortController().signal;
+  return executePlan(project, { approver: approveAll(), memos: { kind: 'none' }, signal, ...more });
+}
+
+/** A whole turn: a message, its plan, its report. */
+export async function turn(project: MemoryProject, message: string, ...actions: string[]): Promise<Executed> {
+  await say(project, message, planOf(actions));
+  return run(project);
+}
+
+/** The entries of a branch, oldest first: `plan 02`; a commit of the user's is its subject in quotes. */
+export async function storyOf(project: MemoryProject, from: Oid): Promise<string[]> {
+  const story: string[] = [];
+  for await (const { commit } of project.repository.store.firstParents(from)) {
+    const entry = decodeEntry(commit.message);
+    story.unshift(entry ? `${entry.kind} ${entry.turn ?? ''}`.trim() : `'${commit.message.split('\n')[0]}'`);
+  }
+  return story;
+}
+
+export async function storyOfLine(project: MemoryProject, branch = line): Promise<string[]> {
+  return storyOf(project, await project.tipOf(branch));
+}
