@@ -1,11 +1,13 @@
 /** Asks a person at the terminal, action by action. */
 import { createInterface } from 'node:readline/promises';
+import { TeddyError } from '../errors.ts';
 import { renderUnifiedDiff } from '../plan/diff.ts';
 import type { Action, MemoChange } from '../plan/plan.ts';
 import type { ActionLog } from '../plan/report.ts';
 import type { Effect } from '../plan/validate-action.ts';
 import { describeAction } from '../workflow/describe-action.ts';
 import type { Approver, Decision } from '../workflow/run-actions.ts';
+import { colorDiff } from './color-diff.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 
 const answers: Record<string, Decision> = {
@@ -54,6 +56,7 @@ export function flagApprover(terminal: Terminal, isQuiet: boolean): Approver {
   };
 }
 
+/** Throws INTERRUPTED on Ctrl-C: that decides nothing. The end of input is a no. */
 export async function askMemos(terminal: Terminal, signal: AbortSignal, changes: MemoChange[]): Promise<boolean> {
   terminal.say('The plan proposes to remember:');
   for (const { kind, fact } of changes) {
@@ -66,9 +69,15 @@ export async function askMemos(terminal: Terminal, signal: AbortSignal, changes:
     );
   }
   for (;;) {
-    const answer = (await askLine(signal, terminal.style('bold', 'Approve these memory updates? (y/n) ', 'stderr')))
-      ?.trim()
-      .toLowerCase();
+    const line = await askLine(signal, terminal.style('bold', 'Approve these memory updates? (y/n) ', 'stderr'));
+    if (signal.aborted) {
+      throw new TeddyError(
+        'INTERRUPTED',
+        'Interrupted before anything was decided.',
+        'The plan is still pending: `teddy session execute`.',
+      );
+    }
+    const answer = line?.trim().toLowerCase();
     if (answer === 'y' || answer === 'yes') return true;
     if (answer === undefined || answer === 'n' || answer === 'no') return false;
   }
@@ -109,19 +118,6 @@ function renderEffect(terminal: Terminal, effect: Effect): string {
     .split('\n')
     .map((line) => `  $ ${line}`);
   return [...place, ...env, ...script].map(toVisible).join('\n');
-}
-
-/** Coloured after it was made visible, so that a file's own escape sequences have no effect. */
-export function colorDiff(terminal: Terminal, diff: string, stream: 'stdout' | 'stderr' = 'stderr'): string {
-  return toVisible(diff.trimEnd())
-    .split('\n')
-    .map((line) => {
-      if (/^(?:\+\+\+|---) /.test(line)) return terminal.style('bold', line, stream);
-      if (line.startsWith('+')) return terminal.style('green', line, stream);
-      if (line.startsWith('-')) return terminal.style('red', line, stream);
-      return line.startsWith('@@') ? terminal.style('cyan', line, stream) : line;
-    })
-    .join('\n');
 }
 
 /** Null: Ctrl-C, or the input has ended. */

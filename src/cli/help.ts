@@ -3,7 +3,7 @@ import { Command } from 'clipanion';
 import { TeddyCommand } from './teddy-command.ts';
 import type { Terminal } from './terminal.ts';
 
-const summary = `teddy: work with an AI on a code base; every step is a commit on the branch teddy/<session>
+export const summary = `teddy: work with an AI on a code base; every step is a commit on the branch teddy/<session>
 
 Start
   teddy session new <name>          make a session and switch to its branch

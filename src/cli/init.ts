@@ -1,4 +1,5 @@
 import { Command } from 'clipanion';
+import { initProject } from '../workflow/init-project.ts';
 import { TeddyCommand } from './teddy-command.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -14,7 +15,6 @@ export class InitCommand extends TeddyCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
-      const { initProject } = await import('../workflow/init-project.ts');
       const made = await initProject(project);
       if (this.json) this.printJson(terminal, 'init', { made });
       else terminal.print(made === null ? 'Nothing to do: teddy/global is there.\n' : `Made ${made}.\n`);

@@ -5,23 +5,26 @@ import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports.ts';
 import type { PlanOutcome, PlanRequest } from '../workflow/plan-turn.ts';
 import { TeddyCommand } from './teddy-command.ts';
-import { toVisible, type Terminal } from './terminal.ts';
+import { toVisible, visibleChunks, type Terminal } from './terminal.ts';
 
 export abstract class PlanningCommand extends TeddyCommand {
-  message = Option.String('-m,--message', { description: 'What you want.' });
+  message = Option.String('-m,--message', { description: 'What you want, in your words.' });
   session = Option.String('-s,--session', {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
   agent = Option.String('-a,--agent', { description: 'Who plans: pathfinder (default), dev, or one of your own.' });
-  model = Option.String('--model', { description: 'The model; also `git config teddy.model`.' });
+  model = Option.String('--model', { description: 'The model to ask; also: git config teddy.model <name>.' });
   provider = Option.String('--provider', { description: 'openai (default), manual or recorded.' });
-  recording = Option.String('--recording', { description: 'Recorded answers: a directory, a bundle or a branch.' });
-  from = Option.String('--from', { description: 'Take the answer from this file; - is stdin. Implies manual.' });
+  recording = Option.String('--recording', {
+    description: 'Take recorded answers from a directory, a bundle or a branch.',
+  });
+  from = Option.String('--from', { description: 'Take the answer from a file, or from stdin with -; asks no model.' });
   edit = Option.Boolean('--edit', false, { description: 'Write the message in your editor.' });
-  stream = Option.Boolean('--stream', true, { description: 'Show the answer as it comes (default on a terminal).' });
+  noStream = Option.Boolean('--no-stream', false, {
+    description: 'Show the answer when it is whole, not as it comes.',
+  });
 
   protected async choose(project: Project): Promise<ChosenModel> {
-    const { readRecordedLine } = await import('../workflow/read-recording.ts');
     return chooseModel(project, {
       provider: this.provider,
       model: this.model,
@@ -29,7 +32,10 @@ export abstract class PlanningCommand extends TeddyCommand {
       recording: this.recording,
       cwd: process.cwd(),
       env: process.env,
-      readRecordedLine: (store, revision) => readRecordedLine(store, project.hash, revision),
+      readRecordedLine: async (store, revision) => {
+        const { readRecordedLine } = await import('../workflow/read-recording.ts');
+        return readRecordedLine(store, project.hash, revision);
+      },
     });
   }
 
@@ -53,7 +59,8 @@ export abstract class PlanningCommand extends TeddyCommand {
   ): Promise<number> {
     const { planTurn } = await import('../workflow/plan-turn.ts');
     const choice = await this.choose(project);
-    const shows = this.stream && !this.json && terminal.isOutputTty;
+    const shows = !this.noStream && !this.json && terminal.isOutputTty;
+    const toChunk = visibleChunks();
     let ended = true;
     const request: PlanRequest = {
       selector: this.session,
@@ -63,11 +70,14 @@ export abstract class PlanningCommand extends TeddyCommand {
       signal,
       onText: (text) => {
         if (!shows) return;
-        terminal.print(toVisible(text));
+        terminal.print(toChunk(text));
         ended = text.endsWith('\n');
       },
-      onAsk: ({ line, turn, label }) =>
-        terminal.say(terminal.style('dim', `Turn ${turn} of ${line.session}: asking ${label} ...`, 'stderr')),
+      onAsk: ({ line, turn, label }) => {
+        // An answer by hand is here already: nobody is asked.
+        if (choice.provider === 'manual') return;
+        terminal.say(terminal.style('dim', `Turn ${turn} of ${line.session}: asking ${label} ...`, 'stderr'));
+      },
     };
     try {
       const outcome = await planTurn(project, request);
@@ -97,7 +107,7 @@ export abstract class PlanningCommand extends TeddyCommand {
       });
       return 0;
     }
-    if (!isShown) terminal.print(text.endsWith('\n') ? text : `${text}\n`);
+    if (!isShown) terminal.print(`${toVisible(text).replace(/\n$/, '')}\n`);
     for (const note of notes)
       terminal.say(terminal.style('dim', `note: line ${note.line}: ${toVisible(note.message)}`, 'stderr'));
     for (const problem of problems) {

@@ -1,10 +1,11 @@
 /** From argv to an exit code: finds the command, or says why there is none. */
-import { Cli, type CommandClass } from 'clipanion';
+import { Cli, type CommandClass, type Definition } from 'clipanion';
 import { version } from '../../package.json';
 import { TeddyError } from '../errors.ts';
 import { normalizeArguments } from './arguments.ts';
+import { renderCommandHelp } from './command-help.ts';
 import { InitCommand } from './init.ts';
-import { NamespaceHelp, RootHelp } from './help.ts';
+import { NamespaceHelp, RootHelp, summary } from './help.ts';
 import { renderError } from './render-error.ts';
 import { SessionBranchCommand } from './session-branch.ts';
 import { SessionExecuteCommand } from './session-execute.ts';
@@ -30,50 +31,79 @@ const commands: CommandClass[] = [
 
 export async function runCli(argv: string[]): Promise<number> {
   ignoreBrokenPipes();
-  const cli = openCli();
-  const json = argv.includes('--json');
+  const cli = new Cli({ binaryLabel: 'teddy', binaryName: 'teddy', binaryVersion: version });
+  for (const command of commands) cli.register(command);
+  const words = normalizeArguments(argv);
+  const asked = findDefinition(cli, words);
   let command;
   try {
-    command = cli.process(normalizeArguments(argv), Cli.defaultContext);
+    if (asksForHelp(words)) return printHelp(asked, words);
+    command = cli.process(words, Cli.defaultContext);
   } catch (error) {
-    return renderError(openTerminal(process.env, 'auto'), toUsageError(error, argv), { json, debug: false });
-  }
-  if (command.help) {
-    process.stdout.write(cli.usage(command, { detailed: true }));
-    return 0;
+    const json = words.includes('--json');
+    return renderError(openTerminal(process.env, 'auto'), toUsageError(error, words, asked), { json, debug: false });
   }
   return (await command.validateAndExecute()) as number;
 }
 
-/** Help is plain where nobody sees colours: clipanion would colour it in a pipe as well. */
-function openCli(): Cli {
-  const enableColors = process.stdout.isTTY === true && !process.env['NO_COLOR'];
-  const cli = new Cli({ binaryLabel: 'teddy', binaryName: 'teddy', binaryVersion: version, enableColors });
-  for (const command of commands) cli.register(command);
-  return cli;
+/** The command that the first words name, as help describes it. */
+function findDefinition(cli: Cli, words: string[]): Definition | undefined {
+  return cli.definitions().find(({ path }) => {
+    const names = path.split(' ').slice(1);
+    return names.every((name, at) => words[at] === name);
+  });
 }
 
-function toUsageError(error: unknown, argv: string[]): unknown {
+function asksForHelp(words: string[]): boolean {
+  const end = words.indexOf('--');
+  return words.slice(0, end === -1 ? words.length : end).some((word) => /^(?:-h|--help)(?:=|$)/.test(word));
+}
+
+function printHelp(command: Definition | undefined, words: string[]): number {
+  const terminal = openTerminal(process.env, 'auto');
+  const named = words.filter((word) => !word.startsWith('-')).join(' ');
+  if (command !== undefined) terminal.print(renderCommandHelp(command, terminal.style));
+  else if (['', 'help', 'session'].includes(named)) terminal.print(summary);
+  else throw toUnknownCommand(words);
+  return 0;
+}
+
+/** clipanion's own words for wrong usage name neither what was given nor what is missing in a way a person would. */
+function toUsageError(error: unknown, words: string[], command: Definition | undefined): unknown {
   if (!(error instanceof Error) || !['UsageError', 'UnknownSyntaxError', 'AmbiguousSyntaxError'].includes(error.name))
     return error;
-  const said = error.message.split('\n')[0]?.replace(/ \(.*$/, '') ?? '';
-  const path =
-    argv[0] === 'session' ? `teddy session ${argv[1]?.startsWith('-') ? '' : (argv[1] ?? '')}`.trim() : 'teddy';
-  const known = argv[0] === 'session' && commands.some((one) => one.paths?.some((words) => words[1] === argv[1]));
-  const help = known ? `${path} --help` : argv[0] === 'session' ? 'teddy session --help' : 'teddy --help';
-  const what =
-    /^(?:Command not found|Unknown Syntax Error: Command not found)/.test(said) || !known
-      ? `Unknown command: teddy ${argv.join(' ')}`
-      : said.replace(/^Unknown Syntax Error: /, '');
-  return new TeddyError('USAGE', what.endsWith('.') ? what : `${what}.`, `\`${help}\` shows what there is.`);
+  if (command === undefined) return toUnknownCommand(words);
+  return new TeddyError('USAGE', toReason(error, command), `See what it takes: \`${command.path} --help\`.`);
 }
 
-/** `teddy session log | head -1` is no failure. */
+function toUnknownCommand(words: string[]): TeddyError {
+  const name = ['teddy', ...words.slice(0, words[0] === 'session' ? 2 : 1)].join(' ');
+  const isOption = words[0]?.startsWith('-') === true;
+  const what = isOption ? `There is no option ${words[0]}.` : `There is no command \`${name}\`.`;
+  return new TeddyError('USAGE', what, 'See what there is: `teddy --help`.');
+}
+
+function toReason(error: Error, { path, usage }: Definition): string {
+  const candidates = 'candidates' in error ? (error.candidates as { reason: string | null }[]) : [];
+  const reason = candidates.find((candidate) => candidate.reason !== null)?.reason ?? error.message;
+  const named = /\("(.*?)"(?:, .*)?\)/s.exec(reason)?.[1] ?? '';
+  const option = named.replace(/=.*/s, '');
+  if (reason.includes('Unsupported option name')) return `\`${path}\` has no option ${option}.`;
+  if (reason.includes('Invalid option name')) return `\`${path}\` has no option ${option} that takes a value.`;
+  if (reason.includes('Extraneous positional argument')) return `\`${path}\` does not take ${JSON.stringify(named)}.`;
+  if (reason.includes('Not enough positional arguments')) return `Something is missing: \`${usage}\`.`;
+  const bare = /Not enough arguments to option (\S+?)\.?\s*$/m.exec(reason)?.[1];
+  return bare === undefined ? `\`${path}\` does not understand its arguments.` : `${bare} needs a value.`;
+}
+
+/**
+ * `teddy session log | head -1` is no failure. Nothing ends here: `execute -y | head -1` still has a report to write, and
+ * what is printed from now on is nobody's.
+ */
 function ignoreBrokenPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') process.exit(0);
-      throw error;
+      if (error.code !== 'EPIPE') throw error;
     });
   }
 }

@@ -1,6 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { TeddyError } from '../errors.ts';
 import { shortRef } from '../session/names.ts';
+import { branchSession } from '../workflow/branch-session.ts';
 import { PlanningCommand } from './plan-options.ts';
 import { withInterrupt } from './teddy-command.ts';
 import type { Terminal } from './terminal.ts';
@@ -11,8 +12,8 @@ export class SessionBranchCommand extends PlanningCommand {
     category: 'Go on',
     description: 'Try again from an earlier turn, on a branch of its own.',
     details: `
-      The new branch leaves where the turn began, so the code is what the turn saw, and keeps the turn's context.
-      With \`-m\` your message is planned on that context at once.
+      The new branch leaves where the turn began: the code is what the turn saw, and so is the context that the model is shown.
+      With \`-m\` your message is planned on it at once.
     `,
     examples: [
       ['Another attempt at turn 02', '$0 session branch 02 -m "Use a library instead"'],
@@ -21,12 +22,8 @@ export class SessionBranchCommand extends PlanningCommand {
   });
 
   turn = Option.String({ name: 'turn' });
-  switch = Option.Boolean('--switch', true, {
-    description: 'Switch to the new branch (default; --no-switch only makes it).',
-  });
-  plan = Option.Boolean('--plan', true, {
-    description: 'Plan at once (default with -m; --no-plan only records the message).',
-  });
+  noSwitch = Option.Boolean('--no-switch', false, { description: 'Make the branch, and stay where you are.' });
+  noPlan = Option.Boolean('--no-plan', false, { description: 'Record the message of -m, and ask nobody yet.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return withInterrupt((signal) =>
@@ -35,8 +32,7 @@ export class SessionBranchCommand extends PlanningCommand {
         if (message?.trim() === '')
           throw new TeddyError('EMPTY_MESSAGE', 'The message is empty.', 'Say what you want: -m "...".');
         const choice = message === undefined ? null : await this.choose(project);
-        const { branchSession } = await import('../workflow/branch-session.ts');
-        const made = await branchSession(project, { turn: this.turn, selector: this.session, switch: this.switch });
+        const made = await branchSession(project, { turn: this.turn, selector: this.session, switch: !this.noSwitch });
         const branch = shortRef(made.ref);
         terminal.say(
           `${made.switched ? 'Switched to' : 'Made'} the new branch ${terminal.style('bold', branch, 'stderr')}, turn ${made.turn}.`,
@@ -53,13 +49,9 @@ export class SessionBranchCommand extends PlanningCommand {
           return 0;
         }
         this.session = branch;
-        if (this.plan) return this.planAndShow(terminal, project, message, signal);
-        const [{ prepareLine }, { openTurn }] = await Promise.all([
-          import('../workflow/prepare-line.ts'),
-          import('../workflow/plan-turn.ts'),
-        ]);
-        const line = await prepareLine(project, branch);
-        const opened = await openTurn(project, line, { message, agent: this.agent, choice });
+        if (!this.noPlan) return this.planAndShow(terminal, project, message, signal);
+        const { recordMessage } = await import('../workflow/plan-turn.ts');
+        const opened = await recordMessage(project, { selector: branch, message, agent: this.agent, choice });
         if (this.json)
           this.printJson(terminal, 'session-branch', { branch, turn: opened.turn, switched: made.switched });
         else terminal.say(`Your message is recorded; turn ${opened.turn} is open. Next: teddy session plan`);

@@ -1,11 +1,14 @@
 import { Command, Option } from 'clipanion';
 import { exitCodes, TeddyError } from '../errors.ts';
 import type { RunStatus } from '../plan/report.ts';
-import type { Executed, ExecuteRequest } from '../workflow/execute-plan.ts';
-import { askingApprover, askMemos, flagApprover } from './approval.ts';
+import type { ExecuteRequest } from '../workflow/execute-plan.ts';
+import type { Executed } from '../workflow/finish-run.ts';
 import { requireOne } from './plan-options.ts';
 import { TeddyCommand, withInterrupt } from './teddy-command.ts';
 import { toVisible, type Terminal } from './terminal.ts';
+
+/** Loaded with the command only: comparing texts takes its time to load. */
+type Approval = typeof import('./approval.ts');
 
 export class SessionExecuteCommand extends TeddyCommand {
   static override paths = [['session', 'execute']];
@@ -13,8 +16,9 @@ export class SessionExecuteCommand extends TeddyCommand {
     category: 'Start',
     description: 'Run the pending plan, with a yes or no for each action.',
     details: `
-      The whole plan is checked before anything is asked. Ends with one commit: the report, and exactly the code that changed.
-      Exit code 0: done; 1: an action or the validation failed; 3: there is no plan; 4: not approved; 130: interrupted.
+      The whole plan is checked before anything is asked. It ends with one commit: the report, and exactly the code that changed.
+
+      Exit codes: 0: done; 1: an action or the validation failed; 3: there is no plan; 4: not approved; 130: interrupted.
     `,
     examples: [
       ['Decide action by action', '$0 session execute'],
@@ -26,27 +30,32 @@ export class SessionExecuteCommand extends TeddyCommand {
   session = Option.String('-s,--session', {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
-  yes = Option.Boolean('-y,--yes', false, { description: 'Approve every action (memos need --memos=yes).' });
+  yes = Option.Boolean('-y,--yes', false, {
+    description: 'Approve every action. Memos have a yes of their own: --memos=yes.',
+  });
   reject = Option.String('--reject', {
     tolerateBoolean: true,
-    description: 'Run nothing and close the turn; --reject=reason says why.',
+    description: 'Run nothing and close the turn; the reason goes into the report.',
   });
-  memos = Option.String('--memos', { description: 'yes or no: take or discard the memos that the plan proposes.' });
+  memos = Option.String('--memos', { description: 'Take or discard the memos that the plan proposes.' });
 
   protected run(terminal: Terminal): Promise<number> {
     requireOne({ '-y': this.yes, '--reject': this.reject !== undefined && this.reject !== false });
     if (this.memos !== undefined && this.memos !== 'yes' && this.memos !== 'no') {
       throw new TeddyError('USAGE', `--memos=${this.memos} is not known.`, 'It is yes or no.');
     }
+    // Loaded while git is asked about the repository.
+    const loading = Promise.all([import('../workflow/execute-plan.ts'), import('./approval.ts')]);
     return withInterrupt((signal) =>
       this.withProject(terminal, async (project) => {
-        const { executePlan } = await import('../workflow/execute-plan.ts');
-        return this.show(terminal, await executePlan(project, this.toRequest(terminal, signal)));
+        const [{ executePlan }, approval] = await loading;
+        return this.show(terminal, await executePlan(project, this.toRequest(terminal, signal, approval)));
       }),
     );
   }
 
-  private toRequest(terminal: Terminal, signal: AbortSignal): ExecuteRequest {
+  private toRequest(terminal: Terminal, signal: AbortSignal, approval: Approval): ExecuteRequest {
+    const { askingApprover, askMemos, flagApprover } = approval;
     const canAsk = terminal.isInteractive && !this.json;
     const reason = this.reject === true ? '' : this.reject === false ? undefined : this.reject;
     return {

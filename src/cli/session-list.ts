@@ -1,5 +1,6 @@
 import { Command } from 'clipanion';
 import type { ListedSession } from '../workflow/list-sessions.ts';
+import { listSessions } from '../workflow/list-sessions.ts';
 import { TeddyCommand } from './teddy-command.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 
@@ -15,11 +16,10 @@ export class SessionListCommand extends TeddyCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
-      const { listSessions } = await import('../workflow/list-sessions.ts');
       const sessions = await listSessions(project);
       if (this.json) this.printJson(terminal, 'session-list', { sessions });
       else if (sessions.length === 0) terminal.say('There is no session yet. Start one: teddy session new <name>');
-      else await terminal.page(renderSessions(terminal, sessions));
+      else await this.page(terminal, project, renderSessions(terminal, sessions));
       return 0;
     });
   }
@@ -31,7 +31,8 @@ function renderSessions(terminal: Terminal, sessions: ListedSession[]): string {
     const turns = `${one.turns} ${one.turns === 1 ? 'turn' : 'turns'}`.padEnd(9);
     const name = one.session.padEnd(widest);
     const remote = one.remote === null ? '' : ` [only on ${one.remote}]`;
-    const branches = one.conversationBranches.length === 0 ? '' : ` (+${one.conversationBranches.length} branches)`;
+    const count = one.conversationBranches.length;
+    const branches = count === 0 ? '' : ` (+${count} ${count === 1 ? 'branch' : 'branches'})`;
     const mark = one.current ? '*' : ' ';
     return `${mark} ${one.current ? terminal.style('green', name) : name}  ${turns} ${one.status.padEnd(7)} ${toVisible(one.last)}${branches}${remote}`.trimEnd();
   });

@@ -1,5 +1,6 @@
 import { Command, Option } from 'clipanion';
 import type { LoggedEntry } from '../workflow/log-session.ts';
+import { logSession } from '../workflow/log-session.ts';
 import { TeddyCommand } from './teddy-command.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 
@@ -18,14 +19,13 @@ export class SessionLogCommand extends TeddyCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
-      const { logSession } = await import('../workflow/log-session.ts');
       const log = await logSession(project, this.session);
       if (this.json) {
         this.printJson(terminal, 'session-log', log);
         return 0;
       }
       terminal.say(terminal.style('dim', `${log.session} (${log.line})`, 'stderr'));
-      await terminal.page(`${log.entries.map((entry) => renderEntry(terminal, entry)).join('\n')}\n`);
+      await this.page(terminal, project, `${log.entries.map((entry) => renderEntry(terminal, entry)).join('\n')}\n`);
       return 0;
     });
   }

@@ -1,6 +1,7 @@
 import { relative, resolve } from 'node:path';
 import { Command, Option } from 'clipanion';
 import { shortRef } from '../session/names.ts';
+import { newSession } from '../workflow/new-session.ts';
 import { TeddyCommand } from './teddy-command.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -9,7 +10,10 @@ export class SessionNewCommand extends TeddyCommand {
   static override usage = Command.Usage({
     category: 'Start',
     description: 'Make a session and switch to its branch.',
-    details: 'The session starts from HEAD. Uncommitted work stays as it is. Prints the session directory.',
+    details: `
+      The branch is teddy/<date>-<name>, and it starts from HEAD. Uncommitted work stays as it is.
+      Prints the session's directory on stdout.
+    `,
     examples: [
       ['Start a session', '$0 session new add-login-route'],
       ['Stay on this branch', '$0 session new add-login-route --no-switch'],
@@ -17,14 +21,11 @@ export class SessionNewCommand extends TeddyCommand {
   });
 
   name = Option.String({ name: 'name' });
-  switch = Option.Boolean('--switch', true, {
-    description: 'Switch to the new branch (default; --no-switch only makes it).',
-  });
+  noSwitch = Option.Boolean('--no-switch', false, { description: 'Make the branch, and stay where you are.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
-      const { newSession } = await import('../workflow/new-session.ts');
-      const made = await newSession(project, { name: this.name, switch: this.switch });
+      const made = await newSession(project, { name: this.name, switch: !this.noSwitch });
       const branch = shortRef(made.ref);
       if (this.json) {
         this.printJson(terminal, 'session-new', {

@@ -1,7 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { PlanningCommand, requireOne } from './plan-options.ts';
 import { withInterrupt } from './teddy-command.ts';
-import type { Terminal } from './terminal.ts';
+import { toVisible, type Terminal } from './terminal.ts';
 
 export class SessionPlanCommand extends PlanningCommand {
   static override paths = [['session', 'plan']];
@@ -9,8 +9,8 @@ export class SessionPlanCommand extends PlanningCommand {
     category: 'Start',
     description: 'Say what you want; the answer is a plan.',
     details: `
-      The message is committed before the request leaves. Without \`-m\` the open turn is asked again, with exactly the same request.
-      Your own edits of tracked files are committed first, as a snapshot of yours.
+      Your own edits of tracked files are committed first, as a snapshot of yours; then the message; and only then the model is asked.
+      Without \`-m\` a turn that has no answer yet is asked again, with exactly the same request.
     `,
     examples: [
       ['Ask for a plan', '$0 session plan -m "Add a login route"'],
@@ -24,6 +24,8 @@ export class SessionPlanCommand extends PlanningCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     requireOne({ '--from': this.from !== undefined, '--recording': this.recording !== undefined });
+    // Loaded while git is asked about the repository.
+    void import('../workflow/plan-turn.ts');
     return withInterrupt((signal) =>
       this.withProject(terminal, async (project) => {
         const message = await this.composeMessage(project);
@@ -32,7 +34,7 @@ export class SessionPlanCommand extends PlanningCommand {
         const choice = await this.choose(project);
         const log = await previewRequest(project, { selector: this.session, message, agent: this.agent, choice });
         if (this.json) this.printJson(terminal, 'plan-preview', { log });
-        else await terminal.page(log);
+        else await this.page(terminal, project, terminal.isOutputTty ? toVisible(log) : log);
         return 0;
       }),
     );

@@ -1,7 +1,7 @@
 import { Command, Option } from 'clipanion';
-import type { Report } from '../plan/report.ts';
+import type { ActionLog, Report } from '../plan/report.ts';
 import type { ShownTurn } from '../workflow/show-turn.ts';
-import { colorDiff } from './approval.ts';
+import { colorDiff } from './color-diff.ts';
 import { TeddyCommand } from './teddy-command.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 
@@ -27,7 +27,7 @@ export class SessionShowCommand extends TeddyCommand {
       const { showTurn } = await import('../workflow/show-turn.ts');
       const shown = await showTurn(project, { selector: this.session, turn: this.turn });
       if (this.json) this.printJson(terminal, 'session-show', shown);
-      else await terminal.page(renderTurn(terminal, shown));
+      else await this.page(terminal, project, renderTurn(terminal, shown));
       return 0;
     });
   }
@@ -54,11 +54,7 @@ function renderTurn(terminal: Terminal, shown: ShownTurn): string {
 
 function renderOutcome(terminal: Terminal, report: Report): string {
   const { status, error } = report.run_summary;
-  const logs = report.action_logs.map((log) => {
-    const target = toVisible(String(Object.values(log.params)[0] ?? '').split('\n')[0] ?? '');
-    const reason = log.details?.reason === undefined ? '' : ` (${toVisible(log.details.reason)})`;
-    return `  ${log.index}. ${log.action_type} ${target}: ${log.status}${reason}`;
-  });
+  const logs = report.action_logs.flatMap((log) => renderLog(terminal, log));
   const problems = report.validation_errors.map(
     (problem) => `  plan.md:${problem.line}:${problem.column}: ${toVisible(problem.message)}`,
   );
@@ -67,4 +63,18 @@ function renderOutcome(terminal: Terminal, report: Report): string {
     ...logs,
     ...problems,
   ].join('\n');
+}
+
+const shownLines = 10;
+
+/** One line; for a command that failed also where, and the end of what it said. */
+function renderLog(terminal: Terminal, { index, action_type, status, params, details }: ActionLog): string[] {
+  const target = toVisible(String(Object.values(params)[0] ?? '').split('\n')[0] ?? '');
+  const code = details?.return_code === undefined || details.return_code === 0 ? '' : `, exit ${details.return_code}`;
+  const reason = details?.reason === undefined ? '' : ` (${toVisible(details.reason)})`;
+  const line = `  ${index}. ${action_type} ${target}: ${status}${code}${reason}`;
+  if (status !== 'FAILURE' || details === undefined) return [line];
+  const said = (details.stderr?.trim() ? details.stderr : (details.stdout ?? '')).trimEnd();
+  const last = said === '' ? [] : toVisible(said).split('\n').slice(-shownLines);
+  return [line, ...last.map((text) => terminal.style('dim', `     ${text}`))];
 }

@@ -27,7 +27,7 @@ export abstract class TeddyCommand extends Command {
   /** Opens the project that the command stands in, and closes it whatever happens. */
   protected async withProject(terminal: Terminal, use: (project: Project) => Promise<number>): Promise<number> {
     const project = await openProject({
-      cwd: process.cwd(),
+      cwd: readWorkingDirectory(),
       env: process.env,
       notices: {
         info: (text) => terminal.say(toVisible(text)),
@@ -40,6 +40,11 @@ export abstract class TeddyCommand extends Command {
     } finally {
       await project.repository.close();
     }
+  }
+
+  /** Long text, for a person to read. */
+  protected async page(terminal: Terminal, project: Project, text: string): Promise<void> {
+    await terminal.page(text, terminal.isOutputTty ? await project.repository.store.setting('core.pager') : undefined);
   }
 
   protected printJson(terminal: Terminal, schema: string, value: object): void {
@@ -55,9 +60,21 @@ export abstract class TeddyCommand extends Command {
   }
 }
 
+function readWorkingDirectory(): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    const message = 'The folder that you are in does not exist any more.';
+    throw new TeddyError('NOT_A_REPOSITORY', message, 'Change to a folder of your repository.', { cause: error });
+  }
+}
+
 function isDebug(): boolean {
   return process.env['TEDDY_DEBUG'] === '1';
 }
+
+/** Ctrl-C, an end that was asked for, a terminal that was closed: a running command has to end with us in each case. */
+const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Ctrl-C asks politely once; a second one leaves at once. What is on the line by then stays there. */
 export async function withInterrupt(use: (signal: AbortSignal) => Promise<number>): Promise<number> {
@@ -66,12 +83,10 @@ export async function withInterrupt(use: (signal: AbortSignal) => Promise<number
     if (controller.signal.aborted) process.exit(exitCodes.INTERRUPTED);
     controller.abort();
   };
-  process.on('SIGINT', interrupt);
-  process.on('SIGTERM', interrupt);
+  for (const name of endings) process.on(name, interrupt);
   try {
     return await use(controller.signal);
   } finally {
-    process.off('SIGINT', interrupt);
-    process.off('SIGTERM', interrupt);
+    for (const name of endings) process.off(name, interrupt);
   }
 }

@@ -15,8 +15,8 @@ export interface Terminal {
   /** A person can be asked. */
   readonly isInteractive: boolean;
   readonly isOutputTty: boolean;
-  /** Long text: through git's pager on a terminal, else straight to stdout. */
-  page(text: string): Promise<void>;
+  /** Long text: through the pager on a terminal, else straight to stdout. `configured` is git's `core.pager`. */
+  page(text: string, configured?: string): Promise<void>;
 }
 
 export function openTerminal(env: Record<string, string | undefined>, wish: ColorWish): Terminal {
@@ -34,24 +34,26 @@ export function openTerminal(env: Record<string, string | undefined>, wish: Colo
       colored[stream] ? styleText(style, text, { validateStream: false }) : text,
     isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,
     isOutputTty: process.stdout.isTTY === true,
-    page: (text) => page(env, text),
+    page: (text, configured) => page(env, text, configured),
   };
 }
 
-async function page(env: Record<string, string | undefined>, text: string): Promise<void> {
-  const rows = process.stdout.rows ?? 0;
-  if (!process.stdout.isTTY || text.split('\n').length <= rows) {
-    process.stdout.write(text);
-    return;
-  }
-  const pager = env['GIT_PAGER'] || env['PAGER'] || 'less';
+async function page(env: Record<string, string | undefined>, text: string, configured?: string): Promise<void> {
+  // The same order as git's; empty means none.
+  const pager = env['GIT_PAGER'] ?? configured ?? env['PAGER'] ?? 'less';
+  const isLong = process.stdout.isTTY && text.split('\n').length > (process.stdout.rows ?? 0);
+  if (!isLong || pager === '' || pager === 'cat' || !(await runPager(env, pager, text))) process.stdout.write(text);
+}
+
+/** False when there is no such program. */
+function runPager(env: Record<string, string | undefined>, pager: string, text: string): Promise<boolean> {
   const child = spawn('sh', ['-c', pager], {
-    stdio: ['pipe', 'inherit', 'inherit'],
+    stdio: ['pipe', 'inherit', 'ignore'],
     env: { ...env, LESS: env['LESS'] ?? 'FRX', LV: env['LV'] ?? '-c' },
   });
-  await new Promise<void>((resolve) => {
-    child.on('error', () => resolve());
-    child.on('close', () => resolve());
+  return new Promise((resolve) => {
+    child.on('error', () => resolve(false));
+    child.on('close', (code) => resolve(code !== 127));
     // Quitting the pager early closes the pipe; that is no error.
     child.stdin.on('error', () => undefined);
     child.stdin.end(text);
@@ -66,6 +68,16 @@ export function toVisible(text: string): string {
   return text
     .replace(/\r\n/g, '\n')
     .replace(/[^\P{Cc}\n\t]|[\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/gu, toSymbol);
+}
+
+/** The same for text that comes in pieces: a line end or a character may be torn apart between two of them. */
+export function visibleChunks(): (text: string) => string {
+  let held = '';
+  return (text) => {
+    const all = held + text;
+    held = /[\r\uD800-\uDBFF]$/.exec(all)?.[0] ?? '';
+    return toVisible(all.slice(0, all.length - held.length));
+  };
 }
 
 /** The control pictures that Unicode has for C0, the number for everything else. */

@@ -1,0 +1,223 @@
+/** The surface that scripts and people rely on: streams, JSON, colours, help, spellings of options. */
+import { execFile } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runTeddy, teddyPath, environmentOf } from '../support/run-teddy.ts';
+import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+const escape = '\u001b[';
+const commands = [
+  'init',
+  ...['new', 'plan', 'execute', 'branch', 'list', 'log', 'show'].map((verb) => `session ${verb}`),
+];
+
+beforeAll(async () => {
+  project = await openTeddyProject();
+  await project.begin('surface');
+  await project.plan(createPlan('a.txt', 'a\n'));
+  await project.ok('session', 'execute', '-y');
+});
+
+afterAll(() => project.close());
+
+function shell(script: string): Promise<{ code: number; stdout: string; stderr: string }> {
+  const env = environmentOf({ ...project.env, TEDDY: `${process.execPath} ${teddyPath}` });
+  return new Promise((resolve) => {
+    const child = execFile('bash', ['-c', script], { cwd: project.repo.root, env }, (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode ?? -1, stdout, stderr }),
+    );
+  });
+}
+
+describe('help', () => {
+  test('each command explains itself on stdout, without colours in a pipe, in 80 columns', async () => {
+    for (const command of commands) {
+      for (const flag of ['--help', '-h']) {
+        const { exitCode, stdout, stderr } = await runTeddy([...command.split(' '), flag], { cwd: '/' });
+        expect({ exitCode, stderr }, command).toEqual({ exitCode: 0, stderr: '' });
+        expect(stdout).toMatch(new RegExp(`^teddy ${command}: [a-z].*\n\nUsage\n  teddy ${command}.* \\[options\\]\n`));
+        expect(stdout).not.toContain('\u001b');
+        expect(stdout).not.toContain('#0');
+        expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+      }
+    }
+  });
+
+  test('each example of a help text is a command line that is understood', async () => {
+    for (const command of commands) {
+      const { stdout } = await runTeddy([...command.split(' '), '--help'], { cwd: '/' });
+      const examples = stdout.slice(stdout.indexOf('Examples')).match(/^ {2}teddy .*$/gm) ?? [];
+      expect(examples.length, command).toBeGreaterThan(0);
+      for (const example of examples) {
+        // Outside a repository: an example that is wrong usage is told so before that is noticed.
+        const { stderr } = await shell(`cd / && ${example.trim().replace(/^teddy/, '$TEDDY')}`);
+        expect(stderr, example).toMatch(/\[(?:NOT_A_REPOSITORY|FILE_NOT_FOUND)\]/);
+      }
+    }
+  });
+
+  test('teddy and teddy session alone print what there is and exit 0', async () => {
+    for (const args of [[], ['session'], ['--help'], ['-h'], ['help'], ['session', '--help']]) {
+      const { exitCode, stdout, stderr } = await runTeddy(args, { cwd: '/' });
+      expect({ exitCode, stderr }, args.join(' ')).toEqual({ exitCode: 0, stderr: '' });
+      for (const command of commands) expect(stdout).toContain(`teddy ${command}`);
+    }
+    for (const flag of ['--version', '-v']) {
+      const { exitCode, stdout } = await runTeddy([flag], { cwd: '/' });
+      expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+    }
+  });
+});
+
+describe('wrong usage', () => {
+  test('exits 2, names what is wrong, and points to the help', async () => {
+    const wrong: [string[], string, string][] = [
+      [['frobnicate'], 'There is no command `teddy frobnicate`.', 'teddy --help'],
+      [['session', 'frob', 'x'], 'There is no command `teddy session frob`.', 'teddy --help'],
+      [['frob', '--help'], 'There is no command `teddy frob`.', 'teddy --help'],
+      [['--frob'], 'There is no option --frob.', 'teddy --help'],
+      [['session', 'plan', '--frob'], '`teddy session plan` has no option --frob.', 'teddy session plan --help'],
+      [['session', 'list', 'extra'], '`teddy session list` does not take "extra".', 'teddy session list --help'],
+      [['session', 'show', '01', '02'], '`teddy session show` does not take "02".', 'teddy session show --help'],
+      [['session', 'new'], 'Something is missing: `teddy session new <name>`.', 'teddy session new --help'],
+      [['session', 'plan', '-m'], '--message needs a value.', 'teddy session plan --help'],
+      [['session', 'list', '--color=pink'], '--color=pink is not known.', 'auto, always or never'],
+    ];
+    for (const [args, message, hint] of wrong) {
+      const { exitCode, stdout, stderr } = await runTeddy(args, { cwd: project.repo.root });
+      expect({ exitCode, stdout }, args.join(' ')).toEqual({ exitCode: 2, stdout: '' });
+      expect(stderr).toContain(`error: ${message} [USAGE]\nhint:  `);
+      expect(stderr).toContain(hint);
+    }
+  });
+});
+
+describe('spellings of options', () => {
+  const messageOf = async (...args: string[]) => {
+    const log = await project.ok('session', 'plan', '--dry-run', ...args);
+    return /<!-- teddy-\S+ message -->\n([^]*?)\n?$/.exec(log)?.[1];
+  };
+
+  test('-m takes its value in every way, also one that looks like an option or has lines', async () => {
+    expect(await messageOf('-m', 'hello')).toBe('hello');
+    expect(await messageOf('-mhello')).toBe('hello');
+    expect(await messageOf('--message=hello')).toBe('hello');
+    expect(await messageOf('--message', 'hello')).toBe('hello');
+    expect(await messageOf('-m', '-x --json')).toBe('-x --json');
+    expect(await messageOf('-m', '--help')).toBe('--help');
+    expect(await messageOf('-m', '--')).toBe('--');
+    expect(await messageOf('-m', 'one\ntwo\n\nthree')).toBe('one\ntwo\n\nthree');
+    expect(await messageOf('-m', 'a=b=c')).toBe('a=b=c');
+  });
+});
+
+describe('streams', () => {
+  test('results go to stdout and everything else to stderr', async () => {
+    const log = await project.run(['session', 'log']);
+    expect(log.stdout.split('\n')[0]).toMatch(/^[0-9a-f]{10} \d{4}-\d\d-\d\d \d\d:\d\d turn 01 report/);
+    expect(log.stderr).toMatch(/surface/);
+    const refused = await project.run(['session', 'execute', '-y']);
+    expect(refused.stdout).toBe('');
+    expect(refused.stderr).toMatch(/^error: .* \[NO_PENDING_PLAN\]\nhint: {2}.*\n$/);
+  });
+
+  test('--json prints one document with a schema, also for errors', async () => {
+    const runs: [string[], string, number][] = [
+      [['session', 'list'], 'teddy.session-list/1', 0],
+      [['session', 'log'], 'teddy.session-log/1', 0],
+      [['session', 'show'], 'teddy.session-show/1', 0],
+      [['init'], 'teddy.init/1', 0],
+      [['session', 'plan', '-m', 'x', '--dry-run'], 'teddy.plan-preview/1', 0],
+      [['session', 'show', '99'], 'teddy.error/1', 2],
+      [['session', 'execute', '-y'], 'teddy.error/1', 3],
+      [['session', 'frob'], 'teddy.error/1', 2],
+      [['session', 'list', '--frob'], 'teddy.error/1', 2],
+    ];
+    for (const [args, schema, code] of runs) {
+      const { exitCode, stdout } = await project.run([...args, '--json']);
+      expect(exitCode, args.join(' ')).toBe(code);
+      expect(JSON.parse(stdout)).toMatchObject({ schema });
+      if (code !== 0)
+        expect(JSON.parse(stdout)).toMatchObject({ error: { code: expect.any(String), hint: expect.any(String) } });
+    }
+  });
+
+  test('new, plan, execute and branch print one JSON document each', async () => {
+    const other = await openTeddyProject({ answers: [createPlan('a.txt', 'a\n'), createPlan('b.txt', 'b\n')] });
+    const json = async (...args: string[]) => JSON.parse(await other.ok(...args, '--json')) as Record<string, unknown>;
+    try {
+      const made = await json('session', 'new', 'as-json');
+      expect(made).toMatchObject({ schema: 'teddy.session-new/1', switched: true });
+      const session = String(made['session']);
+      expect(made).toMatchObject({ branch: `teddy/${session}`, directory: `.teddy/sessions/${session}` });
+      expect(await json('session', 'plan', '-m', 'x')).toMatchObject({
+        schema: 'teddy.plan/1',
+        turn: '01',
+        entry: 'plan',
+        text: createPlan('a.txt', 'a\n'),
+        actions: 1,
+        problems: [],
+      });
+      expect(await json('session', 'execute', '-y')).toMatchObject({ schema: 'teddy.execute/1', status: 'SUCCESS' });
+      expect(await json('session', 'branch', '01', '--no-switch')).toMatchObject({
+        schema: 'teddy.session-branch/1',
+        branch: `teddy/${session}--01-branch-01`,
+        turn: '01-branch-01',
+        switched: false,
+      });
+      expect(await json('session', 'branch', '01', '-m', 'y')).toMatchObject({
+        schema: 'teddy.plan/1',
+        line: `teddy/${session}--01-branch-02`,
+        turn: '01-branch-02',
+      });
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('there are no colours in a pipe unless somebody asks for them', async () => {
+    const log = (args: string[], env: Record<string, string> = {}) =>
+      project.run(['session', 'log', ...args], { env }).then(({ stdout }) => stdout.includes(escape));
+    expect(await log([])).toBe(false);
+    expect(await log(['--color'])).toBe(true);
+    expect(await log(['--color=always'])).toBe(true);
+    expect(await log(['--no-color'], { FORCE_COLOR: '1' })).toBe(false);
+    expect(await log(['--color=never'], { FORCE_COLOR: '1' })).toBe(false);
+    expect(await log([], { FORCE_COLOR: '1' })).toBe(true);
+    expect(await log([], { FORCE_COLOR: '0' })).toBe(false);
+    expect(await log([], { FORCE_COLOR: '1', NO_COLOR: '1' })).toBe(false);
+    const help = await runTeddy(['session', 'log', '--help'], { cwd: '/', env: { FORCE_COLOR: '1' } });
+    expect(help.stdout).toContain(escape);
+  });
+
+  test('a reader that leaves early is no failure, and an execution does not stop for it', async () => {
+    const log = await shell('$TEDDY session log | head -c 1; echo "${PIPESTATUS[0]}" >&2');
+    expect(log).toMatchObject({ stdout: expect.stringMatching(/^[0-9a-f]$/), stderr: expect.stringMatching(/\n0\n$/) });
+
+    const lines = Array.from(
+      { length: 3 },
+      (_, n) => `### EXECUTE\n- Description: ${n}\n\n\`\`\`\nseq 1 20000; sleep 0.1\n\`\`\`\n`,
+    );
+    await project.plan(`# Loud\n\n## Action Plan\n\n${lines.join('\n')}`);
+    await shell('$TEDDY session execute -y 2>&1 | head -1');
+    expect((await project.report()).run_summary.status).toBe('SUCCESS');
+  });
+
+  test('control characters of a plan or a file are made visible in a pipe as well', async () => {
+    const evil = `# Evil \u001b[2J\u202E\n\n## Message\n\nsee \u0007\u009b31m\n`;
+    const planned = await project.plan(evil, 'Hello \u001b[2J');
+    const shown = await project.run(['session', 'show']);
+    for (const { stdout, stderr } of [planned, shown]) {
+      for (const evil of ['\u001b', '\u0007', '\u009b', '\u202E']) expect(stdout + stderr).not.toContain(evil);
+      expect(stdout).toContain('␛[2J<U+202E>');
+    }
+    const session = await project.run(['session', 'show', '-s', '\u001b[31mred']);
+    expect(session.stderr).not.toContain('\u001b');
+  });
+
+  test('TEDDY_DEBUG=1 tells the git commands with their times on stderr', async () => {
+    const { stdout, stderr } = await project.run(['session', 'log'], { env: { TEDDY_DEBUG: '1' } });
+    expect(stderr).toMatch(/git .*\d+(?:\.\d+)? ?ms/);
+    expect(stdout).toBe(await project.ok('session', 'log'));
+  });
+});
