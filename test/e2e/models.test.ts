@@ -1,0 +1,205 @@
+/** Asking a model: what leaves the machine, what is kept when it fails, and the ways to do without one. */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { parseContextLog } from '../../src/session/context-log-parse.ts';
+import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+
+afterEach(() => project.close());
+
+const answer = createPlan('made.txt', 'made: ü €\n');
+const readTurn = (session: string, turn: string, file: string) =>
+  project.repo.read(`.teddy/sessions/${session}/${turn}/${file}`);
+
+async function transcript(session: string, turn = '01') {
+  const lines = (await readTurn(session, turn, 'transcript.jsonl')).trim().split('\n');
+  return lines.map((line) => JSON.parse(line) as { type: string; message: { content?: string } });
+}
+
+test('the message is committed before the request leaves, and _context.log is exactly what was sent', async () => {
+  const seen: string[] = [];
+  project = await openTeddyProject({
+    answers: () => {
+      seen.push(execFileSync('git', ['log', '-1', '--format=%s'], { cwd: project.repo.root, encoding: 'utf8' }).trim());
+      return { text: answer, usage: { prompt_tokens: 1234, completion_tokens: 56 } };
+    },
+    files: { 'README.md': '# Ünï\r\n\u2028 "quoted" ```fence```\n', 'src/a b.ts': 'x\n' },
+  });
+  const session = await project.begin('exact');
+  await project.repo.git('config', 'teddy.temperature', '0.25');
+  const message = 'Make it: ü, 😀,\n\n```\na fence\n```\n-- trailing  ';
+  const preview = await project.run(['session', 'plan', '-m', message, '--dry-run']);
+  expect(await project.subjects()).toHaveLength(2);
+  const planned = await project.run(['session', 'plan', '-m', message]);
+  expect(planned).toMatchObject({ exitCode: 0, stdout: answer });
+  expect(planned.stderr).toContain(`Turn 01 of ${session}: asking gpt-test at http://127.0.0.1:`);
+  expect(planned.stderr).toContain('1234 tokens in, 56 out');
+  expect(seen).toEqual(['turn 01 message: Make it: ü, 😀,']);
+
+  const log = await readTurn(session, '01', '_context.log');
+  expect(preview.stdout).toBe(log);
+  const [request] = project.server.requests();
+  expect(request?.messages).toEqual(parseContextLog(log).messages);
+  expect(request?.messages.map(({ role }) => role)).toEqual(['system', 'user']);
+  expect(request).toMatchObject({ model: 'gpt-test', body: { temperature: 0.25, stream: true } });
+  expect(request?.headers['authorization']).toBe('Bearer sk-test-0123456789');
+  expect(log).not.toContain('sk-test-0123456789');
+  const sha = await project.repo.git('log', '-1', '--format=%(trailers:key=Teddy-Sha256,valueonly)', 'HEAD~1');
+  expect(sha.trim()).toBe(createHash('sha256').update(log).digest('hex'));
+  expect((await transcript(session))[0]?.message.content).toBe(message);
+  const tokens = await project.repo.git('log', '-1', '--format=%(trailers:key=Teddy-Tokens,valueonly)');
+  expect(tokens.trim()).toBe('1234/56');
+
+  await project.ok('session', 'execute', '-y');
+  await project.ok('session', 'plan', '-m', 'And on');
+  const second = project.server.requests()[1];
+  expect(second?.messages).toEqual(parseContextLog(await readTurn(session, '02', '_context.log')).messages);
+  expect(second?.messages[1]?.content).toContain('made: ü €');
+});
+
+test('refusals of the endpoint are told with status and next step, not retried, and the message stays', async () => {
+  project = await openTeddyProject({
+    answers: [
+      { status: 401, body: { message: 'Incorrect API key provided' } },
+      { status: 404, body: { message: 'The model gpt-test does not exist' } },
+    ],
+  });
+  const session = await project.begin('refused');
+  const unauthorized = await project.run(['session', 'plan', '-m', 'Hello']);
+  expect(unauthorized).toMatchObject({ exitCode: 5, stdout: '' });
+  expect(unauthorized.stderr).toContain('[MODEL_AUTH]');
+  expect(unauthorized.stderr).toMatch(/^hint: .*OPENAI_API_KEY/m);
+  const missing = await project.run(['session', 'plan', '--json']);
+  expect(missing.exitCode).toBe(5);
+  expect(JSON.parse(missing.stdout)).toMatchObject({ schema: 'teddy.error/1', error: { code: 'MODEL_NOT_FOUND' } });
+  expect(project.server.requests()).toHaveLength(2);
+  expect((await transcript(session)).map(({ type }) => type)).toEqual(['user']);
+});
+
+test('429 with Retry-After and 500 are tried again, and an answer that comes then is a plan like any other', async () => {
+  project = await openTeddyProject({
+    answers: [{ status: 429, headers: { 'retry-after': '1' } }, { status: 500 }, answer],
+  });
+  await project.begin('retried');
+  const before = Date.now();
+  await project.ok('session', 'plan', '-m', 'Hello');
+  expect(Date.now() - before).toBeGreaterThan(1000);
+  expect(project.server.requests().map(({ status }) => status)).toEqual([429, 500, 200]);
+});
+
+test('an endpoint that keeps failing is given up after three requests, and the message stays', async () => {
+  const failure = { status: 500, headers: { 'retry-after-ms': '1' } };
+  project = await openTeddyProject({ answers: [failure, failure, failure, answer] });
+  const session = await project.begin('failing');
+  const failed = await project.run(['session', 'plan', '-m', 'Hello']);
+  expect(failed).toMatchObject({ exitCode: 5, stdout: '' });
+  expect(failed.stderr).toContain('500');
+  expect(project.server.requests()).toHaveLength(3);
+  expect(await project.subjects()).toHaveLength(3);
+  await project.ok('session', 'plan');
+  expect((await transcript(session)).map(({ type }) => type)).toEqual(['user', 'assistant']);
+});
+
+test('an answer that is cut in mid-stream is kept in part, and asking again answers the same turn', async () => {
+  project = await openTeddyProject({ answers: [{ cutAfter: 3, text: answer }, answer], chunkSize: 10 });
+  const session = await project.begin('cut');
+  const cut = await project.run(['session', 'plan', '-m', 'Hello']);
+  expect(cut.exitCode).toBe(5);
+  expect(cut.stderr).toContain('[MODEL_INTERRUPTED]');
+  expect(cut.stderr).toMatch(/^hint: /m);
+  const kept = await transcript(session);
+  expect(kept.map(({ type }) => type)).toEqual(['user', 'assistant_partial']);
+  const part = kept[1]?.message.content ?? '';
+  expect(part.length).toBeGreaterThanOrEqual(20);
+  expect(answer.startsWith(part)).toBe(true);
+  expect(await project.ok('session', 'show')).toContain('Answer (interrupted)');
+  await project.ok('session', 'plan');
+  expect(project.server.requests()[1]?.messages).toEqual(project.server.requests()[0]?.messages);
+  expect((await transcript(session)).map(({ type }) => type)).toEqual(['user', 'assistant_partial', 'assistant']);
+  await project.ok('session', 'execute', '-y');
+});
+
+test('an empty answer is an error, and an answer that is no plan is a reply that the next turn sees', async () => {
+  project = await openTeddyProject({ answers: ['', 'Which login do you mean?', answer] });
+  await project.begin('talk');
+  const empty = await project.run(['session', 'plan', '-m', 'Add a login']);
+  expect(empty.exitCode).toBe(5);
+  expect(empty.stderr).toContain('[EMPTY_ANSWER]');
+  const reply = await project.run(['session', 'plan']);
+  expect(reply).toMatchObject({ exitCode: 0, stdout: 'Which login do you mean?\n' });
+  expect(reply.stderr).toContain('no plan');
+  await project.refuses('NO_PENDING_PLAN', 3, ['session', 'execute', '-y']);
+  await project.ok('session', 'plan', '-m', 'The second');
+  expect(project.server.requests()[2]?.messages[1]?.content).toContain('Which login do you mean?');
+  expect(await project.subjects()).toMatchObject([
+    'turn 02 plan: Try it',
+    'turn 02 message: The second',
+    'turn 01 reply: Which login do you mean?',
+    'turn 01 message: Add a login',
+    expect.any(String),
+    'First commit',
+  ]);
+});
+
+test('without a model the message is kept, the ways out are named, and an answer by hand goes on', async () => {
+  project = await openTeddyProject();
+  const session = await project.begin('alone');
+  const env = { OPENAI_API_KEY: undefined, OPENAI_BASE_URL: undefined };
+  const none = await project.run(['session', 'plan', '-m', 'Hello'], { env });
+  expect(none).toMatchObject({ exitCode: 5, stdout: '' });
+  for (const way of ['[NO_MODEL]', 'OPENAI_API_KEY', 'teddy.model', '--from']) expect(none.stderr).toContain(way);
+  expect(await project.subjects()).toContain('turn 01 message: Hello');
+  await project.repo.write('.git/answer.md', answer);
+  const from = await project.run(['session', 'plan', '--from', '.git/answer.md'], { env });
+  expect(from.exitCode).toBe(0);
+  expect(from.stderr).not.toContain('asking');
+  expect(await readTurn(session, '01', 'plan.md')).toBe(answer);
+  expect((await transcript(session)).map(({ type }) => type)).toEqual(['user', 'assistant']);
+  await project.ok('session', 'execute', '-y');
+
+  const manual = await project.run(['session', 'plan', '--provider', 'manual', '-m', 'Next'], { env });
+  expect(manual).toMatchObject({ exitCode: 0, stdout: `.teddy/sessions/${session}/02/_context.log\n` });
+  await project.run(['session', 'plan', '--from', '-'], { stdin: answer });
+  expect(await readTurn(session, '02', 'plan.md')).toBe(answer);
+  await project.refuses('FILE_NOT_FOUND', 2, ['session', 'plan', '--from', 'none.md', '-m', 'x']);
+});
+
+test('recorded answers come from a directory, a branch or a bundle, and are labelled', async () => {
+  project = await openTeddyProject();
+  const { repo } = project;
+  const tapes = join(repo.root, '.git', 'tapes');
+  await mkdir(tapes);
+  await writeFile(join(tapes, '01.md'), answer);
+  await project.begin('from-directory');
+  const fromDirectory = await project.run(['session', 'plan', '-m', 'Hello', '--recording', tapes]);
+  expect(fromDirectory).toMatchObject({ exitCode: 0, stdout: answer });
+  expect(fromDirectory.stderr).toMatch(/recorded/i);
+  const recording = await repo.git('branch', '--show-current');
+
+  await repo.git('switch', '--quiet', 'main');
+  await project.begin('from-branch');
+  const fromBranch = await project.run(['session', 'plan', '-m', 'Hello', '--recording', recording]);
+  expect(fromBranch).toMatchObject({ exitCode: 0, stdout: answer });
+  expect(await repo.git('log', '-1', '--format=%(trailers:key=Teddy-Provider,valueonly)')).toContain('recorded');
+
+  await repo.git('bundle', 'create', '--quiet', join(tapes, 'one.bundle'), recording);
+  await repo.git('switch', '--quiet', 'main');
+  await project.begin('from-bundle');
+  const fromBundle = await project.run([
+    'session',
+    'plan',
+    '-m',
+    'Hello',
+    '--provider=recorded',
+    '--recording',
+    join(tapes, 'one.bundle'),
+  ]);
+  expect(fromBundle).toMatchObject({ exitCode: 0, stdout: answer });
+  await project.ok('session', 'execute', '-y');
+  await project.refuses('BAD_RECORDING', 2, ['session', 'plan', '-m', 'x', '--recording', 'no-such-thing']);
+  await project.refuses('USAGE', 2, ['session', 'plan', '-m', 'x', '--recording', tapes, '--from', '-']);
+});

@@ -1,0 +1,254 @@
+/** At a terminal: questions, answers, and Ctrl-C at any moment. */
+import { readdir, readFile } from 'node:fs/promises';
+import { afterEach, describe, expect, test } from 'vitest';
+import { ctrlC, ctrlD, hasTerminal, runInTerminal, type TerminalRun } from '../support/run-in-terminal.ts';
+import {
+  createAction,
+  createPlan,
+  editAction,
+  executeAction,
+  openTeddyProject,
+  planOf,
+  type TeddyProject,
+} from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+
+afterEach(() => project.close());
+
+const question = '[y,n,a,q,?] ';
+
+async function openWithPlan(answer: string): Promise<void> {
+  project = await openTeddyProject();
+  await project.begin('asked');
+  await project.plan(answer);
+}
+
+function inTerminal(...args: string[]): TerminalRun {
+  return runInTerminal(args, { cwd: project.repo.root, env: project.env });
+}
+
+const isPending = async () => (await project.ok('session', 'list')).includes('planned');
+
+/** Processes of a group that still run; who is dead but not yet fetched by its parent does not count. */
+async function runningInGroup(group: number): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')));
+  return stats.filter((stat) => {
+    const [state = '', , itsGroup] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return Number(itsGroup) === group && !/[ZX]/.test(state);
+  });
+}
+
+describe.skipIf(!hasTerminal)('at a terminal', () => {
+  test('each action is shown and asked about: y does it, n skips it, ? explains, and the rest goes on', async () => {
+    await openWithPlan(
+      planOf(
+        createAction('yes.txt', 'yes\n'),
+        editAction('README.md', '# Scratch', '# Changed'),
+        executeAction('echo ran'),
+      ),
+    );
+    const run = inTerminal('session', 'execute');
+    expect(await run.waitFor(question)).toContain('+yes');
+    run.press('?\n');
+    const help = await run.waitFor(question);
+    for (const line of ['y  yes', 'n  no', 'a  ', 'q  ', '?  ']) expect(help).toContain(line);
+    run.press('what\n');
+    await run.waitFor(question);
+    run.press('y\n');
+    const second = await run.waitFor(question);
+    expect(second).toMatch(/SUCCESS 1\/3 CREATE yes\.txt/);
+    expect(second).toMatch(/-# Scratch\n\+# Changed/);
+    run.press('n\n');
+    expect(await run.waitFor(question)).toContain('$ echo ran');
+    run.press('Y\n');
+    expect(await run.exitCode).toBe(0);
+    const report = await project.report();
+    expect(report.run_summary.status).toBe('SUCCESS');
+    expect(report.action_logs.map(({ status, approved_by }) => [status, approved_by])).toEqual([
+      ['SUCCESS', 'user'],
+      ['SKIPPED', 'none'],
+      ['SUCCESS', 'user'],
+    ]);
+    expect(run.raw()).toContain('\u001b[');
+  });
+
+  test('a approves all the rest, q stops and reports ABORTED, and declining everything is SKIPPED', async () => {
+    const three = (name: string) => planOf(...[1, 2, 3].map((n) => createAction(`${name}${n}.txt`, 'x\n')));
+    await openWithPlan(three('all'));
+    const all = inTerminal('session', 'execute');
+    await all.waitFor(question);
+    all.press('y\n');
+    await all.waitFor(question);
+    all.press('a\n');
+    expect(await all.exitCode).toBe(0);
+    expect((await project.report()).changes).toHaveLength(3);
+
+    await project.plan(three('quit'));
+    const quit = inTerminal('session', 'execute');
+    await quit.waitFor(question);
+    quit.press('y\n');
+    await quit.waitFor(question);
+    quit.press('q\n');
+    expect(await quit.exitCode).toBe(4);
+    const stopped = await project.report();
+    expect(stopped.run_summary).toMatchObject({ status: 'ABORTED', error: 'stopped by the user' });
+    expect(stopped.action_logs.map(({ status }) => status)).toEqual(['SUCCESS', 'SKIPPED', 'SKIPPED']);
+
+    await project.plan(createPlan('none.txt', 'x\n'));
+    const none = inTerminal('session', 'execute');
+    await none.waitFor(question);
+    none.press('n\n');
+    expect(await none.exitCode).toBe(4);
+    expect((await project.report()).run_summary.status).toBe('SKIPPED');
+  });
+
+  test('memos are asked about on their own, and an answer to a question goes into the report', async () => {
+    await openWithPlan(
+      '# Talk\n\n## Memos\n\n- [+] We use tabs.\n\n## Action Plan\n\n### CHAT_WITH_USER\n\nWhich colour?\n',
+    );
+    const run = inTerminal('session', 'execute');
+    expect(await run.waitFor('(y/n) ')).toContain('[+] We use tabs.');
+    run.press('y\n');
+    await run.waitFor(question);
+    run.press('y\n');
+    expect(await run.waitFor('Your answer: ')).toContain('Which colour?');
+    run.press('Blue, please\n');
+    expect(await run.exitCode).toBe(0);
+    const report = await project.report();
+    expect(report.memos.added).toEqual(['We use tabs.']);
+    expect(report.action_logs[0]?.details).toMatchObject({ answer: 'Blue, please' });
+    await project.plan(planOf());
+    expect(await project.repo.git('show', 'HEAD:.teddy/sessions/' + report.session + '/02/_context.log')).toContain(
+      'Blue, please',
+    );
+  });
+
+  test('Ctrl-C at a question leaves the plan pending; after an action it reports ABORTED', async () => {
+    await openWithPlan(planOf(createAction('one.txt', '1\n'), createAction('two.txt', '2\n')));
+    const before = await project.repo.fingerprint();
+    const first = inTerminal('session', 'execute');
+    await first.waitFor(question);
+    first.press(ctrlC);
+    expect(await first.exitCode).toBe(130);
+    expect(first.text()).toContain('[INTERRUPTED]');
+    expect(await project.repo.fingerprint()).toEqual(before);
+    expect(await isPending()).toBe(true);
+
+    const second = inTerminal('session', 'execute');
+    await second.waitFor(question);
+    second.press('y\n');
+    await second.waitFor(question);
+    second.press(ctrlC);
+    expect(await second.exitCode).toBe(130);
+    const report = await project.report();
+    expect(report.run_summary).toMatchObject({ status: 'ABORTED', error: 'interrupted' });
+    expect(report.changes.map(({ path }) => path)).toEqual(['one.txt']);
+  });
+
+  test('Ctrl-C at the question about memos decides nothing', async () => {
+    await openWithPlan('# Only memos\n\n## Memos\n\n- [+] We use tabs.\n\n## Action Plan\n\n');
+    const before = await project.repo.fingerprint();
+    const run = inTerminal('session', 'execute');
+    await run.waitFor('(y/n) ');
+    run.press(ctrlC);
+    expect(await run.exitCode).toBe(130);
+    expect(await project.repo.fingerprint()).toEqual(before);
+    expect(await isPending()).toBe(true);
+  });
+
+  test('the end of input at a question stops the run like q', async () => {
+    await openWithPlan(createPlan('one.txt', '1\n'));
+    const run = inTerminal('session', 'execute');
+    await run.waitFor(question);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(4);
+    expect((await project.report()).run_summary.status).toBe('ABORTED');
+  });
+
+  test('Ctrl-C while a command runs ends its whole group, reports ABORTED, and exits 130', async () => {
+    await openWithPlan(
+      planOf(executeAction('echo half > half.txt; sleep 60 & echo "at $$"; wait'), createAction('b', 'b\n')),
+    );
+    const run = inTerminal('session', 'execute', '-y');
+    await run.waitFor('at ');
+    await run.waitFor('\n');
+    const pid = Number(/at (\d+)/.exec(run.text())?.[1]);
+    expect(await runningInGroup(pid)).toHaveLength(2);
+    run.press(ctrlC);
+    expect(await run.exitCode).toBe(130);
+    expect(await runningInGroup(pid)).toEqual([]);
+    const report = await project.report();
+    expect(report.run_summary).toMatchObject({ status: 'ABORTED', error: 'interrupted' });
+    expect(report.action_logs.map(({ status }) => status)).toEqual(['ABORTED', 'SKIPPED']);
+    expect(report.changes.map(({ path }) => path)).toEqual(['half.txt']);
+    await project.plan(planOf(), 'Go on');
+  });
+
+  test('Ctrl-C in mid-stream keeps message and partial answer, and the next plan answers the same turn', async () => {
+    const answer = createPlan('one.txt', '1\n');
+    project = await openTeddyProject({
+      answers: [`# Slowly\n\n${'word '.repeat(2000)}`, answer],
+      chunkDelayMs: 20,
+    });
+    const session = await project.begin('slow');
+    const run = inTerminal('session', 'plan', '-m', 'Hello');
+    await run.waitFor('# Slowly');
+    await run.waitFor('word word word');
+    run.press(ctrlC);
+    expect(await run.exitCode).toBe(130);
+    expect(run.text()).toContain('[INTERRUPTED]');
+    const types = async () =>
+      (await project.repo.read(`.teddy/sessions/${session}/01/transcript.jsonl`))
+        .trim()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { type: string }).type);
+    expect(await types()).toEqual(['user', 'assistant_partial']);
+    await project.ok('session', 'plan');
+    expect(await types()).toEqual(['user', 'assistant_partial', 'assistant']);
+    await project.ok('session', 'execute', '-y');
+  });
+
+  test('control characters and bidirectional overrides of a model reach no terminal, streamed or whole', async () => {
+    const evil = `# Evil \u001b[2J\u001b]0;owned\u0007 \u202Etxt.exe\n\n## Action Plan\n\n${createAction('a.txt', 'x\u001b[31m\n')}`;
+    project = await openTeddyProject({ answers: [evil, evil], chunkSize: 3 });
+    await project.begin('evil');
+    const isClean = (run: TerminalRun, shows = '␛[2J') => {
+      for (const evil of ['\u001b[2J', '\u001b]0;', '\u0007', '\u202E', 'x\u001b[31m'])
+        expect(run.raw()).not.toContain(evil);
+      expect(run.text()).toContain(shows);
+    };
+    const streamed = inTerminal('session', 'plan', '-m', 'Hello');
+    expect(await streamed.exitCode).toBe(0);
+    isClean(streamed);
+    const executed = inTerminal('session', 'execute', '-y');
+    expect(await executed.exitCode).toBe(0);
+    isClean(executed);
+    const whole = inTerminal('session', 'plan', '--no-stream', '-m', 'Hello \u001b[2J');
+    expect(await whole.exitCode).toBe(0);
+    isClean(whole);
+    for (const command of ['show', 'log', 'list']) {
+      const looked = runInTerminal(['session', command], { cwd: project.repo.root, env: { PAGER: 'cat' } });
+      expect(await looked.exitCode).toBe(0);
+      // Labels of commits have lost theirs already.
+      isClean(looked, command === 'show' ? '␛[2J' : '[2J');
+    }
+  });
+
+  test("long output goes through git's pager, and is printed as it is when there is no such program", async () => {
+    const lines = Array.from({ length: 60 }, (_, n) => `line ${n}`).join('\n');
+    await openWithPlan(createPlan('long.txt', `${lines}\n`));
+    const show = async (env: Record<string, string | undefined>) => {
+      const run = runInTerminal(['session', 'show'], { cwd: project.repo.root, env: { PAGER: undefined, ...env } });
+      expect(await run.exitCode).toBe(0);
+      return run.text();
+    };
+    expect(await show({ PAGER: 'sed s/^/paged:/' })).toContain('paged:  line 59');
+    await project.repo.git('config', 'core.pager', 'sed s/^/configured:/');
+    expect(await show({ PAGER: 'sed s/^/paged:/' })).toContain('configured:  line 59');
+    for (const pager of ['no-such-pager', 'cat', '']) {
+      expect(await show({ GIT_PAGER: pager })).toContain('\n  line 59\n');
+    }
+  });
+});

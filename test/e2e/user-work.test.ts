@@ -1,0 +1,239 @@
+/** The repository belongs to the user: what they have in it survives, or nothing happens at all. */
+import { mkdtemp, realpath, rm, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createPlan, editAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
+import { openScratchRepository } from '../support/scratch-repository.ts';
+
+let project: TeddyProject;
+const answer = createPlan('made.txt', 'made\n');
+
+beforeEach(async () => {
+  project = await openTeddyProject({
+    files: { 'README.md': '# Scratch\n', 'a.txt': 'a\n', 'b.txt': 'b\n', 'c.txt': 'c\n', '.gitignore': 'ignored\n' },
+  });
+});
+
+afterEach(() => project.close());
+
+test('staged, unstaged and untracked work, stash, config and other branches survive a whole turn', async () => {
+  const { repo } = project;
+  await repo.write('c.txt', 'stashed\n');
+  await repo.git('stash', '--quiet');
+  await repo.git('branch', 'other');
+  await repo.git('config', 'alias.x', 'status');
+  await repo.write('a.txt', 'staged\n');
+  await repo.git('add', 'a.txt');
+  await repo.write('b.txt', 'unstaged\n');
+  await repo.write('untracked.txt', 'untracked\n');
+  await repo.write('ignored', 'ignored\n');
+  const before = await repo.fingerprint();
+  const status = await repo.git('status', '--porcelain');
+
+  await project.begin('survive');
+  expect(await repo.git('status', '--porcelain')).toBe(status);
+  const { '.teddy/.gitattributes': _, ...afterNew } = (await repo.fingerprint()).workTree;
+  expect(afterNew).toMatchObject(before.workTree);
+
+  const planned = await project.plan(answer);
+  expect(planned.stderr).toContain('2 files of your own edits committed as a snapshot (1 of them staged)');
+  await project.ok('session', 'execute', '-y');
+  const after = await repo.fingerprint();
+  expect(after.workTree).toMatchObject(before.workTree);
+  expect(after.stash).toBe(before.stash);
+  expect(after.config).toBe(before.config);
+  expect(after.refs).toEqual(expect.arrayContaining(before.refs));
+  expect(await repo.git('status', '--porcelain')).toBe('?? untracked.txt');
+
+  const [snapshot = ''] = (await repo.git('log', '--format=%H', '--grep=^Teddy-Entry: snapshot')).split('\n');
+  expect(await repo.git('show', '-s', '--format=%an <%ae>', snapshot)).toBe('Ada Example <ada@example.org>');
+  expect(await repo.git('show', '--name-only', '--format=', snapshot)).toBe('a.txt\nb.txt');
+  expect(await repo.git('show', `${snapshot}:a.txt`)).toBe('staged');
+  expect(await repo.git('log', '-1', '--name-only', '--format=')).not.toContain('a.txt');
+});
+
+test('an edit of the same size in the same second as the commit is not missed', async () => {
+  const { repo } = project;
+  await project.begin('racy');
+  const time = new Date(Math.floor(Date.now() / 1000) * 1000);
+  await utimes(join(repo.root, 'a.txt'), time, time);
+  await repo.git('update-index', '--refresh', '-q').catch(() => '');
+  await repo.write('a.txt', 'A\n');
+  await utimes(join(repo.root, 'a.txt'), time, time);
+  await project.plan(answer);
+  expect(await repo.git('show', 'HEAD:a.txt')).toBe('A');
+});
+
+test('edits after the plan are a snapshot of their own, and the report holds only what the plan changed', async () => {
+  const { repo } = project;
+  await project.begin('between');
+  await project.plan(planOf(editAction('b.txt', 'b', 'B')));
+  await repo.write('a.txt', 'mine\n');
+  await project.ok('session', 'execute', '-y');
+  expect(await project.subjects()).toMatchObject([
+    'turn 01 report: SUCCESS Try it',
+    expect.stringContaining('snapshot'),
+    'turn 01 plan: Try it',
+    'turn 01 message: Do it',
+    expect.any(String),
+    'First commit',
+  ]);
+  const report = await project.report();
+  expect(report.changes.map(({ path }) => path)).toEqual(['b.txt']);
+  expect(await repo.git('diff', '--name-only', 'HEAD~1', 'HEAD', '--', ':!.teddy')).toBe('b.txt');
+});
+
+test('partly staged files are refused with nothing changed', async () => {
+  const { repo } = project;
+  await project.begin('partly');
+  await repo.write('a.txt', 'staged\n');
+  await repo.git('add', 'a.txt');
+  await repo.write('a.txt', 'staged and edited\n');
+  const refused = await project.refuses('PARTIALLY_STAGED', 3, ['session', 'plan', '-m', 'x']);
+  expect(refused).toContain('a.txt');
+  await repo.git('restore', '--staged', '--worktree', 'a.txt');
+  await repo.write('new.txt', 'new\n');
+  await repo.git('add', '--intent-to-add', 'new.txt');
+  await project.refuses('PARTIALLY_STAGED', 3, ['session', 'plan', '-m', 'x']);
+});
+
+test('in the middle of a merge, rebase, cherry-pick, revert or bisect everything is refused', async () => {
+  const { repo } = project;
+  await repo.git('switch', '--quiet', '-c', 'side');
+  await repo.commit({ 'a.txt': 'side\n' }, 'Side');
+  await repo.git('switch', '--quiet', 'main');
+  const session = await project.begin('busy');
+  await project.plan(planOf());
+  await project.ok('session', 'execute', '-y');
+  await repo.commit({ 'a.txt': 'mine\n' }, 'Mine');
+  await repo.commit({ 'a.txt': 'mine again\n' }, 'Mine again');
+  const operations: [string[], string[]][] = [
+    [
+      ['merge', 'side'],
+      ['merge', '--abort'],
+    ],
+    [
+      ['cherry-pick', 'side'],
+      ['cherry-pick', '--abort'],
+    ],
+    [
+      ['revert', '--no-edit', 'HEAD~1'],
+      ['revert', '--abort'],
+    ],
+    [
+      ['rebase', 'side'],
+      ['rebase', '--abort'],
+    ],
+    [
+      ['bisect', 'start'],
+      ['bisect', 'reset'],
+    ],
+  ];
+  for (const [begin, abort] of operations) {
+    await repo.git(...begin).catch(() => '');
+    const said = await project.refuses('OPERATION_IN_PROGRESS', 3, ['session', 'plan', '-m', 'x', '-s', session]);
+    expect(said).toContain(begin[0]);
+    await repo.git(...abort);
+  }
+  await repo.git('merge', 'side').catch(() => '');
+  await project.refuses('OPERATION_IN_PROGRESS', 3, ['session', 'new', 'another']);
+  await project.refuses('OPERATION_IN_PROGRESS', 3, ['session', 'branch', '01']);
+  await project.refuses('OPERATION_IN_PROGRESS', 3, ['session', 'execute', '-y']);
+  await repo.git('merge', '--abort');
+});
+
+test('a lock of somebody else is waited for, then reported with nothing changed, and never removed', async () => {
+  const { repo } = project;
+  await project.begin('locked');
+  await repo.write('.git/index.lock', '');
+  const said = await project.refuses('LOCKED', 3, ['session', 'plan', '-m', 'x']);
+  expect(said).toContain('index.lock');
+  expect(await repo.list('.git')).toContain('index.lock');
+  await rm(join(repo.root, '.git/index.lock'));
+  await project.plan(answer);
+});
+
+test('a line that another work tree has is worked on there, and the own work tree is left alone', async () => {
+  const { repo } = project;
+  const session = await project.begin('elsewhere', '--no-switch');
+  const place = join(await realpath(await mkdtemp(join(tmpdir(), 'teddy-linked-'))), 'tree');
+  try {
+    await repo.git('worktree', 'add', '--quiet', place, `teddy/${session}`);
+    const linked = openScratchRepository(place);
+    await linked.write('a.txt', 'edited there\n');
+    await repo.write('a.txt', 'edited here\n');
+    const before = await repo.fingerprint();
+    const planned = await project.plan(answer, 'There', '-s', session);
+    expect(planned.stderr).toContain(place);
+    await project.ok('session', 'execute', '-y', '-s', session);
+    expect(await linked.read('made.txt')).toBe('made\n');
+    expect(await repo.git('show', `teddy/${session}:a.txt`)).toBe('edited there');
+    expect(await linked.git('status', '--porcelain')).toBe('');
+    const after = await repo.fingerprint();
+    expect({ ...after, refs: [] }).toEqual({ ...before, refs: [] });
+  } finally {
+    await repo.git('worktree', 'remove', '--force', place);
+    await rm(join(place, '..'), { recursive: true, force: true });
+  }
+});
+
+test('a line that is checked out nowhere can be planned on but not executed', async () => {
+  const { repo } = project;
+  const session = await project.begin('nowhere', '--no-switch');
+  await repo.write('a.txt', 'edited\n');
+  const before = await repo.fingerprint();
+  await project.plan(answer, 'From afar', '-s', session);
+  const { refs: _, ...after } = await repo.fingerprint();
+  expect(before).toMatchObject(after);
+  expect(await repo.git('show', `teddy/${session}:a.txt`)).toBe('a');
+  const said = await project.refuses('NOT_ON_LINE', 3, ['session', 'execute', '-y', '-s', session]);
+  expect(said).toContain(`git switch teddy/${session}`);
+});
+
+test('what was published is refused when it was edited by hand, and written again when it is missing', async () => {
+  const { repo } = project;
+  const session = await project.begin('tampered');
+  const dir = `.teddy/sessions/${session}/01`;
+  await project.plan(answer);
+  await repo.write(`${dir}/plan.md`, createPlan('evil.txt', 'evil\n'));
+  const modified = await project.refuses('PLAN_MODIFIED', 3, ['session', 'execute', '-y']);
+  const hint = /`git (restore [^`]+)`/.exec(modified)?.[1] ?? '';
+  await repo.git(...hint.split(' '));
+  await rm(join(repo.root, dir, 'transcript.jsonl'));
+  await project.ok('session', 'execute', '-y');
+  expect(await repo.git('status', '--porcelain')).toBe('');
+  await repo.write(`${dir}/_context.log`, 'forged\n');
+  const forged = await project.refuses('FILE_MODIFIED', 3, ['session', 'plan', '-m', 'x']);
+  expect(forged).toContain(`${dir}/_context.log`);
+});
+
+test('session.context and memos.yaml are the own files of the user: an edit joins the snapshot and teddy/global', async () => {
+  const { repo } = project;
+  const session = await project.begin('own-files');
+  await repo.write(`.teddy/sessions/${session}/session.context`, 'a.txt\n');
+  await repo.write('.teddy/memos.yaml', '- We use tabs.\n');
+  const planned = await project.plan(answer);
+  expect(planned.stderr).toContain('2 files of your own edits');
+  expect(await repo.git('show', 'teddy/global:memos.yaml')).toBe('- We use tabs.');
+  const log = await repo.read(`.teddy/sessions/${session}/01/_context.log`);
+  expect(log).toContain('We use tabs.');
+  expect(log).toMatch(/file a\.txt blob /);
+  expect(await repo.git('status', '--porcelain')).toBe('');
+});
+
+test('edits in the way of a branch are refused, and the new branch is taken back', async () => {
+  const { repo } = project;
+  await project.begin('in-the-way');
+  await project.plan(planOf(editAction('a.txt', 'a', 'A')));
+  await project.ok('session', 'execute', '-y');
+  await repo.write('a.txt', 'in the way\n');
+  await project.refuses('FILES_IN_THE_WAY', 3, ['session', 'branch', '01']);
+});
+
+test('with teddy.snapshot=none edits are refused', async () => {
+  await project.begin('none');
+  await project.repo.git('config', 'teddy.snapshot', 'none');
+  await project.repo.write('a.txt', 'edited\n');
+  await project.refuses('UNCOMMITTED_EDITS', 3, ['session', 'plan', '-m', 'x']);
+});

@@ -1,0 +1,80 @@
+/**
+ * Runs the built executable in a pseudo terminal, as a person sits before it. The terminal is made by `script` of util-linux,
+ * which every Debian has and which needs neither a native module nor a window; keys go in through its stdin.
+ *
+ *   const run = runInTerminal(['session', 'execute'], { cwd });
+ *   await run.waitFor('[y,n,a,q,?]'); run.press('y\n'); expect(await run.exitCode).toBe(0);
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { stripVTControlCharacters } from 'node:util';
+import { environmentOf, teddyPath } from './run-teddy.ts';
+
+export const hasTerminal = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0;
+export const ctrlC = '\u0003';
+export const ctrlD = '\u0004';
+
+export interface TerminalRun {
+  press(keys: string): void;
+  /** Waits for text that was not waited for yet; everything until it, without colours and with plain newlines. */
+  waitFor(text: string): Promise<string>;
+  /** All until now, with colours and whatever else was sent to the terminal. */
+  raw(): string;
+  /** As `raw`, without colours, and with plain newlines. */
+  text(): string;
+  exitCode: Promise<number>;
+}
+
+export function runInTerminal(
+  args: string[],
+  options: { cwd: string; env?: Record<string, string | undefined>; timeoutMs?: number },
+): TerminalRun {
+  const words = [process.execPath, teddyPath, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
+  const child = spawn('script', ['-qefc', `stty rows 40 cols 100; exec ${words.join(' ')}`, '/dev/null'], {
+    cwd: options.cwd,
+    env: environmentOf({ TERM: 'xterm-256color', SHELL: '/bin/sh', ...options.env }),
+    stdio: ['pipe', 'pipe', 'inherit'],
+    detached: true,
+  });
+  let raw = '';
+  let seen = 0;
+  let ended = false;
+  const listeners = new Set<() => void>();
+  const notify = () => listeners.forEach((listen) => listen());
+  child.stdout.setEncoding('utf8').on('data', (text: string) => ((raw += text), notify()));
+  child.stdin.on('error', () => undefined);
+  const text = () => stripVTControlCharacters(raw).replaceAll('\r\n', '\n').replaceAll('\r', '');
+  const exitCode = new Promise<number>((resolve, reject) => {
+    const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 20_000);
+    child.on('error', reject);
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      ended = true;
+      notify();
+      resolve(code ?? -1);
+    });
+  });
+  return {
+    press: (keys) => void child.stdin.write(keys),
+    raw: () => raw,
+    text,
+    exitCode,
+    waitFor: (wanted) =>
+      new Promise((resolve, reject) => {
+        const check = () => {
+          const at = text().indexOf(wanted, seen);
+          if (at !== -1) {
+            const until = text().slice(seen, at);
+            seen = at + wanted.length;
+            resolve(until);
+          } else if (ended) {
+            reject(new Error(`Ended without ${JSON.stringify(wanted)}:\n${text()}`));
+          } else {
+            return;
+          }
+          listeners.delete(check);
+        };
+        listeners.add(check);
+        check();
+      }),
+  };
+}

@@ -1,0 +1,101 @@
+/**
+ * Runs the built executable as a person's shell would, but never with a terminal of the tests' own.
+ *
+ *   const { exitCode, stdout, stderr } = await runTeddy(['session', 'list'], { cwd: repo.root });
+ *   const run = startTeddy(['session', 'plan', '-m', 'Hello'], { cwd, env });
+ *   await run.waitForOutput(/Sent/); run.kill('SIGINT'); const result = await run.result;
+ */
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** The built executable; `npm test` builds it first. */
+export const teddyPath = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+export interface RunOptions {
+  cwd: string;
+  /** Added to the environment; undefined takes a variable away. */
+  env?: Record<string, string | undefined>;
+  /** Text for stdin, which is closed after it; none if not given. */
+  stdin?: string;
+  /** Kills with SIGKILL after it, and the result says so; 30,000 if not given. */
+  timeoutMs?: number;
+}
+
+export interface RunResult {
+  /** 128 + n when signal n ended it, as in a shell. */
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+  signal: NodeJS.Signals | null;
+}
+
+export interface RunningTeddy {
+  pid: number;
+  result: Promise<RunResult>;
+  /** Resolves when stdout and stderr together match; rejects when the process ends without. */
+  waitForOutput(pattern: RegExp): Promise<void>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+export function runTeddy(args: string[], options: RunOptions): Promise<RunResult> {
+  return startTeddy(args, options).result;
+}
+
+export function startTeddy(args: string[], options: RunOptions): RunningTeddy {
+  const child = spawn(process.execPath, [teddyPath, ...args], {
+    cwd: options.cwd,
+    env: environmentOf(options.env),
+    // A session of its own: no terminal can be reached, not even as /dev/tty.
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  let ended = false;
+  const listeners = new Set<() => void>();
+  const notify = () => listeners.forEach((listen) => listen());
+  child.stdout.setEncoding('utf8').on('data', (text: string) => ((stdout += text), notify()));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => ((stderr += text), notify()));
+  // A program that does not read its stdin closes it; that is no failure of the test.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(options.stdin ?? '');
+
+  const result = new Promise<RunResult>((resolve, reject) => {
+    const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 30_000);
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      clearTimeout(timer);
+      ended = true;
+      notify();
+      resolve({ exitCode: code ?? 128 + numberOf(signal), stdout, stderr, signal });
+    });
+  });
+  return {
+    pid: child.pid ?? -1,
+    result,
+    kill: (signal) => void child.kill(signal),
+    waitForOutput: (pattern) =>
+      new Promise((resolve, reject) => {
+        const check = () => {
+          if (pattern.test(stdout + stderr)) resolve();
+          else if (ended) reject(new Error(`Ended without ${String(pattern)}:\n${stdout}\n${stderr}`));
+          else return;
+          listeners.delete(check);
+        };
+        listeners.add(check);
+        check();
+      }),
+  };
+}
+
+/** The tests' environment with changes, as a list of variables for a child process. */
+export function environmentOf(changes: Record<string, string | undefined> = {}): Record<string, string> {
+  const merged = { ...process.env, ...changes };
+  return Object.fromEntries(
+    Object.entries(merged).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}
+
+function numberOf(signal: NodeJS.Signals | null): number {
+  return { SIGHUP: 1, SIGINT: 2, SIGKILL: 9, SIGTERM: 15 }[String(signal)] ?? 0;
+}

@@ -1,0 +1,135 @@
+/**
+ * A temporary repository with an identity and one commit, and what tests ask about it.
+ *
+ *   const repo = await makeScratchRepository({ 'src/a.ts': 'export {};\n' });
+ *   const before = await repo.fingerprint();
+ *   ...
+ *   expect(await repo.fingerprint()).toEqual(before);
+ *   await repo.close(); // `git fsck --strict`, then removes it
+ */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+export interface ScratchRepository {
+  /** Of the work tree; absolute, without links on the way. */
+  root: string;
+  /** Runs git in the work tree; its stdout without the last newline. Throws with stderr when git fails. */
+  git(...args: string[]): Promise<string>;
+  /** Whether git exits with 0. */
+  gitSucceeds(...args: string[]): Promise<boolean>;
+  write(path: string, content: string | Uint8Array): Promise<void>;
+  read(path: string): Promise<string>;
+  /** Sorted; empty when there is no such directory. */
+  list(path: string): Promise<string[]>;
+  /** Writes the files, adds exactly them and commits. The commit's id. */
+  commit(files: Record<string, string>, message?: string): Promise<string>;
+  fingerprint(): Promise<Fingerprint>;
+  /** Throws what `git fsck --strict` finds. */
+  fsck(): Promise<void>;
+  /** Checks with fsck, then removes everything. */
+  close(): Promise<void>;
+}
+
+/** All that a command which may not touch the repository must leave alone. Compare with `toEqual`. */
+export interface Fingerprint {
+  head: string;
+  /** sha256 of the index file; `none` when there is none. */
+  index: string;
+  stash: string;
+  config: string;
+  refs: string[];
+  /** Path of each file in the work tree (`.git` excluded) with its mode and sha256. */
+  workTree: Record<string, string>;
+}
+
+export async function makeScratchRepository(
+  files: Record<string, string> = { 'README.md': '# Scratch\n' },
+  options: { objectFormat?: 'sha1' | 'sha256'; firstCommit?: boolean } = {},
+): Promise<ScratchRepository> {
+  const root = await realpath(await mkdtemp(join(tmpdir(), 'teddy-scratch-')));
+  const repository = openScratchRepository(root);
+  await repository.git('init', '--quiet', '-b', 'main', `--object-format=${options.objectFormat ?? 'sha1'}`);
+  await repository.git('config', 'user.name', 'Ada Example');
+  await repository.git('config', 'user.email', 'ada@example.org');
+  if (options.firstCommit ?? true) await repository.commit(files, 'First commit');
+  return repository;
+}
+
+/** The same view on a repository that is there already: a clone, a linked work tree. */
+export function openScratchRepository(root: string): ScratchRepository {
+  const git = (...args: string[]) => runGit(root, args);
+  const write = async (path: string, content: string | Uint8Array) => {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), content);
+  };
+  const fsck = async () => void (await git('fsck', '--strict', '--no-dangling', '--no-progress'));
+  return {
+    root,
+    git,
+    gitSucceeds: (...args) =>
+      git(...args).then(
+        () => true,
+        () => false,
+      ),
+    write,
+    read: (path) => readFile(join(root, path), 'utf8'),
+    list: async (path) => (await readdir(join(root, path)).catch(() => [])).toSorted(),
+    async commit(content, message = 'Change') {
+      for (const [path, text] of Object.entries(content)) await write(path, text);
+      await git('add', '--force', '--', ...Object.keys(content));
+      await git('commit', '--quiet', '-m', message);
+      return await git('rev-parse', 'HEAD');
+    },
+    fingerprint: () => takeFingerprint(root),
+    fsck,
+    async close() {
+      try {
+        await fsck();
+      } finally {
+        await rm(root, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+function runGit(cwd: string, args: string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile('git', args, { cwd, maxBuffer: 256 * 1024 * 1024 }, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout.replace(/\n$/, ''));
+      else reject(new Error(`git ${args.join(' ')}: ${stderr}${stdout}`, { cause: error }));
+    });
+  });
+}
+
+async function takeFingerprint(root: string): Promise<Fingerprint> {
+  const gitDir = await runGit(root, ['rev-parse', '--absolute-git-dir']);
+  const orNone = (promise: Promise<string>) => promise.catch(() => 'none');
+  return {
+    head: await readFile(join(gitDir, 'HEAD'), 'utf8'),
+    index: await orNone(readFile(join(gitDir, 'index')).then(sha256)),
+    stash: await orNone(runGit(root, ['stash', 'list', '--format=%H'])),
+    config: await runGit(root, ['config', '--list', '--local', '--show-origin']),
+    refs: (await runGit(root, ['for-each-ref', '--format=%(refname) %(objectname)'])).split('\n'),
+    workTree: await hashTree(root, ''),
+  };
+}
+
+async function hashTree(root: string, below: string): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const name of (await readdir(join(root, below)).catch(() => [])).toSorted()) {
+    const path = below === '' ? name : `${below}/${name}`;
+    if (path === '.git') continue;
+    const stat = await lstat(join(root, path));
+    if (stat.isDirectory()) Object.assign(found, await hashTree(root, path));
+    else if (stat.isSymbolicLink()) found[path] = `link ${await readlink(join(root, path))}`;
+    else found[path] = `${(stat.mode & 0o777).toString(8)} ${sha256(await readFile(join(root, path)))}`;
+  }
+  return found;
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

@@ -1,0 +1,139 @@
+/**
+ * A scratch repository, a model server and the built executable, for end-to-end tests.
+ *
+ *   const project = await openTeddyProject({ answers: [createPlan('a.txt', 'A\n')] });
+ *   await project.ok('session', 'new', 'try-it');
+ *   await project.ok('session', 'plan', '-m', 'Make a.txt');
+ *   await project.close(); // with `git fsck --strict`
+ */
+import { expect } from 'vitest';
+import { startModelServer, type ModelServer } from './model-server.ts';
+import { runTeddy, startTeddy, type RunningTeddy, type RunOptions, type RunResult } from './run-teddy.ts';
+import { makeScratchRepository, type ScratchRepository } from './scratch-repository.ts';
+
+export interface TeddyProject {
+  repo: ScratchRepository;
+  server: ModelServer;
+  /** For the model of the server. */
+  env: Record<string, string>;
+  run(args: string[], options?: Partial<RunOptions>): Promise<RunResult>;
+  start(args: string[], options?: Partial<RunOptions>): RunningTeddy;
+  /** Expects exit code 0; its stdout. */
+  ok(...args: string[]): Promise<string>;
+  /** Expects this error, a hint, the exit code, and that nothing in the repository has changed. */
+  refuses(code: string, exitCode: number, args: string[], options?: Partial<RunOptions>): Promise<string>;
+  /** `session new`, and its id. */
+  begin(name: string, ...args: string[]): Promise<string>;
+  /** A turn that is answered with this text: no model is asked. */
+  plan(answer: string, message?: string, ...args: string[]): Promise<RunResult>;
+  /** What the last report of the branch says, as parsed by `session show --json`. */
+  report(turn?: string): Promise<ShownReport>;
+  subjects(revision?: string): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+export interface ShownReport {
+  session: string;
+  turn: string;
+  run_summary: { status: string; error: string | null };
+  memos: { added: string[]; removed: string[]; rejected: string[] };
+  action_logs: {
+    index: number;
+    action_type: string;
+    status: string;
+    approved_by: string;
+    params: Record<string, unknown>;
+    details?: Record<string, unknown>;
+  }[];
+  changes: { path: string; change: string; before: string | null; after: string | null; action: number | null }[];
+  validation_errors: { message: string; line: number; column: number }[];
+}
+
+export async function openTeddyProject(
+  options: {
+    answers?: Parameters<typeof startModelServer>[0]['answers'];
+    files?: Record<string, string>;
+    chunkSize?: number;
+    chunkDelayMs?: number;
+  } = {},
+): Promise<TeddyProject> {
+  const { answers = [], chunkSize, chunkDelayMs, files } = options;
+  const [repo, server] = await Promise.all([
+    makeScratchRepository(files ?? { 'README.md': '# Scratch\n', 'src/app.ts': 'export const port = 8080;\n' }),
+    startModelServer({
+      answers,
+      ...(chunkSize === undefined ? {} : { chunkSize }),
+      ...(chunkDelayMs === undefined ? {} : { chunkDelayMs }),
+    }),
+  ]);
+  await repo.git('config', 'teddy.model', 'gpt-test');
+  const env = { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test-0123456789' };
+  const toOptions = (changes: Partial<RunOptions> = {}): RunOptions => ({
+    cwd: repo.root,
+    ...changes,
+    env: { ...env, ...changes.env },
+  });
+  const run: TeddyProject['run'] = (args, changes) => runTeddy(args, toOptions(changes));
+  const ok: TeddyProject['ok'] = async (...args) => {
+    const result = await run(args);
+    expect(result, `teddy ${args.join(' ')}`).toMatchObject({ exitCode: 0 });
+    return result.stdout;
+  };
+  return {
+    repo,
+    server,
+    env,
+    run,
+    ok,
+    start: (args, changes) => startTeddy(args, toOptions(changes)),
+    async refuses(code, exitCode, args, changes) {
+      const before = await repo.fingerprint();
+      const result = await run(args, changes);
+      expect(result, `teddy ${args.join(' ')}`).toMatchObject({ exitCode, stdout: '' });
+      expect(result.stderr).toContain(`[${code}]`);
+      expect(result.stderr).toMatch(/^hint: {2}\S/m);
+      expect(await repo.fingerprint()).toEqual(before);
+      return result.stderr;
+    },
+    async begin(name, ...args) {
+      return (await ok('session', 'new', name, ...args)).trim().split('/').at(-1) ?? '';
+    },
+    async plan(answer, message = 'Do it', ...args) {
+      const result = await run(['session', 'plan', '--from', '-', '-m', message, ...args], { stdin: answer });
+      expect(result).toMatchObject({ exitCode: 0 });
+      return result;
+    },
+    async report(turn) {
+      const shown = await ok('session', 'show', ...(turn === undefined ? [] : [turn]), '--json');
+      return (JSON.parse(shown) as { report: ShownReport }).report;
+    },
+    subjects: async (revision = 'HEAD') =>
+      (await repo.git('log', '--first-parent', '--format=%s', revision, '--')).split('\n'),
+    async close() {
+      await server.close();
+      await repo.close();
+    },
+  };
+}
+
+/** A plan with these actions, each as Markdown from `### ` on. */
+export function planOf(...actions: string[]): string {
+  return `# Try it\n\n## Rationale\n\nBecause.\n\n## Action Plan\n\n${actions.join('\n')}`;
+}
+
+export function createAction(path: string, content: string): string {
+  return `### \`CREATE\`\n- **File Path:** ${path}\n- **Description:** make it\n\n\`\`\`\`text\n${content}\`\`\`\`\n`;
+}
+
+export function editAction(path: string, find: string, replace: string): string {
+  return `### EDIT\n- File Path: ${path}\n\n#### FIND:\n\`\`\`\n${find}\n\`\`\`\n\n#### REPLACE:\n\`\`\`\n${replace}\n\`\`\`\n`;
+}
+
+export function executeAction(script: string, ...parameters: string[]): string {
+  const lines = ['Description: run it', ...parameters].map((line) => `- ${line}\n`).join('');
+  return `### EXECUTE\n${lines}\n\`\`\`sh\n${script}\n\`\`\`\n`;
+}
+
+export function createPlan(path: string, content: string): string {
+  return planOf(createAction(path, content));
+}
