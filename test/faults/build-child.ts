@@ -1,0 +1,51 @@
+/** Bundles the child program as the product is bundled, with the file system and the processes exchanged. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, type Plugin } from 'esbuild';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const standIns: Record<string, string> = {
+  'node:fs/promises': join(here, 'faulty-fs.ts'),
+  'node:child_process': join(here, 'faulty-process.ts'),
+};
+
+const exchange: Plugin = {
+  name: 'exchange',
+  setup({ onResolve }) {
+    onResolve({ filter: /^node:(fs\/promises|child_process)$/ }, ({ path, importer }) =>
+      importer === standIns[path] ? { path, external: true } : { path: standIns[path] ?? path },
+    );
+  },
+};
+
+const oldValue = ' ${update.old ?? zeroOid(update.new)}';
+
+/** The control of the race: refs move whatever their value is. */
+const withoutOldValue: Plugin = {
+  name: 'without-old-value',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/src\/git\/refs\.ts$/ }, async ({ path }) => {
+      const text = await readFile(path, 'utf8');
+      if (text.split(oldValue).length !== 2) throw new Error('src/git/refs.ts writes the old value elsewhere now.');
+      return { contents: text.replace(oldValue, ''), loader: 'ts' };
+    });
+  },
+};
+
+/** Returns the path of the program, below `dir`. */
+export async function buildChild(dir: string, variant: 'as-it-is' | 'without-old-value' = 'as-it-is'): Promise<string> {
+  const outfile = join(dir, `child-${variant}.mjs`);
+  await build({
+    entryPoints: [join(here, 'child.ts')],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    logLevel: 'warning',
+    plugins: variant === 'as-it-is' ? [exchange] : [exchange, withoutOldValue],
+    banner: { js: "import { createRequire as __r } from 'node:module'; const require = __r(import.meta.url);" },
+  });
+  return outfile;
+}

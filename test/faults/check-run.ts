@@ -1,0 +1,113 @@
+/** What has to be true of a repository after a fault, and after the command that comes next. */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openProject } from '../../src/app.ts';
+import { runTeddy, type RunResult } from '../support/run-teddy.ts';
+import type { ScratchRepository } from '../support/scratch-repository.ts';
+import { memoText } from './plans.ts';
+import type { ChildRun } from './run-child.ts';
+import { readStatus, type Scene, type Stage } from './scenes.ts';
+
+/** Returns what is wrong, one sentence each; none is right. */
+export async function checkRun(
+  stage: Stage,
+  scene: Scene,
+  repository: ScratchRepository,
+  outcome: Pick<ChildRun, 'acknowledged'>,
+): Promise<string[]> {
+  const problems: string[] = [];
+  const expectThat = (isTrue: boolean, what: string) => void (isTrue || problems.push(what));
+
+  await repair(repository);
+  const added = await readAdded(repository, scene);
+  expectThat(isPrefix(added, scene.entries), `entries ${added.join()} instead of a prefix of ${scene.entries.join()}`);
+  const isComplete = added.length === scene.entries.length;
+  expectThat(outcome.acknowledged.length === 0 || isComplete, `acknowledged, but only ${added.join()} is there`);
+  for (const oid of outcome.acknowledged) expectThat(await isReachable(repository, oid), `acknowledged ${oid} is lost`);
+  const status = await readStatus(repository);
+  const ownRows = (await isCodeOutside(repository, scene, added)) ? planRows : [];
+  const strange = status.filter((row) => !scene.status.includes(row) && !ownRows.includes(row));
+  expectThat(strange.length === 0, `git status shows ${strange.join(' | ')}`);
+  const gone = scene.entries.includes('snapshot') && added.length > 0 ? [] : scene.status;
+  const lost = gone.filter((row) => !status.includes(row));
+  expectThat(lost.length === 0, `the user's ${lost.join(' | ')} is no more`);
+
+  const { exitCode, stderr } = await runNext(stage, scene, repository);
+  expectThat(exitCode === 0, `the next command exits with ${exitCode}: ${stderr}`);
+  const later = await readAdded(repository, scene);
+  expectThat(isPrefix(added, later), `${added.join()} became ${later.join()}`);
+  if (scene.name === 'memo') problems.push(...(await checkMemos(repository, scene)));
+  problems.push(...(await findLeftovers(repository)));
+  await repository.fsck().catch((error: Error) => problems.push(error.message));
+  return problems;
+}
+
+/** The repair that every command begins with, alone: what follows would hide what it has left. */
+async function repair(repository: ScratchRepository): Promise<void> {
+  const notices = { info: () => undefined, warn: () => undefined };
+  const project = await openProject({ cwd: repository.root, env: process.env, notices });
+  await project.repository.workspace?.repair();
+  await project.repository.close();
+}
+
+/** The kinds of the entries since, oldest first. */
+export async function readAdded(repository: ScratchRepository, scene: Scene): Promise<string[]> {
+  const ref = scene.ref ?? (await repository.git('for-each-ref', '--format=%(refname)', 'refs/heads/teddy/*-second'));
+  if (ref === '') return [];
+  const format = '--format=%(trailers:key=Teddy-Entry,valueonly,separator=)';
+  const kinds = await repository.git('log', '--first-parent', '--reverse', format, ref, `^${scene.oldTip}`);
+  return kinds === '' ? [] : kinds.split('\n');
+}
+
+function isPrefix(shorter: string[], longer: string[]): boolean {
+  return shorter.length <= longer.length && shorter.every((kind, at) => kind === longer[at]);
+}
+
+function isReachable(repository: ScratchRepository, oid: string): Promise<boolean> {
+  return repository.gitSucceeds('rev-parse', '--verify', '--quiet', `${oid}^{commit}`).then(async (exists) => {
+    return exists && (await repository.git('branch', '--list', 'teddy/*', '--contains', oid)) !== '';
+  });
+}
+
+const planRows = [' M src/kept.txt', '?? src/made.txt', ' M src/made.txt'];
+
+/** What the plan has done is the user's to see before there is a report, and after one that says that git took no change. */
+async function isCodeOutside(repository: ScratchRepository, scene: Scene, added: string[]): Promise<boolean> {
+  if (scene.operation !== 'execute' || !added.includes('report')) return scene.operation === 'execute';
+  const paths = await repository.git('diff', '--name-only', scene.oldTip, scene.ref ?? 'HEAD');
+  const report = paths.split('\n').find((path) => path.endsWith('/report.md'));
+  return /^changes: \[\]$/m.test(await repository.git('show', `${scene.ref}:${report}`));
+}
+
+async function runNext(stage: Stage, scene: Scene, { root }: ScratchRepository): Promise<RunResult> {
+  const teddy = (...args: string[]) => runTeddy(['session', ...args], { cwd: root });
+  if (scene.name === 'new') return teddy('new', 'second');
+  const plan = () => teddy('plan', '-s', 'first', '-m', 'Go on.', '--from', stage.answer);
+  const execute = () => teddy('execute', '-y', '--memos=yes');
+  const [one, other, code] =
+    scene.operation === 'execute' ? [execute, plan, 'NO_PENDING_PLAN'] : [plan, execute, 'PLAN_PENDING'];
+  const result = await one();
+  return result.exitCode === 3 && result.stderr.includes(code) ? other() : result;
+}
+
+async function checkMemos(repository: ScratchRepository, scene: Scene): Promise<string[]> {
+  const count = (text: string) => text.split(memoText).length - 1;
+  const line = count(await repository.git('show', `${scene.ref}:.teddy/memos.yaml`));
+  const global = count(await repository.git('show', 'refs/heads/teddy/global:memos.yaml'));
+  const entries = (await readAdded(repository, scene)).filter((kind) => kind === 'memo').length;
+  const commits = count(await repository.git('log', '--format=%B', 'refs/heads/teddy/global')) / 2;
+  const isOnce = line === 1 && global === 1 && entries === 1;
+  return isOnce
+    ? []
+    : [`the memo is ${line}x on the line, ${global}x global, in ${entries} entries, ${commits} commits`];
+}
+
+async function findLeftovers(repository: ScratchRepository): Promise<string[]> {
+  const gitDir = join(repository.root, '.git');
+  const all = await readdir(gitDir, { recursive: true });
+  const left = all.filter((path) => /\.lock$|^teddy\/(append|lock|index|snapshot)-/.test(path));
+  const temporary = (await readdir(join(repository.root, '.teddy'), { recursive: true }).catch(() => [])).filter(
+    (path) => /\.tmp-/.test(path),
+  );
+  return [...left, ...temporary.map((path) => `.teddy/${path}`)].map((path) => `${path} is left`);
+}

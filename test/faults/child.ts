@@ -1,0 +1,108 @@
+/**
+ * The program that the faults happen to: `child <operation> <repository> [count] [name]`, one operation of the product
+ * in one process. Each success is printed as soon as the product has reported it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openProject } from '../../src/app.ts';
+import { TeddyError } from '../../src/errors.ts';
+import { manualModel } from '../../src/model/manual.ts';
+import type { Project } from '../../src/ports.ts';
+import { joinPath, sessionDir } from '../../src/session/names.ts';
+import { appendEntry } from '../../src/workflow/append-entry.ts';
+import { executePlan } from '../../src/workflow/execute-plan.ts';
+import { newSession } from '../../src/workflow/new-session.ts';
+import { planTurn } from '../../src/workflow/plan-turn.ts';
+import { prepareLine } from '../../src/workflow/prepare-line.ts';
+import { readLine } from '../../src/workflow/read-line.ts';
+import { takeSnapshot } from '../../src/workflow/take-snapshot.ts';
+import { passStep, points, print } from './fault-points.ts';
+import { answerText } from './plans.ts';
+
+const [, , operation = '', root = '', countText = '1', name = 'one', startAtMs = '0'] = process.argv;
+const signal = new AbortController().signal;
+
+const operations: Record<string, (project: Project) => Promise<string>> = {
+  async new(project) {
+    return (await newSession(project, { name: 'second', switch: true })).commit;
+  },
+  async snapshot(project) {
+    const line = await prepareLine(project, undefined);
+    const { ref, session, workspace } = line;
+    if (workspace) await takeSnapshot(project, { ref, session, workspace }, null);
+    return (await project.repository.store.resolve(ref)) ?? '';
+  },
+  async plan(project) {
+    const model = manualModel({ readAnswer: () => Promise.resolve(answerText) });
+    const choice = { provider: 'manual' as const, name: 'manual', parameters: {}, model };
+    const outcome = await planTurn(project, { message: 'Go on.', choice, signal, onText: () => undefined });
+    return outcome.kind === 'answered' ? outcome.commit : '';
+  },
+  async execute(project) {
+    const approver = {
+      by: 'flag' as const,
+      action: () => Promise.resolve('yes' as const),
+      answer: () => Promise.resolve(null),
+      output: () => undefined,
+      done: () => undefined,
+    };
+    return (await executePlan(project, { approver, memos: { kind: 'yes' }, signal })).commit;
+  },
+};
+
+/** One entry with a new file of the session's; `number` makes it unique. */
+async function append(project: Project, number: number): Promise<string> {
+  const line = await prepareLine(project, 'first');
+  const { commit } = await appendEntry(project, line, async (tip) => {
+    const { entry } = await readLine(project.repository.store, tip);
+    const path = joinPath(sessionDir(line.session), `note-${name}-${number}.txt`);
+    const title = `note ${name} ${number}`;
+    const id = project.ids.entryId();
+    return {
+      entry: { kind: 'snapshot', session: line.session, turn: null, id, created: entry.created, title, details: [] },
+      files: [{ path, bytes: `${title}\n` }],
+    };
+  });
+  return commit;
+}
+
+/** Writers of a race do what the error says: a refusal has changed nothing, so they try again. */
+async function persist(act: () => Promise<string>): Promise<string> {
+  for (;;) {
+    try {
+      return await act();
+    } catch (error) {
+      const isRefusal = error instanceof TeddyError && ['REF_MOVED', 'LOCKED'].includes(error.code);
+      if (!isRefusal || Number(countText) === 1) throw error;
+      print({ line: 'refused', code: error.code });
+    }
+  }
+}
+
+async function run(): Promise<void> {
+  const project = await openProject({
+    cwd: root,
+    env: process.env,
+    notices: { info: () => undefined, warn: () => undefined },
+    onStep: passStep,
+  });
+  try {
+    // Writers of a race begin together.
+    await sleep(Math.max(0, Number(startAtMs) - Date.now()));
+    for (let number = 1; number <= Number(countText); number += 1) {
+      const act = operation === 'append' ? (one: Project) => persist(() => append(one, number)) : operations[operation];
+      if (!act) throw new Error(`There is no operation ${operation}.`);
+      print({ line: 'acknowledged', commit: await act(project) });
+    }
+  } finally {
+    await project.repository.close();
+  }
+}
+
+try {
+  await run();
+} catch (error) {
+  const code = error instanceof TeddyError ? error.code : null;
+  print({ line: 'failed', code, text: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  process.exitCode = 1;
+}
+print({ line: 'points', points });

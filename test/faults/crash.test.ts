@@ -1,0 +1,101 @@
+/** The fast part of the faults; the whole of it is in the files named `*.full.test.ts`. */
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runTeddy } from '../support/run-teddy.ts';
+import { readAdded } from './check-run.ts';
+import { failEachCall, failedCleanly } from './failure.ts';
+import { memoText } from './plans.ts';
+import { runChild } from './run-child.ts';
+import { openStage, type Stage } from './scenes.ts';
+import { emptyTally, readPoints, report, sweep, type Job } from './sweep.ts';
+import { canTrace, traceSystemCalls } from './system-calls.ts';
+
+let stage: Stage;
+beforeAll(async () => void (stage = await openStage()));
+afterAll(() => stage.close());
+
+test('a kill at each step of an append on the line leaves the old tip or the new one, and the next command works', async () => {
+  const scene = stage.scenes['append-on-line'];
+  const { points } = await readPoints(stage, scene);
+  const first = points.steps.indexOf('objects-flushed');
+  const jobs = points.steps.flatMap((_, at): Job[] =>
+    at < first ? [] : [{ scene, fault: { kind: 'kill-at-step', at: at + 1 } }],
+  );
+  const tally = emptyTally();
+  await sweep(stage, jobs, tally, ({ signal }) => (signal === 'SIGKILL' ? [] : ['it was not killed']));
+  report('SIGKILL at the steps of an append on the line', tally);
+  expect(tally.problems).toEqual([]);
+  expect([...tally.hits.keys()].toSorted()).toEqual([...new Set(points.steps.slice(first))].toSorted());
+});
+
+test('file-system calls that fail give an error with a code, and the next command works', async () => {
+  const tally = emptyTally();
+  await sweep(stage, await failEachCall(stage, stage.scenes['append-on-line'], 12), tally, failedCleanly);
+  report('some file-system calls of an append failing', tally);
+  expect(tally.problems).toEqual([]);
+});
+
+test('a memo that had reached only teddy/global is on the line after the next command, once and under the same id', async () => {
+  const scene = stage.scenes.memo;
+  const { points } = await readPoints(stage, scene);
+  const repository = await stage.copy(scene);
+  const at = points.steps.indexOf('ref-moved') + 1;
+  const { root } = repository;
+  const run = await runChild({
+    program: stage.program,
+    operation: scene.operation,
+    root,
+    fault: { kind: 'kill-at-step', at },
+  });
+  expect(run).toMatchObject({ signal: 'SIGKILL', hit: 'ref-moved' });
+  expect(await repository.git('show', 'teddy/global:memos.yaml')).toContain(memoText);
+  expect(await repository.git('show', `${scene.ref}:.teddy/memos.yaml`)).not.toContain(memoText);
+
+  // Without --memos nobody decides anything: what was decided is only finished.
+  const next = await runTeddy(['session', 'execute', '-y'], { cwd: root });
+  expect(next.exitCode, next.stderr).toBe(0);
+  expect(await readAdded(repository, scene)).toEqual(['memo', 'report']);
+  const idOf = (revision: string) =>
+    repository.git('log', '-1', '--format=%(trailers:key=Teddy-Entry-Id,valueonly,separator=)', revision);
+  expect(await idOf(`${scene.ref}~1`)).toBe(await idOf('teddy/global'));
+  const memos = await repository.git('show', `${scene.ref}:.teddy/memos.yaml`);
+  expect(memos.split(memoText)).toHaveLength(2);
+  expect(memos).toBe(await repository.git('show', 'teddy/global:memos.yaml'));
+  await repository.fsck();
+});
+
+test('objects and their directories are on disk before the ref moves, and the index follows the ref', async ({
+  skip,
+}) => {
+  skip(!(await canTrace()), 'strace is not installed');
+  const scene = stage.scenes['append-on-line'];
+  const { root } = await stage.copy(scene);
+  const command = [process.execPath, stage.program, scene.operation, root];
+  const calls = await traceSystemCalls(command, join(root, '.git', 'trace'));
+  const isSynced = (path: string, after: number, before: number) =>
+    calls.some((call) => /sync/.test(call.name) && call.paths[0] === path && call.begin > after && call.end < before);
+  const moveTo = (path: string) => calls.find(({ name, paths }) => name.startsWith('rename') && paths.at(-1) === path);
+
+  const ref = moveTo(join(root, '.git', scene.ref ?? ''));
+  const index = moveTo(join(root, '.git', 'index'));
+  const record = calls.find(({ paths }) => /\/teddy\/append-[^/]*\.json$/.test(paths.at(-1) ?? ''));
+  const objects = calls.filter(
+    ({ name, paths }) => name.startsWith('link') && /\/objects\/..\/[0-9a-f]+$/.test(paths[1] ?? ''),
+  );
+  expect(objects.length).toBeGreaterThanOrEqual(5);
+  if (!ref || !index || !record) throw new Error(`The trace lacks a step: ${JSON.stringify(calls)}`);
+  for (const { paths, begin, end } of objects) {
+    const [temporary = '', object = ''] = paths;
+    expect(isSynced(temporary, -1, begin), `${object} is fsynced before it gets its name`).toBe(true);
+    expect(isSynced(dirname(object), end, ref.begin), `${dirname(object)} is fsynced before the ref`).toBe(true);
+  }
+  expect(isSynced(dirname(record.paths.at(-1) ?? ''), record.end, ref.begin), 'the record comes before the ref').toBe(
+    true,
+  );
+  expect(isSynced(ref.paths[0] ?? '', -1, ref.begin), 'the new value of the ref is fsynced').toBe(true);
+  expect(isSynced(dirname(join(root, '.git', scene.ref ?? '')), ref.end, Infinity), 'and so is its directory').toBe(
+    true,
+  );
+  expect(index.begin).toBeGreaterThan(ref.end);
+  console.log(`faults: fsync order: ${objects.length} objects before the ref, as strace saw it`);
+});

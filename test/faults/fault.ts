@@ -1,0 +1,32 @@
+/** What is made to go wrong in a run of the child program. */
+
+export type Fault =
+  /** Nothing; the run lists the points that it passed. */
+  | { kind: 'none' }
+  /** SIGKILL at the n-th step that the product names (`onStep`); n counts from 1, here and below. */
+  | { kind: 'kill-at-step'; at: number }
+  /** SIGKILL before the n-th file-system call. */
+  | { kind: 'kill-at-call'; at: number }
+  /** SIGKILL of git while it holds the lock of the ref, and of us, in the n-th ref transaction. */
+  | { kind: 'kill-in-transaction'; at: number }
+  /** The n-th file-system call fails; a write has then written half of its bytes. */
+  | { kind: 'fail-call'; at: number; code: 'ENOSPC' | 'EIO' | 'EACCES' }
+  /** The n-th git fails: `refused` does nothing, `killed` dies at once, `answer-lost` does its work and exits with 1. */
+  | { kind: 'fail-git'; at: number; how: 'refused' | 'killed' | 'answer-lost' };
+
+/** The names of the points that a run without a fault passes, in order. */
+export interface Points {
+  steps: string[];
+  calls: string[];
+  gits: string[];
+}
+
+/** The lines that the child prints; each is written before what it announces. */
+export type ChildLine =
+  | { line: 'hit'; point: string }
+  | { line: 'acknowledged'; commit: string }
+  | { line: 'refused'; code: string }
+  | { line: 'failed'; code: string | null; text: string }
+  | { line: 'points'; points: Points };
+
+export const faultVariable = 'FAULT_OF_THIS_RUN';

@@ -1,0 +1,68 @@
+/** A file system that is really full. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkRun } from './check-run.ts';
+import { failedCleanly } from './failure.ts';
+import { runChild } from './run-child.ts';
+import { openStage, type Stage } from './scenes.ts';
+
+const run = promisify(execFile);
+const pageBytes = 4096;
+const maxFreePages = 24;
+
+let stage: Stage;
+let disk: string;
+let isMounted = false;
+
+beforeAll(async () => {
+  stage = await openStage();
+  disk = await mkdtemp(join(tmpdir(), 'teddy-disk-'));
+  isMounted = await run('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', disk]).then(
+    () => true,
+    () => false,
+  );
+});
+
+afterAll(async () => {
+  if (isMounted) await run('umount', [disk]);
+  await rm(disk, { recursive: true });
+  await stage.close();
+});
+
+test('however little space is left, an entry is on the line or not, and with space again the next command works', async ({
+  skip,
+}) => {
+  skip(!isMounted, 'only root can mount a small file system');
+  const problems: string[] = [];
+  const ends = new Map<string, number>();
+  for (const scene of [stage.scenes['append-on-line'], stage.scenes.execute]) {
+    for (let pages = 0; pages <= maxFreePages; pages += 1) {
+      const repository = await stage.copy(scene, disk);
+      const filler = await fill(pages * pageBytes);
+      const outcome = await runChild({ program: stage.program, operation: scene.operation, root: repository.root });
+      await rm(filler);
+      const end = outcome.failure === null ? 'published' : (outcome.failure.code ?? 'no code');
+      ends.set(end, (ends.get(end) ?? 0) + 1);
+      const found = [...failedCleanly(outcome), ...(await checkRun(stage, scene, repository, outcome))];
+      problems.push(...found.map((problem) => `${scene.name}, ${pages} pages free: ${problem}`));
+      await stage.discard(repository);
+    }
+  }
+  const counts = [...ends].map(([end, count]) => `${end} ${count}`).join(', ');
+  console.log(`faults: full tmpfs: ${2 * (maxFreePages + 1)} runs, ${problems.length} problems (${counts})`);
+  expect(problems).toEqual([]);
+  expect(ends.get('DISK_FULL')).toBeGreaterThan(0);
+  expect(ends.get('published')).toBeGreaterThan(0);
+});
+
+/** Leaves so many bytes free. */
+async function fill(freeBytes: number): Promise<string> {
+  const { bavail, bsize } = await statfs(disk);
+  const path = join(disk, 'filler');
+  await writeFile(path, Buffer.alloc(Math.max(0, bavail * bsize - freeBytes)));
+  return path;
+}

@@ -1,0 +1,25 @@
+/** The plans of these tests. Running one of them twice comes to the same, so that a second try can succeed. */
+
+const actions = `## Action Plan
+
+### CREATE
+- **File Path:** src/made.txt
+- **Overwrite:** true
+
+~~~
+made by the plan
+~~~
+
+### CREATE
+- **File Path:** src/kept.txt
+- **Overwrite:** true
+
+~~~
+changed by the plan
+~~~
+`;
+
+export const answerText = `# Make a file\n\n${actions}`;
+
+export const memoText = 'Faults are tested.';
+export const memoAnswerText = `# Make a file\n\n## Memos\n- [+] ${memoText}\n\n${actions}`;

@@ -1,0 +1,115 @@
+/** Repositories in which one operation of the product is about to happen, made once and copied for each run. */
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { runTeddy } from '../support/run-teddy.ts';
+import { makeScratchRepository, openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+import { buildChild } from './build-child.ts';
+import { answerText, memoAnswerText } from './plans.ts';
+
+export type SceneName = 'append-on-line' | 'append-off-line' | 'new' | 'snapshot' | 'plan' | 'execute' | 'memo';
+
+export interface Scene {
+  name: SceneName;
+  /** Of the child program. */
+  operation: 'append' | 'new' | 'snapshot' | 'plan' | 'execute';
+  template: string;
+  /** The line that the operation works on; null when it makes one. */
+  ref: string | null;
+  oldTip: string;
+  /** What the operation appends, in this order. */
+  entries: string[];
+  /** `git status` before, line by line. */
+  status: string[];
+}
+
+export interface Stage {
+  program: string;
+  answer: string;
+  scenes: Record<SceneName, Scene>;
+  /** A copy of a scene's repository; `into` is another directory than the stage's own. */
+  copy(scene: Scene, into?: string): Promise<ScratchRepository>;
+  discard(copy: ScratchRepository): Promise<void>;
+  close(): Promise<void>;
+}
+
+const run = promisify(execFile);
+
+export async function readStatus(repository: ScratchRepository): Promise<string[]> {
+  const rows = await repository.git('status', '--porcelain', '--untracked-files=all');
+  return rows === '' ? [] : rows.split('\n').toSorted();
+}
+
+export async function openStage(): Promise<Stage> {
+  const dir = await mkdtemp(join(tmpdir(), 'teddy-faults-'));
+  const answer = join(dir, 'answer.md');
+  await writeFile(answer, answerText);
+  await writeFile(join(dir, 'memos.md'), memoAnswerText);
+  const program = await buildChild(dir);
+  const scenes = await makeScenes(dir);
+  let copies = 0;
+  return {
+    program,
+    answer,
+    scenes,
+    async copy(scene, into = dir) {
+      const root = join(into, `run-${(copies += 1)}`);
+      await run('cp', ['-a', scene.template, root]);
+      return openScratchRepository(root);
+    },
+    discard: ({ root }) => rm(root, { recursive: true, force: true }),
+    close: () => rm(dir, { recursive: true, force: true }),
+  };
+}
+
+async function makeScenes(dir: string): Promise<Stage['scenes']> {
+  const first = await makeScratchRepository({ 'src/kept.txt': 'kept\n', 'src/edited.txt': 'before\n' });
+  const teddy = async (...args: string[]) => {
+    const result = await runTeddy(args, { cwd: first.root });
+    if (result.exitCode !== 0) throw new Error(`teddy ${args.join(' ')}: ${result.stderr}`);
+  };
+  const take = async (name: SceneName, operation: Scene['operation'], entries: string[]) => {
+    const ref = (await first.git('for-each-ref', '--format=%(refname)', 'refs/heads/teddy/*-first')) || null;
+    const oldTip = await first.git('rev-parse', ref ?? 'HEAD');
+    const template = join(dir, name);
+    await cp(first.root, template, { recursive: true, preserveTimestamps: true });
+    return { name, operation, template, ref, oldTip, entries, status: await readStatus(first) };
+  };
+  try {
+    const fresh = async () => {
+      await dirty(first);
+      return take('new', 'new', ['start']);
+    };
+    const made = await fresh();
+    await first.git('reset', '--quiet', '--hard');
+    await teddy('session', 'new', 'first');
+    await teddy('session', 'plan', '-m', 'Begin.', '--from', join(dir, 'answer.md'));
+    const execute = await take('execute', 'execute', ['report']);
+    await teddy('session', 'execute', '-y');
+    await dirty(first);
+    const appendOn = await take('append-on-line', 'append', ['snapshot']);
+    const snapshot = await take('snapshot', 'snapshot', ['snapshot']);
+    const plan = await take('plan', 'plan', ['snapshot', 'message', 'plan']);
+    await first.git('stash', '--quiet');
+    await teddy('session', 'plan', '-m', 'Remember.', '--from', join(dir, 'memos.md'));
+    const memo = await take('memo', 'execute', ['memo', 'report']);
+    await teddy('session', 'execute', '-y');
+    await first.git('switch', '--quiet', 'main');
+    await first.git('stash', 'pop', '--quiet', '--index');
+    const appendOff = await take('append-off-line', 'append', ['snapshot']);
+    const scenes = { execute, snapshot, plan, memo, new: made };
+    return { ...scenes, 'append-on-line': appendOn, 'append-off-line': appendOff };
+  } finally {
+    await first.close();
+  }
+}
+
+/** Work of the user's that every operation has to leave as it is, or to take into a snapshot. */
+async function dirty(repository: ScratchRepository): Promise<void> {
+  await repository.write('src/staged.txt', 'staged\n');
+  await repository.git('add', 'src/staged.txt');
+  await repository.write('src/edited.txt', 'after\n');
+  await repository.write('src/untracked.txt', 'untracked\n');
+}

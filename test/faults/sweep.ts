@@ -1,0 +1,85 @@
+/** Runs faults in many copies of a scene, two at a time, and counts what was hit. */
+import type { Fault, Points } from './fault.ts';
+import { checkRun } from './check-run.ts';
+import { runChild, type ChildJob, type ChildRun } from './run-child.ts';
+import type { Scene, Stage } from './scenes.ts';
+
+export interface Tally {
+  runs: number;
+  /** How often each point went wrong. */
+  hits: Map<string, number>;
+  problems: string[];
+}
+
+export type Job = { scene: Scene; fault: Fault } | { scene: Scene; kill: NonNullable<ChildJob['kill']> };
+
+export type CheckOutcome = (run: ChildRun, job: Job) => string[];
+
+const lanes = 2;
+
+export function emptyTally(): Tally {
+  return { runs: 0, hits: new Map(), problems: [] };
+}
+
+export async function sweep(stage: Stage, jobs: Job[], tally: Tally, checkOutcome: CheckOutcome): Promise<void> {
+  const rest = [...jobs];
+  const lane = async () => {
+    for (let job = rest.shift(); job !== undefined; job = rest.shift()) await runJob(stage, job, tally, checkOutcome);
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+}
+
+async function runJob(stage: Stage, job: Job, tally: Tally, checkOutcome: CheckOutcome): Promise<void> {
+  const { scene, ...wish } = job;
+  const repository = await stage.copy(scene);
+  const run = await runChild({ program: stage.program, operation: scene.operation, root: repository.root, ...wish });
+  tally.runs += 1;
+  if (run.hit !== null) tally.hits.set(run.hit, (tally.hits.get(run.hit) ?? 0) + 1);
+  const found = [...checkOutcome(run, job), ...(await checkRun(stage, scene, repository, run).catch(toProblems))];
+  const where = `${scene.name}, ${JSON.stringify(wish)} at ${run.hit ?? 'no point'}`;
+  for (const problem of found) {
+    // At once: a sweep takes minutes.
+    console.log(`  ${where}: ${problem}`);
+    tally.problems.push(`${where}: ${problem}`);
+  }
+  await stage.discard(repository);
+}
+
+function toProblems(error: unknown): string[] {
+  return [`the check itself failed: ${String(error)}`];
+}
+
+/** The points of a run in which nothing goes wrong, and how long it takes. */
+export async function readPoints(stage: Stage, scene: Scene): Promise<{ points: Points; durationMs: number }> {
+  const { root } = await stage.copy(scene);
+  const { points, failure, durationMs } = await runChild({ program: stage.program, operation: scene.operation, root });
+  if (points === null || failure !== null) throw new Error(`${scene.name} fails by itself: ${failure?.text}`);
+  return { points, durationMs };
+}
+
+/** 1, 1 + stride, ... up to `count`. */
+export function everyNth(count: number, stride = 1): number[] {
+  return Array.from({ length: Math.ceil(count / stride) }, (_, at) => 1 + at * stride);
+}
+
+/**
+ * The places (from 1) of all calls of a short run. A long one repeats itself: there, of each name the first ones, the last
+ * ones and some in between.
+ */
+export function chooseCalls(calls: string[], shortRun = 130, mostOfEach = 6): number[] {
+  if (calls.length <= shortRun) return everyNth(calls.length);
+  const places = new Map<string, number[]>();
+  for (const [at, call] of calls.entries()) places.set(call, [...(places.get(call) ?? []), at + 1]);
+  return [...places.values()].flatMap((all) => {
+    const count = Math.min(all.length, mostOfEach);
+    const step = count === 1 ? 0 : (all.length - 1) / (count - 1);
+    return Array.from({ length: count }, (_, at) => all[Math.round(at * step)] ?? 1);
+  });
+}
+
+/** One line for the README, then the points with their counts. */
+export function report(title: string, tally: Tally): void {
+  const rows = [...tally.hits].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, count]) => `${name} ${count}`);
+  console.log(`faults: ${title}: ${tally.runs} runs, ${tally.problems.length} problems`);
+  if (rows.length > 0) console.log(`  hit: ${rows.join(', ')}`);
+}

@@ -1,0 +1,51 @@
+/** The order in which things reach the disk, as the kernel saw it. */
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const traced = 'fsync,fdatasync,link,linkat,rename,renameat,renameat2';
+
+export interface SystemCall {
+  name: string;
+  /** As they stand in the trace: quoted names, or what a descriptor is open on. */
+  paths: string[];
+  /** Places in the trace. */
+  begin: number;
+  end: number;
+}
+
+export function canTrace(): Promise<boolean> {
+  return run('strace', ['-V']).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Of the command and all its children; `log` is where the trace is kept. */
+export async function traceSystemCalls(command: string[], log: string): Promise<SystemCall[]> {
+  await run('strace', ['-f', '-y', '-s', '4096', '-e', `trace=${traced}`, '-o', log, ...command]);
+  return parseTrace(await readFile(log, 'utf8'));
+}
+
+/** One call may stand in two lines, where another thread came between its begin and its end. */
+function parseTrace(text: string): SystemCall[] {
+  const open = new Map<string, SystemCall>();
+  const calls: SystemCall[] = [];
+  for (const [place, row] of text.split('\n').entries()) {
+    const [, thread = '', rest = ''] = /^(\d+)\s+(.*)$/.exec(row) ?? [];
+    const resumed = open.get(thread);
+    if (rest.startsWith('<... ') && resumed) {
+      resumed.end = place;
+      open.delete(thread);
+      continue;
+    }
+    const name = /^(\w+)\(/.exec(rest)?.[1];
+    if (name === undefined) continue;
+    const paths = [...rest.matchAll(/"([^"]+)"|\d+<([^>]+)>/g)].map(([, quoted, opened]) => quoted ?? opened ?? '');
+    const call = { name, paths, begin: place, end: place };
+    calls.push(call);
+    if (rest.includes('<unfinished')) open.set(thread, call);
+  }
+  return calls;
+}
