@@ -1,0 +1,35 @@
+/** The benchmarks: `npm run bench`, or with `-- --json`, `-- --quick`. Ratios within one run; a wide miss fails. */
+import { measureAppend, measureLargeAppend, measureLongSession, measureObjects, measureOnLine } from './appends.ts';
+import { renderRows, type Row } from './measure.ts';
+import { measurePlans } from './plans.ts';
+import { gitVersion, measureLargePlan, measureList, measureProcesses } from './processes.ts';
+import { benchEnvironment, git, makeRepository, removeRepositories } from './repositories.ts';
+
+const quick = process.argv.includes('--quick');
+const runs = quick ? 3 : 15;
+const env = benchEnvironment();
+// What the library's own git children see is the same as what the measured processes see.
+process.env['HOME'] = env['HOME'];
+
+try {
+  const rows: Row[] = [];
+  const note = (text: string) => process.stderr.write(`${text} ...\n`);
+  note('plans');
+  rows.push(...(await measurePlans(runs)));
+  note('processes');
+  rows.push(...(await measureProcesses(env, runs)));
+  rows.push(await measureList(env, runs));
+  note('appends');
+  rows.push(await measureObjects(env, runs), await measureAppend(env, runs), await measureLongSession(env, runs));
+  note('a repository of 50,000 files');
+  const large = makeRepository(env, 50_000);
+  rows.push(await measureLargePlan(env, runs, large), await measureOnLine(env, runs, large));
+  git(large, env, ['switch', '-q', 'main']);
+  rows.push(await measureLargeAppend(env, runs, large));
+  const about = { node: process.version, git: gitVersion(), runs };
+  if (process.argv.includes('--json'))
+    process.stdout.write(`${JSON.stringify({ schema: 'teddy.bench/1', about, rows }, null, 2)}\n`);
+  else process.stdout.write(`${renderRows(rows)}\n(node ${about.node}, ${about.git}, medians of ${runs})\n`);
+} finally {
+  removeRepositories();
+}

@@ -1,0 +1,192 @@
+/** Whole processes of the built executable, against processes of node and git. */
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startModelServer } from '../support/model-server.ts';
+import { comparePairs, median, runProcess, timeMs, type Row } from './measure.ts';
+import { executable, git, makeRepository, sessionRef } from './repositories.ts';
+
+type Env = NodeJS.ProcessEnv;
+const node = process.execPath;
+
+export async function measureProcesses(env: Env, runs: number): Promise<Row[]> {
+  const root = makeRepository(env, 20);
+  const plan = join(root, '..', `plan-${process.pid}.md`);
+  let file = 0;
+  const writePlan = () => {
+    file += 1;
+    writeFileSync(
+      plan,
+      `# Add a file\n\n## Action Plan\n\n### CREATE\n- **File Path:** made/file${file}.txt\n\n\`\`\`\nnew\n\`\`\`\n`,
+    );
+  };
+  const blank = () => runProcess(node, ['-e', '0'], root, env);
+  const run = (...args: string[]) => runProcess(node, [executable, ...args], root, env);
+  const rows: Row[] = [];
+  const add = async (what: string, aim: number, ours: () => void) => {
+    const { ours: oursMs, against, ratio } = await comparePairs(runs, ours, blank);
+    rows.push({ what, against: 'node -e 0', oursMs, againstMs: against, figure: ratio, unit: 'x', aim });
+  };
+  await add('teddy --version', 1.8, () => run('--version'));
+  await add('teddy session list', 2.5, () => run('session', 'list'));
+  rows.push(...(await measureTurns(runs, blank, writePlan, run, plan)));
+  rows.push(await measureStart(env, runs));
+  rows.push(await measureOpenai(env, runs, root));
+  return rows;
+}
+
+/** Each plan is executed before the next: they are measured in turn, against the same empty process. */
+async function measureTurns(
+  runs: number,
+  blank: () => void,
+  writePlan: () => void,
+  run: (...args: string[]) => void,
+  plan: string,
+): Promise<Row[]> {
+  const times: { blank: number; plan: number; execute: number }[] = [];
+  for (let at = -1; at < runs; at += 1) {
+    writePlan();
+    const one = {
+      blank: await timeMs(blank),
+      plan: await timeMs(() => run('session', 'plan', '-m', 'Add a file', '--from', plan)),
+      execute: await timeMs(() => run('session', 'execute', '-y')),
+    };
+    if (at >= 0) times.push(one);
+  }
+  const againstMs = median(times.map((one) => one.blank));
+  const toRow = (what: string, of: 'plan' | 'execute'): Row => ({
+    what,
+    against: 'node -e 0',
+    oursMs: median(times.map((one) => one[of])),
+    againstMs,
+    figure: median(times.map((one) => one[of] / one.blank)),
+    unit: 'x',
+    aim: 5,
+  });
+  return [
+    toRow('teddy session plan (instant model)', 'plan'),
+    toRow('teddy session execute -y (one CREATE)', 'execute'),
+  ];
+}
+
+async function measureStart(env: Env, runs: number): Promise<Row> {
+  const root = makeRepository(env, 20);
+  let name = 0;
+  const { ours, against, ratio } = await comparePairs(
+    runs,
+    () => runProcess(node, [executable, 'session', 'new', `start ${(name += 1)}`], root, env),
+    () => runProcess(node, ['-e', '0'], root, env),
+  );
+  return {
+    what: 'teddy session new',
+    against: 'node -e 0',
+    oursMs: ours,
+    againstMs: against,
+    figure: ratio,
+    unit: 'x',
+    aim: 5,
+  };
+}
+
+async function measureOpenai(env: Env, runs: number, root: string): Promise<Row> {
+  const server = await startModelServer({ answers: () => 'This is an answer.', chunkSize: 1000 });
+  try {
+    // The server lives in this process, so the client must not block it.
+    const ask = (args: string[]) =>
+      runBeside(node, args, root, { ...env, OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'none' });
+    const { ours, against, ratio } = await comparePairs(
+      runs,
+      () => ask([executable, 'session', 'plan', '-m', `Hello ${performance.now()}`, '--model', 'bench']),
+      () => ask(['-e', '0']),
+    );
+    return {
+      what: 'teddy session plan (openai package, loopback server)',
+      against: 'node -e 0',
+      oursMs: ours,
+      againstMs: against,
+      figure: ratio,
+      unit: 'x',
+      aim: 5,
+    };
+  } finally {
+    await server.close();
+  }
+}
+
+async function runBeside(command: string, args: string[], cwd: string, env: Env): Promise<void> {
+  const { spawn } = await import('node:child_process');
+  const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'ignore', 'inherit'] });
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}`);
+}
+
+/** 1,000 sessions: what the listing costs over the bare start of teddy. */
+export async function measureList(env: Env, runs: number): Promise<Row> {
+  const root = makeRepository(env, 1);
+  const tip = git(root, env, ['rev-parse', sessionRef(root, env)]);
+  const message = git(root, env, ['log', '-1', '--format=%B', tip]);
+  const tree = git(root, env, ['rev-parse', `${tip}^{tree}`]);
+  const updates: string[] = [];
+  for (let at = 0; at < 1000; at += 1) {
+    const session = `20260101-session-${at}`;
+    const commit = git(
+      root,
+      env,
+      ['commit-tree', tree, '-p', tip],
+      message.replace(/Teddy-Session: \S+/, `Teddy-Session: ${session}`),
+    );
+    updates.push(`create refs/heads/teddy/${session} ${commit}`);
+  }
+  git(root, env, ['update-ref', '--stdin'], `${updates.join('\n')}\n`);
+  git(root, env, ['pack-refs', '--all']);
+  const start = await comparePairs(
+    runs,
+    () => runProcess(node, [executable, '--version'], root, env),
+    () => undefined,
+  );
+  const { ours, against } = await comparePairs(
+    runs,
+    () => runProcess(node, [executable, 'session', 'list'], root, env),
+    () => runProcess('git', ['for-each-ref', '--format=%(refname)', 'refs/heads/teddy/'], root, env),
+  );
+  const net = ours - start.ours;
+  return {
+    what: 'list of 1,000 sessions, minus teddy --version',
+    against: 'git for-each-ref, names only',
+    oursMs: net,
+    againstMs: against,
+    figure: net / against,
+    unit: 'x',
+    aim: 5,
+  };
+}
+
+export async function measureLargePlan(env: Env, runs: number, root: string): Promise<Row> {
+  const answer = join(root, '..', `reply-${process.pid}.md`);
+  writeFileSync(answer, 'This is an answer.\n');
+  const { ours, against, ratio } = await comparePairs(
+    runs,
+    () =>
+      runProcess(
+        node,
+        [executable, 'session', 'plan', '-m', `Hello ${performance.now()}`, '--from', answer],
+        root,
+        env,
+      ),
+    () => runProcess('git', ['status'], root, env),
+  );
+  return {
+    what: 'teddy session plan, 50,000 files',
+    against: 'git status',
+    oursMs: ours,
+    againstMs: against,
+    figure: ratio,
+    unit: 'x',
+    aim: 3,
+  };
+}
+
+/** Kept so that a run says on which git it was made. */
+export function gitVersion(): string {
+  return spawnSync('git', ['version']).stdout.toString().trim();
+}
