@@ -1,0 +1,115 @@
+/** The demo as a fresh clone runs it, without a terminal and without anything of the user's set-up. */
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openScratchRepository } from '../support/scratch-repository.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+let demo: Ran;
+let tookMs: number;
+/** How long this machine takes, while the demo runs, to start a node that does nothing. */
+let nodeStartMs: number;
+
+beforeAll(async () => {
+  await bundleDemo();
+  const before = await timeNode();
+  const startMs = performance.now();
+  demo = await run('node', [join(root, 'dist', 'demo.js')], { GIT_CONFIG_GLOBAL: '/dev/null', FORCE_COLOR: '1' });
+  tookMs = performance.now() - startMs;
+  nodeStartMs = Math.max(before, await timeNode());
+});
+
+afterAll(async () => {
+  const remove = toSuggestions(demo.output).at(-1);
+  if (remove !== undefined) await run('sh', ['-c', remove]);
+});
+
+test('the demo ends with 0 within 20 seconds, without identity and without a terminal', () => {
+  expect(demo.output).toContain('and the tests pass.');
+  expect(demo.exitCode).toBe(0);
+  // The promise is for a machine that has time for it: where node alone takes more than 50 ms, in proportion more.
+  expect(tookMs).toBeLessThan(20_000 * Math.max(1, nodeStartMs / 50));
+});
+
+test('it says that the answers are recorded, and shows the graph with the failure and both lines', () => {
+  expect(demo.output).toContain('answers of the model are recorded');
+  expect(demo.output).toMatch(/^\* \w+ turn 03 report: FAILURE/m);
+  expect(demo.output).toMatch(/^\| \* \w+ turn 02 report: SUCCESS/m);
+  expect(demo.output).toMatch(/^\|\/ /m);
+});
+
+test('it uses no colours where nobody sees them', () => {
+  expect(demo.output).not.toContain('\u001b');
+});
+
+test('what it suggests to try next works, and ends with nothing left behind', async () => {
+  const suggestions = toSuggestions(demo.output);
+  expect(suggestions.length).toBeGreaterThan(8);
+  const directory = /^cd '(.+)'$/.exec(suggestions[0] ?? '')?.[1] ?? '';
+  const repository = openScratchRepository(directory);
+  const script = suggestions.slice(0, -1).join('\n');
+  const tried = await run('sh', ['-ec', script]);
+  expect(tried.output).toContain('SUCCESS turn 04');
+  expect(tried.exitCode).toBe(0);
+  expect(await repository.git('branch', '--show-current')).toBe('my-attempt');
+  expect(await repository.git('config', '--local', '--get-regexp', '^teddy').catch(() => 'none')).toBe('none');
+  await repository.fsck();
+  await run('sh', ['-ec', suggestions.at(-1) ?? '']);
+  expect(existsSync(directory)).toBe(false);
+});
+
+test('it fails, and keeps the project, when a step goes another way', async () => {
+  const code = readFileSync(join(root, 'dist', 'demo.js'), 'utf8');
+  expect(code).toContain('"02-branch-01.md", ');
+  const other = code.replace('"02-branch-01.md", ', '');
+  const file = join(root, 'dist', 'demo-that-fails.js');
+  writeFileSync(file, other);
+  const failed = await run('node', [file]);
+  rmSync(file);
+  expect(failed.exitCode).toBe(1);
+  const kept = /^The project is kept: (.+)$/m.exec(failed.output)?.[1] ?? '';
+  expect(existsSync(join(kept, '.git'))).toBe(true);
+  rmSync(kept, { recursive: true });
+});
+
+/** The same call as `npm run demo`, without building the executable again under the feet of other tests. */
+async function bundleDemo(): Promise<void> {
+  await build({
+    absWorkingDir: root,
+    entryPoints: ['test/demo/main.ts'],
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    packages: 'external',
+    outfile: 'dist/demo.js',
+  });
+}
+
+async function timeNode(): Promise<number> {
+  const startMs = performance.now();
+  await run('node', ['-e', '0']);
+  return performance.now() - startMs;
+}
+
+/** The indented lines at the end. */
+function toSuggestions(output: string): string[] {
+  const end = output.slice(output.lastIndexOf('The project is kept. '));
+  return end.split('\n').flatMap((line) => (line.startsWith('  ') ? [line.trim()] : []));
+}
+
+interface Ran {
+  exitCode: number;
+  output: string;
+}
+
+function run(command: string, args: string[], env: Record<string, string> = {}): Promise<Ran> {
+  return new Promise((resolve) => {
+    execFile(command, args, { env: { ...process.env, ...env } }, (error, stdout, stderr) =>
+      resolve({ exitCode: typeof error?.code === 'number' ? error.code : error ? 255 : 0, output: stdout + stderr }),
+    );
+  });
+}

@@ -1,0 +1,172 @@
+/** What the README promises: its tour is run as it stands, and its tables are compared with the program. */
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, test } from 'vitest';
+import { exitCodes } from '../../src/errors.ts';
+import { runTeddy, teddyPath } from '../support/run-teddy.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const temporary = mkdtempSync(join(tmpdir(), 'teddy-readme-'));
+
+afterAll(() => rmSync(temporary, { recursive: true }));
+
+interface TourStep {
+  command: string;
+  /** Lines as the README shows them; `...` stands for any number of others. */
+  shown: string[];
+}
+
+test('every command of the tour prints what the README shows', async () => {
+  const steps = readTour(readme);
+  expect(steps.length).toBeGreaterThan(10);
+  const outputs = await runTour(steps);
+  for (const [index, { command, shown }] of steps.entries()) {
+    const output = outputs[index] ?? '';
+    const found = matchLines(shown.map(withoutIds), output.trimEnd().split('\n').map(withoutIds));
+    expect(found ? 'as shown' : output, `$ ${command}`).toBe('as shown');
+  }
+});
+
+describe('the table of commands', () => {
+  const rows = readCommandTable(readme);
+  const common = rows.get('every command') ?? [];
+
+  test('names the commands that there are, and no other', async () => {
+    const named = [...rows.keys()].filter((name) => name.startsWith('teddy')).map(toPath);
+    expect(named.toSorted()).toEqual(listCommands().toSorted());
+  });
+
+  test.each([...rows.keys()].filter((name) => name.startsWith('teddy')))(
+    '%s has the options that its help has, and no other',
+    async (name) => {
+      const { usage, options } = await readHelp(toPath(name));
+      expect(name).toBe(usage);
+      expect([...(rows.get(name) ?? []), ...common].toSorted()).toEqual(options.toSorted());
+    },
+  );
+});
+
+test('the table of exit codes has each code that an error can end with', () => {
+  const listed = [...section(readme, 'Exit codes').matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
+  expect(listed).toEqual([...new Set([0, ...Object.values(exitCodes)])]);
+});
+
+test('the table of settings has each setting that the source reads', async () => {
+  const listed = [...section(readme, 'Settings').matchAll(/^\| `(teddy\.\w+)` \|/gm)].map(([, name]) => name ?? '');
+  expect(listed.toSorted()).toEqual(listSettings().toSorted());
+});
+
+test('every file that the README links to is there', () => {
+  for (const [, target] of readme.matchAll(/\]\(([^)#]+)\)/g)) {
+    expect(() => readFileSync(join(root, target ?? '')), target).not.toThrow();
+  }
+});
+
+function readTour(text: string): TourStep[] {
+  const blocks = [...text.matchAll(/^```console\n(.*?)^```$/gms)].map(([, block]) => block ?? '');
+  return blocks.flatMap((block) =>
+    block
+      .split(/^\$ /m)
+      .slice(1)
+      .map((part) => {
+        const [command = '', ...shown] = part.trimEnd().split('\n');
+        return { command, shown };
+      }),
+  );
+}
+
+/** One shell for all commands, so that `cd` counts. The checkout is a directory of links, for the tour leaves it by `..`. */
+async function runTour(steps: TourStep[]): Promise<string[]> {
+  const checkout = join(temporary, 'checkout');
+  const programs = join(temporary, 'bin');
+  mkdirSync(checkout);
+  mkdirSync(programs);
+  symlinkSync(join(root, 'fixtures'), join(checkout, 'fixtures'));
+  symlinkSync(teddyPath, join(programs, 'teddy'));
+  const mark = '@@ the next command @@';
+  const today = new Date().toISOString().slice(0, 10).replaceAll('-', '');
+  const commands = steps.map(({ command }) => `echo '${mark}'\n${command.replaceAll(/\b20\d{6}\b/g, today)}`);
+  const script = `exec 2>&1 </dev/null\n${commands.join('\n')}\n`;
+  const output = await runShell(script, checkout, `${programs}:${process.env['PATH']}`);
+  return output.split(`${mark}\n`).slice(1);
+}
+
+function runShell(script: string, cwd: string, path: string): Promise<string> {
+  return new Promise((resolve) => {
+    execFile('bash', ['-c', script], { cwd, env: { ...process.env, PATH: path } }, (_error, stdout) => resolve(stdout));
+  });
+}
+
+/** Commits, days and times differ with each run. */
+function withoutIds(line: string): string {
+  return line
+    .trimEnd()
+    .replace(/\b20\d{6}\b/g, '<day>')
+    .replace(/\b[0-9a-f]{7,40}\b/g, '<commit>');
+}
+
+function matchLines(shown: string[], found: string[]): boolean {
+  const [first, ...rest] = shown;
+  if (first === undefined) return found.length === 0 || (found.length === 1 && found[0] === '');
+  if (first !== '...') return found[0] === first && matchLines(rest, found.slice(1));
+  return found.some((_line, at) => matchLines(rest, found.slice(at + 1))) || matchLines(rest, found);
+}
+
+/** Up to the next heading, whatever its level. */
+function section(text: string, title: string): string {
+  const found = text.split(/^#{1,3} /m).find((part) => part.startsWith(`${title}\n`));
+  if (found === undefined) throw new Error(`The README has no section "${title}".`);
+  return found;
+}
+
+/** Command with its arguments -> its options, as help writes them. */
+function readCommandTable(text: string): Map<string, string[]> {
+  const lines = section(text, 'Commands').split('\n');
+  return new Map(
+    lines
+      .filter((line) => line.startsWith('| '))
+      .slice(2)
+      .map((line) => {
+        const [, name = '', , options = ''] = line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|'));
+        return [name.replaceAll('`', ''), [...options.matchAll(/`([^`]+)`/g)].map(([, option]) => option ?? '')];
+      }),
+  );
+}
+
+function toPath(name: string): string {
+  return name.replace(/ [<[].*$/, '');
+}
+
+/** From the source, since help is written by hand. */
+function listCommands(): string[] {
+  const directory = join(root, 'src', 'cli');
+  const texts = readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8'));
+  const paths = texts.flatMap((text) => [...text.matchAll(/static override paths = \[\[(.*?)\]\]/g)]);
+  return paths
+    .map(([, words]) => ['teddy', ...(words ?? '').split(', ').map((word) => word.slice(1, -1))].join(' '))
+    .filter((path) => path !== 'teddy session');
+}
+
+async function readHelp(path: string): Promise<{ usage: string; options: string[] }> {
+  const { stdout } = await runTeddy([...path.split(' ').slice(1), '--help'], { cwd: temporary });
+  const usage = /^Usage\n +(.+?) \[options\]$/m.exec(stdout)?.[1] ?? '';
+  const options = /^Options\n(.*?)(?:\n\n|$(?![\s\S]))/ms.exec(stdout)?.[1] ?? '';
+  return {
+    usage,
+    options: [...options.matchAll(/^ {2,6}(-\S+(?: -\S+)*(?: <\S+>)?)/gm)].map(([, name]) => name ?? ''),
+  };
+}
+
+function listSettings(): string[] {
+  const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  );
+  const texts = files.map((name) => readFileSync(join(root, 'src', name), 'utf8'));
+  return [
+    ...new Set(texts.flatMap((text) => [...text.matchAll(/setting\('(teddy\.\w+)'\)/g)].map(([, name]) => name ?? ''))),
+  ];
+}
