@@ -5,6 +5,7 @@ import type { RefName } from '../session/names.ts';
 import { installAttributes } from './attributes.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { gitRunner, splitNul, toChildEnvironment, type Environment, type GitRunner } from './run.ts';
+import { withOwnErrors } from './own-errors.ts';
 import { claimRun } from './run-claim.ts';
 import { gitStore } from './store.ts';
 import { gitWorkspace } from './workspace.ts';
@@ -37,7 +38,7 @@ export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): 
     gitWorkspace({ git: open(found), store, layout: found, onStep });
   const { root } = layout;
 
-  return {
+  return withOwnErrors({
     store,
     workspace: root === null ? null : workspaceOf({ ...layout, root }),
     workTrees: () => listWorkTrees(git, layout),
@@ -50,7 +51,7 @@ export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): 
     claimRun: (session, turn) => claimRun(layout.commonDir, session, turn),
     installAttributes: () => installAttributes(layout.commonDir),
     close: () => store.close(),
-  };
+  });
 }
 
 function toLayoutEnvironment(env: Environment, layout: RepositoryLayout): Environment {

@@ -8,6 +8,7 @@ import { objectReader, type ObjectReader } from './object-reader.ts';
 import { objectBatch } from './object-writer.ts';
 import { withRefRecord } from './ref-record.ts';
 import { listRefs, listTips, syncRefs, updateRefs } from './refs.ts';
+import { withOwnErrors } from './own-errors.ts';
 import type { Environment, GitRunner } from './run.ts';
 
 export interface StoreOptions {
@@ -32,7 +33,7 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
   const reader = objectReader(git);
   const read = (name: string, type: ObjectType) => readObject(reader, name, type);
 
-  return {
+  return withOwnErrors({
     objectFormat,
     readBlob: (oid) => read(oid, 'blob'),
     readTree: async (oid) => toTree(await read(oid, 'tree'), objectFormat),
@@ -81,12 +82,12 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
         }),
       );
       opened.catch(() => undefined);
-      return {
+      return withOwnErrors({
         blob: async (bytes) => (await opened).blob(bytes),
         tree: async (entries) => (await opened).tree(entries),
         commit: async (commit) => (await opened).commit(commit),
         flush: async () => (await opened).flush(),
-      };
+      });
     },
     async updateRefs(updates, reflog) {
       options.onStep?.('ref');
@@ -98,7 +99,7 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     ident: identReader(git, options.env, options.settings),
     setting: async (key) => (await options.settings()).get(toSettingKey(key)),
     close: () => reader.close(),
-  };
+  });
 }
 
 /** git prints section and variable in lower case, and the subsection between them as it is. */

@@ -1,5 +1,6 @@
 /** One work tree: its HEAD, its index, and what the user has edited in it. */
 import { randomBytes } from 'node:crypto';
+import type { Stats } from 'node:fs';
 import { access, lstat, mkdir, readFile, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
@@ -11,6 +12,7 @@ import { publish, writeSessionFiles, type PublishOptions } from './publish.ts';
 import { repair } from './repair.ts';
 import { readHeadRef } from './layout.ts';
 import { splitNul, type GitRunner } from './run.ts';
+import { withOwnErrors } from './own-errors.ts';
 import { readStatus } from './status.ts';
 
 export interface WorkspaceOptions extends PublishOptions {
@@ -19,7 +21,7 @@ export interface WorkspaceOptions extends PublishOptions {
 
 export function gitWorkspace(options: WorkspaceOptions): Workspace {
   const { git, store, layout } = options;
-  return {
+  return withOwnErrors({
     root: layout.root,
     head: () => readHead(git, store, layout.gitDir),
     operationInProgress: (ref) => findOperation(layout.gitDir, layout.commonDir, ref),
@@ -39,7 +41,7 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     readDisk: (path) => readDisk(join(layout.root, path)),
     writeSessionFile: (path, bytes) => writeSessionFiles(layout, [{ path, bytes }]),
     switchTo: (ref) => switchTo(git, ref),
-  };
+  });
 }
 
 /** The store speaks for the work tree that it was opened in, so a HEAD without a branch is asked for here. */
@@ -142,12 +144,22 @@ async function treeOfPaths(
 async function isFile(root: string, path: RepoPath): Promise<boolean> {
   const parts = path.split('/');
   for (let depth = 1; depth <= parts.length; depth += 1) {
-    const found = await lstat(join(root, ...parts.slice(0, depth))).catch(() => null);
+    const found = await lstatIfThere(join(root, ...parts.slice(0, depth)));
     if (found === null) return false;
     if (depth === parts.length) return found.isFile() || found.isSymbolicLink();
     if (!found.isDirectory()) return false;
   }
   return false;
+}
+
+/** Only what is not there is gone: an error of the disk must not become a deletion in a commit. */
+async function lstatIfThere(path: string): Promise<Stats | null> {
+  return lstat(path).catch(toNullIfGone);
+}
+
+function toNullIfGone(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
+  throw error;
 }
 
 /** Status says which paths differ; size, times and inode say whether one of them changed between two scans. */
@@ -160,7 +172,7 @@ async function scan(git: GitRunner, root: string): Promise<Scan> {
     paths
       .filter((path) => !path.startsWith('.teddy/') && !path.endsWith('/'))
       .map(async (path): Promise<[RepoPath, string]> => {
-        const found = await lstat(join(root, path), { bigint: true }).catch(() => null);
+        const found = await lstat(join(root, path), { bigint: true }).catch(toNullIfGone);
         const print = found ? `${found.ino} ${found.size} ${found.mode} ${found.mtimeNs} ${found.ctimeNs}` : 'gone';
         return [path, `${letters.get(path) ?? '??'} ${print}`];
       }),

@@ -25,6 +25,8 @@ export interface ActionSpec {
   body: BodyKind;
   /** A correct body, as an error shows it; empty when there is none. */
   bodyExample: string;
+  /** The grammar knows it, validation refuses it: models are not told of it. */
+  isRefused?: true;
 }
 
 const filePath: ParameterSpec = {
@@ -105,6 +107,7 @@ export const actionSpecs: ActionSpec[] = [
     parameters: [description],
     body: 'queries',
     bodyExample: '```\nnode 20 stream backpressure\n```',
+    isRefused: true,
   },
   {
     type: 'PRUNE',
@@ -112,6 +115,7 @@ export const actionSpecs: ActionSpec[] = [
     parameters: [resource, description],
     body: 'none',
     bodyExample: '',
+    isRefused: true,
   },
   {
     type: 'CHAT_WITH_USER',
@@ -133,6 +137,7 @@ export const actionSpecs: ActionSpec[] = [
     parameters: [{ ...optional('Agent', 'text', 'the name of the agent', 'dev'), required: true }, description],
     body: 'markdown',
     bodyExample: 'Implement the route as the plan of this turn describes it.',
+    isRefused: true,
   },
 ];
 

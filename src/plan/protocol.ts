@@ -3,9 +3,8 @@ import { actionSpecs, type ActionSpec, type BodyKind } from './actions.ts';
 
 /** Markdown. It contains `examplePlan` in a fence. */
 export function renderProtocol(): string {
-  return (
-    [introduction, actionsIntroduction, ...actionSpecs.map(renderAction), rules, renderExample()].join('\n\n') + '\n'
-  );
+  const actions = actionSpecs.filter((spec) => !spec.isRefused).map(renderAction);
+  return `${[introduction, actionsIntroduction, ...actions, rules, renderExample()].join('\n\n')}\n`;
 }
 
 /** A plan without problems that shows sections, fences and the actions that are used most. */

@@ -81,7 +81,7 @@ async function executeTurn(
   if (request.approver === null && parsed.plan.actions.length > 0) throw toNotApproved(turn, parsed);
   const memos = await decideMemos(project, line, turn.turn, parsed.plan.memos, request.memos);
   await takeSnapshot(project, target, turn.turn);
-  const late = await validate(project, workspace, parsed);
+  const late = [...(await validate(project, workspace, parsed)), ...(await findHidden(project, line, parsed))];
   if (late.length > 0)
     return closeTurn(draft, 'VALIDATION_FAILED', { problems: late, memos, reason: 'the plan is not valid' });
 
@@ -134,6 +134,22 @@ async function removeLeftovers(project: Project, workspace: Workspace, { plan }:
 
 async function validate(project: Project, workspace: Workspace, parsed: ParsedPlan): Promise<Problem[]> {
   return (await runVirtually(parsed, project.filesOf(workspace.root).inspect)).problems;
+}
+
+/** After the snapshot, a file that the tip has and the disk has not is one that a sparse checkout keeps away. */
+async function findHidden(project: Project, line: ReadyLine, { plan }: ParsedPlan): Promise<Problem[]> {
+  const { store } = project.repository;
+  const tip = (await store.resolve(line.ref)) ?? line.tip;
+  const problems: Problem[] = [];
+  for (const action of plan.actions) {
+    if (action.type !== 'CREATE' || action.overwrite || (await store.readFile(tip, action.path)) === null) continue;
+    const onDisk = await line.workspace?.readDisk(action.path);
+    if (onDisk) continue;
+    const { index, line: at, column } = action;
+    const message = `CREATE ${action.path}: the project has this file, outside the sparse checkout.`;
+    problems.push({ line: at, column, action: index, message, hint: 'Check it out with `git sparse-checkout add`.' });
+  }
+  return problems;
 }
 
 function toNotApproved(turn: Turn, parsed: ParsedPlan): TeddyError {

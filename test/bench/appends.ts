@@ -167,20 +167,11 @@ function appendByPlumbing(root: string, env: Env, ref: string): void {
 export async function measureLargeAppend(env: Env, runs: number, large: string): Promise<Row> {
   const small = makeRepository(env, 20);
   git(small, env, ['switch', '-q', 'main']);
-  const appenders = [await openAppender(large, env), await openAppender(small, env)] as const;
-  const { ours, against, ratio } = await comparePairs(
-    runs,
-    () => appenders[0].append(false),
-    () => appenders[1].append(false),
-  );
-  for (const { project } of appenders) await project.repository.close();
+  const compared = await compareAppends(env, runs, large, small);
   return {
     what: 'append off the line, 50,000 files',
     against: 'the same in a small repository',
-    oursMs: ours,
-    againstMs: against,
-    figure: ratio,
-    unit: 'x',
+    ...compared,
     aim: 1.2,
   };
 }
@@ -189,22 +180,24 @@ export async function measureLongSession(env: Env, runs: number): Promise<Row> {
   const [long, short] = [makeRepository(env, 20), makeRepository(env, 20)];
   for (const root of [long, short]) git(root, env, ['switch', '-q', 'main']);
   await growSession(long, env, 1000);
-  const appenders = [await openAppender(long, env), await openAppender(short, env)] as const;
+  const compared = await compareAppends(env, runs, long, short);
+  return { what: 'append in a session of 1,000 turns', against: 'the same in a new session', ...compared, aim: 1.5 };
+}
+
+async function compareAppends(
+  env: Env,
+  runs: number,
+  measured: string,
+  plain: string,
+): Promise<Pick<Row, 'oursMs' | 'againstMs' | 'figure' | 'unit'>> {
+  const appenders = [await openAppender(measured, env), await openAppender(plain, env)] as const;
   const { ours, against, ratio } = await comparePairs(
     runs,
     () => appenders[0].append(false),
     () => appenders[1].append(false),
   );
   for (const { project } of appenders) await project.repository.close();
-  return {
-    what: 'append in a session of 1,000 turns',
-    against: 'the same in a new session',
-    oursMs: ours,
-    againstMs: against,
-    figure: ratio,
-    unit: 'x',
-    aim: 1.5,
-  };
+  return { oursMs: ours, againstMs: against, figure: ratio, unit: 'x' };
 }
 
 /** 1,000 turn directories in one commit: what an append reads and writes is the tree, not the history. */

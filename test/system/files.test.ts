@@ -155,6 +155,15 @@ describe('inspect', () => {
     expect(await inspect(path)).toEqual({ kind: 'outside', link: path.split('/')[0] });
   });
 
+  test('what a killed install has left is removed, and nothing else', async () => {
+    await writeFile(join(root, 'src/.teddy-tmp-0123456789abcdef'), 'half');
+    await writeFile(join(root, 'src/.teddy-tmp-mine'), 'mine');
+    await projectFiles(root).removeLeftovers('src/new.ts' as RepoPath);
+    const names = await readdir(join(root, 'src'));
+    expect(names).not.toContain('.teddy-tmp-0123456789abcdef');
+    expect(names).toContain('.teddy-tmp-mine');
+  });
+
   test('what lies in an embedded repository is foreign, its .git as well', async () => {
     await mkdir(join(root, 'src/.git'));
     expect(await inspect('src/new.ts')).toEqual({ kind: 'foreign', repository: 'src' });

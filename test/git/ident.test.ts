@@ -1,0 +1,48 @@
+/** Author and committer are those that git itself would use. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openRepository } from '../../src/git/repository.ts';
+import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+
+let repo: ScratchRepository;
+
+beforeAll(async () => {
+  repo = await makeScratchRepository();
+});
+afterAll(() => repo.close());
+
+async function identWith(env: NodeJS.ProcessEnv = {}) {
+  const repository = await openRepository({ cwd: repo.root, env: { ...process.env, ...env } });
+  try {
+    return await repository.store.ident();
+  } finally {
+    await repository.close();
+  }
+}
+
+const nameOf = (ident: string) => ident.replace(/ \d+ [+-]\d{4}$/, '');
+
+test('without other settings both are the user', async () => {
+  const { author, committer } = await identWith();
+  expect(nameOf(author)).toBe(nameOf(await repo.git('var', 'GIT_AUTHOR_IDENT')));
+  expect(author).toBe(committer);
+});
+
+test('an author of the environment is not the committer', async () => {
+  const { author, committer } = await identWith({ GIT_AUTHOR_NAME: 'Grace', GIT_AUTHOR_EMAIL: 'grace@example.org' });
+  expect(nameOf(author)).toBe('Grace <grace@example.org>');
+  expect(nameOf(committer)).not.toContain('Grace');
+});
+
+test('an author of the configuration is not the committer', async () => {
+  await repo.git('config', 'author.name', 'Configured');
+  const { author, committer } = await identWith();
+  await repo.git('config', '--unset', 'author.name');
+  expect(author).toContain('Configured <');
+  expect(committer).not.toContain('Configured');
+});
+
+test('a date that the user has set stays as it is', async () => {
+  const { author, committer } = await identWith({ GIT_AUTHOR_DATE: '1000000000 +0200' });
+  expect(author).toMatch(/ 1000000000 \+0200$/);
+  expect(committer).not.toContain('1000000000');
+});

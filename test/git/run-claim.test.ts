@@ -1,0 +1,61 @@
+/** One process at a time executes a turn. */
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readBootId } from '../../src/git/index-lock.ts';
+import { claimRun } from '../../src/git/run-claim.ts';
+import type { SessionId, TurnName } from '../../src/session/names.ts';
+
+const session = '20260124-add-user-auth' as SessionId;
+const turn = '01' as TurnName;
+let dir: string;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'teddy-claim-'));
+});
+afterEach(() => rm(dir, { recursive: true }));
+
+const path = () => join(dir, 'teddy/runs', `${session}-${turn}.json`);
+const claim = () => claimRun(dir, session, turn);
+
+async function claimOf(holder: object): Promise<void> {
+  await (await claim()).release();
+  await writeFile(path(), JSON.stringify(holder));
+}
+
+test('a claim leaves nothing behind when it is released', async () => {
+  const taken = await claim();
+  expect(taken.wasInterrupted).toBe(false);
+  await taken.release();
+  expect(await readdir(join(dir, 'teddy/runs'))).toEqual([]);
+});
+
+test('a turn that a living process executes is refused, and its claim stays', async () => {
+  await claimOf({ pid: process.ppid, bootId: await readBootId() });
+  await expect(claim()).rejects.toMatchObject({ code: 'LOCKED' });
+  expect(await readdir(join(dir, 'teddy/runs'))).toEqual([`${session}-${turn}.json`]);
+});
+
+test('another turn is not refused', async () => {
+  await claimOf({ pid: process.ppid, bootId: await readBootId() });
+  const other = await claimRun(dir, session, '02' as TurnName);
+  expect(other.wasInterrupted).toBe(false);
+});
+
+test.each([
+  ['of a process of an earlier start of the machine', { pid: 1, bootId: 'another' }],
+  ['that was abandoned', { pid: null }],
+  ['that is damaged', {}],
+])('a claim %s is taken over, as that of an interrupted run', async (_, holder) => {
+  await claimOf(holder);
+  const taken = await claim();
+  expect(taken.wasInterrupted).toBe(true);
+  await taken.release();
+  expect(await readdir(join(dir, 'teddy/runs'))).toEqual([]);
+});
+
+test('an abandoned run is told to the next one', async () => {
+  await (await claim()).abandon();
+  expect((await claim()).wasInterrupted).toBe(true);
+});

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { readSucceeded } from '../../src/plan/report-outcomes.ts';
+
+test('only the actions that succeeded count, by their index', () => {
+  const logs = ['SUCCESS', 'FAILURE', 'SKIPPED', 'SUCCESS'].map(
+    (status, at) => `  - { index: ${at + 1}, status: ${status} }\n`,
+  );
+  expect(readSucceeded(`version: 1\naction_logs:\n${logs.join('')}`)).toEqual([1, 4]);
+});
+
+test.each([
+  '',
+  'just text',
+  'action_logs: 3\n',
+  'action_logs: [null, 4, {}]\n',
+  '{ broken',
+  '"action_logs": [{"index": "1", "status": "SUCCESS"}]',
+])('what is no report has none: %j', (text) => {
+  expect(readSucceeded(text)).toEqual([]);
+});
