@@ -153,8 +153,9 @@ async function performWrite(
   effect: Extract<Effect, { kind: 'write' }>,
   run: Run,
 ): Promise<Pick<ActionLog, 'status' | 'details'>> {
-  await files.install(effect.path, effect.after);
+  // Noted before: an install that fails in its last step has changed the file all the same.
   run.changed.set(effect.path, effect.action);
+  await files.install(effect.path, effect.after);
   const [first] = effect.matches;
   if (!first) return { status: 'SUCCESS' };
   const matches =

@@ -25,8 +25,8 @@ export async function checkRun(
   expectThat(outcome.acknowledged.length === 0 || isComplete, `acknowledged, but only ${added.join()} is there`);
   for (const oid of outcome.acknowledged) expectThat(await isReachable(repository, oid), `acknowledged ${oid} is lost`);
   const status = await readStatus(repository);
-  const ownRows = (await isCodeOutside(repository, scene, added)) ? planRows : [];
-  const strange = status.filter((row) => !scene.status.includes(row) && !ownRows.includes(row));
+  const isOwnRow = (await isCodeOutside(repository, scene, added)) ? isPlanRow : () => false;
+  const strange = status.filter((row) => !scene.status.includes(row) && !isOwnRow(row));
   expectThat(strange.length === 0, `git status shows ${strange.join(' | ')}`);
   const gone = scene.entries.includes('snapshot') && added.length > 0 ? [] : scene.status;
   const lost = gone.filter((row) => !status.includes(row));
@@ -71,6 +71,11 @@ function isReachable(repository: ScratchRepository, oid: string): Promise<boolea
 
 const planRows = [' M src/kept.txt', '?? src/made.txt', ' M src/made.txt'];
 
+/** The file that was being installed when the run was killed stays until the plan is executed again. */
+function isPlanRow(row: string): boolean {
+  return planRows.includes(row) || /^\?\? src\/\.teddy-tmp-[0-9a-f]{16}$/.test(row);
+}
+
 /** What the plan has done is the user's to see before there is a report, and after one that says that git took no change. */
 async function isCodeOutside(repository: ScratchRepository, scene: Scene, added: string[]): Promise<boolean> {
   if (scene.operation !== 'execute' || !added.includes('report')) return scene.operation === 'execute';
@@ -105,9 +110,8 @@ async function checkMemos(repository: ScratchRepository, scene: Scene): Promise<
 async function findLeftovers(repository: ScratchRepository): Promise<string[]> {
   const gitDir = join(repository.root, '.git');
   const all = await readdir(gitDir, { recursive: true });
-  const left = all.filter((path) => /\.lock$|^teddy\/(append|lock|index|snapshot)-/.test(path));
-  const temporary = (await readdir(join(repository.root, '.teddy'), { recursive: true }).catch(() => [])).filter(
-    (path) => /\.tmp-/.test(path),
-  );
-  return [...left, ...temporary.map((path) => `.teddy/${path}`)].map((path) => `${path} is left`);
+  const left = all.filter((path) => /\.lock$|^teddy\/(append|refs|lock|index|snapshot|file)-/.test(path));
+  const inWorkTree = (await readdir(repository.root, { recursive: true })).filter((path) => !path.startsWith('.git/'));
+  const temporary = inWorkTree.filter((path) => /\.tmp-|\.teddy-tmp-/.test(path));
+  return [...left, ...temporary].map((path) => `${path} is left`);
 }
