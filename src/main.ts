@@ -6,6 +6,10 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {
   process.stdout.write(`${version}\n`);
 } else {
   // Loaded only now: the version is asked for often, by scripts that want it at once.
-  const { runCli } = await import('./cli/run-cli.ts');
-  process.exitCode = await runCli(argv);
+  const { loadCompiled } = await import('./cli/compiled-code.ts');
+  const isWord = (word: string) => /^[a-z]+$/.test(word);
+  const command = argv.slice(0, 2).filter(isWord).join('-');
+  const code = loadCompiled<typeof import('./cli/run-cli.ts')>(new URL('cli.cjs', import.meta.url), command);
+  process.exitCode = await code.exports.runCli(argv);
+  if (process.exitCode === 0) code.keep();
 }

@@ -90,8 +90,11 @@ export interface Store {
   /** What differs between two trees, path by path; a rename is a deletion and an addition. Null is the empty tree. */
   diffTrees(before: Oid | null, after: Oid): Promise<TreeChange[]>;
   batch(): ObjectBatch;
-  /** All or nothing, by compare-and-swap. `moved`: some ref was not at its old value, and nothing was changed. */
-  updateRefs(updates: RefUpdate[], reflog: string): Promise<'done' | 'moved'>;
+  /**
+   * All or nothing, by compare-and-swap. `moved`: some ref was not at its old value, and nothing was changed. With
+   * `durable`, objects are still being written: no ref moves before that resolves, nor if it fails.
+   */
+  updateRefs(updates: RefUpdate[], reflog: string, durable?: Promise<void>): Promise<'done' | 'moved'>;
   /** Author and committer as git would use them; throws NO_IDENTITY as git refuses. */
   ident(): Promise<Ident>;
   /** A setting of git's configuration, the last value; `teddy.model`. */

@@ -89,9 +89,12 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
         flush: async () => (await opened).flush(),
       });
     },
-    async updateRefs(updates, reflog) {
-      options.onStep?.('ref');
-      const outcome = await withRefRecord(commonDir, updates, () => updateRefs(git, updates, reflog));
+    async updateRefs(updates, reflog, durable) {
+      const outcome = await withRefRecord(commonDir, updates, async () => {
+        await durable;
+        options.onStep?.('ref');
+        return updateRefs(git, updates, reflog);
+      });
       if (outcome === 'done') await syncRefs(commonDir, updates);
       options.onStep?.('ref-moved');
       return outcome;

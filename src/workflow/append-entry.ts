@@ -114,8 +114,8 @@ export async function publishDraft(
   const { ref, workspace } = target;
   const old = options.create === true ? null : parent;
   if (!workspace) {
-    await durable;
-    return (await store.updateRefs([{ ref, old, new: commit }], reflog)) === 'done' ? commit : null;
+    const moved = await store.updateRefs([{ ref, old, new: commit }], reflog, durable);
+    return moved === 'done' ? commit : null;
   }
   const followers = base.isTip
     ? toFollowers(edits, draft.files)

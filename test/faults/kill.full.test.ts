@@ -35,7 +35,7 @@ test('a kill before every call to the file system does as well', async () => {
     points.calls.forEach((call) => known.add(call));
     jobs.push(...chooseCalls(points.calls).map((at) => ({ scene, fault: { kind: 'kill-at-call', at } }) as const));
   }
-  await sweep(stage, jobs, tally, wasKilled);
+  await sweep(stage, jobs, tally, wasKilledOrDone);
   finish('SIGKILL before each file-system call', tally);
   expect(tally.problems).toEqual([]);
   expect([...known].filter((call) => !tally.hits.has(call))).toEqual([]);
@@ -70,6 +70,11 @@ test('these were at least 1,000 runs', () => {
 
 function wasKilled({ signal, hit }: ChildRun): string[] {
   return signal === 'SIGKILL' && hit !== null ? [] : [`it was not killed (${String(signal)})`];
+}
+
+/** How many calls a run makes differs a little, with what happens at the same time; the last ones may not be reached. */
+function wasKilledOrDone(run: ChildRun): string[] {
+  return run.hit === null && run.exitCode === 0 ? [] : wasKilled(run);
 }
 
 async function atRandomTimes(scene: Scene, count: number): Promise<Job[]> {

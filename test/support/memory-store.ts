@@ -75,7 +75,10 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
     diffTrees: async (before, after) =>
       toChanges(before === null ? [] : await listFiles(disk, before), await listFiles(disk, after)),
     batch: () => memoryBatch(disk),
-    updateRefs: (updates) => inTurn(() => moveRefs(disk, updates)),
+    async updateRefs(updates, _, durable) {
+      await durable;
+      return inTurn(() => moveRefs(disk, updates));
+    },
     async ident() {
       const text = ident();
       if (text === null) throw new TeddyError('NO_IDENTITY', 'git does not know who you are.');

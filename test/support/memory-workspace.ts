@@ -62,9 +62,9 @@ export function memoryWorkspace(disk: MemoryDisk, store: Store, state: MemoryWor
       const flags = await Promise.all(paths.map((path) => isIgnored(disk, path)));
       return paths.filter((_, at) => flags[at]);
     },
-    async publish({ ref, old, new: commit, reflog, index, files }) {
+    async publish({ ref, old, new: commit, reflog, durable, index, files }) {
       if ((await head()).ref !== ref) return 'moved';
-      if ((await store.updateRefs([{ ref, old, new: commit }], reflog)) === 'moved') return 'moved';
+      if ((await store.updateRefs([{ ref, old, new: commit }], reflog, durable)) === 'moved') return 'moved';
       for (const { path, entry } of index) {
         if (entry === null) state.index.delete(path);
         else state.index.set(path, entry);
