@@ -19,4 +19,4 @@ export { planTurn } from './workflow/plan-turn.ts';
 export { prepareLine } from './workflow/prepare-line.ts';
 export { readLine } from './workflow/read-line.ts';
 export { showTurn } from './workflow/show-turn.ts';
-export type { Approver } from './workflow/run-actions.ts';
+export type { Approver } from './workflow/approver.ts';

@@ -6,7 +6,7 @@ import type { Action, MemoChange } from '../plan/plan.ts';
 import type { ActionLog } from '../plan/report.ts';
 import type { Effect } from '../plan/validate-action.ts';
 import { describeAction } from '../workflow/describe-action.ts';
-import type { Approver, Decision } from '../workflow/run-actions.ts';
+import type { Approver, Decision } from '../workflow/approver.ts';
 import { colorDiff } from './color-diff.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 

@@ -10,7 +10,9 @@ import { lineName } from './find-line.ts';
 import { closeTurn, finishRun, noRun, UnreportedRun, type Executed } from './finish-run.ts';
 import { prepareLine, type ReadyLine } from './prepare-line.ts';
 import { readLine, toText, type LineState, type Turn } from './read-line.ts';
-import { runActions, type Approver, type Run } from './run-actions.ts';
+import type { Approver } from './approver.ts';
+import type { Run } from './perform-action.ts';
+import { runActions } from './run-actions.ts';
 import { takeSnapshot } from './take-snapshot.ts';
 
 export interface ExecuteRequest {

@@ -10,7 +10,7 @@ import type { ReadyLine } from './prepare-line.ts';
 import { publishReport, type Published } from './publish-report.ts';
 import type { Turn } from './read-line.ts';
 import { toParams } from './report-params.ts';
-import type { Run } from './run-actions.ts';
+import type { Run } from './perform-action.ts';
 
 export interface Executed extends Published {
   line: ReadyLine;

@@ -8,7 +8,7 @@ import { isSecretName } from '../session/secret-names.ts';
 import { appendEntry, type FileEdit } from './append-entry.ts';
 import type { ReadyLine } from './prepare-line.ts';
 import { readLine } from './read-line.ts';
-import type { Run } from './run-actions.ts';
+import type { Run } from './perform-action.ts';
 
 export interface Published {
   commit: Oid;

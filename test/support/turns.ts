@@ -5,7 +5,7 @@ import type { Oid } from '../../src/session/names.ts';
 import { executePlan, type ExecuteRequest } from '../../src/workflow/execute-plan.ts';
 import { newSession, type NewSession } from '../../src/workflow/new-session.ts';
 import { planTurn, type PlanOutcome, type PlanRequest } from '../../src/workflow/plan-turn.ts';
-import type { Approver, Decision } from '../../src/workflow/run-actions.ts';
+import type { Approver, Decision } from '../../src/workflow/approver.ts';
 import type { MemoryProject } from './memory-repository.ts';
 import { scriptedModel } from './scripted-model.ts';
 

@@ -1,3 +1,4 @@
+import type { Workspace } from '../../src/ports.ts';
 import { describe, expect, test } from 'vitest';
 import { TeddyError } from '../../src/errors.ts';
 import { parseReport } from '../../src/plan/report-schema.ts';
@@ -110,6 +111,22 @@ describe('a run', () => {
     const { report } = await run(project);
     expect(report.action_logs.map(({ status }) => status)).toEqual(['FAILURE', 'SUCCESS']);
     expect(report.run_summary.status).toBe('SUCCESS');
+  });
+
+  test('never writes over what somebody edited while the approval was asked for', async () => {
+    const project = await pending([create('a.txt')]);
+    const asking = {
+      ...approver(),
+      action: async () => {
+        await project.write({ 'a.txt': 'theirs\n' });
+        return 'yes' as const;
+      },
+    };
+    const { report } = await run(project, { approver: asking });
+    expect(report.run_summary.status).toBe('FAILURE');
+    expect(report.action_logs[0]?.details?.reason).toContain('a.txt was changed while the approval was asked for');
+    const left = await project.repository.workspace.readDisk('a.txt' as Parameters<Workspace['readDisk']>[0]);
+    expect(new TextDecoder().decode(left ?? undefined)).toBe('theirs\n');
   });
 
   test('looks again before each action: what a command has changed may fail the next', async () => {

@@ -1,0 +1,18 @@
+/** Whoever says yes or no: a person at a terminal, or a flag. */
+import type { Action } from '../plan/plan.ts';
+import type { ActionLog } from '../plan/report.ts';
+import type { Effect } from '../plan/validate-action.ts';
+
+export type Decision = 'yes' | 'no' | 'all' | 'quit';
+
+export interface Approver {
+  /** `flag` when -y has decided for all. */
+  readonly by: 'user' | 'flag';
+  action(asked: { action: Action; effect: Effect; count: number }): Promise<Decision>;
+  /** The answer to CHAT_WITH_USER or PROMPT; null without somebody to ask. */
+  answer(text: string): Promise<string | null>;
+  /** Live output of a command. */
+  output(stream: 'stdout' | 'stderr', text: string): void;
+  /** After each action. */
+  done(log: ActionLog, count: number): void;
+}

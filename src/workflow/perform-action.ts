@@ -1,0 +1,134 @@
+/** One approved action: what it changes, and what came of it. */
+import { TeddyError } from '../errors.ts';
+import type { Action, ExecuteAction } from '../plan/plan.ts';
+import type { ActionDetails, ActionLog } from '../plan/report.ts';
+import { toEffect, type Effect } from '../plan/validate-action.ts';
+import type { CommandResult, ProjectFiles, Scan, Shell, Workspace } from '../ports.ts';
+import type { RepoPath } from '../session/names.ts';
+import type { Approver } from './approver.ts';
+
+export interface Run {
+  logs: ActionLog[];
+  /** Path -> the index of the last action that changed it. */
+  changed: Map<RepoPath, number>;
+  /** Whole outputs that are too long for the report, by action. */
+  outputs: { action: number; text: string }[];
+  ended: 'done' | 'failed' | 'quit' | 'interrupted';
+}
+
+export interface RunSettings {
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+/** What an action is run with, and the run that it adds to. */
+export interface Runner {
+  workspace: Workspace;
+  files: ProjectFiles;
+  shell: Shell;
+  approver: Approver;
+  settings: RunSettings;
+  run: Run;
+}
+
+type Performed = Pick<ActionLog, 'status' | 'details'>;
+type WriteEffect = Extract<Effect, { kind: 'write' }>;
+
+/** How many of the last lines of a stream the report shows. */
+const shownLines = 100;
+
+/** Does what was approved. A failure is an outcome; only a defect is thrown. */
+export async function performAction(runner: Runner, action: Action, effect: Effect): Promise<Performed> {
+  try {
+    if (effect.kind === 'write') return await performWrite(runner, action, effect);
+    if (effect.kind === 'command' && action.type === 'EXECUTE') return await performCommand(runner, action);
+    if (effect.kind !== 'ask') return { status: 'SUCCESS' };
+    const answer = await runner.approver.answer(effect.text);
+    return { status: 'SUCCESS', ...(answer === null ? {} : { details: { answer } }) };
+  } catch (error) {
+    // A full disk or a missing permission is an outcome of this action; the report has to say it.
+    if (!(error instanceof TeddyError)) throw error;
+    return { status: 'FAILURE', details: { reason: `${error.message} [${error.code}]` } };
+  }
+}
+
+async function performWrite({ files, run }: Runner, action: Action, effect: WriteEffect): Promise<Performed> {
+  if (!(await isAsShown(files, action, effect))) {
+    const reason = `${effect.path} was changed while the approval was asked for; nothing was written`;
+    return { status: 'FAILURE', details: { reason } };
+  }
+  // Noted before: an install that fails in its last step has changed the file all the same.
+  run.changed.set(effect.path, effect.action);
+  await files.install(effect.path, effect.after);
+  const [first] = effect.matches;
+  if (!first) return { status: 'SUCCESS' };
+  const matches =
+    effect.matches.length > 1
+      ? { matches: effect.matches.map(({ pair, kind, line }) => ({ pair, match: kind, line })) }
+      : {};
+  return { status: 'SUCCESS', details: { match: first.kind, line: first.line, ...matches } };
+}
+
+/** Somebody may have edited the file in the meantime: what they see on the screen is what is written, or nothing. */
+async function isAsShown(files: ProjectFiles, action: Action, shown: WriteEffect): Promise<boolean> {
+  const outcome = await toEffect(action, files.inspect);
+  return 'effect' in outcome && outcome.effect.kind === 'write' && equalBytes(outcome.effect.before, shown.before);
+}
+
+function equalBytes(a: Uint8Array | null, b: Uint8Array | null): boolean {
+  if (a === null || b === null) return a === b;
+  return a.length === b.length && a.every((byte, at) => byte === b[at]);
+}
+
+async function performCommand(
+  { workspace, shell, approver, settings, run }: Runner,
+  action: ExecuteAction,
+): Promise<Performed> {
+  const before = await workspace.scan();
+  const result = await shell.run(action.script, {
+    cwd: action.cwd,
+    env: action.env,
+    timeoutMs: action.timeoutMs ?? settings.timeoutMs,
+    signal: settings.signal,
+    onOutput: (stream, text) => approver.output(stream, text),
+  });
+  for (const path of findChanged(before, await workspace.scan())) run.changed.set(path, action.index);
+  const status = result.aborted ? 'ABORTED' : result.exitCode === 0 ? 'SUCCESS' : 'FAILURE';
+  return { status, details: toCommandDetails(action, result, run) };
+}
+
+/** Paths whose difference from HEAD is not what it was before the command. */
+function findChanged(before: Scan, after: Scan): RepoPath[] {
+  const paths = new Set([...before.keys(), ...after.keys()]);
+  return [...paths].filter((path) => before.get(path) !== after.get(path));
+}
+
+function toCommandDetails(action: ExecuteAction, result: CommandResult, run: Run): ActionDetails {
+  const lines = action.tail ?? shownLines;
+  const stdout = takeLast(result.stdout, lines);
+  const stderr = takeLast(result.stderr, lines);
+  const isCut = stdout !== result.stdout || stderr !== result.stderr;
+  if (isCut) run.outputs.push({ action: action.index, text: renderOutput(result) });
+  return {
+    return_code: result.exitCode,
+    ...(result.failedCommand === null ? {} : { failed_command: result.failedCommand }),
+    ...(result.failedLine === null ? {} : { failed_line: result.failedLine }),
+    stdout,
+    stderr,
+    timed_out: result.timedOut,
+    ...(result.truncated ? { truncated: true } : {}),
+    ...(isCut ? { output_file: `output/${action.index}.log` } : {}),
+    ...(result.aborted ? { reason: 'interrupted' } : {}),
+  };
+}
+
+function takeLast(text: string, count: number): string {
+  const lines = text.split('\n');
+  const kept = text.endsWith('\n') ? count + 1 : count;
+  return lines.length <= kept ? text : lines.slice(-kept).join('\n');
+}
+
+function renderOutput({ stdout, stderr }: CommandResult): string {
+  const end = (text: string) => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
+  return `--- stdout\n${end(stdout)}--- stderr\n${end(stderr)}`;
+}
