@@ -14,6 +14,7 @@ export function print(line: ChildLine): void {
 export function passStep(name: string): void {
   points.steps.push(name);
   if (fault.kind === 'kill-at-step' && fault.at === points.steps.length) dieAt(name);
+  if (fault.kind === 'kill-at-first' && fault.step === name) dieAt(name);
 }
 
 /** Returns the error code that this call has to fail with, if any. */

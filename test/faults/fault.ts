@@ -5,6 +5,8 @@ export type Fault =
   | { kind: 'none' }
   /** SIGKILL at the n-th step that the product names (`onStep`); n counts from 1, here and below. */
   | { kind: 'kill-at-step'; at: number }
+  /** SIGKILL at the first step of that name: which comes when depends on what is done at the same time. */
+  | { kind: 'kill-at-first'; step: string }
   /** SIGKILL before the n-th file-system call. */
   | { kind: 'kill-at-call'; at: number }
   /** SIGKILL of git while it holds the lock of the ref, and of us, in the n-th ref transaction. */
