@@ -47,6 +47,8 @@ export interface ModelWish {
   /** A file with the answer; `-` is stdin. */
   from?: string | undefined;
   recording?: string | undefined;
+  /** With the provider manual and no file: the answer is written in the user's editor. */
+  inEditor: boolean;
   /** Where relative paths start. */
   cwd: string;
   env: Record<string, string | undefined>;
@@ -88,17 +90,18 @@ export async function chooseModel(project: Project, wish: ModelWish): Promise<Ch
   }
   if (provider === 'manual') {
     if (wish.from === '-' && process.stdin.isTTY) project.notices.info('Paste the answer, then press Ctrl-D.');
-    return chooseManual(wish);
+    return chooseManual(project, wish);
   }
   if (provider === 'recorded') return chooseRecorded(project, wish);
   return chooseOpenai(store, wish);
 }
 
-async function chooseManual(wish: ModelWish): Promise<ChosenModel> {
+async function chooseManual(project: Project, wish: ModelWish): Promise<ChosenModel> {
   const chosen = { provider: 'manual' as const, name: 'manual', parameters: {}, missing: null };
-  if (wish.from === undefined) return { ...chosen, model: null };
+  if (wish.from === undefined && !wish.inEditor) return { ...chosen, model: null };
   // Read before anything is committed: a missing file is wrong usage, not an open turn.
-  const answer = await readAnswer(wish.from);
+  const answer =
+    wish.from === undefined ? await composeText(project, wish.env, '', 'plan.md') : await readAnswer(wish.from);
   return { ...chosen, model: manualModel({ readAnswer: () => Promise.resolve(answer) }) };
 }
 

@@ -24,12 +24,14 @@ export abstract class PlanningCommand extends TeddyCommand {
     description: 'Show the answer when it is whole, not as it comes.',
   });
 
-  protected async choose(project: Project): Promise<ChosenModel> {
+  protected async choose(terminal: Terminal, project: Project): Promise<ChosenModel> {
     return chooseModel(project, {
       provider: this.provider,
       model: this.model,
       from: this.from,
       recording: this.recording,
+      // With a message the request has to be shown to somebody first; without one the answer is brought.
+      inEditor: terminal.isInteractive && this.message === undefined && !this.edit,
       cwd: process.cwd(),
       env: process.env,
       readRecordedLine: async (store, revision) => {
@@ -58,7 +60,7 @@ export abstract class PlanningCommand extends TeddyCommand {
     signal: AbortSignal,
   ): Promise<number> {
     const { planTurn } = await import('../workflow/plan-turn.ts');
-    const choice = await this.choose(project);
+    const choice = await this.choose(terminal, project);
     const shows = !this.noStream && !this.json && terminal.isOutputTty;
     const toChunk = visibleChunks();
     let ended = true;

@@ -31,7 +31,7 @@ export class SessionBranchCommand extends PlanningCommand {
         const message = await this.composeMessage(project);
         if (message?.trim() === '')
           throw new TeddyError('EMPTY_MESSAGE', 'The message is empty.', 'Say what you want: -m "...".');
-        const choice = message === undefined ? null : await this.choose(project);
+        const choice = message === undefined ? null : await this.choose(terminal, project);
         const made = await branchSession(project, { turn: this.turn, selector: this.session, switch: !this.noSwitch });
         const branch = shortRef(made.ref);
         terminal.say(

@@ -31,7 +31,7 @@ export class SessionPlanCommand extends PlanningCommand {
         const message = await this.composeMessage(project);
         if (!this.dryRun) return this.planAndShow(terminal, project, message, signal);
         const { previewRequest } = await import('../workflow/plan-turn.ts');
-        const choice = await this.choose(project);
+        const choice = await this.choose(terminal, project);
         const log = await previewRequest(project, { selector: this.session, message, agent: this.agent, choice });
         if (this.json) this.printJson(terminal, 'plan-preview', { log });
         else await this.page(terminal, project, terminal.isOutputTty ? toVisible(log) : log);

@@ -252,3 +252,16 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     }
   });
 });
+
+describe.skipIf(!hasTerminal)('an answer by hand', () => {
+  test('without a file is written in the editor of the user', async () => {
+    project = await openTeddyProject();
+    await project.begin('by-hand');
+    await project.ok('session', 'plan', '--provider', 'manual', '-m', 'Make a file');
+    await project.repo.write('answer-by-hand.md', createPlan('made.txt', 'x\n'));
+    const env = { ...project.env, GIT_EDITOR: `cp '${project.repo.root}/answer-by-hand.md'` };
+    const run = runInTerminal(['session', 'plan', '--provider', 'manual'], { cwd: project.repo.root, env });
+    expect(await run.exitCode).toBe(0);
+    expect(await isPending()).toBe(true);
+  });
+});
