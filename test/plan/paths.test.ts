@@ -48,7 +48,7 @@ describe('what a path may look like', () => {
 
   test('the root of a Windows project is taken off in both spellings', () => {
     expect(parsePlanPath('C:\\work\\x\\a.ts', 'C:\\work\\x')).toEqual({ path: 'a.ts' });
-    expect(parsePlanPath('C:/work/x/a.ts', 'C:\\work\\x\\')).toEqual({ path: 'a.ts' });
+    expect(parsePlanPath('C:/project/a.ts', 'C:\\project\\')).toEqual({ path: 'a.ts' });
   });
 
   test('a path in a context list has no Markdown', () => {
