@@ -1,0 +1,86 @@
+/** Masks: what stands in a text where a secret stood. */
+
+/** A secret at `start` to `end` (UTF-16 units, exclusive). */
+export interface FoundSecret {
+  start: number;
+  end: number;
+  /** A few words of letters, digits, `_`, `.` and `-`: `github token`, `env DEPLOY_TOKEN`. */
+  kind: string;
+}
+
+/** What was masked: which kind, and at which line (from 1) of the text as it was. */
+export interface MaskedSecret {
+  kind: string;
+  line: number;
+}
+
+/** Not `[masked: <kind>]`, as documentation writes it. */
+const mask = /\[masked: \w[\w .-]{0,99}\]/g;
+
+function renderMask(kind: string): string {
+  return `[masked: ${kind}]`;
+}
+
+/** How often each mask stands in a text. */
+export function countMasks(text: string): Map<string, number> {
+  const counts = new Map<string, number>();
+  if (!text.includes('[masked: ')) return counts;
+  for (const [found] of text.matchAll(mask)) counts.set(found, (counts.get(found) ?? 0) + 1);
+  return counts;
+}
+
+/** Puts a mask in place of each secret; those that overlap become one, of the kind of the longest. */
+export function applyMasks(text: string, secrets: FoundSecret[]): { text: string; found: MaskedSecret[] } {
+  const merged = mergeOverlaps(outsideMasks(text, secrets));
+  const parts: string[] = [];
+  const found: MaskedSecret[] = [];
+  let at = 0;
+  let line = 1;
+  for (const { start, end, kind } of merged) {
+    const before = text.slice(at, start);
+    line += countNewlines(before);
+    found.push({ kind, line });
+    parts.push(before, renderMask(kind));
+    line += countNewlines(text.slice(start, end));
+    at = end;
+  }
+  return { text: parts.join('') + text.slice(at), found };
+}
+
+/** A mask is never masked again: its kind may name a variable whose value looks like it. */
+function outsideMasks(text: string, secrets: FoundSecret[]): FoundSecret[] {
+  if (secrets.length === 0 || !text.includes('[masked: ')) return secrets;
+  const masks = [...text.matchAll(mask)].map((found) => ({ start: found.index, end: found.index + found[0].length }));
+  let next = 0;
+  return [...secrets].sort(byStart).filter(({ start, end }) => {
+    while (next < masks.length && (masks[next]?.end ?? 0) <= start) next += 1;
+    const near = masks[next];
+    return near === undefined || start < near.start || end > near.end;
+  });
+}
+
+function mergeOverlaps(secrets: FoundSecret[]): FoundSecret[] {
+  const merged: (FoundSecret & { longest: number })[] = [];
+  for (const secret of [...secrets].sort(byStart)) {
+    const length = secret.end - secret.start;
+    const last = merged.at(-1);
+    if (last === undefined || secret.start >= last.end) {
+      merged.push({ ...secret, longest: length });
+      continue;
+    }
+    last.end = Math.max(last.end, secret.end);
+    if (length > last.longest) Object.assign(last, { longest: length, kind: secret.kind });
+  }
+  return merged;
+}
+
+/** The longer one first, so that the order in which secrets were looked for does not matter. */
+function byStart(a: FoundSecret, b: FoundSecret): number {
+  return a.start - b.start || b.end - a.end || (a.kind < b.kind ? -1 : 1);
+}
+
+function countNewlines(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1;
+  return count;
+}

@@ -1,0 +1,165 @@
+/**
+ * Secrets that are told by their form, with the rules of secretlint's recommended preset.
+ *
+ * The rules are run by themselves, not through `@secretlint/core`: it takes five times as long to load, compares all that
+ * was found with all that was found, and obeys comments in the text that switch rules off. The preset's rule for those
+ * comments is not run at all.
+ */
+import type { FoundSecret } from '../session/mask.ts';
+import { isSecretValue } from '../session/secret-values.ts';
+import { findPrivateKeys } from './private-keys.ts';
+
+type Rule = (typeof import('@secretlint/secretlint-rule-preset-recommend'))['rules'][number];
+type RuleContext = Parameters<Rule['create']>[0];
+type RuleSource = Parameters<NonNullable<ReturnType<Rule['create']>['file']>>[0];
+
+/** What a rule has found. `value`: the secret with, for some rules, what stands around it. */
+interface RuleReport {
+  messageId: string;
+  value: string;
+  /** For some rules this is where the name before the secret begins. */
+  start: number;
+  end: number;
+}
+
+interface RuleUse {
+  /** A text without it has nothing for the rule: most texts need no rule, and then nothing is loaded. */
+  keyword: RegExp;
+  /** By message id; null: not a secret. */
+  kinds: Record<string, string | null>;
+  /** What kind of file the rule has to take the text for. */
+  paths?: string[];
+  options?: object;
+  /** By message id: the secret itself within the value that is reported. */
+  narrow?: Record<string, RegExp>;
+  /** What is reported and no secret. */
+  harmless?: RegExp;
+  /** Instead of the rule. */
+  find?: (text: string) => FoundSecret[];
+}
+
+const prefix = '@secretlint/secretlint-rule-';
+
+/** Hosts of RFC 2606 and the machine itself: the addresses of tests and documentation. */
+const documentationHost = /@(?:[^@/\s]*\.)?(?:example\.(?:com|net|org)|example|test|invalid|localhost)(?![\w.-])/i;
+const password = /:\/\/[^:/\s]{1,100}:([^@/\s]{1,200})@/;
+
+/** By rule id without the prefix. A rule that is not listed here runs on every text. */
+const ruleUses: Record<string, RuleUse> = {
+  aws: {
+    keyword: /A3T|AKIA|AGPA|AIDA|AROA|AIPA|ANPA|ANVA|ASIA|secret_?access_?key/i,
+    // An account's number is in every ARN, and AWS does not call it a secret.
+    kinds: { AWSAccessKeyID: 'aws access key', AWSSecretAccessKey: 'aws secret key', AWSAccountID: null },
+    options: { enableIDScanRule: true },
+  },
+  // The rule takes a text for a service account only as a whole file, and reads PKCS12 files from the disk.
+  gcp: { keyword: /"private_key_id"/, kinds: {}, find: findServiceAccount },
+  privatekey: { keyword: /PRIVATE KEY/, kinds: { PrivateKey: 'private key' } },
+  npm: {
+    keyword: /npm_|x-oauth-basic|_authToken=/,
+    kinds: { PackageJSON_xOauthToken: 'github token', Npmrc_authToken: 'npm token', NPM_ACCESS_TOKEN: 'npm token' },
+    // An output or a message may quote either file.
+    paths: ['package.json', '.npmrc'],
+    // The rule takes the rest of the line as the token, or all that stands before it.
+    narrow: { PackageJSON_xOauthToken: /([^\s/"'@]+)$/, Npmrc_authToken: /^["']?([^\s"',;`]+)/ },
+  },
+  basicauth: {
+    keyword: /:\/\/[-\w]{1,256}:[-\w]{1,256}@/,
+    kinds: { BasicAuth: 'basic auth' },
+    narrow: { BasicAuth: /\/\/([^@]+)@/ },
+    harmless: documentationHost,
+  },
+  slack: {
+    keyword: /xox[abopr]-|xapp-|hooks\.slack\.com/i,
+    kinds: { SLACK_TOKEN: 'slack token', IncomingWebhook: 'slack webhook' },
+  },
+  sendgrid: { keyword: /SG\./, kinds: { SENDGRID_KEY: 'sendgrid key' } },
+  shopify: { keyword: /shp(?:pa|ca|at|ss)_/, kinds: { SHOPIFY_KEY: 'shopify key' } },
+  github: { keyword: /gh[oprsu]_|github_pat_/, kinds: { GITHUB_TOKEN: 'github token' } },
+  openai: { keyword: /T3BlbkFJ/, kinds: { OPENAI_TOKEN: 'openai key' } },
+  anthropic: { keyword: /sk-ant-api0/, kinds: { ANTHROPIC_API_KEY: 'anthropic key' } },
+  linear: { keyword: /lin_api_/, kinds: { LINEAR_API_TOKEN: 'linear key' } },
+  '1password': { keyword: /ops_ey/, kinds: { OPS_TOKEN: '1password token' } },
+  'database-connection-string': {
+    keyword: /(?:mongodb|mysql|postgres)\S{0,6}:\/\//i,
+    kinds: {
+      MongoDBConnection: 'database password',
+      MySQLConnection: 'database password',
+      PostgreSQLConnection: 'database password',
+    },
+    // The rule takes all that follows up to a space as part of the address, quotes and brackets too.
+    narrow: { MongoDBConnection: password, MySQLConnection: password, PostgreSQLConnection: password },
+    harmless: documentationHost,
+  },
+};
+
+/** Rules of the preset that are not run. */
+export const unusedRules = new Set(['filter-comments']);
+
+/** Time grows in step with the text's length. */
+export async function findByRules(text: string): Promise<FoundSecret[]> {
+  const names = new Set(Object.keys(ruleUses).filter((name) => ruleUses[name]?.keyword.test(text)));
+  if (names.size === 0) return [];
+  const { rules } = await import('@secretlint/secretlint-rule-preset-recommend');
+  const found: FoundSecret[] = names.has('privatekey') ? findPrivateKeys(text) : [];
+  for (const rule of rules) {
+    const name = rule.meta.id.replace(prefix, '');
+    if (unusedRules.has(name) || (name in ruleUses && !names.has(name))) continue;
+    found.push(...(ruleUses[name]?.find?.(text) ?? (await findByRule(rule, name, text))));
+  }
+  return found;
+}
+
+async function findByRule(rule: Rule, name: string, text: string): Promise<FoundSecret[]> {
+  const reports = await runRule(rule, ruleUses[name], text);
+  return reports.flatMap((report) => toSecrets(text, name, report));
+}
+
+async function runRule(rule: Rule, use: RuleUse | undefined, text: string): Promise<RuleReport[]> {
+  const reports: RuleReport[] = [];
+  const context = {
+    sharedOptions: {},
+    createTranslator: () => (messageId: string, data: object) => ({ message: '', messageId, data }),
+    ignore: () => undefined,
+    report: ({ message, range }: { message: { messageId: string; data?: object }; range: readonly number[] }) => {
+      const [start = 0, end = 0] = range;
+      reports.push({ messageId: message.messageId, value: toValue(message.data), start, end });
+    },
+  };
+  for (const filePath of use?.paths ?? ['text.txt']) {
+    const { file } = rule.create(context as unknown as RuleContext, use?.options ?? {});
+    const source = { content: text, filePath, ext: '.txt', contentType: 'text', hasBOM: false };
+    await file?.(source as unknown as RuleSource);
+  }
+  return reports;
+}
+
+/** A message's data is the secret, and for some rules a name of its type besides. */
+function toValue(data: object = {}): string {
+  const { typeName: _, ...values } = data as Record<string, unknown>;
+  const [value] = Object.values(values);
+  return typeof value === 'string' ? value : '';
+}
+
+function toSecrets(text: string, name: string, { messageId, value, ...range }: RuleReport): FoundSecret[] {
+  const use = ruleUses[name];
+  const known = use?.kinds[messageId];
+  if (known === null || use?.harmless?.test(value)) return [];
+  const kind = known ?? name;
+  const secret = use?.narrow?.[messageId]?.exec(value)?.[1] ?? value;
+  if (messageId === 'Npmrc_authToken' && !isSecretValue(secret)) return [];
+  const start = secret === '' ? -1 : text.indexOf(secret, range.start);
+  // Some ranges are as long as the secret, but begin with the name before it: the value tells where it is.
+  return start === -1 ? [{ ...range, kind }] : [{ start, end: start + secret.length, kind }];
+}
+
+/** The key of a service account, and its id, also where the file is quoted in something else. */
+function findServiceAccount(text: string): FoundSecret[] {
+  if (!text.includes('"private_key"')) return [];
+  const values =
+    /"private_key(?:_id"\s*:\s*"([0-9a-f]{20,})|"\s*:\s*"(-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?:[^"\\]|\\.)*))"/g;
+  return [...text.matchAll(values)].map((found) => {
+    const end = found.index + found[0].length - 1;
+    return { start: end - (found[1] ?? found[2] ?? '').length, end, kind: 'gcp private key' };
+  });
+}
