@@ -1,5 +1,4 @@
 /** The lines of a context list: `global.context`, `session.context`, `turn.context` and a plan's Context Vault. */
-import type { RepoPath } from './names.ts';
 import { quotePath, unquotePath } from './quoted-path.ts';
 
 export interface ContextLine {
@@ -36,17 +35,50 @@ export function parseTurnContext(text: string): string[] {
     .map((line) => line.text);
 }
 
+/** A line of a turn's own list, and what put it there: the Context Vault, an action, or the list of the turn before. */
+export interface TurnLine {
+  text: string;
+  origin: 'vault' | 'list' | TouchedPath['by'];
+}
+
+/** A path or URL of an action that succeeded. */
+export interface TouchedPath {
+  path: string;
+  by: 'READ' | 'CREATE' | 'EDIT' | 'PRUNE';
+}
+
 /**
- * The next turn's own list, as lines for `resolveContext`: the Context Vault if the plan has one, else the paths that
- * this turn had (`list`); plus what its actions read, created and edited (`touched`).
+ * The next turn's own list, for `resolveContext`: the Context Vault if the plan has one, else the paths and URLs that
+ * this turn had (`list`); plus what its actions read, created and edited, minus what they pruned, which goes last.
  */
 export function nextTurnList(previous: {
   list: readonly string[];
   vault: readonly string[] | null;
-  touched: readonly RepoPath[];
-}): string[] {
-  const kept = previous.vault ?? previous.list.map(renderLiteral);
-  return [...new Set([...kept, ...previous.touched.map(renderLiteral)])];
+  touched: readonly TouchedPath[];
+}): TurnLine[] {
+  const kept: TurnLine[] =
+    previous.vault?.map((text) => ({ text, origin: 'vault' })) ??
+    previous.list.map((path) => ({ text: renderExactly(path), origin: 'list' }));
+  const lines = previous.touched.map(({ path, by }): TurnLine => {
+    return { text: `${by === 'PRUNE' ? '!' : ''}${renderExactly(path)}`, origin: by };
+  });
+  const added = lines.filter(({ origin }) => origin !== 'PRUNE');
+  const pruned = lines.filter(({ origin }) => origin === 'PRUNE');
+  return [...onceEach([...kept, ...added]), ...pruned];
+}
+
+/** The first of equal lines. After a `!` they are not equal: a later line wins. */
+function onceEach(lines: TurnLine[]): TurnLine[] {
+  const seen = new Set<string>();
+  return lines.filter(({ text }) => {
+    if (text.startsWith('!')) seen.clear();
+    return !seen.has(text) && seen.add(text);
+  });
+}
+
+/** A file that is gone by then must not read as a pattern. */
+function renderExactly(path: string): string {
+  return /[*?[{`]/.test(path) && !path.includes('://') ? quotePath(path) : renderLiteral(path);
 }
 
 function renderLiteral(path: string): string {

@@ -1,175 +1,242 @@
 /** The cascade: which files of the project a turn shows to the model, and why others are not among them. */
-import { parseRepoPath, unwrapPath } from '../plan/paths.ts';
 import type { TreeFile } from '../ports.ts';
 import { type ContextLine, parseContextLine } from './context-lines.ts';
+import { coversPath, findTarget, isOwn, isPattern, type Surroundings, type Target } from './context-target.ts';
+import type { IsIgnored } from './ignore-rules.ts';
 import type { Oid, RepoPath } from './names.ts';
 import { isSecretName } from './secret-names.ts';
+import { sortTree, type SortedTree } from './sorted-tree.ts';
 
 type ContextLevel = 'global' | 'session' | 'turn';
 
-export interface ContextFile {
-  path: RepoPath;
-  oid: Oid;
-  /** Some line names exactly this file: it is shown even if it is binary or large. */
-  alone: boolean;
-}
-
-/** What a line named and was not done, a `!` in front included. `line` counts from 1 within its level. */
-interface LeftOut {
-  path: string;
-  reason: string;
+/** A line of a list; `line` counts from 1 within its level, `text` is as written. */
+export interface Place {
   level: ContextLevel;
   line: number;
+  text: string;
+}
+
+export interface ContextFile {
+  /** A path of the project, or a URL. */
+  path: string;
+  /** A blob of the tree, a page that has to have been fetched as `page`, or nothing that the tree has. */
+  source: { kind: 'blob'; oid: Oid } | { kind: 'page'; page: string } | { kind: 'absent'; isPattern: boolean };
+  /** The line that brought it in. */
+  place: Place;
+  /** Whose line names exactly this file; the user's counts more. */
+  aloneBy: 'user' | 'model' | null;
+  /** The user's own lists bring it in: what a model may not ask for is then shown all the same. */
+  isUsers: boolean;
+}
+
+/** What a line named and does not get; a refused line as it was written, `!` included. */
+export interface LeftOut {
+  path: string;
+  reason: string;
+  place: Place;
+  /** Only what `.teddyignore` takes out of a directory or pattern, which nobody has to be told. */
+  isQuiet: boolean;
+}
+
+interface TakenAway {
+  path: string;
+  place: Place;
+  by: Place;
+}
+
+interface Rule {
+  removes: boolean;
+  place: Place;
+  covers(path: string): boolean;
 }
 
 export interface ResolvedContext {
   /** Each path once, where it was first named. */
   files: ContextFile[];
-  /** Named, but not in the tree. */
-  missing: RepoPath[];
   leftOut: LeftOut[];
-  /** What is worth knowing about the lists; one sentence each. */
+  takenAway: TakenAway[];
+  /** Every line that means something, in order. */
+  rules: Rule[];
+  /** What is worth knowing about the user's lists; one sentence each. */
   notes: string[];
-}
-
-interface Project {
-  tree: readonly TreeFile[];
-  byPath: ReadonlyMap<string, TreeFile>;
-  root: string | undefined;
-}
-
-interface Place {
-  level: ContextLevel;
-  line: number;
 }
 
 interface Selection {
-  files: Map<RepoPath, ContextFile>;
-  missing: Set<RepoPath>;
+  tree: SortedTree;
+  isIgnored: IsIgnored;
+  files: Map<string, ContextFile>;
+  /** What the user's own lists bring in; null while they are being read. */
+  users: ReadonlySet<string> | null;
+  takenAway: Map<string, TakenAway>;
   leftOut: LeftOut[];
+  rules: Rule[];
   notes: string[];
 }
 
-/** What a line's text means in this tree. */
-type Target =
-  | { kind: 'file'; file: TreeFile }
-  | { kind: 'directory'; path: string; files: TreeFile[] }
-  | { kind: 'missing'; path: RepoPath }
-  | { kind: 'refused'; reason: string };
+interface Candidate extends Pick<ContextFile, 'path' | 'source'> {
+  mode?: TreeFile['mode'];
+  alone: boolean;
+}
+
+/** A list of a model could otherwise keep a large project busy for minutes. */
+const maxPatterns = 100;
+const tooMany: Target = { kind: 'refused', reason: `the list has more than ${maxPatterns} patterns; name directories` };
 
 /**
  * `global` and `session` are the texts of the user's lists, `turn` the lines of the turn's own list, which comes from
- * a model and therefore never brings in a file named like a secret. `tree` is sorted by path. Never throws because of
- * a line: what cannot be followed is left out with a reason. `root`, absolute, is taken off the front of paths.
+ * a model: it brings in nothing that is named like a secret, that `isIgnored` (`.teddyignore`) leaves out, or that a
+ * line of the user's takes away. `root`, absolute, is taken off the front of paths. Never throws because of a line.
  */
-export function resolveContext(
+export async function resolveContext(
   levels: { global: string; session: string; turn: readonly string[] },
   tree: readonly TreeFile[],
-  root?: string,
-): ResolvedContext {
-  const project: Project = { tree, byPath: new Map(tree.map((file) => [file.path, file])), root };
-  const selection: Selection = { files: new Map(), missing: new Set(), leftOut: [], notes: [] };
-  const follow = (level: ContextLevel, lines: readonly string[]) =>
-    lines.forEach((text, index) => {
-      const line = parseContextLine(text);
-      if (line) applyLine(line, findTarget(line, project), { level, line: index + 1 }, selection);
-    });
-  follow('global', levels.global.split('\n'));
-  follow('session', levels.session.split('\n'));
-  follow('turn', levels.turn);
-  const { files, missing, leftOut, notes } = selection;
-  return { files: [...files.values()], missing: [...missing], leftOut, notes };
-}
-
-function applyLine(line: ContextLine, target: Target, place: Place, selection: Selection): void {
-  if (target.kind === 'refused') {
-    selection.leftOut.push({ path: `${line.removes ? '!' : ''}${line.text}`, reason: target.reason, ...place });
-  } else if (line.removes) {
-    const taken = takeAway(target, selection);
-    if (!taken) selection.notes.push(`${place.level}.context, line ${place.line}: !${line.text} takes nothing away.`);
-  } else {
-    add(target, place, selection);
+  { root, isIgnored = () => false }: { root?: string | undefined; isIgnored?: IsIgnored | undefined } = {},
+): Promise<ResolvedContext> {
+  const lines = readLines(levels);
+  const around: Surroundings = { tree: sortTree(tree), root, compileGlob: null };
+  if (lines.some(({ line }) => isPattern(line.text) && findTarget(line, around).kind === 'pattern')) {
+    around.compileGlob = (await import('./context-glob.ts')).compileGlob;
   }
+  const selection = beginSelection(around.tree, isIgnored);
+  for (const { line, place, isTooMany } of lines) {
+    if (place.level === 'turn') selection.users ??= new Set(selection.files.keys());
+    follow(line, isTooMany ? tooMany : findTarget(line, around), place, selection);
+  }
+  const { files, leftOut, takenAway, rules, notes } = selection;
+  return {
+    files: [...files.values()],
+    leftOut: leftOut.filter(({ path }) => !files.has(path)),
+    takenAway: [...takenAway.values()],
+    rules,
+    notes,
+  };
 }
 
-function add(target: Exclude<Target, { kind: 'refused' }>, place: Place, selection: Selection): void {
-  if (target.kind === 'missing') {
-    const reason = reasonAgainst(target.path, place, selection);
-    if (reason) selection.leftOut.push({ path: target.path, reason, ...place });
-    else selection.missing.add(target.path);
+interface PlacedLine {
+  line: ContextLine;
+  place: Place;
+  isTooMany: boolean;
+}
+
+function readLines(levels: Parameters<typeof resolveContext>[0]): PlacedLine[] {
+  let patterns = 0;
+  const read = (level: ContextLevel, texts: readonly string[]) =>
+    texts.flatMap((text, index) => {
+      const line = parseContextLine(text);
+      if (line === null) return [];
+      const counts = level === 'turn' && !line.literal && isPattern(line.text);
+      if (counts) patterns += 1;
+      return [
+        { line, place: { level, line: index + 1, text: text.trim() }, isTooMany: counts && patterns > maxPatterns },
+      ];
+    });
+  return [
+    ...read('global', levels.global.split('\n')),
+    ...read('session', levels.session.split('\n')),
+    ...read('turn', levels.turn),
+  ];
+}
+
+function beginSelection(tree: SortedTree, isIgnored: IsIgnored): Selection {
+  return {
+    tree,
+    isIgnored,
+    files: new Map(),
+    users: null,
+    takenAway: new Map(),
+    leftOut: [],
+    rules: [],
+    notes: [],
+  };
+}
+
+function follow(line: ContextLine, target: Target, place: Place, selection: Selection): void {
+  if (target.kind === 'refused') {
+    const path = `${line.removes ? '!' : ''}${line.text}`;
+    selection.leftOut.push({ path, reason: target.reason, place, isQuiet: false });
     return;
   }
-  const alone = target.kind === 'file';
-  for (const file of alone ? [target.file] : target.files) {
-    const { path, oid } = file;
-    const reason =
-      file.mode === '120000' ? 'a symbolic link; name the file it leads to' : reasonAgainst(path, place, selection);
-    if (reason) selection.leftOut.push({ path, reason, ...place });
-    else selection.files.set(path, { path, oid, alone: alone || (selection.files.get(path)?.alone ?? false) });
+  const rule = { removes: line.removes, place, covers: coversPath(target) };
+  const candidates = toCandidates(target, selection.tree);
+  if (line.removes) takeAway(rule, candidates, selection);
+  else for (const candidate of candidates) add(candidate, place, selection);
+  selection.rules.push(rule);
+}
+
+function toCandidates(target: Exclude<Target, { kind: 'refused' }>, tree: SortedTree): Candidate[] {
+  const below = (files: readonly TreeFile[]) =>
+    files.filter(({ path }) => !isOwn(path)).map((file) => toFile(file, false));
+  switch (target.kind) {
+    case 'file':
+      return [toFile(target.file, true)];
+    case 'directory':
+      return below(tree.filesBelow(target.path));
+    case 'pattern': {
+      const found = below(tree.filesBelow('').filter(({ path }) => target.matches(path)));
+      return found.length > 0 ? found : [toAbsent(target.path, true)];
+    }
+    case 'absent':
+      return [toAbsent(target.path, false)];
+    case 'url':
+      return [{ path: target.url, source: { kind: 'page', page: target.page }, alone: true }];
   }
 }
 
-function reasonAgainst(path: RepoPath, { level }: Place, { files }: Selection): string | null {
-  if (level !== 'turn' || files.has(path) || !isSecretName(path)) return null;
-  return 'named like a secret; only your own global.context or session.context can show it';
+function toFile({ path, oid, mode }: TreeFile, alone: boolean): Candidate {
+  return { path, source: { kind: 'blob', oid }, mode, alone };
 }
 
-function takeAway(target: Exclude<Target, { kind: 'refused' }>, { files, missing }: Selection): boolean {
-  if (target.kind === 'file') return files.delete(target.file.path);
-  if (target.kind === 'missing') return missing.delete(target.path);
-  const missingBelow = [...missing].filter((path) => isBelow(path, target.path));
-  return [
-    ...missingBelow.map((path) => missing.delete(path)),
-    ...target.files.map(({ path }) => files.delete(path)),
-  ].includes(true);
+function toAbsent(path: string, isPatternText: boolean): Candidate {
+  return { path, source: { kind: 'absent', isPattern: isPatternText }, alone: true };
 }
 
-function findTarget(line: ContextLine, project: Project): Target {
-  // A name that literally exists comes first, so that `[id].ts` is a file and not a pattern.
-  const asWritten = lookUp(line.text, project);
-  if (asWritten) return asWritten;
-  if (line.literal) return toMissing(line.text, project);
-  const text = /^[`[]/.test(line.text) ? unwrapPath(line.text) : line.text;
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return refused('URLs are not supported yet');
-  if (isRoot(text, project)) return { kind: 'directory', path: '', files: filesBelow('', project) };
-  const target = toMissing(text, project);
-  if (target.kind !== 'missing') return target;
-  return lookUp(target.path, project) ?? (/[*?[]/.test(text) ? refused('globs are not supported yet') : target);
+function add(candidate: Candidate, place: Place, selection: Selection): void {
+  const { path, source, alone } = candidate;
+  const against = whyNot(candidate, selection);
+  if (against !== null) {
+    selection.leftOut.push({ path, place, ...against });
+    return;
+  }
+  const { files, users, takenAway } = selection;
+  const known = files.get(path);
+  const isUsers = users === null || users.has(path);
+  const aloneBy = alone && known?.aloneBy !== 'user' ? (place.level === 'turn' ? 'model' : 'user') : null;
+  files.set(path, { path, source, place: known?.place ?? place, aloneBy: aloneBy ?? known?.aloneBy ?? null, isUsers });
+  takenAway.delete(path);
 }
 
-/** The file or directory of that name, or null when the tree has neither. */
-function lookUp(text: string, project: Project): Target | null {
-  const file = project.byPath.get(text);
-  if (file) return isOwn(file.path) ? null : { kind: 'file', file };
-  const path = text.replace(/\/+$/, '');
-  const files = path === '' ? [] : filesBelow(path, project);
-  return files.length === 0 ? null : { kind: 'directory', path, files };
+function whyNot(
+  { path, mode, alone }: Candidate,
+  { users, isIgnored, rules }: Selection,
+): Pick<LeftOut, 'reason' | 'isQuiet'> | null {
+  const loud = (reason: string) => ({ reason, isQuiet: false });
+  if (mode === '120000') return loud('a symbolic link; name the file it leads to');
+  if (mode === '160000') return loud('a submodule; its files belong to another repository');
+  if (users !== null && !users.has(path)) {
+    const veto = rules.findLast((rule) => rule.place.level !== 'turn' && rule.covers(path));
+    if (veto?.removes) return loud(`${describePlace(veto.place)} takes it away, and only the user changes that`);
+    if (isSecretName(path as RepoPath)) return loud(`named like a secret; ${onlyTheUser}`);
+    if (alone && isIgnored(path)) return loud(`${ignoredReason}; ${onlyTheUser}`);
+  }
+  return !alone && isIgnored(path) ? { reason: ignoredReason, isQuiet: true } : null;
 }
 
-/** The contained path that a text names, where the tree has nothing. */
-function toMissing(text: string, project: Project): Target {
-  const parsed = parseRepoPath(text, project.root);
-  return 'problem' in parsed ? refused(parsed.problem) : { kind: 'missing', path: parsed.path };
+export const onlyTheUser = "only the user's own global.context or session.context can show it";
+const ignoredReason = '.teddyignore leaves it out';
+
+/** `session.context, line 3 (!docs/)`. */
+function describePlace({ level, line, text }: Place): string {
+  return `${level}.context, line ${line} (${text})`;
 }
 
-function filesBelow(directory: string, { tree }: Project): TreeFile[] {
-  return tree.filter(({ path }) => isBelow(path, directory) && !isOwn(path));
-}
-
-function refused(reason: string): Target {
-  return { kind: 'refused', reason };
-}
-
-/** Teddy's own files are in the tree as well. */
-function isOwn(path: string): boolean {
-  return path.startsWith('.teddy/');
-}
-
-function isRoot(text: string, { root }: Project): boolean {
-  return /^(?:\.?\/)*\.?$/.test(text) || text.replace(/\/$/, '') === root;
-}
-
-/** The empty directory is the whole project. */
-function isBelow(path: string, directory: string): boolean {
-  return directory === '' || path.startsWith(`${directory}/`);
+function takeAway(rule: Rule, candidates: Candidate[], { files, takenAway, notes }: Selection): void {
+  const [only] = candidates.length === 1 ? candidates : [];
+  const paths = only && only.source.kind === 'blob' ? [only.path] : [...files.keys()].filter(rule.covers);
+  for (const path of paths) {
+    const file = files.get(path);
+    if (file && files.delete(path)) takenAway.set(path, { path, place: file.place, by: rule.place });
+  }
+  const { level, line, text } = rule.place;
+  const isNothing = paths.length === 0 && candidates.every(({ source }) => source.kind !== 'blob');
+  if (isNothing && level !== 'turn') notes.push(`${level}.context, line ${line}: ${text} takes nothing away.`);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { maxShownBytes, readContextFiles, turnContextPaths } from '../../src/session/context-files.ts';
-import type { Oid, RepoPath } from '../../src/session/names.ts';
+import { maxShownBytes, readContextFiles, toRefused, turnContextPaths } from '../../src/session/context-files.ts';
+import type { Oid } from '../../src/session/names.ts';
 
 const blobs: Record<string, Uint8Array> = {
   text: new TextEncoder().encode('\uFEFFhé\r\n'),
@@ -11,9 +11,13 @@ const blobs: Record<string, Uint8Array> = {
   latin1: new Uint8Array([104, 0xe9, 10]),
 };
 
-async function read(name: string, alone = false) {
-  const file = { path: `${name}.x` as RepoPath, oid: name as Oid, alone };
-  const [shown] = await readContextFiles({ files: [file], missing: [] }, async (oid) => blobs[oid] ?? null);
+async function read(name: string, aloneBy: 'user' | 'model' | null = null, isStored = false) {
+  const place = { level: 'session' as const, line: 1, text: name };
+  const source = isStored
+    ? { kind: 'stored' as const, bytes: blobs[name] ?? new Uint8Array() }
+    : { kind: 'blob' as const, oid: name as Oid };
+  const file = { path: `${name}.x`, place, aloneBy, isUsers: true, source };
+  const [shown] = await readContextFiles([file], async (oid) => blobs[oid] ?? null);
   return shown;
 }
 
@@ -24,6 +28,7 @@ test('text is shown exactly, byte order mark and line ends included', async () =
     source: { kind: 'blob', oid: 'text' },
     text: '\uFEFFhé\r\n',
     lossy: false,
+    masked: 0,
   });
 });
 
@@ -37,9 +42,28 @@ test('exactly 256 KiB, and a NUL after the first 8 KiB, are still shown', async 
   expect(await read('lateNul')).toMatchObject({ kind: 'shown' });
 });
 
-test('named alone, they are shown', async () => {
-  expect(await read('binary', true)).toMatchObject({ kind: 'shown', text: 'PNG\0\u0001' });
-  expect(await read('large', true)).toMatchObject({ kind: 'shown' });
+test('named alone by the user, they are shown', async () => {
+  expect(await read('binary', 'user')).toMatchObject({ kind: 'shown', text: 'PNG\0\u0001' });
+  expect(await read('large', 'user')).toMatchObject({ kind: 'shown' });
+});
+
+test('named alone by a model, a large file is shown, but never a binary one, nor what only the log would keep', async () => {
+  expect(await read('large', 'model')).toMatchObject({ kind: 'shown' });
+  expect(await read('binary', 'model')).toMatchObject({ kind: 'not-shown', reason: 'binary' });
+  expect(await read('large', 'model', true)).toMatchObject({ kind: 'not-shown', reason: 'large' });
+  expect(await read('text', 'model', true)).toMatchObject({ kind: 'shown', source: { kind: 'stored' } });
+});
+
+test('a model reads why it does not get what it asked for, each once, and not without end', () => {
+  const left = (level: 'session' | 'turn', path: string, isQuiet = false) => {
+    return { path, reason: 'no', place: { level, line: 1, text: path }, isQuiet };
+  };
+  const some = [left('turn', '.env'), left('session', 'x'), left('turn', '.env'), left('turn', 'y', true)];
+  expect(toRefused(some)).toEqual([{ kind: 'refused', path: '.env', reason: 'no' }]);
+  const many = toRefused(Array.from({ length: 80 }, (_, at) => left('turn', `${at}${'x'.repeat(5000)}`)));
+  expect(many).toHaveLength(51);
+  expect(many[0]?.path).toHaveLength(203);
+  expect(many.at(-1)).toMatchObject({ reason: '30 more are not shown either' });
 });
 
 test('text that is not UTF-8 is shown and said to be so', async () => {
@@ -51,6 +75,9 @@ test('a blob that is gone counts as missing', async () => {
 });
 
 test('turn.context carries what is shown and missing, not what is only listed', async () => {
-  const files = [await read('text'), await read('binary'), await read('nothing')].filter((file) => file !== undefined);
+  const refused = { kind: 'refused' as const, path: '.env', reason: 'no' };
+  const files = [await read('text'), await read('binary'), await read('nothing'), refused].filter(
+    (file) => file !== undefined,
+  );
   expect(turnContextPaths(files)).toEqual(['text.x', 'nothing.x']);
 });

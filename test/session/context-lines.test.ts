@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { nextTurnList, parseTurnContext, renderTurnContext } from '../../src/session/context-lines.ts';
+import {
+  nextTurnList,
+  parseTurnContext,
+  renderTurnContext,
+  type TouchedPath,
+} from '../../src/session/context-lines.ts';
 import { resolveContext } from '../../src/session/context.ts';
 import type { Oid, RepoPath } from '../../src/session/names.ts';
 
@@ -8,6 +13,8 @@ const oddPath = fc.oneof(
   fc.string({ unit: 'binary', minLength: 1 }),
   fc.string({ unit: fc.constantFrom('a', '#', '!', '"', ' ', '\n', '\r', '\\', '*', '\u2028'), minLength: 1 }),
 );
+
+const textsOf = (previous: Parameters<typeof nextTurnList>[0]) => nextTurnList(previous).map(({ text }) => text);
 
 test('turn.context holds ordinary paths literally, one a line', () => {
   const paths = ['src/app.ts', 'my notes.txt', 'app/[id]/page.tsx', 'c#/x.cs'];
@@ -22,33 +29,63 @@ test('whatever a path is made of, turn.context gives it back', () => {
   );
 });
 
-test('a file that the turn had is found again, whatever its name', () => {
-  fc.assert(
-    fc.property(oddPath, (name) => {
+test('a file that the turn had is found again, whatever its name', async () => {
+  await fc.assert(
+    fc.asyncProperty(oddPath, async (name) => {
       const path = `src/${name}` as RepoPath;
       const tree = [{ path, mode: '100644' as const, oid: 'a'.repeat(40) as Oid }];
-      const turn = nextTurnList({ list: parseTurnContext(renderTurnContext([path])), vault: null, touched: [] });
-      const { files, leftOut } = resolveContext({ global: '', session: '', turn }, tree);
+      const turn = textsOf({ list: parseTurnContext(renderTurnContext([path])), vault: null, touched: [] });
+      const { files, leftOut } = await resolveContext({ global: '', session: '', turn }, tree);
       expect([...files, ...leftOut].map((file) => file.path)).toEqual([path]);
     }),
   );
 });
 
-test('the next list is this one plus what was touched, each once', () => {
-  const touched = ['src/new.ts', 'src/app.ts'] as RepoPath[];
+test('a file that the turn had and that is gone does not read as a pattern', async () => {
+  const tree = [{ path: 'a.ts' as RepoPath, mode: '100644' as const, oid: 'a'.repeat(40) as Oid }];
+  const turn = textsOf({ list: ['[a].ts', '*.ts', 'b.ts'], vault: null, touched: [] });
+  const { files } = await resolveContext({ global: '', session: '', turn }, tree);
+  expect(files.map(({ path, source }) => [path, source.kind])).toEqual([
+    ['[a].ts', 'absent'],
+    ['*.ts', 'absent'],
+    ['b.ts', 'absent'],
+  ]);
+});
+
+test('the next list is this one plus what was touched, each once and with its origin', () => {
+  const touched: TouchedPath[] = [
+    { path: 'src/new.ts', by: 'CREATE' },
+    { path: 'src/app.ts', by: 'EDIT' },
+    { path: 'https://example.org/a?b=[1]', by: 'READ' },
+  ];
   expect(nextTurnList({ list: ['src/app.ts', '#odd'], vault: null, touched })).toEqual([
-    'src/app.ts',
-    '"#odd"',
-    'src/new.ts',
+    { text: 'src/app.ts', origin: 'list' },
+    { text: '"#odd"', origin: 'list' },
+    { text: 'src/new.ts', origin: 'CREATE' },
+    { text: 'https://example.org/a?b=[1]', origin: 'READ' },
   ]);
 });
 
 test('a Context Vault takes the place of the list, even an empty one', () => {
-  const touched = ['src/new.ts'] as RepoPath[];
-  expect(nextTurnList({ list: ['src/app.ts'], vault: ['docs/', '!docs/b.md'], touched })).toEqual([
+  const touched: TouchedPath[] = [{ path: 'src/new.ts', by: 'CREATE' }];
+  expect(textsOf({ list: ['src/app.ts'], vault: ['docs/', '!docs/b.md'], touched })).toEqual([
     'docs/',
     '!docs/b.md',
     'src/new.ts',
   ]);
-  expect(nextTurnList({ list: ['src/app.ts'], vault: [], touched: [] })).toEqual([]);
+  expect(textsOf({ list: ['src/app.ts'], vault: [], touched: [] })).toEqual([]);
+});
+
+test('equal lines of a vault count once, but a later line still wins', () => {
+  const vault = ['a', 'b', 'a', '!a', 'a', 'b', 'b'];
+  expect(textsOf({ list: [], vault, touched: [] })).toEqual(['a', 'b', '!a', 'a', 'b']);
+});
+
+test('what was pruned is taken away last, whatever its name and whoever named it', () => {
+  const touched: TouchedPath[] = [
+    { path: 'a.ts', by: 'PRUNE' },
+    { path: '[x].ts', by: 'PRUNE' },
+    { path: 'a.ts', by: 'READ' },
+  ];
+  expect(textsOf({ list: ['a.ts'], vault: ['src/', 'a.ts'], touched })).toEqual(['src/', 'a.ts', '!a.ts', '!"[x].ts"']);
 });

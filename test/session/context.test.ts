@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { TreeFile } from '../../src/ports.ts';
 import { resolveContext } from '../../src/session/context.ts';
+import { readIgnoreFiles } from '../../src/session/ignore-rules.ts';
 import type { Oid, RepoPath } from '../../src/session/names.ts';
 import { isSecretName } from '../../src/session/secret-names.ts';
 
@@ -23,80 +25,170 @@ const tree = treeOf(
   'src/server.pem',
 );
 
-function resolve(levels: { global?: string; session?: string; turn?: string[] }, root?: string) {
-  return resolveContext({ global: '', session: '', turn: [], ...levels }, tree, root);
+interface Lists {
+  global?: string;
+  session?: string;
+  turn?: string[];
 }
 
-function shown(levels: Parameters<typeof resolve>[0]): string[] {
-  return resolve(levels).files.map(({ path }) => path);
+function resolve(lists: Lists, { files = tree, ignore = '' }: { files?: TreeFile[]; ignore?: string } = {}) {
+  const isIgnored = readIgnoreFiles([{ directory: '', text: ignore }]);
+  return resolveContext({ global: '', session: '', turn: [], ...lists }, files, { root: '/project', isIgnored });
+}
+
+/** What the tree has; then what it does not have, in parentheses. */
+async function shown(...args: Parameters<typeof resolve>): Promise<string[]> {
+  const { files } = await resolve(...args);
+  return files.map(({ path, source }) => (source.kind === 'absent' ? `(${path})` : path));
+}
+
+async function leftOut(...args: Parameters<typeof resolve>): Promise<[string, string][]> {
+  return (await resolve(...args)).leftOut.map(({ path, reason }) => [path, reason]);
 }
 
 describe('the cascade', () => {
-  test('paths come in the order in which the levels name them, each once', () => {
+  test('paths come in the order in which the levels name them, each once', async () => {
     const levels = { global: 'README.md\n', session: 'src/main.ts\nREADME.md\n', turn: ['src/app.ts', 'README.md'] };
-    expect(shown(levels)).toEqual(['README.md', 'src/main.ts', 'src/app.ts']);
+    expect(await shown(levels)).toEqual(['README.md', 'src/main.ts', 'src/app.ts']);
   });
 
-  test('a directory brings in everything below it, and only that', () => {
-    expect(shown({ session: 'docs' })).toEqual(['docs/a.md', 'docs/deep/b.md']);
-    expect(shown({ session: 'docs/' })).toEqual(['docs/a.md', 'docs/deep/b.md']);
+  test('a directory brings in everything below it, and only that', async () => {
+    expect(await shown({ session: 'docs' })).toEqual(['docs/a.md', 'docs/deep/b.md']);
+    expect(await shown({ session: 'docs/' })).toEqual(['docs/a.md', 'docs/deep/b.md']);
   });
 
-  test.each(['.', './', '/', '/project'])('%s is the whole project, without what teddy keeps itself', (line) => {
-    const context = resolve({ session: line }, '/project');
-    expect(context.files.map(({ path }) => path)).toEqual(
+  test('files are found in a tree of any order and with any names', async () => {
+    const names = ['z', 'a/\u{1F600}', 'a/\uFFFD', 'a.b', 'a/b', 'a0', 'a'];
+    const files = names.map((path) => ({
+      path: path as RepoPath,
+      mode: '100644' as const,
+      oid: 'a'.repeat(40) as Oid,
+    }));
+    expect((await shown({ session: 'a/' }, { files: files.slice(0, 6) })).toSorted()).toEqual(
+      ['a/b', 'a/\u{1F600}', 'a/\uFFFD'].toSorted(),
+    );
+    for (const { path } of files) expect(await shown({ session: path }, { files })).toEqual([path]);
+  });
+
+  test.each(['.', './', '/', '/project'])('%s is the whole project, without what teddy keeps itself', async (line) => {
+    expect(await shown({ session: line })).toEqual(
       tree.map(({ path }) => path).filter((path) => !path.startsWith('.teddy/')),
     );
-    expect(context.leftOut).toEqual([]);
+    expect(await leftOut({ session: line })).toEqual([]);
   });
 
-  test('comments, empty lines, CRLF and white space name nothing', () => {
+  test('comments, empty lines, CRLF and white space name nothing', async () => {
     const session = '# all of it\r\n\r\n  src/app.ts   # the app\r\nmy notes.txt\r\n';
-    expect(resolve({ session })).toMatchObject({ missing: [], leftOut: [], notes: [] });
-    expect(shown({ session })).toEqual(['src/app.ts', 'my notes.txt']);
+    expect(await resolve({ session })).toMatchObject({ leftOut: [], notes: [] });
+    expect(await shown({ session })).toEqual(['src/app.ts', 'my notes.txt']);
   });
 
-  test('a lower level takes away what an upper one gave', () => {
-    expect(shown({ global: 'docs/\nsrc/app.ts', session: '!docs/deep/\n!src/app.ts' })).toEqual(['docs/a.md']);
-  });
-
-  test('a later line wins, and names the path anew', () => {
-    expect(shown({ global: 'README.md\nsrc/app.ts\n!README.md', turn: ['README.md'] })).toEqual([
-      'src/app.ts',
-      'README.md',
+  test('every file knows the line that brought it in', async () => {
+    const { files } = await resolve({
+      global: '\nREADME.md',
+      session: 'docs/ # all',
+      turn: ['README.md', 'src/app.ts'],
+    });
+    expect(files.map(({ path, place }) => [path, place])).toEqual([
+      ['README.md', { level: 'global', line: 2, text: 'README.md' }],
+      ['docs/a.md', { level: 'session', line: 1, text: 'docs/ # all' }],
+      ['docs/deep/b.md', { level: 'session', line: 1, text: 'docs/ # all' }],
+      ['src/app.ts', { level: 'turn', line: 2, text: 'src/app.ts' }],
     ]);
-  });
-
-  test('taking away what is not there is said', () => {
-    expect(resolve({ session: 'README.md\n!docs/' }).notes).toEqual([
-      'session.context, line 2: !docs/ takes nothing away.',
-    ]);
-  });
-
-  test('a file that the tree does not have is missing, not an error, and can be taken away', () => {
-    expect(resolve({ global: 'gone.ts\nlib/gone.ts', turn: ['also/gone.ts'] }).missing).toEqual([
-      'gone.ts',
-      'lib/gone.ts',
-      'also/gone.ts',
-    ]);
-    expect(resolve({ global: 'gone.ts', session: '!gone.ts' })).toMatchObject({ missing: [], notes: [] });
   });
 
   test.each([
     { global: 'docs/', session: 'docs/a.md' },
     { global: 'docs/a.md', session: 'docs/' },
-  ])('a file is named alone only by a line of its own: %j', (levels) => {
-    const { files } = resolve(levels);
-    expect(files.map(({ path, alone }) => [path, alone])).toEqual([
-      ['docs/a.md', true],
-      ['docs/deep/b.md', false],
+    { session: 'docs/\ndocs/a.md', turn: ['docs/a.md'] },
+  ])('a file is named alone only by a line of its own: %j', async (levels) => {
+    const { files } = await resolve(levels);
+    expect(files.map(({ path, aloneBy }) => [path, aloneBy])).toEqual([
+      ['docs/a.md', 'user'],
+      ['docs/deep/b.md', null],
+    ]);
+  });
+
+  test('a file that only the turn names alone is named alone by the model', async () => {
+    const { files } = await resolve({ session: 'docs/', turn: ['docs/a.md', 'README.md'] });
+    expect(files.map(({ aloneBy, isUsers }) => [aloneBy, isUsers])).toEqual([
+      ['model', true],
+      [null, true],
+      ['model', false],
+    ]);
+  });
+
+  test('a file that the tree does not have keeps its place, and can be taken away', async () => {
+    expect(await shown({ global: 'gone.ts\nREADME.md', turn: ['lib/gone.ts'] })).toEqual([
+      '(gone.ts)',
+      'README.md',
+      '(lib/gone.ts)',
+    ]);
+    expect(await shown({ global: 'gone.ts\nlib/gone.ts', session: '!gone.ts\n!lib/' })).toEqual([]);
+    expect(await shown({ global: 'lib/gone.ts', session: '!*.ts' })).toEqual([]);
+  });
+});
+
+describe('taking away', () => {
+  test('a lower level takes away what an upper one gave: files, directories, patterns', async () => {
+    const global = 'docs/\nsrc/app.ts\nsrc/main.ts\nREADME.md';
+    expect(await shown({ global, session: '!docs/deep/\n!src/m*' })).toEqual(['docs/a.md', 'src/app.ts', 'README.md']);
+    expect(await shown({ global, turn: ['!docs', '!src/app.ts'] })).toEqual(['src/main.ts', 'README.md']);
+  });
+
+  test('a later line of the user wins, and names the path anew', async () => {
+    expect(await shown({ global: 'README.md\nsrc/app.ts\n!README.md', session: 'README.md' })).toEqual([
+      'src/app.ts',
+      'README.md',
+    ]);
+    expect(await shown({ turn: ['src/app.ts', '!src/', 'src/app.ts'] })).toEqual(['src/app.ts']);
+  });
+
+  test.each(['!src/app.ts', '!src/', '!*.ts', '!src/a*', '!.'])(
+    'what the user takes away with %s, no list of a model brings back',
+    async (line) => {
+      for (const turn of [['src/app.ts'], ['src/'], ['**/*.ts'], ['!src/', 'src/app.ts']]) {
+        for (const lists of [{ session: line }, { global: `src/app.ts\n${line}` }]) {
+          const { files, leftOut: out } = await resolve({ ...lists, turn });
+          expect(files.map(({ path }) => path)).not.toContain('src/app.ts');
+          expect(out).toContainEqual(
+            expect.objectContaining({ path: 'src/app.ts', reason: expect.stringContaining(`(${line}) takes it away`) }),
+          );
+        }
+      }
+      expect(await shown({ global: line, session: 'src/app.ts', turn: ['src/app.ts'] })).toEqual(['src/app.ts']);
+    },
+  );
+
+  test('what the user takes away before it exists is kept away from a model, too', async () => {
+    expect(await shown({ session: '!build/', turn: ['build/x.js', 'build'] })).toEqual([]);
+  });
+
+  test('every file that is gone knows both lines', async () => {
+    const { takenAway } = await resolve({ global: 'docs/', session: '!docs/deep/', turn: ['!docs/a.md'] });
+    expect(takenAway).toEqual([
+      {
+        path: 'docs/deep/b.md',
+        place: { level: 'global', line: 1, text: 'docs/' },
+        by: { level: 'session', line: 1, text: '!docs/deep/' },
+      },
+      expect.objectContaining({ path: 'docs/a.md', by: { level: 'turn', line: 1, text: '!docs/a.md' } }),
+    ]);
+    expect((await resolve({ global: 'README.md\n!README.md\nREADME.md' })).takenAway).toEqual([]);
+  });
+
+  test('taking away what is not there is said of the lists of the user alone', async () => {
+    const { notes } = await resolve({ session: 'README.md\n!gone/\n!*.gone\n!docs/', turn: ['!other/'] });
+    expect(notes).toEqual([
+      'session.context, line 2: !gone/ takes nothing away.',
+      'session.context, line 3: !*.gone takes nothing away.',
     ]);
   });
 });
 
 describe('ways to write a path', () => {
-  test('brackets in a name that exists are not a pattern', () => {
-    expect(shown({ turn: ['app/[id]/page.tsx', 'app/[id]/'] })).toEqual(['app/[id]/page.tsx']);
+  test('brackets in a name that exists are not a pattern', async () => {
+    expect(await shown({ turn: ['app/[id]/page.tsx', 'app/[id]/'] })).toEqual(['app/[id]/page.tsx']);
   });
 
   test.each([
@@ -106,21 +198,114 @@ describe('ways to write a path', () => {
     ['`src/app.ts`', 'src/app.ts'],
     ['[the app](/src/app.ts)', 'src/app.ts'],
     ['"my notes.txt"', 'my notes.txt'],
-  ])('%s names %s', (line, path) => {
-    expect(resolve({ turn: [line] }, '/project').files.map((file) => file.path)).toEqual([path]);
+  ])('%s names %s', async (line, path) => {
+    expect(await shown({ turn: [line] })).toEqual([path]);
   });
 
-  test.each(['src/*.ts', '**/docs/**', 'src/[ab].ts', 'src/?.ts', '!docs/*'])(
-    '%s is a glob: not supported yet, and left out',
-    (line) => {
-      const { files, leftOut } = resolve({ session: `README.md\n${line}` });
-      expect(files).toHaveLength(1);
-      expect(leftOut).toEqual([{ path: line, reason: 'globs are not supported yet', level: 'session', line: 2 }]);
-    },
+  test('a https line names a page, in one spelling; any other URL is left out with its reason', async () => {
+    const { files } = await resolve({ turn: ['https://EXAMPLE.com/a*b#part', '"https://example.com/x y"'] });
+    expect(files.map(({ path, source }) => [path, source])).toEqual([
+      ['https://EXAMPLE.com/a*b#part', { kind: 'page', page: 'https://example.com/a*b' }],
+      ['https://example.com/x y', { kind: 'page', page: 'https://example.com/x%20y' }],
+    ]);
+    for (const url of ['http://example.com/', 'https://169.254.169.254/', 'file:///etc/passwd', 'https://a:b@c.com']) {
+      expect(await leftOut({ session: url, turn: [url] })).toHaveLength(2);
+      expect(await shown({ session: url, turn: [url] })).toEqual([]);
+    }
+    expect(await shown({ session: 'https://example.com/', turn: ['!https://example.com/'] })).toEqual([]);
+  });
+});
+
+describe('patterns', () => {
+  const files = treeOf(
+    '.hidden/x.ts',
+    'a(b)/c.ts',
+    'app.ts',
+    'build1/out/x.js',
+    'docs/a.md',
+    'docs/deep/b.md',
+    'lib/app.ts',
+    'lib/app.tsx',
+    'lib/build1/y.js',
+    'lib/[x].ts',
+    'lib/x.ts',
   );
 
-  test('a URL is not supported yet, and left out', () => {
-    expect(resolve({ turn: ['https://example.com/a*b'] }).leftOut[0]?.reason).toBe('URLs are not supported yet');
+  test.each([
+    ['*.md', ['docs/a.md', 'docs/deep/b.md']],
+    ['/*.ts', ['app.ts']],
+    ['docs/*.md', ['docs/a.md']],
+    ['docs/*', ['docs/a.md']],
+    ['docs/**', ['docs/a.md', 'docs/deep/b.md']],
+    ['**/deep/**', ['docs/deep/b.md']],
+    ['a?p.ts', ['app.ts', 'lib/app.ts']],
+    ['app.{ts,tsx}', ['app.ts', 'lib/app.ts', 'lib/app.tsx']],
+    ['lib/[wx].ts', ['lib/x.ts']],
+    ['lib/[!a][!p]*', ['lib/[x].ts', 'lib/x.ts']],
+    ['lib/[x].ts', ['lib/[x].ts']],
+    ['build*/', ['build1/out/x.js', 'lib/build1/y.js']],
+    ['/build*/', ['build1/out/x.js']],
+    ['x.*', ['.hidden/x.ts', 'build1/out/x.js', 'lib/x.ts']],
+    ['.hidden/*', ['.hidden/x.ts']],
+    ['a(b)/*.ts', ['a(b)/c.ts']],
+    ['/project/lib/*.tsx', ['lib/app.tsx']],
+    ['./docs/*.md', ['docs/a.md']],
+  ])('%s is %j', async (pattern, expected) => {
+    expect((await shown({ session: pattern }, { files })).toSorted()).toEqual(expected.toSorted());
+  });
+
+  test('signs of other languages mean themselves', async () => {
+    for (const pattern of ['(a|aa)+*', '+(a)*', '@(app).*', '!(app).*', 'app.ts$*']) {
+      expect(await shown({ session: 'README.md', turn: [pattern.replace(/^!/, '"x"')] }, { files })).not.toContain(
+        'app.ts',
+      );
+    }
+  });
+
+  test('one that nothing matches names itself, should that be a file', async () => {
+    expect(await shown({ session: '*.py' })).toEqual(['(*.py)']);
+  });
+
+  test('one with so many wildcards that it could take for ever is left out, and so are patterns without end', async () => {
+    expect(await leftOut({ turn: ['*a*a*a*a*a*a*a*b'] })).toEqual([
+      ['*a*a*a*a*a*a*a*b', expect.stringContaining('too many wildcards')],
+    ]);
+    const out = await leftOut({ turn: Array.from({ length: 102 }, (_, at) => `x${at}*`) });
+    expect(out).toEqual([
+      ['x100*', expect.stringContaining('more than 100 patterns')],
+      ['x101*', expect.stringContaining('more than 100 patterns')],
+    ]);
+    const name = 'a'.repeat(250);
+    const before = performance.now();
+    await shown({ turn: ['*a*a*b'] }, { files: treeOf(name, `x/${name}`) });
+    expect(performance.now() - before).toBeLessThan(2000);
+  });
+});
+
+describe('.teddyignore', () => {
+  const ignore = 'docs/deep\n*.tsx\n';
+
+  test('filters directories and patterns of every level, quietly', async () => {
+    for (const lists of [{ session: 'docs/\napp/\n*.md' }, { turn: ['docs/', 'app/', '*.md'] }]) {
+      const { files, leftOut: out } = await resolve(lists, { ignore });
+      expect(files.map(({ path }) => path)).toEqual(['docs/a.md', 'README.md', 'docs.md']);
+      expect(out.every(({ isQuiet }) => isQuiet)).toBe(true);
+      expect(out.map(({ path }) => path)).toContain('docs/deep/b.md');
+    }
+  });
+
+  test('does not filter what the user names alone, and a model may then name it as well', async () => {
+    expect(await shown({ session: 'docs/deep/b.md', turn: ['docs/deep/b.md'] }, { ignore })).toEqual([
+      'docs/deep/b.md',
+    ]);
+    expect(await leftOut({ session: 'docs/\ndocs/deep/b.md' }, { ignore })).toEqual([]);
+  });
+
+  test('refuses it to a model, there or not', async () => {
+    expect(await leftOut({ turn: ['docs/deep/b.md', 'new.tsx'] }, { ignore })).toEqual([
+      ['docs/deep/b.md', expect.stringContaining('.teddyignore leaves it out')],
+      ['new.tsx', expect.stringContaining('.teddyignore leaves it out')],
+    ]);
   });
 });
 
@@ -130,42 +315,56 @@ describe('containment', () => {
     'src/../../x',
     '.git/config',
     '.GIT/config',
+    '.git/*',
+    '../*.ts',
+    '**/.git/**',
+    '/../etc/*',
     '.teddy/memos.yaml',
+    '.teddy/*',
     '.teddy',
     'C:\\x',
+    'C:\\*',
     '//host/share',
     '""',
-  ])('%s is left out with a reason at every level', (line) => {
+    '~/../../.ssh/id_rsa',
+  ])('%s is left out with a reason at every level', async (line) => {
     for (const levels of [{ global: line }, { session: line }, { turn: [line] }]) {
-      const { files, missing, leftOut } = resolve(levels);
-      expect({ files, missing }).toEqual({ files: [], missing: [] });
-      expect(leftOut).toEqual([expect.objectContaining({ line: 1, reason: expect.stringMatching(/\w/) })]);
+      const { files, leftOut: out } = await resolve(levels);
+      expect(files).toEqual([]);
+      expect(out).toEqual([
+        expect.objectContaining({ reason: expect.stringMatching(/\w/), place: expect.objectContaining({ line: 1 }) }),
+      ]);
     }
   });
 
-  test('a symbolic link is left out, also in a directory', () => {
-    const linked = [...tree, { path: 'src/zlink' as RepoPath, mode: '120000' as const, oid: 'b'.repeat(40) as Oid }];
-    const { files, leftOut } = resolveContext({ global: '', session: 'src/', turn: [] }, linked);
-    expect(files.map(({ path }) => path)).not.toContain('src/zlink');
-    expect(leftOut).toEqual([
-      expect.objectContaining({ path: 'src/zlink', reason: expect.stringContaining('symbolic link') }),
-    ]);
+  test.each([
+    ['120000' as const, 'symbolic link'],
+    ['160000' as const, 'submodule'],
+  ])('an entry of mode %s is left out as a %s, by name, in a directory and by a pattern', async (mode, reason) => {
+    const files = [...tree, { path: 'src/zlink' as RepoPath, mode, oid: 'b'.repeat(40) as Oid }];
+    for (const line of ['src/zlink', 'src/', '*link']) {
+      expect(await shown({ session: line }, { files })).not.toContain('src/zlink');
+      expect(await leftOut({ session: line }, { files })).toContainEqual([
+        'src/zlink',
+        expect.stringContaining(reason),
+      ]);
+    }
   });
 });
 
 describe('secrets', () => {
-  test('a list of a model never brings one in, by name, by directory or as missing', () => {
-    const { files, missing, leftOut } = resolve({ turn: ['.env', 'src/', '.env.example', 'conf/.env.local'] });
-    expect(files.map(({ path }) => path)).toEqual(['src/app.ts', 'src/main.ts', '.env.example']);
-    expect(missing).toEqual([]);
-    expect(leftOut.map(({ path }) => path)).toEqual(['.env', 'src/server.pem', 'conf/.env.local']);
-    expect(leftOut[0]?.reason).toContain('named like a secret');
+  test('a list of a model never brings one in, by name, by directory, by pattern or as missing', async () => {
+    const lists = { turn: ['.env', 'src/', '.env.example', 'conf/.env.local', '**/.e*', '*.pem'] };
+    expect(await shown(lists)).toEqual(['src/app.ts', 'src/main.ts', '.env.example']);
+    const out = await leftOut(lists);
+    expect([...new Set(out.map(([path]) => path))]).toEqual(['.env', 'src/server.pem', 'conf/.env.local']);
+    for (const [, reason] of out) expect(reason).toContain('named like a secret');
   });
 
-  test("the user's own level brings it in, and a model may then name it as well", () => {
-    const { files, leftOut } = resolve({ session: '.env', turn: ['.env'] });
-    expect(files.map(({ path }) => path)).toEqual(['.env']);
-    expect(leftOut).toEqual([]);
+  test("the user's own level brings it in, and a model may then name it, take it away and name it again", async () => {
+    expect(await shown({ session: '.env', turn: ['.env'] })).toEqual(['.env']);
+    expect(await shown({ session: '.', turn: ['!.env', '.env'] })).toContain('.env');
+    expect(await leftOut({ session: '.env', turn: ['.env'] })).toEqual([]);
   });
 
   test.each([
@@ -185,4 +384,55 @@ describe('secrets', () => {
     '%s is not named like a secret',
     (path) => expect(isSecretName(path as RepoPath)).toBe(false),
   );
+});
+
+describe('whatever the lines are', () => {
+  const odd = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.string({ unit: fc.constantFrom(...'ab.*?[]{}()!#"/\\ ,|+$^~-'), maxLength: 12 }),
+    fc.constantFrom(
+      ...tree.map(({ path }) => path),
+      'src/',
+      'docs',
+      '.',
+      '*',
+      '**',
+      '**/*',
+      'src/*',
+      '!src/',
+      '!*',
+      '!.',
+    ),
+    fc.webUrl(),
+  );
+
+  test('resolving never fails, shows a path once, and shows nothing but the tree and what is contained', async () => {
+    const paths = new Set<string>(tree.map(({ path }) => path));
+    await fc.assert(
+      fc.asyncProperty(fc.array(odd), fc.array(odd), fc.array(odd), odd, async (global, session, turn, ignore) => {
+        const lists = { global: global.join('\n'), session: session.join('\n'), turn };
+        const { files, leftOut: out, rules } = await resolve(lists, { ignore });
+        expect(new Set(files.map(({ path }) => path)).size).toBe(files.length);
+        for (const { path, source } of files) {
+          if (source.kind === 'blob') expect(paths).toContain(path);
+          if (source.kind !== 'page')
+            expect(path).not.toMatch(/^\/|(?:^|\/)\.\.?(?:\/|$)|(?:^|\/)\.git(?:\/|$)|^\.teddy\//);
+          expect(out.map((one) => one.path)).not.toContain(path);
+        }
+        expect(rules.length).toBeLessThanOrEqual(global.length + session.length + turn.length + 200);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('the lines of a model bring in nothing that is named like a secret', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(odd), async (turn) => {
+        const { files } = await resolve({ turn });
+        for (const { path, source } of files)
+          if (source.kind !== 'page') expect(isSecretName(path as RepoPath)).toBe(false);
+      }),
+      { numRuns: 500 },
+    );
+  });
 });

@@ -1,0 +1,77 @@
+/** How many tokens a text has, as nearly as it can be told without a tokenizer, which takes longer to load than a plan may. */
+
+/** What a tokenizer treats alike. Numbers, because every character is looked at. */
+const lower = 0;
+const upper = 1;
+const digit = 2;
+const space = 3;
+const newline = 4;
+const sign = 5;
+const other = 6;
+
+const asciiClasses = Uint8Array.from({ length: 128 }, (_, code) => classOf(String.fromCharCode(code)));
+
+function classOf(character: string): number {
+  if (/[a-z]/.test(character)) return lower;
+  if (/[A-Z]/.test(character)) return upper;
+  if (/[0-9]/.test(character)) return digit;
+  if (/[ \t]/.test(character)) return space;
+  return /[\r\n]/.test(character) ? newline : sign;
+}
+
+/**
+ * An estimate for the vocabulary o200k. Its weights were fitted to source code in six languages, Markdown, JSON, YAML,
+ * base64 and prose in ten: over files of one such kind it is within 15 %, for a single file mostly so, and not below
+ * 0.8 of the truth; minified code and strings of digits may be estimated at 1.3. Linear: 25 ms for a mebibyte.
+ */
+export function estimateTokens(text: string): number {
+  let tokens = 0;
+  let before = newline;
+  let run = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    const kind = code < 128 ? (asciiClasses[code] ?? other) : other;
+    const continues = kind === before || (kind === lower && before === upper);
+    run = continues ? run + 1 : 1;
+    tokens += kind === other ? weighOther(code) : weigh(kind, run, before);
+    before = kind;
+  }
+  return Math.ceil(tokens);
+}
+
+/** What the `run`-th character of its kind in a row adds; `before` is the kind of the character before it. */
+function weigh(kind: number, run: number, before: number): number {
+  switch (kind) {
+    case lower:
+    case upper:
+      return run === 1 ? weighWordStart(before) : weighLetter(kind, run);
+    case digit:
+      return run % 3 === 1 ? 0.85 : 0;
+    case sign:
+      return run === 1 ? 0.67 : run > 6 ? 0.1 : 0;
+    case space:
+      // One space is part of the word after it.
+      return run === 2 ? 0.7 : 0;
+    default:
+      return run === 1 ? 1.28 : 0;
+  }
+}
+
+function weighWordStart(before: number): number {
+  if (before === space) return 1.02;
+  return before === digit ? 1.7 : 1.3;
+}
+
+function weighLetter(kind: number, run: number): number {
+  if (run > 20) return 0.4;
+  return (run > 9 ? 0.2 : 0) + (kind === upper ? 0.08 : 0);
+}
+
+function weighOther(code: number): number {
+  if (code < 0x250 || (code >= 0x1e00 && code < 0x2000)) return 0.1; // Latin with marks
+  if (code >= 0x370 && code < 0x590) return 0.25; // Greek, Cyrillic
+  if (code < 0x1e00) return 0.43; // Arabic, Indic and others
+  if (code < 0x2070) return 1.2; // dashes and quotation marks
+  const isSymbol = code < 0x2e80 || (code >= 0xd800 && code < 0xe000) || (code >= 0xfe00 && code < 0xfe10);
+  return isSymbol ? 1.05 : 0.7;
+}
