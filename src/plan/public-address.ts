@@ -1,0 +1,89 @@
+/** Which addresses of the internet anybody may be sent to: neither this machine, nor its networks, nor reserved ones. */
+
+type Range = readonly [base: string, prefix: number];
+
+/** IANA's special-purpose registry for IPv4, without the few blocks of it that are public. */
+const reservedRanges: readonly Range[] = [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+  // Looks public, and is the host of every virtual machine at Azure.
+  ['168.63.129.16', 32],
+];
+
+/** IPv6 is public only in 2000::/3, and not here: protocols with Teredo, documentation, 6to4. Groups of 16 bits. */
+const reservedGroups: readonly ((groups: readonly number[]) => boolean)[] = [
+  ([first = 0]) => first >> 13 !== 1,
+  ([first, second = 0]) => first === 0x2001 && second < 0x200,
+  ([first, second]) => first === 0x2001 && second === 0xdb8,
+  ([first]) => first === 0x2002,
+  ([first, second = 0]) => first === 0x3fff && second < 0x1000,
+];
+
+/**
+ * True for a public IPv4 or IPv6 address in any spelling that a URL understands; false for every other address, and for
+ * what is no address. An IPv6 address that only carries an IPv4 one (mapped, NAT64) is as public as that.
+ */
+export function isPublicAddress(address: string): boolean {
+  const host = toHost(address);
+  if (host === null) return false;
+  if (!host.startsWith('[')) return isPublicIPv4(host);
+  const groups = toGroups(host.slice(1, -1));
+  const carried = toCarriedIPv4(groups);
+  return carried === null ? !reservedGroups.some((isIn) => isIn(groups)) : isPublicIPv4(carried);
+}
+
+/** The host of a parsed URL that is an address: `127.0.0.1`, `[::1]`. */
+export function isAddressHost(host: string): boolean {
+  return host.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(host);
+}
+
+/** The one spelling that URLs have for an address. */
+function toHost(address: string): string | null {
+  if (!/^[0-9a-fx.:]+$/i.test(address)) return null;
+  try {
+    const { hostname } = new URL(`https://${address.includes(':') ? `[${address}]` : address}`);
+    return isAddressHost(hostname) ? hostname : null;
+  } catch {
+    return null;
+  }
+}
+
+function isPublicIPv4(address: string): boolean {
+  const bits = toBits(address);
+  return !reservedRanges.some(([base, prefix]) => (bits ^ toBits(base)) >>> (32 - prefix) === 0);
+}
+
+function toBits(address: string): number {
+  return address.split('.').reduce((bits, part) => (bits << 8) | Number(part), 0);
+}
+
+/** Eight groups of the form that URLs give an IPv6 address: `2001:db8::1`. */
+function toGroups(address: string): number[] {
+  const [head = '', tail] = address.split('::');
+  const parse = (part: string) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)));
+  const [before, after] = [parse(head), parse(tail ?? '')];
+  return [...before, ...Array.from({ length: 8 - before.length - after.length }, () => 0), ...after];
+}
+
+/** Mapped, `::ffff:0:0/96`, or of the well-known NAT64 prefix, `64:ff9b::/96`. */
+function toCarriedIPv4(groups: readonly number[]): string | null {
+  const prefix = groups.slice(0, 6).join(' ');
+  if (prefix !== `0 0 0 0 0 ${0xffff}` && prefix !== `${0x64} ${0xff9b} 0 0 0 0`) return null;
+  return groups
+    .slice(6)
+    .flatMap((group) => [group >> 8, group & 0xff])
+    .join('.');
+}

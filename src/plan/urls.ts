@@ -1,0 +1,31 @@
+/** What a URL alone tells of whether its page may be fetched. Where its name leads is checked when it is fetched. */
+import { isAddressHost, isPublicAddress } from './public-address.ts';
+
+type ParsedPageUrl = { url: string } | { problem: string };
+
+/** The URL as it is fetched: one spelling, without the fragment. The problem is the reason alone, without the URL. */
+export function parsePageUrl(text: string): ParsedPageUrl {
+  const url = parseUrl(text);
+  if (url === null) return { problem: 'it is not a valid URL' };
+  const unusable = whyNotFetched(url);
+  if (unusable !== null) return { problem: unusable };
+  url.hash = '';
+  return { url: url.href };
+}
+
+function parseUrl(text: string): URL | null {
+  try {
+    return new URL(text);
+  } catch {
+    return null;
+  }
+}
+
+function whyNotFetched({ protocol, username, password, hostname }: URL): string | null {
+  if (protocol !== 'https:') return `only \`https://\` is fetched, not \`${protocol}//\``;
+  if (username !== '' || password !== '') return 'it has a user name or a password in it';
+  const name = hostname.replace(/\.$/, '');
+  if (name === 'localhost' || name.endsWith('.localhost')) return 'it names this machine';
+  if (isAddressHost(name) && !isPublicAddress(name.replace(/^\[|\]$/g, ''))) return `${name} is not a public address`;
+  return null;
+}

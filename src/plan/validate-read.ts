@@ -1,0 +1,67 @@
+/** READ and PRUNE: what a model may ask to be shown, and what it no longer wants to see. */
+import type { FileTarget } from '../ports.ts';
+import type { RepoPath } from '../session/names.ts';
+import { isSecretName } from '../session/secret-names.ts';
+import { refuse, whyUnreadable } from './out-of-reach.ts';
+import type { Problem, PruneAction, ReadAction } from './plan.ts';
+import { parsePageUrl } from './urls.ts';
+import type { PlanWorld } from './validate-action.ts';
+
+/** A file or directory of the project. */
+export interface ReadEffect {
+  kind: 'read';
+  action: number;
+  path: RepoPath;
+  lines: string | null;
+}
+
+/** A page of the web. `url` is the one spelling that is fetched. */
+export interface FetchEffect {
+  kind: 'fetch';
+  action: number;
+  url: string;
+  lines: string | null;
+}
+
+/** Nothing is done: the next turn's list leaves `resource`, a path or a URL, out. */
+export interface PruneEffect {
+  kind: 'prune';
+  action: number;
+  resource: string;
+}
+
+const onlyTheUser = "only the user's own global.context or session.context can show it";
+
+export async function toReadEffect(
+  action: ReadAction,
+  world: PlanWorld,
+): Promise<{ effect: ReadEffect | FetchEffect } | { problems: Problem[] }> {
+  const { resource, index, lines } = action;
+  if (resource.kind === 'url') return toFetchEffect(action, resource.url);
+  const { path } = resource;
+  const target = await world.inspect(path);
+  const unusable = whyUnreadable(path, target);
+  if (unusable !== null) return refuse(action, `READ ${path}: ${unusable}.`, 'READ a path that the project has.');
+  const withheld = whyWithheld(path, target, world);
+  if (withheld !== null) return refuse(action, `READ ${path}: ${withheld}.`, 'READ another file, or ask the user.');
+  return { effect: { kind: 'read', action: index, path, lines } };
+}
+
+function toFetchEffect(action: ReadAction, url: string): { effect: FetchEffect } | { problems: Problem[] } {
+  const parsed = parsePageUrl(url);
+  if ('problem' in parsed) return refuse(action, `READ ${url}: ${parsed.problem}.`, 'READ a public `https://` URL.');
+  return { effect: { kind: 'fetch', action: action.index, url: parsed.url, lines: action.lines } };
+}
+
+/** What a model asks for never brings in secrets, nor what the repository does not have. */
+function whyWithheld(path: RepoPath, target: FileTarget, { ignored }: PlanWorld): string | null {
+  // With the slash `.ssh` counts as the directory, and a directory `.env` not as a file of secrets.
+  const name = target.kind === 'directory' ? (`${path}/` as RepoPath) : path;
+  if (isSecretName(name)) return `named like a secret; ${onlyTheUser}`;
+  return ignored?.has(path) ? `git ignores it; ${onlyTheUser}` : null;
+}
+
+export function toPruneEffect({ resource, index }: PruneAction): { effect: PruneEffect } {
+  const name = resource.kind === 'path' ? resource.path : resource.url;
+  return { effect: { kind: 'prune', action: index, resource: name } };
+}

@@ -1,0 +1,176 @@
+/** Fetches public pages over `node:https`, from exactly the addresses that were checked. */
+import type { IncomingMessage, RequestOptions } from 'node:http';
+import { STATUS_CODES } from 'node:http';
+import { request } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { TeddyError } from '../errors.ts';
+import { isPublicAddress } from '../plan/public-address.ts';
+import { parsePageUrl } from '../plan/urls.ts';
+import type { FetchedPage, Pages } from '../ports.ts';
+import { readPageText } from './page-text.ts';
+import { resolvePublic, systemLookup, type LookupHost } from './public-lookup.ts';
+import { errorReason } from './system-error.ts';
+
+/** For tests: a server on this machine is refused by the defaults. No environment and no setting changes them. */
+interface PageFetcherOptions {
+  lookup?: LookupHost;
+  isPublic?(address: string): boolean;
+  /** Certificates to trust instead of the well-known ones, as PEM. */
+  ca?: string;
+  timeoutMs?: number;
+  maxBytes?: number;
+}
+
+type Limits = Required<Omit<PageFetcherOptions, 'ca'>> & Pick<PageFetcherOptions, 'ca'>;
+
+const defaults = { lookup: systemLookup, isPublic: isPublicAddress, timeoutMs: 10_000, maxBytes: 1024 * 1024 };
+const maxRedirects = 5;
+const redirects = [301, 302, 303, 307, 308];
+const headers = {
+  accept: 'text/html, text/plain, text/markdown, application/json, text/*;q=0.9, application/xml;q=0.8, */*;q=0.1',
+  'accept-encoding': 'gzip, br',
+  'user-agent': 'teddy',
+};
+
+/**
+ * `https:` only; every address of the host must be public, before the first request and after each of 5 redirects; no
+ * cookies and no credentials; the host's certificate is always verified. Proxy variables of the environment are
+ * ignored: a proxy would look the name up itself, and what was checked here would not be where the request ends.
+ */
+export function pageFetcher(options: PageFetcherOptions = {}): Pages {
+  const limits: Limits = { ...defaults, ...options };
+  return {
+    async fetch(url, signal) {
+      const deadline = startDeadline(limits.timeoutMs, signal);
+      try {
+        return await Promise.race([followRedirects(url, limits, deadline.signal), deadline.expired]);
+      } catch (error) {
+        throw toPageError(url, error, { signal, deadline, timeoutMs: limits.timeoutMs });
+      } finally {
+        deadline.stop();
+      }
+    },
+  };
+}
+
+interface Deadline {
+  /** Aborted when the time is over, when the user interrupts, and when it is stopped. */
+  signal: AbortSignal;
+  /** Rejects when the time is over or the user interrupts: not everything that is waited for can be aborted. */
+  expired: Promise<never>;
+  isOver(): boolean;
+  stop(): void;
+}
+
+function startDeadline(timeoutMs: number, user: AbortSignal): Deadline {
+  const controller = new AbortController();
+  let isOver = false;
+  const interrupt = () => controller.abort();
+  const timer = setTimeout(() => {
+    isOver = true;
+    controller.abort();
+  }, timeoutMs);
+  const expired = new Promise<never>((_, reject) => {
+    controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error), { once: true });
+  });
+  // Nobody waits for it any more once the page is there.
+  expired.catch(() => undefined);
+  user.addEventListener('abort', interrupt, { once: true });
+  if (user.aborted) interrupt();
+  return {
+    signal: controller.signal,
+    expired,
+    isOver: () => isOver,
+    stop() {
+      clearTimeout(timer);
+      user.removeEventListener('abort', interrupt);
+      controller.abort();
+    },
+  };
+}
+
+async function followRedirects(start: string, limits: Limits, signal: AbortSignal): Promise<FetchedPage> {
+  let url = requirePageUrl(start);
+  for (let count = 0; count <= maxRedirects; count += 1) {
+    const response = await send(new URL(url), limits, signal);
+    const target = findTarget(response, url);
+    if (target === null) {
+      const page = await readPageText(response, limits.maxBytes, signal);
+      return { url, ...page };
+    }
+    response.destroy();
+    url = requirePageUrl(target);
+  }
+  throw new TeddyError('PAGE_FAILED', `it redirects more than ${maxRedirects} times`);
+}
+
+function requirePageUrl(text: string): string {
+  const parsed = parsePageUrl(text);
+  if ('url' in parsed) return parsed.url;
+  throw new TeddyError('PAGE_REFUSED', parsed.problem);
+}
+
+/** Where the response sends to; null for a page. */
+function findTarget({ statusCode = 0, headers: { location } }: IncomingMessage, url: string): string | null {
+  if (statusCode >= 200 && statusCode < 300) return null;
+  if (!redirects.includes(statusCode)) {
+    throw new TeddyError('PAGE_FAILED', `it answered ${statusCode} ${STATUS_CODES[statusCode] ?? ''}`.trimEnd());
+  }
+  if (location === undefined || !URL.canParse(location, url)) {
+    throw new TeddyError('PAGE_FAILED', `it answered ${statusCode} and does not say where the page is`);
+  }
+  return new URL(location, url).href;
+}
+
+async function send(url: URL, limits: Limits, signal: AbortSignal): Promise<IncomingMessage> {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const addresses = await resolvePublic(host, limits);
+  const { ca } = limits;
+  const lookup: LookupFunction = (_host, { all }, callback) => {
+    const [first] = addresses;
+    if (all || first === undefined) callback(null, addresses);
+    else callback(null, first.address, first.family);
+  };
+  const options: RequestOptions & { autoSelectFamily: boolean } = {
+    host,
+    path: `${url.pathname}${url.search}`,
+    port: url.port || 443,
+    headers: { ...headers, host: url.host },
+    // No connection is kept, and no agent with a proxy is used.
+    agent: false,
+    lookup,
+    autoSelectFamily: true,
+    signal,
+  };
+  const tls = {
+    // NODE_TLS_REJECT_UNAUTHORIZED would switch it off.
+    rejectUnauthorized: true,
+    // An address has no name to ask for; its certificate has to carry the address.
+    servername: isIP(host) === 0 ? host.replace(/\.$/, '') : '',
+    ...(ca === undefined ? {} : { ca }),
+  };
+  return new Promise((resolve, reject) => {
+    request({ ...options, ...tls }, resolve)
+      .on('error', reject)
+      .end();
+  });
+}
+
+function toPageError(
+  url: string,
+  error: unknown,
+  { signal, deadline, timeoutMs }: { signal: AbortSignal; deadline: Deadline; timeoutMs: number },
+): TeddyError {
+  if (signal.aborted) return new TeddyError('INTERRUPTED', `${url} was not fetched: interrupted.`);
+  if (deadline.isOver()) {
+    return new TeddyError('PAGE_FAILED', `${url} could not be fetched: it took longer than ${timeoutMs / 1000} s.`);
+  }
+  if (!(error instanceof TeddyError)) {
+    const cause = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
+    return new TeddyError('PAGE_FAILED', `${url} could not be fetched: ${errorReason(cause)}.`, undefined, {
+      cause: error,
+    });
+  }
+  const said = error.code === 'PAGE_REFUSED' ? 'is not fetched' : 'could not be fetched';
+  return new TeddyError(error.code, `${url} ${said}: ${error.message}.`, error.hint, { cause: error });
+}

@@ -1,0 +1,376 @@
+import { createServer as createPlainServer, type AddressInfo } from 'node:net';
+import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { isPublicAddress } from '../../src/plan/public-address.ts';
+import { pageFetcher } from '../../src/system/page-fetcher.ts';
+import { systemLookup } from '../../src/system/public-lookup.ts';
+import { makeCertificate, startHttpsServer, type HttpsServer, type Respond } from '../support/https-server.ts';
+
+const certificate = makeCertificate('site.test', 'other.test', 'inside.test');
+if (certificate === null) process.emitWarning('openssl is missing: fetching pages is not tested.');
+
+const loopback = { address: '127.0.0.1', family: 4 };
+/** Where the names of these tests lead; the server itself counts as public, and nothing else of this machine. */
+const names: Record<string, { address: string; family: number }[]> = {
+  'site.test': [loopback],
+  'other.test': [loopback],
+  'inside.test': [loopback, { address: '10.0.0.1', family: 4 }],
+  'metadata.google.internal': [{ address: '169.254.169.254', family: 4 }],
+  'nowhere.test': [],
+};
+
+const packFast = (bytes: Uint8Array) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } });
+
+let server: HttpsServer;
+let respond: Respond;
+let looked: string[];
+
+describe.skipIf(certificate === null)('a page', () => {
+  beforeEach(async () => {
+    looked = [];
+    respond = (_, response) => response.end();
+    if (certificate) server = await startHttpsServer(certificate, (...args) => respond(...args));
+  });
+
+  afterEach(() => server.close());
+
+  const lookup = async (host: string) => {
+    looked.push(host);
+    const found = names[host];
+    if (!found) throw Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), { code: 'ENOTFOUND' });
+    return found;
+  };
+  const isPublic = (address: string) => address === loopback.address || isPublicAddress(address);
+
+  function fetch(path: string, options: Parameters<typeof pageFetcher>[0] = {}, signal = new AbortController().signal) {
+    const url = path.startsWith('/') ? `https://site.test:${server.port}${path}` : path;
+    const trusted = { lookup, isPublic, ...(certificate ? { ca: certificate.cert } : {}) };
+    return pageFetcher({ ...trusted, ...options }).fetch(url, signal);
+  }
+
+  const failed = (message: RegExp) => ({ code: 'PAGE_FAILED', message: expect.stringMatching(message) });
+  const refused = (message: RegExp) => ({ code: 'PAGE_REFUSED', message: expect.stringMatching(message) });
+
+  /** Answers with this. */
+  function serve(body: Uint8Array | string, headers: Record<string, string> = {}, status = 200) {
+    respond = (_, response) => {
+      response.writeHead(status, { 'content-type': 'text/plain', ...headers });
+      response.end(body);
+    };
+  }
+
+  /** Each path redirects to what it is mapped to. */
+  function redirect(targets: Record<string, string>, status = 302) {
+    respond = ({ url = '' }, response) => {
+      const location = targets[url];
+      response.writeHead(location === undefined ? 200 : status, {
+        'content-type': 'text/plain',
+        ...(location === undefined ? {} : { location }),
+      });
+      response.end('the end');
+    };
+  }
+
+  describe('that is there', () => {
+    test('comes as text with its type, from the host that was named', async () => {
+      serve('héllo\n', { 'content-type': 'Text/Plain; charset=utf-8' });
+      const page = await fetch('/a%20b?c=d#e');
+      const url = `https://site.test:${server.port}/a%20b?c=d`;
+      expect(page).toEqual({ url, contentType: 'text/plain', text: 'héllo\n' });
+      expect(server.requests).toEqual([`GET site.test:${server.port}/a%20b?c=d`]);
+      expect(looked).toEqual(['site.test']);
+    });
+
+    test('is asked for without cookies, credentials and the version of anything', async () => {
+      respond = (_, response) => {
+        response.writeHead(302, { location: '/next', 'set-cookie': 'id=1' });
+        response.end();
+        respond = (_request, next) => next.writeHead(200, { 'content-type': 'text/plain' }).end('x');
+      };
+      await fetch('/');
+      const sent = Object.keys(server.headers).toSorted();
+      expect(sent).toEqual(['accept', 'accept-encoding', 'connection', 'host', 'user-agent']);
+      expect(server.headers['user-agent']).toBe('teddy');
+    });
+
+    test.each([
+      ['gzip', gzipSync],
+      ['br', brotliCompressSync],
+      ['deflate', deflateSync],
+    ])('is unpacked from %s', async (encoding, pack) => {
+      serve(pack('packed\n'), { 'content-encoding': encoding });
+      expect(await fetch('/')).toMatchObject({ text: 'packed\n' });
+    });
+
+    test.each([
+      ['text/plain; charset=ISO-8859-1', 'für', [0x66, 0xfc, 0x72]],
+      ['text/plain; charset="windows-1251"', 'Я', [0xdf]],
+      ['text/plain;charset=Shift_JIS', '日', [0x93, 0xfa]],
+      ['text/plain', 'ü\uFFFD', [0xc3, 0xbc, 0xff]],
+    ])('with %s is decoded', async (type, text, bytes) => {
+      serve(Uint8Array.from(bytes), { 'content-type': type });
+      expect((await fetch('/')).text).toBe(text);
+    });
+
+    test('of HTML may say its charset itself, and loses what nobody reads', async () => {
+      const html = '<meta charset="iso-8859-1"><script>let a</script><p>f\u00fcr';
+      serve(Buffer.from(html, 'latin1'), { 'content-type': 'text/html' });
+      expect((await fetch('/')).text).toBe('<meta charset="iso-8859-1"><p>f\u00fcr');
+    });
+
+    test.each(['application/json', 'application/ld+json', 'application/xml', 'image/svg+xml', 'text/x-rust'])(
+      'may be %s',
+      async (type) => {
+        serve('{}', { 'content-type': type });
+        expect(await fetch('/')).toMatchObject({ contentType: type, text: '{}' });
+      },
+    );
+  });
+
+  describe('that cannot be had', () => {
+    test.each([304, 401, 404, 500])('answers %i', async (status) => {
+      serve('', {}, status);
+      await expect(fetch('/')).rejects.toMatchObject(failed(new RegExp(`: it answered ${status} [A-Z]`)));
+    });
+
+    test.each(['application/octet-stream', 'image/png', 'application/pdf', 'video/mp4', 'text', 'textual/plain'])(
+      'is not text but %s',
+      async (type) => {
+        serve('x', { 'content-type': type });
+        await expect(fetch('/')).rejects.toMatchObject(failed(/it is not text but /));
+      },
+    );
+
+    test('has no type, an unknown charset or encoding, or NUL characters', async () => {
+      respond = (_, response) => response.end('x');
+      await expect(fetch('/')).rejects.toMatchObject(failed(/does not say what type/));
+      serve('x', { 'content-type': 'text/plain; charset=klingon' });
+      await expect(fetch('/')).rejects.toMatchObject(failed(/charset "klingon" is not known/));
+      serve('x', { 'content-encoding': 'zstd' });
+      await expect(fetch('/')).rejects.toMatchObject(failed(/encoding "zstd" is not known/));
+      serve('a\0b');
+      await expect(fetch('/')).rejects.toMatchObject(failed(/has NUL characters/));
+    });
+
+    test('is broken or cut off', async () => {
+      serve('no gzip', { 'content-encoding': 'gzip' });
+      await expect(fetch('/')).rejects.toMatchObject(failed(/cannot be unpacked: incorrect header check/));
+      serve(gzipSync('cut off here').subarray(0, 20), { 'content-encoding': 'gzip' });
+      await expect(fetch('/')).rejects.toMatchObject(failed(/cannot be unpacked: unexpected end/));
+      serve('no brotli', { 'content-encoding': 'br' });
+      await expect(fetch('/')).rejects.toMatchObject(failed(/cannot be unpacked: /));
+      respond = (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/plain', 'content-length': '100' });
+        response.write('some');
+        setTimeout(() => response.destroy(), 20);
+      };
+      await expect(fetch('/')).rejects.toMatchObject(failed(/could not be fetched: /));
+    });
+
+    test('has a host that nobody knows, that has no address, or where nobody listens', async () => {
+      await expect(fetch('https://unknown.test/')).rejects.toMatchObject(failed(/ENOTFOUND/));
+      await expect(fetch('https://nowhere.test/')).rejects.toMatchObject(failed(/nowhere\.test has no address/));
+      await server.close();
+      await expect(fetch('/')).rejects.toMatchObject(failed(/connection refused/));
+    });
+
+    test('has a certificate of another host, or one that nobody vouches for', async () => {
+      names['wrong.test'] = [loopback];
+      await expect(fetch(`https://wrong.test:${server.port}/`)).rejects.toMatchObject(failed(/altnames/));
+      const env = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+      process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+      try {
+        const unknown = pageFetcher({ lookup, isPublic }).fetch(
+          `https://site.test:${server.port}/`,
+          new AbortController().signal,
+        );
+        await expect(unknown).rejects.toMatchObject(failed(/self.signed certificate/));
+      } finally {
+        if (env === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+        else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = env;
+      }
+      expect(server.requests).toEqual([]);
+    });
+  });
+
+  describe('that is large or slow', () => {
+    const limit = { maxBytes: 1000 };
+
+    test('is taken up to the limit, and not a byte beyond it', async () => {
+      serve('x'.repeat(1000));
+      expect((await fetch('/', limit)).text).toHaveLength(1000);
+      serve('x'.repeat(1001));
+      await expect(fetch('/', limit)).rejects.toMatchObject(failed(/larger than 1000 bytes/));
+    });
+
+    test.each([
+      ['gzip', gzipSync],
+      ['br', packFast],
+    ])('is not unpacked beyond 1 MiB from %s, however small it comes', async (encoding, pack) => {
+      const bomb = pack(Buffer.alloc(64 * 1024 * 1024));
+      serve(bomb, { 'content-encoding': encoding });
+      const before = process.memoryUsage().arrayBuffers;
+      await expect(fetch('/')).rejects.toMatchObject(failed(/larger than 1048576 bytes/));
+      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 1024 * 1024);
+    });
+
+    test('is given up in the middle of an endless body', async () => {
+      let written = 0;
+      respond = (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/plain' });
+        const more = () => {
+          written += 1;
+          if (!response.destroyed) response.write('x'.repeat(1000), () => setImmediate(more));
+        };
+        more();
+      };
+      await expect(fetch('/')).rejects.toMatchObject(failed(/larger than/));
+      expect(written).toBeLessThan(20_000);
+    });
+
+    test('is given up when the time is over: in the body, before the headers, and in the look-up', async () => {
+      const timing = { timeoutMs: 300 };
+      const late = failed(/it took longer than 0\.3 s/);
+      respond = (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/plain' });
+        const timer = setInterval(() => response.write('x'), 20);
+        response.on('close', () => clearInterval(timer));
+      };
+      await expect(fetch('/', timing)).rejects.toMatchObject(late);
+      respond = () => undefined;
+      await expect(fetch('/', timing)).rejects.toMatchObject(late);
+      const never = () => new Promise<never>(() => undefined);
+      await expect(fetch('/', { ...timing, lookup: never })).rejects.toMatchObject(late);
+    });
+
+    test('has one time for all its redirects', async () => {
+      respond = ({ url }, response) => {
+        setTimeout(() => response.writeHead(302, { location: `${url}x` }).end(), 150);
+      };
+      await expect(fetch('/', { timeoutMs: 400 })).rejects.toMatchObject(failed(/took longer/));
+    });
+
+    test('is given up when the user interrupts', async () => {
+      const controller = new AbortController();
+      respond = () => controller.abort();
+      await expect(fetch('/', {}, controller.signal)).rejects.toMatchObject({ code: 'INTERRUPTED' });
+      await expect(fetch('/', {}, AbortSignal.abort())).rejects.toMatchObject({ code: 'INTERRUPTED' });
+      expect(server.requests).toHaveLength(1);
+    });
+  });
+
+  describe('that redirects', () => {
+    test.each([301, 302, 303, 307, 308])('with %i is followed, and says where it ended', async (status) => {
+      redirect({ '/a': 'b', '/b': `https://other.test:${server.port}/c` }, status);
+      const page = await fetch('/a');
+      expect(page).toMatchObject({ url: `https://other.test:${server.port}/c`, text: 'the end' });
+      expect(looked).toEqual(['site.test', 'site.test', 'other.test']);
+    });
+
+    test('is followed five times, and not six', async () => {
+      redirect({ '/1': '/2', '/2': '/3', '/3': '/4', '/4': '/5', '/5': '/6', '/0': '/1' });
+      expect((await fetch('/1')).url).toMatch(/\/6$/);
+      await expect(fetch('/0')).rejects.toMatchObject(failed(/more than 5 times/));
+    });
+
+    test('in a circle is given up', async () => {
+      redirect({ '/a': '/b', '/b': '/a' });
+      await expect(fetch('/a')).rejects.toMatchObject(failed(/more than 5 times/));
+      expect(server.requests).toHaveLength(6);
+    });
+
+    test.each([
+      ['http://site.test/', /only `https:\/\/` is fetched/],
+      ['file:///etc/passwd', /only `https:\/\/` is fetched/],
+      ['https://169.254.169.254/latest/meta-data/', /169\.254\.169\.254 is not a public address/],
+      ['https://[::ffff:10.0.0.1]/', /is not a public address/],
+      ['//2130706433/', /127\.0\.0\.1 is not a public address/],
+      ['https://localhost/', /names this machine/],
+      ['https://ada:word@site.test/', /user name or a password/],
+      ['https://metadata.google.internal/', /leads to 169\.254\.169\.254, which is not a public address/],
+      ['https://inside.test/', /leads to 10\.0\.0\.1, which is not a public address/],
+    ])('to %s is refused', async (target, reason) => {
+      redirect({ '/a': target });
+      await expect(fetch('/a')).rejects.toMatchObject(refused(reason));
+      expect(server.requests).toHaveLength(1);
+    });
+
+    test('nowhere, or to what is no URL, has failed', async () => {
+      serve('', {}, 302);
+      await expect(fetch('/')).rejects.toMatchObject(failed(/does not say where/));
+      serve('', { location: 'https://[' }, 302);
+      await expect(fetch('/')).rejects.toMatchObject(failed(/does not say where/));
+    });
+  });
+
+  describe('that is never fetched', () => {
+    test.each(['http://site.test/', 'https://localhost/', 'https://127.0.0.1/', 'https://[::1]/', 'nonsense'])(
+      '%s is refused before anything is looked up',
+      async (url) => {
+        await expect(fetch(url)).rejects.toMatchObject(refused(/ is not fetched: /));
+        expect(looked).toEqual([]);
+      },
+    );
+
+    test('of a host with one private address among public ones is refused, whatever comes first', async () => {
+      await expect(fetch(`https://inside.test:${server.port}/`)).rejects.toMatchObject(refused(/10\.0\.0\.1/));
+      expect(server.requests).toEqual([]);
+    });
+
+    test('of this machine is refused by the defaults', async () => {
+      const byDefault = pageFetcher({ lookup, ...(certificate ? { ca: certificate.cert } : {}) });
+      const page = byDefault.fetch(`https://site.test:${server.port}/`, new AbortController().signal);
+      await expect(page).rejects.toMatchObject(refused(/site\.test leads to 127\.0\.0\.1/));
+      expect(server.requests).toEqual([]);
+    });
+
+    test('of a name that the system knows as this machine is refused', async () => {
+      const page = pageFetcher({ lookup: () => systemLookup('localhost') }).fetch(
+        `https://site.test:${server.port}/`,
+        new AbortController().signal,
+      );
+      await expect(page).rejects.toMatchObject(refused(/site\.test leads to (?:127\.0\.0\.1|::1), which/));
+    });
+  });
+
+  test('a name that leads elsewhere after it was checked is not asked again', async () => {
+    // Counts connections to where the second answer leads.
+    let reached = 0;
+    const trap = createPlainServer((socket) => {
+      reached += 1;
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => trap.listen(server.port, '127.0.0.2', resolve));
+    expect((trap.address() as AddressInfo).address).toBe('127.0.0.2');
+    let answers = 0;
+    const rebinding = async () => {
+      answers += 1;
+      return [answers === 1 ? loopback : { address: '127.0.0.2', family: 4 }];
+    };
+    try {
+      serve('checked');
+      expect(await fetch('/', { lookup: rebinding })).toMatchObject({ text: 'checked' });
+      expect([answers, reached, server.requests.length]).toEqual([1, 0, 1]);
+      // The next request looks again, and is refused by what it finds then.
+      await expect(fetch('/', { lookup: rebinding })).rejects.toMatchObject(refused(/127\.0\.0\.2/));
+      expect(reached).toBe(0);
+    } finally {
+      await new Promise((resolve) => trap.close(resolve));
+    }
+  });
+
+  test('no proxy of the environment is asked', async () => {
+    const proxies = ['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'NODE_USE_ENV_PROXY'];
+    const before = proxies.map((name) => [name, process.env[name]] as const);
+    for (const name of proxies) process.env[name] = 'http://127.0.0.1:9';
+    try {
+      serve('direct');
+      expect(await fetch('/')).toMatchObject({ text: 'direct' });
+    } finally {
+      for (const [name, value] of before) {
+        if (value === undefined) delete process.env[name];
+        else process.env[name] = value;
+      }
+    }
+  });
+});
