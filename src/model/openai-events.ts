@@ -48,7 +48,14 @@ function textOf(chunk: Chunk): string {
 function usageOf(chunk: Chunk | null): ModelEvent | null {
   const usage: Partial<OpenAI.CompletionUsage> | null | undefined = chunk?.usage;
   if (!usage) return null;
-  return { type: 'usage', inputTokens: usage.prompt_tokens ?? 0, outputTokens: usage.completion_tokens ?? 0 };
+  const counts = { inputTokens: usage.prompt_tokens ?? 0, outputTokens: usage.completion_tokens ?? 0 };
+  return { type: 'usage', ...counts, ...costOf(usage) };
+}
+
+/** OpenRouter and its like report it; the API that they follow does not know it. */
+function costOf(usage: object): { costUsd?: number } {
+  const cost: unknown = 'cost' in usage ? usage.cost : undefined;
+  return typeof cost === 'number' && Number.isFinite(cost) ? { costUsd: cost } : {};
 }
 
 function finishOf(chunk: Chunk): FinishReason | null {

@@ -80,7 +80,7 @@ function explain(
   switch (status) {
     case 401:
     case 403:
-      return ['MODEL_AUTH', `${endpoint.apiKey === '' ? 'Set' : 'Check'} OPENAI_API_KEY; `];
+      return ['MODEL_AUTH', adviseOnKey(endpoint)];
     case 404:
       return ['MODEL_NOT_FOUND', `Check teddy.model (now ${model}) and OPENAI_BASE_URL; `];
     case 429:
@@ -88,6 +88,13 @@ function explain(
     default:
       return ['MODEL_FAILED', status < 500 ? 'The server objects to the request, not to the connection; ' : ''];
   }
+}
+
+function adviseOnKey({ apiKey, keyOrigin }: Endpoint): string {
+  if (apiKey === '') return 'Set OPENAI_API_KEY; ';
+  return keyOrigin === 'git credential'
+    ? 'Check the key, which came from `git credential`; '
+    : 'Check OPENAI_API_KEY; ';
 }
 
 function toSeconds(ms: number): string {

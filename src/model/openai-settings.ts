@@ -8,11 +8,13 @@ export interface Endpoint {
   url: string;
   /** Empty: no `Authorization` header is sent, as local servers like it. */
   apiKey: string;
+  /** Where the key comes from; missing: the environment. */
+  keyOrigin?: string | undefined;
 }
 
 /** An empty or missing `baseUrl` is OpenAI's own. Throws BAD_SETTING for what could never be sent. */
-export function parseEndpoint(baseUrl: string | undefined, apiKey: string | undefined): Endpoint {
-  return { url: parseBaseUrl(baseUrl?.trim() || defaultBaseUrl), apiKey: parseApiKey(apiKey?.trim() ?? '') };
+export function parseEndpoint(baseUrl: string | undefined, apiKey: string | undefined, keyOrigin?: string): Endpoint {
+  return { url: parseBaseUrl(baseUrl?.trim() || defaultBaseUrl), apiKey: parseApiKey(apiKey?.trim() ?? ''), keyOrigin };
 }
 
 function parseBaseUrl(text: string): string {

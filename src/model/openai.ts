@@ -13,6 +13,8 @@ interface OpenaiSettings {
   apiKey: string | undefined;
   /** Missing or empty: OpenAI's own. */
   baseUrl: string | undefined;
+  /** For the advice after a refusal: `git credential`. */
+  keyOrigin?: string | undefined;
   model: string;
   /** The wait before the first retry; it doubles for the second. 500 if not given. */
   retryDelayMs?: number;
@@ -29,8 +31,8 @@ const maxRetries = 2;
 const maxRetryAfterMs = 60_000;
 
 /** Throws BAD_SETTING for a base URL or key that could never be sent; everything else fails in `answer`. */
-export function openaiModel({ apiKey, baseUrl, model, retryDelayMs = 500 }: OpenaiSettings): Model {
-  const service = { endpoint: parseEndpoint(baseUrl, apiKey), model, retryDelayMs };
+export function openaiModel({ apiKey, keyOrigin, baseUrl, model, retryDelayMs = 500 }: OpenaiSettings): Model {
+  const service = { endpoint: parseEndpoint(baseUrl, apiKey, keyOrigin), model, retryDelayMs };
   return {
     provider: 'openai',
     model,

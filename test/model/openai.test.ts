@@ -198,6 +198,19 @@ describe('a server may', () => {
     ]);
   });
 
+  test('tell what it has cost, which counts only if it is a number', async () => {
+    for (const [cost, told] of [
+      [0.0123, { costUsd: 0.0123 }],
+      ['0.0123', {}],
+      [null, {}],
+    ] as const) {
+      const usage = { usage: { prompt_tokens: 5, completion_tokens: 2, cost } };
+      const events = await answerTo(delta('a'), chunk({ finish_reason: 'stop' }, usage), done);
+      expect(events.at(-2)).toEqual({ type: 'usage', inputTokens: 5, outputTokens: 2, ...told });
+      await server?.close();
+    }
+  });
+
   test('repeat its usage: the last one counts', async () => {
     const usage = (tokens: number) => ({ usage: { prompt_tokens: 5, completion_tokens: tokens } });
     const events = await answerTo(

@@ -1,0 +1,29 @@
+/** git's configuration as a whole, with where each value comes from, in one process. */
+import { splitNul, type Environment, type GitRunner } from './run.ts';
+
+export interface GitSetting {
+  value: string;
+  /** `local .git/config`, `global ~/.gitconfig`, `command line`. */
+  origin: string;
+}
+
+/** Keys as git prints them, in lower case but for the subsection; the last value wins. */
+export async function readGitSettings(git: GitRunner, env: Environment): Promise<Map<string, GitSetting>> {
+  const { stdout } = await git.run(['config', '--list', '--show-scope', '--show-origin', '-z']);
+  const fields = splitNul(stdout);
+  const settings = new Map<string, GitSetting>();
+  for (let at = 0; at + 2 < fields.length; at += 3) {
+    const [scope = '', source = '', row = ''] = fields.slice(at, at + 3);
+    const end = row.indexOf('\n');
+    // A key without `=` counts as true.
+    const [key, value] = end < 0 ? [row, 'true'] : [row.slice(0, end), row.slice(end + 1)];
+    settings.set(key, { value, origin: toOrigin(scope, source, env['HOME']) });
+  }
+  return settings;
+}
+
+function toOrigin(scope: string, source: string, home: string | undefined): string {
+  const path = source.replace(/^file:/, '');
+  if (scope === 'command' || path === source) return source.replace(/:$/, '');
+  return `${scope} ${home && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path}`;
+}

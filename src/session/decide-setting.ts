@@ -1,0 +1,126 @@
+/** What a setting is, by the first source that says something, and whether it can be used. */
+import { TeddyError } from '../errors.ts';
+import { settingOf, type Setting, type SettingName, type ValueKind } from './settings.ts';
+
+/** One place that may say something about a setting. */
+interface SettingSource {
+  /** `environment OPENAI_BASE_URL`, `git config (local .git/config)`, `.teddy/config.yaml`. */
+  origin: string;
+  /** Missing or empty: it says nothing. */
+  text: string | undefined;
+}
+
+export interface FoundSetting {
+  name: SettingName;
+  /** Null: nothing sets it, and its fallback holds. */
+  value: string | null;
+  /** As of the source; `default` when nothing sets it. */
+  origin: string;
+  /** Why the value cannot be used. */
+  problem: string | null;
+}
+
+/** The first source that says something decides, also when what it says is wrong. */
+export function decideSetting(name: SettingName, sources: readonly SettingSource[]): FoundSetting {
+  for (const { origin, text } of sources) {
+    if (text === undefined || text.trim() === '') continue;
+    const parsed = parseSetting(name, text);
+    return 'problem' in parsed
+      ? { name, value: toShown(name, text), origin, problem: parsed.problem }
+      : { name, value: parsed.value, origin, problem: null };
+  }
+  return { name, value: null, origin: 'default', problem: null };
+}
+
+/** A URL may be wrong because it holds a password. */
+function toShown(name: SettingName, text: string): string {
+  return settingOf(name).takes === 'url' ? '(not shown)' : text;
+}
+
+/** The value, undefined when nothing sets it. Throws BAD_SETTING, which names the origin. */
+export function requireUsable({ name, value, origin, problem }: FoundSetting): string | undefined {
+  if (problem === null) return value ?? undefined;
+  const { takes } = settingOf(name);
+  const scope = origin.includes('(global ') ? ' --global' : '';
+  throw new TeddyError(
+    'BAD_SETTING',
+    `teddy.${name} is ${JSON.stringify(shorten(value ?? ''))} (${origin}), and ${problem}.`,
+    origin.startsWith('environment ')
+      ? `Change or unset ${origin.slice('environment '.length)}.`
+      : `Change it: \`git config${scope} teddy.${name} ${toExample(takes)}\`.`,
+  );
+}
+
+/** `value` is normalized: booleans are `true` or `false`. `problem` reads on after `and`. */
+export function parseSetting(name: SettingName, text: string): { value: string } | { problem: string } {
+  const { takes } = settingOf(name);
+  const value = parseValue(takes, text.trim());
+  return value === null ? { problem: `it takes ${toExpectation(takes)}` } : { value };
+}
+
+// A longer wait overflows the timers of Node, which then do not wait at all.
+const maxSeconds = 2_147_483;
+const maxTextLength = 1000;
+
+function parseValue(takes: Setting['takes'], text: string): string | null {
+  switch (takes) {
+    case 'text':
+      return text.length <= maxTextLength && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text) ? text : null;
+    case 'url':
+      return isPlainUrl(text) ? text : null;
+    case 'count':
+      return /^[1-9]\d{0,14}$/.test(text) ? text : null;
+    case 'number':
+      return isDecimal(text) ? text : null;
+    case 'seconds':
+      return isDecimal(text) && Number(text) > 0 && Number(text) <= maxSeconds ? text : null;
+    case 'boolean':
+      return parseBoolean(text.toLowerCase());
+    default:
+      return takes.includes(text) ? text : null;
+  }
+}
+
+function isPlainUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password, search, hash } = new URL(text);
+  return /^https?:$/.test(protocol) && `${username}${password}${search}${hash}` === '';
+}
+
+function isDecimal(text: string): boolean {
+  return /^[+-]?(?:\d+\.?\d*|\.\d+)$/.test(text) && Number.isFinite(Number(text));
+}
+
+/** With git's own words for it. */
+function parseBoolean(text: string): string | null {
+  if (['true', 'yes', 'on', '1'].includes(text)) return 'true';
+  return ['false', 'no', 'off', '0'].includes(text) ? 'false' : null;
+}
+
+function toExpectation(takes: Setting['takes']): string {
+  const expectations: Record<ValueKind, string> = {
+    text: `one line of at most ${maxTextLength} characters, all of them visible`,
+    url: 'a http or https URL without user name, password or query',
+    count: 'a whole number above 0',
+    number: 'a number',
+    seconds: `a number of seconds above 0, at most ${maxSeconds}`,
+    boolean: 'true or false',
+  };
+  return typeof takes === 'string' ? expectations[takes] : `one of: ${takes.join(', ')}`;
+}
+
+function toExample(takes: Setting['takes']): string {
+  const examples: Record<ValueKind, string> = {
+    text: '<name>',
+    url: '<url>',
+    count: '50',
+    number: '0.2',
+    seconds: '120',
+    boolean: 'true',
+  };
+  return typeof takes === 'string' ? examples[takes] : (takes[0] ?? '');
+}
+
+function shorten(text: string): string {
+  return text.length <= 60 ? text : `${text.slice(0, 60)}...`;
+}

@@ -1,0 +1,157 @@
+/** Every setting of teddy's own: what it is for, where it may come from, what it may be. `teddy config` lists them. */
+import { TeddyError } from '../errors.ts';
+
+export interface Setting {
+  name: string;
+  /** The variable of the environment that is asked first, if there is one. */
+  variable: string | null;
+  /** `.teddy/config.yaml` may set it: it is tracked, hence untrusted. */
+  tracked: boolean;
+  /** A list names every possible value. */
+  takes: ValueKind | readonly string[];
+  purpose: string;
+  /** As a person reads it. */
+  fallback: string;
+}
+
+export type ValueKind = 'text' | 'url' | 'count' | 'number' | 'seconds' | 'boolean';
+
+export const providers = ['openai', 'manual', 'recorded'] as const;
+
+export const settings = [
+  {
+    name: 'provider',
+    variable: 'TEDDY_PROVIDER',
+    tracked: false,
+    takes: providers,
+    purpose: 'who answers',
+    fallback: 'openai',
+  },
+  {
+    name: 'model',
+    variable: 'TEDDY_MODEL',
+    tracked: true,
+    takes: 'text',
+    purpose: 'the model to ask',
+    fallback: 'gpt-5 at OpenAI',
+  },
+  {
+    name: 'baseUrl',
+    variable: 'OPENAI_BASE_URL',
+    tracked: false,
+    takes: 'url',
+    purpose: 'the endpoint',
+    fallback: "OpenAI's own",
+  },
+  {
+    name: 'temperature',
+    variable: null,
+    tracked: false,
+    takes: 'number',
+    purpose: 'sent with every request',
+    fallback: 'not sent',
+  },
+  {
+    name: 'recording',
+    variable: null,
+    tracked: false,
+    takes: 'text',
+    purpose: 'what the provider recorded answers from',
+    fallback: 'none',
+  },
+  {
+    name: 'agent',
+    variable: 'TEDDY_AGENT',
+    tracked: true,
+    takes: 'text',
+    purpose: 'who plans the first turn',
+    fallback: 'pathfinder',
+  },
+  {
+    name: 'contextTokens',
+    variable: null,
+    tracked: true,
+    takes: 'count',
+    purpose: 'how large a request may be',
+    fallback: "the model's window minus its answer",
+  },
+  {
+    name: 'maxTurns',
+    variable: null,
+    tracked: true,
+    takes: 'count',
+    purpose: 'turns of one session',
+    fallback: 'no limit',
+  },
+  {
+    name: 'maxTokens',
+    variable: null,
+    tracked: true,
+    takes: 'count',
+    purpose: 'tokens of one session',
+    fallback: 'no limit',
+  },
+  {
+    name: 'snapshot',
+    variable: null,
+    tracked: true,
+    takes: ['tracked', 'none'],
+    purpose: 'what of your edits is committed before a turn',
+    fallback: 'tracked',
+  },
+  {
+    name: 'timeout',
+    variable: null,
+    tracked: false,
+    takes: 'seconds',
+    purpose: 'seconds that a script may take',
+    fallback: '120',
+  },
+  {
+    name: 'redact',
+    variable: null,
+    tracked: false,
+    takes: 'boolean',
+    purpose: 'mask secrets in what a model is shown',
+    fallback: 'true',
+  },
+] as const satisfies readonly Setting[];
+
+export type SettingName = (typeof settings)[number]['name'];
+
+export function settingOf(name: SettingName): Setting & { name: SettingName } {
+  const found = settings.find((setting) => setting.name === name);
+  if (found === undefined) throw new Error(`There is no setting ${name}.`);
+  return found;
+}
+
+/** Of what a person typed: with or without `teddy.`, in any case, as git takes keys. Throws BAD_SETTING. */
+export function parseSettingName(text: string): SettingName {
+  const wanted = text.replace(/^teddy\./i, '').toLowerCase();
+  const found = settings.find(({ name }) => name.toLowerCase() === wanted);
+  if (found !== undefined) return found.name;
+  throw new TeddyError(
+    'BAD_SETTING',
+    `There is no setting ${JSON.stringify(text.slice(0, 60))}.`,
+    `Is it ${nearestName(wanted.slice(0, 60))}? \`teddy config\` lists them all.`,
+  );
+}
+
+function nearestName(wanted: string): SettingName {
+  const distances = settings.map(({ name }) => ({ name, distance: editDistance(wanted, name.toLowerCase()) }));
+  return distances.reduce((best, one) => (one.distance < best.distance ? one : best)).name;
+}
+
+/** Levenshtein's. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (const [line, letter] of [...a].entries()) {
+    const next = [line + 1];
+    for (const [at, other] of [...b].entries()) {
+      const replaced = (row[at] ?? 0) + (letter === other ? 0 : 1);
+      next.push(Math.min(replaced, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

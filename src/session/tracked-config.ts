@@ -1,0 +1,85 @@
+/**
+ * `.teddy/config.yaml`: settings that travel with the project. It may come from anybody, so it sets little, and nothing
+ * that is wrong with it stops the work: each fault is a warning.
+ */
+import { parseSetting } from './decide-setting.ts';
+import { settings, type SettingName } from './settings.ts';
+import { isDeeplyNested } from './yaml-depth.ts';
+
+export interface TrackedConfig {
+  values: Map<SettingName, string>;
+  warnings: string[];
+}
+
+/** What a person writes by hand; more than this is something else. */
+export const maxTrackedConfigBytes = 16 * 1024;
+
+const path = '.teddy/config.yaml';
+const allowed = settings.filter(({ tracked }) => tracked).map(({ name }) => name);
+
+export async function parseTrackedConfig(text: string): Promise<TrackedConfig> {
+  const pairs = await readPairs(text);
+  if (typeof pairs === 'string') return ignoredConfig(pairs);
+  const values = new Map<SettingName, string>();
+  const warnings: string[] = [];
+  const refused: string[] = [];
+  for (const [key, value] of pairs) {
+    const name = allowed.find((one) => one === key);
+    if (name === undefined) {
+      refused.push(shorten(key));
+      continue;
+    }
+    const parsed = value === null ? { problem: 'it takes one plain value' } : parseSetting(name, value);
+    if ('problem' in parsed) warnings.push(`${path}: ${name} is left out: ${parsed.problem}.`);
+    else values.set(name, parsed.value);
+  }
+  if (refused.length > 0) warnings.push(toRefusal(refused));
+  return { values, warnings };
+}
+
+/** Of a file that is not read at all; `reason` reads on after `ignored:`. */
+export function ignoredConfig(reason: string): TrackedConfig {
+  return { values: new Map(), warnings: [`${path} is ignored: ${reason}.`] };
+}
+
+type Yaml = typeof import('yaml');
+
+/** Names and plain values as they are written; null is a value of another kind. A string: why there are none. */
+async function readPairs(text: string): Promise<[string, string | null][] | string> {
+  if (isDeeplyNested(text)) return 'it is nested, and no plain list of `name: value`';
+  // Few projects have the file.
+  const yaml = await import('yaml');
+  const document = parse(yaml, text);
+  if (typeof document === 'string') return document;
+  const { contents } = document;
+  if (contents === null || (yaml.isScalar(contents) && contents.value === null)) return [];
+  if (!yaml.isMap(contents)) return 'it is no plain list of `name: value`';
+  return contents.items.map((pair) => [toPlain(yaml, pair.key) ?? '?', toPlain(yaml, pair.value)]);
+}
+
+function parse({ parseDocument }: Yaml, text: string) {
+  const document = parseDocument(text, { logLevel: 'error', prettyErrors: false });
+  // A warning is a tag that nobody knows.
+  const [fault] = [...document.errors, ...document.warnings];
+  return fault === undefined ? document : `it is no plain YAML (${firstLine(fault.message)})`;
+}
+
+/** Aliases are not followed, so that nothing can grow; a number is taken as it is written. */
+function toPlain({ isScalar }: Yaml, node: unknown): string | null {
+  if (!isScalar(node) || node.value === null || node.anchor !== undefined) return null;
+  return typeof node.value === 'string' ? node.value : (node.source ?? String(node.value));
+}
+
+function toRefusal(names: string[]): string {
+  const shown = names.slice(0, 5).join(', ');
+  const more = names.length > 5 ? ` and ${names.length - 5} more` : '';
+  return `${path} cannot set ${shown}${more}: it is tracked, so anybody may have written it. It may set ${allowed.join(', ')}; \`git config teddy.<name>\` sets the others.`;
+}
+
+function firstLine(text: string): string {
+  return shorten(text.split('\n')[0] ?? '').replace(/[.:]$/, '');
+}
+
+function shorten(text: string): string {
+  return text.length <= 60 ? text : `${text.slice(0, 60)}...`;
+}

@@ -1,0 +1,75 @@
+/** Where settings come from: the environment, git's configuration, and at last what the project tracks. */
+import { constants } from 'node:fs';
+import { lstat, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Notices, Settings, Store } from '../ports.ts';
+import { decideSetting, requireUsable, type FoundSetting } from '../session/decide-setting.ts';
+import { settingOf, type SettingName } from '../session/settings.ts';
+import {
+  ignoredConfig,
+  maxTrackedConfigBytes,
+  parseTrackedConfig,
+  type TrackedConfig,
+} from '../session/tracked-config.ts';
+import { errorReason } from './system-error.ts';
+
+interface SettingsOptions {
+  env: Record<string, string | undefined>;
+  store: Pick<Store, 'setting' | 'settingOrigin'>;
+  /** Of the work tree; null in a bare repository, where nobody has checked out what the project tracks. */
+  root: string | null;
+  notices: Notices;
+}
+
+/** The project's file is read once, when a setting that it may set is asked for; its faults are warned about then. */
+export function readSettings({ env, store, root, notices }: SettingsOptions): Settings {
+  let loading: Promise<TrackedConfig> | undefined;
+  const load = () => (loading ??= loadTracked(root, notices));
+  async function find(name: SettingName): Promise<FoundSetting> {
+    const { variable, tracked } = settingOf(name);
+    const key = `teddy.${name}`;
+    return decideSetting(name, [
+      ...(variable === null ? [] : [{ origin: `environment ${variable}`, text: env[variable] }]),
+      { origin: `git config (${(await store.settingOrigin(key)) ?? ''})`, text: await store.setting(key) },
+      ...(tracked ? [{ origin: '.teddy/config.yaml', text: (await load()).values.get(name) }] : []),
+    ]);
+  }
+  return { find, get: async (name) => requireUsable(await find(name)) };
+}
+
+async function loadTracked(root: string | null, notices: Notices): Promise<TrackedConfig> {
+  const config = root === null ? null : await readTracked(root);
+  for (const warning of config?.warnings ?? []) notices.warn(warning);
+  return config ?? { values: new Map(), warnings: [] };
+}
+
+/** Null when there is none. */
+async function readTracked(root: string): Promise<TrackedConfig | null> {
+  const found = await readTrackedText(root).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
+    return { refused: `it cannot be read: ${errorReason(error)}` };
+  });
+  if (found === null) return null;
+  return 'refused' in found ? ignoredConfig(found.refused) : parseTrackedConfig(found.text);
+}
+
+async function readTrackedText(root: string): Promise<{ text: string } | { refused: string }> {
+  const directory = join(root, '.teddy');
+  const path = join(directory, 'config.yaml');
+  const [parent, found] = [await lstat(directory), await lstat(path)];
+  if (!parent.isDirectory() || !found.isFile()) return { refused: 'it is a link, or something else that is no file' };
+  if (found.size > maxTrackedConfigBytes) return { refused: `it is over ${maxTrackedConfigBytes / 1024} KiB` };
+  return { text: await readPlainFile(path) };
+}
+
+/** Throws where a link has taken the file's place meanwhile, and for what is not UTF-8. */
+async function readPlainFile(path: string): Promise<string> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const bytes = Buffer.alloc(maxTrackedConfigBytes);
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, bytesRead));
+  } finally {
+    await file.close();
+  }
+}

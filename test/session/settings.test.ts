@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest';
+import { decideSetting, parseSetting, requireUsable } from '../../src/session/decide-setting.ts';
+import { parseSettingName, settings, type SettingName } from '../../src/session/settings.ts';
+
+const from = (origin: string, text: string | undefined) => ({ origin, text });
+
+describe('a value', () => {
+  test.each<[SettingName, string, string]>([
+    ['model', ' meta-llama/Llama-3.1:free ', 'meta-llama/Llama-3.1:free'],
+    ['maxTurns', '1', '1'],
+    ['temperature', '-0.5', '-0.5'],
+    ['timeout', '0.5', '0.5'],
+    ['redact', 'OFF', 'false'],
+    ['redact', '1', 'true'],
+    ['snapshot', 'none', 'none'],
+    ['baseUrl', 'http://127.0.0.1:8080/v1', 'http://127.0.0.1:8080/v1'],
+  ])('of %s may be %j, read as %j', (name, text, value) => {
+    expect(parseSetting(name, text)).toEqual({ value });
+  });
+
+  test.each<[SettingName, string]>([
+    ['model', 'a\u001B[2Jb'],
+    ['model', 'a\nb'],
+    ['model', 'gpt\u202E5'],
+    ['model', 'x'.repeat(1001)],
+    ['maxTurns', '0'],
+    ['maxTurns', '-1'],
+    ['maxTurns', '1.5'],
+    ['maxTurns', '1e3'],
+    ['maxTokens', '9'.repeat(16)],
+    ['temperature', 'warm'],
+    ['temperature', 'Infinity'],
+    ['timeout', '0'],
+    ['timeout', '1e9'],
+    ['timeout', '2147484'],
+    ['redact', 'maybe'],
+    ['provider', 'oracle'],
+    ['baseUrl', 'ftp://example.org'],
+    ['baseUrl', 'https://me:secret@example.org'],
+    ['baseUrl', 'https://example.org/v1?key=1'],
+  ])('of %s cannot be %j', (name, text) => {
+    expect(parseSetting(name, text)).toEqual({ problem: expect.stringMatching(/^it takes \S/) });
+  });
+});
+
+describe('the first source that says something', () => {
+  test('decides, and an empty one says nothing', () => {
+    const sources = [
+      from('environment TEDDY_MODEL', ' '),
+      from('git config', undefined),
+      from('file', 'm'),
+      from('z', 'n'),
+    ];
+    expect(decideSetting('model', sources)).toEqual({ name: 'model', value: 'm', origin: 'file', problem: null });
+    expect(decideSetting('model', [])).toEqual({ name: 'model', value: null, origin: 'default', problem: null });
+  });
+
+  test('decides also when it is wrong: no later one takes its place', () => {
+    const found = decideSetting('maxTurns', [from('git config (global ~/.gitconfig)', 'many'), from('file', '5')]);
+    expect(found).toMatchObject({ value: 'many', problem: 'it takes a whole number above 0' });
+    expect(() => requireUsable(found)).toThrow(
+      expect.objectContaining({
+        code: 'BAD_SETTING',
+        message: 'teddy.maxTurns is "many" (git config (global ~/.gitconfig)), and it takes a whole number above 0.',
+        hint: 'Change it: `git config --global teddy.maxTurns 50`.',
+      }),
+    );
+  });
+
+  test('is not repeated where it is a URL: it may hold a password', () => {
+    const found = decideSetting('baseUrl', [from('environment OPENAI_BASE_URL', 'https://me:hidden@example.org')]);
+    expect(JSON.stringify(found)).not.toContain('hidden');
+    expect(() => requireUsable(found)).toThrow(
+      expect.objectContaining({
+        message: expect.not.stringContaining('hidden'),
+        hint: 'Change or unset OPENAI_BASE_URL.',
+      }),
+    );
+  });
+});
+
+test('a name is known with or without `teddy.`, in any case, and the nearest one is offered', () => {
+  expect(parseSettingName('teddy.MAXTURNS')).toBe('maxTurns');
+  expect(parseSettingName('maxturns')).toBe('maxTurns');
+  for (const [text, nearest] of [
+    ['maxTurn', 'maxTurns'],
+    ['modle', 'model'],
+    ['base-url', 'baseUrl'],
+  ]) {
+    expect(() => parseSettingName(text ?? '')).toThrow(
+      expect.objectContaining({ code: 'BAD_SETTING', hint: expect.stringContaining(`Is it ${nearest}?`) }),
+    );
+  }
+});
+
+test('what the project tracks may set no endpoint, provider, recording, limit of time or masking', () => {
+  const tracked = settings.filter((setting) => setting.tracked).map(({ name }) => name);
+  expect(tracked).toEqual(['model', 'agent', 'contextTokens', 'maxTurns', 'maxTokens', 'snapshot']);
+});

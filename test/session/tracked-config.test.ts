@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import { maxTrackedConfigBytes, parseTrackedConfig } from '../../src/session/tracked-config.ts';
+
+async function read(text: string) {
+  const { values, warnings } = await parseTrackedConfig(text);
+  return { values: Object.fromEntries(values), warnings };
+}
+
+test('its six settings are read, numbers as they are written', async () => {
+  const text =
+    '# ours\nmodel: 4.10\nagent: dev\nmaxTurns: 50\nmaxTokens: 1000000\ncontextTokens: 32000\nsnapshot: none\n';
+  expect(await read(text)).toEqual({
+    values: {
+      model: '4.10',
+      agent: 'dev',
+      maxTurns: '50',
+      maxTokens: '1000000',
+      contextTokens: '32000',
+      snapshot: 'none',
+    },
+    warnings: [],
+  });
+});
+
+test.each(['', '# nothing\n', '---\n', '{}', 'null'])('%j says nothing', async (text) => {
+  expect(await read(text)).toEqual({ values: {}, warnings: [] });
+});
+
+test('what it may not set is named, never with its value, and the rest counts', async () => {
+  const names = ['baseUrl', 'OPENAI_API_KEY', 'apiKey', 'provider', 'searchCommand', 'redact', 'timeout', 'recording'];
+  const text = `model: m\n${names.map((name) => `${name}: "hidden"\n`).join('')}__proto__: { model: evil }\n`;
+  const { values, warnings } = await read(text);
+  expect(values).toEqual({ model: 'm' });
+  expect(warnings).toHaveLength(1);
+  expect(warnings[0]).toContain('cannot set baseUrl, OPENAI_API_KEY, apiKey, provider, searchCommand and 4 more: ');
+  expect(warnings[0]).not.toContain('hidden');
+});
+
+describe('a value that its setting does not take is left out and told, and the others count:', () => {
+  test.each(['maxTurns: many', 'maxTurns: 0x10', 'maxTurns: [1]', 'maxTurns: {a: 1}', 'maxTurns:', 'maxTurns: &a 5'])(
+    '%s',
+    async (line) => {
+      expect(await read(`${line}\nmodel: m\n`)).toEqual({
+        values: { model: 'm' },
+        warnings: [expect.stringMatching(/^\.teddy\/config\.yaml: maxTurns is left out: it takes /)],
+      });
+    },
+  );
+
+  test('no untracked file joins a snapshot because a remote says so', async () => {
+    expect(await read('snapshot: all\n')).toMatchObject({
+      values: {},
+      warnings: [expect.stringContaining('snapshot')],
+    });
+  });
+
+  test('no terminal is controlled by a name', async () => {
+    expect(await read('model: "a\\e[2Jb"\nagent: "a\\nb"\n')).toMatchObject({ values: {}, warnings: { length: 2 } });
+  });
+});
+
+describe('what is no plain map of names is ignored as a whole and told:', () => {
+  test.each([
+    ['a list', '- model: m\n'],
+    ['a text', 'model\n'],
+    ['broken YAML', 'model: "m\n'],
+    ['a name twice', 'model: m\nmodel: n\n'],
+    ['two documents', 'model: m\n---\nmodel: n\n'],
+    ['an unknown tag', 'model: !evil m\n'],
+    ['a tag of another language', 'model: !!js/function "function () {}"\n'],
+    ['brackets beyond every stack', `model: ${'['.repeat(maxTrackedConfigBytes - 8)}`],
+    ['brackets on lines of their own', 'model: \n' + ' [\n'.repeat(4000)],
+    ['lists beyond every stack', '- '.repeat(8000)],
+    ['keys beyond every stack', '? '.repeat(8000)],
+    ['tagged lists beyond every stack', '- !!seq '.repeat(2000)],
+  ])('%s', async (_, text) => {
+    expect(await read(text)).toEqual({
+      values: {},
+      warnings: [expect.stringMatching(/^\.teddy\/config\.yaml is ignored: it is (?:no|nested)/)],
+    });
+  });
+});
+
+test('aliases are never followed, so nothing grows', async () => {
+  const levels = Array.from({ length: 9 }, (_, at) => {
+    const before = at === 0 ? '"lol"' : `*a${at - 1}`;
+    return `a${at}: &a${at} [${Array.from({ length: 9 }, () => before).join(', ')}]\n`;
+  });
+  const started = performance.now();
+  expect(await read(`${levels.join('')}model: *a8\nmaxTurns: 5\n<<: *a8\n`)).toMatchObject({
+    values: { maxTurns: '5' },
+    warnings: [expect.stringContaining('model is left out'), expect.stringContaining('cannot set a0')],
+  });
+  expect(performance.now() - started).toBeLessThan(2000);
+});
