@@ -4,21 +4,22 @@ import * as z from 'zod/mini';
 import { TeddyError } from '../errors.ts';
 import type { Hash } from '../ports.ts';
 import {
-  assembleLog,
-  type ContextLog,
-  type LogSection,
+  countMasked,
   messageSection,
-  type RequestInfo,
-  type SourcedText,
+  parseSection,
   systemSection,
-} from './context-log.ts';
-import { parseFenced } from './fenced-text.ts';
+  type LogSection,
+  type SourcedText,
+} from './context-log-sections.ts';
+import { assembleLog, type ContextLog, type RequestInfo } from './context-log.ts';
 import { isSessionId, isTurnName, type SessionId, type TurnName } from './names.ts';
-import { parsePathWord } from './quoted-path.ts';
+import { isDeeplyNested } from './yaml-depth.ts';
 
 interface FrontMatter extends RequestInfo {
   /** An estimate. */
   tokens: number;
+  /** How many secrets were masked, in all sections. */
+  masked: number;
   boundary: string;
 }
 
@@ -31,23 +32,14 @@ const frontMatterSchema = z.object({
   model: z.string(),
   parameters: z.record(z.string(), z.union([z.number(), z.string(), z.boolean()])),
   tokens: z.number(),
+  masked: z.optional(z.int().check(z.positive())),
   boundary: z.string().check(z.regex(/^teddy-[0-9a-f]+(?:-\d+)?$/)),
 });
-
-type SectionName = 'system' | 'memos' | 'history' | 'tree' | 'file' | 'message';
-
-export interface ParsedSection extends LogSection {
-  name: SectionName;
-  /** Of a file; null otherwise. */
-  path: string | null;
-  /** The rest of the marker line: `blob <oid>`, `missing`, `not-shown 12 bytes`; may be empty. */
-  details: string;
-}
 
 export interface ParsedContextLog {
   frontMatter: FrontMatter;
   /** In order; `system` first, `message` last. */
-  sections: ParsedSection[];
+  sections: LogSection[];
   /** Exactly what was sent. */
   messages: ContextLog['messages'];
 }
@@ -58,10 +50,11 @@ export function parseContextLog(log: string): ParsedContextLog {
   if (end === -1) throw damaged('it has no front matter');
   const frontMatter = parseFrontMatter(log.slice(4, end + 1));
   const content = log.slice(end + 5);
-  const sections = splitSections(content, `<!-- ${frontMatter.boundary} `).map(parseSection);
+  const sections = splitSections(content, `<!-- ${frontMatter.boundary} `);
   const [system, next] = sections;
   if (system?.name !== 'system' || next === undefined) throw damaged('it does not begin with a system section');
   if (sections.at(-1)?.name !== 'message') throw damaged('it does not end with a message section');
+  if (countMasked(sections) !== frontMatter.masked) throw damaged('its sections have masked another number of secrets');
   const systemStart = content.indexOf('\n') + 1;
   return {
     frontMatter,
@@ -92,11 +85,6 @@ export function replaceRequest(
   );
 }
 
-/** The exact text of a shown file, or of the memos; null when the section does not show one. */
-export function sectionText(section: ParsedSection): string | null {
-  return section.name === 'file' || section.name === 'memos' ? parseFenced(section.body) : null;
-}
-
 function splitSections(content: string, opening: string): LogSection[] {
   // The boundary occurs in no body, so whatever follows this opening is a marker line.
   const [before, ...parts] = content.split(opening);
@@ -104,21 +92,10 @@ function splitSections(content: string, opening: string): LogSection[] {
   return parts.map((part) => {
     const end = part.indexOf(' -->\n');
     if (end === -1 || part.slice(0, end).includes('\n')) throw damaged('one of its marker lines is broken');
-    return { label: part.slice(0, end), body: part.slice(end + 5) };
+    const section = parseSection(part.slice(0, end), part.slice(end + 5));
+    if (section === null) throw damaged(`it has an unknown section: ${part.slice(0, end)}`);
+    return section;
   });
-}
-
-function parseSection({ label, body }: LogSection): ParsedSection {
-  const [, name = '', rest = ''] = /^(\S+) ?(.*)$/.exec(label) ?? [];
-  if (!isSectionName(name)) throw damaged(`it has an unknown section: ${label}`);
-  if (name !== 'file') return { label, body, name, path: null, details: rest };
-  const word = parsePathWord(rest);
-  if (word === null) throw damaged(`a file section has no path: ${label}`);
-  return { label, body, name, path: word.path, details: word.rest };
-}
-
-function isSectionName(name: string): name is SectionName {
-  return ['system', 'memos', 'history', 'tree', 'file', 'message'].includes(name);
 }
 
 function parseFrontMatter(text: string): FrontMatter {
@@ -127,13 +104,13 @@ function parseFrontMatter(text: string): FrontMatter {
     const [issue] = read.error.issues;
     throw damaged(`its front matter is wrong at \`${issue?.path.join('.')}\`: ${issue?.message}`);
   }
-  const { session, turn, agent, provider, model, parameters, tokens, boundary } = read.data;
-  return { session, turn, agent, provider, model, parameters, tokens, boundary };
+  const { session, turn, agent, provider, model, parameters, tokens, masked = 0, boundary } = read.data;
+  return { session, turn, agent, provider, model, parameters, tokens, masked, boundary };
 }
 
 function readYaml(text: string): unknown {
   try {
-    return parse(text);
+    return isDeeplyNested(text) ? null : parse(text);
   } catch {
     return null;
   }

@@ -1,10 +1,21 @@
 /** `_context.log`: the request to the model, byte for byte, readable as Markdown. `context-log-parse.ts` reads it. */
 import { Document, isCollection } from 'yaml';
 import type { Hash, ModelMessage } from '../ports.ts';
-import type { FileSource, ShownFile } from './context-files.ts';
-import { fenceLanguage, renderFenced } from './fenced-text.ts';
+import type { ShownFile } from './context-files.ts';
+import {
+  countMasked,
+  countTokens,
+  fileSection,
+  historySection,
+  memosSection,
+  messageSection,
+  renderLabel,
+  systemSection,
+  treeSection,
+  type LogSection,
+  type SourcedText,
+} from './context-log-sections.ts';
 import type { SessionId, TurnName } from './names.ts';
-import { renderPathWord } from './quoted-path.ts';
 
 /** Who is asked, and how. */
 export interface RequestInfo {
@@ -16,32 +27,17 @@ export interface RequestInfo {
   parameters: Record<string, number | string | boolean>;
 }
 
-/** `builtin`: a prompt that comes with teddy, by the sha256 of its text. */
-type Source = FileSource | { kind: 'builtin'; sha: string };
-
-export interface SourcedText {
-  text: string;
-  source: Source;
-}
-
+/** Every text as the model may see it: secrets are masked before. */
 export interface ContextLogInput {
   info: RequestInfo;
   /** The agent's whole prompt. */
   system: SourcedText;
   /** `memos.yaml` as it is; null leaves the section out, as it does for the next two. */
   memos: SourcedText | null;
-  history: string | null;
-  tree: string | null;
+  history: { text: string; masked: number } | null;
+  tree: { text: string; masked: number } | null;
   files: readonly ShownFile[];
   message: string;
-}
-
-/** A section as it stands in the log. */
-export interface LogSection {
-  /** What its marker line says after the boundary: `file src/app.ts blob <oid>`. */
-  label: string;
-  /** The bytes between its marker line and the next. */
-  body: string;
 }
 
 export interface ContextLog {
@@ -49,6 +45,9 @@ export interface ContextLog {
   log: string;
   /** What is sent, and nothing else. */
   messages: [ModelMessage & { role: 'system' }, ModelMessage & { role: 'user' }];
+  /** An estimate of what is sent: the sum of its sections'. */
+  tokens: number;
+  sections: readonly LogSection[];
 }
 
 /** The same input gives the same bytes. `hash` is sha256 in hex. */
@@ -58,11 +57,9 @@ export function renderContextLog(input: ContextLogInput, hash: Hash): ContextLog
     info,
     [
       systemSection(system),
-      ...(memos === null
-        ? []
-        : [{ label: `memos ${renderSource(memos.source)}`, body: renderFenced(memos.text, 'yaml') }]),
-      ...(history === null ? [] : [{ label: 'history', body: endLine(history) }]),
-      ...(tree === null ? [] : [{ label: 'tree', body: renderFenced(tree) }]),
+      ...(memos === null ? [] : [memosSection(memos)]),
+      ...(history === null ? [] : [historySection(history)]),
+      ...(tree === null ? [] : [treeSection(tree)]),
       ...files.map(fileSection),
       messageSection(message),
     ],
@@ -70,35 +67,32 @@ export function renderContextLog(input: ContextLogInput, hash: Hash): ContextLog
   );
 }
 
-export function systemSection({ text, source }: SourcedText): LogSection {
-  return { label: `system ${renderSource(source)}`, body: endLine(text) };
-}
-
-/** The last section: its body is the user's message, unchanged. */
-export function messageSection(message: string): LogSection {
-  return { label: 'message', body: message };
-}
-
-/** Puts sections, `system` first and `message` last, under one boundary and a front matter. */
-export function assembleLog(info: RequestInfo, sections: readonly LogSection[], hash: Hash): ContextLog {
+/**
+ * Puts sections, `system` first and `message` last, under one boundary and a front matter. Half a surrogate pair, which
+ * no file can hold, becomes U+FFFD: what is sent is what is written.
+ */
+export function assembleLog(info: RequestInfo, given: readonly LogSection[], hash: Hash): ContextLog {
+  const sections = given.map((section) => ({ ...section, body: toWellFormed(section.body) }));
   const bodies = sections.map(({ body }) => body);
   const boundary = findBoundary(bodies, hash);
-  const [system, ...rest] = sections.map(({ label, body }) => ({ marker: `<!-- ${boundary} ${label} -->\n`, body }));
-  const systemContent = system?.body ?? '';
-  const userContent = rest.map(({ marker, body }) => marker + body).join('');
-  const tokens = estimateTokens(systemContent + userContent);
+  const markers = sections.map((section) => `<!-- ${boundary} ${renderLabel(section)} -->\n`);
+  const systemContent = bodies[0] ?? '';
+  const userContent = bodies.map((body, at) => (at === 0 ? '' : `${markers[at]}${body}`)).join('');
+  const tokens = sections.reduce((sum, section) => sum + countTokens(section), 0);
+  const head = renderFrontMatter(info, { tokens, masked: countMasked(sections), boundary });
   return {
-    log: `${renderFrontMatter(info, tokens, boundary)}${system?.marker ?? ''}${systemContent}${userContent}`,
+    log: `${head}${markers[0] ?? ''}${systemContent}${userContent}`,
     messages: [
       { role: 'system', content: systemContent },
       { role: 'user', content: userContent },
     ],
+    tokens,
+    sections,
   };
 }
 
-/** A rough count that needs no model's tokenizer: a token for every four bytes, rounded up. */
-function estimateTokens(text: string): number {
-  return Math.ceil(new TextEncoder().encode(text).length / 4);
+function toWellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, '\uFFFD');
 }
 
 /** 8 digits of the sha256 of all bodies, and a counter if a body happens to contain them. */
@@ -109,37 +103,27 @@ function findBoundary(bodies: readonly string[], hash: Hash): string {
   return boundary;
 }
 
-function renderFrontMatter(info: RequestInfo, tokens: number, boundary: string): string {
+function renderFrontMatter(
+  info: RequestInfo,
+  { tokens, masked, boundary }: { tokens: number; masked: number; boundary: string },
+): string {
   const { session, turn, agent, provider, model, parameters } = info;
-  const fields = { 'teddy-context': 1, session, turn, agent, provider, model, parameters, tokens, boundary };
-  const document = new Document(fields);
+  const document = new Document({
+    'teddy-context': 1,
+    session,
+    turn,
+    agent,
+    provider,
+    model,
+    parameters,
+    tokens,
+    ...(masked === 0 ? {} : { masked }),
+    boundary,
+  });
   const parametersNode = document.get('parameters');
   if (isCollection(parametersNode)) parametersNode.flow = true;
   const tokensNode = document.createNode(tokens);
   tokensNode.comment = ' estimate';
   document.set('tokens', tokensNode);
   return `---\n${document.toString({ lineWidth: 0 })}---\n`;
-}
-
-function fileSection(file: ShownFile): LogSection {
-  const label = `file ${renderPathWord(file.path)}`;
-  if (file.kind === 'missing') return { label: `${label} missing`, body: 'Missing: the project has no such file.\n' };
-  if (file.kind === 'not-shown') {
-    const reason = file.reason === 'binary' ? 'it is binary' : 'it is large';
-    return { label: `${label} not-shown ${file.bytes} bytes`, body: `Not shown: ${reason}.\n` };
-  }
-  const lossy = file.lossy ? ' not-utf8' : '';
-  return {
-    label: `${label} ${renderSource(file.source)}${lossy}`,
-    body: renderFenced(file.text, fenceLanguage(file.path)),
-  };
-}
-
-function renderSource(source: Source): string {
-  if (source.kind === 'blob') return `blob ${source.oid}`;
-  return source.kind === 'builtin' ? `builtin ${source.sha}` : 'stored';
-}
-
-function endLine(text: string): string {
-  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }

@@ -1,6 +1,6 @@
 /** The earlier turns of a line, as the model reads them. */
 import { renderFenced } from './fenced-text.ts';
-import type { TurnName } from './names.ts';
+import { turnNumber, type TurnName } from './names.ts';
 
 export interface TurnHistory {
   turn: TurnName;
@@ -14,12 +14,8 @@ export interface TurnHistory {
   report: string | null;
 }
 
-/** Markdown, oldest turn first; everything that was said stands in a fence, exactly as it was. Empty without turns. */
-export function renderHistory(turns: readonly TurnHistory[]): string {
-  return turns.map(renderTurn).join('\n');
-}
-
-function renderTurn({ turn, messages, plan, replies, report }: TurnHistory): string {
+/** One turn as Markdown; everything that was said stands in a fence, exactly as it was. */
+export function renderTurn({ turn, messages, plan, replies, report }: TurnHistory): string {
   const parts = [
     ...messages.map((text) => renderPart('Message', text, 'text')),
     ...(plan === null ? [] : [renderPart('Plan', plan, 'markdown')]),
@@ -29,6 +25,34 @@ function renderTurn({ turn, messages, plan, replies, report }: TurnHistory): str
   return [`## Turn ${turn}\n`, ...parts].join('\n');
 }
 
+/** Rendered turns, oldest first, below the names of those before them that the budget has no room for. */
+export function joinHistory(leftOut: readonly TurnName[], turns: readonly string[]): string {
+  const note = leftOut.length === 0 ? [] : [`${renderLeftOut(leftOut)}\n`];
+  return [...note, ...turns].join('\n');
+}
+
+export function renderLeftOut(turns: readonly TurnName[]): string {
+  return `Left out to fit the budget: ${listTurns(turns)}.`;
+}
+
 function renderPart(title: string, text: string, language: string): string {
   return `### ${title}\n\n${renderFenced(text, language)}`;
+}
+
+/** `turn 01`, `turns 01-07`, `turns 01, 02-branch-01, 03-09`. */
+function listTurns(turns: readonly TurnName[]): string {
+  const runs: TurnName[][] = [];
+  for (const turn of turns) {
+    const run = runs.at(-1);
+    if (run && follows(turn, run.at(-1))) run.push(turn);
+    else runs.push([turn]);
+  }
+  const names = runs.map((run) => (run.length === 1 ? `${run[0]}` : `${run[0]}-${run.at(-1)}`));
+  return `${turns.length === 1 ? 'turn' : 'turns'} ${names.join(', ')}`;
+}
+
+/** Only plain turns make a run: `02-branch-01-03` would read as nothing. */
+function follows(turn: TurnName, last: TurnName | undefined): boolean {
+  const isPlain = last !== undefined && !`${turn}${last}`.includes('-');
+  return isPlain && turnNumber(turn) === turnNumber(last) + 1;
 }
