@@ -1,10 +1,11 @@
 /** Puts whole content in the place of a file of the project: all of it or nothing, and durable once it returns. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, rename, rmdir, unlink } from 'node:fs/promises';
+import { mkdir, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { RepoPath } from '../session/names.ts';
 import { locate, missingDirectories, type Located } from './contained-path.ts';
+import { syncDirectory, writeDurably } from './durable-file.ts';
 import { errorCode, errorReason } from './system-error.ts';
 
 /**
@@ -68,30 +69,6 @@ async function makeDirectories(path: string, made: string[]): Promise<void> {
       if (errorCode(error) !== 'EEXIST') throw error;
     }
     await syncDirectory(dirname(directory));
-  }
-}
-
-/** The final mode comes last: until the content is whole, nobody else may read it. */
-async function writeDurably(path: string, bytes: Uint8Array, mode: number): Promise<void> {
-  const file = await open(path, 'wx', 0o600);
-  try {
-    await file.writeFile(bytes);
-    await file.chmod(mode);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r');
-  try {
-    await directory.sync();
-  } catch (error) {
-    // Some file systems cannot fsync a directory; there is nothing more to do there.
-    if (!['EINVAL', 'ENOTSUP'].includes(errorCode(error) ?? '')) throw error;
-  } finally {
-    await directory.close();
   }
 }
 

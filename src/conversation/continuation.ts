@@ -1,0 +1,87 @@
+/** The seam between an answer that was cut and what the model sent when it was asked to go on. */
+
+/** What the model is told after its own words so far. */
+export const continueMessage =
+  'Your answer was cut off at its length limit. Continue exactly where it stops, in the middle of a line if need be. ' +
+  'Do not repeat anything, do not comment, and do not open a new code fence.';
+
+const minRepeatBytes = 40;
+
+export interface Seam {
+  /** The next piece of the continuation; returns what of it is to be added now. */
+  next(piece: string): string;
+  /** The continuation is over: returns what was held back. */
+  end(): string;
+  /** Bytes at the beginning of the continuation that were left out, because they repeat the end of the answer. */
+  droppedBytes(): number;
+}
+
+/**
+ * Takes a continuation in pieces, and drops the lines with which it repeats the end of `before`: exactly, from the
+ * beginning of a line, at least 40 bytes. The pieces are held back only while they may still be such a repetition; how they
+ * are cut makes no difference.
+ */
+export function openSeam(before: string): Seam {
+  const lines = `\n${before}`;
+  let held: string | null = '';
+  let droppedBytes = 0;
+  function decide(text: string): string {
+    const length = repeatedLength(before, text);
+    droppedBytes = countBytes(text.slice(0, length));
+    held = null;
+    return text.slice(length);
+  }
+  return {
+    next(piece) {
+      if (held === null) return piece;
+      held += piece;
+      // As long as a line of the answer begins like this, more of it may follow.
+      return lines.includes(`\n${held}`) ? '' : decide(held);
+    },
+    end: () => (held === null ? '' : decide(held)),
+    droppedBytes: () => droppedBytes,
+  };
+}
+
+/** The whole of it at once. */
+export function joinContinuation(before: string, continuation: string): string {
+  const seam = openSeam(before);
+  return before + seam.next(continuation) + seam.end();
+}
+
+/** The length of the longest end of `before` that `continuation` begins with; 0 when it is not worth being called that. */
+function repeatedLength(before: string, continuation: string): number {
+  const end = before.slice(Math.max(0, before.length - continuation.length));
+  const borders = toBorders(continuation);
+  for (let length = longestOverlap(end, continuation, borders); length > 0; length = borders[length - 1] ?? 0) {
+    const start = before.length - length;
+    const isWhole = start === 0 || before[start - 1] === '\n';
+    if (isWhole) return countBytes(continuation.slice(0, length)) >= minRepeatBytes ? length : 0;
+  }
+  return 0;
+}
+
+/** Knuth, Morris and Pratt, since an answer may be a million times the same line. */
+function longestOverlap(text: string, pattern: string, borders: Int32Array): number {
+  let length = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    while (length > 0 && (length === pattern.length || text[at] !== pattern[length])) length = borders[length - 1] ?? 0;
+    if (text[at] === pattern[length]) length += 1;
+  }
+  return length;
+}
+
+/** For each beginning of the text, the longest shorter beginning that is its end as well. */
+function toBorders(text: string): Int32Array {
+  const borders = new Int32Array(text.length);
+  for (let at = 1, length = 0; at < text.length; at += 1) {
+    while (length > 0 && text[at] !== text[length]) length = borders[length - 1] ?? 0;
+    if (text[at] === text[length]) length += 1;
+    borders[at] = length;
+  }
+  return borders;
+}
+
+function countBytes(text: string): number {
+  return new TextEncoder().encode(text).length;
+}

@@ -1,0 +1,248 @@
+/** Answers on disk while they arrive, and what dead processes have left of theirs. */
+import { readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { AnswerPlace, AnswerStaging, Clock, LeftAnswer, OrphanedAnswer, StagedAnswer } from '../ports.ts';
+import { isSessionId, isTurnName, type RefName } from '../session/names.ts';
+import {
+  makeStagingDirectory,
+  readStagedContent,
+  readStagingMetadata,
+  removeStagingDirectory,
+  unfinishedSuffix,
+  type StagingDirectory,
+} from './staging-directory.ts';
+import { errorCode, errorReason } from './system-error.ts';
+import { validUtf8Length } from './valid-utf8.ts';
+
+export interface AnswerStagingOptions {
+  /** Holds a directory for each answer that is under way. */
+  dir: string;
+  clock: Clock;
+  /** Changes with every start of the machine. */
+  bootId(): Promise<string>;
+  /** Another process than this one. */
+  isAlive(pid: number, bootId: string): Promise<boolean>;
+  /** The disk does not take an answer (said once), or does not give one back. */
+  warn(text: string): void;
+  onStep?: ((step: string) => void) | undefined;
+  pace?: Pace;
+}
+
+interface Pace {
+  /** Lines that are not on disk yet make a save due, ... */
+  lines: number;
+  /** ... and so does text that has waited so long, ... */
+  waitMs: number;
+  /** ... but there is at least this between two saves, and before the first. */
+  gapMs: number;
+}
+
+const usualPace: Pace = { lines: 50, waitMs: 5000, gapMs: 250 };
+/** Nobody takes so long to make a directory. */
+const staleMs = 60_000;
+
+/** Answers of this very process: alive, in whichever of its projects. */
+const underWay = new Set<string>();
+
+interface Metadata {
+  place: AnswerPlace;
+  pid: number;
+  bootId: string;
+  /** ISO 8601. */
+  begun: string;
+}
+
+export function answerStaging(options: AnswerStagingOptions): AnswerStaging {
+  return {
+    begin: (place) => stageAnswer(options, place),
+    orphans: async () => (await orWarn(options, () => findOrphans(options))) ?? [],
+  };
+}
+
+function stageAnswer(options: AnswerStagingOptions, place: AnswerPlace): StagedAnswer {
+  const { dir, clock, bootId, warn, onStep = () => undefined, pace = usualPace } = options;
+  const path = join(dir, place.id);
+  const begun = clock.now().toISOString();
+  let text = '';
+  let savedLength = 0;
+  let unsavedLines = 0;
+  let directory: StagingDirectory | null = null;
+  let earliestMs: number | null = null;
+  let timer: { handle: NodeJS.Timeout; isSoon: boolean } | null = null;
+  let saving = Promise.resolve();
+  let isOver = false;
+  let hasFailed = false;
+  underWay.add(place.id);
+
+  function schedule(): void {
+    const isSoon = unsavedLines >= pace.lines;
+    if (isOver || (timer && (timer.isSoon || !isSoon))) return;
+    stopTimer();
+    const waitMs = Math.max(isSoon ? 0 : pace.waitMs, (earliestMs ?? 0) - performance.now());
+    timer = { handle: setTimeout(() => void save(), waitMs), isSoon };
+  }
+
+  function stopTimer(): void {
+    if (timer) clearTimeout(timer.handle);
+    timer = null;
+  }
+
+  function save(): Promise<void> {
+    stopTimer();
+    saving = saving.then(write);
+    return saving;
+  }
+
+  async function write(): Promise<void> {
+    // Half a character waits for its other half.
+    const whole = text.length - (/[\uD800-\uDBFF]$/.test(text) ? 1 : 0);
+    if (isOver || whole <= savedLength) return;
+    earliestMs = performance.now() + pace.gapMs;
+    unsavedLines = 0;
+    try {
+      const metadata = async (): Promise<Metadata> => ({ place, pid: process.pid, bootId: await bootId(), begun });
+      directory ??= await makeStagingDirectory(path, await metadata(), onStep);
+      await directory.save(Buffer.from(text.slice(savedLength, whole)), { savedAt: clock.now().toISOString() });
+      savedLength = whole;
+    } catch (error) {
+      noteFailure(error);
+    }
+  }
+
+  function noteFailure(error: unknown): void {
+    if (!hasFailed) {
+      warn(`The answer cannot be saved while it arrives: ${errorReason(error)}. It is in memory until it is whole.`);
+    }
+    hasFailed = true;
+    // Somebody has removed it: it is made anew, with all that was in it.
+    if (errorCode(error) === 'ENOENT') [directory, savedLength] = [null, 0];
+    schedule();
+  }
+
+  return {
+    add(more) {
+      text += more;
+      unsavedLines += more.split('\n').length - 1;
+      earliestMs ??= performance.now() + pace.gapMs;
+      schedule();
+    },
+    save,
+    async discard() {
+      isOver = true;
+      stopTimer();
+      await saving;
+      if (directory) await discardQuietly(path);
+      underWay.delete(place.id);
+    },
+  };
+}
+
+/** What cannot be removed is found by the next command, which sees that the answer is kept. */
+async function discardQuietly(path: string): Promise<void> {
+  await removeStagingDirectory(path).catch((error: unknown) => {
+    if (errorCode(error) === null) throw error;
+  });
+}
+
+/** No reason to stop a command: what is there stays there. Null after a warning. */
+async function orWarn<Value>({ warn }: AnswerStagingOptions, read: () => Promise<Value>): Promise<Value | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (errorCode(error) === null) throw error;
+    warn(`What interrupted commands have received cannot be read: ${errorReason(error)}.`);
+    return null;
+  }
+}
+
+async function findOrphans(options: AnswerStagingOptions): Promise<OrphanedAnswer[]> {
+  const names = await readdir(options.dir).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  });
+  const found: OrphanedAnswer[] = [];
+  for (const name of names) {
+    const orphan = await inspect(options, name).catch((error: unknown) => {
+      // Of another user, or just being removed.
+      if (errorCode(error) === null) throw error;
+      return null;
+    });
+    if (orphan) found.push(orphan);
+  }
+  return found;
+}
+
+/** `<id>`, or `<id>.<pid>.<boot id>` when a command has taken it over. */
+const namePattern = /^([0-9a-f-]{36})(?:\.(\d+)\.([0-9a-z-]+))?$/;
+
+async function inspect(options: AnswerStagingOptions, name: string): Promise<OrphanedAnswer | null> {
+  const path = join(options.dir, name);
+  if (name.endsWith(unfinishedSuffix)) {
+    // There is nothing in it but what the answer was to be called.
+    if (await isStale(options, path)) await rm(path, { recursive: true, force: true });
+    return null;
+  }
+  const [, id, claimant, itsBootId] = namePattern.exec(name) ?? [];
+  if (id === undefined || underWay.has(id)) return null;
+  const metadata = parseMetadata(await readStagingMetadata(path), id);
+  const holder = claimant === undefined ? metadata : { pid: Number(claimant), bootId: itsBootId ?? '' };
+  const isHeld = holder ? await options.isAlive(holder.pid, holder.bootId) : !(await isStale(options, path));
+  return isHeld ? null : toOrphan(options, path, id, metadata?.place ?? null);
+}
+
+async function isStale({ clock }: AnswerStagingOptions, path: string): Promise<boolean> {
+  return clock.now().getTime() - (await stat(path)).mtimeMs > staleMs;
+}
+
+function toOrphan(options: AnswerStagingOptions, path: string, id: string, place: AnswerPlace | null): OrphanedAnswer {
+  let mine = path;
+  return {
+    id,
+    place,
+    async claim() {
+      mine = join(options.dir, `${id}.${process.pid}.${await options.bootId()}`);
+      return orWarn(options, async () => ((await renameIfThere(path, mine)) ? toLeftAnswer(mine) : null));
+    },
+    discard: () => discardQuietly(mine),
+  };
+}
+
+async function renameIfThere(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+async function toLeftAnswer(path: string): Promise<LeftAnswer> {
+  const { verified, tail, isDamaged } = await readStagedContent(path);
+  const all = Buffer.concat([verified, tail]);
+  if (isDamaged) return { text: '', unconfirmedBytes: 0, damaged: all };
+  const length = validUtf8Length(tail);
+  return {
+    text: all.toString('utf8', 0, verified.length + length),
+    unconfirmedBytes: length,
+    damaged: length === tail.length ? null : all,
+  };
+}
+
+function parseMetadata(value: unknown, id: string): Metadata | null {
+  const metadata = (value ?? {}) as Partial<Metadata>;
+  const { place, pid, bootId } = metadata;
+  if (typeof pid !== 'number' || typeof bootId !== 'string' || !isPlace(place) || place.id !== id) return null;
+  return metadata as Metadata;
+}
+
+function isPlace(value: unknown): value is AnswerPlace {
+  const place = (value ?? {}) as Partial<Record<keyof AnswerPlace, unknown>>;
+  const texts = [place.id, place.session, place.turn, place.ref, place.provider, place.model, place.agent];
+  if (!texts.every((text) => typeof text === 'string') || typeof place.recordCount !== 'number') return false;
+  return isSessionId(String(place.session)) && isTurnName(String(place.turn)) && isBranchRef(place.ref as RefName);
+}
+
+function isBranchRef(ref: RefName): boolean {
+  return ref.startsWith('refs/heads/');
+}

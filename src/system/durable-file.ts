@@ -1,0 +1,45 @@
+/** Files that are whole and on disk once the call returns. */
+import { open, rename, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { errorCode } from './system-error.ts';
+
+/** A new file; the final mode comes last: until the content is whole, nobody else may read it. */
+export async function writeDurably(path: string, bytes: Uint8Array | string, mode: number): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(bytes);
+    await file.chmod(mode);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** The old content or the new one, whatever happens. `path` has one writer at a time. */
+export async function replaceDurably(path: string, bytes: Uint8Array | string, mode: number): Promise<void> {
+  const temporary = `${path}.tmp`;
+  // An attempt that failed, or a writer that was killed, may have left one.
+  await removeFile(temporary);
+  await writeDurably(temporary, bytes, mode);
+  await rename(temporary, path);
+  await syncDirectory(dirname(path));
+}
+
+/** Nothing there is as good as removed. */
+export async function removeFile(path: string): Promise<void> {
+  await unlink(path).catch((error: unknown) => {
+    if (errorCode(error) !== 'ENOENT') throw error;
+  });
+}
+
+export async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } catch (error) {
+    // Some file systems cannot fsync a directory; there is nothing more to do there.
+    if (!['EINVAL', 'ENOTSUP'].includes(errorCode(error) ?? '')) throw error;
+  } finally {
+    await directory.close();
+  }
+}
