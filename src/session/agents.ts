@@ -1,7 +1,10 @@
 /** Which agents there are: the repository's own first, then those that come with teddy. */
 import { TeddyError } from '../errors.ts';
+import { architect } from './agent-architect.ts';
+import { debuggerAgent } from './agent-debugger.ts';
 import { dev } from './agent-dev.ts';
 import { pathfinder } from './agent-pathfinder.ts';
+import { reviewer } from './agent-reviewer.ts';
 import { renderPrompt } from './prompt.ts';
 
 export interface Agent {
@@ -14,8 +17,11 @@ export interface Agent {
 export const defaultAgent = 'pathfinder';
 
 const builtins: ReadonlyMap<string, string> = new Map([
+  ['architect', architect],
+  ['debugger', debuggerAgent],
   ['dev', dev],
   ['pathfinder', pathfinder],
+  ['reviewer', reviewer],
 ]);
 
 /** `own`: name -> Markdown of the repository's agents. Throws UNKNOWN_AGENT, listing the names that there are. */
@@ -24,10 +30,49 @@ export function findAgent(name: string, own: ReadonlyMap<string, string>): Agent
   if (ownText !== undefined) return { name, text: renderPrompt(ownText), source: 'own' };
   const builtinText = builtins.get(name);
   if (builtinText !== undefined) return { name, text: renderPrompt(builtinText), source: 'builtin' };
-  const names = [...new Set([...builtins.keys(), ...own.keys()])].sort();
   throw new TeddyError(
     'UNKNOWN_AGENT',
     `There is no agent ${JSON.stringify(name)}.`,
-    `Choose one of: ${names.join(', ')}.`,
+    `Choose one of: ${agentNames(own).join(', ')}.`,
   );
+}
+
+/** All names that `findAgent` knows, sorted. */
+export function agentNames(own: ReadonlyMap<string, string>): string[] {
+  return [...new Set([...builtins.keys(), ...own.keys()])].sort();
+}
+
+/** What the first own agent of a name starts from: the built-in one, or a text that explains what belongs there. */
+export function toAgentTemplate(name: string): string {
+  return `${templateNote}${builtins.get(name) ?? renderSkeleton(name)}`;
+}
+
+/** Without the explanation that `toAgentTemplate` begins with. */
+export function withoutTemplateNote(text: string): string {
+  return text.startsWith(templateNote) ? text.slice(templateNote.length) : text;
+}
+
+const templateNote = `<!--
+This is what the model is told first when this agent plans. Say who it is, how it works, what it never does and when
+it asks. How to read the request and how to write a plan is added by teddy. This comment is taken out again.
+-->
+`;
+
+function renderSkeleton(name: string): string {
+  return `# ${name}
+
+You are ... on this project. One answer is one plan, which the owner approves action by action and runs.
+
+## How to work
+
+1. ...
+
+## Rules
+
+- ...
+
+## When to stop and ask
+
+- ...
+`;
 }

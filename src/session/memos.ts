@@ -12,6 +12,7 @@ import {
 } from 'yaml';
 import { TeddyError } from '../errors.ts';
 import type { MemoChange } from '../plan/plan.ts';
+import { isDeeplyNested } from './yaml-depth.ts';
 
 export interface ChangedMemos {
   text: string;
@@ -53,12 +54,22 @@ export function changeMemos(text: string, changes: readonly MemoChange[]): Chang
   return { ...result, text: document.toString({ lineWidth: 0 }) };
 }
 
-/** A comment above the item stays, since it may be a heading for those below. */
+/** What one side added and removed against a base, applied to another text. Throws as `parseMemos`. */
+export function mergeMemos(base: string, mine: string, theirs: string): string {
+  const [before, after] = [parseMemos(base), parseMemos(mine)];
+  return changeMemos(theirs, [
+    ...before.filter((fact) => !after.includes(fact)).map((fact) => ({ kind: 'remove' as const, fact })),
+    ...after.filter((fact) => !before.includes(fact)).map((fact) => ({ kind: 'add' as const, fact })),
+  ]).text;
+}
+
+/** A comment or blank line above the item stays, since it may be a heading for those below. */
 function removeItem(list: YAMLSeq<Scalar<string>>, item: Scalar<string>): void {
   const index = list.items.indexOf(item);
   list.items.splice(index, 1);
-  if (item.commentBefore == null) return;
   const next = list.items[index];
+  if (next && item.spaceBefore === true) next.spaceBefore = true;
+  if (item.commentBefore == null) return;
   if (next) next.commentBefore = joinComments(item.commentBefore, next.commentBefore);
   else list.comment = joinComments(item.commentBefore, list.comment);
 }
@@ -68,6 +79,7 @@ function joinComments(first: string, second: string | null | undefined): string 
 }
 
 function readFacts(text: string): { document: Document; list: YAMLSeq<Scalar<string>> } {
+  if (isDeeplyNested(text)) throw damaged('it is nested', 1);
   const lines = new LineCounter();
   const document: Document = parseDocument(text, { lineCounter: lines });
   const lineAt = (offset: number) => lines.linePos(offset).line;

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { mergeLines, toGlobalContext } from '../../src/session/global-files.ts';
+import {
+  isUsualContext,
+  mergeLines,
+  parseGlobalFile,
+  sessionContextText,
+  toGlobalContext,
+} from '../../src/session/global-files.ts';
 
 describe('merging lines', () => {
   test('takes over what one side added and removed, and keeps the rest of the other', () => {
@@ -22,5 +28,41 @@ describe('the first global.context', () => {
 
   test('names the README of a project that has none yet', () => {
     expect(toGlobalContext([])).toMatch(/\nREADME\.md\n$/);
+  });
+});
+
+describe('a context list that it does not matter who wrote', () => {
+  test('is what teddy makes by itself, or says nothing', () => {
+    for (const text of ['', '# only\n\n  # comments\n', sessionContextText, toGlobalContext([])]) {
+      expect(isUsualContext(text), text).toBe(true);
+    }
+    expect(isUsualContext(toGlobalContext(['README.md', 'AGENTS.md', 'CONTRIBUTING.md']))).toBe(true);
+  });
+
+  test.each(['.env', 'README.md\n.env', '!README.md', 'docs/README.md', '"README.md "', '*.md', '#\n.\n'])(
+    '%j is none',
+    (text) => expect(isUsualContext(text)).toBe(false),
+  );
+});
+
+describe('the name of a file of teddy/global', () => {
+  test('is one of two, or an agent’s', () => {
+    expect(parseGlobalFile('global.context')).toEqual({ name: 'global.context', agent: null });
+    expect(parseGlobalFile('memos.yaml')).toEqual({ name: 'memos.yaml', agent: null });
+    expect(parseGlobalFile('agents/a-2.md')).toEqual({ name: 'agents/a-2.md', agent: 'a-2' });
+    expect(parseGlobalFile('agents/a-2')).toEqual({ name: 'agents/a-2.md', agent: 'a-2' });
+  });
+
+  test.each([
+    ['', 'USAGE'],
+    ['agents/', 'USAGE'],
+    ['agents/a/b.md', 'USAGE'],
+    ['../memos.yaml', 'USAGE'],
+    ['agents/..', 'BAD_NAME'],
+    ['agents/A.md', 'BAD_NAME'],
+    ['agents/a--b.md', 'BAD_NAME'],
+    ['agents/a b', 'BAD_NAME'],
+  ])('%j is none: %s', (text, code) => {
+    expect(() => parseGlobalFile(text)).toThrow(expect.objectContaining({ code }));
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { MemoChange } from '../../src/plan/plan.ts';
-import { changeMemos, parseMemos, renderMemos } from '../../src/session/memos.ts';
+import { changeMemos, mergeMemos, parseMemos, renderMemos } from '../../src/session/memos.ts';
 
 const add = (fact: string): MemoChange => ({ kind: 'add', fact });
 const remove = (fact: string): MemoChange => ({ kind: 'remove', fact });
@@ -119,4 +119,28 @@ describe('changing memos.yaml', () => {
       }),
     );
   });
+});
+
+describe('merging memos', () => {
+  test('takes over what one side added and removed, and keeps the comments of the other', () => {
+    expect(mergeMemos('- a\n- b\n', '- a\n- c\n', '# Ours\n- a\n- b\n- d\n')).toBe('# Ours\n- a\n- d\n- c\n');
+  });
+
+  test('adds nothing twice and minds no removal of what is gone', () => {
+    expect(mergeMemos('- a\n- b\n', '- b\n- c\n', '- b\n- c\n')).toBe('- b\n- c\n');
+  });
+
+  test('takes no broken list', () => {
+    expect(() => mergeMemos('', 'x: 1\n', '')).toThrow(expect.objectContaining({ code: 'DAMAGED_SESSION' }));
+  });
+});
+
+test('a removal keeps the blank line above the group that is left', () => {
+  const text = '- a\n\n# Style\n- tabs\n- short\n';
+  expect(changeMemos(text, [remove('tabs')]).text).toBe('- a\n\n# Style\n- short\n');
+});
+
+test('a list that is nested a thousand times is refused, not followed', () => {
+  expect(() => parseMemos('- '.repeat(4000))).toThrow(expect.objectContaining({ code: 'DAMAGED_SESSION' }));
+  expect(() => parseMemos('['.repeat(4000))).toThrow(expect.objectContaining({ code: 'DAMAGED_SESSION' }));
 });

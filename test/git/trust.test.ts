@@ -1,0 +1,62 @@
+import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { gitTrust } from '../../src/git/trust.ts';
+import { parseOid } from '../../src/session/names.ts';
+
+const one = parseOid('1'.repeat(40));
+const two = parseOid('2'.repeat(40));
+const three = parseOid('3'.repeat(40));
+let dir: string;
+const path = () => join(dir, 'teddy', 'trusted');
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'teddy-trust-'));
+});
+
+afterEach(() => rm(dir, { recursive: true }));
+
+describe('what is trusted', () => {
+  test('is nothing at first, then what was added, for every process', async () => {
+    expect(await gitTrust(dir).has(one)).toBe(false);
+    await gitTrust(dir).add([one, two]);
+    expect(await gitTrust(dir).has(two)).toBe(true);
+    expect(await gitTrust(dir).has(three)).toBe(false);
+    expect(await readFile(path(), 'utf8')).toBe(`${one}\n${two}\n`);
+  });
+
+  test('is added once, and nothing to add writes nothing', async () => {
+    await gitTrust(dir).add([]);
+    await expect(readFile(path())).rejects.toMatchObject({ code: 'ENOENT' });
+    await gitTrust(dir).add([one]);
+    await gitTrust(dir).add([one, two]);
+    expect(await readFile(path(), 'utf8')).toBe(`${one}\n${two}\n`);
+  });
+
+  test('survives a line that was torn, which counts for nothing', async () => {
+    await gitTrust(dir).add([one]);
+    await appendFile(path(), two.slice(0, 20));
+    expect(await gitTrust(dir).has(two)).toBe(false);
+    await gitTrust(dir).add([three]);
+    for (const [oid, expected] of [
+      [one, true],
+      [two, false],
+      [three, true],
+    ] as const) {
+      expect(await gitTrust(dir).has(oid)).toBe(expected);
+    }
+  });
+
+  test('is nothing that only begins like an id that was added', async () => {
+    await gitTrust(dir).add([one]);
+    await writeFile(path(), `${one}0\n`);
+    expect(await gitTrust(dir).has(one)).toBe(false);
+  });
+
+  test('loses nothing when many add at once', async () => {
+    const oids = Array.from({ length: 20 }, (_, at) => parseOid(String(at).padStart(40, '0')));
+    await Promise.all(oids.map((oid) => gitTrust(dir).add([oid])));
+    for (const oid of oids) expect(await gitTrust(dir).has(oid)).toBe(true);
+  });
+});
