@@ -40,10 +40,10 @@ const filePath: ParameterSpec = {
 
 const resource: ParameterSpec = {
   name: 'Resource',
-  aliases: ['file path', 'path', 'file'],
+  aliases: ['file path', 'path', 'file', 'url'],
   type: 'resource',
   required: true,
-  purpose: 'a file of the project',
+  purpose: 'a file of the project, or a URL',
   example: '[src/app.ts](/src/app.ts)',
 };
 
@@ -74,9 +74,9 @@ export const actionSpecs: ActionSpec[] = [
   },
   {
     type: 'READ',
-    purpose: 'shows a file, and keeps it in the context of the next turn',
+    purpose: 'shows a file or a public page of the web, and keeps it in the context of the next turn',
     parameters: [
-      { ...resource, aliases: [...resource.aliases, 'url'], purpose: 'a file of the project, or a URL' },
+      { ...resource, purpose: 'a file of the project that git does not ignore, or an `https://` URL' },
       optional('Lines', 'lines', '`10-20`, `-20` (up to line 20), `50-` (from line 50) or `5`', '10-20'),
       description,
     ],
@@ -111,11 +111,10 @@ export const actionSpecs: ActionSpec[] = [
   },
   {
     type: 'PRUNE',
-    purpose: 'takes a file out of the context of the next turn',
+    purpose: 'takes a file or a page out of the context of the next turn',
     parameters: [resource, description],
     body: 'none',
     bodyExample: '',
-    isRefused: true,
   },
   {
     type: 'CHAT_WITH_USER',
@@ -137,7 +136,6 @@ export const actionSpecs: ActionSpec[] = [
     parameters: [{ ...optional('Agent', 'text', 'the name of the agent', 'dev'), required: true }, description],
     body: 'markdown',
     bodyExample: 'Implement the route as the plan of this turn describes it.',
-    isRefused: true,
   },
 ];
 

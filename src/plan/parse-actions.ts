@@ -18,7 +18,7 @@ import {
   type Parameters,
   type ValueReader,
 } from './parse-parameters.ts';
-import type { Action, ReadAction } from './plan.ts';
+import type { Action, Resource } from './plan.ts';
 import { positionOf, type Block, type Heading } from './scan.ts';
 
 const maxTimeoutS = 86_400;
@@ -153,25 +153,26 @@ function buildAction(reading: Reading, part: ActionPart, parameters: Parameters,
       const text = readMarkdown(reading, part, body);
       return text === null ? null : { type, ...base, text };
     }
-    case 'RESEARCH':
-    case 'PRUNE':
+    case 'PRUNE': {
+      checkNoBody(reading, part, body);
+      const resource = readResource(parameters, values);
+      return resource && { type, ...base, resource };
+    }
     case 'INVOKE': {
-      const text = readUnsupportedBody(reading, part, body);
+      const agent = values.word('Agent')?.toLowerCase() ?? null;
+      const text = readMarkdown(reading, part, body);
+      return agent === null || text === null ? null : { type, ...base, agent, text };
+    }
+    case 'RESEARCH': {
+      const text = readQueries(reading, part, body);
       const params = Object.fromEntries([...parameters].map(([name, { value }]) => [name, value]));
       return text === null ? null : { type, ...base, params, body: text };
     }
   }
 }
 
-function readUnsupportedBody(reading: Reading, part: ActionPart, body: Block[]): string | null {
-  if (part.spec.body === 'queries') return readQueries(reading, part, body);
-  if (part.spec.body === 'markdown') return readMarkdown(reading, part, body);
-  checkNoBody(reading, part, body);
-  return '';
-}
-
 /** A URL is only meant when it is called a Resource; under File Path it is a mistake. */
-function readResource(parameters: Parameters, values: ValueReader): ReadAction['resource'] | null {
+function readResource(parameters: Parameters, values: ValueReader): Resource | null {
   const parameter = parameters.get('Resource');
   if (!parameter) return null;
   const url = findUrl(parameter.value);
@@ -181,9 +182,9 @@ function readResource(parameters: Parameters, values: ValueReader): ReadAction['
   return path === null ? null : { kind: 'path', path };
 }
 
-/** `https://x`, `<https://x>`, `` `https://x` `` or `[shown](https://x)`; null for a path. */
+/** `https://x`, `<https://x>`, `` `https://x` `` or `[shown](https://x)`, of any scheme; null for a path. */
 function findUrl(value: string): string | null {
   if (value.length > maxUrlLength) return null;
   const plain = /^\[.*\]\((.*)\)$/s.exec(value)?.[1] ?? value;
-  return /^[<`*]*(https?:\/\/[^\s<>`]+)[>`*]*$/i.exec(plain)?.[1] ?? null;
+  return /^[<`*]*([a-z][a-z0-9+.-]+:\/\/[^\s<>`]+)[>`*]*$/i.exec(plain)?.[1] ?? null;
 }

@@ -132,6 +132,8 @@ export function checkRequired(reading: Reading, part: ActionPart, parameters: Pa
 /** Reads values of one action; each reader gives null for an absent parameter, and for a bad one after reporting it. */
 export interface ValueReader {
   text(name: string): string | null;
+  /** One word, also when it stands in back-ticks or bold. */
+  word(name: string): string | null;
   path(name: string): RepoPath | null;
   directory(name: string): string | null;
   boolean(name: string): boolean;
@@ -163,6 +165,7 @@ export function openValues(reading: Reading, part: ActionPart, parameters: Param
   };
   return {
     text: (name) => read(name, ({ value }) => joinLines(value)),
+    word: (name) => read(name, (it) => parseWord(it.value) ?? refuse(it, 'expected one word')),
     path: (name) => read(name, path),
     directory: (name) =>
       read(name, (parameter) => (isRoot(parameter.value, reading.projectRoot) ? '.' : path(parameter))),
@@ -188,6 +191,11 @@ function isRoot(value: string, projectRoot: string | undefined): boolean {
 
 function withoutMarks(value: string): string {
   return withoutCode(value.replace(/^\*\*([^*]*)\*\*$/, '$1').trim());
+}
+
+function parseWord(value: string): string | null {
+  const word = withoutMarks(value);
+  return /^\S+$/.test(word) ? word : null;
 }
 
 function parseBoolean(value: string): boolean | null {

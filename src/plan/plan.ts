@@ -48,10 +48,12 @@ export interface EditAction extends ActionBase {
   pairs: EditPair[];
 }
 
-/** A path of the project, or a URL. */
+/** A path of the project, or a URL as the plan writes it. */
+export type Resource = { kind: 'path'; path: RepoPath } | { kind: 'url'; url: string };
+
 export interface ReadAction extends ActionBase {
   type: 'READ';
-  resource: { kind: 'path'; path: RepoPath } | { kind: 'url'; url: string };
+  resource: Resource;
   /** As written: `10-20`, `-20`, `50-`, `5`; null for the whole file. */
   lines: string | null;
 }
@@ -69,19 +71,33 @@ export interface ExecuteAction extends ActionBase {
   tail: number | null;
 }
 
+/** Takes a resource out of the context of the next turn. */
+export interface PruneAction extends ActionBase {
+  type: 'PRUNE';
+  resource: Resource;
+}
+
 export interface AskAction extends ActionBase {
   type: 'CHAT_WITH_USER' | 'PROMPT';
   text: string;
 }
 
+/** Hands the next turn to another agent. `agent` is in lower case, as names are. */
+export interface InvokeAction extends ActionBase {
+  type: 'INVOKE';
+  agent: string;
+  text: string;
+}
+
 /** Known to the grammar, not executable yet; validation says so. */
 interface UnsupportedAction extends ActionBase {
-  type: 'PRUNE' | 'INVOKE' | 'RESEARCH';
+  type: 'RESEARCH';
   params: Record<string, string>;
   body: string;
 }
 
-export type Action = CreateAction | EditAction | ReadAction | ExecuteAction | AskAction | UnsupportedAction;
+export type Action =
+  CreateAction | EditAction | ReadAction | ExecuteAction | PruneAction | AskAction | InvokeAction | UnsupportedAction;
 export type ActionType = Action['type'];
 
 export interface Plan {

@@ -8,6 +8,7 @@ import type { Report } from './report.ts';
 const text = z.string();
 const texts = z.array(text);
 const position = z.int().check(z.positive());
+const count = z.int().check(z.nonnegative());
 const milliseconds = z.number().check(z.nonnegative());
 const oid = z.nullable(text.check(z.regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/)));
 const time = text.check(z.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/));
@@ -25,6 +26,12 @@ const details = z.object({
   timed_out: z.exactOptional(z.boolean()),
   truncated: z.exactOptional(z.boolean()),
   output_file: z.exactOptional(text),
+  url: z.exactOptional(text),
+  final_url: z.exactOptional(text),
+  content_type: z.exactOptional(text),
+  bytes: z.exactOptional(count),
+  masked: z.exactOptional(count),
+  page_file: z.exactOptional(text),
   answer: z.exactOptional(text),
 });
 

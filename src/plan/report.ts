@@ -73,6 +73,15 @@ export interface ActionDetails {
   truncated?: boolean;
   /** Where the whole output is, relative to the turn. */
   output_file?: string;
+  /** READ of a URL: as it was asked for, and where redirects led when that is another one. */
+  url?: string;
+  final_url?: string;
+  content_type?: string;
+  /** Of the stored page; `masked` is how many secrets of it are masked. */
+  bytes?: number;
+  masked?: number;
+  /** Where the page is, relative to the turn. */
+  page_file?: string;
   /** CHAT_WITH_USER and PROMPT. */
   answer?: string;
 }
@@ -144,6 +153,12 @@ const detailKeys: (keyof ActionDetails)[] = [
   'timed_out',
   'truncated',
   'output_file',
+  'url',
+  'final_url',
+  'content_type',
+  'bytes',
+  'masked',
+  'page_file',
   'answer',
 ];
 

@@ -3,17 +3,11 @@ import type { FileTarget } from '../ports.ts';
 import type { RepoPath } from '../session/names.ts';
 import { decodeText } from './decode-text.ts';
 import { type EditMatch, applyEdit } from './match.ts';
+import { refuse, whyNotAFile, whyUnreadable } from './out-of-reach.ts';
 import { parseRepoPath } from './paths.ts';
-import type {
-  Action,
-  AskAction,
-  CreateAction,
-  EditAction,
-  ExecuteAction,
-  Position,
-  Problem,
-  ReadAction,
-} from './plan.ts';
+import type { Action, AskAction, CreateAction, EditAction, ExecuteAction, InvokeAction, Problem } from './plan.ts';
+import { type FetchEffect, type PruneEffect, type ReadEffect, toPruneEffect, toReadEffect } from './validate-read.ts';
+import { refuseMasks } from './validate-masks.ts';
 import type { Inspect } from './virtual-files.ts';
 
 /** The whole file before and after; `before` null: there was none. `matches` is empty for CREATE. */
@@ -36,39 +30,58 @@ interface CommandEffect {
   timeoutMs: number | null;
 }
 
-interface ReadEffect {
-  kind: 'read';
-  action: number;
-  path: RepoPath;
-  lines: string | null;
-}
-
 interface AskEffect {
   kind: 'ask';
   action: number;
   text: string;
 }
 
+/** Nothing is done: the next turn is another agent's. */
+interface InvokeEffect {
+  kind: 'invoke';
+  action: number;
+  agent: string;
+  text: string;
+}
+
 /** `action` is the action's index, from 1. */
-export type Effect = WriteEffect | CommandEffect | ReadEffect | AskEffect;
-type EffectOutcome = { effect: Effect } | { problems: Problem[] };
+export type Effect = WriteEffect | CommandEffect | ReadEffect | FetchEffect | PruneEffect | AskEffect | InvokeEffect;
+export type EffectOutcome = { effect: Effect } | { problems: Problem[] };
+
+/** What an action is checked against. What is absent is not checked. */
+export interface PlanWorld {
+  inspect: Inspect;
+  /** Untracked paths that git ignores. */
+  ignored?: ReadonlySet<RepoPath>;
+  /** The names that INVOKE may give. */
+  agents?: readonly string[];
+  /** A text without its secrets: what a problem quotes of a file is cut from it, and half a secret is not recognised. */
+  mask?(text: string): Promise<string>;
+}
 
 /** Problems carry the index of the action; several only when several pairs of an EDIT do not apply. */
-export async function toEffect(action: Action, inspect: Inspect): Promise<EffectOutcome> {
+export async function toEffect(action: Action, world: PlanWorld): Promise<EffectOutcome> {
+  return refuseMasks(action, await toUncheckedEffect(action, world));
+}
+
+async function toUncheckedEffect(action: Action, world: PlanWorld): Promise<EffectOutcome> {
+  const { inspect } = world;
   switch (action.type) {
     case 'CREATE':
       return toCreateEffect(action, await inspect(action.path));
     case 'EDIT':
-      return toEditEffect(action, await inspect(action.path));
+      return await toEditEffect(action, world);
     case 'READ':
-      return await toReadEffect(action, inspect);
+      return await toReadEffect(action, world);
     case 'EXECUTE':
       return await toCommandEffect(action, inspect);
     case 'CHAT_WITH_USER':
     case 'PROMPT':
       return toAskEffect(action);
     case 'PRUNE':
+      return toPruneEffect(action);
     case 'INVOKE':
+      return toInvokeEffect(action, world);
     case 'RESEARCH':
       return refuse(action, `${action.type} is not supported yet.`, 'Leave it out of the plan.');
   }
@@ -91,8 +104,9 @@ function equal(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, at) => byte === b[at]);
 }
 
-function toEditEffect(action: EditAction, target: FileTarget): EffectOutcome {
+async function toEditEffect(action: EditAction, { inspect, mask }: PlanWorld): Promise<EffectOutcome> {
   const { index, path, pairs } = action;
+  const target = await inspect(path);
   const unusable = whyNotAFile(path, target);
   if (unusable !== null) return refuse(action, `EDIT ${path}: ${unusable}.`, 'Choose another path.');
   if (target.kind !== 'file')
@@ -110,22 +124,21 @@ function toEditEffect(action: EditAction, target: FileTarget): EffectOutcome {
   }
   const outcome = applyEdit(text, action);
   if (!outcome.ok) {
+    const shown = await mask?.(text);
+    const problems =
+      shown === undefined || shown === text ? outcome.problems : describeMasked(shown, action, outcome.problems);
     const toProblem = (found: Problem) => ({ ...found, action: index, message: `EDIT ${path}: ${found.message}` });
-    return { problems: outcome.problems.map(toProblem) };
+    return { problems: problems.map(toProblem) };
   }
   const after = new TextEncoder().encode(outcome.text);
   return { effect: { kind: 'write', action: index, path, before: target.bytes, after, matches: outcome.matches } };
 }
 
-async function toReadEffect(action: ReadAction, inspect: Inspect): Promise<EffectOutcome> {
-  const { resource, index, lines } = action;
-  if (resource.kind === 'url') {
-    return refuse(action, `READ ${resource.url}: reading a URL is not supported yet.`, 'READ a file of the project.');
-  }
-  const { path } = resource;
-  const unusable = whyUnreadable(path, await inspect(path));
-  if (unusable !== null) return refuse(action, `READ ${path}: ${unusable}.`, 'READ a path that the project has.');
-  return { effect: { kind: 'read', action: index, path, lines } };
+/** The problems as the masked text has them; a FIND that is found there is one with a mask in it. */
+function describeMasked(shown: string, action: EditAction, problems: Problem[]): Problem[] {
+  const masked = applyEdit(shown, action);
+  if (!masked.ok) return masked.problems;
+  return problems.slice(0, 1).map(({ line, column }) => ({ line, column, message: 'FIND was not found.' }));
 }
 
 async function toCommandEffect(action: ExecuteAction, inspect: Inspect): Promise<EffectOutcome> {
@@ -144,6 +157,12 @@ async function toCommandEffect(action: ExecuteAction, inspect: Inspect): Promise
   return { effect: { kind: 'command', action: index, script, cwd: cwd.path, env, timeoutMs } };
 }
 
+function toInvokeEffect(action: InvokeAction, { agents }: PlanWorld): EffectOutcome {
+  const { index, agent, text } = action;
+  if (agents === undefined || agents.includes(agent)) return { effect: { kind: 'invoke', action: index, agent, text } };
+  return refuse(action, `INVOKE ${agent}: there is no such agent.`, `Choose one of: ${agents.join(', ')}.`);
+}
+
 function toAskEffect({ index, text }: AskAction): EffectOutcome {
   return { effect: { kind: 'ask', action: index, text } };
 }
@@ -156,33 +175,4 @@ async function findDirectory(cwd: string, inspect: Inspect): Promise<{ path: str
   if (target.kind === 'directory') return parsed;
   if (target.kind === 'file') return { problem: 'it is a file' };
   return { problem: whyUnreadable(parsed.path, target) ?? 'it is not a directory' };
-}
-
-function whyNotAFile(path: RepoPath, target: FileTarget): string | null {
-  return target.kind === 'directory' ? 'it is a directory' : whyOutOfReach(path, target);
-}
-
-function whyUnreadable(path: RepoPath, target: FileTarget): string | null {
-  return target.kind === 'absent' ? 'there is no such path' : whyOutOfReach(path, target);
-}
-
-function whyOutOfReach(path: RepoPath, target: FileTarget): string | null {
-  switch (target.kind) {
-    case 'outside':
-      return `${target.link === path ? 'it' : `\`${target.link}\``} is a symlink that leads out of the project`;
-    case 'foreign':
-      return `\`${target.repository}\` is a repository of its own`;
-    case 'blocked':
-      return `\`${target.parent}\` is a file, not a directory`;
-    case 'special':
-      return 'it is a device, a socket or a pipe';
-    case 'absent':
-    case 'file':
-    case 'directory':
-      return null;
-  }
-}
-
-function refuse(action: Position & { index: number }, message: string, hint: string): { problems: Problem[] } {
-  return { problems: [{ line: action.line, column: action.column, message, hint, action: action.index }] };
 }

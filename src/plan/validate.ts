@@ -1,7 +1,16 @@
 /** Runs a whole plan, in order, on virtual files: what it will do, and everything that is wrong with it. */
-import type { ParsedPlan, Position, Problem } from './plan.ts';
-import { type Effect, toEffect } from './validate-action.ts';
-import { type Inspect, layerFiles } from './virtual-files.ts';
+import type { ParsedPlan, Plan, Position, Problem } from './plan.ts';
+import type { RepoPath } from '../session/names.ts';
+import { type Effect, type PlanWorld, toEffect } from './validate-action.ts';
+import { layerFiles } from './virtual-files.ts';
+
+/** What a plan is checked against. What is absent is not checked. */
+export interface World extends Omit<PlanWorld, 'ignored' | 'agents'> {
+  /** Untracked paths, of these, that git ignores. Asked once at most, and only for what READ names. */
+  findIgnored?(paths: RepoPath[]): Promise<RepoPath[]>;
+  /** The names that INVOKE may give. Asked only for a plan that has one. */
+  listAgents?(): Promise<readonly string[]>;
+}
 
 interface VirtualRun {
   /** The parser's problems and those of the actions, in the order of the plan's text. */
@@ -11,11 +20,15 @@ interface VirtualRun {
 }
 
 /** A plan with problems is not to be executed. Nothing on disk is changed. */
-export async function runVirtually({ plan, problems }: ParsedPlan, inspect: Inspect): Promise<VirtualRun> {
-  const files = layerFiles(inspect);
+export async function runVirtually({ plan, problems }: ParsedPlan, world: World): Promise<VirtualRun> {
+  const files = layerFiles(world.inspect);
+  const agents = plan.actions.some(({ type }) => type === 'INVOKE') ? await world.listAgents?.() : undefined;
+  const ignored = await findIgnored(plan, world);
+  const { mask } = world;
+  const seen = { inspect: files.inspect, ignored, ...(agents ? { agents } : {}), ...(mask ? { mask } : {}) };
   const run: VirtualRun = { problems: [...problems], effects: [] };
   for (const action of plan.actions) {
-    const outcome = await toEffect(action, files.inspect);
+    const outcome = await toEffect(action, seen);
     if ('problems' in outcome) {
       // What the parser has found at a place is not said twice, in other words.
       run.problems.push(
@@ -29,6 +42,13 @@ export async function runVirtually({ plan, problems }: ParsedPlan, inspect: Insp
   }
   run.problems.sort(comparePositions);
   return run;
+}
+
+async function findIgnored({ actions }: Plan, { findIgnored: ask }: World): Promise<ReadonlySet<RepoPath>> {
+  const paths = actions.flatMap((action) =>
+    action.type === 'READ' && action.resource.kind === 'path' ? [action.resource.path] : [],
+  );
+  return new Set(ask === undefined || paths.length === 0 ? [] : await ask(paths));
 }
 
 function isSamePlace(a: Problem, b: Problem): boolean {

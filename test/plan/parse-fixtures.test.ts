@@ -181,11 +181,11 @@ describe('details of the good plans', () => {
     ]);
   });
 
-  test('actions that can not be run yet keep their parameters and body', () => {
+  test('the rarer actions keep their parameters and body', () => {
     expect(parsePlan(read('good/unsupported.md')).plan.actions).toMatchObject([
       { params: { Description: 'Find out.' }, body: 'node streams\nbackpressure\n' },
-      { params: { Resource: 'src/old.ts' }, body: '' },
-      { params: { Agent: 'dev', Description: 'Hand over.' }, body: '- Build it.\n- Test it.' },
+      { type: 'PRUNE', resource: { kind: 'path', path: 'src/old.ts' } },
+      { type: 'INVOKE', agent: 'dev', description: 'Hand over.', text: '- Build it.\n- Test it.' },
     ]);
   });
 

@@ -330,6 +330,19 @@ describe('any text', () => {
   });
 });
 
+describe('the agent of INVOKE', () => {
+  const agentOf = (value: string) => {
+    const { plan, problems } = parsePlan(`# T\n\n## Action Plan\n\n### INVOKE\n- **Agent:** ${value}\n\nGo on.\n`);
+    const [action] = plan.actions;
+    return action?.type === 'INVOKE' ? action.agent : problems.map(({ message }) => message);
+  };
+
+  test('is one word, in any case and with or without marks', () => {
+    for (const value of ['dev', 'Dev', '`dev`', '**DEV**']) expect(agentOf(value), value).toBe('dev');
+    expect(agentOf('the developer')).toEqual(['Agent "the developer": expected one word.']);
+  });
+});
+
 describe('large plans', () => {
   const head = '# T\n\n## Action Plan\n\n';
 

@@ -17,7 +17,7 @@ describe('the protocol of the system prompt', () => {
 
   test('it does not tell of actions that validation refuses', () => {
     const refused = actionSpecs.filter((spec) => spec.isRefused).map(({ type }) => type);
-    expect(refused).toEqual(['RESEARCH', 'PRUNE', 'INVOKE']);
+    expect(refused).toEqual(['RESEARCH']);
     for (const type of refused) expect(renderProtocol()).not.toContain(type);
   });
 

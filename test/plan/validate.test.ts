@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { Action, ParsedPlan, Problem } from '../../src/plan/plan.ts';
+import type { Action, ParsedPlan, Problem, Resource } from '../../src/plan/plan.ts';
 import type { FileTarget } from '../../src/ports.ts';
 import { toEffect } from '../../src/plan/validate-action.ts';
 import { runVirtually } from '../../src/plan/validate.ts';
+import type { RepoPath } from '../../src/session/names.ts';
 import { bytes, diskOf, path } from '../support/disk.ts';
 
 type Draft = Action extends infer A
@@ -28,6 +29,7 @@ const read = (name: string): Draft => ({
   resource: { kind: 'path', path: path(name) },
   lines: '10-20',
 });
+const fetch = (url: string): Draft => ({ type: 'READ', resource: { kind: 'url', url }, lines: null });
 const execute = (script: string, cwd = '.'): Draft => ({
   type: 'EXECUTE',
   script,
@@ -57,7 +59,7 @@ function planOf(drafts: Draft[], problems: Problem[] = []): ParsedPlan {
 }
 
 async function run(disk: Record<string, string | FileTarget>, ...drafts: Draft[]) {
-  return await runVirtually(planOf(drafts), diskOf(disk));
+  return await runVirtually(planOf(drafts), { inspect: diskOf(disk) });
 }
 
 async function problemOf(disk: Record<string, string | FileTarget>, draft: Draft): Promise<string> {
@@ -101,14 +103,14 @@ describe('the whole plan', () => {
       [edit('no.ts', ['a\n', 'b\n']), execute(' \n')],
       [{ line: 15, column: 1, message: 'stray text' }],
     );
-    const { problems } = await runVirtually(parsed, diskOf({}));
+    const { problems } = await runVirtually(parsed, { inspect: diskOf({}) });
     expect(problems.map(({ line }) => line)).toEqual([10, 15, 20]);
     expect(parsed.problems).toHaveLength(1);
   });
 
   test('what the parser has found at a place is not said twice', async () => {
     const known = { line: 10, column: 1, action: 1, message: 'The script is empty.' };
-    const { problems } = await runVirtually(planOf([execute(''), execute('')], [known]), diskOf({}));
+    const { problems } = await runVirtually(planOf([execute(''), execute('')], [known]), { inspect: diskOf({}) });
     expect(problems).toMatchObject([known, { line: 20, action: 2 }]);
   });
 
@@ -185,9 +187,73 @@ describe('READ', () => {
     expect((await run({ 'a/b': '' }, read('a'))).problems).toEqual([]);
   });
 
-  test('a URL is not supported yet', async () => {
-    const url: Draft = { type: 'READ', resource: { kind: 'url', url: 'https://example.org/' }, lines: null };
-    expect(await problemOf({}, url)).toContain('not supported yet');
+  test.each(['.env', 'config/.env.local', 'deploy/server.pem', '.ssh/known_hosts', 'ID_RSA'])(
+    '%s is named like a secret, and a plan cannot have it shown',
+    async (name) => {
+      expect(await problemOf({ [name]: 'TOKEN=1\n' }, read(name))).toBe(
+        `READ ${name}: named like a secret; only the user's own global.context or session.context can show it.`,
+      );
+    },
+  );
+
+  test('a directory of secrets is refused, and one that is only named like a file of secrets is not', async () => {
+    expect(await problemOf({ '.ssh/config': '' }, read('.ssh'))).toContain('named like a secret');
+    expect((await run({ '.env/bin/python': '' }, read('.env'))).problems).toEqual([]);
+    expect((await run({ '.env.example': '' }, read('.env.example'))).problems).toEqual([]);
+  });
+
+  test('what git ignores is refused, and git is asked once and only about what READ names', async () => {
+    const asked: string[][] = [];
+    const world = {
+      inspect: diskOf({ 'dist/x': '', 'src/a': '', b: '' }),
+      findIgnored: async (paths: RepoPath[]) => {
+        asked.push(paths);
+        return paths.filter((name) => name.startsWith('dist/'));
+      },
+    };
+    const plan = planOf([read('dist/x'), edit('b', [null, 'c']), read('src/a')]);
+    const { problems, effects } = await runVirtually(plan, world);
+    expect(problems).toMatchObject([
+      { action: 1, message: expect.stringMatching(/^READ dist\/x: git ignores it; only the user's own /) },
+    ]);
+    expect(effects.map(({ action }) => action)).toEqual([2, 3]);
+    expect(asked).toEqual([['dist/x', 'src/a']]);
+    await runVirtually(planOf([create('c', ''), fetch('https://example.org')]), world);
+    expect(asked).toHaveLength(1);
+  });
+
+  test('a public page is fetched by its one spelling', async () => {
+    const { problems, effects } = await run({}, fetch('HTTPS://Example.org/a#b'));
+    expect(problems).toEqual([]);
+    expect(effects).toEqual([{ kind: 'fetch', action: 1, url: 'https://example.org/a', lines: null }]);
+  });
+
+  test.each([
+    ['http://example.org/', 'only `https://` is fetched, not `http://`'],
+    ['file:///etc/passwd', 'only `https://` is fetched, not `file://`'],
+    ['https://localhost:8443/', 'it names this machine'],
+    ['https://0x7f.1/', '127.0.0.1 is not a public address'],
+    ['https://[::ffff:169.254.169.254]/', '[::ffff:a9fe:a9fe] is not a public address'],
+  ])('%s is refused before anything runs', async (url, reason) => {
+    expect(await problemOf({}, fetch(url))).toBe(`READ ${url}: ${reason}.`);
+  });
+});
+
+describe('PRUNE', () => {
+  test('takes any path and any URL, whether it is there or not', async () => {
+    const prune = (resource: Resource): Draft => ({ type: 'PRUNE', resource });
+    const { problems, effects } = await run(
+      { '.env': '' },
+      prune({ kind: 'path', path: path('gone.ts') }),
+      prune({ kind: 'path', path: path('.env') }),
+      prune({ kind: 'url', url: 'http://example.org/' }),
+    );
+    expect(problems).toEqual([]);
+    expect(effects).toEqual([
+      { kind: 'prune', action: 1, resource: 'gone.ts' },
+      { kind: 'prune', action: 2, resource: '.env' },
+      { kind: 'prune', action: 3, resource: 'http://example.org/' },
+    ]);
   });
 });
 
@@ -214,15 +280,36 @@ describe('the other actions', () => {
     ]);
   });
 
-  test.each(['PRUNE', 'INVOKE', 'RESEARCH'] as const)('%s is not supported yet', async (type) => {
+  test.each(['RESEARCH'] as const)('%s is not supported yet', async (type) => {
     expect(await problemOf({}, { type, params: {}, body: '' })).toBe(`${type} is not supported yet.`);
+  });
+});
+
+describe('INVOKE', () => {
+  const invoke = (agent: string): Draft => ({ type: 'INVOKE', agent, text: 'Go on.' });
+
+  test('hands over to an agent that is known, and to no other', async () => {
+    const world = { inspect: diskOf({}), listAgents: async () => ['dev', 'scribe'] };
+    const { problems, effects } = await runVirtually(planOf([invoke('scribe'), invoke('nobody')]), world);
+    expect(effects).toEqual([{ kind: 'invoke', action: 1, agent: 'scribe', text: 'Go on.' }]);
+    expect(problems).toMatchObject([
+      { action: 2, message: 'INVOKE nobody: there is no such agent.', hint: 'Choose one of: dev, scribe.' },
+    ]);
+  });
+
+  test('has the agents listed only for a plan that names one', async () => {
+    const world = { inspect: diskOf({}), listAgents: () => Promise.reject(new Error('listed')) };
+    expect((await runVirtually(planOf([create('a', '')]), world)).problems).toEqual([]);
+    await expect(runVirtually(planOf([invoke('dev')]), world)).rejects.toThrow('listed');
   });
 });
 
 test('one action can be asked again, against the files as they are by then', async () => {
   const action = toAction(edit('a', ['one\n', 'two\n']), 0);
-  expect(await toEffect(action, diskOf({ a: 'zero\none\n' }))).toMatchObject({ effect: { matches: [{ line: 2 }] } });
-  expect(await toEffect(action, diskOf({ a: 'two\n' }))).toMatchObject({
+  expect(await toEffect(action, { inspect: diskOf({ a: 'zero\none\n' }) })).toMatchObject({
+    effect: { matches: [{ line: 2 }] },
+  });
+  expect(await toEffect(action, { inspect: diskOf({ a: 'two\n' }) })).toMatchObject({
     problems: [{ message: expect.stringContaining('already applied') }],
   });
 });
