@@ -1,19 +1,27 @@
 /** The only place that builds adapters and wires them. */
-import { readFile, stat } from 'node:fs/promises';
-import { buffer as readStream } from 'node:stream/consumers';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { TeddyError } from './errors.ts';
 import { openBundle } from './git/bundle.ts';
+import { isAlive, readBootId } from './git/index-lock.ts';
 import { openRepository } from './git/repository.ts';
+import { gitTrust } from './git/trust.ts';
 import { manualModel } from './model/manual.ts';
-import { openaiModel } from './model/openai.ts';
+import { keyedOpenaiModel, keyFromEnvironment, toNoModel, type ApiKey } from './model/openai-key.ts';
+import { parseEndpoint } from './model/openai-settings.ts';
 import { readRecordedDirectory } from './model/recorded-directory.ts';
 import { recordedModel, type RecordedAnswer } from './model/recorded.ts';
 import type { Model, Notices, Project, ProviderName, Repository, Store } from './ports.ts';
+import { providers } from './session/settings.ts';
+import { readAnswer } from './system/answer-file.ts';
+import { answerStaging } from './system/answer-staging.ts';
 import { systemClock } from './system/clock.ts';
 import { editText } from './system/editor.ts';
 import { projectFiles } from './system/files.ts';
 import { sha256 } from './system/hash.ts';
 import { systemIds } from './system/ids.ts';
+import { masker } from './system/masker.ts';
+import { readSettings } from './system/settings.ts';
 import { shell } from './system/shell.ts';
 
 export interface OpenProjectOptions {
@@ -30,6 +38,8 @@ export interface OpenProjectOptions {
 export async function openProject({ cwd, env, notices, trace, onStep }: OpenProjectOptions): Promise<Project> {
   const repository = await openRepository({ cwd, env, ...(trace ? { trace } : {}), ...(onStep ? { onStep } : {}) });
   const clock = systemClock();
+  const root = repository.workspace?.root ?? null;
+  const settings = readSettings({ env, store: repository.store, root, notices });
   return {
     repository,
     clock,
@@ -38,6 +48,20 @@ export async function openProject({ cwd, env, notices, trace, onStep }: OpenProj
     notices,
     filesOf: projectFiles,
     shellOf: (root) => shell(root, { environment: env }),
+    masker: masker({ environment: env, root, settings, notices }),
+    pages: {
+      fetch: async (url, signal) => (await import('./system/page-fetcher.ts')).pageFetcher().fetch(url, signal),
+    },
+    answers: answerStaging({
+      dir: join(repository.commonDir, 'teddy', 'answers'),
+      clock,
+      bootId: readBootId,
+      isAlive,
+      warn: (text) => notices.warn(text),
+      onStep,
+    }),
+    trust: gitTrust(repository.commonDir),
+    settings,
   };
 }
 
@@ -65,21 +89,13 @@ export interface ChosenModel {
   missing: TeddyError | null;
 }
 
-const providers = ['openai', 'manual', 'recorded'];
 const defaultOpenaiModel = 'gpt-5';
 
-/** Flags, then the environment, then git's configuration. Throws UNKNOWN_PROVIDER, FILE_NOT_FOUND, BAD_RECORDING. */
+/** Flags, then the settings. Throws UNKNOWN_PROVIDER, BAD_SETTING, FILE_NOT_FOUND, BAD_RECORDING. */
 export async function chooseModel(project: Project, wish: ModelWish): Promise<ChosenModel> {
-  const { store } = project.repository;
   const implied = wish.from !== undefined ? 'manual' : wish.recording !== undefined ? 'recorded' : undefined;
-  const provider = wish.provider ?? implied ?? (await store.setting('teddy.provider'));
-  if (provider !== undefined && !providers.includes(provider)) {
-    throw new TeddyError(
-      'UNKNOWN_PROVIDER',
-      `There is no provider ${JSON.stringify(provider)}.`,
-      `Choose one of: ${providers.join(', ')}.`,
-    );
-  }
+  if (wish.provider !== undefined) refuseUnknownProvider(wish.provider);
+  const provider = wish.provider ?? implied ?? (await project.settings.get('provider'));
   if (implied !== undefined && provider !== implied) {
     const flag = implied === 'manual' ? '--from' : '--recording';
     throw new TeddyError(
@@ -93,7 +109,16 @@ export async function chooseModel(project: Project, wish: ModelWish): Promise<Ch
     return chooseManual(project, wish);
   }
   if (provider === 'recorded') return chooseRecorded(project, wish);
-  return chooseOpenai(store, wish);
+  return chooseOpenai(project, wish);
+}
+
+function refuseUnknownProvider(name: string): void {
+  if (providers.some((provider) => provider === name)) return;
+  throw new TeddyError(
+    'UNKNOWN_PROVIDER',
+    `There is no provider ${JSON.stringify(name)}.`,
+    `Choose one of: ${providers.join(', ')}.`,
+  );
 }
 
 async function chooseManual(project: Project, wish: ModelWish): Promise<ChosenModel> {
@@ -105,29 +130,8 @@ async function chooseManual(project: Project, wish: ModelWish): Promise<ChosenMo
   return { ...chosen, model: manualModel({ readAnswer: () => Promise.resolve(answer) }) };
 }
 
-async function readAnswer(from: string): Promise<string> {
-  const bytes = from === '-' ? await readStream(process.stdin) : await readAnswerFile(from);
-  const text = bytes.toString('utf8');
-  if (Buffer.from(text).equals(bytes)) return text;
-  throw new TeddyError(
-    'USAGE',
-    `The answer in ${from} is not UTF-8 text.`,
-    'Save it as UTF-8 and run the command again.',
-  );
-}
-
-async function readAnswerFile(path: string): Promise<Buffer> {
-  return readFile(path).catch((error: NodeJS.ErrnoException) => {
-    throw new TeddyError(
-      'FILE_NOT_FOUND',
-      `The answer cannot be read from ${path}: ${error.code ?? error.message}.`,
-      'Give a file, or - for stdin.',
-    );
-  });
-}
-
 async function chooseRecorded(project: Project, wish: ModelWish): Promise<ChosenModel> {
-  const source = wish.recording ?? (await project.repository.store.setting('teddy.recording'));
+  const source = wish.recording ?? (await project.settings.get('recording'));
   if (source === undefined) {
     throw new TeddyError(
       'BAD_RECORDING',
@@ -152,40 +156,39 @@ async function readRecording(repository: Repository, wish: ModelWish, source: st
   }
 }
 
-async function chooseOpenai(store: Store, wish: ModelWish): Promise<ChosenModel> {
-  const apiKey = wish.env['OPENAI_API_KEY'] || undefined;
-  const baseUrl = wish.env['OPENAI_BASE_URL'] || (await store.setting('teddy.baseUrl')) || undefined;
-  const wanted = wish.model ?? (await store.setting('teddy.model'));
+async function chooseOpenai(project: Project, { model: wished, env }: ModelWish): Promise<ChosenModel> {
+  const { settings, notices } = project;
+  const baseUrl = await settings.get('baseUrl');
+  const known = keyFromEnvironment(env);
+  // OpenAI itself is asked only with a key; any other endpoint was named by the user, and may do without.
+  const key = known ?? (baseUrl === undefined ? await findKey(project, env) : null);
+  const isReachable = baseUrl !== undefined || key !== null;
   // A model of OpenAI's own is a fair guess only where OpenAI is asked.
-  const name = wanted ?? (apiKey !== undefined && baseUrl === undefined ? defaultOpenaiModel : undefined);
-  const isReachable = apiKey !== undefined || baseUrl !== undefined;
+  const name = wished ?? (await settings.get('model')) ?? (baseUrl === undefined ? defaultOpenaiModel : undefined);
   if (!isReachable || name === undefined) {
     return { provider: 'none', name: 'none', parameters: {}, model: null, missing: toNoModel(isReachable) };
   }
-  const parameters = toParameters(await store.setting('teddy.temperature'));
-  return { provider: 'openai', name, parameters, model: openaiModel({ apiKey, baseUrl, model: name }), missing: null };
+  const temperature = await settings.get('temperature');
+  const parameters = temperature === undefined ? {} : { temperature: Number(temperature) };
+  const model = keyedOpenaiModel({
+    baseUrl,
+    model: name,
+    key,
+    findKey: () => findKey(project, env),
+    onWarning: (text) => notices.warn(text),
+  });
+  return { provider: 'openai', name, parameters, model, missing: null };
 }
 
-function toParameters(temperature: string | undefined): Record<string, number> {
-  if (temperature === undefined) return {};
-  const value = Number(temperature);
-  if (temperature.trim() !== '' && Number.isFinite(value)) return { temperature: value };
-  throw new TeddyError(
-    'BAD_SETTING',
-    `teddy.temperature is ${JSON.stringify(temperature)}.`,
-    'It is a number: `git config teddy.temperature 0.2`.',
-  );
-}
-
-/** The ways out. */
-function toNoModel(isReachable: boolean): TeddyError {
-  return new TeddyError(
-    'NO_MODEL',
-    isReachable ? 'No model is named for this endpoint.' : 'No model is configured.',
-    isReachable
-      ? '`git config teddy.model <name>` or --model <name>.'
-      : 'Set OPENAI_API_KEY (and OPENAI_BASE_URL, `git config teddy.model <name>` for another endpoint), or answer by hand: `teddy session plan --from answer.md`.',
-  );
+/** For the endpoint in use: the environment's, else what git's credential helpers keep for its host. Nobody is asked. */
+export async function findKey(
+  { repository, settings }: Project,
+  env: Record<string, string | undefined>,
+): Promise<ApiKey | null> {
+  const known = keyFromEnvironment(env);
+  if (known !== null) return known;
+  const value = await repository.credential(parseEndpoint(await settings.get('baseUrl'), undefined).url);
+  return value === null ? null : { value, origin: 'git credential' };
 }
 
 /** The user's editor, by git's rules. */

@@ -17,6 +17,7 @@ export const exitCodes = {
   DAMAGED_SESSION: 1,
   VALIDATION_FAILED: 1,
   ACTION_FAILED: 1,
+  MASKING_FAILED: 1,
   // 2: wrong usage
   USAGE: 2,
   BAD_NAME: 2,
@@ -29,6 +30,7 @@ export const exitCodes = {
   EMPTY_MESSAGE: 2,
   FILE_NOT_FOUND: 2,
   BAD_RECORDING: 2,
+  UNKNOWN_MEMO: 2,
   // 3: refused by a guard
   PLAN_PENDING: 3,
   NO_PENDING_PLAN: 3,
@@ -42,6 +44,9 @@ export const exitCodes = {
   UNCOMMITTED_EDITS: 3,
   PARTIALLY_STAGED: 3,
   LOCKED: 3,
+  CONTEXT_TOO_LARGE: 3,
+  BUDGET_SPENT: 3,
+  PAGE_REFUSED: 3,
   // 4: not approved
   NOT_APPROVED: 4,
   // 5: model or network
@@ -53,6 +58,7 @@ export const exitCodes = {
   MODEL_UNREACHABLE: 5,
   MODEL_INTERRUPTED: 5,
   EMPTY_ANSWER: 5,
+  PAGE_FAILED: 5,
   // 130: Ctrl-C
   INTERRUPTED: 130,
 } as const;

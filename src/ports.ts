@@ -1,5 +1,8 @@
 /** What the workflows need of the outside world. Types only: `git`, `model` and `system` implement them. */
+import type { MaskedSecret } from './session/mask.ts';
+import type { FoundSetting } from './session/decide-setting.ts';
 import type { Oid, RefName, RepoPath, SessionId, TurnName } from './session/names.ts';
+import type { SettingName } from './session/settings.ts';
 
 export type Hash = (bytes: Uint8Array | string) => string;
 
@@ -99,12 +102,20 @@ export interface Store {
   ident(): Promise<Ident>;
   /** A setting of git's configuration, the last value; `teddy.model`. */
   setting(key: string): Promise<string | undefined>;
+  /** Where that value is set: `local .git/config`, `global ~/.gitconfig`, `command line`. */
+  settingOrigin(key: string): Promise<string | undefined>;
 }
 
 /** A work tree of the repository, the main one or a linked one. `ref` null: detached. */
 export interface WorkTree {
   root: string;
   ref: RefName | null;
+}
+
+/** Texts that can be derived again; any of them may be gone at any time. */
+export interface Cache {
+  read(key: string): Promise<string | null>;
+  write(key: string, text: string): Promise<void>;
 }
 
 /** The right to execute a turn. */
@@ -126,6 +137,8 @@ export interface Repository {
   claimRun(session: SessionId, turn: TurnName): Promise<RunClaim>;
   /** Writes teddy's marked block in `info/attributes`, once. */
   installAttributes(): Promise<void>;
+  /** What git's credential helpers keep for a URL and the user name `teddy`; null when nothing. Nobody is asked. */
+  credential(url: string): Promise<string | null>;
   close(): Promise<void>;
 }
 
@@ -215,7 +228,8 @@ export interface Workspace {
 /** What stands at a path of the project, after following symlinks inside it. */
 export type FileTarget =
   | { kind: 'absent' }
-  | { kind: 'file'; bytes: Uint8Array; executable: boolean }
+  /** `real`: where it lies, when the path goes through symlinks. */
+  | { kind: 'file'; bytes: Uint8Array; executable: boolean; real?: RepoPath }
   | { kind: 'directory' }
   /** A symlink on the way leads out of the project, or into `.git` or `.teddy`. */
   | { kind: 'outside'; link: RepoPath }
@@ -267,7 +281,7 @@ export interface Shell {
 // --- models -----------------------------------------------------------------------------------------------------------
 
 export interface ModelMessage {
-  role: 'system' | 'user';
+  role: 'system' | 'user' | 'assistant';
   content: string;
 }
 
@@ -283,7 +297,8 @@ export interface ModelRequest {
 
 export type ModelEvent =
   | { type: 'text'; text: string }
-  | { type: 'usage'; inputTokens: number; outputTokens: number }
+  /** `costUsd`: where the endpoint reports what the answer has cost, in US dollars. */
+  | { type: 'usage'; inputTokens: number; outputTokens: number; costUsd?: number }
   /** `length`: the answer was cut at the model's limit. */
   | { type: 'finish'; reason: 'stop' | 'length' | 'other' };
 
@@ -298,6 +313,101 @@ export interface Model {
   answer(request: ModelRequest): AsyncIterable<ModelEvent>;
 }
 
+// --- secrets, pages, answers, trust, settings ----------------------------------------------------------------------------
+
+export interface Masked {
+  /** With `[masked: <kind>]` in place of each secret. */
+  text: string;
+  /** How many secrets were masked. */
+  count: number;
+  /** What they were, and where; never the secrets. */
+  found: MaskedSecret[];
+}
+
+/** Finds secrets before anything is shown, stored or sent. With `teddy.redact=false` it finds none. */
+export interface Masker {
+  /** `path` tells what kind of file the text is, where it is one. */
+  mask(text: string, path?: string): Promise<Masked>;
+}
+
+export interface FetchedPage {
+  /** After redirects. */
+  url: string;
+  /** Without parameters: `text/html`. */
+  contentType: string;
+  /** Decoded; of HTML without scripts, styles, drawings and comments. */
+  text: string;
+}
+
+/** Public pages of the web: https, no private address after any redirect, 1 MiB, 10 s. */
+export interface Pages {
+  /** Throws PAGE_REFUSED for what is never fetched, PAGE_FAILED for what could not be, INTERRUPTED. */
+  fetch(url: string, signal: AbortSignal): Promise<FetchedPage>;
+}
+
+/** Which answer it is that arrives. */
+export interface AnswerPlace {
+  /** Of the record that will hold it: by it an answer is known that is on the line already. */
+  id: string;
+  session: SessionId;
+  turn: TurnName;
+  ref: RefName;
+  /** How many records the turn had when the model was asked. */
+  recordCount: number;
+  provider: string;
+  model: string;
+  agent: string;
+}
+
+/** An answer on disk while it arrives. None of these throws: without a disk the text is in memory alone, and a notice says so. */
+export interface StagedAnswer {
+  /** Never waits: what is added becomes durable within seconds. An answer that is discarded by then was never on disk. */
+  add(text: string): void;
+  /** When it resolves, all that was added is durable, if the disk takes it. */
+  save(): Promise<void>;
+  /** It is on the line now, or not wanted. Nothing is written after it. */
+  discard(): Promise<void>;
+}
+
+/** What is left of an answer in staging. */
+export interface LeftAnswer {
+  text: string;
+  /** How many bytes at the end of `text` no save has confirmed. */
+  unconfirmedBytes: number;
+  /** All bytes as they were found, when part of them is not in `text`. */
+  damaged: Uint8Array | null;
+}
+
+/** An answer whose process is dead. */
+export interface OrphanedAnswer {
+  id: string;
+  /** Null: damaged; nothing says where it belongs. */
+  place: AnswerPlace | null;
+  /** Takes it over, so that of several commands one recovers it; null: another has, or it cannot be read now. */
+  claim(): Promise<LeftAnswer | null>;
+  /** After `claim`. */
+  discard(): Promise<void>;
+}
+
+export interface AnswerStaging {
+  begin(place: AnswerPlace): StagedAnswer;
+  orphans(): Promise<OrphanedAnswer[]>;
+}
+
+/** Which agents and context lists the user of this machine has written or accepted, by content. */
+export interface Trust {
+  has(oid: Oid): Promise<boolean>;
+  add(oids: readonly Oid[]): Promise<void>;
+}
+
+/** The environment's value, else git's configuration, else that of `.teddy/config.yaml` where it may set the name. */
+export interface Settings {
+  /** Undefined when nothing sets it. Throws BAD_SETTING, which names where the value comes from. */
+  get(name: SettingName): Promise<string | undefined>;
+  /** The same with its origin; a value that cannot be used is an answer here. */
+  find(name: SettingName): Promise<FoundSetting>;
+}
+
 // --- all of it -------------------------------------------------------------------------------------------------------
 
 /** What a workflow is given: the repository it works in and the world around it. */
@@ -310,4 +420,9 @@ export interface Project {
   notices: Notices;
   filesOf(root: string): ProjectFiles;
   shellOf(root: string): Shell;
+  masker: Masker;
+  pages: Pages;
+  answers: AnswerStaging;
+  trust: Trust;
+  settings: Settings;
 }

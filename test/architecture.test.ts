@@ -32,6 +32,10 @@ const packageHomes: Record<string, string[]> = {
   openai: ['model'],
   yaml: ['session', 'plan', 'conversation', 'write', 'cli'],
   zod: ['session', 'plan', 'conversation', 'write', 'git', 'model', 'system', 'http'],
+  // Pure: patterns in, a decision out.
+  picomatch: ['session'],
+  ignore: ['session'],
+  '@secretlint/secretlint-rule-preset-recommend': ['system'],
   diff: ['session', 'plan', 'conversation', 'write', 'cli'],
 };
 

@@ -7,7 +7,7 @@ import type { Environment, GitRunner } from './run.ts';
 export function identReader(
   git: GitRunner,
   env: Environment,
-  settings: () => Promise<Map<string, string>>,
+  settings: () => Promise<ReadonlyMap<string, unknown>>,
 ): () => Promise<Ident> {
   let asked: Promise<Ident> | undefined;
   return async () => {
@@ -23,7 +23,7 @@ export function identReader(
 async function readIdent(
   git: GitRunner,
   env: Environment,
-  settings: () => Promise<Map<string, string>>,
+  settings: () => Promise<ReadonlyMap<string, unknown>>,
 ): Promise<Ident> {
   const names = [...Object.keys(env).filter((key) => env[key] !== undefined), ...(await settings()).keys()];
   // Without a setting for one of them they are the same, and one process is enough.

@@ -2,6 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Publication, Store } from '../ports.ts';
+import { isSessionPath } from '../session/global-files.ts';
 import type { Oid } from '../session/names.ts';
 import {
   claimDeadRecords,
@@ -97,7 +98,7 @@ async function redoIndex(options: PublishOptions, store: Store, record: DeadReco
 }
 
 async function missingFiles(store: Store, record: AppendRecord): Promise<Publication['files']> {
-  const changes = (await store.diffTrees(record.old, record.new)).filter(({ path }) => path.startsWith('.teddy/'));
+  const changes = (await store.diffTrees(record.old, record.new)).filter(({ path }) => isSessionPath(path));
   return Promise.all(
     changes.map(async ({ path, after }) => ({ path, bytes: after === null ? null : await store.readBlob(after) })),
   );

@@ -4,9 +4,11 @@ import type { Repository, WorkTree } from '../ports.ts';
 import type { RefName } from '../session/names.ts';
 import { installAttributes } from './attributes.ts';
 import type { RepositoryLayout } from './layout.ts';
-import { gitRunner, splitNul, toChildEnvironment, type Environment, type GitRunner } from './run.ts';
+import { gitRunner, toChildEnvironment, type Environment, type GitRunner } from './run.ts';
+import { readCredential } from './credential.ts';
 import { withOwnErrors } from './own-errors.ts';
 import { claimRun } from './run-claim.ts';
+import { readGitSettings } from './settings.ts';
 import { gitStore } from './store.ts';
 import { gitWorkspace } from './workspace.ts';
 
@@ -20,14 +22,19 @@ export interface OpenOptions {
   onStep?: (step: string) => void;
 }
 
+export interface OpenedRepository extends Repository {
+  /** Absolute; what belongs to all work trees lies below it. */
+  readonly commonDir: string;
+}
+
 /** Throws NOT_A_REPOSITORY, GIT_TOO_OLD, GIT_MISSING. */
-export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): Promise<Repository> {
+export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): Promise<OpenedRepository> {
   const childEnv = toChildEnvironment(env);
   // Only here do GIT_DIR and GIT_WORK_TREE of the user count; from then on our calls name what was found.
   const redirected = { GIT_DIR: env['GIT_DIR'], GIT_WORK_TREE: env['GIT_WORK_TREE'] };
   const here = gitRunner(cwd, { ...childEnv, ...redirected }, trace);
   // Asked for at once, beside the discovery: hardly a command does without, and each process in turn costs its time.
-  const loading = readSettings(here);
+  const loading = readGitSettings(here, env);
   loading.catch(() => undefined);
   const layout = await findRepository(here);
   const open = (found: RepositoryLayout): GitRunner =>
@@ -39,6 +46,7 @@ export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): 
   const { root } = layout;
 
   return withOwnErrors({
+    commonDir: layout.commonDir,
     store,
     workspace: root === null ? null : workspaceOf({ ...layout, root }),
     workTrees: () => listWorkTrees(git, layout),
@@ -50,6 +58,7 @@ export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): 
     },
     claimRun: (session, turn) => claimRun(layout.commonDir, session, turn),
     installAttributes: () => installAttributes(layout.commonDir),
+    credential: async (url) => readCredential(git, await loading, new URL(url)),
     close: () => store.close(),
   });
 }
@@ -117,17 +126,6 @@ function refuseOldGit(text: string): void {
     `teddy needs git ${minimumVersion.join('.')} or newer; this is ${text}.`,
     'Update git.',
   );
-}
-
-/** Keys as git prints them, in lower case but for the subsection; the last value wins. */
-async function readSettings(git: GitRunner): Promise<Map<string, string>> {
-  const settings = new Map<string, string>();
-  for (const row of splitNul((await git.run(['config', '--list', '-z'])).stdout)) {
-    const end = row.indexOf('\n');
-    // A key without `=` counts as true.
-    settings.set(end < 0 ? row : row.slice(0, end), end < 0 ? 'true' : row.slice(end + 1));
-  }
-  return settings;
 }
 
 async function listWorkTrees(git: GitRunner, layout: RepositoryLayout): Promise<WorkTree[]> {

@@ -10,6 +10,7 @@ import { withRefRecord } from './ref-record.ts';
 import { listRefs, listTips, syncRefs, updateRefs } from './refs.ts';
 import { withOwnErrors } from './own-errors.ts';
 import type { Environment, GitRunner } from './run.ts';
+import type { GitSetting } from './settings.ts';
 
 export interface StoreOptions {
   git: GitRunner;
@@ -18,7 +19,7 @@ export interface StoreOptions {
   objectFormat: 'sha1' | 'sha256';
   /** The user's environment. */
   env: Environment;
-  settings(): Promise<Map<string, string>>;
+  settings(): Promise<ReadonlyMap<string, GitSetting>>;
   /** Called at each durable step; a test may crash there. */
   onStep?: ((step: string) => void) | undefined;
 }
@@ -77,7 +78,7 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
         objectBatch({
           objectsDir: options.objectsDir,
           objectFormat,
-          shared: settings.get('core.sharedrepository'),
+          shared: settings.get('core.sharedrepository')?.value,
           onStep: options.onStep,
         }),
       );
@@ -100,7 +101,8 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
       return outcome;
     },
     ident: identReader(git, options.env, options.settings),
-    setting: async (key) => (await options.settings()).get(toSettingKey(key)),
+    setting: async (key) => (await options.settings()).get(toSettingKey(key))?.value,
+    settingOrigin: async (key) => (await options.settings()).get(toSettingKey(key))?.origin,
     close: () => reader.close(),
   });
 }

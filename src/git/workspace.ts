@@ -5,6 +5,7 @@ import { access, lstat, mkdir, readFile, readdir, readlink } from 'node:fs/promi
 import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { Head, Scan, Store, Workspace } from '../ports.ts';
+import { isSessionPath } from '../session/global-files.ts';
 import { parseOid, repoPathFromGit, shortRef, type Oid, type RefName, type RepoPath } from '../session/names.ts';
 import { copyIndex, fileExists } from './index-lock.ts';
 import { removeFile } from './durable-file.ts';
@@ -170,7 +171,7 @@ async function scan(git: GitRunner, root: string): Promise<Scan> {
   const letters = new Map(edited.map((edit) => [edit.path, edit.staged + edit.unstaged]));
   const rows = await Promise.all(
     paths
-      .filter((path) => !path.startsWith('.teddy/') && !path.endsWith('/'))
+      .filter((path) => !isSessionPath(path) && !path.endsWith('/'))
       .map(async (path): Promise<[RepoPath, string]> => {
         const found = await lstat(join(root, path), { bigint: true }).catch(toNullIfGone);
         const print = found ? `${found.ino} ${found.size} ${found.mode} ${found.mtimeNs} ${found.ctimeNs}` : 'gone';

@@ -1,6 +1,7 @@
 /** The project's files on disk: contained, read without blocking, installed atomically. */
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, realpath } from 'node:fs/promises';
+import { relative } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { FileTarget, ProjectFiles } from '../ports.ts';
 import type { RepoPath } from '../session/names.ts';
@@ -35,7 +36,10 @@ async function inspectPath(root: string, path: RepoPath): Promise<FileTarget> {
   const located = await locate(root, path);
   if (located.kind !== 'found') return located.kind === 'absent' ? { kind: 'absent' } : located;
   if (located.stats.isDirectory()) return { kind: 'directory' };
-  return located.stats.isFile() ? readRegularFile(located.real) : { kind: 'special' };
+  if (!located.stats.isFile()) return { kind: 'special' };
+  const file = await readRegularFile(located.real);
+  const real = relative(await realpath(root), located.real) as RepoPath;
+  return file.kind === 'file' && real !== path ? { ...file, real } : file;
 }
 
 /** The flags and the second look are for a file that is exchanged for a FIFO or a symlink in between. */

@@ -2,7 +2,7 @@
 import { TeddyError } from '../errors.ts';
 import type { ObjectBatch, Project, Publication, Store, TreeMode, Workspace } from '../ports.ts';
 import { encodeEntry, type Entry } from '../session/entry.ts';
-import { attributesPath } from '../session/global-files.ts';
+import { attributesPath, configPath, isSessionPath } from '../session/global-files.ts';
 import {
   joinPath,
   sessionDir,
@@ -13,9 +13,11 @@ import {
   type SessionId,
 } from '../session/names.ts';
 import { editTree, type TreeEdit } from './edit-tree.ts';
+import { maskEntry } from './mask-text.ts';
 import { findEntry } from './read-line.ts';
 
 const maxAttempts = 10;
+const teddyDir = '.teddy' as RepoPath;
 
 export interface FileEdit {
   path: RepoPath;
@@ -105,7 +107,7 @@ export async function publishDraft(
   const edits = await writeFiles(batch, draft.files);
   const tree = await editTree(store, batch, base.tree, edits);
   const ident = await store.ident();
-  const message = encodeEntry(draft.entry);
+  const message = encodeEntry(await maskEntry(project.masker, draft.entry));
   const commit = await batch.commit({ tree, parents: parent === null ? [] : [parent], ...ident, message });
   // Written while the publication is prepared, which waits for them before the ref moves.
   const durable = batch.flush();
@@ -148,12 +150,18 @@ async function readBase(
   // A session may start on any commit; only a line has something published to keep.
   const published = starts ? null : await readPublished(store, tip);
   if (codeTree === undefined && published === null) return { tree, isTip: true };
-  const teddy = codeTree === undefined ? null : await store.readDir(tree, '.teddy' as RepoPath);
-  const edits: TreeEdit[] = [
-    ...(codeTree === undefined ? [] : [toDirEdit('.teddy' as RepoPath, teddy?.oid ?? null)]),
+  const edits = [
+    ...(codeTree === undefined ? [] : await keepSessionFiles(store, tree, codeTree)),
     ...(published ?? []),
   ];
   return { tree: await flushed(batch, await editTree(store, batch, codeTree ?? tree, edits)), isTip: false };
+}
+
+/** Of `.teddy/`, the code's tree decides about nothing but the user's own file. */
+async function keepSessionFiles(store: Store, tip: Oid, codeTree: Oid): Promise<TreeEdit[]> {
+  const [kept, code] = await Promise.all([tip, codeTree].map((tree) => store.readDir(tree, teddyDir)));
+  const config = code?.entries.find(({ name }) => joinPath(teddyDir, name) === configPath);
+  return [toDirEdit(teddyDir, kept?.oid ?? null), { path: configPath, entry: config ?? null }];
 }
 
 interface Base {
@@ -210,7 +218,7 @@ async function findFollowers(
     path,
     entry: after === null || mode === null ? null : { oid: after, mode: mode as TreeMode },
   }));
-  const session = changes.filter(({ path }) => path.startsWith('.teddy/'));
+  const session = changes.filter(({ path }) => isSessionPath(path));
   const files = await Promise.all(
     session.map(async ({ path, after }) => ({ path, bytes: after === null ? null : await store.readBlob(after) })),
   );

@@ -1,26 +1,26 @@
 /** What the model is shown in a turn, and the files that record it. */
-import { lastAnswer, userMessages, type TranscriptRecord } from '../conversation/transcript.ts';
-import { parsePlan } from '../plan/parse.ts';
-import { readSucceeded } from '../plan/report-outcomes.ts';
-import type { ModelMessage, Project, Store } from '../ports.ts';
+import type { ModelMessage, Project, Store, Workspace } from '../ports.ts';
 import { findAgent } from '../session/agents.ts';
-import { readContextFiles, turnContextPaths } from '../session/context-files.ts';
-import { nextTurnList, parseTurnContext, renderTurnContext } from '../session/context-lines.ts';
-import { renderContextLog, type RequestInfo, type SourcedText } from '../session/context-log.ts';
-import { resolveContext } from '../session/context.ts';
-import { globalContextPath, memosPath } from '../session/global-files.ts';
-import { renderHistory, type TurnHistory } from '../session/history-text.ts';
-import { joinPath, sessionDir, turnDir, type Oid, type RepoPath, type TurnName } from '../session/names.ts';
+import { countFitting, readBudget, refuseTooLarge } from '../session/budget.ts';
+import type { ShownFile } from '../session/context-files.ts';
+import { renderTurnContext } from '../session/context-lines.ts';
+import type { SourcedText } from '../session/context-log-sections.ts';
+import { renderContextLog, type ContextLog, type RequestInfo } from '../session/context-log.ts';
+import { memosPath } from '../session/global-files.ts';
+import { joinHistory, renderLeftOut } from '../session/history-text.ts';
+import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../session/names.ts';
 import { renderTreeListing } from '../session/tree-listing.ts';
 import type { FileEdit } from './append-entry.ts';
 import type { GlobalBranch } from './global-branch.ts';
-import { readTurn, readTurnFile, toText, type LineState, type Turn } from './read-line.ts';
+import { readContext, type ReadContext } from './read-context.ts';
+import { readNewestTurns, readOlderTurns, type HistoryTurn } from './read-history.ts';
+import { readTurnFile, toText, type LineState } from './read-line.ts';
 
 export interface RequestWish {
   info: RequestInfo;
   message: string;
-  /** Absolute, so that a model's absolute paths of the project are understood. */
-  root: string | undefined;
+  /** The work tree whose HEAD is on the line, if any. */
+  workspace: Workspace | null;
 }
 
 export interface BuiltRequest {
@@ -32,68 +32,62 @@ export interface BuiltRequest {
   notes: string[];
 }
 
-/** The request of a new turn, on the context as it is at the line's tip. */
+/**
+ * The request of a new turn, on the context as it is at the line's tip; secrets are masked in all of it but the message,
+ * which is masked before. Throws UNKNOWN_AGENT, BAD_SETTING, CONTEXT_TOO_LARGE, MASKING_FAILED.
+ */
 export async function buildRequest(
   project: Project,
   state: LineState,
   global: GlobalBranch | null,
   wish: RequestWish,
 ): Promise<BuiltRequest> {
-  const { store } = project.repository;
-  const { session, turn } = wish.info;
-  const earlier = state.turns.filter((name) => name !== turn);
-  const [tree, sessionContext, list, history] = await Promise.all([
-    store.listTree(state.tip),
-    store.readFile(state.tip, joinPath(sessionDir(session), 'session.context')),
-    readTurnList(store, state, earlier.at(-1)),
-    readHistory(store, state, earlier),
+  const { info, message } = wish;
+  const newestFirst = state.turns.filter((name) => name !== info.turn).toReversed();
+  const [budget, system, memos, { context, files, tree }, newest] = await Promise.all([
+    readWishedBudget(project, info),
+    readSystem(project, info.agent, global),
+    readMemos(project, state.tip, global),
+    readMaskedContext(project, state, global, wish),
+    readNewestTurns(project, state, newestFirst),
   ]);
-  const code = tree.filter(({ path }) => !path.startsWith('.teddy/'));
-  const globalContext =
-    global?.globalContext ?? toText((await store.readFile(state.tip, globalContextPath))?.bytes ?? null);
-  const levels = { global: globalContext, session: toText(sessionContext?.bytes ?? null), turn: list };
-  const context = resolveContext(levels, code, wish.root);
-  const files = await readContextFiles(context, (oid) => store.readBlob(oid));
-  const memos = await readMemos(store, state.tip, global);
-  const { log, messages } = renderContextLog(
-    {
-      info: wish.info,
-      system: readSystem(project, wish.info.agent, global),
-      memos,
-      history: history.length === 0 ? null : renderHistory(history),
-      tree: renderTreeListing(code),
-      files,
-      message: wish.message,
-    },
-    project.hash,
-  );
-  const dir = turnDir(session, turn);
-  return {
-    log,
-    messages,
-    files: [
-      { path: joinPath(dir, 'turn.context'), bytes: renderTurnContext(turnContextPaths(files)) },
-      { path: joinPath(dir, '_context.log'), bytes: log },
-    ],
-    notes: [
-      ...context.leftOut.map(({ path, reason }) => `Not shown to the model: ${path} (${reason}).`),
-      ...context.notes,
-    ],
+  const render = (history: MaskedText | null) =>
+    renderContextLog({ info, system, memos, history, tree, files, message }, project.hash);
+  const bare = render(null);
+  const place = { session: info.session, keepsFiles: false };
+  refuseTooLarge(bare, budget, place);
+  const turns = await readOlderTurns(project, state, newestFirst, newest, budget - bare.tokens);
+  const { log, leftOut } = turns.length === 0 ? { log: bare, leftOut: [] } : fit(newestFirst, turns, budget, render);
+  // Not even the line that says what is left out may fit.
+  refuseTooLarge(log, budget, place);
+  const list = {
+    path: joinPath(turnDir(info.session, info.turn), 'turn.context'),
+    bytes: renderTurnContext(context.paths),
   };
+  const notes = [...context.notes, ...(leftOut.length === 0 ? [] : [renderLeftOut(leftOut)])];
+  return { log: log.log, messages: log.messages, files: [list, toLogFile(info, log)], notes };
 }
 
-/** Another message on the exact context of a conversation branch's turn. */
+/** Another message on the exact context of a conversation branch's turn. Throws as `buildRequest` does. */
 export async function rebuildRequest(
   project: Project,
   log: string,
   global: GlobalBranch | null,
   wish: RequestWish,
 ): Promise<BuiltRequest> {
-  const { replaceRequest } = await import('../session/context-log-parse.ts');
-  const system = readSystem(project, wish.info.agent, global);
-  const rebuilt = replaceRequest(log, { info: wish.info, system, message: wish.message }, project.hash);
-  const path = joinPath(turnDir(wish.info.session, wish.info.turn), '_context.log');
-  return { log: rebuilt.log, messages: rebuilt.messages, files: [{ path, bytes: rebuilt.log }], notes: [] };
+  const { info, message } = wish;
+  const [{ replaceRequest }, budget, system] = await Promise.all([
+    import('../session/context-log-parse.ts'),
+    readWishedBudget(project, info),
+    readSystem(project, info.agent, global),
+  ]);
+  const rebuilt = replaceRequest(log, { info, system, message }, project.hash);
+  refuseTooLarge(rebuilt, budget, { session: info.session, keepsFiles: true });
+  return { log: rebuilt.log, messages: rebuilt.messages, files: [toLogFile(info, rebuilt)], notes: [] };
+}
+
+function toLogFile({ session, turn }: RequestInfo, { log }: ContextLog): FileEdit {
+  return { path: joinPath(turnDir(session, turn), '_context.log'), bytes: log };
 }
 
 /** What an open turn sent, to be sent again; null while nothing was sent. */
@@ -110,58 +104,87 @@ export async function readStoredRequest(
   return { log, messages, info: frontMatter };
 }
 
-function readSystem(project: Project, name: string, global: GlobalBranch | null): SourcedText {
-  const agent = findAgent(name, global?.agents ?? new Map());
-  const source =
-    agent.source === 'builtin'
-      ? { kind: 'builtin' as const, sha: project.hash(agent.text) }
-      : { kind: 'stored' as const };
-  return { text: agent.text, source };
+interface MaskedText {
+  text: string;
+  masked: number;
 }
 
-/** `memos.yaml` as the turn's commit will have it; its blob is in that commit. */
-async function readMemos(store: Store, tip: Oid, global: GlobalBranch | null): Promise<SourcedText | null> {
-  const text = global?.memos ?? toText((await store.readFile(tip, memosPath))?.bytes ?? null);
-  if (text.trim() === '') return null;
-  return { text, source: { kind: 'blob', oid: await store.batch().blob(text) } };
+/** The request with as many of the newest turns as the budget has room for; `turns` are those that were read. */
+function fit(
+  newestFirst: readonly TurnName[],
+  turns: readonly HistoryTurn[],
+  budget: number,
+  render: (history: MaskedText) => ContextLog,
+): { log: ContextLog; leftOut: TurnName[] } {
+  const rendered = new Map<number, ContextLog>();
+  const renderWith = (kept: number) => {
+    const log = rendered.get(kept) ?? render(toHistory(newestFirst, turns.slice(0, kept)));
+    rendered.set(kept, log);
+    return log;
+  };
+  const tokens = turns.map((turn) => turn.tokens);
+  const kept = countFitting(tokens, budget, (count) => renderWith(count).tokens);
+  return { log: renderWith(kept), leftOut: newestFirst.slice(kept).toReversed() };
 }
 
-/** The turn's own list: what the last turn had or its plan's vault named, plus what its actions touched. */
-async function readTurnList(store: Store, state: LineState, last: TurnName | undefined): Promise<string[]> {
-  if (last === undefined) return [];
-  const turn = await readTurn(store, state.entryOid, state.session, last);
-  const list = parseTurnContext((await readTurnFile(store, state.entryOid, state.session, last, 'turn.context')) ?? '');
-  const plan = turn.plan === null ? null : parsePlan(toText(turn.plan)).plan;
-  return nextTurnList({ list, vault: plan?.contextVault ?? null, touched: readTouched(turn) });
-}
-
-function readTouched(turn: Turn): RepoPath[] {
-  if (turn.report === null || turn.plan === null) return [];
-  const { actions } = parsePlan(toText(turn.plan)).plan;
-  return readSucceeded(toText(turn.report)).flatMap((index) => {
-    const action = actions[index - 1];
-    if (action?.type === 'CREATE' || action?.type === 'EDIT') return [action.path];
-    return action?.type === 'READ' && action.resource.kind === 'path' ? [action.resource.path] : [];
-  });
-}
-
-async function readHistory(store: Store, state: LineState, turns: TurnName[]): Promise<TurnHistory[]> {
-  return Promise.all(turns.map(async (turn) => toHistory(await readTurn(store, state.entryOid, state.session, turn))));
-}
-
-function toHistory({ turn, records, plan, report }: Turn): TurnHistory {
+function toHistory(newestFirst: readonly TurnName[], kept: readonly HistoryTurn[]): MaskedText {
+  const texts = kept.map(({ text }) => text).toReversed();
   return {
-    turn,
-    messages: userMessages(records),
-    plan: plan && toText(plan),
-    replies: plan === null ? readReplies(records) : [],
-    report: report && toText(report),
+    text: joinHistory(newestFirst.slice(kept.length).toReversed(), texts),
+    masked: kept.reduce((sum, { masked }) => sum + masked, 0),
   };
 }
 
-function readReplies(records: TranscriptRecord[]): string[] {
-  const answer = lastAnswer(records);
-  return answer && 'text' in answer ? [answer.text] : [];
+async function readWishedBudget(project: Project, { model }: RequestInfo): Promise<number> {
+  return readBudget(await project.settings.get('contextTokens'), model);
+}
+
+async function readMaskedContext(
+  project: Project,
+  state: LineState,
+  global: GlobalBranch | null,
+  { info, workspace }: RequestWish,
+): Promise<{ context: ReadContext; files: ShownFile[]; tree: MaskedText }> {
+  const context = await readContext(project, state, info.turn, global, workspace);
+  const [tree, ...files] = await Promise.all([
+    maskText(project, renderTreeListing(context.code)),
+    ...context.files.map((file) => maskFile(project, file)),
+  ]);
+  return { context, files, tree };
+}
+
+async function maskFile(project: Project, file: ShownFile): Promise<ShownFile> {
+  return file.kind === 'shown' ? { ...file, ...(await maskText(project, file.text, file.path)) } : file;
+}
+
+async function maskText(project: Project, text: string, path?: string): Promise<MaskedText> {
+  const { text: shown, count } = await project.masker.mask(text, path);
+  return { text: shown, masked: count };
+}
+
+/** A prompt that comes with teddy holds no secret of anybody's; the user's own is masked before the protocol follows. */
+async function readSystem(project: Project, name: string, global: GlobalBranch | null): Promise<SourcedText> {
+  const own = global?.agents.get(name);
+  if (global === null || own === undefined) {
+    const { text } = findAgent(name, global?.agents ?? new Map());
+    return { text, source: { kind: 'builtin', sha: project.hash(text) }, masked: 0 };
+  }
+  const path = `agents/${name}.md` as RepoPath;
+  const [{ text, masked }, found] = await Promise.all([
+    maskText(project, own, path),
+    project.repository.store.readFile(global.tip, path),
+  ]);
+  const source: SourcedText['source'] = found ? { kind: 'blob', oid: found.oid } : { kind: 'stored' };
+  return { text: findAgent(name, new Map([[name, text]])).text, source, masked };
+}
+
+/** `memos.yaml` as the turn's commit will have it; its blob is in that commit. */
+async function readMemos(project: Project, tip: Oid, global: GlobalBranch | null): Promise<SourcedText | null> {
+  const { store } = project.repository;
+  const text = global?.memos ?? toText((await store.readFile(tip, memosPath))?.bytes ?? null);
+  if (text.trim() === '') return null;
+  const [oid, masked] = await Promise.all([store.batch().blob(text), maskText(project, text, memosPath)]);
+  return { ...masked, source: { kind: 'blob', oid } };
 }
 
 /** The first turn of a conversation branch: it keeps the context of the turn that it branched from. */

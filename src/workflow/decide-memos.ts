@@ -1,21 +1,26 @@
 /** Memos that a plan proposes: decided on their own, applied to `teddy/global` and to the line under one id. */
 import type { MemoChange } from '../plan/plan.ts';
 import type { ReportedMemos } from '../plan/report.ts';
-import type { Project } from '../ports.ts';
+import type { Commit, Project, Store } from '../ports.ts';
 import { decodeEntry, encodeEntry, type Entry } from '../session/entry.ts';
 import { memosPath } from '../session/global-files.ts';
 import { changeMemos } from '../session/memos.ts';
-import { globalRef, type TurnName } from '../session/names.ts';
+import { globalRef, parseLineRef, turnNumber, type Oid, type SessionId, type TurnName } from '../session/names.ts';
 import { appendEntry } from './append-entry.ts';
 import { changeGlobal, readGlobal } from './global-branch.ts';
+import { maskEntry } from './mask-text.ts';
 import type { ReadyLine } from './prepare-line.ts';
 import { readLine } from './read-line.ts';
+import { takeSnapshot } from './take-snapshot.ts';
 
 export type DecidedMemos = ReportedMemos;
 
 /** `ask`: a person decides. `none`: nobody can be asked, so they are discarded, and that is said. */
 export type MemoDecision =
   { kind: 'yes' | 'no' | 'none' } | { kind: 'ask'; ask(changes: MemoChange[]): Promise<boolean> };
+
+/** How many commits of `teddy/global` are looked at for the half of a pair: a crash is not long ago. */
+const maxSearched = 50;
 
 export async function decideMemos(
   project: Project,
@@ -55,6 +60,7 @@ async function applyMemos(
   turn: TurnName,
   changes: MemoChange[],
 ): Promise<DecidedMemos> {
+  await keepEdits(project, line, turn);
   const { entry: last } = await readLine(project.repository.store, line.tip);
   const entry: Entry = {
     kind: 'memo',
@@ -67,7 +73,7 @@ async function applyMemos(
   };
   const outcome: DecidedMemos = { added: [], removed: [], rejected: [] };
   // teddy/global first: if we stop in between, the next command finds its commit and finishes the pair.
-  await changeGlobal(project, encodeEntry(entry), (current) => {
+  await changeGlobal(project, encodeEntry(await maskEntry(project.masker, entry)), (current) => {
     const changed = changeMemos(current.memos, changes);
     outcome.added = changed.added;
     outcome.removed = changed.removed;
@@ -75,6 +81,11 @@ async function applyMemos(
   });
   if (outcome.added.length + outcome.removed.length > 0) await appendCopy(project, line, entry);
   return outcome;
+}
+
+/** The line's copy is written anew: what the user has changed in it on disk must be on the line, and in the list, first. */
+async function keepEdits(project: Project, { ref, session, workspace }: ReadyLine, turn: TurnName): Promise<void> {
+  if (workspace) await takeSnapshot(project, { ref, session, workspace }, turn);
 }
 
 async function appendCopy(project: Project, line: ReadyLine, entry: Entry): Promise<void> {
@@ -85,16 +96,39 @@ async function appendCopy(project: Project, line: ReadyLine, entry: Entry): Prom
 /** After a crash between the two commits of a pair, the line gets its own. */
 export async function finishMemos(project: Project, line: ReadyLine): Promise<void> {
   const { store } = project.repository;
-  const tip = await store.resolve(globalRef);
-  const decided = tip === null ? null : decodeEntry((await store.readCommit(tip)).message);
-  if (decided?.kind !== 'memo' || decided.session !== line.session) return;
   const state = await readLine(store, line.tip);
-  if (state.latest?.turn !== decided.turn || state.latest.status !== 'planned') return;
-  for await (const { commit } of store.firstParents(line.tip)) {
-    const entry = decodeEntry(commit.message);
-    if (entry?.id === decided.id) return;
-    if (entry?.kind === 'plan') break;
+  if (state.latest?.status !== 'planned') return;
+  const decided = await findDecided(project, state.latest.turn, line.session);
+  if (decided === null || (await isOnLine(store, decided, line.tip))) return;
+  // Two lines of a session may have a turn of the same name.
+  for (const { ref, oid } of await store.listRefs('refs/heads/teddy/')) {
+    if (parseLineRef(ref)?.session === line.session && (await isOnLine(store, decided, oid))) return;
   }
+  await keepEdits(project, line, state.latest.turn);
   await appendCopy(project, line, decided);
   project.notices.warn('Memos that an interrupted command had taken are now on this line as well.');
+}
+
+async function isOnLine(store: Store, { id, turn }: Entry, tip: Oid): Promise<boolean> {
+  for await (const { commit } of store.firstParents(tip)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.id === id) return true;
+    const isEarlier =
+      turn !== null && entry !== null && entry.turn !== null && turnNumber(entry.turn) < turnNumber(turn);
+    if (isEarlier || entry?.kind === 'start') return false;
+  }
+  return false;
+}
+
+/** The half of the pair on `teddy/global`; others may have changed the memos since. */
+async function findDecided(project: Project, turn: TurnName, session: SessionId): Promise<Entry | null> {
+  const { store } = project.repository;
+  let next = await store.resolve(globalRef);
+  for (let count = 0; next !== null && count < maxSearched; count += 1) {
+    const commit: Commit = await store.readCommit(next);
+    const entry = decodeEntry(commit.message);
+    if (entry?.kind === 'memo' && entry.session === session && entry.turn === turn) return entry;
+    next = commit.parents[0] ?? null;
+  }
+  return null;
 }

@@ -11,9 +11,12 @@ function describeTarget(action: Action): string {
     case 'EDIT':
       return action.path;
     case 'READ':
+    case 'PRUNE':
       return action.resource.kind === 'path' ? action.resource.path : action.resource.url;
     case 'EXECUTE':
       return toFirstLine(action.script);
+    case 'INVOKE':
+      return action.agent;
     case 'CHAT_WITH_USER':
     case 'PROMPT':
       return toFirstLine(action.text);

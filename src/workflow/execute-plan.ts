@@ -10,6 +10,7 @@ import { lineName } from './find-line.ts';
 import { closeTurn, finishRun, noRun, UnreportedRun, type Executed } from './finish-run.ts';
 import { prepareLine, type ReadyLine } from './prepare-line.ts';
 import { readLine, toText, type LineState, type Turn } from './read-line.ts';
+import { worldOf } from './plan-world.ts';
 import type { Approver } from './approver.ts';
 import type { Run } from './perform-action.ts';
 import { runActions } from './run-actions.ts';
@@ -135,7 +136,7 @@ async function removeLeftovers(project: Project, workspace: Workspace, { plan }:
 }
 
 async function validate(project: Project, workspace: Workspace, parsed: ParsedPlan): Promise<Problem[]> {
-  return (await runVirtually(parsed, project.filesOf(workspace.root).inspect)).problems;
+  return (await runVirtually(parsed, worldOf(project, workspace))).problems;
 }
 
 /** After the snapshot, a file that the tip has and the disk has not is one that a sparse checkout keeps away. */
@@ -164,14 +165,7 @@ function toNotApproved(turn: Turn, parsed: ParsedPlan): TeddyError {
 }
 
 async function readTimeoutMs(project: Project): Promise<number> {
-  const text = await project.repository.store.setting('teddy.timeout');
-  const seconds = text === undefined ? defaultTimeoutS : Number(text);
-  if (seconds > 0) return seconds * 1000;
-  throw new TeddyError(
-    'BAD_SETTING',
-    `teddy.timeout is ${JSON.stringify(text)}.`,
-    'It is a number of seconds: `git config teddy.timeout 120`.',
-  );
+  return Number((await project.settings.get('timeout')) ?? defaultTimeoutS) * 1000;
 }
 
 /** Ctrl-C before the first action leaves the plan pending: there is nothing to report. */

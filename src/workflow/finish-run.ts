@@ -6,6 +6,7 @@ import type { Project, Workspace } from '../ports.ts';
 import { decodeEntry } from '../session/entry.ts';
 import type { Oid } from '../session/names.ts';
 import type { DecidedMemos } from './decide-memos.ts';
+import { maskReport } from './mask-text.ts';
 import type { ReadyLine } from './prepare-line.ts';
 import { publishReport, type Published } from './publish-report.ts';
 import type { Turn } from './read-line.ts';
@@ -28,7 +29,7 @@ export interface RunDraft {
   started: Date;
 }
 
-export const noRun: Run = { logs: [], changed: new Map(), outputs: [], ended: 'done' };
+export const noRun: Run = { logs: [], changed: new Map(), outputs: [], pages: [], ended: 'done' };
 
 /** Reports what was run. */
 export async function finishRun(draft: RunDraft, run: Run, memos: DecidedMemos): Promise<Executed> {
@@ -81,7 +82,7 @@ async function publish(
   problems: Problem[] = [],
 ): Promise<Executed> {
   const { project, line, turn, parsed, started } = draft;
-  const report: Report = {
+  const report = await maskReport(project.masker, {
     version: 1,
     session: line.session,
     turn: turn.turn,
@@ -95,7 +96,7 @@ async function publish(
     action_logs: run.logs,
     changes: [],
     validation_errors: problems,
-  };
+  });
   try {
     const published = await publishReport(project, { ...line, workspace: draft.workspace }, turn.turn, report, run);
     return { line, ...published };

@@ -1,16 +1,15 @@
 /** The branch `teddy/global`: read by every turn, changed by compare-and-swap. */
 import { TeddyError } from '../errors.ts';
 import type { Project, Store } from '../ports.ts';
-import { toGlobalContext, type GlobalFiles } from '../session/global-files.ts';
-import { globalRef, type Oid, type RefName, type RepoPath } from '../session/names.ts';
+import { isAgentName, toGlobalContext, type GlobalFiles } from '../session/global-files.ts';
+import { globalRef, type Oid, type RepoPath } from '../session/names.ts';
+import { retryWhileMoved } from './append-entry.ts';
 import { editTree } from './edit-tree.ts';
 import { toText } from './read-line.ts';
 
 export interface GlobalBranch extends GlobalFiles {
   tip: Oid;
 }
-
-const maxAttempts = 10;
 
 /** Makes the branch if there is none: from the only remote that has one, else anew. Says what it made, or null. */
 export async function ensureGlobal(project: Project): Promise<string | null> {
@@ -56,44 +55,72 @@ async function writeFirstGlobal(project: Project): Promise<Oid> {
   return commit;
 }
 
-export async function readGlobal(project: Project): Promise<GlobalBranch | null> {
+/** `orRemote`: what a remote has will do while there is no local branch; nothing is made. */
+export async function readGlobal(project: Project, options: { orRemote?: boolean } = {}): Promise<GlobalBranch | null> {
   const { store } = project.repository;
-  const tip = await store.resolve(globalRef);
+  const tip = (await store.resolve(globalRef)) ?? (options.orRemote === true ? await findRemoteGlobal(store) : null);
   if (tip === null) return null;
   const read = async (name: string) => toText((await store.readFile(tip, name as RepoPath))?.bytes ?? null);
   const [memos, globalContext] = await Promise.all([read('memos.yaml'), read('global.context')]);
-  const agents = new Map<string, string>();
-  for (const { name, oid } of (await store.readDir(tip, 'agents' as RepoPath))?.entries ?? []) {
-    if (name.endsWith('.md')) agents.set(name.slice(0, -'.md'.length), toText(await store.readBlob(oid)));
-  }
-  return { tip, memos, globalContext, agents };
+  return { tip, memos, globalContext, agents: await readAgents(store, tip) };
 }
 
-/** `change` returns the files to set, or null when there is nothing to do; it is asked again after a lost race. */
+async function readAgents(store: Store, tip: Oid): Promise<Map<string, string>> {
+  const agents = new Map<string, string>();
+  for (const { name, oid, mode } of (await store.readDir(tip, 'agents' as RepoPath))?.entries ?? []) {
+    const agent = name.endsWith('.md') ? name.slice(0, -'.md'.length) : '';
+    // A README.md beside them is no agent.
+    if (isAgentName(agent) && mode.startsWith('100')) agents.set(agent, toText(await store.readBlob(oid)));
+  }
+  return agents;
+}
+
+async function findRemoteGlobal(store: Store): Promise<Oid | null> {
+  return (await store.listRefs('refs/remotes/*/teddy/global'))[0]?.oid ?? null;
+}
+
+/** A file of the branch as it shall be; `text` null removes it. */
+interface GlobalEdit {
+  name: string;
+  text: string | null;
+}
+
+/**
+ * `change` returns the files to set, or null when there is nothing to do; it is asked again after a lost race. Returns
+ * the new commit, or null when there was nothing to do. Throws REF_MOVED after ten lost races.
+ */
 export async function changeGlobal(
   project: Project,
   message: string,
-  change: (current: GlobalBranch) => { name: string; text: string }[] | null,
-): Promise<void> {
-  const { store } = project.repository;
-  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+  change: (current: GlobalBranch) => GlobalEdit[] | null | Promise<GlobalEdit[] | null>,
+): Promise<Oid | null> {
+  const { commit } = await retryWhileMoved(globalRef, async () => {
     await ensureGlobal(project);
     const current = await readGlobal(project);
-    if (current === null) continue;
-    const files = change(current);
-    if (files === null) return;
-    const batch = store.batch();
-    const edits = await Promise.all(
-      files.map(async ({ name, text }) => ({
-        path: name as RepoPath,
-        entry: { mode: '100644' as const, oid: await batch.blob(text) },
-      })),
-    );
-    const tree = await editTree(store, batch, (await store.readCommit(current.tip)).tree, edits);
-    const commit = await batch.commit({ tree, parents: [current.tip], ...(await store.ident()), message });
-    await batch.flush();
-    const update = { ref: globalRef as RefName, old: current.tip, new: commit };
-    if ((await store.updateRefs([update], `teddy: ${message.split('\n')[0] ?? ''}`)) === 'done') return;
-  }
-  throw new TeddyError('REF_MOVED', 'teddy/global moved while it was changed, ten times.', 'Run the command again.');
+    if (current === null) return null;
+    const edits = await change(current);
+    return edits === null ? { commit: null } : publishEdits(project, message, current.tip, edits);
+  });
+  return commit;
+}
+
+async function publishEdits(
+  project: Project,
+  message: string,
+  tip: Oid,
+  edits: GlobalEdit[],
+): Promise<{ commit: Oid } | null> {
+  const { store } = project.repository;
+  const batch = store.batch();
+  const toEntry = async (text: string | null) =>
+    text === null ? null : { mode: '100644' as const, oid: await batch.blob(text) };
+  const files = await Promise.all(
+    edits.map(async ({ name, text }) => ({ path: name as RepoPath, entry: await toEntry(text) })),
+  );
+  const tree = await editTree(store, batch, (await store.readCommit(tip)).tree, files);
+  const commit = await batch.commit({ tree, parents: [tip], ...(await store.ident()), message });
+  await batch.flush();
+  const update = { ref: globalRef, old: tip, new: commit };
+  const outcome = await store.updateRefs([update], `teddy: ${message.split('\n')[0] ?? ''}`);
+  return outcome === 'done' ? { commit } : null;
 }

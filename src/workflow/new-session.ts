@@ -5,6 +5,7 @@ import type { Entry } from '../session/entry.ts';
 import {
   attributesPath,
   attributesText,
+  configPath,
   globalContextPath,
   memosPath,
   sessionContextText,
@@ -74,7 +75,9 @@ async function refuseBusyWorkspace(project: Project, workspace: Workspace): Prom
   throw new TeddyError(
     'FILES_IN_THE_WAY',
     `Files of .teddy/ that git does not know are in the way: ${inTheWay.slice(0, 3).join(', ')}.`,
-    'Move them away, or commit them, and run the command again.',
+    inTheWay.includes(configPath)
+      ? `Settings of the project are committed: \`git add --force ${configPath}\`, \`git commit\`. Move other files away.`
+      : 'Move them away, or commit them, and run the command again.',
   );
 }
 

@@ -1,14 +1,17 @@
 /** The open turn of a line: its request, as it was stored or as it is composed anew. */
 import { encodeRecord, userMessages, type UserRecord } from '../conversation/transcript.ts';
 import { TeddyError } from '../errors.ts';
+import { parsePlan } from '../plan/parse.ts';
+import { readSucceeded } from '../plan/report-outcomes.ts';
 import type { Model, ModelMessage, Project, ProviderName } from '../ports.ts';
 import { defaultAgent } from '../session/agents.ts';
 import type { RequestInfo } from '../session/context-log.ts';
 import { decodeEntry, type Entry } from '../session/entry.ts';
 import { globalContextPath, memosPath } from '../session/global-files.ts';
-import { joinPath, toTurnName, turnDir, turnNumber, type Oid, type TurnName } from '../session/names.ts';
+import { joinPath, shortRef, toTurnName, turnDir, turnNumber, type Oid, type TurnName } from '../session/names.ts';
 import { appendEntry, type Draft, type FileEdit } from './append-entry.ts';
 import { buildRequest, isBranchTurn, readStoredRequest, rebuildRequest, type BuiltRequest } from './build-request.ts';
+import { readSteering, requireTrust, type ApproveForeign } from './foreign-texts.ts';
 import { readGlobal } from './global-branch.ts';
 import type { ReadyLine } from './prepare-line.ts';
 import { readLine, toText, type LineState, type Turn } from './read-line.ts';
@@ -28,6 +31,8 @@ export interface TurnWish {
   message?: string | undefined;
   agent?: string | undefined;
   choice: ModelChoice;
+  /** Shows agents and context lists that came from elsewhere; without it they are refused. */
+  approveForeign?: ApproveForeign | undefined;
 }
 
 export interface OpenTurn {
@@ -40,7 +45,8 @@ export interface OpenTurn {
 }
 
 /** Makes sure that the line has an open turn with a request: the stored one, or a new `message` entry. */
-export async function openTurn(project: Project, line: ReadyLine, request: TurnWish): Promise<OpenTurn> {
+export async function openTurn(project: Project, line: ReadyLine, wish: TurnWish): Promise<OpenTurn> {
+  const request = await maskMessage(project, wish);
   const { store } = project.repository;
   const { ref, session, workspace } = line;
   const before = await readLine(store, line.tip);
@@ -62,6 +68,18 @@ export async function openTurn(project: Project, line: ReadyLine, request: TurnW
   });
   if (!opened) throw new TeddyError('REF_MOVED', 'The message was not appended.', 'Run the command again.');
   return opened;
+}
+
+/** A secret in a message goes no further than here. */
+export async function maskMessage(project: Project, wish: TurnWish): Promise<TurnWish> {
+  if (wish.message === undefined) return wish;
+  const { text, count } = await project.masker.mask(wish.message);
+  if (count > 0) {
+    project.notices.warn(
+      `${count} ${count === 1 ? 'secret in your message was' : 'secrets in your message were'} masked.`,
+    );
+  }
+  return { ...wish, message: text };
 }
 
 export function refusePending({ latest }: LineState, request: Pick<TurnWish, 'message'>): void {
@@ -143,23 +161,37 @@ export async function composeRequest(
   const { provider, name, parameters } = request.choice;
   const info: RequestInfo = { session: state.session, turn, agent, provider, model: name, parameters };
   const global = await readGlobal(project);
-  const wish = { info, message, root: line.workspace?.root };
+  const wish = { info, message, workspace: line.workspace };
   const kept = isBranchTurn(turn) ? await readStoredRequest(store, state, turn) : null;
+  const steering = await readSteering(project, state, global, { agent, keepsContext: kept !== null });
+  await requireTrust(project, shortRef(line.ref), steering, request.approveForeign);
   const built = kept
     ? await rebuildRequest(project, kept.log, global, wish)
     : await buildRequest(project, state, global, wish);
   return { turn, message, info, built };
 }
 
+/** Whom the last turn has handed over to, else who it was. */
 async function readLastAgent(project: Project, state: LineState): Promise<string | undefined> {
+  const invoked = state.latest === null ? null : findInvoked(state.latest);
+  if (invoked !== null) return invoked;
   if (state.entry.agent !== undefined || state.turns.length === 0)
-    return state.entry.agent ?? project.repository.store.setting('teddy.agent');
+    return state.entry.agent ?? project.settings.get('agent');
   for await (const { commit } of project.repository.store.firstParents(state.entryOid)) {
     const entry = decodeEntry(commit.message);
     if (entry?.agent !== undefined) return entry.agent;
     if (entry?.kind === 'start') break;
   }
-  return project.repository.store.setting('teddy.agent');
+  return project.settings.get('agent');
+}
+
+/** The last INVOKE that the report says was done. */
+function findInvoked({ plan, report }: Turn): string | null {
+  if (plan === null || report === null) return null;
+  const invokes = parsePlan(toText(plan)).plan.actions.filter((action) => action.type === 'INVOKE');
+  if (invokes.length === 0) return null;
+  const done = readSucceeded(toText(report));
+  return invokes.findLast(({ index }) => done.includes(index))?.agent ?? null;
 }
 
 /** Null when the turn has this message already: asked of another model or agent, it is still said once. */

@@ -3,9 +3,12 @@ import { TeddyError } from '../errors.ts';
 import type { Action, ExecuteAction } from '../plan/plan.ts';
 import type { ActionDetails, ActionLog } from '../plan/report.ts';
 import { toEffect, type Effect } from '../plan/validate-action.ts';
-import type { CommandResult, ProjectFiles, Scan, Shell, Workspace } from '../ports.ts';
+import type { CommandResult, Masker, Pages, ProjectFiles, Scan, Shell, Workspace } from '../ports.ts';
 import type { RepoPath } from '../session/names.ts';
 import type { Approver } from './approver.ts';
+import { fetchPage } from './fetch-page.ts';
+import { maskString } from './mask-text.ts';
+import { maskedOutput } from './masked-output.ts';
 
 export interface Run {
   logs: ActionLog[];
@@ -13,6 +16,8 @@ export interface Run {
   changed: Map<RepoPath, number>;
   /** Whole outputs that are too long for the report, by action. */
   outputs: { action: number; text: string }[];
+  /** Pages of the web that were read, masked, by action. */
+  pages: { action: number; text: string }[];
   ended: 'done' | 'failed' | 'quit' | 'interrupted';
 }
 
@@ -26,12 +31,14 @@ export interface Runner {
   workspace: Workspace;
   files: ProjectFiles;
   shell: Shell;
+  masker: Masker;
+  pages: Pages;
   approver: Approver;
   settings: RunSettings;
   run: Run;
 }
 
-type Performed = Pick<ActionLog, 'status' | 'details'>;
+export type Performed = Pick<ActionLog, 'status' | 'details'>;
 type WriteEffect = Extract<Effect, { kind: 'write' }>;
 
 /** How many of the last lines of a stream the report shows. */
@@ -42,12 +49,14 @@ export async function performAction(runner: Runner, action: Action, effect: Effe
   try {
     if (effect.kind === 'write') return await performWrite(runner, action, effect);
     if (effect.kind === 'command' && action.type === 'EXECUTE') return await performCommand(runner, action);
+    if (effect.kind === 'fetch' && action.type === 'READ') return await fetchPage(runner, action, effect);
     if (effect.kind !== 'ask') return { status: 'SUCCESS' };
     const answer = await runner.approver.answer(effect.text);
     return { status: 'SUCCESS', ...(answer === null ? {} : { details: { answer } }) };
   } catch (error) {
     // A full disk or a missing permission is an outcome of this action; the report has to say it.
     if (!(error instanceof TeddyError)) throw error;
+    if (error.code === 'INTERRUPTED') return { status: 'ABORTED', details: { reason: 'interrupted' } };
     return { status: 'FAILURE', details: { reason: `${error.message} [${error.code}]` } };
   }
 }
@@ -71,7 +80,7 @@ async function performWrite({ files, run }: Runner, action: Action, effect: Writ
 
 /** Somebody may have edited the file in the meantime: what they see on the screen is what is written, or nothing. */
 async function isAsShown(files: ProjectFiles, action: Action, shown: WriteEffect): Promise<boolean> {
-  const outcome = await toEffect(action, files.inspect);
+  const outcome = await toEffect(action, { inspect: files.inspect });
   return 'effect' in outcome && outcome.effect.kind === 'write' && equalBytes(outcome.effect.before, shown.before);
 }
 
@@ -81,20 +90,30 @@ function equalBytes(a: Uint8Array | null, b: Uint8Array | null): boolean {
 }
 
 async function performCommand(
-  { workspace, shell, approver, settings, run }: Runner,
+  { workspace, shell, masker, approver, settings, run }: Runner,
   action: ExecuteAction,
 ): Promise<Performed> {
   const before = await workspace.scan();
-  const result = await shell.run(action.script, {
+  const output = maskedOutput(masker, (stream, text) => approver.output(stream, text));
+  const raw = await shell.run(action.script, {
     cwd: action.cwd,
     env: action.env,
     timeoutMs: action.timeoutMs ?? settings.timeoutMs,
     signal: settings.signal,
-    onOutput: (stream, text) => approver.output(stream, text),
+    onOutput: output.add,
   });
+  // Before anything can fail: what the command changed belongs into the report.
   for (const path of findChanged(before, await workspace.scan())) run.changed.set(path, action.index);
+  await output.end();
+  const result = await maskResult(masker, raw);
   const status = result.aborted ? 'ABORTED' : result.exitCode === 0 ? 'SUCCESS' : 'FAILURE';
   return { status, details: toCommandDetails(action, result, run) };
+}
+
+/** As a whole: of an output that is cut first, a piece of a secret might stay. */
+async function maskResult(masker: Masker, result: CommandResult): Promise<CommandResult> {
+  const [stdout, stderr] = await Promise.all([result.stdout, result.stderr].map((text) => maskString(masker, text)));
+  return { ...result, stdout: stdout ?? '', stderr: stderr ?? '' };
 }
 
 /** Paths whose difference from HEAD is not what it was before the command. */

@@ -2,10 +2,12 @@
 import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports.ts';
 import { joinPath, turnDir, type TurnName } from '../session/names.ts';
-import { askModel, type Answered, type Listener } from './ask-model.ts';
-import { composeRequest, openTurn, refusePending, reuseStored, type TurnWish } from './open-turn.ts';
+import { askModel, type Answered } from './ask-model.ts';
+import { checkBudget } from './check-budget.ts';
+import { composeRequest, maskMessage, openTurn, refusePending, reuseStored, type TurnWish } from './open-turn.ts';
 import { prepareLine, type ReadyLine } from './prepare-line.ts';
-import { readLine } from './read-line.ts';
+import { readLine, type LineState } from './read-line.ts';
+import type { Listener } from './receive-answer.ts';
 
 export interface PlanRequest extends TurnWish, Listener {
   selector?: string | undefined;
@@ -18,11 +20,13 @@ export type PlanOutcome =
   /** The message is committed and nobody was asked. */
   | { kind: 'open'; line: ReadyLine; turn: TurnName; logPath: string };
 
-/** Throws PLAN_PENDING, EMPTY_MESSAGE, UNKNOWN_AGENT, the MODEL_ codes and what a snapshot throws. */
+/** Throws PLAN_PENDING, EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT, the MODEL_ codes and what a snapshot throws. */
 export async function planTurn(project: Project, request: PlanRequest): Promise<PlanOutcome> {
   refuseEmpty(request.message);
   const line = await prepareLine(project, request.selector);
-  refusePending(await readLine(project.repository.store, line.tip), request);
+  const state = await readLine(project.repository.store, line.tip);
+  refusePending(state, request);
+  await refuseSpent(project, state, request);
   const open = await openTurn(project, line, request);
   const { model } = request.choice;
   if (model === null) {
@@ -39,20 +43,33 @@ export async function recordMessage(
   request: TurnWish & Pick<PlanRequest, 'selector'>,
 ): Promise<{ turn: TurnName }> {
   refuseEmpty(request.message);
-  return openTurn(project, await prepareLine(project, request.selector), request);
+  const line = await prepareLine(project, request.selector);
+  await refuseSpent(project, await readLine(project.repository.store, line.tip), { ...request, asksNobody: true });
+  return openTurn(project, line, request);
 }
 
 /** The request as it would be sent; nothing is written but the user's objects that git keeps anyway. */
 export async function previewRequest(
   project: Project,
-  request: TurnWish & Pick<PlanRequest, 'selector'>,
+  wish: TurnWish & Pick<PlanRequest, 'selector'>,
 ): Promise<string> {
-  refuseEmpty(request.message);
-  const line = await prepareLine(project, request.selector);
+  refuseEmpty(wish.message);
+  const line = await prepareLine(project, wish.selector, { recover: false });
+  const request = await maskMessage(project, wish);
   const state = await readLine(project.repository.store, line.tip);
   refusePending(state, request);
   const stored = await reuseStored(project, state, request);
   return stored ? stored.log : (await composeRequest(project, line, state, request)).built.log;
+}
+
+/** An answer by hand spends nothing. */
+function refuseSpent(
+  project: Project,
+  state: LineState,
+  { choice, asksNobody = false }: Pick<TurnWish, 'choice'> & { asksNobody?: boolean },
+): Promise<void> {
+  const asksModel = !asksNobody && choice.model !== null && choice.provider !== 'manual';
+  return checkBudget(project, state, { opensTurn: state.latest?.status !== 'open', asksModel });
 }
 
 function refuseEmpty(message: string | undefined): void {

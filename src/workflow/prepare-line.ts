@@ -4,6 +4,7 @@ import type { Project, Workspace } from '../ports.ts';
 import type { Oid, RefName, SessionId } from '../session/names.ts';
 import { findLine, lineName } from './find-line.ts';
 import { ensureGlobal } from './global-branch.ts';
+import { recoverAnswers } from './recover-answer.ts';
 import { refuseOperation } from './refuse-operation.ts';
 
 export interface ReadyLine {
@@ -14,7 +15,12 @@ export interface ReadyLine {
   workspace: Workspace | null;
 }
 
-export async function prepareLine(project: Project, selector: string | undefined): Promise<ReadyLine> {
+/** With `recover: false` the line is only to be looked at: what a killed command had received stays where it is. */
+export async function prepareLine(
+  project: Project,
+  selector: string | undefined,
+  { recover = true }: { recover?: boolean } = {},
+): Promise<ReadyLine> {
   const { repository, notices } = project;
   // Asked while the line is looked for: without an identity nothing is to be begun.
   const identified = repository.store.ident();
@@ -38,7 +44,11 @@ export async function prepareLine(project: Project, selector: string | undefined
       `Session ${line.session}${lineName(line) === `teddy/${line.session}` ? '' : ` (${lineName(line)})`}${where}.`,
     );
   }
-  return { ref: line.ref, session: line.session, tip, workspace: line.workspace };
+  const { ref, session, workspace } = line;
+  if (recover && (await recoverAnswers(project, { ref, workspace }))) {
+    return { ref, session, tip: (await repository.store.resolve(ref)) ?? tip, workspace };
+  }
+  return { ref, session, tip, workspace };
 }
 
 /** Continuing a line that only a remote has makes the local branch, as `git switch` does. */

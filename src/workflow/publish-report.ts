@@ -3,9 +3,11 @@ import { TeddyError } from '../errors.ts';
 import { renderReport, type Report, type ReportedChange } from '../plan/report.ts';
 import type { Project, TreeChange, Workspace } from '../ports.ts';
 import type { Entry } from '../session/entry.ts';
+import { isSessionPath } from '../session/global-files.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../session/names.ts';
 import { isSecretName } from '../session/secret-names.ts';
 import { appendEntry, type FileEdit } from './append-entry.ts';
+import { maskString } from './mask-text.ts';
 import type { ReadyLine } from './prepare-line.ts';
 import { readLine } from './read-line.ts';
 import type { Run } from './perform-action.ts';
@@ -77,13 +79,18 @@ async function takeCode(project: Project, workspace: Workspace, tip: Oid, run: R
   const { tree: before } = await store.readCommit(tip);
   try {
     const tree = await workspace.treeOfPaths(before, paths);
-    const changes = (await store.diffTrees(before, tree)).filter(({ path }) => !path.startsWith('.teddy/'));
+    const changes = (await store.diffTrees(before, tree)).filter(({ path }) => !isSessionPath(path));
     return { tree, changes: changes.map((change) => toReported(change, run)), leftOut, failure: null };
   } catch (error) {
     // A filter that fails, core.safecrlf: what ran has run, and the report has to say so even without the code.
     if (!(error instanceof TeddyError) || error.code !== 'GIT_FAILED') throw error;
     const refused = paths.map((path) => ({ path, reason: 'git would not take it' }));
-    return { tree: null, changes: [], leftOut: [...leftOut, ...refused], failure: error.message };
+    return {
+      tree: null,
+      changes: [],
+      leftOut: [...leftOut, ...refused],
+      failure: await maskString(project.masker, error.message),
+    };
   }
 }
 
@@ -118,6 +125,7 @@ function toFiles(line: ReadyLine, turn: TurnName, text: string, run: Run): FileE
   return [
     { path: joinPath(dir, 'report.md'), bytes: text },
     ...run.outputs.map(({ action, text: output }) => ({ path: joinPath(dir, `output/${action}.log`), bytes: output })),
+    ...run.pages.map(({ action, text: page }) => ({ path: joinPath(dir, `pages/${action}.txt`), bytes: page })),
   ];
 }
 

@@ -9,9 +9,11 @@ export function toParams(action: Action): Record<string, ReportedParam> {
       return { file_path: action.path, ...description, ...(action.overwrite ? { overwrite: true } : {}) };
     case 'EDIT':
       return { file_path: action.path, ...description, ...(action.matchAll ? { match_all: true } : {}) };
-    case 'READ': {
+    case 'READ':
+    case 'PRUNE': {
       const resource = action.resource.kind === 'path' ? action.resource.path : action.resource.url;
-      return { resource, ...description, ...(action.lines === null ? {} : { lines: action.lines }) };
+      const lines = action.type === 'READ' && action.lines !== null ? { lines: action.lines } : {};
+      return { resource, ...description, ...lines };
     }
     case 'EXECUTE':
       return {
@@ -23,6 +25,8 @@ export function toParams(action: Action): Record<string, ReportedParam> {
         ...(action.timeoutMs === null ? {} : { timeout_s: action.timeoutMs / 1000 }),
         ...(action.allowFailure ? { allow_failure: true } : {}),
       };
+    case 'INVOKE':
+      return { agent: action.agent, ...description, text: action.text };
     case 'CHAT_WITH_USER':
     case 'PROMPT':
       return { text: action.text };

@@ -4,6 +4,7 @@ import type { ActionLog } from '../plan/report.ts';
 import { toEffect } from '../plan/validate-action.ts';
 import type { Project, Workspace } from '../ports.ts';
 import type { Approver, Decision } from './approver.ts';
+import { maskDetails, maskString } from './mask-text.ts';
 import { performAction, type Run, type Runner, type RunSettings } from './perform-action.ts';
 import { toParams } from './report-params.ts';
 
@@ -14,15 +15,23 @@ export async function runActions(
   approver: Approver,
   settings: RunSettings,
 ): Promise<Run> {
-  const run: Run = { logs: [], changed: new Map(), outputs: [], ended: 'done' };
-  const tools = { workspace, files: project.filesOf(workspace.root), shell: project.shellOf(workspace.root) };
+  const run: Run = { logs: [], changed: new Map(), outputs: [], pages: [], ended: 'done' };
+  const { masker, pages } = project;
+  const [files, shell] = [project.filesOf(workspace.root), project.shellOf(workspace.root)];
+  const tools = { workspace, files, shell, masker, pages };
   const runner: Runner = { ...tools, approver, settings, run };
   let approvesAll = false;
   for (const action of plan.actions) {
     const step =
       run.ended === 'done' ? await runAction(project, runner, plan, action, approvesAll) : toSkipped(run.ended);
     if (step.decision === 'all') approvesAll = true;
-    const log = { index: action.index, action_type: action.type, params: toParams(action), ...step.log };
+    const log = {
+      index: action.index,
+      action_type: action.type,
+      params: toParams(action),
+      ...step.log,
+      ...(step.log.details === undefined ? {} : { details: await maskDetails(masker, step.log.details) }),
+    };
     run.logs.push(log);
     approver.done(log, plan.actions.length);
     if (run.ended === 'done') run.ended = toEnding(action, step, settings);
@@ -67,7 +76,8 @@ async function runAction(
 ): Promise<Step> {
   const { approver, files, settings } = runner;
   // Looked at again: a command that ran before may have changed what the plan was checked against.
-  const outcome = await toEffect(action, files.inspect);
+  const mask = (text: string) => maskString(project.masker, text);
+  const outcome = await toEffect(action, { inspect: files.inspect, mask });
   if ('problems' in outcome) {
     const reason = outcome.problems.map(({ message }) => message).join('; ');
     return { decision: 'yes', log: { status: 'FAILURE', approved_by: 'none', details: { reason } } };

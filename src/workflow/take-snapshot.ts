@@ -2,8 +2,8 @@
 import { TeddyError } from '../errors.ts';
 import type { Edit, Project, Store, Workspace, WorkspaceStatus } from '../ports.ts';
 import type { Entry } from '../session/entry.ts';
-import { globalContextPath, memosPath, mergeLines } from '../session/global-files.ts';
-import { changeMemos, parseMemos } from '../session/memos.ts';
+import { globalContextPath, isSessionPath, memosPath } from '../session/global-files.ts';
+import { parseMemos } from '../session/memos.ts';
 import {
   joinPath,
   sessionDir,
@@ -15,8 +15,9 @@ import {
   type TurnName,
 } from '../session/names.ts';
 import { publishDraft, retryWhileMoved, type FileEdit } from './append-entry.ts';
-import { changeGlobal } from './global-branch.ts';
+import { trustTexts } from './foreign-texts.ts';
 import { findEntry, toText } from './read-line.ts';
+import { saveGlobalFile } from './save-global.ts';
 
 export interface SnapshotTarget {
   ref: RefName;
@@ -39,7 +40,8 @@ async function trySnapshot(project: Project, target: SnapshotTarget, turn: TurnN
   const head = await workspace.head();
   if (head.ref !== target.ref || head.oid === null) throw toLeft(target.ref);
   const tip = head.oid;
-  const status = await readEdits(project, workspace);
+  const wanted = await project.settings.get('snapshot');
+  const status = await readEdits(workspace);
   if (status.length === 0) return 0;
   const files = await readSessionEdits(project, target, tip, status);
   const code = status.filter(({ path }) => !isSessionPath(path));
@@ -48,11 +50,12 @@ async function trySnapshot(project: Project, target: SnapshotTarget, turn: TurnN
   if (submodules.length > 0) project.notices.warn(`Submodules are left as they are: ${submodules.join(', ')}.`);
   const count = edited.length + files.length;
   if (count === 0) return 0;
-  if ((await store.setting('teddy.snapshot')) === 'none') throw toUncommitted(count);
+  if (wanted === 'none') throw toUncommitted(count);
 
   const { entry: last } = await findEntry(store, tip);
   const codeTree = edited.length > 0 ? await workspace.snapshotTree(submodules) : null;
   if (files.length === 0 && (codeTree === null || !(await changesCode(store, tip, codeTree)))) return 0;
+  await trustOwnList(project, files);
   await mergeIntoGlobal(project, tip, files);
   const paths = [...edited.map(({ path }) => path), ...files.map(({ path }) => path)];
   const entry = toSnapshotEntry(project, last, turn, paths);
@@ -82,15 +85,7 @@ function nameSome(paths: string[]): string {
   return paths.length <= 5 ? paths.join(', ') : `${paths.slice(0, 5).join(', ')} and ${paths.length - 5} more`;
 }
 
-async function readEdits(project: Project, workspace: Workspace): Promise<Edit[]> {
-  const wanted = (await project.repository.store.setting('teddy.snapshot')) ?? 'tracked';
-  if (!['tracked', 'none'].includes(wanted)) {
-    throw new TeddyError(
-      'BAD_SETTING',
-      `teddy.snapshot is ${JSON.stringify(wanted)}.`,
-      'It can be `tracked` (the default) or `none`.',
-    );
-  }
+async function readEdits(workspace: Workspace): Promise<Edit[]> {
   const status = await workspace.status({ untracked: false });
   refuseUnmerged(status);
   const own = status.edits.filter(({ path, submodule }) => !submodule && !isSessionPath(path));
@@ -129,13 +124,9 @@ function toUncommitted(count: number): TeddyError {
   );
 }
 
-function isSessionPath(path: string): boolean {
-  return path.startsWith('.teddy/');
-}
-
 /**
- * Of `.teddy/`, three files are the user's to edit. A missing one of the others is written again; any other difference
- * is refused: what was published stays as it was.
+ * Of the session's files in `.teddy/`, three are the user's to edit. A missing one of the others is written again; any
+ * other difference is refused: what was published stays as it was.
  */
 async function readSessionEdits(
   project: Project,
@@ -169,6 +160,15 @@ function equal(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, at) => byte === b[at]);
 }
 
+/** What the user has edited, they have read. */
+async function trustOwnList(project: Project, files: FileEdit[]): Promise<void> {
+  const lists = files.filter(({ path }) => path.endsWith('/session.context'));
+  await trustTexts(
+    project,
+    lists.map(({ bytes }) => ({ text: typeof bytes === 'string' ? bytes : toText(bytes) })),
+  );
+}
+
 /** Memos and the global context are everybody's: an edit of a line's copy goes to `teddy/global`, entry by entry. */
 async function mergeIntoGlobal(project: Project, tip: Oid, files: FileEdit[]): Promise<void> {
   const { store } = project.repository;
@@ -179,21 +179,8 @@ async function mergeIntoGlobal(project: Project, tip: Oid, files: FileEdit[]): P
     const name = path.slice('.teddy/'.length);
     // Before anything is written: a list that cannot be read would stop every later turn.
     if (path === memosPath) parseMemos(mine);
-    await changeGlobal(project, `global: edit ${name}\n`, (current) => {
-      const theirs = path === memosPath ? current.memos : current.globalContext;
-      const text =
-        theirs === base ? mine : path === memosPath ? mergeMemos(base, mine, theirs) : mergeLines(base, mine, theirs);
-      return text === theirs ? null : [{ name, text }];
-    });
+    await saveGlobalFile(project, name, { base, mine });
   }
-}
-
-function mergeMemos(base: string, mine: string, theirs: string): string {
-  const [before, after] = [parseMemos(base), parseMemos(mine)];
-  return changeMemos(theirs, [
-    ...before.filter((fact) => !after.includes(fact)).map((fact) => ({ kind: 'remove' as const, fact })),
-    ...after.filter((fact) => !before.includes(fact)).map((fact) => ({ kind: 'add' as const, fact })),
-  ]).text;
 }
 
 function toSnapshotEntry(project: Project, last: Entry, turn: TurnName | null, paths: RepoPath[]): Entry {

@@ -115,6 +115,15 @@ test('a user who has removed the lock and staged something keeps it', async () =
   expect(await repo.git('status', '--porcelain', '--', '.teddy')).toBe('');
 });
 
+test('settings of the project, which the user may have edited since, are neither written nor removed', async () => {
+  await repo.commit({ '.teddy/config.yaml': 'maxTurns: 5\n' });
+  await crashAt('ref-moved');
+  await repo.write('.teddy/config.yaml', 'maxTurns: 6\n');
+  expect(await repair()).toHaveLength(1);
+  expect(await repo.read('.teddy/config.yaml')).toBe('maxTurns: 6\n');
+  expect(await repo.git('status', '--porcelain', '--', '.teddy')).toBe('?? .teddy/config.yaml');
+});
+
 test('of several processes that start after a crash, exactly one repairs it', async () => {
   for (const step of ['ref-moved', 'ref']) {
     await crashAt(step);

@@ -5,8 +5,22 @@
 import { createHash } from 'node:crypto';
 import git from 'isomorphic-git';
 import { TeddyError } from '../../src/errors.ts';
-import type { CommandResult, Project, Repository, RunClaim, Workspace } from '../../src/ports.ts';
+import type {
+  AnswerPlace,
+  AnswerStaging,
+  CommandResult,
+  LeftAnswer,
+  Masked,
+  Project,
+  Repository,
+  RunClaim,
+  Settings,
+  Workspace,
+} from '../../src/ports.ts';
+import { applyMasks } from '../../src/session/mask.ts';
+import { decideSetting, requireUsable } from '../../src/session/decide-setting.ts';
 import type { Oid, RefName, RepoPath } from '../../src/session/names.ts';
+import type { SettingName } from '../../src/session/settings.ts';
 import { memoryFiles } from './memory-files.ts';
 import { gitdir, memoryBatch, memoryDisk, root } from './memory-objects.ts';
 import { memoryStore } from './memory-store.ts';
@@ -16,12 +30,25 @@ export interface MemoryProject extends Project {
   repository: Repository & { workspace: Workspace };
   /** Every notice, warnings with `warning: ` in front. */
   said: string[];
-  settings: Map<string, string>;
+  configuration: Map<string, string>;
   state: MemoryWorkspaceState;
   /** Null: git does not know the user. */
   identity: { text: string | null };
+  /** Secret -> its kind: what the masker masks. */
+  secrets: Map<string, string>;
+  /** URL -> text. */
+  web: Map<string, string>;
+  /** Answers that arrived and are neither on the line nor discarded; a test adds those of a dead process. */
+  staged: StagedText[];
+  trusted: Set<Oid>;
   /** What a command of a plan does; it may use `write`. */
-  command: { run: (script: string, signal: AbortSignal) => Promise<Partial<CommandResult>> };
+  command: {
+    run: (
+      script: string,
+      signal: AbortSignal,
+      onOutput?: (stream: 'stdout' | 'stderr', text: string) => void,
+    ) => Promise<Partial<CommandResult>>;
+  };
   /** Writes files of the work tree; null removes one. */
   write(files: Record<string, string | null>): Promise<void>;
   read(path: string): Promise<string | null>;
@@ -38,15 +65,29 @@ export interface MemoryProject extends Project {
   readAt(commit: Oid, path: string): Promise<string | null>;
 }
 
+interface StagedText extends Partial<LeftAnswer> {
+  /** Null: damaged. */
+  place: AnswerPlace | null;
+  text: string;
+  /** Its process is at work on it. */
+  isAlive?: boolean;
+  /** It was saved on purpose. */
+  isSaved?: boolean;
+}
+
 /** With a first commit of `files` on `main`; null leaves `main` unborn. */
 export async function memoryProject(
   files: Record<string, string> | null = { 'README.md': '# Notes\n' },
 ): Promise<MemoryProject> {
   const disk = await memoryDisk();
   const { fs } = disk;
-  const settings = new Map<string, string>();
+  const configuration = new Map<string, string>();
+  const secrets = new Map<string, string>();
+  const pages = new Map<string, string>();
+  const staged: MemoryProject['staged'] = [];
+  const trusted = new Set<Oid>();
   const identity = { text: 'Ada Example <ada@example.org> 1769248800 +0000' as string | null };
-  const store = memoryStore(disk, { ident: () => identity.text, settings });
+  const store = memoryStore(disk, { ident: () => identity.text, settings: configuration });
   const state: MemoryWorkspaceState = { index: new Map(), operation: null, unmerged: [] };
   const workspace = memoryWorkspace(disk, store, state);
   const said: string[] = [];
@@ -69,6 +110,7 @@ export async function memoryProject(
       openWorkspace: async () => workspace,
       claimRun: async (session, turn) => claimRun(claims, `${session} ${turn}`),
       installAttributes: async () => undefined,
+      credential: async () => null,
       close: async () => undefined,
     },
     clock: { now: () => new Date(Date.UTC(2026, 0, 24, 10, 0, (ticks += 1))) },
@@ -76,9 +118,26 @@ export async function memoryProject(
     hash: (bytes) => createHash('sha256').update(bytes).digest('hex'),
     notices: { info: (text) => said.push(text), warn: (text) => said.push(`warning: ${text}`) },
     filesOf: () => memoryFiles(disk),
-    shellOf: () => ({ run: async (script, { signal }) => ({ ...succeeded, ...(await command.run(script, signal)) }) }),
+    masker: { mask: async (text) => maskAll(text, secrets) },
+    pages: {
+      fetch: async (url) => {
+        const text = pages.get(url);
+        if (text === undefined) throw new TeddyError('PAGE_FAILED', `There is no ${url}.`);
+        return { url, contentType: 'text/plain', text };
+      },
+    },
+    answers: memoryStaging(staged),
+    trust: { has: async (oid) => trusted.has(oid), add: async (oids) => oids.forEach((oid) => trusted.add(oid)) },
+    settings: memorySettings(configuration),
+    secrets,
+    web: pages,
+    staged,
+    trusted,
+    shellOf: () => ({
+      run: async (script, { signal, onOutput }) => ({ ...succeeded, ...(await command.run(script, signal, onOutput)) }),
+    }),
     said,
-    settings,
+    configuration,
     state,
     identity,
     command,
@@ -126,6 +185,53 @@ export async function memoryProject(
   };
   if (files !== null) await project.commit('First commit\n', files);
   return project;
+}
+
+function memorySettings(configuration: Map<string, string>): Settings {
+  const find = async (name: SettingName) =>
+    decideSetting(name, [{ origin: 'git config (local .git/config)', text: configuration.get(`teddy.${name}`) }]);
+  return { find, get: async (name) => requireUsable(await find(name)) };
+}
+
+function maskAll(text: string, secrets: Map<string, string>): Masked {
+  const hits = [...secrets].flatMap(([secret, kind]) =>
+    text
+      .split(secret)
+      .slice(0, -1)
+      .map((_, at, parts) => {
+        const start = parts.slice(0, at + 1).join(secret).length;
+        return { start, end: start + secret.length, kind };
+      }),
+  );
+  const masked = applyMasks(text, hits);
+  return { ...masked, count: masked.found.length };
+}
+
+function memoryStaging(staged: StagedText[]): AnswerStaging {
+  return {
+    begin(place) {
+      const answer: StagedText = { place, text: '', isAlive: true };
+      staged.push(answer);
+      return {
+        add: (text) => void (answer.text += text),
+        save: async () => void (answer.isSaved = true),
+        discard: async () => remove(staged, answer),
+      };
+    },
+    orphans: async () =>
+      staged
+        .filter(({ isAlive }) => !isAlive)
+        .map((answer) => ({
+          id: answer.place?.id ?? 'nameless',
+          place: answer.place,
+          claim: async () => ({ unconfirmedBytes: 0, damaged: null, ...answer }),
+          discard: async () => remove(staged, answer),
+        })),
+  };
+}
+
+function remove<Item>(items: Item[], item: Item): void {
+  items.splice(items.indexOf(item), 1);
 }
 
 function claimRun(claims: Map<string, 'held' | 'abandoned'>, key: string): RunClaim {

@@ -85,6 +85,7 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
       return { author: text, committer: text };
     },
     setting: async (key) => settings.get(key),
+    settingOrigin: async (key) => (settings.has(key) ? 'local .git/config' : undefined),
   };
 }
 

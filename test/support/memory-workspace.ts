@@ -2,6 +2,7 @@
 import git from 'isomorphic-git';
 import { TeddyError } from '../../src/errors.ts';
 import type { Edit, Store, TreeFile, TreeMode, Workspace, WorkspaceStatus } from '../../src/ports.ts';
+import { isSessionPath } from '../../src/session/global-files.ts';
 import { parseOid, type Oid, type RefName, type RepoPath } from '../../src/session/names.ts';
 import { gitdir, memoryBatch, root, type MemoryDisk } from './memory-objects.ts';
 
@@ -54,7 +55,7 @@ export function memoryWorkspace(disk: MemoryDisk, store: Store, state: MemoryWor
     },
     async scan() {
       const { edits, untracked } = await status();
-      const paths = [...edits.map(({ path }) => path), ...untracked].filter((path) => !path.startsWith('.teddy/'));
+      const paths = [...edits.map(({ path }) => path), ...untracked].filter((path) => !isSessionPath(path));
       const print = async (path: RepoPath) => (await hashDisk(disk, path))?.oid ?? 'gone';
       return new Map(await Promise.all(paths.map(async (path) => [path, await print(path)] as const)));
     },

@@ -4,7 +4,7 @@ import type { Model, ModelEvent, ModelRequest } from '../../src/ports.ts';
 export interface ScriptedAnswer {
   /** Streamed one by one. */
   texts: string[];
-  usage?: { inputTokens: number; outputTokens: number };
+  usage?: { inputTokens: number; outputTokens: number; costUsd?: number };
   finish?: 'stop' | 'length' | 'other';
   /** Thrown after the texts, instead of a finish. */
   error?: Error;

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { MemoChange } from '../../src/plan/plan.ts';
 import { decodeEntry, encodeEntry, type Entry } from '../../src/session/entry.ts';
 import { globalRef, type Oid, type RefName } from '../../src/session/names.ts';
+import { addMemo } from '../../src/workflow/change-memos.ts';
 import { memoryProject, withRace, type MemoryProject } from '../support/memory-repository.ts';
 import { create, line, memos, planOf, run, say, session, start, storyOfLine } from '../support/turns.ts';
 
@@ -73,6 +74,19 @@ describe('approved memos', () => {
   });
 });
 
+describe('an edit of the list on disk, after the plan', () => {
+  test('is on the line and on teddy/global before the memos of the plan are', async () => {
+    const project = await pending('[+] tabs');
+    await project.write({ '.teddy/memos.yaml': '# Ours\n- spaces\n- by hand\n' });
+    await run(project, yes);
+    expect((await storyOfLine(project)).slice(-4)).toEqual(['plan 01', 'snapshot 01', 'memo 01', 'report 01']);
+    for (const branch of ['teddy/global', line]) {
+      expect(await memosOf(project, branch)).toBe('# Ours\n- spaces\n- by hand\n- tabs\n');
+    }
+    expect(await project.read('.teddy/memos.yaml')).toBe('# Ours\n- spaces\n- by hand\n- tabs\n');
+  });
+});
+
 describe('memos that are not approved', () => {
   test('are discarded by a no, which the report records', async () => {
     const project = await pending('[+] tabs');
@@ -123,6 +137,23 @@ describe('a crash between the two commits of a pair', () => {
     const { parents } = await project.repository.store.readCommit(await project.tipOf(line));
     expect(await entryOf(project, parents[0] as Oid)).toEqual(await entryOf(project, global));
     expect(await project.read('.teddy/memos.yaml')).toContain('tabs');
+  });
+
+  test('is finished also when others have changed the memos since', async () => {
+    const { project } = await crashed();
+    await addMemo(project, 'theirs');
+    await run(project, { memos: { kind: 'no' } });
+    expect((await storyOfLine(project)).slice(-3)).toEqual(['plan 01', 'memo 01', 'report 01']);
+    expect(await memosOf(project, line)).toBe('# Ours\n- spaces\n- tabs\n- theirs\n');
+  });
+
+  test('is nothing that a turn of the same name on another line has to finish', async () => {
+    const project = await pending('[+] tabs');
+    await project.setRef(`refs/heads/${line}--01-branch-01`, await project.tipOf(line));
+    await run(project, yes);
+    await project.switchTo(`${line}--01-branch-01`);
+    await run(project, { memos: { kind: 'no' } });
+    expect((await storyOfLine(project, `${line}--01-branch-01`)).slice(-2)).toEqual(['plan 01', 'report 01']);
   });
 
   test('of another session is not this one’s to finish', async () => {

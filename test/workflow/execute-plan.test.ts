@@ -356,7 +356,7 @@ describe('refused', () => {
 
   test('with a setting that is no number of seconds', async () => {
     const project = await pending([create('a.txt')]);
-    project.settings.set('teddy.timeout', 'soon');
+    project.configuration.set('teddy.timeout', 'soon');
     await expect(run(project)).rejects.toMatchObject({ code: 'BAD_SETTING' });
   });
 });

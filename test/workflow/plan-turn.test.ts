@@ -157,7 +157,7 @@ describe('an answer', () => {
 
   test('cut at the model’s limit is kept as partial', async () => {
     const project = await begin();
-    const cut = scriptedModel({ texts: ['# Half a pl'], finish: 'length' });
+    const cut = scriptedModel({ texts: ['# Half a pl'], finish: 'length' }, { texts: [], finish: 'length' });
     await expect(say(project, 'Do it', cut)).rejects.toMatchObject({ code: 'MODEL_INTERRUPTED' });
     expect(await entryAt(project)).toMatchObject({ kind: 'reply', status: 'PARTIAL' });
   });
@@ -242,7 +242,7 @@ describe('without a model', () => {
 describe('the agent', () => {
   test('is that of the previous turn, unless another is chosen; the setting counts before the first', async () => {
     const project = await begin();
-    project.settings.set('teddy.agent', 'dev');
+    project.configuration.set('teddy.agent', 'dev');
     await say(project, 'one', 'x');
     expect((await entryAt(project))?.agent).toBe('dev');
     await say(project, 'two', 'x', { agent: 'pathfinder' });

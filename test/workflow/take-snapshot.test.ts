@@ -55,9 +55,9 @@ describe('the user’s own edits', () => {
     const project = await begin();
     const tip = await project.tipOf(line);
     await project.write({ 'a.txt': 'edited\n' });
-    project.settings.set('teddy.snapshot', 'none');
+    project.configuration.set('teddy.snapshot', 'none');
     await expect(say(project, 'Go on', 'Fine.')).rejects.toMatchObject({ code: 'UNCOMMITTED_EDITS' });
-    project.settings.set('teddy.snapshot', 'some');
+    project.configuration.set('teddy.snapshot', 'some');
     await expect(say(project, 'Go on', 'Fine.')).rejects.toMatchObject({ code: 'BAD_SETTING' });
     expect(await project.tipOf(line)).toBe(tip);
   });

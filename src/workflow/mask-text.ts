@@ -1,0 +1,49 @@
+/** Masks secrets in what teddy itself writes: labels of commits, reports, problems. */
+import type { Problem } from '../plan/plan.ts';
+import type { ActionDetails, Report } from '../plan/report.ts';
+import type { Masker } from '../ports.ts';
+import type { Entry } from '../session/entry.ts';
+
+/** Before a label is cut: half a secret is not recognised any more. */
+export async function maskEntry(masker: Masker, entry: Entry): Promise<Entry> {
+  const { text, count } = await masker.mask([entry.title, ...entry.details].join('\n'));
+  if (count === 0) return entry;
+  const [title = '', ...details] = text.split('\n');
+  return { ...entry, title, details };
+}
+
+/** A problem may quote lines of a file that the plan did not find. */
+export async function maskProblems(masker: Masker, problems: Problem[]): Promise<Problem[]> {
+  return Promise.all(
+    problems.map(async (problem) => ({
+      ...problem,
+      message: await maskString(masker, problem.message),
+      ...(problem.hint === undefined ? {} : { hint: await maskString(masker, problem.hint) }),
+    })),
+  );
+}
+
+/** All but the output, which is masked before it is cut. */
+export async function maskDetails(masker: Masker, details: ActionDetails): Promise<ActionDetails> {
+  const { reason, failed_command, answer } = details;
+  return {
+    ...details,
+    ...(reason === undefined ? {} : { reason: await maskString(masker, reason) }),
+    ...(failed_command === undefined ? {} : { failed_command: await maskString(masker, failed_command) }),
+    ...(answer === undefined ? {} : { answer: await maskString(masker, answer) }),
+  };
+}
+
+/** What was copied from the plan stays as the plan has it; actions are masked as they are logged. */
+export async function maskReport(masker: Masker, report: Report): Promise<Report> {
+  const { error } = report.run_summary;
+  return {
+    ...report,
+    run_summary: { ...report.run_summary, error: error === null ? null : await maskString(masker, error) },
+    validation_errors: await maskProblems(masker, report.validation_errors),
+  };
+}
+
+export async function maskString(masker: Masker, text: string): Promise<string> {
+  return (await masker.mask(text)).text;
+}

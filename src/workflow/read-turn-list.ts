@@ -1,0 +1,39 @@
+/** The list that a turn has of its own: what the turn before left to it. */
+import { parsePlan } from '../plan/parse.ts';
+import { readSucceeded } from '../plan/report-outcomes.ts';
+import type { Store } from '../ports.ts';
+import { nextTurnList, parseTurnContext, type TouchedPath, type TurnLine } from '../session/context-lines.ts';
+import { type TurnName } from '../session/names.ts';
+import { readTurn, readTurnFile, toText, type LineState, type Turn } from './read-line.ts';
+
+/** What the last turn had or its plan's vault named, and what its actions touched. Empty before the first turn. */
+export async function readTurnList(
+  store: Store,
+  { entryOid, session }: LineState,
+  last: TurnName | undefined,
+): Promise<TurnLine[]> {
+  if (last === undefined) return [];
+  const [turn, list] = await Promise.all([
+    readTurn(store, entryOid, session, last),
+    readTurnFile(store, entryOid, session, last, 'turn.context'),
+  ]);
+  const plan = turn.plan === null ? null : parsePlan(toText(turn.plan)).plan;
+  return nextTurnList({
+    list: parseTurnContext(list ?? ''),
+    vault: plan?.contextVault ?? null,
+    touched: readTouched(turn),
+  });
+}
+
+function readTouched(turn: Turn): TouchedPath[] {
+  if (turn.report === null || turn.plan === null) return [];
+  const { actions } = parsePlan(toText(turn.plan)).plan;
+  const byIndex = new Map(actions.map((action) => [action.index, action]));
+  return readSucceeded(toText(turn.report)).flatMap((index): TouchedPath[] => {
+    const action = byIndex.get(index);
+    if (action?.type === 'CREATE' || action?.type === 'EDIT') return [{ path: action.path, by: action.type }];
+    if (action?.type !== 'READ' && action?.type !== 'PRUNE') return [];
+    const { resource, type } = action;
+    return [{ path: resource.kind === 'path' ? resource.path : resource.url, by: type }];
+  });
+}

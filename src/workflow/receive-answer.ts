@@ -1,0 +1,121 @@
+/** Receives an answer from a model, and asks it to go on where its limit has cut it. */
+import { continueMessage, openSeam } from '../conversation/continuation.ts';
+import type { Model, ModelEvent, ModelMessage, ModelRequest } from '../ports.ts';
+
+export interface Usage {
+  input: number;
+  output: number;
+  /** US dollars, where the endpoint reports them. */
+  costUsd?: number;
+}
+
+/** An answer that was cut was gone on with. */
+interface Continuation {
+  /** Where in the answer, in characters. */
+  at: number;
+  /** What it repeated of the answer's end. */
+  droppedBytes: number;
+}
+
+/** As far as it has come. */
+export interface Received {
+  text: string;
+  /** Of all requests together. */
+  usage: Usage | null;
+  finish: Extract<ModelEvent, { type: 'finish' }>['reason'] | null;
+  continuations: Continuation[];
+}
+
+/** Who hears the answer as it comes, and may stop it. */
+export interface Listener {
+  signal: AbortSignal;
+  onText(text: string): void;
+  /** Of all requests until now. */
+  onUsage?(usage: Usage): void;
+}
+
+const maxContinuations = 8;
+
+export function nothingReceived(): Received {
+  return { text: '', usage: null, finish: null, continuations: [] };
+}
+
+/**
+ * Fills `received`, so that the part that has come is there whatever is thrown. It is cut when `finish` is `length` in the
+ * end: also eight continuations were not enough, or one brought nothing.
+ */
+export async function receiveAnswer(
+  model: Model,
+  request: ModelRequest,
+  received: Received,
+  listener: Pick<Listener, 'onText' | 'onUsage'>,
+): Promise<void> {
+  const accept = (text: string) => {
+    if (text === '') return;
+    received.text += text;
+    listener.onText(text);
+  };
+  await receive(model, request, received, listener, accept);
+  while (received.finish === 'length' && received.continuations.length < maxContinuations) {
+    const before = received.text;
+    if (before.trim() === '') return;
+    await receiveContinuation(model, toContinued(request, before), received, listener, accept);
+    if (received.text === before) return;
+  }
+}
+
+async function receiveContinuation(
+  model: Model,
+  request: ModelRequest,
+  received: Received,
+  listener: Pick<Listener, 'onUsage'>,
+  accept: (text: string) => void,
+): Promise<void> {
+  const before = received.text;
+  const seam = openSeam(before);
+  try {
+    await receive(model, request, received, listener, (piece) => accept(seam.next(piece)));
+  } finally {
+    accept(seam.end());
+    const droppedBytes = seam.droppedBytes();
+    const hasBegun = received.text !== before || droppedBytes > 0;
+    if (hasBegun) received.continuations.push({ at: before.length, droppedBytes });
+  }
+}
+
+async function receive(
+  model: Model,
+  request: ModelRequest,
+  received: Received,
+  listener: Pick<Listener, 'onUsage'>,
+  accept: (text: string) => void,
+): Promise<void> {
+  for await (const event of model.answer(request)) {
+    if (event.type === 'text') {
+      accept(event.text);
+    } else if (event.type === 'usage') {
+      received.usage = addUsage(received.usage, event);
+      listener.onUsage?.(received.usage);
+    } else {
+      received.finish = event.reason;
+    }
+  }
+}
+
+function toContinued(request: ModelRequest, before: string): ModelRequest {
+  const goOn: ModelMessage[] = [
+    { role: 'assistant', content: before },
+    { role: 'user', content: continueMessage },
+  ];
+  return { ...request, messages: [...request.messages, ...goOn] };
+}
+
+function addUsage(sum: Usage | null, event: Extract<ModelEvent, { type: 'usage' }>): Usage {
+  const { inputTokens, outputTokens, costUsd } = event;
+  const cost = costUsd === undefined && sum?.costUsd === undefined ? null : (sum?.costUsd ?? 0) + (costUsd ?? 0);
+  return {
+    input: (sum?.input ?? 0) + inputTokens,
+    output: (sum?.output ?? 0) + outputTokens,
+    ...(cost === null ? {} : { costUsd: cost }),
+  };
+}

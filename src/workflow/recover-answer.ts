@@ -1,0 +1,71 @@
+/** Keeps what a command that was killed had received of an answer: on its line, or anchored where the line has gone on. */
+import type { AnswerPlace, LeftAnswer, OrphanedAnswer, Project } from '../ports.ts';
+import { formatCount } from '../session/format-count.ts';
+import type { Target } from './append-entry.ts';
+import { anchorAnswer, keepPart } from './keep-answer.ts';
+import { readLine, readTurn } from './read-line.ts';
+
+/**
+ * Answers of this line, and those whose line is gone. True: the line may have moved. A crash in here leaves them for the next
+ * command, which keeps none twice.
+ */
+export async function recoverAnswers(project: Project, line: Target): Promise<boolean> {
+  let hasRecovered = false;
+  for (const orphan of await project.answers.orphans()) {
+    if (!(await isOurs(project, line, orphan))) continue;
+    const left = await orphan.claim();
+    if (left === null) continue;
+    await recover(project, line, orphan, left);
+    await orphan.discard();
+    hasRecovered = true;
+  }
+  return hasRecovered;
+}
+
+/** An answer of another line waits until somebody comes back to that. */
+async function isOurs(project: Project, { ref }: Target, { place }: OrphanedAnswer): Promise<boolean> {
+  return place === null || place.ref === ref || (await project.repository.store.resolve(place.ref)) === null;
+}
+
+async function recover(project: Project, line: Target, { id, place }: OrphanedAnswer, left: LeftAnswer): Promise<void> {
+  if (place !== null && (await isKept(project, line, place))) return;
+  const { text, damaged } = left;
+  const said: string[] = [];
+  if (text !== '') said.push(await keepOrAnchor(project, line, id, place, left));
+  if (damaged?.length) {
+    const oid = await anchorAnswer(project, text === '' ? id : `${id}-damaged`, damaged);
+    said.push(`What was saved of an interrupted answer is damaged; as it was found: \`git cat-file -p ${oid}\`.`);
+  }
+  for (const notice of said) project.notices.warn(notice);
+}
+
+/** The command was killed after the answer was on the line. */
+async function isKept(project: Project, { ref }: Target, place: AnswerPlace): Promise<boolean> {
+  const { store } = project.repository;
+  const tip = place.ref === ref ? await store.resolve(ref) : null;
+  if (tip === null) return false;
+  const { session, turns, entryOid } = await readLine(store, tip);
+  if (session !== place.session || !turns.includes(place.turn)) return false;
+  const { records } = await readTurn(store, entryOid, session, place.turn);
+  return records.some((record) => record.type !== 'other' && record.id === place.id);
+}
+
+async function keepOrAnchor(
+  project: Project,
+  line: Target,
+  id: string,
+  place: AnswerPlace | null,
+  { text, unconfirmedBytes }: LeftAnswer,
+): Promise<string> {
+  const what = `An answer that an interrupted command had received (${formatCount(text.length)} characters)`;
+  const doubt = unconfirmedBytes === 0 ? '' : ` No save had confirmed its last ${formatCount(unconfirmedBytes)} bytes.`;
+  const isOfLine = place !== null && place.ref === line.ref;
+  const received = { text, usage: null, continuations: [] };
+  if (isOfLine && (await keepPart(project, line, place, received)) !== null) {
+    return `${what} is kept in turn ${place.turn}.${doubt}`;
+  }
+  const oid = await anchorAnswer(project, id, text);
+  const why =
+    place === null ? 'Nothing says where it belongs' : `Turn ${place.turn} of ${place.session} has gone on without it`;
+  return `${what} is kept aside: \`git cat-file -p ${oid}\`. ${why}.${doubt}`;
+}

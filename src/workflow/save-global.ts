@@ -1,0 +1,45 @@
+/** The user's edit of a file of `teddy/global`, kept together with what others have changed in it meanwhile. */
+import { TeddyError } from '../errors.ts';
+import type { Project } from '../ports.ts';
+import { parseGlobalFile } from '../session/global-files.ts';
+import { mergeGlobalFile } from '../session/merge-global.ts';
+import type { Oid } from '../session/names.ts';
+import { isTrusted, trustTexts } from './foreign-texts.ts';
+import { changeGlobal, type GlobalBranch } from './global-branch.ts';
+
+/**
+ * `mine` was made from `base`. Returns the new commit, or null when the file says so already. Throws REF_MOVED when both
+ * sides have changed an agent; DAMAGED_SESSION when the memos cannot be read.
+ */
+export async function saveGlobalFile(
+  project: Project,
+  name: string,
+  { base, mine }: { base: string; mine: string },
+): Promise<Oid | null> {
+  await trustTexts(project, name === 'memos.yaml' ? [] : [{ text: mine }]);
+  return changeGlobal(project, `global: edit ${name}\n`, async (current) => {
+    const theirs = readGlobalFile(current, name);
+    const text = mergeGlobalFile(name, { base, mine, theirs });
+    if (text === null) throw toConflict(name);
+    // What is merged from two texts that are trusted brings in nothing new.
+    if (name === 'global.context' && (await isTrusted(project, { kind: 'context', text: theirs }))) {
+      await trustTexts(project, [{ text }]);
+    }
+    return text === theirs ? null : [{ name, text }];
+  });
+}
+
+/** Empty when there is no such file. */
+export function readGlobalFile(global: GlobalBranch | null, name: string): string {
+  if (name === 'memos.yaml') return global?.memos ?? '';
+  if (name === 'global.context') return global?.globalContext ?? '';
+  return global?.agents.get(parseGlobalFile(name).agent ?? '') ?? '';
+}
+
+function toConflict(name: string): TeddyError {
+  return new TeddyError(
+    'REF_MOVED',
+    `${name} was changed by somebody else while you edited it.`,
+    `Edit it again: \`teddy global edit ${name}\`.`,
+  );
+}

@@ -1,0 +1,41 @@
+/** Accepts what came from elsewhere without waiting for the question. */
+import type { Project } from '../ports.ts';
+import { findLine } from './find-line.ts';
+import {
+  findForeign,
+  readContextLists,
+  toAgentText,
+  toGlobalList,
+  trustTexts,
+  type SteeringText,
+} from './foreign-texts.ts';
+import { readGlobal, type GlobalBranch } from './global-branch.ts';
+import { listMainLines } from './list-main-lines.ts';
+import { readLine } from './read-line.ts';
+
+/**
+ * All agents and context lists that are not trusted yet: those of `teddy/global` and of the line that `plan` would go on
+ * with. With `keep` they are trusted from now on. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION.
+ */
+export async function trustGlobal(
+  project: Project,
+  { selector, keep }: { selector?: string | undefined; keep: boolean },
+): Promise<SteeringText[]> {
+  const global = await readGlobal(project, { orRemote: true });
+  const agents = [...(global?.agents ?? [])].map(([name, text]) => toAgentText(name, text));
+  const foreign = await findForeign(project, [...(await readLists(project, global, selector)), ...agents]);
+  if (keep) await trustTexts(project, foreign);
+  return foreign;
+}
+
+async function readLists(
+  project: Project,
+  global: GlobalBranch | null,
+  selector: string | undefined,
+): Promise<SteeringText[]> {
+  const hasLine = selector !== undefined || (await listMainLines(project)).length > 0;
+  const line = hasLine ? await findLine(project, selector) : null;
+  const tip = line?.tip ?? line?.remoteTip ?? null;
+  if (tip === null) return global === null ? [] : [toGlobalList(global.globalContext)];
+  return readContextLists(project, await readLine(project.repository.store, tip), global);
+}
