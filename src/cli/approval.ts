@@ -7,7 +7,9 @@ import type { ActionLog } from '../plan/report.ts';
 import type { Effect } from '../plan/validate-action.ts';
 import { describeAction } from '../workflow/describe-action.ts';
 import type { Approver, Decision } from '../workflow/approver.ts';
+import type { SteeringText } from '../workflow/foreign-texts.ts';
 import { colorDiff } from './color-diff.ts';
+import { renderForeign } from './render-foreign.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 
 const answers: Record<string, Decision> = {
@@ -68,15 +70,22 @@ export async function askMemos(terminal: Terminal, signal: AbortSignal, changes:
       ),
     );
   }
+  const question = terminal.style('bold', 'Approve these memory updates? (y/n) ', 'stderr');
+  return askYesNo(signal, question, 'The plan is still pending: `teddy session execute`.');
+}
+
+/** Shows what nobody here has seen yet. Throws INTERRUPTED on Ctrl-C; the end of input is a no. */
+export async function askForeign(terminal: Terminal, signal: AbortSignal, texts: SteeringText[]): Promise<boolean> {
+  terminal.say('What the model is told and shown comes from elsewhere here, and you have not accepted it yet:\n');
+  terminal.say(renderForeign(terminal, texts, 'stderr'));
+  const question = terminal.style('bold', 'Use them? (y/n) ', 'stderr');
+  return askYesNo(signal, question, 'Run the command again; `teddy global trust --dry-run` shows them too.');
+}
+
+async function askYesNo(signal: AbortSignal, question: string, hint: string): Promise<boolean> {
   for (;;) {
-    const line = await askLine(signal, terminal.style('bold', 'Approve these memory updates? (y/n) ', 'stderr'));
-    if (signal.aborted) {
-      throw new TeddyError(
-        'INTERRUPTED',
-        'Interrupted before anything was decided.',
-        'The plan is still pending: `teddy session execute`.',
-      );
-    }
+    const line = await askLine(signal, question);
+    if (signal.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted before anything was decided.', hint);
     const answer = line?.trim().toLowerCase();
     if (answer === 'y' || answer === 'yes') return true;
     if (answer === undefined || answer === 'n' || answer === 'no') return false;
@@ -104,12 +113,24 @@ async function askAction(
   }
 }
 
-const verbs = { write: 'Write this?', command: 'Run this?', read: 'Read this?', ask: 'Answer this?' };
+const verbs = {
+  write: 'Write this?',
+  command: 'Run this?',
+  read: 'Read this?',
+  fetch: 'Fetch this?',
+  prune: 'Leave this out?',
+  ask: 'Answer this?',
+  invoke: 'Hand over?',
+};
 
 function renderEffect(terminal: Terminal, effect: Effect): string {
   if (effect.kind === 'write') return colorDiff(terminal, renderUnifiedDiff(effect.path, effect.before, effect.after));
-  if (effect.kind === 'read')
-    return `  ${toVisible(effect.path)}${effect.lines === null ? '' : `, lines ${effect.lines}`}`;
+  if (effect.kind === 'read' || effect.kind === 'fetch') {
+    const shown = effect.kind === 'read' ? effect.path : effect.url;
+    return `  ${toVisible(shown)}${effect.lines === null ? '' : `, lines ${effect.lines}`}`;
+  }
+  if (effect.kind === 'prune') return `  ${toVisible(effect.resource)}`;
+  if (effect.kind === 'invoke') return toVisible(`  hand over to ${effect.agent}: ${effect.text}`);
   if (effect.kind === 'ask') return '';
   const env = Object.entries(effect.env).map(([key, value]) => `  ${key}=${value}`);
   const place = effect.cwd === '.' ? [] : [`  in ${effect.cwd}`];

@@ -17,8 +17,12 @@ Look
   teddy session list                all sessions
   teddy session log                 the steps of this session
   teddy session show [turn]         message, plan, outcome and diff of a turn
+  teddy session context             which files the next turn shows to the model
 Once
   teddy init                        make what all sessions share (done by \`new\` too)
+  teddy memo ...                    facts that every session is told: list, add, remove, edit
+  teddy global ...                  what every session is shown, and agents of your own
+  teddy config [name]               settings, and where each comes from
 
 Each has --help. Everything is plain git as well: git log teddy/<session>, git show, git diff.
 `;
@@ -37,6 +41,44 @@ export class NamespaceHelp extends TeddyCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     terminal.print(summary);
+    return Promise.resolve(0);
+  }
+}
+
+export const memoSummary = `teddy memo: facts that every session of this repository is told
+
+  teddy memo list                   with their numbers
+  teddy memo add <fact>             remember a fact
+  teddy memo remove <fact or number>
+                                    forget one
+  teddy memo edit                   all of them, in your editor
+
+They are in memos.yaml on the branch teddy/global. A plan may propose some too; you are asked about those.
+`;
+
+export class MemoHelp extends TeddyCommand {
+  static override paths = [['memo']];
+
+  protected run(terminal: Terminal): Promise<number> {
+    terminal.print(memoSummary);
+    return Promise.resolve(0);
+  }
+}
+
+export const globalSummary = `teddy global: what all sessions of this repository share, on the branch teddy/global
+
+  teddy global edit [file]          global.context: the files that every session is shown (the default);
+                                    agents/<name>.md: an agent of your own; memos.yaml
+  teddy global remove agents/<name>.md
+                                    take away an agent of your own
+  teddy global trust                accept what came from elsewhere
+`;
+
+export class GlobalHelp extends TeddyCommand {
+  static override paths = [['global']];
+
+  protected run(terminal: Terminal): Promise<number> {
+    terminal.print(globalSummary);
     return Promise.resolve(0);
   }
 }

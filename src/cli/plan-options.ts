@@ -3,7 +3,9 @@ import { Option } from 'clipanion';
 import { chooseModel, composeText, type ChosenModel } from '../app.ts';
 import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports.ts';
+import type { ApproveForeign } from '../workflow/foreign-texts.ts';
 import type { PlanOutcome, PlanRequest } from '../workflow/plan-turn.ts';
+import { describeEffort, showProgress, type AnswerProgress } from './progress.ts';
 import { TeddyCommand } from './teddy-command.ts';
 import { toVisible, visibleChunks, type Terminal } from './terminal.ts';
 
@@ -12,7 +14,9 @@ export abstract class PlanningCommand extends TeddyCommand {
   session = Option.String('-s,--session', {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
-  agent = Option.String('-a,--agent', { description: 'Who plans: pathfinder (default), dev, or one of your own.' });
+  agent = Option.String('-a,--agent', {
+    description: 'Who plans: pathfinder (default), dev, architect, debugger, reviewer, or one of your own.',
+  });
   model = Option.String('--model', { description: 'The model to ask; also: git config teddy.model <name>.' });
   provider = Option.String('--provider', { description: 'openai (default), manual or recorded.' });
   recording = Option.String('--recording', {
@@ -41,6 +45,12 @@ export abstract class PlanningCommand extends TeddyCommand {
     });
   }
 
+  /** Undefined where nobody can be asked. */
+  protected toForeignApproval(terminal: Terminal, signal: AbortSignal): ApproveForeign | undefined {
+    if (!terminal.isInteractive || this.json) return undefined;
+    return async (texts) => (await import('./approval.ts')).askForeign(terminal, signal, texts);
+  }
+
   protected async composeMessage(project: Project): Promise<string | undefined> {
     if (!this.edit) return this.message;
     const hint = '\n# What do you want? Lines that begin with # are left out; an empty message stops.\n';
@@ -64,13 +74,17 @@ export abstract class PlanningCommand extends TeddyCommand {
     const shows = !this.noStream && !this.json && terminal.isOutputTty;
     const toChunk = visibleChunks();
     let ended = true;
+    let progress: AnswerProgress | null = null;
     const request: PlanRequest = {
       selector: this.session,
       message,
       agent: this.agent,
       choice,
+      approveForeign: this.toForeignApproval(terminal, signal),
       signal,
+      onUsage: (usage) => progress?.usage(usage),
       onText: (text) => {
+        progress?.text(text);
         if (!shows) return;
         terminal.print(toChunk(text));
         ended = text.endsWith('\n');
@@ -79,21 +93,32 @@ export abstract class PlanningCommand extends TeddyCommand {
         // An answer by hand is here already: nobody is asked.
         if (choice.provider === 'manual') return;
         terminal.say(terminal.style('dim', `Turn ${turn} of ${line.session}: asking ${label} ...`, 'stderr'));
+        progress = showProgress(terminal, { isStreamed: shows });
       },
+    };
+    const endProgress = () => {
+      const elapsedMs = progress?.end() ?? null;
+      if (!ended) terminal.print('\n');
+      ended = true;
+      return elapsedMs;
     };
     try {
       const outcome = await planTurn(project, request);
-      if (!ended) terminal.print('\n');
-      return this.showOutcome(terminal, outcome, choice, shows);
-    } catch (error) {
-      if (!ended) terminal.print('\n');
-      throw error;
+      const elapsedMs = endProgress();
+      return this.showOutcome(terminal, outcome, choice, { isShown: shows, elapsedMs });
+    } finally {
+      endProgress();
     }
   }
 
-  private showOutcome(terminal: Terminal, outcome: PlanOutcome, choice: ChosenModel, isShown: boolean): number {
+  private showOutcome(
+    terminal: Terminal,
+    outcome: PlanOutcome,
+    choice: ChosenModel,
+    { isShown, elapsedMs }: { isShown: boolean; elapsedMs: number | null },
+  ): number {
     if (outcome.kind === 'open') return this.showOpen(terminal, outcome, choice);
-    const { line, turn, commit, entry, text, problems, notes, actions, usage } = outcome;
+    const { line, turn, commit, entry, text, problems, notes, secrets, actions, usage } = outcome;
     if (this.json) {
       this.printJson(terminal, 'plan', {
         session: line.session,
@@ -105,6 +130,7 @@ export abstract class PlanningCommand extends TeddyCommand {
         actions,
         problems,
         notes,
+        secrets,
         usage,
       });
       return 0;
@@ -118,9 +144,16 @@ export abstract class PlanningCommand extends TeddyCommand {
       );
       if (problem.hint !== undefined) terminal.say(`         ${toVisible(problem.hint)}`);
     }
-    const tokens = usage ? `, ${usage.input} tokens in, ${usage.output} out` : '';
+    for (const { line: at, kind } of secrets) {
+      const place = entry === 'plan' ? `plan.md:${at}` : `line ${at} of the answer`;
+      terminal.say(
+        `${terminal.style('yellow', 'warning:', 'stderr')} ${place} holds a secret (${kind}); the answer is kept as it came.`,
+      );
+    }
+    // Recorded answers take no time that would mean anything.
+    const effort = describeEffort(usage, choice.provider === 'openai' ? elapsedMs : null);
     terminal.say(
-      `Turn ${turn} of ${line.session}: ${describeAnswer(entry, actions)} committed as ${commit.slice(0, 10)}${tokens}.`,
+      `Turn ${turn} of ${line.session}: ${describeAnswer(entry, actions)} committed as ${commit.slice(0, 10)}${effort === '' ? '' : `; ${effort}`}.`,
     );
     terminal.say(nextStep(entry, actions, problems.length));
     return 0;

@@ -4,10 +4,18 @@ import { version } from '../../package.json';
 import { TeddyError } from '../errors.ts';
 import { normalizeArguments } from './arguments.ts';
 import { renderCommandHelp } from './command-help.ts';
+import { ConfigCommand } from './config.ts';
+import { GlobalEditCommand, MemoEditCommand } from './global-edit.ts';
+import { GlobalRemoveCommand } from './global-remove.ts';
+import { GlobalTrustCommand } from './global-trust.ts';
 import { InitCommand } from './init.ts';
-import { NamespaceHelp, RootHelp, summary } from './help.ts';
+import { GlobalHelp, globalSummary, MemoHelp, memoSummary, NamespaceHelp, RootHelp, summary } from './help.ts';
+import { MemoAddCommand } from './memo-add.ts';
+import { MemoListCommand } from './memo-list.ts';
+import { MemoRemoveCommand } from './memo-remove.ts';
 import { renderError } from './render-error.ts';
 import { SessionBranchCommand } from './session-branch.ts';
+import { SessionContextCommand } from './session-context.ts';
 import { SessionExecuteCommand } from './session-execute.ts';
 import { SessionListCommand } from './session-list.ts';
 import { SessionLogCommand } from './session-log.ts';
@@ -19,7 +27,10 @@ import { openTerminal } from './terminal.ts';
 const commands: CommandClass[] = [
   RootHelp,
   NamespaceHelp,
+  MemoHelp,
+  GlobalHelp,
   InitCommand,
+  ConfigCommand,
   SessionNewCommand,
   SessionPlanCommand,
   SessionExecuteCommand,
@@ -27,6 +38,14 @@ const commands: CommandClass[] = [
   SessionListCommand,
   SessionLogCommand,
   SessionShowCommand,
+  SessionContextCommand,
+  MemoListCommand,
+  MemoAddCommand,
+  MemoRemoveCommand,
+  MemoEditCommand,
+  GlobalEditCommand,
+  GlobalRemoveCommand,
+  GlobalTrustCommand,
 ];
 
 export async function runCli(argv: string[]): Promise<number> {
@@ -59,11 +78,19 @@ function asksForHelp(words: string[]): boolean {
   return words.slice(0, end === -1 ? words.length : end).some((word) => /^(?:-h|--help)(?:=|$)/.test(word));
 }
 
+const namespaces = new Map([
+  ['', summary],
+  ['help', summary],
+  ['session', summary],
+  ['memo', memoSummary],
+  ['global', globalSummary],
+]);
+
 function printHelp(command: Definition | undefined, words: string[]): number {
   const terminal = openTerminal(process.env, 'auto');
   const named = words.filter((word) => !word.startsWith('-')).join(' ');
   if (command !== undefined) terminal.print(renderCommandHelp(command, terminal.style));
-  else if (['', 'help', 'session'].includes(named)) terminal.print(summary);
+  else if (namespaces.has(named)) terminal.print(namespaces.get(named) ?? summary);
   else throw toUnknownCommand(words);
   return 0;
 }
@@ -77,7 +104,7 @@ function toUsageError(error: unknown, words: string[], command: Definition | und
 }
 
 function toUnknownCommand(words: string[]): TeddyError {
-  const name = ['teddy', ...words.slice(0, words[0] === 'session' ? 2 : 1)].join(' ');
+  const name = ['teddy', ...words.slice(0, namespaces.has(words[0] ?? '') ? 2 : 1)].join(' ');
   const isOption = words[0]?.startsWith('-') === true;
   const what = isOption ? `There is no option ${words[0]}.` : `There is no command \`${name}\`.`;
   return new TeddyError('USAGE', what, 'See what there is: `teddy --help`.');

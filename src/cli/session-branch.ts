@@ -51,7 +51,13 @@ export class SessionBranchCommand extends PlanningCommand {
         this.session = branch;
         if (!this.noPlan) return this.planAndShow(terminal, project, message, signal);
         const { recordMessage } = await import('../workflow/plan-turn.ts');
-        const opened = await recordMessage(project, { selector: branch, message, agent: this.agent, choice });
+        const opened = await recordMessage(project, {
+          selector: branch,
+          message,
+          agent: this.agent,
+          choice,
+          approveForeign: this.toForeignApproval(terminal, signal),
+        });
         if (this.json)
           this.printJson(terminal, 'session-branch', { branch, turn: opened.turn, switched: made.switched });
         else terminal.say(`Your message is recorded; turn ${opened.turn} is open. Next: teddy session plan`);

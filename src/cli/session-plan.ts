@@ -32,7 +32,13 @@ export class SessionPlanCommand extends PlanningCommand {
         if (!this.dryRun) return this.planAndShow(terminal, project, message, signal);
         const { previewRequest } = await import('../workflow/plan-turn.ts');
         const choice = await this.choose(terminal, project);
-        const log = await previewRequest(project, { selector: this.session, message, agent: this.agent, choice });
+        const log = await previewRequest(project, {
+          selector: this.session,
+          message,
+          agent: this.agent,
+          choice,
+          approveForeign: this.toForeignApproval(terminal, signal),
+        });
         if (this.json) this.printJson(terminal, 'plan-preview', { log });
         else await this.page(terminal, project, terminal.isOutputTty ? toVisible(log) : log);
         return 0;

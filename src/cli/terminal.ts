@@ -10,6 +10,8 @@ export interface Terminal {
   print(text: string): void;
   /** Anything else: stderr. */
   say(text: string): void;
+  /** Draws a line on stderr over the last one that was drawn; null takes it away. Only on a terminal. */
+  redraw(line: string | null): void;
   /** Styled for stdout or stderr, when that stream has colours. */
   style(style: Style, text: string, stream?: 'stdout' | 'stderr'): string;
   /** A person can be asked. */
@@ -19,6 +21,11 @@ export interface Terminal {
   page(text: string, configured?: string): Promise<void>;
 }
 
+const eraseLine = '\r\u001b[K';
+// A line that is longer than the terminal is wide would otherwise take two, of which one could be erased.
+const withoutWrap = '\u001b[?7l';
+const withWrap = '\u001b[?7h';
+
 export function openTerminal(env: Record<string, string | undefined>, wish: ColorWish): Terminal {
   const hasColor = (stream: NodeJS.WriteStream) => {
     if (wish !== 'auto') return wish === 'always';
@@ -27,9 +34,27 @@ export function openTerminal(env: Record<string, string | undefined>, wish: Colo
     return stream.isTTY === true && env['TERM'] !== 'dumb';
   };
   const colored = { stdout: hasColor(process.stdout), stderr: hasColor(process.stderr) };
+  const canRedraw = process.stderr.isTTY === true && env['TERM'] !== 'dumb';
+  let isDrawn = false;
+  const erase = () => {
+    if (isDrawn) process.stderr.write(eraseLine);
+    isDrawn = false;
+  };
   return {
-    print: (text) => void process.stdout.write(text),
-    say: (text) => void process.stderr.write(`${text}\n`),
+    print(text) {
+      erase();
+      process.stdout.write(text);
+    },
+    say(text) {
+      erase();
+      process.stderr.write(`${text}\n`);
+    },
+    redraw(line) {
+      if (line === null) return erase();
+      if (!canRedraw) return;
+      isDrawn = true;
+      process.stderr.write(`${withoutWrap}${eraseLine}${line}${withWrap}`);
+    },
     style: (style, text, stream = 'stdout') =>
       colored[stream] ? styleText(style, text, { validateStream: false }) : text,
     isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,

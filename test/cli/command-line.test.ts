@@ -11,6 +11,12 @@ const commands = [
   ...['new', 'plan', 'execute', 'branch', 'list', 'log', 'show'].map((verb) => `session ${verb}`),
 ];
 
+/** Those that `teddy` alone names only by their first word. */
+const shared = [
+  ...['list', 'add', 'remove', 'edit'].map((verb) => `memo ${verb}`),
+  ...['edit', 'remove', 'trust'].map((verb) => `global ${verb}`),
+];
+
 beforeAll(async () => {
   project = await openTeddyProject();
   await project.begin('surface');
@@ -31,7 +37,7 @@ function shell(script: string): Promise<{ code: number; stdout: string; stderr: 
 
 describe('help', () => {
   test('each command explains itself on stdout, without colours in a pipe, in 80 columns', async () => {
-    for (const command of commands) {
+    for (const command of [...commands, ...shared]) {
       for (const flag of ['--help', '-h']) {
         const { exitCode, stdout, stderr } = await runTeddy([...command.split(' '), flag], { cwd: '/' });
         expect({ exitCode, stderr }, command).toEqual({ exitCode: 0, stderr: '' });
@@ -44,7 +50,7 @@ describe('help', () => {
   });
 
   test('each example of a help text is a command line that is understood', async () => {
-    for (const command of commands) {
+    for (const command of [...commands, ...shared]) {
       const { stdout } = await runTeddy([...command.split(' '), '--help'], { cwd: '/' });
       const examples = stdout.slice(stdout.indexOf('Examples')).match(/^ {2}teddy .*$/gm) ?? [];
       expect(examples.length, command).toBeGreaterThan(0);
@@ -74,6 +80,8 @@ describe('wrong usage', () => {
     const wrong: [string[], string, string][] = [
       [['frobnicate'], 'There is no command `teddy frobnicate`.', 'teddy --help'],
       [['session', 'frob', 'x'], 'There is no command `teddy session frob`.', 'teddy --help'],
+      [['memo', 'frob'], 'There is no command `teddy memo frob`.', 'teddy --help'],
+      [['memo', 'add'], 'Something is missing: `teddy memo add <fact>`.', 'teddy memo add --help'],
       [['frob', '--help'], 'There is no command `teddy frob`.', 'teddy --help'],
       [['--frob'], 'There is no option --frob.', 'teddy --help'],
       [['session', 'plan', '--frob'], '`teddy session plan` has no option --frob.', 'teddy session plan --help'],

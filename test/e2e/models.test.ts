@@ -37,7 +37,7 @@ test('the message is committed before the request leaves, and _context.log is ex
   const planned = await project.run(['session', 'plan', '-m', message]);
   expect(planned).toMatchObject({ exitCode: 0, stdout: answer });
   expect(planned.stderr).toContain(`Turn 01 of ${session}: asking gpt-test at http://127.0.0.1:`);
-  expect(planned.stderr).toContain('1234 tokens in, 56 out');
+  expect(planned.stderr).toContain('1,234 tokens in, 56 out');
   expect(seen).toEqual(['turn 01 message: Make it: ü, 😀,']);
 
   const log = await readTurn(session, '01', '_context.log');

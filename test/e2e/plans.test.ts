@@ -142,9 +142,8 @@ test('a plan that cannot work is warned about at once, and reported VALIDATION_F
     createAction('ok.txt', 'ok\n'),
     editAction('src/app.ts', 'let c = 3;', 'let c = 4;'),
     '### RESEARCH\n- Description: look\n\n```\nquery\n```\n',
-    '### PRUNE\n- Resource: README.md\n',
     '### DANCE\n- How: wildly\n',
-    '### INVOKE\n- Agent: dev\n\nGo on.\n',
+    '### INVOKE\n- Agent: nobody\n\nGo on.\n',
   );
   const planned = await project.plan(bad);
   expect(planned.stderr).toMatch(/warning: plan\.md:\d+:\d+: /);
@@ -154,7 +153,7 @@ test('a plan that cannot work is warned about at once, and reported VALIDATION_F
   expect(report.run_summary.status).toBe('VALIDATION_FAILED');
   expect(report.action_logs.every(({ status }) => status === 'SKIPPED')).toBe(true);
   const said = report.validation_errors.map(({ message }) => message).join('\n');
-  for (const word of ['RESEARCH', 'PRUNE', 'INVOKE', 'DANCE']) expect(said).toContain(word);
+  for (const word of ['RESEARCH', 'INVOKE nobody', 'DANCE']) expect(said).toContain(word);
   expect(said).toContain('not supported yet');
   expect(stderr).toMatch(/plan\.md:\d+:\d+: /);
   expect(await project.repo.list('.')).not.toContain('ok.txt');

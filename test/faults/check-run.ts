@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { openProject } from '../../src/app.ts';
 import { runTeddy, type RunResult } from '../support/run-teddy.ts';
 import type { ScratchRepository } from '../support/scratch-repository.ts';
+import { checkAnswer, readConfirmed } from './check-answer.ts';
 import { memoText } from './plans.ts';
 import type { ChildRun } from './run-child.ts';
 import { readStatus, type Scene, type Stage } from './scenes.ts';
@@ -18,6 +19,7 @@ export async function checkRun(
   const problems: string[] = [];
   const expectThat = (isTrue: boolean, what: string) => void (isTrue || problems.push(what));
 
+  const confirmed = await readConfirmed(repository);
   await repair(repository);
   const added = await readAdded(repository, scene);
   expectThat(isPrefix(added, scene.entries), `entries ${added.join()} instead of a prefix of ${scene.entries.join()}`);
@@ -37,6 +39,8 @@ export async function checkRun(
   const later = await readAdded(repository, scene);
   expectThat(isPrefix(added, later), `${added.join()} became ${later.join()}`);
   if (scene.name === 'memo') problems.push(...(await checkMemos(repository, scene)));
+  if (scene.name === 'answer' && added.includes('message'))
+    problems.push(...(await checkAnswer(repository, scene, confirmed)));
   problems.push(...(await findLeftovers(repository)));
   await repository.fsck().catch((error: Error) => problems.push(error.message));
   return problems;

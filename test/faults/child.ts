@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openProject } from '../../src/app.ts';
 import { TeddyError } from '../../src/errors.ts';
 import { manualModel } from '../../src/model/manual.ts';
-import type { Project } from '../../src/ports.ts';
+import type { Model, Project } from '../../src/ports.ts';
 import { joinPath, sessionDir } from '../../src/session/names.ts';
 import { appendEntry } from '../../src/workflow/append-entry.ts';
 import { executePlan } from '../../src/workflow/execute-plan.ts';
@@ -16,10 +16,24 @@ import { prepareLine } from '../../src/workflow/prepare-line.ts';
 import { readLine } from '../../src/workflow/read-line.ts';
 import { takeSnapshot } from '../../src/workflow/take-snapshot.ts';
 import { passStep, points, print } from './fault-points.ts';
-import { answerText } from './plans.ts';
+import { answerText, slowAnswerText } from './plans.ts';
 
 const [, , operation = '', root = '', countText = '1', name = 'one', startAtMs = '0'] = process.argv;
 const signal = new AbortController().signal;
+
+/** Takes about a second, in which the answer is saved three times. */
+const slowModel: Model = {
+  provider: 'recorded',
+  model: 'slow',
+  label: 'a slow model',
+  async *answer() {
+    for (const text of slowAnswerText.match(/.{1,40}/gsu) ?? []) {
+      yield { type: 'text', text };
+      await sleep(5);
+    }
+    yield { type: 'finish', reason: 'stop' };
+  },
+};
 
 const operations: Record<string, (project: Project) => Promise<string>> = {
   async new(project) {
@@ -34,6 +48,11 @@ const operations: Record<string, (project: Project) => Promise<string>> = {
   async plan(project) {
     const model = manualModel({ readAnswer: () => Promise.resolve(answerText) });
     const choice = { provider: 'manual' as const, name: 'manual', parameters: {}, model };
+    const outcome = await planTurn(project, { message: 'Go on.', choice, signal, onText: () => undefined });
+    return outcome.kind === 'answered' ? outcome.commit : '';
+  },
+  async answer(project) {
+    const choice = { provider: 'recorded' as const, name: 'slow', parameters: {}, model: slowModel };
     const outcome = await planTurn(project, { message: 'Go on.', choice, signal, onText: () => undefined });
     return outcome.kind === 'answered' ? outcome.commit : '';
   },

@@ -94,7 +94,9 @@ function finish(title: string, tally: Tally): void {
 
 /** As they are written in the source, so that a step that is added there has to be hit here. */
 function readKnownSteps(): string[] {
-  const dir = fileURLToPath(new URL('../../src/git', import.meta.url));
-  const text = readdirSync(dir).map((name) => readFileSync(join(dir, name), 'utf8'));
-  return [...new Set(text.join('\n').matchAll(/(?:\bstep|onStep\?\.)\('([a-z-]+)'\)/g))].map(([, name = '']) => name);
+  const dirs = ['git', 'system'].map((room) => fileURLToPath(new URL(`../../src/${room}`, import.meta.url)));
+  const text = dirs.flatMap((dir) => readdirSync(dir).map((name) => readFileSync(join(dir, name), 'utf8')));
+  return [...new Set(text.join('\n').matchAll(/(?:\bstep|\bonStep(?:\?\.)?)\('([a-z-]+)'\)/g))].map(
+    ([, name = '']) => name,
+  );
 }

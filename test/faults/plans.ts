@@ -23,3 +23,6 @@ export const answerText = `# Make a file\n\n${actions}`;
 
 export const memoText = 'Faults are tested.';
 export const memoAnswerText = `# Make a file\n\n## Memos\n- [+] ${memoText}\n\n${actions}`;
+
+/** Long enough to be saved several times while it arrives; no plan. */
+export const slowAnswerText = Array.from({ length: 240 }, (_, at) => `Line ${at + 1} of an answer.\n`).join('');

@@ -9,12 +9,13 @@ import { makeScratchRepository, openScratchRepository, type ScratchRepository } 
 import { buildChild } from './build-child.ts';
 import { answerText, memoAnswerText } from './plans.ts';
 
-export type SceneName = 'append-on-line' | 'append-off-line' | 'new' | 'snapshot' | 'plan' | 'execute' | 'memo';
+export type SceneName =
+  'append-on-line' | 'append-off-line' | 'new' | 'snapshot' | 'plan' | 'answer' | 'execute' | 'memo';
 
 export interface Scene {
   name: SceneName;
   /** Of the child program. */
-  operation: 'append' | 'new' | 'snapshot' | 'plan' | 'execute';
+  operation: 'append' | 'new' | 'snapshot' | 'plan' | 'answer' | 'execute';
   template: string;
   /** The line that the operation works on; null when it makes one. */
   ref: string | null;
@@ -92,6 +93,7 @@ async function makeScenes(dir: string): Promise<Stage['scenes']> {
     const appendOn = await take('append-on-line', 'append', ['snapshot']);
     const snapshot = await take('snapshot', 'snapshot', ['snapshot']);
     const plan = await take('plan', 'plan', ['snapshot', 'message', 'plan']);
+    const answer = await take('answer', 'answer', ['snapshot', 'message', 'reply']);
     await first.git('stash', '--quiet');
     await teddy('session', 'plan', '-m', 'Remember.', '--from', join(dir, 'memos.md'));
     const memo = await take('memo', 'execute', ['memo', 'report']);
@@ -99,7 +101,7 @@ async function makeScenes(dir: string): Promise<Stage['scenes']> {
     await first.git('switch', '--quiet', 'main');
     await first.git('stash', 'pop', '--quiet', '--index');
     const appendOff = await take('append-off-line', 'append', ['snapshot']);
-    const scenes = { execute, snapshot, plan, memo, new: made };
+    const scenes = { execute, snapshot, plan, answer, memo, new: made };
     return { ...scenes, 'append-on-line': appendOn, 'append-off-line': appendOff };
   } finally {
     await first.close();

@@ -1,0 +1,300 @@
+/** Settings: which source wins, what a project that comes from elsewhere may not do, and where the key comes from. */
+import { execFileSync } from 'node:child_process';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { startModelServer, type ModelServer } from '../support/model-server.ts';
+import { createPlan, executeAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+let other: ModelServer | undefined;
+
+afterEach(async () => {
+  await other?.close();
+  other = undefined;
+  await project.close();
+});
+
+const configPath = '.teddy/config.yaml';
+const answer = createPlan('made.txt', 'made\n');
+const hello = ['session', 'plan', '-m', 'Hello'];
+const noKey = { OPENAI_API_KEY: undefined };
+
+interface Listed {
+  settings: { name: string; value: string | null; origin: string; problem: string | null }[];
+  key: string | null;
+}
+
+async function list(env: Record<string, string | undefined> = {}): Promise<Listed> {
+  const { stdout, exitCode } = await project.run(['config', '--json'], { env });
+  expect(exitCode).toBe(0);
+  return JSON.parse(stdout) as Listed;
+}
+
+async function find(name: string, env: Record<string, string | undefined> = {}) {
+  const found = (await list(env)).settings.find((one) => one.name === name);
+  return [found?.value, found?.origin];
+}
+
+test('flags beat the environment, that beats git config, and that beats what the project tracks', async () => {
+  project = await openTeddyProject({
+    answers: [answer, answer, answer, answer, answer],
+    files: { 'README.md': '# R\n', [configPath]: 'model: from-project\n' },
+  });
+  const { repo, server } = project;
+  const asked = async (args: string[] = [], env: Record<string, string> = {}) => {
+    const planned = await project.run([...hello, ...args], { env });
+    expect(planned).toMatchObject({ exitCode: 0 });
+    await project.ok('session', 'execute', '--reject');
+    const { model } = server.requests().at(-1) ?? { model: '' };
+    expect(planned.stderr).toContain(`asking ${model} at ${server.url}`);
+    return model;
+  };
+  await project.begin('order');
+  expect(await asked(['--model', 'from-flag'], { TEDDY_MODEL: 'from-environment' })).toBe('from-flag');
+  expect(await asked([], { TEDDY_MODEL: 'from-environment' })).toBe('from-environment');
+  expect(await find('model', { TEDDY_MODEL: 'e' })).toEqual(['e', 'environment TEDDY_MODEL']);
+  expect(await asked()).toBe('gpt-test');
+  expect(await find('model')).toEqual(['gpt-test', 'git config (local .git/config)']);
+  await repo.git('config', '--unset', 'teddy.model');
+  // A home of its own: tests of other files share the usual one.
+  const home = { HOME: join(repo.root, '.git', 'home') };
+  await repo.write('.git/home/.gitconfig', '[teddy]\n\tmodel = from-global\n');
+  expect(await asked([], home)).toBe('from-global');
+  expect(await find('model', home)).toEqual(['from-global', 'git config (global ~/.gitconfig)']);
+  expect(await asked()).toBe('from-project');
+  expect(await find('model')).toEqual(['from-project', configPath]);
+  const once = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'teddy.model', GIT_CONFIG_VALUE_0: 'once' };
+  expect(await find('model', once)).toEqual(['once', 'git config (command line)']);
+});
+
+test('a hostile file of the project changes nothing but the six settings, and asks no other endpoint', async () => {
+  other = await startModelServer({ answers: [answer, answer] });
+  const { url } = other;
+  project = await openTeddyProject({ answers: [answer], files: { 'README.md': '# R\n' } });
+  const { repo, server } = project;
+  await repo.commit({
+    [configPath]: [
+      `baseUrl: ${url}`,
+      `OPENAI_BASE_URL: ${url}`,
+      'OPENAI_API_KEY: hidden-value',
+      'apiKey: hidden-value',
+      'provider: manual',
+      'searchCommand: "touch owned"',
+      'redact: false',
+      'timeout: 1',
+      'teddy.baseUrl: hidden-value',
+      'maxTurns: lots',
+      'snapshot: all',
+      'agent: dev',
+    ].join('\n'),
+  });
+  const before = await list({ ...noKey });
+  for (const { name, origin } of before.settings) expect(origin === configPath, name).toBe(name === 'agent');
+  await project.begin('hostile');
+  const planned = await project.run(hello);
+  expect(planned).toMatchObject({ exitCode: 0 });
+  expect(planned.stderr.match(/cannot set baseUrl, OPENAI_BASE_URL, .* and 4 more/g)).toHaveLength(1);
+  expect(planned.stderr).toContain('maxTurns is left out');
+  expect(planned.stderr).toContain('snapshot is left out');
+  expect(planned.stderr).not.toContain('hidden-value');
+  expect(other.requests()).toHaveLength(0);
+  expect(server.requests()).toHaveLength(1);
+  expect(server.requests()[0]?.headers['authorization']).toBe('Bearer sk-test-0123456789');
+  expect(await repo.list('.')).not.toContain('owned');
+  await project.ok('session', 'execute', '--reject');
+  const none = await project.run(hello, { env: { OPENAI_BASE_URL: undefined, ...noKey } });
+  expect(none.exitCode).toBe(5);
+  expect(none.stderr).toContain('[NO_MODEL]');
+  expect(other.requests()).toHaveLength(0);
+});
+
+test('a file of the project that cannot be read as settings stops nothing and is told once', async () => {
+  project = await openTeddyProject();
+  const { repo } = project;
+  const tell = async (pattern: RegExp) => {
+    const listed = await project.run(['config', 'model']);
+    expect(listed).toMatchObject({ exitCode: 0, stdout: 'gpt-test\n' });
+    expect(listed.stderr.trim().split('\n')).toEqual([expect.stringMatching(pattern)]);
+  };
+  for (const [content, pattern] of [
+    [`model: "broken\n`, /ignored: it is no plain YAML/],
+    [`model: ${'x'.repeat(10 * 1024 * 1024)}\n`, /ignored: it is over 16 KiB/],
+    [new Uint8Array([0x6d, 0xff, 0xfe]), /ignored: it cannot be read/],
+    ['- '.repeat(8000), /ignored: it is nested/],
+  ] as const) {
+    await repo.write(configPath, content);
+    await tell(pattern);
+  }
+  await rm(join(repo.root, configPath));
+  await repo.write('secret', 'model: from-secret\n');
+  await symlink('../secret', join(repo.root, configPath));
+  await repo.git('config', '--unset', 'teddy.model');
+  expect((await project.run(['config', 'model'])).stderr).toMatch(/ignored: it is a link.*\n.*not set/);
+  await rm(join(repo.root, '.teddy'), { recursive: true });
+  await mkdir(join(repo.root, 'elsewhere'));
+  await writeFile(join(repo.root, 'elsewhere/config.yaml'), 'model: from-elsewhere\n');
+  await symlink('elsewhere', join(repo.root, '.teddy'));
+  expect((await project.run(['config', 'model'])).stderr).toMatch(/ignored: it is a link.*\n.*not set/);
+  await rm(join(repo.root, '.teddy'));
+  await mkdir(join(repo.root, '.teddy'));
+  execFileSync('sh', ['-c', 'mkfifo "$0"', join(repo.root, configPath)]);
+  expect((await project.run(['config', 'model'])).stderr).toMatch(/ignored: it is a link.*\n.*not set/);
+  await rm(join(repo.root, '.teddy'), { recursive: true });
+});
+
+test('a wrong value stops what needs it with its origin, and the list shows it all the same', async () => {
+  project = await openTeddyProject();
+  await project.begin('wrong');
+  await project.repo.git('config', 'teddy.temperature', 'warm');
+  const said = await project.refuses('BAD_SETTING', 2, hello);
+  expect(said).toContain('teddy.temperature is "warm" (git config (local .git/config))');
+  await project.refuses('BAD_SETTING', 2, hello, { env: { TEDDY_PROVIDER: 'oracle' } });
+  await project.refuses('BAD_SETTING', 2, ['config', 'temperature']);
+  expect(await project.refuses('BAD_SETTING', 2, ['config', 'modle'])).toContain('Is it model?');
+  const listed = await project.run(['config']);
+  expect(listed).toMatchObject({ exitCode: 0 });
+  expect(listed.stdout).toMatch(/^temperature +warm +git config \(local \.git\/config\) +sent with every request$/m);
+  expect(listed.stderr).toContain('teddy.temperature cannot be used: it takes a number.');
+});
+
+test('the list shows that there is a key and where it is from, never the key', async () => {
+  project = await openTeddyProject();
+  const before = await project.repo.fingerprint();
+  const shown = await project.run(['config'], { env: { TEDDY_DEBUG: '1' } });
+  expect(shown.stdout).toMatch(/^key +set +environment OPENAI_API_KEY +/m);
+  expect(shown.stdout + shown.stderr).not.toContain('sk-test-0123456789');
+  expect(await project.ok('config', 'teddy.MODEL')).toBe('gpt-test\n');
+  expect(await project.run(['config', 'maxTurns'])).toMatchObject({ exitCode: 0, stdout: '' });
+  expect(await project.repo.fingerprint()).toEqual(before);
+
+  await project.repo.git('config', 'credential.https://example.org.helper', '!touch owned; false');
+  const keyless = await project.run(['config'], { env: { ...noKey, TEDDY_DEBUG: '1' } });
+  expect(keyless.stdout).toMatch(/^key +none +default +/m);
+  // No helper is for this endpoint, so git is not even asked.
+  expect(keyless.stderr).toContain('git config --list');
+  expect(keyless.stderr).not.toContain('credential');
+});
+
+test('without a key in the environment git credential gives it, to its host alone, and nothing shows it', async () => {
+  other = await startModelServer({ answers: [answer] });
+  const { url } = other;
+  project = await openTeddyProject({ answers: [answer, { status: 401, body: { message: 'Incorrect API key' } }] });
+  const { repo, server } = project;
+  const secret = `kept-${'0123456789'}`;
+  const asked = join(repo.root, '.git', 'asked');
+  const helper = `!f() { echo "$1" >>'${asked}'; test "$1" = get && printf 'username=teddy\\npassword=${secret}\\n'; }; f`;
+  const session = await project.begin('credential');
+  await repo.git('config', `credential.${new URL(server.url).origin}.helper`, helper);
+  const debug = { ...noKey, TEDDY_DEBUG: '1' };
+  const preview = await project.run([...hello, '--dry-run'], { env: debug });
+  expect(preview.stdout).toContain('provider: openai');
+  await project.run(['session', 'plan', '--provider', 'manual', '-m', 'Hello'], { env: debug });
+  expect(await repo.list('.git')).not.toContain('asked');
+
+  const planned = await project.run(['session', 'plan'], { env: debug });
+  expect(planned).toMatchObject({ exitCode: 0 });
+  expect(planned.stderr).toContain('credential fill');
+  expect(server.requests()[0]?.headers['authorization']).toBe(`Bearer ${secret}`);
+  expect(await repo.read('.git/asked')).toBe('get\n');
+  const log = await repo.read(`.teddy/sessions/${session}/01/_context.log`);
+  const listed = await project.run(['config'], { env: debug });
+  expect(listed.stdout).toMatch(/^key +set +git credential +/m);
+  for (const { stdout, stderr } of [preview, planned, listed]) expect(stdout + stderr + log).not.toContain(secret);
+
+  await project.ok('session', 'execute', '-y');
+  const refused = await project.run(hello, { env: debug });
+  expect(refused).toMatchObject({ exitCode: 5 });
+  expect(refused.stderr).toMatch(/^hint: .*git credential/m);
+  expect(await repo.read('.git/asked')).toBe('get\nget\nget\n');
+
+  const elsewhere = await project.run(['session', 'plan'], { env: { ...noKey, OPENAI_BASE_URL: url } });
+  expect(elsewhere).toMatchObject({ exitCode: 0 });
+  expect(other.requests()[0]?.headers).not.toHaveProperty('authorization');
+});
+
+test('a helper that answers every host with a token of the forge gives no key, and nobody is asked for one', async () => {
+  project = await openTeddyProject({ answers: [answer] });
+  const { repo, server } = project;
+  const prompted = join(repo.root, '.git', 'prompted');
+  await repo.write('.git/prompt', `#!/bin/sh\ntouch '${prompted}'\necho typed\n`);
+  execFileSync('chmod', ['+x', join(repo.root, '.git/prompt')]);
+  await project.begin('forge');
+  await repo.git(
+    'config',
+    'credential.helper',
+    `!f() { printf 'username=x-access-token\\npassword=forge-token\\n'; }; f`,
+  );
+  const env = { ...noKey, GIT_ASKPASS: join(repo.root, '.git/prompt'), SSH_ASKPASS: join(repo.root, '.git/prompt') };
+  expect((await list(env)).key).toBeNull();
+  expect(await project.run(hello, { env })).toMatchObject({ exitCode: 0 });
+  expect(server.requests()[0]?.headers).not.toHaveProperty('authorization');
+  await repo.git('config', 'credential.helper', '!true');
+  await repo.git('config', 'core.askPass', join(repo.root, '.git/prompt'));
+  expect((await list(env)).key).toBeNull();
+  expect(await repo.list('.git')).not.toContain('prompted');
+});
+
+test('a key that would travel unencrypted to another machine is warned about before it does', async () => {
+  project = await openTeddyProject();
+  await project.begin('plain');
+  // Reserved for documentation: it resolves nowhere.
+  const env = { OPENAI_BASE_URL: 'http://model.invalid/v1' };
+  const plain = await project.run(hello, { env });
+  expect(plain).toMatchObject({ exitCode: 5 });
+  expect(plain.stderr).toContain('warning: The key travels unencrypted to http://model.invalid/v1.');
+  const keyless = await project.run(['session', 'plan'], { env: { ...env, ...noKey } });
+  expect(keyless.stderr).not.toContain('unencrypted');
+});
+
+test('settings that the project tracks stay the user’s file through a whole session', async () => {
+  project = await openTeddyProject({
+    answers: [],
+    files: { 'README.md': '# R\n', [configPath]: 'maxTurns: 50\n' },
+  });
+  const { repo } = project;
+  const configAt = (revision: string) => repo.git('show', `${revision}:${configPath}`);
+  await project.begin('tracked');
+  expect(await configAt('HEAD')).toBe('maxTurns: 50');
+  expect(await repo.git('status', '--porcelain')).toBe('');
+
+  await repo.write(configPath, 'maxTurns: 60\n');
+  const planned = await project.plan(answer);
+  expect(planned.stderr).toContain('1 file of your own edits committed as a snapshot.');
+  expect(await repo.git('show', '--format=', '--name-only', 'HEAD~2')).toBe(configPath);
+  await project.ok('session', 'execute', '-y');
+
+  await project.plan(planOf(executeAction(`echo 'maxTurns: 65' >${configPath}`)), 'By a script');
+  await project.ok('session', 'execute', '-y');
+  expect((await project.report()).changes).toMatchObject([{ path: configPath, change: 'modified' }]);
+  expect(await repo.git('status', '--porcelain')).toBe('');
+
+  await repo.commit({ [configPath]: 'maxTurns: 70\n' }, 'Raise the limit');
+  await project.plan(answer.replace('made.txt', 'again.txt'), 'Again');
+  expect(await configAt('HEAD')).toBe('maxTurns: 70');
+  await project.ok('session', 'branch', '01');
+  expect(await repo.read(configPath)).toBe('maxTurns: 60\n');
+  expect(await repo.git('status', '--porcelain')).toBe('');
+
+  await repo.git('rm', '--quiet', configPath);
+  await project.plan(answer, 'Without');
+  expect(await repo.git('ls-tree', '-r', '--name-only', 'HEAD', '.teddy/')).not.toContain(configPath);
+  expect(await repo.git('status', '--porcelain')).toBe('');
+  await repo.write(configPath, 'maxTurns: 80\n');
+  await project.ok('session', 'execute', '-y');
+  expect(await repo.git('status', '--porcelain')).toBe(`?? ${configPath}`);
+  await repo.git('add', configPath);
+  await project.plan(answer.replace('made.txt', 'third.txt'), 'Staged');
+  expect(await configAt('HEAD')).toBe('maxTurns: 80');
+  expect(await repo.git('status', '--porcelain')).toBe('');
+});
+
+test('settings that git does not know are in the way of a new session, and the hint says how to keep them', async () => {
+  project = await openTeddyProject();
+  await project.repo.write(configPath, 'maxTurns: 50\n');
+  const said = await project.refuses('FILES_IN_THE_WAY', 3, ['session', 'new', 'blocked']);
+  expect(said).toContain(`git add --force ${configPath}`);
+  await project.repo.git('add', '--force', configPath);
+  await project.repo.git('commit', '--quiet', '-m', 'Settings');
+  await project.begin('free');
+});

@@ -1,0 +1,147 @@
+/** What a model is shown: what `session context` says of it, and what no line of a model's brings in. */
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createAction, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+let session: string;
+/** Beyond the repository. */
+let outside: string;
+/** Must not be in any request; no scanner takes it for anything. */
+const hidden = 'what-nobody-may-read';
+
+beforeEach(async () => {
+  outside = await mkdtemp(join(await realpath(tmpdir()), 'teddy-outside-'));
+  project = await openTeddyProject({
+    files: {
+      'README.md': '# Scratch\n',
+      'src/app.ts': 'export const port = 8080;\n',
+      'src/deep/server.pem': `${hidden}\n`,
+      'docs/a.md': 'a\n',
+      '.env': `${hidden}\n`,
+      '.gitignore': 'private/\nown.txt\n',
+      '.teddyignore': 'fixtures/\n',
+      'fixtures/big.json': `${hidden}\n`,
+    },
+  });
+  session = await project.begin('look');
+});
+
+afterEach(async () => {
+  await project.close();
+  await rm(outside, { recursive: true });
+});
+
+const writeList = (text: string) => project.repo.write(`.teddy/sessions/${session}/session.context`, text);
+
+/** A whole turn whose plan names these lines as the next context. */
+async function leaveVault(...lines: string[]): Promise<void> {
+  const vault = `## Context Vault\n\n\`\`\`\n${lines.join('\n')}\n\`\`\``;
+  await project.plan(`# Look\n\n${vault}\n\n## Action Plan\n\n${createAction('made.txt', 'made\n')}`);
+  await project.ok('session', 'execute', '-y');
+}
+
+test('the hostile lines of a vault bring in nothing, and each is named with a reason', async () => {
+  const { repo } = project;
+  const wayOut = relative(await realpath(repo.root), outside);
+  await mkdir(join(outside, '.ssh'), { recursive: true });
+  await writeFile(join(outside, '.ssh', 'id_rsa'), hidden);
+  await writeFile(join(outside, 'plain.txt'), hidden);
+  await symlink(outside, join(repo.root, 'way-out'));
+  await symlink('private', join(repo.root, 'way-in'));
+  await repo.write('private/plan.txt', `${hidden}\n`);
+  await symlink('private/plan.txt', join(repo.root, 'alias.txt'));
+  await repo.write('unknown/.netrc', `${hidden}\n`);
+  await repo.git('config', 'teddy.hidden', hidden);
+  const lines = [
+    `${wayOut}/.ssh/id_rsa`,
+    `${wayOut}/plain.txt`,
+    join(outside, 'plain.txt'),
+    'way-out/plain.txt',
+    'way-in/plan.txt',
+    'alias.txt',
+    'private/plan.txt',
+    '.env',
+    './.env',
+    '`.env`',
+    'unknown/.netrc',
+    'src/deep/server.pem',
+    'fixtures/big.json',
+    '.git/config',
+    '.GIT/config',
+    'https://169.254.169.254/',
+    'https://example.org/never-read',
+  ];
+  await leaveVault(...lines, 'src/', '**/.e*', 'fixtures/', '**');
+  const preview = await project.run(['session', 'plan', '-m', 'And now', '--dry-run']);
+  expect(preview.exitCode).toBe(0);
+  await project.plan('Fine.', 'And now');
+  const log = await repo.read(`.teddy/sessions/${session}/02/_context.log`);
+  for (const text of [preview.stdout, log]) {
+    expect(text).not.toContain(hidden);
+    expect(text).toContain('export const port = 8080;');
+  }
+  const { leftOut, files } = JSON.parse(await project.ok('session', 'context', '--json')) as {
+    leftOut: { path: string; reason: string }[];
+    files: { path: string; kind: string }[];
+  };
+  expect(files.filter(({ kind }) => kind === 'shown').map(({ path }) => path)).toEqual(
+    expect.arrayContaining(['README.md', 'src/app.ts', 'docs/a.md', 'made.txt']),
+  );
+  expect(leftOut).toEqual([]);
+  for (const line of lines.filter((text) => !/[`]|^\.\//.test(text) && !text.startsWith('/'))) {
+    expect(preview.stderr + preview.stdout, line).toContain(line);
+    expect(log, line).toMatch(
+      new RegExp(`file "?${line.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}"? (?:refused|missing)`),
+    );
+  }
+});
+
+test('session context lists each file with its tokens and its line, and what was left out', async () => {
+  const { repo } = project;
+  await repo.write('own.txt', 'my own notes\n');
+  await repo.write('logo.png', 'a\0b');
+  await repo.git('add', 'logo.png');
+  await repo.git('commit', '--quiet', '-m', 'Logo');
+  await writeList('src/\n.\n!docs/\nown.txt\ngone.txt\nhttps://example.org/\n');
+  const before = await repo.fingerprint();
+  const shown = await project.run(['session', 'context']);
+  expect(await repo.fingerprint()).toEqual(before);
+  expect(shown.exitCode).toBe(0);
+  expect(shown.stdout).toMatch(/^\d+ files shown, about \d+ tokens$/m);
+  expect(shown.stdout).toMatch(/^ +\d+ {2}README\.md +global\.context:3$/m);
+  expect(shown.stdout).toMatch(/^ +\d+ {2}src\/app\.ts +session\.context:1$/m);
+  expect(shown.stdout).toMatch(/^ +\d+ {2}own\.txt +session\.context:4, not tracked by git$/m);
+  expect(shown.stdout).toMatch(/^ +not shown: binary, 3 bytes {2}logo\.png +session\.context:2$/m);
+  expect(shown.stdout).toMatch(/^ +missing {2}gone\.txt +session\.context:5$/m);
+  expect(shown.stdout).toMatch(/^ {2}docs\/a\.md: taken away by session\.context:3 {2}session\.context:2$/m);
+  expect(shown.stdout).toContain('https://example.org/: only an approved READ fetches it');
+  expect(shown.stdout).toContain('1 file that .teddyignore leaves out');
+  expect(shown.stdout).not.toContain('fixtures/big.json');
+});
+
+test('--why tells which lines speak of a path, also on a line that is checked out nowhere', async () => {
+  const { repo } = project;
+  await writeList('docs/\n!docs/a.md\n');
+  const why = (path: string, ...more: string[]) => project.ok('session', 'context', '--why', path, ...more);
+  expect(await why('docs/a.md')).toBe(
+    'docs/a.md: not shown: a line takes it away\n' +
+      '  session.context:1  names it  docs/\n' +
+      '  session.context:2  takes it away  !docs/a.md\n',
+  );
+  expect(await why('README.md')).toMatch(/^README\.md: shown, about \d+ tokens\n {2}global\.context:3 {2}names it/);
+  expect(await why('src/app.ts')).toBe('src/app.ts: not shown: no line names it\n');
+  const json = JSON.parse(await why('src/app.ts', '--json')) as object;
+  expect(json).toMatchObject({
+    schema: 'teddy.session-context/1',
+    session,
+    turn: '01',
+    why: { path: 'src/app.ts', isShown: false, reasons: [], lines: [] },
+  });
+  await repo.git('stash', '--quiet');
+  await repo.git('switch', '--quiet', 'main');
+  expect(await why('docs/a.md', '-s', session)).toBe('docs/a.md: not shown: no line names it\n');
+  await project.refuses('UNKNOWN_SESSION', 2, ['session', 'context', '-s', 'nothing']);
+});
