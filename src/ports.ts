@@ -133,6 +133,7 @@ export interface Repository {
   readonly workspace: Workspace | null;
   workTrees(): Promise<WorkTree[]>;
   openWorkspace(root: string): Promise<Workspace>;
+  readonly cache: Cache;
   /** So that no two processes execute the same turn. Throws LOCKED. */
   claimRun(session: SessionId, turn: TurnName): Promise<RunClaim>;
   /** Writes teddy's marked block in `info/attributes`, once. */
@@ -217,6 +218,8 @@ export interface Workspace {
   repair(): Promise<string[]>;
   /** A file of the work tree as it is on disk, not following a link at its end; null when there is none. */
   readDisk(path: RepoPath): Promise<Uint8Array | null>;
+  /** How many bytes `readDisk` would read; null when there is nothing to read. */
+  sizeOnDisk(path: RepoPath): Promise<number | null>;
   /** Writes a file of `.teddy/` again that the line has and the disk has lost. */
   writeSessionFile(path: RepoPath, bytes: Uint8Array): Promise<void>;
   /** Switches HEAD to a branch with git's own checkout and its safety rules. */

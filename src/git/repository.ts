@@ -5,6 +5,7 @@ import type { RefName } from '../session/names.ts';
 import { installAttributes } from './attributes.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { gitRunner, toChildEnvironment, type Environment, type GitRunner } from './run.ts';
+import { derivedCache } from './cache.ts';
 import { readCredential } from './credential.ts';
 import { withOwnErrors } from './own-errors.ts';
 import { claimRun } from './run-claim.ts';
@@ -57,6 +58,7 @@ export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): 
       return workspaceOf({ ...found, root: found.root });
     },
     claimRun: (session, turn) => claimRun(layout.commonDir, session, turn),
+    cache: derivedCache(layout.commonDir),
     installAttributes: () => installAttributes(layout.commonDir),
     credential: async (url) => readCredential(git, await loading, new URL(url)),
     close: () => store.close(),

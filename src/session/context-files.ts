@@ -23,18 +23,27 @@ const binaryProbeBytes = 8 * 1024;
 const maxRefused = 50;
 const maxRefusedLength = 200;
 
-/** `read` gives a blob's bytes, or null when there is no such object; then the file counts as missing. */
-export async function readContextFiles(
-  files: readonly SettledFile[],
-  read: (oid: Oid) => Promise<Uint8Array | null>,
-): Promise<ShownFile[]> {
-  return Promise.all(
-    files.map(async (file) => {
-      const { source } = file;
-      if (source.kind === 'missing') return { kind: 'missing', path: file.path as RepoPath };
-      return toShownFile(file, source.kind === 'stored' ? source.bytes : await read(source.oid));
-    }),
-  );
+/** The blobs of a repository; null when there is no such object, and then the file counts as missing. */
+export interface Blobs {
+  read(oid: Oid): Promise<Uint8Array | null>;
+  size(oid: Oid): Promise<number | null>;
+}
+
+export async function readContextFiles(files: readonly SettledFile[], blobs: Blobs): Promise<ShownFile[]> {
+  return Promise.all(files.map((file) => readContextFile(file, blobs)));
+}
+
+async function readContextFile(file: SettledFile, blobs: Blobs): Promise<ShownFile> {
+  const { source, aloneBy } = file;
+  const path = file.path as RepoPath;
+  if (source.kind === 'missing') return { kind: 'missing', path };
+  if (source.kind === 'stored') return toShownFile(file, source.bytes);
+  if (aloneBy === null) {
+    // A video of a gigabyte in a directory that is listed is not read to learn that it is not shown.
+    const bytes = await blobs.size(source.oid);
+    if (bytes !== null && bytes > maxShownBytes) return { kind: 'not-shown', path, bytes, reason: 'large' };
+  }
+  return toShownFile(file, await blobs.read(source.oid));
 }
 
 /** So that a model reads why it does not get what it asked for. What the user's lists name is the user's concern. */

@@ -29,13 +29,24 @@ export function findTarget(line: ContextLine, around: Surroundings): Target {
   // A name that literally exists comes first, so that `[id].ts` is a file and not a pattern.
   const asWritten = lookUp(line.text, around);
   if (asWritten) return asWritten;
-  const text = !line.literal && /^[`[]/.test(line.text) ? unwrapPath(line.text) : line.text;
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return toUrl(text);
+  const text = unwrap(line);
+  if (isUrl(text)) return toUrl(text);
   if (line.literal) return toPath(text, around);
-  if (isRoot(text, around)) return { kind: 'directory', path: '' };
+  if (isRoot(text, around.root)) return { kind: 'directory', path: '' };
   const target = toPath(text, around);
   if (target.kind !== 'absent') return target;
   return lookUp(target.path, around) ?? (isPattern(text) ? toPattern(text, target.path, around) : target);
+}
+
+/** Every name under which `findTarget` may look a line up in the tree; null when the line means the whole project. */
+export function namesOf(line: ContextLine, root: string | undefined): string[] | null {
+  const written = line.text.replace(/\/+$/, '');
+  if (line.literal || isUrl(line.text)) return [written];
+  const text = unwrap(line);
+  if (isUrl(text)) return [written];
+  if (isRoot(text, root)) return null;
+  const parsed = parseRepoPath(text, root);
+  return 'problem' in parsed ? [written] : [...new Set([written, parsed.path])];
 }
 
 export function isPattern(text: string): boolean {
@@ -95,7 +106,15 @@ function toUrl(url: string): Target {
   return 'problem' in parsed ? { kind: 'refused', reason: parsed.problem } : { kind: 'url', url, page: parsed.url };
 }
 
-function isRoot(text: string, { root }: Surroundings): boolean {
+function unwrap({ text, literal }: ContextLine): string {
+  return !literal && /^[`[]/.test(text) ? unwrapPath(text) : text;
+}
+
+function isUrl(text: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
+}
+
+function isRoot(text: string, root: string | undefined): boolean {
   return /^(?:\.?\/)*\.?$/.test(text) || text.replace(/\/$/, '') === root;
 }
 

@@ -9,8 +9,8 @@ import { renderContextLog, type ContextLog, type RequestInfo } from '../session/
 import { memosPath } from '../session/global-files.ts';
 import { joinHistory, renderLeftOut } from '../session/history-text.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../session/names.ts';
-import { renderTreeListing } from '../session/tree-listing.ts';
-import type { FileEdit } from './append-entry.ts';
+import type { FileEdit } from './write-entry.ts';
+import { openCodeTree } from './code-tree.ts';
 import type { GlobalBranch } from './global-branch.ts';
 import { readContext, type ReadContext } from './read-context.ts';
 import { readNewestTurns, readOlderTurns, type HistoryTurn } from './read-history.ts';
@@ -145,10 +145,14 @@ async function readMaskedContext(
   global: GlobalBranch | null,
   { info, workspace }: RequestWish,
 ): Promise<{ context: ReadContext; files: ShownFile[]; tree: MaskedText }> {
-  const context = await readContext(project, state, info.turn, global, workspace);
-  const [tree, ...files] = await Promise.all([
-    maskText(project, renderTreeListing(context.code)),
-    ...context.files.map((file) => maskFile(project, file)),
+  const code = openCodeTree(project, state.tip);
+  const listing = code.listing().then((text) => maskText(project, text));
+  const [tree, { context, files }] = await Promise.all([
+    listing,
+    readContext(project, state, info.turn, global, workspace, { code }).then(async (context) => ({
+      context,
+      files: await Promise.all(context.files.map((file) => maskFile(project, file))),
+    })),
   ]);
   return { context, files, tree };
 }

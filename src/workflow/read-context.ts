@@ -3,13 +3,15 @@ import { readPages } from '../plan/report-pages.ts';
 import { TeddyError } from '../errors.ts';
 import type { Project, Store, TreeFile, Workspace } from '../ports.ts';
 import { readContextFiles, toRefused, turnContextPaths, type ShownFile } from '../session/context-files.ts';
-import type { TurnLine } from '../session/context-lines.ts';
+import { parseTurnContext, type TurnLine } from '../session/context-lines.ts';
 import { outsidePaths, settleContext, type OutsideFacts, type SettledContext } from '../session/context-outside.ts';
 import { resolveContext, type LeftOut } from '../session/context.ts';
 import { globalContextPath } from '../session/global-files.ts';
 import type { IsIgnored } from '../session/ignore-rules.ts';
 import { joinPath, sessionDir, turnDir, type Oid, type RepoPath, type TurnName } from '../session/names.ts';
+import { openCodeTree, type CodeTree } from './code-tree.ts';
 import type { GlobalBranch } from './global-branch.ts';
+import { readDroppedLines } from './read-dropped-lines.ts';
 import { readTurnFile, toText, type LineState } from './read-line.ts';
 import { readTurnList } from './read-turn-list.ts';
 
@@ -18,8 +20,6 @@ export interface ReadContext {
   files: ShownFile[];
   /** The lines of `turn.context`. */
   paths: string[];
-  /** Every file of the project but teddy's own, sorted by path. */
-  code: TreeFile[];
   /** What a person should know: files left out, lines not understood. */
   notes: string[];
   /** Which line brought in, left out or took away what. */
@@ -28,30 +28,37 @@ export interface ReadContext {
   turnList: TurnLine[];
 }
 
-/**
- * The context that `turn`, the next or the open one, has at the tip of its line. `sessionContext`: the list as the user
- * is editing it, when it is not the one of the tip that counts.
- */
+export interface ReadOptions {
+  /** The tip's, if the caller has it open. */
+  code?: CodeTree | undefined;
+  /** The list as the user is editing it, when it is not the one of the tip that counts. */
+  sessionContext?: string | undefined;
+}
+
+/** The context that `turn`, the next or the open one, has at the tip of its line. */
 export async function readContext(
   project: Project,
   state: LineState,
   turn: TurnName,
   global: GlobalBranch | null,
   workspace: Workspace | null,
-  sessionContext?: string,
+  { code = openCodeTree(project, state.tip), sessionContext }: ReadOptions = {},
 ): Promise<ReadContext> {
   const { store } = project.repository;
   const earlier = state.turns.filter((name) => name !== turn);
-  const [tree, turnList, globalList, sessionList] = await Promise.all([
-    store.listTree(state.tip),
+  const [carried, globalList, sessionList] = await Promise.all([
     readTurnList(store, state, earlier.at(-1)),
     global?.globalContext ?? readList(store, state.tip, globalContextPath),
     sessionContext ?? readList(store, state.tip, joinPath(sessionDir(state.session), 'session.context')),
   ]);
-  const code = tree.filter(({ path }) => !path.startsWith('.teddy/'));
-  const levels = { global: globalList, session: sessionList, turn: turnList.map(({ text }) => text) };
-  const isIgnored = await readIgnored(store, code);
-  const named = await resolveContext(levels, code, { root: workspace?.root, isIgnored });
+  const lists = { global: globalList, session: sessionList };
+  const dropped = await readDroppedLines(store, state, earlier.at(-1), lists);
+  const lines = [globalList, sessionList].flatMap((list) => list.split('\n'));
+  const tree = await code.filesFor([...lines, ...carried.map(({ text }) => text), ...dropped], workspace?.root);
+  const turnList = await dropLines(carried, dropped, tree, workspace?.root);
+  const levels = { ...lists, turn: turnList.map(({ text }) => text) };
+  const isIgnored = await readIgnored(store, tree);
+  const named = await resolveContext(levels, tree, { root: workspace?.root, isIgnored });
   const { paths, pages } = outsidePaths(named);
   const [onDisk, fetched] = await Promise.all([
     readDisk(project, workspace, paths),
@@ -59,15 +66,27 @@ export async function readContext(
   ]);
   const untrackedRules = await noteUntrackedRules(workspace, isIgnored);
   const resolved = settleContext(named, { ...onDisk, pages: fetched });
-  const files = await readContextFiles(resolved.files, (oid) => store.readBlob(oid));
+  const files = await readContextFiles(resolved.files, { read: store.readBlob, size: store.readSize });
   return {
     files: [...files, ...toRefused(resolved.leftOut)],
     paths: turnContextPaths(files),
-    code,
     notes: [...toNotes(resolved.leftOut), ...resolved.notes, ...untrackedRules, ...files.flatMap(noteStored)],
     resolved,
     turnList,
   };
+}
+
+/** What only stayed from the turn before, and came in by a line that the user has taken out since, goes with the line. */
+async function dropLines(
+  carried: TurnLine[],
+  dropped: readonly string[],
+  tree: readonly TreeFile[],
+  root: string | undefined,
+): Promise<TurnLine[]> {
+  if (dropped.length === 0) return carried;
+  const { files } = await resolveContext({ global: '', session: dropped.join('\n'), turn: [] }, tree, { root });
+  const gone = new Set(files.map(({ path }) => path));
+  return carried.filter(({ text, origin }) => origin !== 'list' || !gone.has(parseTurnContext(text)[0] ?? text));
 }
 
 async function readList(store: Store, tip: Oid, path: RepoPath): Promise<string> {
@@ -75,8 +94,8 @@ async function readList(store: Store, tip: Oid, path: RepoPath): Promise<string>
 }
 
 /** The rules of the tree's `.teddyignore` files. */
-async function readIgnored(store: Store, code: readonly TreeFile[]): Promise<IsIgnored | undefined> {
-  const found = code.filter(({ path, mode }) => /(?:^|\/)\.teddyignore$/.test(path) && mode.startsWith('100'));
+async function readIgnored(store: Store, tree: readonly TreeFile[]): Promise<IsIgnored | undefined> {
+  const found = tree.filter(({ path, mode }) => /(?:^|\/)\.teddyignore$/.test(path) && mode.startsWith('100'));
   if (found.length === 0) return undefined;
   const { readIgnoreFiles } = await import('../session/ignore-rules.ts');
   const files = found.map(async ({ path, oid }) => ({

@@ -2,7 +2,7 @@
 import { measureAppend, measureLargeAppend, measureLongSession, measureObjects, measureOnLine } from './appends.ts';
 import { renderRows, type Row } from './measure.ts';
 import { measurePlans } from './plans.ts';
-import { gitVersion, measureLargePlan, measureList, measureProcesses } from './processes.ts';
+import { gitVersion, measureLargeContext, measureList, measureProcesses } from './processes.ts';
 import { benchEnvironment, git, makeRepository, removeRepositories } from './repositories.ts';
 
 const quick = process.argv.includes('--quick');
@@ -23,7 +23,7 @@ try {
   rows.push(await measureObjects(env, runs), await measureAppend(env, runs), await measureLongSession(env, runs));
   note('a repository of 50,000 files');
   const large = makeRepository(env, 50_000);
-  rows.push(await measureLargePlan(env, runs, large), await measureOnLine(env, runs, large));
+  rows.push(...(await measureLargeContext(env, runs, large)), await measureOnLine(env, runs, large));
   git(large, env, ['switch', '-q', 'main']);
   rows.push(await measureLargeAppend(env, runs, large));
   const about = { node: process.version, git: gitVersion(), runs };

@@ -161,29 +161,27 @@ export async function measureList(env: Env, runs: number): Promise<Row> {
   };
 }
 
-export async function measureLargePlan(env: Env, runs: number, root: string): Promise<Row> {
+/** `plan` and `session context` where walking over all files would be felt. */
+export async function measureLargeContext(env: Env, runs: number, root: string): Promise<Row[]> {
   const answer = join(root, '..', `reply-${process.pid}.md`);
   writeFileSync(answer, 'This is an answer.\n');
-  const { ours, against, ratio } = await comparePairs(
-    runs,
-    () =>
-      runProcess(
-        node,
-        [executable, 'session', 'plan', '-m', `Hello ${performance.now()}`, '--from', answer],
-        root,
-        env,
-      ),
-    () => runProcess('git', ['status'], root, env),
-  );
-  return {
-    what: 'teddy session plan, 50,000 files',
-    against: 'git status',
-    oursMs: ours,
-    againstMs: against,
-    figure: ratio,
-    unit: 'x',
-    aim: 3,
+  const run = (...args: string[]) => runProcess(node, [executable, 'session', ...args], root, env);
+  const plan = () => run('plan', '-m', `Hello ${performance.now()}`, '--from', answer);
+  const compare = async (what: string, ours: () => void): Promise<Row> => {
+    const { ours: oursMs, against, ratio } = await comparePairs(runs, ours, () =>
+      runProcess('git', ['status'], root, env),
+    );
+    return { what, against: 'git status', oursMs, againstMs: against, figure: ratio, unit: 'x', aim: 3 };
   };
+  const rows = [await compare('teddy session plan, 50,000 files', plan)];
+  rows.push(
+    await compare('teddy session plan, 50,000 files, one of them edited', () => {
+      writeFileSync(join(root, 'README.md'), `# A project, ${performance.now()}\n`);
+      plan();
+    }),
+  );
+  rows.push(await compare('teddy session context, 50,000 files', () => run('context')));
+  return rows;
 }
 
 /** Kept so that a run says on which git it was made. */

@@ -17,9 +17,17 @@ async function read(name: string, aloneBy: 'user' | 'model' | null = null, isSto
     ? { kind: 'stored' as const, bytes: blobs[name] ?? new Uint8Array() }
     : { kind: 'blob' as const, oid: name as Oid };
   const file = { path: `${name}.x`, place, aloneBy, isUsers: true, source };
-  const [shown] = await readContextFiles([file], async (oid) => blobs[oid] ?? null);
+  const [shown] = await readContextFiles([file], {
+    read: async (oid) => {
+      wasRead.push(oid);
+      return blobs[oid] ?? null;
+    },
+    size: async (oid) => blobs[oid]?.length ?? null,
+  });
   return shown;
 }
+
+const wasRead: string[] = [];
 
 test('text is shown exactly, byte order mark and line ends included', async () => {
   expect(await read('text')).toEqual({
@@ -35,6 +43,14 @@ test('text is shown exactly, byte order mark and line ends included', async () =
 test('a binary file and one over 256 KiB are listed with their size', async () => {
   expect(await read('binary')).toEqual({ kind: 'not-shown', path: 'binary.x', bytes: 5, reason: 'binary' });
   expect(await read('large')).toEqual({ kind: 'not-shown', path: 'large.x', bytes: 262_145, reason: 'large' });
+});
+
+test('a large file is not read to be listed', async () => {
+  wasRead.length = 0;
+  await read('large');
+  expect(wasRead).toEqual([]);
+  await read('large', 'user');
+  expect(wasRead).toEqual(['large']);
 });
 
 test('exactly 256 KiB, and a NUL after the first 8 KiB, are still shown', async () => {

@@ -86,6 +86,7 @@ export async function memoryProject(
   const pages = new Map<string, string>();
   const staged: MemoryProject['staged'] = [];
   const trusted = new Set<Oid>();
+  const derived = new Map<string, string>();
   const identity = { text: 'Ada Example <ada@example.org> 1769248800 +0000' as string | null };
   const store = memoryStore(disk, { ident: () => identity.text, settings: configuration });
   const state: MemoryWorkspaceState = { index: new Map(), operation: null, unmerged: [] };
@@ -109,6 +110,7 @@ export async function memoryProject(
       workTrees: async () => [{ root, ref: (await workspace.head()).ref }],
       openWorkspace: async () => workspace,
       claimRun: async (session, turn) => claimRun(claims, `${session} ${turn}`),
+      cache: { read: async (key) => derived.get(key) ?? null, write: async (key, text) => void derived.set(key, text) },
       installAttributes: async () => undefined,
       credential: async () => null,
       close: async () => undefined,

@@ -170,6 +170,34 @@ describe('what a turn leaves to the next', () => {
   });
 });
 
+describe('a line that the user takes out', () => {
+  const files = { 'src/b.ts': 'b\n', 'docs/a.md': 'a\n', 'docs/b.txt': 'b\n' };
+
+  async function afterOneTurn(list: string): Promise<MemoryProject> {
+    const project = await begin(files, list);
+    await say(project, 'Look', planOf([create('new.txt'), `### READ\n- **Resource:** docs/b.txt\n`]));
+    await run(project);
+    return project;
+  }
+
+  test('takes what it brought in with it, and not what the turn read or another line names', async () => {
+    const project = await afterOneTurn('src\ndocs/*.md\n');
+    expect(summarize(await readNext(project))).toContain('docs/a.md');
+    await project.write({ [sessionContext]: 'src/app.ts\n' });
+    await project.commit('A shorter list\n');
+    expect(summarize(await readNext(project))).toEqual(['README.md', 'src/app.ts', 'new.txt', 'docs/b.txt']);
+  });
+
+  test('that only moved to another place or got a comment takes nothing', async () => {
+    const project = await afterOneTurn('src\ndocs/*.md\n');
+    await project.write({ [sessionContext]: '# mine\ndocs/*.md  # all\nsrc\n' });
+    await project.commit('The same list\n');
+    expect(summarize(await readNext(project)).toSorted()).toEqual(
+      ['README.md', 'docs/a.md', 'docs/b.txt', 'new.txt', 'src/app.ts', 'src/b.ts'].toSorted(),
+    );
+  });
+});
+
 describe('pages', () => {
   const url = 'https://example.org/docs';
 
@@ -244,6 +272,7 @@ describe('session context', () => {
     expect(await ask('/docs/a.md')).toEqual({
       path: 'docs/a.md',
       isShown: false,
+      below: null,
       reasons: [],
       lines: [
         { from: 'session.context:1', text: 'docs/', removes: false },
@@ -254,7 +283,18 @@ describe('session context', () => {
       isShown: false,
       reasons: [expect.stringContaining('named like a secret')],
     });
-    expect(await ask('src/app.ts')).toEqual({ path: 'src/app.ts', isShown: false, reasons: [], lines: [] });
+    expect(await ask('src/app.ts')).toEqual({
+      path: 'src/app.ts',
+      isShown: false,
+      below: null,
+      reasons: [],
+      lines: [],
+    });
+    expect(await ask('docs')).toMatchObject({
+      isShown: false,
+      below: { shown: 0, tokens: 0 },
+      lines: [{ text: 'docs/' }, { text: '!docs/a.md' }],
+    });
     expect(await ask('README.md')).toMatchObject({ isShown: true, reasons: [] });
     expect(await ask('../x')).toMatchObject({ isShown: false, reasons: ['it leaves the project with `..`'] });
   });
