@@ -5,7 +5,6 @@ import { access, lstat, mkdir, readFile, readdir, readlink } from 'node:fs/promi
 import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { Head, Scan, Store, Workspace } from '../ports.ts';
-import { isSessionPath } from '../session/global-files.ts';
 import { parseOid, repoPathFromGit, shortRef, type Oid, type RefName, type RepoPath } from '../session/names.ts';
 import { copyIndex, fileExists } from './index-lock.ts';
 import { removeFile } from './durable-file.ts';
@@ -36,10 +35,11 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     scan: () => scan(git, layout.root),
     untrackedBelow: async (path) =>
       (await git.list(['ls-files', '--others', '-z', '--', `:(top,literal)${path}`])).map(repoPathFromGit),
-    ignored: (paths) => findIgnored(git, paths),
+    ignored: async (paths) => findIgnored(git, await notBeyondLinks(layout.root, paths)),
     publish: (publication) => publish(options, publication),
     repair: () => repair(options, store),
     readDisk: (path) => readDisk(join(layout.root, path)),
+    sizeOnDisk: (path) => sizeOnDisk(join(layout.root, path)),
     writeSessionFile: (path, bytes) => writeSessionFiles(layout, [{ path, bytes }]),
     switchTo: (ref) => switchTo(git, ref),
   });
@@ -136,7 +136,8 @@ async function treeOfPaths(
   if (removals !== '') await git.run(['update-index', '-z', '--index-info'], { env, input: removals });
   if (present.length > 0) {
     const input = present.map((path) => `${path}\0`).join('');
-    await git.run(['update-index', '--add', '--replace', '-z', '--stdin'], { env, input });
+    // `--remove`: a file that vanishes in this moment is as one that was gone before.
+    await git.run(['update-index', '--add', '--remove', '--replace', '-z', '--stdin'], { env, input });
   }
   return parseOid(await git.text(['write-tree'], { env }));
 }
@@ -171,7 +172,7 @@ async function scan(git: GitRunner, root: string): Promise<Scan> {
   const letters = new Map(edited.map((edit) => [edit.path, edit.staged + edit.unstaged]));
   const rows = await Promise.all(
     paths
-      .filter((path) => !isSessionPath(path) && !path.endsWith('/'))
+      .filter((path) => !path.endsWith('/'))
       .map(async (path): Promise<[RepoPath, string]> => {
         const found = await lstat(join(root, path), { bigint: true }).catch(toNullIfGone);
         const print = found ? `${found.ino} ${found.size} ${found.mode} ${found.mtimeNs} ${found.ctimeNs}` : 'gone';
@@ -181,14 +182,33 @@ async function scan(git: GitRunner, root: string): Promise<Scan> {
   return new Map(rows);
 }
 
+/** Beyond a link git knows no files, and refuses to say whether it ignores one. */
+async function notBeyondLinks(root: string, paths: RepoPath[]): Promise<RepoPath[]> {
+  const links = new Map<string, Promise<boolean>>();
+  const isLink = async (path: string) => (await lstatIfThere(join(root, path)))?.isSymbolicLink() === true;
+  const isBeyond = async (path: string): Promise<boolean> => {
+    const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')));
+    if (parent === '') return false;
+    const known = links.get(parent) ?? isBeyond(parent).then((beyond) => beyond || isLink(parent));
+    links.set(parent, known);
+    return known;
+  };
+  const unique = [...new Set(paths)];
+  const beyond = await Promise.all(unique.map(isBeyond));
+  return unique.filter((_, at) => beyond[at] === false);
+}
+
 async function findIgnored(git: GitRunner, paths: RepoPath[]): Promise<RepoPath[]> {
   if (paths.length === 0) return [];
   const input = paths.map((path) => `${path}\0`).join('');
   const { exitCode, stdout } = await git.run(['check-ignore', '-z', '--stdin'], { input, accept: [1, 128] });
   if (exitCode !== 128) return splitNul(stdout).map(repoPathFromGit);
-  // git refuses a path beyond a link or in a submodule, and with it all the others.
+  // git refuses a path in a submodule, and with it all the others.
   if (paths.length === 1) return [];
-  return (await Promise.all(paths.map((path) => findIgnored(git, [path])))).flat();
+  // By halves: few are refused, and a plan may name thousands.
+  const half = Math.ceil(paths.length / 2);
+  const first = await findIgnored(git, paths.slice(0, half));
+  return [...first, ...(await findIgnored(git, paths.slice(half)))];
 }
 
 async function readDisk(path: string): Promise<Uint8Array | null> {
@@ -200,6 +220,11 @@ async function readDisk(path: string): Promise<Uint8Array | null> {
     if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
     throw error;
   }
+}
+
+async function sizeOnDisk(path: string): Promise<number | null> {
+  const found = await lstatIfThere(path);
+  return found !== null && (found.isFile() || found.isSymbolicLink()) ? found.size : null;
 }
 
 async function switchTo(git: GitRunner, ref: RefName): Promise<void> {

@@ -116,7 +116,7 @@ function whyReserved(parts: string[]): string | null {
 }
 
 /** How a file system that ignores case, streams, trailing dots and invisible characters would see the name. */
-function foldPart(part: string): string {
+export function foldPart(part: string): string {
   const visible = part.replace(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, '').toLowerCase();
   return trimTrailing(visible.split(':', 1)[0] ?? '');
 }

@@ -1,5 +1,5 @@
-/** Which pages a turn has fetched, as its report tells. Read without the schema, which takes its time to load. */
-import { parse } from 'yaml';
+/** Which pages a turn has fetched, as its report tells. */
+import { readLogs, type ReadLog } from './report-logs.ts';
 import { parsePageUrl } from './urls.ts';
 
 /** A page in a file of the turn. */
@@ -14,25 +14,15 @@ export interface ReportedPage {
 export function readPages(yaml: string): ReportedPage[] {
   // Most reports have no page, and YAML takes its time.
   if (!yaml.includes('page_file')) return [];
-  const logs = (parseOrNull(yaml) as { action_logs?: unknown } | null)?.action_logs;
-  return Array.isArray(logs) ? logs.flatMap(toPage) : [];
+  return (readLogs(yaml) ?? []).flatMap(toPage);
 }
 
-function toPage(log: unknown): ReportedPage[] {
-  const { status, details } = (log ?? {}) as { status?: unknown; details?: Record<string, unknown> | null };
-  const file = details?.['page_file'];
+function toPage({ status, details }: ReadLog): ReportedPage[] {
+  const file = details['page_file'];
   if (status !== 'SUCCESS' || typeof file !== 'string' || !/^pages\/\d+\.txt$/.test(file)) return [];
-  const urls = [details?.['url'], details?.['final_url']].flatMap((url) => {
+  const urls = [details['url'], details['final_url']].flatMap((url) => {
     const parsed = typeof url === 'string' ? parsePageUrl(url) : null;
     return parsed && 'url' in parsed ? [parsed.url] : [];
   });
   return [{ urls, file }];
-}
-
-function parseOrNull(yaml: string): unknown {
-  try {
-    return parse(yaml, { logLevel: 'error' });
-  } catch {
-    return null;
-  }
 }

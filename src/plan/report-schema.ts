@@ -1,8 +1,8 @@
 /** Reads reports back. Apart from `report.ts`, so that writing a report does not load zod. */
-import { parse } from 'yaml';
 import * as z from 'zod/mini';
 import { TeddyError } from '../errors.ts';
 import { isSessionId, isTurnName } from '../session/names.ts';
+import { parseReportYaml } from './report-logs.ts';
 import type { Report } from './report.ts';
 
 const text = z.string();
@@ -26,6 +26,7 @@ const details = z.object({
   timed_out: z.exactOptional(z.boolean()),
   truncated: z.exactOptional(z.boolean()),
   output_file: z.exactOptional(text),
+  restored: z.exactOptional(texts),
   url: z.exactOptional(text),
   final_url: z.exactOptional(text),
   content_type: z.exactOptional(text),
@@ -98,7 +99,7 @@ export function reportJsonSchema(): object {
 
 function parseYaml(yaml: string): unknown {
   try {
-    return parse(yaml, { logLevel: 'error' });
+    return parseReportYaml(yaml);
   } catch (error) {
     throw damaged(error instanceof Error ? error.message : String(error));
   }

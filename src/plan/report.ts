@@ -73,6 +73,8 @@ export interface ActionDetails {
   truncated?: boolean;
   /** Where the whole output is, relative to the turn. */
   output_file?: string;
+  /** Files of `.teddy/` that the command changed, and that are as they were again. */
+  restored?: RepoPath[];
   /** READ of a URL: as it was asked for, and where redirects led when that is another one. */
   url?: string;
   final_url?: string;
@@ -153,6 +155,7 @@ const detailKeys: (keyof ActionDetails)[] = [
   'timed_out',
   'truncated',
   'output_file',
+  'restored',
   'url',
   'final_url',
   'content_type',

@@ -1,63 +1,14 @@
 /** What one action will do to the files as they are, or why it cannot. Validation and execution both ask here. */
 import type { FileTarget } from '../ports.ts';
-import type { RepoPath } from '../session/names.ts';
 import { decodeText } from './decode-text.ts';
-import { type EditMatch, applyEdit } from './match.ts';
+import type { EffectOutcome, PlanWorld } from './effect.ts';
+import { applyEdit } from './match.ts';
 import { refuse, whyNotAFile, whyUnreadable } from './out-of-reach.ts';
 import { parseRepoPath } from './paths.ts';
 import type { Action, AskAction, CreateAction, EditAction, ExecuteAction, InvokeAction, Problem } from './plan.ts';
-import { type FetchEffect, type PruneEffect, type ReadEffect, toPruneEffect, toReadEffect } from './validate-read.ts';
+import { toPruneEffect, toReadEffect } from './validate-read.ts';
 import { refuseMasks } from './validate-masks.ts';
 import type { Inspect } from './virtual-files.ts';
-
-/** The whole file before and after; `before` null: there was none. `matches` is empty for CREATE. */
-interface WriteEffect {
-  kind: 'write';
-  action: number;
-  path: RepoPath;
-  before: Uint8Array | null;
-  after: Uint8Array;
-  matches: EditMatch[];
-}
-
-/** `cwd` is relative to the project, `.` its root. `timeoutMs` null: the default. */
-interface CommandEffect {
-  kind: 'command';
-  action: number;
-  script: string;
-  cwd: string;
-  env: Record<string, string>;
-  timeoutMs: number | null;
-}
-
-interface AskEffect {
-  kind: 'ask';
-  action: number;
-  text: string;
-}
-
-/** Nothing is done: the next turn is another agent's. */
-interface InvokeEffect {
-  kind: 'invoke';
-  action: number;
-  agent: string;
-  text: string;
-}
-
-/** `action` is the action's index, from 1. */
-export type Effect = WriteEffect | CommandEffect | ReadEffect | FetchEffect | PruneEffect | AskEffect | InvokeEffect;
-export type EffectOutcome = { effect: Effect } | { problems: Problem[] };
-
-/** What an action is checked against. What is absent is not checked. */
-export interface PlanWorld {
-  inspect: Inspect;
-  /** Untracked paths that git ignores. */
-  ignored?: ReadonlySet<RepoPath>;
-  /** The names that INVOKE may give. */
-  agents?: readonly string[];
-  /** A text without its secrets: what a problem quotes of a file is cut from it, and half a secret is not recognised. */
-  mask?(text: string): Promise<string>;
-}
 
 /** Problems carry the index of the action; several only when several pairs of an EDIT do not apply. */
 export async function toEffect(action: Action, world: PlanWorld): Promise<EffectOutcome> {

@@ -1,7 +1,7 @@
 /** A mask stands for a secret that the model cannot see: written back, it would destroy the secret. */
 import { countMasks } from '../session/mask.ts';
 import type { Action, Problem } from './plan.ts';
-import type { Effect, EffectOutcome } from './validate-action.ts';
+import type { Effect, EffectOutcome } from './effect.ts';
 
 const decoder = new TextDecoder();
 const askTheUser = 'Leave the line with the secret as it is, or ask the user to set it.';

@@ -5,30 +5,7 @@ import { isSecretName } from '../session/secret-names.ts';
 import { refuse, whyUnreadable } from './out-of-reach.ts';
 import type { Problem, PruneAction, ReadAction } from './plan.ts';
 import { parsePageUrl } from './urls.ts';
-import type { PlanWorld } from './validate-action.ts';
-
-/** A file or directory of the project. */
-export interface ReadEffect {
-  kind: 'read';
-  action: number;
-  path: RepoPath;
-  lines: string | null;
-}
-
-/** A page of the web. `url` is the one spelling that is fetched. */
-export interface FetchEffect {
-  kind: 'fetch';
-  action: number;
-  url: string;
-  lines: string | null;
-}
-
-/** Nothing is done: the next turn's list leaves `resource`, a path or a URL, out. */
-export interface PruneEffect {
-  kind: 'prune';
-  action: number;
-  resource: string;
-}
+import type { FetchEffect, PlanWorld, PruneEffect, ReadEffect } from './effect.ts';
 
 const onlyTheUser = "only the user's own global.context or session.context can show it";
 
@@ -57,6 +34,8 @@ function toFetchEffect(action: ReadAction, url: string): { effect: FetchEffect }
 function whyWithheld(path: RepoPath, target: FileTarget, { ignored }: PlanWorld): string | null {
   // With the slash `.ssh` counts as the directory, and a directory `.env` not as a file of secrets.
   const name = target.kind === 'directory' ? (`${path}/` as RepoPath) : path;
+  if (target.kind === 'file' && target.real !== undefined)
+    return `it goes through a symbolic link; name ${target.real}, where it leads`;
   if (isSecretName(name)) return `named like a secret; ${onlyTheUser}`;
   return ignored?.has(path) ? `git ignores it; ${onlyTheUser}` : null;
 }

@@ -100,7 +100,7 @@ function parseBoolean(text: string): string | null {
 function toExpectation(takes: Setting['takes']): string {
   const expectations: Record<ValueKind, string> = {
     text: `one line of at most ${maxTextLength} characters, all of them visible`,
-    url: 'a http or https URL without user name, password or query',
+    url: 'an http or https URL without user name, password or query',
     count: 'a whole number above 0',
     number: 'a number',
     seconds: `a number of seconds above 0, at most ${maxSeconds}`,

@@ -1,5 +1,6 @@
 /** Every setting of teddy's own: what it is for, where it may come from, what it may be. `teddy config` lists them. */
 import { TeddyError } from '../errors.ts';
+import { nearestName } from './nearest-name.ts';
 
 export interface Setting {
   name: string;
@@ -9,6 +10,8 @@ export interface Setting {
   tracked: boolean;
   /** A list names every possible value. */
   takes: ValueKind | readonly string[];
+  /** Of these values, those that a tracked file cannot say. */
+  untracked?: readonly string[];
   purpose: string;
   /** As a person reads it. */
   fallback: string;
@@ -73,7 +76,7 @@ export const settings = [
     tracked: true,
     takes: 'count',
     purpose: 'how large a request may be',
-    fallback: "the model's window minus its answer",
+    fallback: 'the window minus the answer',
   },
   {
     name: 'maxTurns',
@@ -95,7 +98,8 @@ export const settings = [
     name: 'snapshot',
     variable: null,
     tracked: true,
-    takes: ['tracked', 'none'],
+    takes: ['tracked', 'all', 'none'],
+    untracked: ['all'],
     purpose: 'what of your edits is committed before a turn',
     fallback: 'tracked',
   },
@@ -133,25 +137,18 @@ export function parseSettingName(text: string): SettingName {
   throw new TeddyError(
     'BAD_SETTING',
     `There is no setting ${JSON.stringify(text.slice(0, 60))}.`,
-    `Is it ${nearestName(wanted.slice(0, 60))}? \`teddy config\` lists them all.`,
+    `${suggestSetting(wanted)}\`teddy config\` lists them all.`,
   );
 }
 
-function nearestName(wanted: string): SettingName {
-  const distances = settings.map(({ name }) => ({ name, distance: editDistance(wanted, name.toLowerCase()) }));
-  return distances.reduce((best, one) => (one.distance < best.distance ? one : best)).name;
-}
-
-/** Levenshtein's. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (const [line, letter] of [...a].entries()) {
-    const next = [line + 1];
-    for (const [at, other] of [...b].entries()) {
-      const replaced = (row[at] ?? 0) + (letter === other ? 0 : 1);
-      next.push(Math.min(replaced, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
+/** By its own name, or that of its variable. */
+function suggestSetting(wanted: string): string {
+  const ofVariable = settings.find(({ variable }) => variable?.toLowerCase() === wanted);
+  const name =
+    ofVariable?.name ??
+    nearestName(
+      wanted,
+      settings.map((setting) => setting.name),
+    );
+  return name === null ? '' : `Is it ${name}? `;
 }

@@ -3,7 +3,7 @@
  * that is wrong with it stops the work: each fault is a warning.
  */
 import { parseSetting } from './decide-setting.ts';
-import { settings, type SettingName } from './settings.ts';
+import { settingOf, settings, type SettingName } from './settings.ts';
 import { isDeeplyNested } from './yaml-depth.ts';
 
 export interface TrackedConfig {
@@ -29,12 +29,18 @@ export async function parseTrackedConfig(text: string): Promise<TrackedConfig> {
       refused.push(shorten(key));
       continue;
     }
-    const parsed = value === null ? { problem: 'it takes one plain value' } : parseSetting(name, value);
+    const parsed = value === null ? { problem: 'it takes one plain value' } : parseTracked(name, value);
     if ('problem' in parsed) warnings.push(`${path}: ${name} is left out: ${parsed.problem}.`);
     else values.set(name, parsed.value);
   }
   if (refused.length > 0) warnings.push(toRefusal(refused));
   return { values, warnings };
+}
+
+function parseTracked(name: SettingName, text: string): ReturnType<typeof parseSetting> {
+  const parsed = parseSetting(name, text);
+  if ('problem' in parsed || !settingOf(name).untracked?.includes(parsed.value)) return parsed;
+  return { problem: `only your own configuration may say so: \`git config teddy.${name} ${parsed.value}\`` };
 }
 
 /** Of a file that is not read at all; `reason` reads on after `ignored:`. */
@@ -46,9 +52,9 @@ type Yaml = typeof import('yaml');
 
 /** Names and plain values as they are written; null is a value of another kind. A string: why there are none. */
 async function readPairs(text: string): Promise<[string, string | null][] | string> {
-  if (isDeeplyNested(text)) return 'it is nested, and no plain list of `name: value`';
   // Few projects have the file.
   const yaml = await import('yaml');
+  if (isDeeplyNested(new yaml.Lexer().lex(text))) return 'it is nested, and no plain list of `name: value`';
   const document = parse(yaml, text);
   if (typeof document === 'string') return document;
   const { contents } = document;

@@ -15,7 +15,8 @@ import {
   type SessionId,
   type TurnName,
 } from '../session/names.ts';
-import { publishDraft, type Draft } from './append-entry.ts';
+import { publishDraft } from './append-entry.ts';
+import type { Draft } from './write-entry.ts';
 import { prepareLine, type ReadyLine } from './prepare-line.ts';
 import { findTurn, readLine, readTurnFile, type LineState } from './read-line.ts';
 import { switchOrTakeBack } from './switch-line.ts';

@@ -4,16 +4,26 @@ import type { ReportedMemos } from '../plan/report.ts';
 import type { Commit, Project, Store } from '../ports.ts';
 import { decodeEntry, encodeEntry, type Entry } from '../session/entry.ts';
 import { memosPath } from '../session/global-files.ts';
-import { changeMemos } from '../session/memos.ts';
-import { globalRef, parseLineRef, turnNumber, type Oid, type SessionId, type TurnName } from '../session/names.ts';
+import { changeMemos, parseMemos } from '../session/memos.ts';
+import {
+  globalRef,
+  parseLineRef,
+  turnNumber,
+  type Oid,
+  type RepoPath,
+  type SessionId,
+  type TurnName,
+} from '../session/names.ts';
 import { appendEntry } from './append-entry.ts';
 import { changeGlobal, readGlobal } from './global-branch.ts';
 import { maskEntry } from './mask-text.ts';
 import type { ReadyLine } from './prepare-line.ts';
-import { readLine } from './read-line.ts';
+import { readLine, toText } from './read-line.ts';
 import { takeSnapshot } from './take-snapshot.ts';
 
 export type DecidedMemos = ReportedMemos;
+
+const noMemos: DecidedMemos = { added: [], removed: [], rejected: [] };
 
 /** `ask`: a person decides. `none`: nobody can be asked, so they are discarded, and that is said. */
 export type MemoDecision =
@@ -21,6 +31,7 @@ export type MemoDecision =
 
 /** How many commits of `teddy/global` are looked at for the half of a pair: a crash is not long ago. */
 const maxSearched = 50;
+const globalMemosPath = 'memos.yaml' as RepoPath;
 
 export async function decideMemos(
   project: Project,
@@ -30,7 +41,7 @@ export async function decideMemos(
   decision: MemoDecision,
 ): Promise<DecidedMemos> {
   const open = await findOpen(project, changes);
-  if (open.length === 0) return { added: [], removed: [], rejected: [] };
+  if (open.length === 0) return noMemos;
   const approved = decision.kind === 'ask' ? await decision.ask(open) : decision.kind === 'yes';
   if (!approved) {
     if (decision.kind === 'none')
@@ -93,20 +104,47 @@ async function appendCopy(project: Project, line: ReadyLine, entry: Entry): Prom
   await appendEntry(project, line, () => ({ entry, files: [{ path: memosPath, bytes: memos }] }));
 }
 
-/** After a crash between the two commits of a pair, the line gets its own. */
-export async function finishMemos(project: Project, line: ReadyLine): Promise<void> {
+/**
+ * What an earlier run of the pending turn has taken, without a report of its own. After a crash between the two commits
+ * of a pair, the line gets its own.
+ */
+export async function finishMemos(project: Project, line: ReadyLine): Promise<DecidedMemos> {
   const { store } = project.repository;
   const state = await readLine(store, line.tip);
-  if (state.latest?.status !== 'planned') return;
-  const decided = await findDecided(project, state.latest.turn, line.session);
-  if (decided === null || (await isOnLine(store, decided, line.tip))) return;
+  const decided =
+    state.latest?.status === 'planned' ? await findDecided(project, state.latest.turn, line.session) : null;
+  if (state.latest === null || decided === null) return noMemos;
+  if (await isOnLine(store, decided.entry, line.tip)) return readTaken(store, decided.commit);
   // Two lines of a session may have a turn of the same name.
   for (const { ref, oid } of await store.listRefs('refs/heads/teddy/')) {
-    if (parseLineRef(ref)?.session === line.session && (await isOnLine(store, decided, oid))) return;
+    if (parseLineRef(ref)?.session === line.session && (await isOnLine(store, decided.entry, oid))) return noMemos;
   }
   await keepEdits(project, line, state.latest.turn);
-  await appendCopy(project, line, decided);
+  await appendCopy(project, line, decided.entry);
   project.notices.warn('Memos that an interrupted command had taken are now on this line as well.');
+  return readTaken(store, decided.commit);
+}
+
+/** What a commit of `teddy/global` did to the list: nobody else's change is in it. */
+async function readTaken(store: Store, commit: Commit): Promise<DecidedMemos> {
+  const read = async (treeish: Oid | undefined) =>
+    treeish === undefined ? [] : parseMemos(toText((await store.readFile(treeish, globalMemosPath))?.bytes ?? null));
+  const [before, after] = await Promise.all([commit.parents[0], commit.tree].map(read));
+  const without = (facts: string[] = [], others: string[] = []) => facts.filter((fact) => !others.includes(fact));
+  return { added: without(after, before), removed: without(before, after), rejected: [] };
+}
+
+/** Of what a plan proposes, that on which no earlier run has decided. */
+export function listUndecided(changes: MemoChange[], { added, removed }: DecidedMemos): MemoChange[] {
+  return changes.filter(({ kind, fact }) => !(kind === 'add' ? added : removed).includes(fact.trim()));
+}
+
+export function joinMemos(a: DecidedMemos, b: DecidedMemos): DecidedMemos {
+  return {
+    added: [...a.added, ...b.added],
+    removed: [...a.removed, ...b.removed],
+    rejected: [...a.rejected, ...b.rejected],
+  };
 }
 
 async function isOnLine(store: Store, { id, turn }: Entry, tip: Oid): Promise<boolean> {
@@ -121,13 +159,17 @@ async function isOnLine(store: Store, { id, turn }: Entry, tip: Oid): Promise<bo
 }
 
 /** The half of the pair on `teddy/global`; others may have changed the memos since. */
-async function findDecided(project: Project, turn: TurnName, session: SessionId): Promise<Entry | null> {
+async function findDecided(
+  project: Project,
+  turn: TurnName,
+  session: SessionId,
+): Promise<{ entry: Entry; commit: Commit } | null> {
   const { store } = project.repository;
   let next = await store.resolve(globalRef);
   for (let count = 0; next !== null && count < maxSearched; count += 1) {
     const commit: Commit = await store.readCommit(next);
     const entry = decodeEntry(commit.message);
-    if (entry?.kind === 'memo' && entry.session === session && entry.turn === turn) return entry;
+    if (entry?.kind === 'memo' && entry.session === session && entry.turn === turn) return { entry, commit };
     next = commit.parents[0] ?? null;
   }
   return null;

@@ -5,14 +5,15 @@ import type { ParsedPlan, Problem } from '../plan/plan.ts';
 import { runVirtually } from '../plan/validate.ts';
 import type { Project, Workspace } from '../ports.ts';
 import { shortRef } from '../session/names.ts';
-import { decideMemos, finishMemos, type MemoDecision } from './decide-memos.ts';
+import { decideMemos, finishMemos, joinMemos, listUndecided, type MemoDecision } from './decide-memos.ts';
 import { lineName } from './find-line.ts';
 import { closeTurn, finishRun, noRun, UnreportedRun, type Executed } from './finish-run.ts';
+import { restoreInterrupted } from './guard-session-files.ts';
 import { prepareLine, type ReadyLine } from './prepare-line.ts';
 import { readLine, toText, type LineState, type Turn } from './read-line.ts';
 import { worldOf } from './plan-world.ts';
 import type { Approver } from './approver.ts';
-import type { Run } from './perform-action.ts';
+import type { Run } from './run.ts';
 import { runActions } from './run-actions.ts';
 import { takeSnapshot } from './take-snapshot.ts';
 
@@ -63,7 +64,8 @@ async function executeTurn(
 ): Promise<Executed> {
   const { store } = project.repository;
   const target = { ref: line.ref, session: line.session, workspace };
-  await finishMemos(project, line);
+  if (wasInterrupted) await restoreInterrupted({ project, workspace, session: line.session });
+  const taken = await finishMemos(project, line);
   // Read again under the claim: a run that has just ended has closed the turn.
   const state = await readLine(store, (await store.resolve(line.ref)) ?? line.tip);
   const turn = requirePlan(state, line);
@@ -73,23 +75,27 @@ async function executeTurn(
   request.onStart?.({ line, turn: turn.turn, plan: parsed });
   const started = project.clock.now();
   const draft = { project, line, workspace, turn, parsed, started };
+  const undecided = listUndecided(parsed.plan.memos, taken);
+  const discarded = { ...taken, rejected: undecided.map(({ fact }) => fact) };
 
-  if (request.reject !== undefined)
-    return closeTurn(draft, 'ABORTED', { error: request.reject || 'rejected', reason: 'rejected' });
+  if (request.reject !== undefined) {
+    const error = request.reject || 'rejected';
+    return closeTurn(draft, 'ABORTED', { error, memos: discarded, reason: 'rejected' });
+  }
   const problems = await validate(project, workspace, parsed);
   if (problems.length > 0) {
     await takeSnapshot(project, target, turn.turn);
-    return closeTurn(draft, 'VALIDATION_FAILED', { problems, reason: 'the plan is not valid' });
+    return closeTurn(draft, 'VALIDATION_FAILED', { problems, memos: discarded, reason: 'the plan is not valid' });
   }
   if (request.approver === null && parsed.plan.actions.length > 0) throw toNotApproved(turn, parsed);
-  const memos = await decideMemos(project, line, turn.turn, parsed.plan.memos, request.memos);
+  const memos = joinMemos(taken, await decideMemos(project, line, turn.turn, undecided, request.memos));
   await takeSnapshot(project, target, turn.turn);
   const late = [...(await validate(project, workspace, parsed)), ...(await findHidden(project, line, parsed))];
   if (late.length > 0)
     return closeTurn(draft, 'VALIDATION_FAILED', { problems: late, memos, reason: 'the plan is not valid' });
 
   const settings = { timeoutMs: await readTimeoutMs(project), signal: request.signal };
-  const run = request.approver ? await runActions(project, workspace, parsed.plan, request.approver, settings) : noRun;
+  const run = request.approver ? await runActions(project, target, parsed.plan, request.approver, settings) : noRun;
   refuseInterruptedBeforeStart(run);
   return finishRun(draft, run, memos);
 }

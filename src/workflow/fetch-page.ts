@@ -1,7 +1,7 @@
 /** READ of a URL: the page is masked before anything of it is kept, and stored with the turn. */
 import type { ReadAction } from '../plan/plan.ts';
-import type { FetchEffect } from '../plan/validate-read.ts';
-import type { Performed, Runner } from './perform-action.ts';
+import type { FetchEffect } from '../plan/effect.ts';
+import type { Performed, Runner } from './run.ts';
 
 export async function fetchPage(
   { pages, masker, settings, run }: Runner,

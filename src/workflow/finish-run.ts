@@ -11,7 +11,7 @@ import type { ReadyLine } from './prepare-line.ts';
 import { publishReport, type Published } from './publish-report.ts';
 import type { Turn } from './read-line.ts';
 import { toParams } from './report-params.ts';
-import type { Run } from './perform-action.ts';
+import type { Run } from './run.ts';
 
 export interface Executed extends Published {
   line: ReadyLine;
@@ -29,7 +29,14 @@ export interface RunDraft {
   started: Date;
 }
 
-export const noRun: Run = { logs: [], changed: new Map(), outputs: [], pages: [], ended: 'done' };
+export const noRun: Run = {
+  logs: [],
+  changed: new Map(),
+  strays: new Set(),
+  outputs: [],
+  pages: [],
+  ended: 'done',
+};
 
 /** Reports what was run. */
 export async function finishRun(draft: RunDraft, run: Run, memos: DecidedMemos): Promise<Executed> {
@@ -53,7 +60,7 @@ function toRunError({ logs, ended }: Run): string | null {
 export async function closeTurn(
   draft: RunDraft,
   status: RunStatus,
-  why: { error?: string; reason: string; problems?: Problem[]; memos?: DecidedMemos },
+  why: { error?: string; reason: string; problems?: Problem[]; memos: DecidedMemos },
 ): Promise<Executed> {
   const logs: ActionLog[] = draft.parsed.plan.actions.map((action) => ({
     index: action.index,
@@ -66,11 +73,7 @@ export async function closeTurn(
   const run: Run = { ...noRun, logs };
   const count = why.problems?.length ?? 0;
   const error = why.error ?? `${count} ${count === 1 ? 'problem' : 'problems'} found in the plan`;
-  return publish(draft, run, why.memos ?? noMemos(draft.parsed), status, error, why.problems);
-}
-
-function noMemos(parsed: ParsedPlan): DecidedMemos {
-  return { added: [], removed: [], rejected: parsed.plan.memos.map(({ fact }) => fact) };
+  return publish(draft, run, why.memos, status, error, why.problems);
 }
 
 async function publish(

@@ -5,7 +5,8 @@ import type { AnswerPlace, Project } from '../ports.ts';
 import type { Entry } from '../session/entry.ts';
 import { formatCount } from '../session/format-count.ts';
 import { joinPath, turnDir, type Oid, type RefName } from '../session/names.ts';
-import { appendEntry, type Draft, type FileEdit, type Target } from './append-entry.ts';
+import { appendEntry, type Target } from './append-entry.ts';
+import type { Draft, FileEdit } from './write-entry.ts';
 import { readLine, toText, type LineState } from './read-line.ts';
 import type { Received, Usage } from './receive-answer.ts';
 

@@ -22,7 +22,8 @@ import {
   type RepoPath,
   type SessionId,
 } from '../session/names.ts';
-import { publishDraft, type Draft, type FileEdit } from './append-entry.ts';
+import { publishDraft } from './append-entry.ts';
+import type { Draft, FileEdit } from './write-entry.ts';
 import { ensureGlobal, readGlobal, refuseTeddyBranch } from './global-branch.ts';
 import { switchOrTakeBack } from './switch-line.ts';
 import { refuseOperation } from './refuse-operation.ts';

@@ -1,44 +1,24 @@
 /** One approved action: what it changes, and what came of it. */
 import { TeddyError } from '../errors.ts';
 import type { Action, ExecuteAction } from '../plan/plan.ts';
-import type { ActionDetails, ActionLog } from '../plan/report.ts';
-import { toEffect, type Effect } from '../plan/validate-action.ts';
-import type { CommandResult, Masker, Pages, ProjectFiles, Scan, Shell, Workspace } from '../ports.ts';
-import type { RepoPath } from '../session/names.ts';
-import type { Approver } from './approver.ts';
+import type { ActionDetails } from '../plan/report.ts';
+import type { Effect } from '../plan/effect.ts';
+import { toEffect } from '../plan/validate-action.ts';
+import type { CommandResult, Masker, ProjectFiles } from '../ports.ts';
+import { isSessionPath } from '../session/global-files.ts';
 import { fetchPage } from './fetch-page.ts';
+import {
+  equalBytes,
+  keepSessionFiles,
+  listChanged,
+  restoreSessionFiles,
+  type KeptFiles,
+  type RestoredFiles,
+} from './guard-session-files.ts';
 import { maskString } from './mask-text.ts';
-import { maskedOutput } from './masked-output.ts';
+import { maskedOutput, type MaskedOutput } from './masked-output.ts';
+import type { Performed, Run, Runner } from './run.ts';
 
-export interface Run {
-  logs: ActionLog[];
-  /** Path -> the index of the last action that changed it. */
-  changed: Map<RepoPath, number>;
-  /** Whole outputs that are too long for the report, by action. */
-  outputs: { action: number; text: string }[];
-  /** Pages of the web that were read, masked, by action. */
-  pages: { action: number; text: string }[];
-  ended: 'done' | 'failed' | 'quit' | 'interrupted';
-}
-
-export interface RunSettings {
-  timeoutMs: number;
-  signal: AbortSignal;
-}
-
-/** What an action is run with, and the run that it adds to. */
-export interface Runner {
-  workspace: Workspace;
-  files: ProjectFiles;
-  shell: Shell;
-  masker: Masker;
-  pages: Pages;
-  approver: Approver;
-  settings: RunSettings;
-  run: Run;
-}
-
-export type Performed = Pick<ActionLog, 'status' | 'details'>;
 type WriteEffect = Extract<Effect, { kind: 'write' }>;
 
 /** How many of the last lines of a stream the report shows. */
@@ -81,45 +61,55 @@ async function performWrite({ files, run }: Runner, action: Action, effect: Writ
 /** Somebody may have edited the file in the meantime: what they see on the screen is what is written, or nothing. */
 async function isAsShown(files: ProjectFiles, action: Action, shown: WriteEffect): Promise<boolean> {
   const outcome = await toEffect(action, { inspect: files.inspect });
-  return 'effect' in outcome && outcome.effect.kind === 'write' && equalBytes(outcome.effect.before, shown.before);
+  return 'effect' in outcome && outcome.effect.kind === 'write' && isSame(outcome.effect.before, shown.before);
 }
 
-function equalBytes(a: Uint8Array | null, b: Uint8Array | null): boolean {
-  if (a === null || b === null) return a === b;
-  return a.length === b.length && a.every((byte, at) => byte === b[at]);
+function isSame(a: Uint8Array | null, b: Uint8Array | null): boolean {
+  return a === null || b === null ? a === b : equalBytes(a, b);
 }
 
-async function performCommand(
-  { workspace, shell, masker, approver, settings, run }: Runner,
-  action: ExecuteAction,
-): Promise<Performed> {
-  const before = await workspace.scan();
+async function performCommand(runner: Runner, action: ExecuteAction): Promise<Performed> {
+  const { place, masker, approver, run } = runner;
+  const kept = await keepSessionFiles(place);
   const output = maskedOutput(masker, (stream, text) => approver.output(stream, text));
-  const raw = await shell.run(action.script, {
+  const [ran] = await Promise.allSettled([runScript(runner, action, output)]);
+  // Before anything else can fail: what the command changed belongs into the report, or back.
+  const { restored, failure } = await takeStock(runner, action, kept);
+  if (ran.status === 'rejected') throw ran.reason;
+  await output.end();
+  const result = await maskResult(masker, ran.value);
+  const details = toCommandDetails(action, result, run);
+  if (failure !== null) return { status: 'FAILURE', details: { ...details, reason: toReason(failure) } };
+  const status = result.aborted ? 'ABORTED' : result.exitCode === 0 ? 'SUCCESS' : 'FAILURE';
+  return { status, details: { ...details, ...(restored.length === 0 ? {} : { restored }) } };
+}
+
+function runScript({ shell, settings }: Runner, action: ExecuteAction, output: MaskedOutput): Promise<CommandResult> {
+  return shell.run(action.script, {
     cwd: action.cwd,
     env: action.env,
     timeoutMs: action.timeoutMs ?? settings.timeoutMs,
     signal: settings.signal,
     onOutput: output.add,
   });
-  // Before anything can fail: what the command changed belongs into the report.
-  for (const path of findChanged(before, await workspace.scan())) run.changed.set(path, action.index);
-  await output.end();
-  const result = await maskResult(masker, raw);
-  const status = result.aborted ? 'ABORTED' : result.exitCode === 0 ? 'SUCCESS' : 'FAILURE';
-  return { status, details: toCommandDetails(action, result, run) };
+}
+
+async function takeStock({ place, run }: Runner, action: ExecuteAction, kept: KeptFiles): Promise<RestoredFiles> {
+  const after = await place.workspace.scan();
+  for (const path of listChanged(kept.scan, after)) if (!isSessionPath(path)) run.changed.set(path, action.index);
+  const files = await restoreSessionFiles(place, kept, after, `Action ${action.index}`);
+  for (const path of files.strays) run.strays.add(path);
+  return files;
+}
+
+function toReason(failure: string): string {
+  return `the command changed files of .teddy/, and that could not be taken back: ${failure}`;
 }
 
 /** As a whole: of an output that is cut first, a piece of a secret might stay. */
 async function maskResult(masker: Masker, result: CommandResult): Promise<CommandResult> {
   const [stdout, stderr] = await Promise.all([result.stdout, result.stderr].map((text) => maskString(masker, text)));
   return { ...result, stdout: stdout ?? '', stderr: stderr ?? '' };
-}
-
-/** Paths whose difference from HEAD is not what it was before the command. */
-function findChanged(before: Scan, after: Scan): RepoPath[] {
-  const paths = new Set([...before.keys(), ...after.keys()]);
-  return [...paths].filter((path) => before.get(path) !== after.get(path));
 }
 
 function toCommandDetails(action: ExecuteAction, result: CommandResult, run: Run): ActionDetails {

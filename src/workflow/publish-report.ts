@@ -5,21 +5,26 @@ import type { Project, TreeChange, Workspace } from '../ports.ts';
 import type { Entry } from '../session/entry.ts';
 import { isSessionPath } from '../session/global-files.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../session/names.ts';
-import { isSecretName } from '../session/secret-names.ts';
-import { appendEntry, type FileEdit } from './append-entry.ts';
+import { appendEntry } from './append-entry.ts';
+import type { FileEdit } from './write-entry.ts';
 import { maskString } from './mask-text.ts';
+import {
+  findContentReason,
+  findNameReason,
+  maxNewFileBytes,
+  notTeddys,
+  readNewFile,
+  type LeftOutFile,
+} from './new-files.ts';
 import type { ReadyLine } from './prepare-line.ts';
 import { readLine } from './read-line.ts';
-import type { Run } from './perform-action.ts';
+import type { Run } from './run.ts';
 
 export interface Published {
   commit: Oid;
   report: Report;
-  leftOut: { path: RepoPath; reason: string }[];
+  leftOut: LeftOutFile[];
 }
-
-/** A new file that a command made is committed up to this size. */
-const maxNewFileBytes = 1024 * 1024;
 
 export async function publishReport(
   project: Project,
@@ -31,7 +36,7 @@ export async function publishReport(
   const { store } = project.repository;
   const { workspace } = line;
   let report = unfinished;
-  let leftOut: Published['leftOut'] = [];
+  let leftOut: LeftOutFile[] = [];
   const { commit } = await appendEntry(project, line, async (tip) => {
     const state = await readLine(store, tip);
     if (state.latest?.turn !== turn || state.latest.status !== 'planned') {
@@ -65,7 +70,7 @@ interface TakenCode {
   /** Null: the run changed nothing that can be committed. */
   tree: Oid | null;
   changes: ReportedChange[];
-  leftOut: Published['leftOut'];
+  leftOut: LeftOutFile[];
   /** Why git would not take the changes. */
   failure: string | null;
 }
@@ -99,21 +104,29 @@ function toFailure({ run_summary }: Report, failure: string | null): Pick<Report
 }
 
 /** What must not get into a commit by itself: what git ignores, secrets, and big new files. */
-async function findLeftOut(project: Project, workspace: Workspace, tip: Oid, run: Run): Promise<Published['leftOut']> {
+async function findLeftOut(project: Project, workspace: Workspace, tip: Oid, run: Run): Promise<LeftOutFile[]> {
   const { store } = project.repository;
   const fresh: RepoPath[] = [];
   for (const path of run.changed.keys()) if ((await store.readFile(tip, path)) === null) fresh.push(path);
   const ignored = new Set(await workspace.ignored(fresh));
-  const left: Published['leftOut'] = [];
+  const left: LeftOutFile[] = [];
   for (const path of fresh) {
-    const bytes = await workspace.readDisk(path);
-    if (bytes === null) continue;
-    const byCommand = run.logs.find(({ index }) => index === run.changed.get(path))?.action_type === 'EXECUTE';
-    if (ignored.has(path)) left.push({ path, reason: 'git ignores it' });
-    else if (isSecretName(path)) left.push({ path, reason: 'named like a secret' });
-    else if (byCommand && bytes.length > maxNewFileBytes) left.push({ path, reason: 'over 1 MiB' });
+    if ((await workspace.sizeOnDisk(path)) === null) continue;
+    const reason = ignored.has(path) ? 'git ignores it' : await findReason(project, workspace, path, run);
+    if (reason !== null) left.push({ path, reason });
   }
-  return left;
+  return [...left, ...[...run.strays].map((path) => ({ path, reason: notTeddys }))];
+}
+
+/** What the plan itself says is read by whoever approves it; what a command makes is not. */
+async function findReason(project: Project, workspace: Workspace, path: RepoPath, run: Run): Promise<string | null> {
+  const named = findNameReason(path);
+  const byCommand = run.logs.find(({ index }) => index === run.changed.get(path))?.action_type === 'EXECUTE';
+  if (named !== null || !byCommand) return named;
+  if (((await workspace.sizeOnDisk(path)) ?? 0) > maxNewFileBytes) return 'over 1 MiB';
+  const bytes = await readNewFile(workspace, path);
+  if (bytes === 'unreadable') return 'it cannot be read';
+  return bytes === null ? null : findContentReason(project, path, bytes);
 }
 
 function toReported({ path, change, before, after }: TreeChange, run: Run): ReportedChange {

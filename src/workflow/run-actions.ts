@@ -3,22 +3,24 @@ import type { Action, Plan } from '../plan/plan.ts';
 import type { ActionLog } from '../plan/report.ts';
 import { toEffect } from '../plan/validate-action.ts';
 import type { Project, Workspace } from '../ports.ts';
+import type { SessionId } from '../session/names.ts';
 import type { Approver, Decision } from './approver.ts';
 import { maskDetails, maskString } from './mask-text.ts';
-import { performAction, type Run, type Runner, type RunSettings } from './perform-action.ts';
+import { performAction } from './perform-action.ts';
+import type { Run, Runner, RunSettings } from './run.ts';
 import { toParams } from './report-params.ts';
 
 export async function runActions(
   project: Project,
-  workspace: Workspace,
+  { workspace, session }: { workspace: Workspace; session: SessionId },
   plan: Plan,
   approver: Approver,
   settings: RunSettings,
 ): Promise<Run> {
-  const run: Run = { logs: [], changed: new Map(), outputs: [], pages: [], ended: 'done' };
+  const run: Run = { logs: [], changed: new Map(), strays: new Set(), outputs: [], pages: [], ended: 'done' };
   const { masker, pages } = project;
   const [files, shell] = [project.filesOf(workspace.root), project.shellOf(workspace.root)];
-  const tools = { workspace, files, shell, masker, pages };
+  const tools = { place: { project, workspace, session }, files, shell, masker, pages };
   const runner: Runner = { ...tools, approver, settings, run };
   let approvesAll = false;
   for (const action of plan.actions) {

@@ -7,26 +7,54 @@ import type { Oid } from '../session/names.ts';
 import { isTrusted, trustTexts } from './foreign-texts.ts';
 import { changeGlobal, type GlobalBranch } from './global-branch.ts';
 
+export interface GlobalEdit {
+  /** A file of `teddy/global`. */
+  name: string;
+  base: string;
+  /** Made by the user from `base`. */
+  mine: string;
+}
+
 /**
- * `mine` was made from `base`. Returns the new commit, or null when the file says so already. Throws REF_MOVED when both
- * sides have changed an agent; DAMAGED_SESSION when the memos cannot be read.
+ * Returns the new commit, or null when the file says so already. Throws REF_MOVED when both sides have changed an agent;
+ * DAMAGED_SESSION when the memos cannot be read.
  */
 export async function saveGlobalFile(
   project: Project,
   name: string,
-  { base, mine }: { base: string; mine: string },
+  { base, mine }: Omit<GlobalEdit, 'name'>,
 ): Promise<Oid | null> {
-  await trustTexts(project, name === 'memos.yaml' ? [] : [{ text: mine }]);
+  await trustOwn(project, name, mine);
   return changeGlobal(project, `global: edit ${name}\n`, async (current) => {
-    const theirs = readGlobalFile(current, name);
-    const text = mergeGlobalFile(name, { base, mine, theirs });
-    if (text === null) throw toConflict(name);
-    // What is merged from two texts that are trusted brings in nothing new.
-    if (name === 'global.context' && (await isTrusted(project, { kind: 'context', text: theirs }))) {
-      await trustTexts(project, [{ text }]);
-    }
-    return text === theirs ? null : [{ name, text }];
+    const text = await mergeEdit(project, current, { name, base, mine });
+    return text === readGlobalFile(current, name) ? null : [{ name, text }];
   });
+}
+
+/** `teddy/global` as it would be with a user's edit of memos or context; nothing is saved. Throws as `saveGlobalFile`. */
+export async function previewGlobalFile(
+  project: Project,
+  current: GlobalBranch,
+  edit: GlobalEdit,
+): Promise<GlobalBranch> {
+  await trustOwn(project, edit.name, edit.mine);
+  const text = await mergeEdit(project, current, edit);
+  return edit.name === 'memos.yaml' ? { ...current, memos: text } : { ...current, globalContext: text };
+}
+
+async function trustOwn(project: Project, name: string, text: string): Promise<void> {
+  if (name !== 'memos.yaml') await trustTexts(project, [{ text }]);
+}
+
+async function mergeEdit(project: Project, current: GlobalBranch, { name, base, mine }: GlobalEdit): Promise<string> {
+  const theirs = readGlobalFile(current, name);
+  const text = mergeGlobalFile(name, { base, mine, theirs });
+  if (text === null) throw toConflict(name);
+  // What is merged from two texts that are trusted brings in nothing new.
+  if (name === 'global.context' && (await isTrusted(project, { kind: 'context', text: theirs }))) {
+    await trustTexts(project, [{ text }]);
+  }
+  return text;
 }
 
 /** Empty when there is no such file. */

@@ -178,3 +178,21 @@ test('another base than HEAD is taken as it is', async () => {
   expect((await repository.store.listTree(tree)).map((file) => file.path)).toEqual(['a.txt', 'only.txt']);
   expect(await readFile(join(repo.root, 'a.txt'), 'utf8')).toBe('one\n');
 });
+
+test('a file that vanishes while git reads the others is as one that was gone before', async () => {
+  await repo.git('config', 'filter.eater.clean', `cat; rm -f '${join(repo.root, 'z.txt')}'`);
+  await repo.commit({ '.gitattributes': 'm.txt filter=eater\n' });
+  head = (await repo.git('rev-parse', 'HEAD')) as Oid;
+  await repo.write('m.txt', 'm\n');
+  await repo.write('z.txt', 'z\n');
+  expect(await changesOf(await workspace.treeOfPaths(head, ['m.txt', 'z.txt'].map(path)))).toEqual(['added m.txt']);
+  await rm(join(repo.root, 'm.txt'));
+  await repo.git('config', '--remove-section', 'filter.eater');
+});
+
+test('sizes are those of what would be read: a link its own, a directory none', async () => {
+  await repo.write('five.txt', '12345');
+  await symlink('nowhere', join(repo.root, 'link'));
+  const sizes = ['five.txt', 'link', 'dir', 'never/was.txt'].map((name) => workspace.sizeOnDisk(path(name)));
+  expect(await Promise.all(sizes)).toEqual([5, 7, null, null]);
+});

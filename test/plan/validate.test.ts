@@ -187,6 +187,13 @@ describe('READ', () => {
     expect((await run({ 'a/b': '' }, read('a'))).problems).toEqual([]);
   });
 
+  test('a file behind a symlink of the project is refused with the name to use', async () => {
+    const target: FileTarget = { kind: 'file', bytes: bytes('x\n'), executable: false, real: path('private/plan.txt') };
+    expect(await problemOf({ 'way/plan.txt': target }, read('way/plan.txt'))).toBe(
+      'READ way/plan.txt: it goes through a symbolic link; name private/plan.txt, where it leads.',
+    );
+  });
+
   test.each(['.env', 'config/.env.local', 'deploy/server.pem', '.ssh/known_hosts', 'ID_RSA'])(
     '%s is named like a secret, and a plan cannot have it shown',
     async (name) => {

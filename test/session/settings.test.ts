@@ -13,6 +13,7 @@ describe('a value', () => {
     ['redact', 'OFF', 'false'],
     ['redact', '1', 'true'],
     ['snapshot', 'none', 'none'],
+    ['snapshot', 'all', 'all'],
     ['baseUrl', 'http://127.0.0.1:8080/v1', 'http://127.0.0.1:8080/v1'],
   ])('of %s may be %j, read as %j', (name, text, value) => {
     expect(parseSetting(name, text)).toEqual({ value });
@@ -86,11 +87,17 @@ test('a name is known with or without `teddy.`, in any case, and the nearest one
     ['maxTurn', 'maxTurns'],
     ['modle', 'model'],
     ['base-url', 'baseUrl'],
+    ['OPENAI_BASE_URL', 'baseUrl'],
   ]) {
     expect(() => parseSettingName(text ?? '')).toThrow(
       expect.objectContaining({ code: 'BAD_SETTING', hint: expect.stringContaining(`Is it ${nearest}?`) }),
     );
   }
+});
+
+test('no name is offered for one that is far from all', () => {
+  for (const text of ['wombat', '', 'x'.repeat(5000)])
+    expect(() => parseSettingName(text)).toThrow(expect.objectContaining({ hint: '`teddy config` lists them all.' }));
 });
 
 test('what the project tracks may set no endpoint, provider, recording, limit of time or masking', () => {

@@ -48,10 +48,13 @@ describe('a value that its setting does not take is left out and told, and the o
   );
 
   test('no untracked file joins a snapshot because a remote says so', async () => {
-    expect(await read('snapshot: all\n')).toMatchObject({
+    expect(await read('snapshot: all\n')).toEqual({
       values: {},
-      warnings: [expect.stringContaining('snapshot')],
+      warnings: [
+        '.teddy/config.yaml: snapshot is left out: only your own configuration may say so: `git config teddy.snapshot all`.',
+      ],
     });
+    expect(await read('snapshot: none\n')).toEqual({ values: { snapshot: 'none' }, warnings: [] });
   });
 
   test('no terminal is controlled by a name', async () => {

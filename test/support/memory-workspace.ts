@@ -2,7 +2,6 @@
 import git from 'isomorphic-git';
 import { TeddyError } from '../../src/errors.ts';
 import type { Edit, Store, TreeFile, TreeMode, Workspace, WorkspaceStatus } from '../../src/ports.ts';
-import { isSessionPath } from '../../src/session/global-files.ts';
 import { parseOid, type Oid, type RefName, type RepoPath } from '../../src/session/names.ts';
 import { gitdir, memoryBatch, root, type MemoryDisk } from './memory-objects.ts';
 
@@ -55,7 +54,7 @@ export function memoryWorkspace(disk: MemoryDisk, store: Store, state: MemoryWor
     },
     async scan() {
       const { edits, untracked } = await status();
-      const paths = [...edits.map(({ path }) => path), ...untracked].filter((path) => !isSessionPath(path));
+      const paths = [...edits.map(({ path }) => path), ...untracked];
       const print = async (path: RepoPath) => (await hashDisk(disk, path))?.oid ?? 'gone';
       return new Map(await Promise.all(paths.map(async (path) => [path, await print(path)] as const)));
     },
@@ -75,6 +74,7 @@ export function memoryWorkspace(disk: MemoryDisk, store: Store, state: MemoryWor
     },
     repair: async () => [],
     readDisk: (path) => readDisk(disk, path),
+    sizeOnDisk: async (path) => (await readDisk(disk, path))?.length ?? null,
     writeSessionFile: (path, bytes) => write([{ path, bytes }]),
     switchTo: (ref) => switchTo(disk, store, state, head, ref),
   };

@@ -3,11 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { continueMessage } from '../../src/conversation/continuation.ts';
 import { decodeTranscript, type TranscriptRecord } from '../../src/conversation/transcript.ts';
 import { TeddyError } from '../../src/errors.ts';
+import type { Model } from '../../src/ports.ts';
 import { decodeEntry } from '../../src/session/entry.ts';
 import type { Oid } from '../../src/session/names.ts';
+import { requestOf } from '../support/ask-model.ts';
 import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
 import { scriptedModel, type ScriptedAnswer } from '../support/scripted-model.ts';
-import { create, line, planOf, say, session, start, storyOfLine } from '../support/turns.ts';
+import { create, line, memos, planOf, say, session, start, storyOfLine } from '../support/turns.ts';
 
 const longLine = 'This line is long enough to be known again when it comes twice.\n';
 const cut = (...texts: string[]): ScriptedAnswer => ({ texts, finish: 'length' });
@@ -164,4 +166,86 @@ describe('staging', () => {
     const blob = await project.repository.store.readBlob(anchor?.oid ?? ('' as Oid));
     expect(Buffer.from(blob).toString()).toBe('Slower.');
   });
+});
+
+describe('an answer that is on the line', () => {
+  test('is the outcome also when it cannot be searched for secrets afterwards, which is said with its commit', async () => {
+    const project = await begin();
+    const plan = planOf([create('a.txt')]);
+    const refused = new TeddyError('MASKING_FAILED', 'A text could not be searched.', 'Switch it off.');
+    const { mask } = project.masker;
+    project.masker.mask = (text) => (text === plan ? Promise.reject(refused) : mask(text));
+    const outcome = await say(project, 'Do it', plan);
+    const commit = await project.tipOf(line);
+    expect(outcome).toMatchObject({ commit, secrets: [], actions: 1, problems: [] });
+    expect(project.said.filter((text) => text.startsWith('warning: '))).toEqual([
+      `warning: The answer is on its line as ${commit.slice(0, 10)}, but it could not be searched for secrets: A text could not be searched. Switch it off.`,
+    ]);
+  });
+
+  test('is the outcome also when its plan cannot be checked against the files, and its own faults are told still', async () => {
+    const project = await begin();
+    project.filesOf = () => {
+      throw new Error('EIO: i/o error');
+    };
+    const outcome = await say(project, 'Do it', planOf([create('a.txt')], memos('no mark')));
+    expect(outcome).toMatchObject({ commit: await project.tipOf(line) });
+    expect(outcome).toHaveProperty('problems', [expect.objectContaining({ line: expect.any(Number) })]);
+    expect(project.said).toContainEqual(
+      expect.stringMatching(
+        /^warning: The answer is on its line as [0-9a-f]{10}, but .* not be checked .*: EIO: i\/o error$/,
+      ),
+    );
+  });
+});
+
+describe('an answer that was interrupted and cannot be kept', () => {
+  const lost = new TeddyError('MODEL_INTERRUPTED', 'Lost.');
+  const full = new TeddyError('DISK_FULL', 'No space left.', 'Make room.');
+
+  test('leaves the first error the error, says the second, and stays in staging', async () => {
+    const project = await begin();
+    const meanwhile = async () => {
+      project.repository.workspace.publish = () => Promise.reject(full);
+    };
+    await expect(say(project, 'Do it', scriptedModel({ texts: ['Hal'], error: lost, meanwhile }))).rejects.toBe(lost);
+    expect(project.staged).toMatchObject([{ text: 'Hal', isSaved: true }]);
+    expect(project.said).toContainEqual(
+      'warning: The answer was interrupted, and what arrived (3 characters) could not be kept in turn 01: No space left. Make room.',
+    );
+  });
+
+  test('says where its part is kept when somebody else was faster', async () => {
+    const project = await begin();
+    const meanwhile = async () => void (await say(project, undefined, 'Faster.'));
+    await expect(say(project, 'Do it', scriptedModel({ texts: ['Slow'], error: lost, meanwhile }))).rejects.toBe(lost);
+    const [anchor] = await project.repository.store.listRefs('refs/teddy/keep/answers/');
+    expect(project.said.at(-1)).toContain(`git cat-file -p ${anchor?.oid}`);
+  });
+});
+
+describe('an answer without end', () => {
+  test('is stopped at 10 MiB, and what came until then is kept', async () => {
+    const project = await begin();
+    const piece = 'ä'.repeat(512 * 1024);
+    const model = scriptedModel({ texts: Array.from({ length: 40 }, () => piece) });
+    const error = await say(project, 'Do it', model).catch((thrown: TeddyError) => thrown);
+    expect(error).toMatchObject({ code: 'MODEL_FAILED', message: expect.stringContaining('10 MiB') });
+    const [, part] = await recordsOf(project);
+    expect(part).toMatchObject({ type: 'assistant_partial', message: { content: piece.repeat(10) } });
+  });
+});
+
+test('a continuation that ends without a word why is the end of the answer', async () => {
+  const project = await begin();
+  let asked = 0;
+  const model: Model = {
+    ...scriptedModel(),
+    async *answer() {
+      asked += 1;
+      if (asked === 1) yield* scriptedModel(cut('One ')).answer(requestOf());
+      else yield { type: 'text', text: `${asked}.` };
+    },
+  };
+  expect(await say(project, 'Do it', model)).toMatchObject({ text: 'One 2.' });
 });

@@ -119,8 +119,8 @@ describe('memos that are not approved', () => {
 
 describe('a crash between the two commits of a pair', () => {
   /** teddy/global has the memo, the line has not. */
-  async function crashed(): Promise<{ project: MemoryProject; global: Oid }> {
-    const project = await pending('[+] tabs');
+  async function crashed(...changes: string[]): Promise<{ project: MemoryProject; global: Oid }> {
+    const project = await pending(...(changes.length === 0 ? ['[+] tabs'] : changes));
     const before = await project.tipOf(line);
     const failing = { ...project.repository.workspace, publish: () => Promise.reject(new Error('killed')) };
     const dying = { ...project, repository: { ...project.repository, workspace: failing } };
@@ -137,6 +137,35 @@ describe('a crash between the two commits of a pair', () => {
     const { parents } = await project.repository.store.readCommit(await project.tipOf(line));
     expect(await entryOf(project, parents[0] as Oid)).toEqual(await entryOf(project, global));
     expect(await project.read('.teddy/memos.yaml')).toContain('tabs');
+  });
+
+  test('is in the report of the next run, which asks about the rest alone', async () => {
+    const { project } = await crashed('[+] tabs', '[-] spaces');
+    await project.commit('Mine\n', { 'own.txt': 'x\n' });
+    const asked: MemoChange[][] = [];
+    const ask = async (changes: MemoChange[]) => (asked.push(changes), true);
+    const { report } = await run(project, { memos: { kind: 'ask', ask } });
+    expect(report.memos).toEqual({ added: ['tabs'], removed: ['spaces'], rejected: [] });
+    expect(asked).toEqual([]);
+    expect(project.said.join('\n')).not.toContain('Already a memo');
+  });
+
+  test('is in the report also when the plan is rejected, and only what was undecided counts as rejected', async () => {
+    const { project } = await crashed('[+] tabs', '[+] spaces');
+    const { report } = await run(project, { reject: 'no' });
+    expect(report.memos).toEqual({ added: ['tabs'], removed: [], rejected: ['spaces'] });
+  });
+
+  test('is in the report after a crash that came later, when both commits were there', async () => {
+    const project = await pending('[+] tabs');
+    await addMemo(project, 'theirs');
+    project.configuration.set('teddy.timeout', 'never');
+    await expect(run(project, yes)).rejects.toMatchObject({ code: 'BAD_SETTING' });
+    expect((await storyOfLine(project)).at(-1)).toBe('memo 01');
+    project.configuration.delete('teddy.timeout');
+    const { report } = await run(project, { memos: { kind: 'no' } });
+    expect(report.memos).toEqual({ added: ['tabs'], removed: [], rejected: [] });
+    expect((await storyOfLine(project)).slice(-3)).toEqual(['plan 01', 'memo 01', 'report 01']);
   });
 
   test('is finished also when others have changed the memos since', async () => {

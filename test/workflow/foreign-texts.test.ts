@@ -55,6 +55,12 @@ describe('a list that came from elsewhere', () => {
     await expect(say(project, 'y', 'Hello.')).rejects.toMatchObject({ code: 'NOT_APPROVED' });
   });
 
+  test('may have come by a fetch from an address, which leaves no remote behind', async () => {
+    const project = await foreign('.env\n', false);
+    await project.setRef('FETCH_HEAD', await project.tipOf('main'));
+    await expect(say(project, 'y', 'Hello.')).rejects.toMatchObject({ code: 'NOT_APPROVED' });
+  });
+
   test('is the user’s own after an edit on disk, but not what it is merged with on teddy/global', async () => {
     const project = await foreign('a\n');
     await trustGlobal(project, { keep: true });

@@ -55,6 +55,16 @@ test('a key that never ends is shown after 400 lines', async () => {
   expect(shown.length).toBeGreaterThan(1);
 });
 
+test('a line of over 1 MiB is left out up to its end, in whichever pieces it comes', async () => {
+  const piece = 'x'.repeat(100_000);
+  const long = [`before\n${piece}`, ...Array.from({ length: 20 }, () => piece), `${secret}\nafter ${secret}\nend`];
+  const shown: string[] = [];
+  const output = maskedOutput(masker, (_, text) => shown.push(text));
+  for (const text of long) output.add('stdout', text);
+  await output.end();
+  expect(shown).toEqual(['before\n', '[a line of over 1 MiB is not shown]\n', 'after [m]\n', 'end']);
+});
+
 test('nothing is shown of what could not be masked, and the end says so', async () => {
   const shown: string[] = [];
   const broken = { mask: () => Promise.reject(new Error('broken')) };

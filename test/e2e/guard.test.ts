@@ -1,0 +1,79 @@
+/** What a plan's commands do to `.teddy/` is taken back: a model does not decide what it is shown. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { executeAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+let session: string;
+
+beforeEach(async () => {
+  project = await openTeddyProject({ files: { 'README.md': '# Scratch\n' } });
+  session = await project.begin('guard');
+});
+afterEach(() => project.close());
+
+async function execute(script: string) {
+  await project.plan(planOf(executeAction(script)));
+  return project.run(['session', 'execute', '-y']);
+}
+
+const evil =
+  'for f in .teddy/sessions/*/session.context .teddy/global.context .teddy/memos.yaml; do echo "- .env" >> $f; done';
+
+test('lists that a command writes are as before, its text is kept, and no snapshot takes them', async () => {
+  const { repo } = project;
+  const before = (await repo.fingerprint()).workTree;
+  const executed = await execute(evil);
+  expect(executed).toMatchObject({ exitCode: 0 });
+  expect((await repo.fingerprint()).workTree).toMatchObject(before);
+  const [, tree = ''] = /git show ([0-9a-f]{40}):<path>/.exec(executed.stderr) ?? [];
+  expect(await repo.git('show', `${tree}:.teddy/memos.yaml`)).toBe('- .env');
+  expect((await project.report()).action_logs[0]?.details?.['restored']).toHaveLength(3);
+  const global = await repo.git('rev-parse', 'teddy/global');
+  await project.plan('Fine.', 'Go on');
+  expect((await project.subjects()).filter((subject) => subject.startsWith('snapshot'))).toEqual([]);
+  expect(await repo.git('rev-parse', 'teddy/global')).toBe(global);
+  expect(await repo.git('status', '--porcelain')).toBe('');
+});
+
+test.each([
+  ['staged', `${evil}; git add -A .teddy`],
+  ['committed', `${evil}; git commit --quiet -am Theirs`],
+  ['hidden from git', `${evil}; git update-index --assume-unchanged .teddy/global.context .teddy/memos.yaml`],
+  ['replaced by links', 'rm .teddy/global.context; ln -s ../.env .teddy/global.context'],
+  ['removed as a whole', 'rm -rf .teddy'],
+  ['made executable and rewritten in place', `chmod +x .teddy/*.context; ${evil}`],
+])('also when they were %s', async (_, script) => {
+  const { repo } = project;
+  const texts = ['.teddy/global.context', '.teddy/memos.yaml', `.teddy/sessions/${session}/session.context`];
+  const before = await Promise.all(texts.map(repo.read));
+  expect(await execute(script)).toMatchObject({ exitCode: 0 });
+  expect(await Promise.all(texts.map(repo.read))).toEqual(before);
+  await project.plan('Fine.', 'Go on');
+  expect(await Promise.all(texts.map(repo.read))).toEqual(before);
+  for (const path of texts) expect(await repo.git('show', `HEAD:${path}`)).not.toContain('.env');
+  for (const name of ['memos.yaml', 'global.context'])
+    expect(await repo.git('show', `teddy/global:${name}`)).not.toContain('.env');
+});
+
+test('a directory that became a link is refused by name, and nothing behind it is merged', async () => {
+  const { repo } = project;
+  const global = await repo.git('rev-parse', 'teddy/global');
+  const executed = await execute(`mv .teddy elsewhere; ln -s elsewhere .teddy; ${evil}`);
+  expect(executed.exitCode).not.toBe(0);
+  expect(executed.stderr).toContain('could not be taken back: .teddy is in the way');
+  const again = await project.run(['session', 'execute', '-y']);
+  expect(again.exitCode).not.toBe(0);
+  expect(again.stderr).toContain('[FILES_IN_THE_WAY]');
+  expect(await repo.git('rev-parse', 'teddy/global')).toBe(global);
+});
+
+test('outside a sparse checkout nothing is missed', async () => {
+  const { repo } = project;
+  await repo.commit({ 'src/a.txt': 'a\n' });
+  await project.plan(planOf(executeAction('echo made > made.txt')));
+  await repo.git('sparse-checkout', 'set', '--no-cone', '/*', '!/.teddy/');
+  const executed = await project.run(['session', 'execute', '-y']);
+  expect(executed).toMatchObject({ exitCode: 0 });
+  expect(executed.stderr).not.toContain('changed .teddy');
+  await repo.git('sparse-checkout', 'disable');
+});

@@ -1,0 +1,157 @@
+/** Files that git does not know yet: which of them a snapshot and a report take along. */
+import { chmod, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { letters } from '../support/planted-secrets.ts';
+import { createPlan, executeAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+const token = 'ghp_' + letters(36, 7);
+const megabyte = 1024 * 1024;
+
+beforeEach(async () => {
+  project = await openTeddyProject({ files: { 'README.md': '# Scratch\n', '.gitignore': 'ignored*\n' } });
+});
+afterEach(() => project.close());
+
+/** Paths of the code that the newest snapshot holds, with their modes. */
+async function snapshotted(): Promise<string[]> {
+  const { repo } = project;
+  const [snapshot = ''] = (await repo.git('log', '--format=%H', '--grep=^Teddy-Entry: snapshot')).split('\n');
+  const rows = await repo.git('-c', 'core.quotePath=false', 'diff-tree', '-r', '--no-commit-id', snapshot);
+  return rows.split('\n').map((row) => row.replace(/^:\d+ (\d+) \S+ \S+ (\w)\t/, '$2 $1 '));
+}
+
+test('with teddy.snapshot=all the harmless ones are committed as git would, the others named and left alone', async () => {
+  const { repo } = project;
+  const id = await project.begin('all');
+  await repo.git('config', 'teddy.snapshot', 'all');
+  await repo.git('config', 'status.showUntrackedFiles', 'no');
+  await repo.write('two words/größe ✓.txt', 'u\n');
+  await repo.write('-dash\n\t*.txt', 'odd\n');
+  await repo.write('run.sh', '#!/bin/sh\n');
+  await chmod(join(repo.root, 'run.sh'), 0o755);
+  await symlink('/nowhere/else', join(repo.root, 'link'));
+  await repo.write('exact.bin', Buffer.alloc(megabyte));
+  await repo.write('below.bin', Buffer.alloc(megabyte - 1));
+  await repo.write('empty.txt', '');
+  await repo.write('token.txt', `token = ${token}\n`);
+  await repo.write(
+    'token.bin',
+    Buffer.concat([Buffer.from([0, 255, 254]), Buffer.from(` ${token} `), Buffer.from([0])]),
+  );
+  await repo.write('server.pem', 'x\n');
+  await repo.write('ignored.txt', 'x\n');
+  await repo.write('README.md', '# Edited\n');
+  await repo.git('init', '--quiet', join(repo.root, 'inner'));
+  await repo.write('inner/x.txt', 'x\n');
+  const before = (await repo.fingerprint()).workTree;
+
+  const planned = await project.plan(createPlan('made.txt', 'made\n'));
+  expect(planned.stderr).toContain('7 files of your own edits committed as a snapshot (6 of them new)');
+  const warning = planned.stderr.split('\n').find((text) => text.includes('Not in the snapshot: ')) ?? '';
+  for (const named of [
+    'exact.bin (1 MiB or more)',
+    'inner/ (it is another repository)',
+    'token.bin (it holds a secret)',
+  ])
+    expect(warning).toContain(named);
+  expect((await snapshotted()).toSorted()).toEqual(
+    [
+      'A 100644 "-dash\\n\\t*.txt"',
+      'A 100644 below.bin',
+      'A 100644 empty.txt',
+      'A 100644 two words/größe ✓.txt',
+      'A 100755 run.sh',
+      'A 120000 link',
+      'M 100644 README.md',
+    ].toSorted(),
+  );
+  expect((await repo.fingerprint()).workTree).toMatchObject(before);
+  const untracked = ['exact.bin', 'inner/', 'server.pem', 'token.bin', 'token.txt'];
+  expect(await repo.git('status', '--porcelain', '--untracked-files=all')).toBe(
+    untracked.map((name) => `?? ${name}`).join('\n'),
+  );
+  expect(await repo.git('ls-files', '--error-unmatch', 'link', 'run.sh')).toBe('link\nrun.sh');
+  const objects = await repo.git('cat-file', '--batch-all-objects', '--batch-check=%(objectname)');
+  const held = await Promise.all(objects.split('\n').map((oid) => repo.git('cat-file', '-p', oid)));
+  expect(held.filter((text) => text.includes(token))).toEqual([]);
+
+  const again = await project.run(['session', 'execute', '-y']);
+  expect(again).toMatchObject({ exitCode: 0 });
+  expect(await repo.git('log', '-1', '--name-only', '--format=')).toBe(`.teddy/sessions/${id}/01/report.md\nmade.txt`);
+});
+
+test('a project cannot switch that on for whoever clones it', async () => {
+  const { repo } = project;
+  await repo.commit({ '.teddy/config.yaml': 'snapshot: all\n' });
+  await project.begin('tracked');
+  await repo.write('mine.txt', 'mine\n');
+  const planned = await project.plan(createPlan('made.txt', 'made\n'));
+  expect(planned.stderr).toContain('snapshot is left out: only your own configuration may say so');
+  expect(await repo.git('status', '--porcelain')).toBe('?? mine.txt');
+});
+
+test('of what a command makes, the report leaves out secrets by name and content and what is over 1 MiB', async () => {
+  const { repo } = project;
+  await project.begin('made');
+  await repo.write('ignored.sh', `printf 'token = %s\\n' '${token}' > token.txt\n`);
+  const script = [
+    'sh ignored.sh',
+    'echo x > .npmrc',
+    `head -c ${megabyte} /dev/zero > exact.bin`,
+    `head -c ${megabyte + 1} /dev/zero > over.bin`,
+    'ln -s /nowhere/else link',
+    'echo ok > fine.txt',
+  ].join('\n');
+  await project.plan(planOf(executeAction(script)));
+  const executed = await project.run(['session', 'execute', '-y']);
+  expect(executed).toMatchObject({ exitCode: 0 });
+  for (const said of [
+    'token.txt is not in the commit: it holds a secret.',
+    '.npmrc is not in the commit: named like a secret.',
+    'over.bin is not in the commit: over 1 MiB.',
+  ])
+    expect(executed.stderr).toContain(said);
+  expect((await project.report()).changes.map(({ path }) => path)).toEqual(['exact.bin', 'fine.txt', 'link']);
+  expect(await repo.read('token.txt')).toContain(token);
+  expect(await repo.git('status', '--porcelain')).toBe('?? .npmrc\n?? over.bin\n?? token.txt');
+});
+
+test('with a linked work tree inside the project, that one is another repository', async () => {
+  const { repo } = project;
+  await project.begin('linked');
+  await repo.git('config', 'teddy.snapshot', 'all');
+  await repo.git('worktree', 'add', '--quiet', '-b', 'side', join(repo.root, 'wt'), 'main');
+  await repo.write('new.txt', 'n\n');
+  const planned = await project.plan(createPlan('made.txt', 'made\n'));
+  expect(planned.stderr).toContain('Not in the snapshot: wt/ (it is another repository).');
+  expect(await snapshotted()).toEqual(['A 100644 new.txt']);
+  await repo.git('worktree', 'remove', '--force', 'wt');
+});
+
+test('a required filter that fails stops the turn with its own words, and nothing has changed', async () => {
+  const { repo } = project;
+  await repo.commit({ '.gitattributes': '*.z filter=broken\n' });
+  await project.begin('filter');
+  await repo.git('config', 'teddy.snapshot', 'all');
+  await repo.git('config', 'filter.broken.clean', 'false');
+  await repo.git('config', 'filter.broken.required', 'true');
+  await repo.write('x.z', 'y\n');
+  await project.refuses('SNAPSHOT_FAILED', 1, ['session', 'plan', '-m', 'Go on', '--provider', 'manual']);
+  await repo.git('config', '--remove-section', 'filter.broken');
+});
+
+test('through a clean filter the stored text may differ, and the file still joins', async () => {
+  const { repo } = project;
+  await repo.commit({ '.gitattributes': '*.up filter=upper\n*.txt text\n' });
+  await project.begin('clean');
+  await repo.git('config', 'teddy.snapshot', 'all');
+  await repo.git('config', 'filter.upper.clean', 'tr a-z A-Z');
+  await repo.write('x.up', 'shout\n');
+  await repo.write('windows.txt', 'a\r\nb\r\n');
+  await project.plan(createPlan('made.txt', 'made\n'));
+  expect(await snapshotted()).toEqual(['A 100644 windows.txt', 'A 100644 x.up']);
+  expect(await repo.git('show', 'HEAD:x.up')).toBe('SHOUT');
+  expect(await repo.git('status', '--porcelain')).toBe('');
+});

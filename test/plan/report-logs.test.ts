@@ -1,0 +1,47 @@
+import { stringify } from 'yaml';
+import { describe, expect, test } from 'vitest';
+import { parseReport } from '../../src/plan/report-schema.ts';
+import { readLogs } from '../../src/plan/report-logs.ts';
+
+describe('the logs of a report', () => {
+  test('are read in their order, with what later versions have added left in', () => {
+    const yaml = stringify({
+      action_logs: [
+        { index: 2, status: 'FAILURE', details: { reason: 'No.' }, later: 1 },
+        { index: 1, status: 'SUCCESS' },
+      ],
+    });
+    expect(readLogs(yaml)).toEqual([
+      { index: 2, status: 'FAILURE', details: { reason: 'No.' } },
+      { index: 1, status: 'SUCCESS', details: {} },
+    ]);
+    expect(readLogs('action_logs: []\n')).toEqual([]);
+  });
+
+  test.each([
+    '',
+    'just text',
+    'action_logs: 3\n',
+    'action_logs: [null]\n',
+    'action_logs: [{ index: "1", status: SUCCESS }]\n',
+    'action_logs: [{ index: 1, status: SUCCESS, details: x }]\n',
+    'action_logs:\n  - { broken',
+  ])('are null, not none, where they cannot be read: %j', (yaml) => expect(readLogs(yaml)).toBeNull());
+
+  test.each(['[', '{ ', '- ', '          '])('are read beside an output of 5,000 %j', (part) => {
+    const stdout = `${part.repeat(5000)}\nthe rest is cut`;
+    const yaml = stringify({ action_logs: [{ index: 1, status: 'SUCCESS', details: { stdout } }] }, { lineWidth: 0 });
+    expect(readLogs(yaml)).toEqual([{ index: 1, status: 'SUCCESS', details: { stdout } }]);
+  });
+
+  test.each(['- ', '[', '{ a: ', 'a: '])(
+    'of a report that nests %j 4,000 times are refused, and the process lives',
+    (part) => {
+      const yaml = `action_logs:\n  ${part.repeat(4000)}`;
+      expect(readLogs(yaml)).toBeNull();
+      expect(() => parseReport(yaml)).toThrow(
+        expect.objectContaining({ code: 'DAMAGED_SESSION', message: expect.stringContaining('nested') }),
+      );
+    },
+  );
+});
