@@ -1,10 +1,10 @@
 /** The only place that builds adapters and wires them. */
-import { stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TeddyError } from './errors.ts';
 import { openBundle } from './git/bundle.ts';
 import { isAlive, readBootId } from './git/index-lock.ts';
-import { openRepository } from './git/repository.ts';
+import { openRepository, type OpenedRepository } from './git/repository.ts';
 import { gitTrust } from './git/trust.ts';
 import { manualModel } from './model/manual.ts';
 import { keyedOpenaiModel, keyFromEnvironment, toNoModel, type ApiKey } from './model/openai-key.ts';
@@ -48,7 +48,7 @@ export async function openProject({ cwd, env, notices, trace, onStep }: OpenProj
     notices,
     filesOf: projectFiles,
     shellOf: (root) => shell(root, { environment: env }),
-    masker: masker({ environment: env, root, settings, notices }),
+    masker: masker({ environment: env, root, findOtherRoots: () => findOtherRoots(repository), settings, notices }),
     pages: {
       fetch: async (url, signal) => (await import('./system/page-fetcher.ts')).pageFetcher().fetch(url, signal),
     },
@@ -63,6 +63,13 @@ export async function openProject({ cwd, env, notices, trace, onStep }: OpenProj
     trust: gitTrust(repository.commonDir),
     settings,
   };
+}
+
+/** Most repositories have one work tree, and git need not be asked for others. */
+async function findOtherRoots({ commonDir, workspace, workTrees }: OpenedRepository): Promise<string[]> {
+  const linked = await readdir(join(commonDir, 'worktrees')).catch(() => []);
+  if (linked.length === 0 && workspace !== null) return [];
+  return (await workTrees()).map(({ root }) => root);
 }
 
 export interface ModelWish {

@@ -1,5 +1,5 @@
 /** Reads `_context.log` back: the messages that were sent, section by section. */
-import { parse } from 'yaml';
+import { Lexer, parse } from 'yaml';
 import * as z from 'zod/mini';
 import { TeddyError } from '../errors.ts';
 import type { Hash } from '../ports.ts';
@@ -110,7 +110,7 @@ function parseFrontMatter(text: string): FrontMatter {
 
 function readYaml(text: string): unknown {
   try {
-    return isDeeplyNested(text) ? null : parse(text);
+    return isDeeplyNested(new Lexer().lex(text)) ? null : parse(text);
   } catch {
     return null;
   }

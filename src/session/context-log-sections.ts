@@ -6,7 +6,7 @@ import { parsePathWord, renderPathWord } from './quoted-path.ts';
 import { estimateTokens } from './tokens.ts';
 
 /** `builtin`: a prompt that comes with teddy, by the sha256 of its text. */
-export type Source = FileSource | { kind: 'builtin'; sha: string };
+type Source = FileSource | { kind: 'builtin'; sha: string };
 
 export interface SourcedText {
   text: string;
@@ -15,10 +15,10 @@ export interface SourcedText {
   masked: number;
 }
 
-export type SectionName = 'system' | 'memos' | 'history' | 'tree' | 'file' | 'message';
+type SectionName = 'system' | 'memos' | 'history' | 'tree' | 'file' | 'message';
 
 /** Where the text of a section came from, or why there is none. */
-export type Provenance =
+type Provenance =
   /** `source` null: derived from the line itself, as history, tree and message are. */
   | { kind: 'shown'; source: Source | null; lossy: boolean; masked: number }
   | { kind: 'not-shown'; bytes: number; reason: 'binary' | 'large' }

@@ -1,20 +1,12 @@
 /** The cascade: which files of the project a turn shows to the model, and why others are not among them. */
 import type { TreeFile } from '../ports.ts';
-import { type ContextLine, parseContextLine } from './context-lines.ts';
+import { type Place, readLevels } from './context-levels.ts';
+import type { ContextLine } from './context-lines.ts';
 import { coversPath, findTarget, isOwn, isPattern, type Surroundings, type Target } from './context-target.ts';
 import type { IsIgnored } from './ignore-rules.ts';
 import type { Oid, RepoPath } from './names.ts';
 import { isSecretName } from './secret-names.ts';
 import { sortTree, type SortedTree } from './sorted-tree.ts';
-
-type ContextLevel = 'global' | 'session' | 'turn';
-
-/** A line of a list; `line` counts from 1 within its level, `text` is as written. */
-export interface Place {
-  level: ContextLevel;
-  line: number;
-  text: string;
-}
 
 export interface ContextFile {
   /** A path of the project, or a URL. */
@@ -65,8 +57,10 @@ interface Selection {
   tree: SortedTree;
   isIgnored: IsIgnored;
   files: Map<string, ContextFile>;
-  /** What the user's own lists bring in; null while they are being read. */
-  users: ReadonlySet<string> | null;
+  /** What the user's own lists bring in, and say; null while they are being read. */
+  users: { paths: ReadonlySet<string>; rules: readonly Rule[] } | null;
+  /** How many files were looked at for all lines together. */
+  looks: number;
   takenAway: Map<string, TakenAway>;
   leftOut: LeftOut[];
   rules: Rule[];
@@ -78,9 +72,12 @@ interface Candidate extends Pick<ContextFile, 'path' | 'source'> {
   alone: boolean;
 }
 
-/** A list of a model could otherwise keep a large project busy for minutes. */
-const maxPatterns = 100;
-const tooMany: Target = { kind: 'refused', reason: `the list has more than ${maxPatterns} patterns; name directories` };
+/** A list of a model could otherwise keep a large project busy for minutes: it may look at each file so often. */
+const maxPasses = 100;
+const tooMuch: Target = {
+  kind: 'refused',
+  reason: 'the list goes through the project too often; name directories once',
+};
 
 /**
  * `global` and `session` are the texts of the user's lists, `turn` the lines of the turn's own list, which comes from
@@ -92,15 +89,17 @@ export async function resolveContext(
   tree: readonly TreeFile[],
   { root, isIgnored = () => false }: { root?: string | undefined; isIgnored?: IsIgnored | undefined } = {},
 ): Promise<ResolvedContext> {
-  const lines = readLines(levels);
+  const lines = readLevels(levels);
   const around: Surroundings = { tree: sortTree(tree), root, compileGlob: null };
   if (lines.some(({ line }) => isPattern(line.text) && findTarget(line, around).kind === 'pattern')) {
     around.compileGlob = (await import('./context-glob.ts')).compileGlob;
   }
   const selection = beginSelection(around.tree, isIgnored);
-  for (const { line, place, isTooMany } of lines) {
-    if (place.level === 'turn') selection.users ??= new Set(selection.files.keys());
-    follow(line, isTooMany ? tooMany : findTarget(line, around), place, selection);
+  const maxLooks = maxPasses * Math.max(1000, tree.length);
+  for (const { line, place, refusal } of lines) {
+    if (place.level === 'turn') selection.users ??= freezeUsers(selection);
+    const isTooMuch = place.level === 'turn' && selection.looks > maxLooks;
+    follow(line, refusal ?? (isTooMuch ? tooMuch : findTarget(line, around)), place, selection);
   }
   const { files, leftOut, takenAway, rules, notes } = selection;
   return {
@@ -112,42 +111,22 @@ export async function resolveContext(
   };
 }
 
-interface PlacedLine {
-  line: ContextLine;
-  place: Place;
-  isTooMany: boolean;
-}
-
-function readLines(levels: Parameters<typeof resolveContext>[0]): PlacedLine[] {
-  let patterns = 0;
-  const read = (level: ContextLevel, texts: readonly string[]) =>
-    texts.flatMap((text, index) => {
-      const line = parseContextLine(text);
-      if (line === null) return [];
-      const counts = level === 'turn' && !line.literal && isPattern(line.text);
-      if (counts) patterns += 1;
-      return [
-        { line, place: { level, line: index + 1, text: text.trim() }, isTooMany: counts && patterns > maxPatterns },
-      ];
-    });
-  return [
-    ...read('global', levels.global.split('\n')),
-    ...read('session', levels.session.split('\n')),
-    ...read('turn', levels.turn),
-  ];
-}
-
 function beginSelection(tree: SortedTree, isIgnored: IsIgnored): Selection {
   return {
     tree,
     isIgnored,
     files: new Map(),
     users: null,
+    looks: 0,
     takenAway: new Map(),
     leftOut: [],
     rules: [],
     notes: [],
   };
+}
+
+function freezeUsers({ files, rules }: Selection): Selection['users'] {
+  return { paths: new Set(files.keys()), rules: [...rules] };
 }
 
 function follow(line: ContextLine, target: Target, place: Place, selection: Selection): void {
@@ -158,6 +137,7 @@ function follow(line: ContextLine, target: Target, place: Place, selection: Sele
   }
   const rule = { removes: line.removes, place, covers: coversPath(target) };
   const candidates = toCandidates(target, selection.tree);
+  selection.looks += candidates.length;
   if (line.removes) takeAway(rule, candidates, selection);
   else for (const candidate of candidates) add(candidate, place, selection);
   selection.rules.push(rule);
@@ -199,7 +179,7 @@ function add(candidate: Candidate, place: Place, selection: Selection): void {
   }
   const { files, users, takenAway } = selection;
   const known = files.get(path);
-  const isUsers = users === null || users.has(path);
+  const isUsers = users === null || users.paths.has(path);
   const aloneBy = alone && known?.aloneBy !== 'user' ? (place.level === 'turn' ? 'model' : 'user') : null;
   files.set(path, { path, source, place: known?.place ?? place, aloneBy: aloneBy ?? known?.aloneBy ?? null, isUsers });
   takenAway.delete(path);
@@ -207,13 +187,13 @@ function add(candidate: Candidate, place: Place, selection: Selection): void {
 
 function whyNot(
   { path, mode, alone }: Candidate,
-  { users, isIgnored, rules }: Selection,
+  { users, isIgnored }: Selection,
 ): Pick<LeftOut, 'reason' | 'isQuiet'> | null {
   const loud = (reason: string) => ({ reason, isQuiet: false });
   if (mode === '120000') return loud('a symbolic link; name the file it leads to');
   if (mode === '160000') return loud('a submodule; its files belong to another repository');
-  if (users !== null && !users.has(path)) {
-    const veto = rules.findLast((rule) => rule.place.level !== 'turn' && rule.covers(path));
+  if (users !== null && !users.paths.has(path)) {
+    const veto = users.rules.findLast((rule) => rule.covers(path));
     if (veto?.removes) return loud(`${describePlace(veto.place)} takes it away, and only the user changes that`);
     if (isSecretName(path as RepoPath)) return loud(`named like a secret; ${onlyTheUser}`);
     if (alone && isIgnored(path)) return loud(`${ignoredReason}; ${onlyTheUser}`);
@@ -229,9 +209,12 @@ function describePlace({ level, line, text }: Place): string {
   return `${level}.context, line ${line} (${text})`;
 }
 
-function takeAway(rule: Rule, candidates: Candidate[], { files, takenAway, notes }: Selection): void {
+function takeAway(rule: Rule, candidates: Candidate[], selection: Selection): void {
+  const { files, takenAway, notes } = selection;
   const [only] = candidates.length === 1 ? candidates : [];
-  const paths = only && only.source.kind === 'blob' ? [only.path] : [...files.keys()].filter(rule.covers);
+  const isOne = only?.source.kind === 'blob';
+  const paths = isOne ? [only.path] : [...files.keys()].filter(rule.covers);
+  if (!isOne) selection.looks += files.size;
   for (const path of paths) {
     const file = files.get(path);
     if (file && files.delete(path)) takenAway.set(path, { path, place: file.place, by: rule.place });

@@ -13,7 +13,7 @@ export type IsIgnored = (path: string) => boolean;
 export function readIgnoreFiles(files: readonly IgnoreFile[]): IsIgnored {
   const byDepth = files.toSorted((a, b) => depthOf(a.directory) - depthOf(b.directory));
   const rules = ignore({ ignoreCase: false, allowRelativePaths: true });
-  rules.add(byDepth.flatMap(({ directory, text }) => toRules(directory, text)));
+  rules.add(byDepth.flatMap(({ directory, text }) => toRules(directory, text)).flatMap(toCheapRule));
   return (path) => rules.ignores(path);
 }
 
@@ -33,4 +33,31 @@ function toRootRule(directory: string, line: string): string[] {
   const isAnchored = /\/./.test(pattern.replace(/(?<!\\)\s+$/, ''));
   const place = directory.replace(/[\\*?[\] ]/g, '\\$&');
   return [`${mark}/${place}/${isAnchored ? pattern.replace(/^\//, '') : `**/${pattern}`}`];
+}
+
+/**
+ * A regular expression tries every way to share a path out among the wildcards of a rule, and whoever pushes a branch may
+ * have written the rule: with more than these a single deep path takes minutes.
+ */
+const maxDeepParts = 2;
+const maxStars = 2;
+
+/** A rule that would be too costly takes out more than it says; one that puts files back puts none back. */
+function toCheapRule(rule: string): string[] {
+  const parts = rule.split('/');
+  const cheap = toFewDeepParts(parts.map(toFewStars)).join('/');
+  return cheap !== rule && rule.startsWith('!') ? [] : [cheap];
+}
+
+function toFewStars(part: string): string {
+  const runs = [...part.matchAll(/\*+/g)];
+  const last = runs[maxStars - 1];
+  return runs.length <= maxStars || last === undefined ? part : part.slice(0, last.index + last[0].length);
+}
+
+/** The last part may be `**` as well: nothing follows it that could be tried. */
+function toFewDeepParts(parts: string[]): string[] {
+  const [first, last] = [parts.indexOf('**'), parts.lastIndexOf('**', -2)];
+  const count = parts.slice(0, -1).filter((part) => part === '**').length;
+  return count <= maxDeepParts ? parts : [...parts.slice(0, first), ...parts.slice(last)];
 }

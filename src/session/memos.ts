@@ -4,6 +4,7 @@ import {
   isNode,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   parseDocument,
   type Scalar,
@@ -79,12 +80,13 @@ function joinComments(first: string, second: string | null | undefined): string 
 }
 
 function readFacts(text: string): { document: Document; list: YAMLSeq<Scalar<string>> } {
-  if (isDeeplyNested(text)) throw damaged('it is nested', 1);
+  if (isDeeplyNested(new Lexer().lex(text))) throw damaged('it is nested', 1);
   const lines = new LineCounter();
-  const document: Document = parseDocument(text, { lineCounter: lines });
+  // Its own message would name the line a second time, and end in a colon.
+  const document: Document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const lineAt = (offset: number) => lines.linePos(offset).line;
   const [error] = document.errors;
-  if (error) throw damaged(error.message.split('\n', 1)[0] ?? error.code, lineAt(error.pos[0]));
+  if (error) throw damaged(error.message, lineAt(error.pos[0]));
   const list = document.contents === null || isNull(document.contents) ? beginList(document) : document.contents;
   if (!isSeq<Scalar<string>>(list)) throw damaged('it is not a list', 1);
   for (const item of list.items as unknown[]) {

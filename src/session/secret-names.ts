@@ -1,4 +1,5 @@
 /** Files that hold secrets, told by their names alone. */
+import { foldPart } from '../plan/paths.ts';
 import type { RepoPath } from './names.ts';
 
 const secretDirectories = new Set(['.ssh', '.aws', '.gnupg']);
@@ -22,12 +23,16 @@ const secretFiles = new Set([
   'secrets.yml',
 ]);
 const secretExtensions = /\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk)$/;
-const environmentFile = /^\.env(?:\..+)?$|\.env$/;
+/** With the names that direnv and editors give it. */
+const environmentFile = /^\.env(?:rc|[._~-].*)?$|\.env$/;
 const environmentExample = /\.(?:example|sample|template|dist|defaults)$/;
 
-/** True for `.env`, `.env.local`, `id_rsa`, `server.pem`, ...; false for `.env.example`. Upper and lower case alike. */
+/**
+ * True for `.env`, `.env.local`, `id_rsa`, `server.pem`, ...; false for `.env.example`. So is every spelling that some file
+ * system takes for such a name: `.ENV`, `.env.`, `.env::$DATA`.
+ */
 export function isSecretName(path: RepoPath): boolean {
-  const parts = path.toLowerCase().split('/');
+  const parts = path.split('/').map((part) => foldPart(part.normalize('NFKC')));
   const name = parts.pop() ?? '';
   if (parts.some((part) => secretDirectories.has(part))) return true;
   if (environmentFile.test(name)) return !environmentExample.test(name);

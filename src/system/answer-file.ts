@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { buffer as readStream } from 'node:stream/consumers';
 import { TeddyError } from '../errors.ts';
+import { errorReason } from './system-error.ts';
 
 /** `from` is a path, or `-` for stdin. Throws FILE_NOT_FOUND, USAGE for what is not UTF-8. */
 export async function readAnswer(from: string): Promise<string> {
@@ -16,10 +17,10 @@ export async function readAnswer(from: string): Promise<string> {
 }
 
 async function readAnswerFile(path: string): Promise<Buffer> {
-  return readFile(path).catch((error: NodeJS.ErrnoException) => {
+  return readFile(path).catch((error: unknown) => {
     throw new TeddyError(
       'FILE_NOT_FOUND',
-      `The answer cannot be read from ${path}: ${error.code ?? error.message}.`,
+      `The answer cannot be read from ${path}: ${errorReason(error)}.`,
       'Give a file, or - for stdin.',
     );
   });

@@ -79,7 +79,8 @@ function stageAnswer(options: AnswerStagingOptions, place: AnswerPlace): StagedA
     if (isOver || (timer && (timer.isSoon || !isSoon))) return;
     stopTimer();
     const waitMs = Math.max(isSoon ? 0 : pace.waitMs, (earliestMs ?? 0) - performance.now());
-    timer = { handle: setTimeout(() => void save(), waitMs), isSoon };
+    // Where the disk takes nothing, it is tried again and again: no reason for the command not to end.
+    timer = { handle: setTimeout(() => void save(), waitMs).unref(), isSoon };
   }
 
   function stopTimer(): void {

@@ -4,12 +4,17 @@ import { join } from 'node:path';
 import { errorCode } from './system-error.ts';
 
 const maxBytes = 1024 * 1024;
-const entry = /^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*=[ \t]*/gm;
+const entry = /^\uFEFF?[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*=[ \t]*/gm;
 const examples = /\.(?:example|sample|template|dist|defaults)$/;
 
-/** Name and value of every entry of `.env` and `.env.*` in a directory, but not of `.env.example` and the like. */
+/** Also with the names that direnv and editors give it; not `.env.example` and the like. */
+export function isDotenvName(name: string): boolean {
+  return /^\.env(?:rc|[._~-].*)?$|\.env$/i.test(name) && !examples.test(name);
+}
+
+/** Name and value of every entry of the `.env` files in a directory. */
 export async function readDotenv(directory: string): Promise<[name: string, value: string][]> {
-  const names = (await readdir(directory)).filter((name) => /^\.env(?:\.|$)/.test(name) && !examples.test(name));
+  const names = (await readdir(directory)).filter(isDotenvName);
   const texts = await Promise.all(names.sort().map((name) => readText(join(directory, name))));
   return texts.flatMap(parseDotenv);
 }
@@ -18,11 +23,17 @@ export async function readDotenv(directory: string): Promise<[name: string, valu
 async function readText(path: string): Promise<string> {
   try {
     const found = await stat(path);
-    return found.isFile() && found.size <= maxBytes ? await readFile(path, 'utf8') : '';
+    return found.isFile() && found.size <= maxBytes ? decode(await readFile(path)) : '';
   } catch (error) {
     if (['ENOENT', 'ELOOP', 'EACCES', 'EPERM'].includes(errorCode(error) ?? '')) return '';
     throw error;
   }
+}
+
+/** A shell on Windows writes UTF-16 where it is not told otherwise. */
+function decode(bytes: Buffer): string {
+  const isWide = bytes[0] === 0xff && bytes[1] === 0xfe;
+  return isWide ? bytes.toString('utf16le') : bytes.toString('utf8').replaceAll('\0', '');
 }
 
 /** `KEY=value`, also with `export`, quotes, several lines in quotes, and comments after the value. */

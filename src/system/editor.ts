@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isatty } from 'node:tty';
 import { TeddyError } from '../errors.ts';
 import { errorReason } from './system-error.ts';
 
@@ -44,7 +45,10 @@ async function runEditor(editor: string, path: string): Promise<void> {
 /** Null when it ended well, else how it failed. */
 function waitForEditor(editor: string, path: string): Promise<string | null> {
   return new Promise((resolve) => {
-    const child = spawn('sh', ['-c', `${editor} "$@"`, editor, path], { stdio: 'inherit' });
+    const child = spawn('sh', ['-c', `${editor} "$@"`, editor, path], {
+      // What an editor draws is no result: with stdout in a pipe it goes to the terminal that stderr is.
+      stdio: ['inherit', isatty(1) ? 'inherit' : 2, 'inherit'],
+    });
     child.on('error', (error) => resolve(errorReason(error)));
     child.on('exit', (code, signal) => {
       if (code === 0) resolve(null);

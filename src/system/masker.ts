@@ -3,14 +3,16 @@ import { TeddyError } from '../errors.ts';
 import type { Masked, Masker, Notices, Settings } from '../ports.ts';
 import { applyMasks, type FoundSecret } from '../session/mask.ts';
 import { isSecretValue, isSecretVariable } from '../session/secret-values.ts';
-import { readDotenv } from './dotenv.ts';
+import { isDotenvName, parseDotenv, readDotenv } from './dotenv.ts';
 import { findByRules } from './secret-rules.ts';
-import { errorReason } from './system-error.ts';
+import { errorCode, errorReason } from './system-error.ts';
 
 export interface MaskerOptions {
   environment: Record<string, string | undefined>;
   /** The work tree whose `.env` files are read; null: there is none. */
   root: string | null;
+  /** The repository's other work trees: a line may be checked out there, and its commands run there. */
+  findOtherRoots?: () => Promise<string[]>;
   settings: Pick<Settings, 'get'>;
   notices: Notices;
 }
@@ -27,12 +29,19 @@ const maxRounds = 4;
 export function masker(options: MaskerOptions): Masker {
   let known: Promise<KnownSecret[] | null> | undefined;
   return {
-    async mask(text) {
+    async mask(text, path) {
       known ??= readKnown(options);
       const secrets = await known;
-      return secrets === null ? { text, count: 0, found: [] } : maskText(text, secrets).catch(refuse);
+      if (secrets === null) return { text, count: 0, found: [] };
+      return maskText(text, [...secrets, ...readOwn(text, path)]).catch(refuse);
     },
   };
+}
+
+/** A `.env` file may lie in any directory; one that is shown says itself which of its values are secrets. */
+function readOwn(text: string, path: string | undefined): KnownSecret[] {
+  const name = path?.slice(path.lastIndexOf('/') + 1) ?? '';
+  return isDotenvName(name) ? toKnown(parseDotenv(text)) : [];
 }
 
 function refuse(error: unknown): never {
@@ -46,13 +55,29 @@ function refuse(error: unknown): never {
 }
 
 /** Null: masking is switched off. */
-async function readKnown({ environment, root, settings, notices }: MaskerOptions): Promise<KnownSecret[] | null> {
+async function readKnown({ environment, settings, notices, ...places }: MaskerOptions): Promise<KnownSecret[] | null> {
   if (!(await readRedact(settings))) {
     notices.warn('Secrets are NOT masked: teddy.redact is false. What the model is shown may hold keys and passwords.');
     return null;
   }
-  const entries = root === null ? [] : await readDotenv(root).catch(refuseDotenv);
+  const entries = await readEntries(places).catch(refuseDotenv);
   return toKnown([...Object.entries(environment), ...entries]);
+}
+
+type Entry = [name: string, value: string];
+
+async function readEntries({ root, findOtherRoots }: Pick<MaskerOptions, 'root' | 'findOtherRoots'>): Promise<Entry[]> {
+  const own = root === null ? [] : await readDotenv(root);
+  const others = ((await findOtherRoots?.()) ?? []).filter((other) => other !== root);
+  return [...own, ...(await Promise.all(others.map(readIfThere))).flat()];
+}
+
+/** git also lists work trees on a disk that is not there. */
+async function readIfThere(root: string): Promise<Entry[]> {
+  return readDotenv(root).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  });
 }
 
 async function readRedact(settings: Pick<Settings, 'get'>): Promise<boolean> {
@@ -62,6 +87,7 @@ async function readRedact(settings: Pick<Settings, 'get'>): Promise<boolean> {
 }
 
 function refuseDotenv(error: unknown): never {
+  if (error instanceof TeddyError) throw error;
   throw new TeddyError(
     'MASKING_FAILED',
     `The .env files could not be read: ${errorReason(error)}.`,
@@ -95,12 +121,25 @@ function encodeUrl(value: string): string {
 async function maskText(text: string, known: KnownSecret[]): Promise<Masked> {
   let masked: Masked = { text, count: 0, found: [] };
   for (let round = 0; round < maxRounds; round += 1) {
-    const secrets = [...findKnown(masked.text, known), ...(await findByRules(masked.text))];
+    const secrets = await findSecrets(masked.text, known);
     const next = applyMasks(masked.text, secrets);
     if (next.found.length === 0) break;
     masked = { text: next.text, count: masked.count + next.found.length, found: [...masked.found, ...next.found] };
   }
   return masked;
+}
+
+async function findSecrets(text: string, known: KnownSecret[]): Promise<FoundSecret[]> {
+  const found = [...findKnown(text, known), ...(await findByRules(text))];
+  return text.includes('\0') ? [...found, ...(await findSpaced(text, known))] : found;
+}
+
+/** UTF-16 that was read as UTF-8 has a NUL beside every letter. */
+async function findSpaced(text: string, known: KnownSecret[]): Promise<FoundSecret[]> {
+  const places: number[] = [];
+  for (let at = 0; at < text.length; at += 1) if (text[at] !== '\0') places.push(at);
+  const found = await findSecrets(text.replaceAll('\0', ''), known);
+  return found.map(({ start, end, kind }) => ({ start: places[start] ?? 0, end: (places[end - 1] ?? 0) + 1, kind }));
 }
 
 function findKnown(text: string, known: KnownSecret[]): FoundSecret[] {

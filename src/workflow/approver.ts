@@ -1,7 +1,7 @@
 /** Whoever says yes or no: a person at a terminal, or a flag. */
 import type { Action } from '../plan/plan.ts';
 import type { ActionLog } from '../plan/report.ts';
-import type { Effect } from '../plan/validate-action.ts';
+import type { Effect } from '../plan/effect.ts';
 
 export type Decision = 'yes' | 'no' | 'all' | 'quit';
 

@@ -1,34 +1,26 @@
 /** Asks the model for an open turn, and keeps what it answers: a plan, a reply, or the part that arrived. */
 import { TeddyError } from '../errors.ts';
 import { isPlan, parsePlan } from '../plan/parse.ts';
-import type { Problem } from '../plan/plan.ts';
-import { runVirtually } from '../plan/validate.ts';
 import type { AnswerPlace, Model, ModelRequest, Project, StagedAnswer } from '../ports.ts';
 import { formatCount } from '../session/format-count.ts';
-import type { MaskedSecret } from '../session/mask.ts';
 import type { Oid } from '../session/names.ts';
+import { checkAnswer, type CheckedAnswer } from './check-answer.ts';
 import { describeAction } from './describe-action.ts';
+import { describeFailure } from './describe-failure.ts';
 import { anchorAnswer, keepPart, keepWhole, toLabelLines, toLateAnswer } from './keep-answer.ts';
-import { maskProblems } from './mask-text.ts';
 import type { OpenTurn } from './open-turn.ts';
-import { worldOf } from './plan-world.ts';
 import type { ReadyLine } from './prepare-line.ts';
 import { nothingReceived, receiveAnswer, type Listener, type Received, type Usage } from './receive-answer.ts';
 
-export interface Answered {
+export interface Answered extends CheckedAnswer {
   commit: Oid;
   entry: 'plan' | 'reply';
   text: string;
   usage: Usage | null;
-  /** Of a plan: what `execute` would refuse. */
-  problems: Problem[];
-  notes: Problem[];
-  /** What secrets the answer holds, and where: it is kept as it came. */
-  secrets: MaskedSecret[];
   actions: number;
 }
 
-/** Throws EMPTY_ANSWER and the MODEL_ codes; what had arrived by then is on the line, flagged as partial. */
+/** Throws EMPTY_ANSWER and the MODEL_ codes; what had arrived by then is on the line, flagged as partial, if it could be. */
 export async function askModel(
   project: Project,
   line: ReadyLine,
@@ -90,6 +82,7 @@ function refuseIncomplete(model: Model, { text, finish, continuations }: Receive
   );
 }
 
+/** The interruption stays the error: it tells why there is no answer, whatever becomes of the part. */
 async function keepInterrupted(
   project: Project,
   line: ReadyLine,
@@ -99,10 +92,15 @@ async function keepInterrupted(
 ): Promise<void> {
   const { text } = received;
   if (text.trim() === '') return staged.discard();
-  await keepStaged(project, place, text, staged, () => keepPart(project, line, place, received));
-  project.notices.warn(
-    `The answer was interrupted; what arrived (${formatCount(text.length)} characters) is kept in turn ${place.turn}.`,
-  );
+  const part = `what arrived (${formatCount(text.length)} characters)`;
+  try {
+    await keepStaged(project, place, text, staged, () => keepPart(project, line, place, received));
+    project.notices.warn(`The answer was interrupted; ${part} is kept in turn ${place.turn}.`);
+  } catch (error) {
+    project.notices.warn(
+      `The answer was interrupted, and ${part} could not be kept in turn ${place.turn}: ${describeFailure(error)}`,
+    );
+  }
 }
 
 /** If what is to keep the answer fails, it stays on disk: the next command finds it there. */
@@ -146,16 +144,6 @@ async function keepAnswer(
   const entry = planned ? 'plan' : 'reply';
   const draft = { kind: entry, ...label } as const;
   const commit = await keepStaged(project, place, text, staged, () => keepWhole(project, line, place, received, draft));
-  const virtual = parsed && line.workspace ? await runVirtually(parsed, worldOf(project, line.workspace)) : null;
-  const problems = virtual?.problems ?? parsed?.problems ?? [];
-  return {
-    commit,
-    entry,
-    text,
-    usage,
-    problems: await maskProblems(project.masker, problems),
-    notes: await maskProblems(project.masker, parsed?.notes ?? []),
-    secrets: (await project.masker.mask(text)).found,
-    actions: parsed?.plan.actions.length ?? 0,
-  };
+  const checked = await checkAnswer(project, line.workspace, { commit, text, parsed });
+  return { ...checked, commit, entry, text, usage, actions: parsed?.plan.actions.length ?? 0 };
 }

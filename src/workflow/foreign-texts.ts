@@ -60,7 +60,8 @@ async function hasRemote(project: Project): Promise<boolean> {
   const { store } = project.repository;
   // A bare or mirrored clone has the setting and no remote-tracking branch.
   if ((await store.setting('remote.origin.url')) !== undefined) return true;
-  return (await store.listRefs('refs/remotes/')).length > 0;
+  // A fetch from an address or a bundle leaves nothing else behind.
+  return (await store.listRefs('refs/remotes/')).length > 0 || (await store.resolve('FETCH_HEAD')) !== null;
 }
 
 /** What will steer the line's next request. `keepsContext`: its files were chosen and stored before. */

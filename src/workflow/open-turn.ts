@@ -9,10 +9,11 @@ import type { RequestInfo } from '../session/context-log.ts';
 import { decodeEntry, type Entry } from '../session/entry.ts';
 import { globalContextPath, memosPath } from '../session/global-files.ts';
 import { joinPath, shortRef, toTurnName, turnDir, turnNumber, type Oid, type TurnName } from '../session/names.ts';
-import { appendEntry, type Draft, type FileEdit } from './append-entry.ts';
+import { appendEntry } from './append-entry.ts';
+import type { Draft, FileEdit } from './write-entry.ts';
 import { buildRequest, isBranchTurn, readStoredRequest, rebuildRequest, type BuiltRequest } from './build-request.ts';
 import { readSteering, requireTrust, type ApproveForeign } from './foreign-texts.ts';
-import { readGlobal } from './global-branch.ts';
+import { readGlobal, type GlobalBranch } from './global-branch.ts';
 import type { ReadyLine } from './prepare-line.ts';
 import { readLine, toText, type LineState, type Turn } from './read-line.ts';
 import { takeSnapshot } from './take-snapshot.ts';
@@ -50,22 +51,25 @@ export async function openTurn(project: Project, line: ReadyLine, wish: TurnWish
   const { store } = project.repository;
   const { ref, session, workspace } = line;
   const before = await readLine(store, line.tip);
-  const stored = await reuseStored(project, before, request);
+  const stored = await reuseStored(project, line, before, request);
   if (stored) return stored;
   if (workspace) await takeSnapshot(project, { ref, session, workspace }, null);
 
   let opened: OpenTurn | undefined;
+  let notes: string[] = [];
   await appendEntry(project, line, async (tip) => {
     const state = await readLine(store, tip);
     refusePending(state, request);
     refuseOtherTurn(before, state);
     const composed = await composeRequest(project, line, state, request);
-    for (const note of composed.built.notes) project.notices.warn(note);
+    notes = composed.built.notes;
     const record = toUserRecord(project, state, composed);
     const known = state.latest?.turn === composed.turn ? state.latest.records.length : 0;
     opened = { ...composed, messages: composed.built.messages, recordCount: known + (record === null ? 0 : 1) };
     return toMessageDraft(project, state, composed, record, tip);
   });
+  // Once, however many times the race was lost.
+  for (const note of notes) project.notices.warn(note);
   if (!opened) throw new TeddyError('REF_MOVED', 'The message was not appended.', 'Run the command again.');
   return opened;
 }
@@ -118,6 +122,7 @@ function refuseOtherTurn(before: LineState, now: LineState): void {
 /** With nothing new to say, an open turn is asked again exactly as before. An answer by hand changes no request. */
 export async function reuseStored(
   project: Project,
+  line: ReadyLine,
   state: LineState,
   request: TurnWish,
 ): Promise<(OpenTurn & { log: string }) | null> {
@@ -127,9 +132,12 @@ export async function reuseStored(
   const message = userMessages(latest.records).at(-1) ?? '';
   if (stored === null || (request.message !== undefined && request.message !== message)) return null;
   if (request.agent !== undefined && request.agent !== stored.info.agent) return null;
-  const { provider, name } = request.choice;
+  const { provider, name, parameters } = request.choice;
   const changesRequest = provider !== 'manual' && provider !== 'none';
   if (changesRequest && (provider !== stored.info.provider || name !== stored.info.model)) return null;
+  // A log that somebody has pushed must not choose what an answer may cost.
+  if (changesRequest && !hasSameValues(parameters, stored.info.parameters)) return null;
+  await requirePrompt(project, line, latest.turn, stored.log, request);
   return {
     turn: latest.turn,
     messages: stored.messages,
@@ -140,6 +148,24 @@ export async function reuseStored(
   };
 }
 
+/** An answer that is there already follows no prompt. */
+async function requirePrompt(
+  project: Project,
+  line: ReadyLine,
+  turn: TurnName,
+  log: string,
+  { choice, approveForeign }: TurnWish,
+): Promise<void> {
+  if (choice.provider === 'manual' && choice.model !== null) return;
+  const { readStoredPrompt } = await import('./stored-prompt.ts');
+  await requireTrust(project, shortRef(line.ref), await readStoredPrompt(project, turn, log), approveForeign);
+}
+
+function hasSameValues(a: Record<string, unknown>, b: Record<string, unknown>): boolean {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
+}
+
 interface Composed {
   turn: TurnName;
   message: string;
@@ -147,11 +173,13 @@ interface Composed {
   built: BuiltRequest;
 }
 
+/** `previewed`: `teddy/global` as it would be, when it is not to be read. */
 export async function composeRequest(
   project: Project,
   line: ReadyLine,
   state: LineState,
   request: TurnWish,
+  previewed?: GlobalBranch | null,
 ): Promise<Composed> {
   const { store } = project.repository;
   const { latest } = state;
@@ -160,15 +188,20 @@ export async function composeRequest(
   const agent = request.agent ?? (await readLastAgent(project, state)) ?? defaultAgent;
   const { provider, name, parameters } = request.choice;
   const info: RequestInfo = { session: state.session, turn, agent, provider, model: name, parameters };
-  const global = await readGlobal(project);
+  const global = previewed ?? (await readGlobal(project));
   const wish = { info, message, workspace: line.workspace };
   const kept = isBranchTurn(turn) ? await readStoredRequest(store, state, turn) : null;
   const steering = await readSteering(project, state, global, { agent, keepsContext: kept !== null });
   await requireTrust(project, shortRef(line.ref), steering, request.approveForeign);
   const built = kept
-    ? await rebuildRequest(project, kept.log, global, wish)
+    ? await rebuildRequest(project, await maskKept(project, kept.log), global, wish)
     : await buildRequest(project, state, global, wish);
   return { turn, message, info, built };
+}
+
+async function maskKept(project: Project, log: string): Promise<string> {
+  const { maskLog } = await import('./mask-log.ts');
+  return maskLog(project, log);
 }
 
 /** Whom the last turn has handed over to, else who it was. */

@@ -8,11 +8,12 @@ import { composeRequest, maskMessage, openTurn, refusePending, reuseStored, type
 import { prepareLine, type ReadyLine } from './prepare-line.ts';
 import { readLine, type LineState } from './read-line.ts';
 import type { Listener } from './receive-answer.ts';
+import { previewSnapshot } from './take-snapshot.ts';
 
 export interface PlanRequest extends TurnWish, Listener {
   selector?: string | undefined;
   /** When the message is on the line, before the request leaves. */
-  onAsk?(asked: { line: ReadyLine; turn: TurnName; label: string }): void;
+  onAsk?(asked: { line: ReadyLine; turn: TurnName; agent: string; label: string }): void;
 }
 
 export type PlanOutcome =
@@ -32,7 +33,7 @@ export async function planTurn(project: Project, request: PlanRequest): Promise<
   if (model === null) {
     return { kind: 'open', line, turn: open.turn, logPath: joinPath(turnDir(line.session, open.turn), '_context.log') };
   }
-  request.onAsk?.({ line, turn: open.turn, label: model.label });
+  request.onAsk?.({ line, turn: open.turn, agent: open.info.agent, label: model.label });
   const answered = await askModel(project, line, open, model, request);
   return { kind: 'answered', line, turn: open.turn, ...answered };
 }
@@ -48,7 +49,7 @@ export async function recordMessage(
   return openTurn(project, line, request);
 }
 
-/** The request as it would be sent; nothing is written but the user's objects that git keeps anyway. */
+/** The request as it would be sent, the user's edits included. No branch of the line moves; objects may be written. */
 export async function previewRequest(
   project: Project,
   wish: TurnWish & Pick<PlanRequest, 'selector'>,
@@ -58,8 +59,23 @@ export async function previewRequest(
   const request = await maskMessage(project, wish);
   const state = await readLine(project.repository.store, line.tip);
   refusePending(state, request);
-  const stored = await reuseStored(project, state, request);
-  return stored ? stored.log : (await composeRequest(project, line, state, request)).built.log;
+  const stored = await reuseStored(project, line, state, request);
+  if (stored) return stored.log;
+  const { built } = await composePreview(project, line, state, request);
+  for (const note of built.notes) project.notices.warn(note);
+  return built.log;
+}
+
+/** A real turn commits the user's edits first, and shows them. */
+async function composePreview(project: Project, line: ReadyLine, state: LineState, request: TurnWish) {
+  const { workspace } = line;
+  if (workspace === null) return composeRequest(project, line, state, request);
+  const { tip, global, count } = await previewSnapshot(project, { ...line, workspace });
+  if (count > 0) {
+    const edits = count === 1 ? 'Your edit of 1 file is' : `Your edits of ${count} files are`;
+    project.notices.info(`${edits} counted in; plan commits them first.`);
+  }
+  return composeRequest(project, line, await readLine(project.repository.store, tip), request, global);
 }
 
 /** An answer by hand spends nothing. */

@@ -1,20 +1,21 @@
 /** The list that a turn has of its own: what the turn before left to it. */
 import { parsePlan } from '../plan/parse.ts';
-import { readSucceeded } from '../plan/report-outcomes.ts';
+import { listSucceeded } from '../plan/report-outcomes.ts';
 import type { Store } from '../ports.ts';
 import { nextTurnList, parseTurnContext, type TouchedPath, type TurnLine } from '../session/context-lines.ts';
 import { type TurnName } from '../session/names.ts';
 import { readTurn, readTurnFile, toText, type LineState, type Turn } from './read-line.ts';
+import { readTurnLogs } from './read-turn-logs.ts';
 
 /** What the last turn had or its plan's vault named, and what its actions touched. Empty before the first turn. */
 export async function readTurnList(
   store: Store,
-  { entryOid, session }: LineState,
+  { entryOid, session, latest }: LineState,
   last: TurnName | undefined,
 ): Promise<TurnLine[]> {
   if (last === undefined) return [];
   const [turn, list] = await Promise.all([
-    readTurn(store, entryOid, session, last),
+    latest?.turn === last ? latest : readTurn(store, entryOid, session, last),
     readTurnFile(store, entryOid, session, last, 'turn.context'),
   ]);
   const plan = turn.plan === null ? null : parsePlan(toText(turn.plan)).plan;
@@ -29,7 +30,7 @@ function readTouched(turn: Turn): TouchedPath[] {
   if (turn.report === null || turn.plan === null) return [];
   const { actions } = parsePlan(toText(turn.plan)).plan;
   const byIndex = new Map(actions.map((action) => [action.index, action]));
-  return readSucceeded(toText(turn.report)).flatMap((index): TouchedPath[] => {
+  return listSucceeded(readTurnLogs(turn) ?? []).flatMap((index): TouchedPath[] => {
     const action = byIndex.get(index);
     if (action?.type === 'CREATE' || action?.type === 'EDIT') return [{ path: action.path, by: action.type }];
     if (action?.type !== 'READ' && action?.type !== 'PRUNE') return [];

@@ -1,5 +1,7 @@
 /** Receives an answer from a model, and asks it to go on where its limit has cut it. */
 import { continueMessage, openSeam } from '../conversation/continuation.ts';
+import { TeddyError } from '../errors.ts';
+import { maxPlanBytes } from '../plan/parse.ts';
 import type { Model, ModelEvent, ModelMessage, ModelRequest } from '../ports.ts';
 
 export interface Usage {
@@ -40,9 +42,14 @@ export function nothingReceived(): Received {
   return { text: '', usage: null, finish: null, continuations: [] };
 }
 
+/** A plan cannot be larger. */
+const maxAnswerBytes = maxPlanBytes;
+const encoder = new TextEncoder();
+
 /**
  * Fills `received`, so that the part that has come is there whatever is thrown. It is cut when `finish` is `length` in the
- * end: also eight continuations were not enough, or one brought nothing.
+ * end: also eight continuations were not enough, or one brought nothing. Throws MODEL_FAILED beyond 10 MiB, and what the
+ * model throws.
  */
 export async function receiveAnswer(
   model: Model,
@@ -50,11 +57,7 @@ export async function receiveAnswer(
   received: Received,
   listener: Pick<Listener, 'onText' | 'onUsage'>,
 ): Promise<void> {
-  const accept = (text: string) => {
-    if (text === '') return;
-    received.text += text;
-    listener.onText(text);
-  };
+  const accept = acceptLimited(model, received, listener);
   await receive(model, request, received, listener, accept);
   while (received.finish === 'length' && received.continuations.length < maxContinuations) {
     const before = received.text;
@@ -62,6 +65,32 @@ export async function receiveAnswer(
     await receiveContinuation(model, toContinued(request, before), received, listener, accept);
     if (received.text === before) return;
   }
+}
+
+/** An endpoint that never stops would fill the memory. */
+function acceptLimited(model: Model, received: Received, { onText }: Pick<Listener, 'onText'>): (text: string) => void {
+  let roomBytes = maxAnswerBytes;
+  return (text) => {
+    const bytes = encoder.encode(text).length;
+    const taken = bytes <= roomBytes ? text : cutToBytes(text, roomBytes);
+    roomBytes -= Math.min(bytes, roomBytes);
+    received.text += taken;
+    if (taken !== '') onText(taken);
+    if (taken.length < text.length) throw toEndless(model);
+  };
+}
+
+/** At the end of a character. */
+function cutToBytes(text: string, bytes: number): string {
+  return text.slice(0, encoder.encodeInto(text, new Uint8Array(bytes)).read);
+}
+
+function toEndless({ label }: Model): TeddyError {
+  return new TeddyError(
+    'MODEL_FAILED',
+    `The answer of ${label} is larger than 10 MiB (10,485,760 bytes), so it was stopped there.`,
+    'Ask for less at once; `teddy session plan` without -m tries again.',
+  );
 }
 
 async function receiveContinuation(
@@ -76,10 +105,11 @@ async function receiveContinuation(
   try {
     await receive(model, request, received, listener, (piece) => accept(seam.next(piece)));
   } finally {
-    accept(seam.end());
+    const rest = seam.end();
     const droppedBytes = seam.droppedBytes();
-    const hasBegun = received.text !== before || droppedBytes > 0;
+    const hasBegun = received.text !== before || rest !== '' || droppedBytes > 0;
     if (hasBegun) received.continuations.push({ at: before.length, droppedBytes });
+    accept(rest);
   }
 }
 
@@ -90,6 +120,8 @@ async function receive(
   listener: Pick<Listener, 'onUsage'>,
   accept: (text: string) => void,
 ): Promise<void> {
+  // The word of the answer before must not stand for one that ends without any.
+  received.finish = null;
   for await (const event of model.answer(request)) {
     if (event.type === 'text') {
       accept(event.text);

@@ -1,15 +1,15 @@
 /** What the model would be shown in the next turn, and the line behind every file. Changes nothing. */
 import { TeddyError } from '../errors.ts';
-import { parseRepoPath } from '../plan/paths.ts';
 import type { Project, Store } from '../ports.ts';
-import type { ShownFile } from '../session/context-files.ts';
 import { parseTurnContext, type TurnLine } from '../session/context-lines.ts';
-import type { LeftOut, Place } from '../session/context.ts';
+import type { Place } from '../session/context-levels.ts';
 import { joinPath, sessionDir, toTurnName, turnNumber, type SessionId, type TurnName } from '../session/names.ts';
-import { estimateTokens } from '../session/tokens.ts';
+import { toContextRows, type ContextRow } from './context-rows.ts';
+import { isBranchTurn } from './build-request.ts';
+import { explainPath, type Explanation } from './explain-context.ts';
 import { findLine, lineName, type Line } from './find-line.ts';
 import { readGlobal } from './global-branch.ts';
-import { readContext, type ReadContext } from './read-context.ts';
+import { readContext } from './read-context.ts';
 import { readLine, readTurnFile, toText, type LineState } from './read-line.ts';
 import { readTurnList } from './read-turn-list.ts';
 
@@ -28,31 +28,13 @@ export interface ShownContext {
   notes: string[];
   /** Tracked files with edits: the next plan commits them first and shows them as they are then. */
   edited: number;
+  /**
+   * What edits of the lists do not change any more. `context`: a conversation branch begins with what its turn was shown.
+   * `request`: the turn is open, and asked again without a new message it sends its request as it was.
+   */
+  keeps: 'context' | 'request' | null;
   /** Why a path is shown or not, when that was asked. */
   why: Explanation | null;
-}
-
-export interface ContextRow {
-  path: string;
-  kind: 'shown' | 'not-shown' | 'missing';
-  /** An estimate; 0 for what is not shown. */
-  tokens: number;
-  bytes: number;
-  /** Why it is only listed. */
-  reason: 'binary' | 'large' | null;
-  /** `stored`: git does not track it; it is shown as it is on disk. */
-  source: 'blob' | 'stored' | null;
-  /** The line that put it there: `session.context:3`, `turn: CREATE in turn 02`. */
-  from: string;
-}
-
-export interface Explanation {
-  path: string;
-  isShown: boolean;
-  /** Why it is not shown although a line names it. */
-  reasons: string[];
-  /** The lines that speak of it, in the order in which they count. */
-  lines: { from: string; text: string; removes: boolean }[];
 }
 
 export async function showContext(
@@ -65,11 +47,16 @@ export async function showContext(
   if (tip === null) throw new TeddyError('UNKNOWN_SESSION', `${lineName(line)} has no commit.`);
   const state = await readLine(store, tip);
   const turn = nextTurn(state);
-  const [global, editedList, edited] = await Promise.all([readGlobal(project), readEditedList(line), countEdits(line)]);
-  const context = await readContext(project, state, turn, global, line.workspace, editedList);
+  const keeps = await findKept(store, state, turn);
+  const [global, editedList, edited] = await Promise.all([
+    readGlobal(project),
+    keeps === 'context' ? undefined : readEditedList(line),
+    countEdits(line),
+  ]);
+  const context = await readContext(project, state, turn, global, line.workspace, { sessionContext: editedList });
   const origins = await traceOrigins(store, state, turn, context.turnList);
   const from = (place: Place) => describePlace(place, origins);
-  const files = toRows(context, from);
+  const files = toContextRows(context, from);
   const { leftOut, takenAway, notes } = context.resolved;
   const told = leftOut.filter(({ isQuiet }) => !isQuiet);
   return {
@@ -83,13 +70,24 @@ export async function showContext(
     takenAway: takenAway.map(({ path, place, by }) => ({ path, from: from(place), by: from(by) })),
     notes,
     edited,
-    why: request.why === undefined ? null : explain(request.why, line, context, files, from),
+    keeps,
+    why:
+      request.why === undefined
+        ? null
+        : explainPath(request.why, { root: line.workspace?.root, resolved: context.resolved, files, from }),
   };
 }
 
 function nextTurn({ latest }: LineState): TurnName {
   if (latest?.status === 'open') return latest.turn;
   return toTurnName((latest ? turnNumber(latest.turn) : 0) + 1);
+}
+
+async function findKept(store: Store, state: LineState, turn: TurnName): Promise<ShownContext['keeps']> {
+  if (state.latest?.status !== 'open') return null;
+  const log = await readTurnFile(store, state.entryOid, state.session, turn, '_context.log');
+  if (log === null) return null;
+  return isBranchTurn(turn) ? 'context' : 'request';
 }
 
 /** An edit of `session.context` is what somebody who asks has just made; the next plan commits it first. */
@@ -101,55 +99,6 @@ async function readEditedList({ workspace, session }: Line): Promise<string | un
 async function countEdits({ workspace }: Line): Promise<number> {
   const status = await workspace?.status({ untracked: false });
   return status?.edits.filter(({ path, submodule }) => !submodule && !path.startsWith('.teddy/')).length ?? 0;
-}
-
-function toRows({ files, resolved }: ReadContext, from: (place: Place) => string): ContextRow[] {
-  const places = new Map(resolved.files.map(({ path, place }) => [path, place]));
-  return files.flatMap((file) => {
-    const place = places.get(file.path);
-    return file.kind === 'refused' || place === undefined ? [] : [{ ...toRow(file), from: from(place) }];
-  });
-}
-
-function toRow(file: Exclude<ShownFile, { kind: 'refused' }>): Omit<ContextRow, 'from'> {
-  const { path, kind } = file;
-  const nothing = { path, kind, tokens: 0, bytes: 0, reason: null, source: null };
-  if (file.kind === 'missing') return nothing;
-  if (file.kind === 'not-shown') return { ...nothing, bytes: file.bytes, reason: file.reason };
-  const bytes = new TextEncoder().encode(file.text).length;
-  return { ...nothing, tokens: estimateTokens(file.text), bytes, source: file.source.kind };
-}
-
-function explain(
-  wanted: string,
-  { workspace }: Line,
-  { resolved }: ReadContext,
-  files: readonly ContextRow[],
-  from: (place: Place) => string,
-): Explanation {
-  const parsed = parseRepoPath(wanted, workspace?.root);
-  const path = 'path' in parsed ? parsed.path : wanted;
-  const isUncontained = 'problem' in parsed && !wanted.includes('://');
-  const isShown = files.some((file) => file.path === path && file.kind === 'shown');
-  return {
-    path,
-    isShown,
-    reasons: isUncontained ? [parsed.problem] : isShown ? [] : findReasons(path, resolved, files),
-    lines: resolved.rules
-      .filter((rule) => rule.covers(path))
-      .map(({ place, removes }) => ({ from: from(place), text: place.text, removes })),
-  };
-}
-
-function findReasons(
-  path: string,
-  { leftOut }: { leftOut: readonly LeftOut[] },
-  files: readonly ContextRow[],
-): string[] {
-  const row = files.find((file) => file.path === path);
-  if (row?.kind === 'missing') return ['the project has no such file'];
-  if (row) return [`it is ${row.reason ?? 'not text'}, and no line names exactly this file`];
-  return [...new Set(leftOut.filter((one) => one.path === path).map(({ reason }) => reason))];
 }
 
 /** Text of a line of a turn's own list -> the action or vault that first put it there. */

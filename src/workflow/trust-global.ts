@@ -11,11 +11,11 @@ import {
 } from './foreign-texts.ts';
 import { readGlobal, type GlobalBranch } from './global-branch.ts';
 import { listMainLines } from './list-main-lines.ts';
-import { readLine } from './read-line.ts';
+import { readLine, readTurnFile, type LineState } from './read-line.ts';
 
 /**
  * All agents and context lists that are not trusted yet: those of `teddy/global` and of the line that `plan` would go on
- * with. With `keep` they are trusted from now on. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION.
+ * with, the prompt of a turn that waits included. With `keep` they are trusted from now on. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION.
  */
 export async function trustGlobal(
   project: Project,
@@ -37,5 +37,16 @@ async function readLists(
   const line = hasLine ? await findLine(project, selector) : null;
   const tip = line?.tip ?? line?.remoteTip ?? null;
   if (tip === null) return global === null ? [] : [toGlobalList(global.globalContext)];
-  return readContextLists(project, await readLine(project.repository.store, tip), global);
+  const state = await readLine(project.repository.store, tip);
+  return [...(await readContextLists(project, state, global)), ...(await readWaitingPrompt(project, state))];
+}
+
+/** The one that `plan` sends again for a turn that waits for its answer. */
+async function readWaitingPrompt(project: Project, state: LineState): Promise<SteeringText[]> {
+  if (state.latest?.status !== 'open') return [];
+  const { turn } = state.latest;
+  const log = await readTurnFile(project.repository.store, state.entryOid, state.session, turn, '_context.log');
+  if (log === null) return [];
+  const { readStoredPrompt } = await import('./stored-prompt.ts');
+  return readStoredPrompt(project, turn, log);
 }

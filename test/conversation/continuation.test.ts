@@ -81,6 +81,14 @@ describe('a continuation', () => {
     expect(seam.end()).toBe('');
   });
 
+  test('that begins the whole answer again in small pieces is looked through in a moment', () => {
+    const before = lines(1, 4000);
+    const pieces = (before + 'and on').match(/.{1,4}/gs) ?? [];
+    const begun = performance.now();
+    expect(joinInPieces(before, pieces)).toEqual({ text: `${before}and on`, droppedBytes: before.length });
+    expect(performance.now() - begun).toBeLessThan(2000);
+  });
+
   test('of two hundred thousand equal lines is joined in a moment', () => {
     const before = 'same\n'.repeat(200_000);
     const begun = performance.now();

@@ -266,6 +266,24 @@ describe('patterns', () => {
     expect(await shown({ session: '*.py' })).toEqual(['(*.py)']);
   });
 
+  test('and directories that a model names without end are looked through so often, and no more', async () => {
+    const files = treeOf(...Array.from({ length: 1000 }, (_, at) => `src/${at}.ts`));
+    const turn = Array.from({ length: 150 }, (_, at) => `src/${'./'.repeat(at)}`);
+    expect((await shown({ turn }, { files })).length).toBe(1000);
+    const refused = await leftOut({ turn }, { files });
+    expect(refused.length).toBe(49);
+    expect(refused[0]).toEqual([turn[101], expect.stringContaining('too often')]);
+    expect(await leftOut({ session: turn.join('\n') }, { files })).toEqual([]);
+  });
+
+  test('a list of as many files as the project has is read in a moment', async () => {
+    const files = treeOf(...Array.from({ length: 30_000 }, (_, at) => `src/${at}.ts`));
+    const turn = files.map(({ path }) => path);
+    const begun = performance.now();
+    expect((await shown({ global: 'README.md', turn }, { files })).length).toBe(30_001);
+    expect(performance.now() - begun).toBeLessThan(3000);
+  });
+
   test('one with so many wildcards that it could take for ever is left out, and so are patterns without end', async () => {
     expect(await leftOut({ turn: ['*a*a*a*a*a*a*a*b'] })).toEqual([
       ['*a*a*a*a*a*a*a*b', expect.stringContaining('too many wildcards')],
@@ -378,9 +396,18 @@ describe('secrets', () => {
     '.npmrc',
     '.netrc',
     '.ssh/config',
+    '.envrc',
+    '.env-prod',
+    'a/.env~',
+    '.env.',
+    '.env ',
+    '.env::$DATA',
+    '.e\u200cnv',
+    '.\u017fsh/config',
+    'server.pem.',
   ])('%s is named like a secret', (path) => expect(isSecretName(path as RepoPath)).toBe(true));
 
-  test.each(['.env.example', 'env.ts', 'id_rsa.pub', 'keys.ts', 'pem.md', '.envrc.md', 'ssh/config'])(
+  test.each(['.env.example', '.environment', 'env.ts', 'id_rsa.pub', 'keys.ts', 'pem.md', '.envrc.md', 'ssh/config'])(
     '%s is not named like a secret',
     (path) => expect(isSecretName(path as RepoPath)).toBe(false),
   );

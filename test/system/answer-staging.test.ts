@@ -160,6 +160,18 @@ describe('an answer that arrives', () => {
     expect(await readdir(dir)).toEqual([]);
   });
 
+  test('that the disk does not take keeps no process from ending', async () => {
+    await writeFile(dir, 'a file where the directory has to be');
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    const before = timers();
+    const answer = staging().begin(place);
+    answer.add('text');
+    await answer.save();
+    expect(failures).toHaveLength(1);
+    expect(timers()).toBe(before);
+    await answer.discard();
+  });
+
   test('is saved although an attempt that failed has left its half', async () => {
     for (const half of [`${id}.new`, id]) await mkdir(join(dir, half, 'half'), { recursive: true });
     const answer = staging().begin(place);

@@ -103,6 +103,56 @@ describe('secrets that are told by their form', () => {
     expect(await mask(cut)).toBe(cut);
   });
 
+  test('a private key is masked also where something stands before its lines, on one line, and by its end alone', async () => {
+    const [begin, end] = ['BEGIN', 'END'].map((word) => `-----${word} RSA PRIVATE${' KEY-----'}`);
+    const body = Array.from({ length: 20 }, (_, at) => letters(64, at)).concat(letters(30, 21));
+    const key = [begin, ...body, end];
+    const quotes: ((line: string | undefined, at: number) => string)[] = [
+      (line) => `> ${line}`,
+      (line) => `-${line}`,
+      (line, at) => `${String(at + 1).padStart(6)}\t${line}`,
+      (line, at) => `key.pem:${at + 1}:${line}`,
+      (line) => `  "${line}\\n" +`,
+      (line) => `2026-01-24T10:00:00Z app | ${line}`,
+    ];
+    for (const quote of quotes) {
+      const quoted = key.map(quote);
+      const first = quoted[0]?.slice(0, -(begin?.length ?? 0)) ?? '';
+      for (const newline of ['\n', '\r\n']) {
+        const whole = await mask(`a${newline}${quoted.join(newline)}${newline}z`);
+        expect(whole).toMatch(/^a\r?\n.*\[masked: private key\].*\r?\nz$/);
+        expect(whole.includes(first) || first.includes(':') || first.includes('"')).toBe(true);
+        const cut = await mask(`a${newline}${quoted.slice(0, 6).join(newline)}${newline}z`);
+        expect(cut).toMatch(/^a\r?\n.*\[masked: private key\]\r?\nz$/);
+        const tail = await mask(`a b c${newline}${quoted.slice(-6).join(newline)}${newline}z`);
+        expect(tail).toContain('[masked: private key]');
+        for (const line of body) expect(whole + cut + tail).not.toContain(line);
+      }
+    }
+    expect(await mask(`x ${key.join(' ')} y`)).toBe('x [masked: private key] y');
+  });
+
+  test('what only speaks of private keys is not masked', async () => {
+    const [begin, end] = ['BEGIN', 'END'].map((word) => `-----${word} PRIVATE${' KEY-----'}`);
+    const prose = 'A key begins with a line of its own and ends with one, and what is between is base64. '.repeat(3);
+    for (const text of [`${begin}\n${prose}\n${end}\n`, `${begin} ${prose}`, `${prose}\n${end}\n`, `${begin}${end}`]) {
+      expect(await mask(text)).toBe(text);
+    }
+  });
+
+  test('secrets of a text in UTF-16 are masked, though it was read as UTF-8', async () => {
+    const secret = 'gh' + `p_${letters(36, 3)}`;
+    const environment = { DEPLOY_TOKEN: `Zx9-${letters(20, 5)}` };
+    for (const text of [`t = ${secret}\n`, `t = ${environment.DEPLOY_TOKEN}\n`]) {
+      const little = Buffer.from(text, 'utf16le');
+      for (const wide of [little, Buffer.from(little).swap16()]) {
+        const masked = await mask(wide.toString('utf8'), { environment });
+        expect(masked).toContain('[masked: ');
+        expect(masked.replaceAll('\0', '')).toMatch(/^t = \[masked: (?:github token|env DEPLOY_TOKEN)\]\n$/);
+      }
+    }
+  });
+
   test('kinds and lines are told, never the secret', async () => {
     const secret = 'gh' + `p_${letters(36, 3)}`;
     const masked = await maskerOf().mask(`one\ntwo ${secret}\nthree\n${secret} ${secret}\n`);
@@ -159,6 +209,29 @@ describe('values of variables', () => {
       expect(await mask(`${a} ${b} ${c} ${d}`, { root })).toBe(
         `[masked: env API_KEY] [masked: env DB_PASSWORD] [masked: env auth_token] ${d}`,
       );
+    });
+
+    test('entries are known also with a byte order mark, in UTF-16, of direnv, and of the other work trees', async () => {
+      const values = [1, 2, 3, 4].map((at) => `${at}${letters(20, at + 40)}`);
+      const [a, b, c, d] = values;
+      const other = await mkdtemp(join(tmpdir(), 'teddy-masker-'));
+      await writeFile(join(root, '.env'), `\uFEFFA_TOKEN=${a}\n`);
+      await writeFile(join(root, '.env.local'), Buffer.from(`\uFEFFB_TOKEN=${b}\r\n`, 'utf16le'));
+      await writeFile(join(root, '.envrc'), `export C_TOKEN=${c}\n`);
+      await writeFile(join(other, '.env'), `D_TOKEN=${d}\n`);
+      const findOtherRoots = async () => [root, other, join(root, 'unplugged')];
+      expect(await mask(values.join(' '), { root, findOtherRoots })).toBe(
+        ['A', 'B', 'C', 'D'].map((name) => `[masked: env ${name}_TOKEN]`).join(' '),
+      );
+      await rm(other, { recursive: true });
+    });
+
+    test('entries of a .env file of any directory are masked where that file is shown', async () => {
+      const text = `API_KEY=${letters(20, 51)}1\nNAME=x\n`;
+      const show = async (path: string) => (await maskerOf().mask(text, path)).text;
+      expect(await show('packages/api/.env')).toBe('API_KEY=[masked: env API_KEY]\nNAME=x\n');
+      expect(await show('packages/api/.env.example')).toBe(text);
+      expect(await show('packages/api/notes.md')).toBe(text);
     });
 
     test('a key of several lines in quotes is masked whole', async () => {

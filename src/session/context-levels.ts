@@ -1,0 +1,45 @@
+/** The lines of a context's three levels, in the order in which they count. */
+import { type ContextLine, parseContextLine } from './context-lines.ts';
+import { isPattern } from './context-target.ts';
+
+type ContextLevel = 'global' | 'session' | 'turn';
+
+/** A line of a list; `line` counts from 1 within its level, `text` is as written. */
+export interface Place {
+  level: ContextLevel;
+  line: number;
+  text: string;
+}
+
+/** A line that means something. `refusal`: why it is not followed all the same. */
+interface PlacedLine {
+  line: ContextLine;
+  place: Place;
+  refusal: { kind: 'refused'; reason: string } | null;
+}
+
+/** Each pattern is matched against every file of the project: without a limit a model's list could go on for minutes. */
+const maxPatterns = 100;
+const tooMany = {
+  kind: 'refused' as const,
+  reason: `the list has more than ${maxPatterns} patterns; name directories`,
+};
+
+/** `global` and `session` are the texts of the user's lists, `turn` the lines of the turn's own. */
+export function readLevels(levels: { global: string; session: string; turn: readonly string[] }): PlacedLine[] {
+  let patterns = 0;
+  const read = (level: ContextLevel, texts: readonly string[]) =>
+    texts.flatMap((text, index): PlacedLine[] => {
+      const line = parseContextLine(text);
+      if (line === null) return [];
+      const counts = level === 'turn' && !line.literal && isPattern(line.text);
+      if (counts) patterns += 1;
+      const refusal = counts && patterns > maxPatterns ? tooMany : null;
+      return [{ line, place: { level, line: index + 1, text: text.trim() }, refusal }];
+    });
+  return [
+    ...read('global', levels.global.split('\n')),
+    ...read('session', levels.session.split('\n')),
+    ...read('turn', levels.turn),
+  ];
+}
