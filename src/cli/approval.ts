@@ -4,7 +4,7 @@ import { TeddyError } from '../errors.ts';
 import { renderUnifiedDiff } from '../plan/diff.ts';
 import type { Action, MemoChange } from '../plan/plan.ts';
 import type { ActionLog } from '../plan/report.ts';
-import type { Effect } from '../plan/validate-action.ts';
+import type { Effect } from '../plan/effect.ts';
 import { describeAction } from '../workflow/describe-action.ts';
 import type { Approver, Decision } from '../workflow/approver.ts';
 import type { SteeringText } from '../workflow/foreign-texts.ts';
@@ -60,7 +60,7 @@ export function flagApprover(terminal: Terminal, isQuiet: boolean): Approver {
 
 /** Throws INTERRUPTED on Ctrl-C: that decides nothing. The end of input is a no. */
 export async function askMemos(terminal: Terminal, signal: AbortSignal, changes: MemoChange[]): Promise<boolean> {
-  terminal.say('The plan proposes to remember:');
+  terminal.say('The plan proposes to change the memos:');
   for (const { kind, fact } of changes) {
     terminal.say(
       terminal.style(
@@ -102,7 +102,8 @@ async function askAction(
   terminal.say('');
   terminal.say(terminal.style('bold', `${action.index}/${count} ${toVisible(describeAction(action))}`, 'stderr'));
   if (action.description !== null) terminal.say(terminal.style('dim', toVisible(action.description), 'stderr'));
-  terminal.say(renderEffect(terminal, effect));
+  const shown = renderEffect(terminal, effect, describeAction(action));
+  if (shown !== '') terminal.say(shown);
   for (;;) {
     const question = terminal.style('bold', `${verbs[effect.kind]} [y,n,a,q,?] `, 'stderr');
     const answer = await askLine(signal, question);
@@ -116,20 +117,23 @@ async function askAction(
 const verbs = {
   write: 'Write this?',
   command: 'Run this?',
-  read: 'Read this?',
-  fetch: 'Fetch this?',
-  prune: 'Leave this out?',
+  read: 'Show this to the model?',
+  fetch: 'Fetch this for the model?',
+  prune: 'Take this out of the context?',
   ask: 'Answer this?',
   invoke: 'Hand over?',
 };
 
-function renderEffect(terminal: Terminal, effect: Effect): string {
+/** What will happen, as far as `title` does not say it. */
+function renderEffect(terminal: Terminal, effect: Effect, title: string): string {
   if (effect.kind === 'write') return colorDiff(terminal, renderUnifiedDiff(effect.path, effect.before, effect.after));
   if (effect.kind === 'read' || effect.kind === 'fetch') {
     const shown = effect.kind === 'read' ? effect.path : effect.url;
-    return `  ${toVisible(shown)}${effect.lines === null ? '' : `, lines ${effect.lines}`}`;
+    const lines = effect.lines === null ? [] : [`lines ${effect.lines}`];
+    const said = [...(title.endsWith(` ${shown}`) ? [] : [shown]), ...lines];
+    return said.length === 0 ? '' : toVisible(`  ${said.join(', ')}`);
   }
-  if (effect.kind === 'prune') return `  ${toVisible(effect.resource)}`;
+  if (effect.kind === 'prune') return title.endsWith(` ${effect.resource}`) ? '' : toVisible(`  ${effect.resource}`);
   if (effect.kind === 'invoke') return toVisible(`  hand over to ${effect.agent}: ${effect.text}`);
   if (effect.kind === 'ask') return '';
   const env = Object.entries(effect.env).map(([key, value]) => `  ${key}=${value}`);

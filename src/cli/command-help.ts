@@ -12,6 +12,7 @@ const valueNames: Record<string, string> = {
   '--recording': ' <path>',
   '--from': ' <file>',
   '--memos': ' <yes|no>',
+  '--why': ' <path>',
   '--reject': '[=reason]',
   '--color': '[=when]',
 };
@@ -32,7 +33,7 @@ export function renderCommandHelp(definition: Definition, style: (style: Style, 
     '',
     heading('Usage'),
     `  ${[path, parameters, '[options]'].filter((part) => part !== '').join(' ')}`,
-    ...(details.trim() === '' ? [] : ['', ...wrapParagraphs(details)]),
+    ...(details.trim() === '' ? [] : ['', wrapParagraphs(details)]),
     '',
     heading('Options'),
     ...rows.map(([names, text]) => `  ${names.padEnd(widest)}  ${wrap(text, width - widest - 4, widest + 4)}`),
@@ -50,11 +51,12 @@ function toRow({ definition, description = '' }: Definition['options'][number]):
   return [`${short === undefined ? '    ' : `${short}, `}${long}${valueNames[long] ?? ''}`, description.trim()];
 }
 
-function wrapParagraphs(text: string): string[] {
+function wrapParagraphs(text: string): string {
   return text
     .trim()
     .split(/\n{2,}/)
-    .map((paragraph) => wrap(paragraph.replace(/\s*\n\s*/g, ' ').trim(), width, 0));
+    .map((paragraph) => wrap(paragraph.replace(/\s*\n\s*/g, ' ').trim(), width, 0))
+    .join('\n\n');
 }
 
 function wrap(text: string, columns: number, indent: number): string {

@@ -1,5 +1,6 @@
 import { Command, Option } from 'clipanion';
 import { findKey } from '../app.ts';
+import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports.ts';
 import { requireUsable, type FoundSetting } from '../session/decide-setting.ts';
 import { parseSettingName, settingOf, settings } from '../session/settings.ts';
@@ -45,6 +46,9 @@ export class ConfigCommand extends TeddyCommand {
   }
 
   private async showOne(terminal: Terminal, project: Project, text: string): Promise<number> {
+    if (/^(?:teddy\.)?key$/i.test(text)) {
+      throw new TeddyError('BAD_SETTING', 'The key is never printed.', '`teddy config` says where it comes from.');
+    }
     const found = await project.settings.find(parseSettingName(text));
     const value = requireUsable(found);
     if (this.json) this.printJson(terminal, 'config', { settings: [toListed(found)] });
@@ -72,10 +76,12 @@ function renderSettings(terminal: Terminal, found: FoundSetting[], key: string |
   rows.push({ cells: keyCells, purpose: 'what the endpoint knows you by', isSet: key !== null });
   const shown = rows.map((row) => ({ ...row, cells: row.cells.map((cell) => toVisible(cell)) }));
   const widths = [0, 1, 2].map((at) => Math.max(...shown.map(({ cells }) => (cells[at] ?? '').length)));
+  const whole = Math.max(...shown.map(({ purpose }) => purpose.length)) + widths.reduce((sum, one) => sum + one + 2, 0);
+  const fits = whole <= terminal.columns;
   return shown
     .map(({ cells, purpose, isSet }) => {
       const padded = cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  ');
-      const line = `${padded}  ${purpose}`;
+      const line = fits ? `${padded}  ${purpose}` : `${padded.trimEnd()}\n  ${purpose}`;
       return `${isSet ? line : terminal.style('dim', line)}\n`;
     })
     .join('');

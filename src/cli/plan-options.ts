@@ -73,7 +73,6 @@ export abstract class PlanningCommand extends TeddyCommand {
     const choice = await this.choose(terminal, project);
     const shows = !this.noStream && !this.json && terminal.isOutputTty;
     const toChunk = visibleChunks();
-    let ended = true;
     let progress: AnswerProgress | null = null;
     const request: PlanRequest = {
       selector: this.session,
@@ -85,21 +84,19 @@ export abstract class PlanningCommand extends TeddyCommand {
       onUsage: (usage) => progress?.usage(usage),
       onText: (text) => {
         progress?.text(text);
-        if (!shows) return;
-        terminal.print(toChunk(text));
-        ended = text.endsWith('\n');
+        if (shows) terminal.print(toChunk(text));
       },
-      onAsk: ({ line, turn, label }) => {
+      onAsk: ({ line, turn, agent, label }) => {
         // An answer by hand is here already: nobody is asked.
         if (choice.provider === 'manual') return;
-        terminal.say(terminal.style('dim', `Turn ${turn} of ${line.session}: asking ${label} ...`, 'stderr'));
+        const asked = `Turn ${turn} of ${line.session}: asking ${label} as ${agent} ...`;
+        terminal.say(terminal.style('dim', asked, 'stderr'));
         progress = showProgress(terminal, { isStreamed: shows });
       },
     };
     const endProgress = () => {
       const elapsedMs = progress?.end() ?? null;
-      if (!ended) terminal.print('\n');
-      ended = true;
+      terminal.endLine();
       return elapsedMs;
     };
     try {

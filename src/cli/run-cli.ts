@@ -1,7 +1,6 @@
 /** From argv to an exit code: finds the command, or says why there is none. */
 import { Cli, type CommandClass, type Definition } from 'clipanion';
 import { version } from '../../package.json';
-import { TeddyError } from '../errors.ts';
 import { normalizeArguments } from './arguments.ts';
 import { renderCommandHelp } from './command-help.ts';
 import { ConfigCommand } from './config.ts';
@@ -23,6 +22,7 @@ import { SessionNewCommand } from './session-new.ts';
 import { SessionPlanCommand } from './session-plan.ts';
 import { SessionShowCommand } from './session-show.ts';
 import { openTerminal } from './terminal.ts';
+import { toUnknownCommand, toUsageError } from './usage-error.ts';
 
 const commands: CommandClass[] = [
   RootHelp,
@@ -52,17 +52,28 @@ export async function runCli(argv: string[]): Promise<number> {
   ignoreBrokenPipes();
   const cli = new Cli({ binaryLabel: 'teddy', binaryName: 'teddy', binaryVersion: version });
   for (const command of commands) cli.register(command);
-  const words = normalizeArguments(argv);
+  const words = askForHelp(normalizeArguments(argv));
   const asked = findDefinition(cli, words);
   let command;
   try {
-    if (asksForHelp(words)) return printHelp(asked, words);
+    if (asksForHelp(words)) return printHelp(cli, asked, words);
     command = cli.process(words, Cli.defaultContext);
   } catch (error) {
     const json = words.includes('--json');
-    return renderError(openTerminal(process.env, 'auto'), toUsageError(error, words, asked), { json, debug: false });
+    const told = toUsageError(error, words, { command: asked, paths: pathsOf(cli) });
+    return renderError(openTerminal(process.env, 'auto'), told, { json, debug: false });
   }
   return (await command.validateAndExecute()) as number;
+}
+
+/** `teddy help memo add`, as git has it, is `teddy memo add --help`. */
+function askForHelp(words: string[]): string[] {
+  return words[0] === 'help' && words.length > 1 ? [...words.slice(1), '--help'] : words;
+}
+
+/** `teddy session plan`, ...: every command by its whole name. */
+function pathsOf(cli: Cli): string[] {
+  return cli.definitions().map(({ path }) => path);
 }
 
 /** The command that the first words name, as help describes it. */
@@ -86,41 +97,13 @@ const namespaces = new Map([
   ['global', globalSummary],
 ]);
 
-function printHelp(command: Definition | undefined, words: string[]): number {
+function printHelp(cli: Cli, command: Definition | undefined, words: string[]): number {
   const terminal = openTerminal(process.env, 'auto');
   const named = words.filter((word) => !word.startsWith('-')).join(' ');
   if (command !== undefined) terminal.print(renderCommandHelp(command, terminal.style));
   else if (namespaces.has(named)) terminal.print(namespaces.get(named) ?? summary);
-  else throw toUnknownCommand(words);
+  else throw toUnknownCommand(words, pathsOf(cli));
   return 0;
-}
-
-/** clipanion's own words for wrong usage name neither what was given nor what is missing in a way a person would. */
-function toUsageError(error: unknown, words: string[], command: Definition | undefined): unknown {
-  if (!(error instanceof Error) || !['UsageError', 'UnknownSyntaxError', 'AmbiguousSyntaxError'].includes(error.name))
-    return error;
-  if (command === undefined) return toUnknownCommand(words);
-  return new TeddyError('USAGE', toReason(error, command), `See what it takes: \`${command.path} --help\`.`);
-}
-
-function toUnknownCommand(words: string[]): TeddyError {
-  const name = ['teddy', ...words.slice(0, namespaces.has(words[0] ?? '') ? 2 : 1)].join(' ');
-  const isOption = words[0]?.startsWith('-') === true;
-  const what = isOption ? `There is no option ${words[0]}.` : `There is no command \`${name}\`.`;
-  return new TeddyError('USAGE', what, 'See what there is: `teddy --help`.');
-}
-
-function toReason(error: Error, { path, usage }: Definition): string {
-  const candidates = 'candidates' in error ? (error.candidates as { reason: string | null }[]) : [];
-  const reason = candidates.find((candidate) => candidate.reason !== null)?.reason ?? error.message;
-  const named = /\("(.*?)"(?:, .*)?\)/s.exec(reason)?.[1] ?? '';
-  const option = named.replace(/=.*/s, '');
-  if (reason.includes('Unsupported option name')) return `\`${path}\` has no option ${option}.`;
-  if (reason.includes('Invalid option name')) return `\`${path}\` has no option ${option} that takes a value.`;
-  if (reason.includes('Extraneous positional argument')) return `\`${path}\` does not take ${JSON.stringify(named)}.`;
-  if (reason.includes('Not enough positional arguments')) return `Something is missing: \`${usage}\`.`;
-  const bare = /Not enough arguments to option (\S+?)\.?\s*$/m.exec(reason)?.[1];
-  return bare === undefined ? `\`${path}\` does not understand its arguments.` : `${bare} needs a value.`;
 }
 
 /**

@@ -8,8 +8,10 @@ export type ColorWish = 'auto' | 'always' | 'never';
 export interface Terminal {
   /** A result: stdout. */
   print(text: string): void;
-  /** Anything else: stderr. */
+  /** Anything else: stderr. On a terminal it begins a line of its own, whatever was printed before. */
   say(text: string): void;
+  /** Ends the line that the last result has left open, if there is one. */
+  endLine(): void;
   /** Draws a line on stderr over the last one that was drawn; null takes it away. Only on a terminal. */
   redraw(line: string | null): void;
   /** Styled for stdout or stderr, when that stream has colours. */
@@ -17,6 +19,8 @@ export interface Terminal {
   /** A person can be asked. */
   readonly isInteractive: boolean;
   readonly isOutputTty: boolean;
+  /** How many characters a line of stdout holds; without end where it is no terminal. */
+  readonly columns: number;
   /** Long text: through the pager on a terminal, else straight to stdout. `configured` is git's `core.pager`. */
   page(text: string, configured?: string): Promise<void>;
 }
@@ -36,6 +40,11 @@ export function openTerminal(env: Record<string, string | undefined>, wish: Colo
   const colored = { stdout: hasColor(process.stdout), stderr: hasColor(process.stderr) };
   const canRedraw = process.stderr.isTTY === true && env['TERM'] !== 'dumb';
   let isDrawn = false;
+  let isLineOpen = false;
+  const endLine = () => {
+    if (isLineOpen) process.stdout.write('\n');
+    isLineOpen = false;
+  };
   const erase = () => {
     if (isDrawn) process.stderr.write(eraseLine);
     isDrawn = false;
@@ -44,9 +53,12 @@ export function openTerminal(env: Record<string, string | undefined>, wish: Colo
     print(text) {
       erase();
       process.stdout.write(text);
+      if (text !== '') isLineOpen = !text.endsWith('\n');
     },
+    endLine,
     say(text) {
       erase();
+      if (process.stdout.isTTY && process.stderr.isTTY) endLine();
       process.stderr.write(`${text}\n`);
     },
     redraw(line) {
@@ -59,6 +71,8 @@ export function openTerminal(env: Record<string, string | undefined>, wish: Colo
       colored[stream] ? styleText(style, text, { validateStream: false }) : text,
     isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,
     isOutputTty: process.stdout.isTTY === true,
+    // A terminal that has not been told its size says 0.
+    columns: (process.stdout.isTTY && process.stdout.columns) || Number.POSITIVE_INFINITY,
     page: (text, configured) => page(env, text, configured),
   };
 }

@@ -24,6 +24,8 @@ export interface Seam {
 export function openSeam(before: string): Seam {
   const lines = `\n${before}`;
   let held: string | null = '';
+  // Before the first line of the answer that begins like what is held; a longer beginning is never found further up.
+  let place = 0;
   let droppedBytes = 0;
   function decide(text: string): string {
     const length = repeatedLength(before, text);
@@ -34,9 +36,11 @@ export function openSeam(before: string): Seam {
   return {
     next(piece) {
       if (held === null) return piece;
+      const goesOn = lines.startsWith(piece, place + 1 + held.length);
       held += piece;
-      // As long as a line of the answer begins like this, more of it may follow.
-      return lines.includes(`\n${held}`) ? '' : decide(held);
+      // Searched for only then: a model that begins its whole answer anew comes in very many pieces.
+      if (!goesOn) place = lines.indexOf(`\n${held}`, place + 1);
+      return place === -1 ? decide(held) : '';
     },
     end: () => (held === null ? '' : decide(held)),
     droppedBytes: () => droppedBytes,

@@ -8,7 +8,8 @@ let project: TeddyProject;
 const escape = '\u001b[';
 const commands = [
   'init',
-  ...['new', 'plan', 'execute', 'branch', 'list', 'log', 'show'].map((verb) => `session ${verb}`),
+  'config',
+  ...['new', 'plan', 'execute', 'branch', 'list', 'log', 'show', 'context'].map((verb) => `session ${verb}`),
 ];
 
 /** Those that `teddy` alone names only by their first word. */
@@ -49,6 +50,14 @@ describe('help', () => {
     }
   });
 
+  test('teddy help <command> is its --help, and paragraphs stand apart', async () => {
+    const help = await runTeddy(['config', '--help'], { cwd: '/' });
+    expect(help.stdout).toContain('nothing where nothing sets it.\n\nIt changes nothing: ');
+    expect(await runTeddy(['help', 'config'], { cwd: '/' })).toEqual(help);
+    expect((await runTeddy(['help', 'memo', 'add'], { cwd: '/' })).stdout).toMatch(/^teddy memo add: /);
+    expect((await runTeddy(['help', 'memo'], { cwd: '/' })).stdout).toMatch(/^teddy memo: /);
+  });
+
   test('each example of a help text is a command line that is understood', async () => {
     for (const command of [...commands, ...shared]) {
       const { stdout } = await runTeddy([...command.split(' '), '--help'], { cwd: '/' });
@@ -79,8 +88,13 @@ describe('wrong usage', () => {
   test('exits 2, names what is wrong, and points to the help', async () => {
     const wrong: [string[], string, string][] = [
       [['frobnicate'], 'There is no command `teddy frobnicate`.', 'teddy --help'],
-      [['session', 'frob', 'x'], 'There is no command `teddy session frob`.', 'teddy --help'],
-      [['memo', 'frob'], 'There is no command `teddy memo frob`.', 'teddy --help'],
+      [['session', 'frob', 'x'], 'There is no command `teddy session frob`.', 'teddy session --help'],
+      [['memo', 'frob'], 'There is no command `teddy memo frob`.', 'teddy memo --help'],
+      [['help', 'frob'], 'There is no command `teddy frob`.', 'teddy --help'],
+      [['memo', '--frob'], 'There is no option --frob.', 'teddy memo --help'],
+      [['memo', 'add', 'Use', 'pnpm'], '`teddy memo add` does not take "pnpm".', 'Text with spaces goes in quotes. '],
+      [['memo', 'add', '- tabs'], '`teddy memo add` takes "- tabs" for an option.', 'Put -- before it. '],
+      [['session', 'context', '--why', ''], '--why needs a path.', '--why src/app.ts'],
       [['memo', 'add'], 'Something is missing: `teddy memo add <fact>`.', 'teddy memo add --help'],
       [['frob', '--help'], 'There is no command `teddy frob`.', 'teddy --help'],
       [['--frob'], 'There is no option --frob.', 'teddy --help'],
@@ -98,6 +112,18 @@ describe('wrong usage', () => {
       expect(stderr).toContain(hint);
     }
   });
+});
+
+test('a command that is nearly there is offered, and none that is far', async () => {
+  const offered = async (...args: string[]) =>
+    /Is it `(.*?)`\?/.exec((await runTeddy(args, { cwd: project.repo.root })).stderr)?.[1];
+  expect(await offered('plan', '-m', 'x')).toBe('teddy session plan');
+  expect(await offered('session', 'exec')).toBe('teddy session execute');
+  expect(await offered('session', 'excute', '-y')).toBe('teddy session execute');
+  expect(await offered('sesion', 'list')).toBe('teddy session');
+  expect(await offered('memo', 'lst')).toBe('teddy memo list');
+  for (const far of [['frobnicate'], ['session', 'frob'], ['list'], ['memo', '--frob']])
+    expect(await offered(...far), far.join(' ')).toBeUndefined();
 });
 
 describe('spellings of options', () => {

@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import { exitCodes } from '../../src/errors.ts';
-import { settings } from '../../src/session/settings.ts';
+import { actionSpecs } from '../../src/plan/actions.ts';
+import { agentNames } from '../../src/session/agents.ts';
+import { settings, type Setting } from '../../src/session/settings.ts';
 import { runTeddy, teddyPath } from '../support/run-teddy.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -56,9 +58,33 @@ test('the table of exit codes has each code that an error can end with', () => {
   expect(listed).toEqual([...new Set([0, ...Object.values(exitCodes)])]);
 });
 
-test('the table of settings has each setting that there is', async () => {
-  const listed = [...section(readme, 'Settings').matchAll(/^\| `(teddy\.\w+)` \|/gm)].map(([, name]) => name ?? '');
-  expect(listed.toSorted()).toEqual(settings.map(({ name }) => `teddy.${name}`).toSorted());
+test('the table of settings has each setting that there is, with all that may set it', () => {
+  const rows = [...section(readme, 'Settings').matchAll(/^\| `teddy\.(\w+)` \|.*\|(.*)\|$/gm)];
+  const listed = rows.map(([, name = '', also = '']) => ({ name, also: also.trim() }));
+  const known = settings.map((setting) => {
+    const { name, variable, tracked, untracked = [] }: Setting = setting;
+    const also = [...(variable === null ? [] : [variable]), ...(tracked ? ['config.yaml'] : [])];
+    const except = [...untracked].map((value) => `, but not \`${value}\``).join('');
+    return { name, also: also.map((one) => `\`${one}\``).join(', ') + except };
+  });
+  expect(listed).toEqual(known);
+});
+
+test('the environment variables that the settings come from are among those that are listed', () => {
+  const listed = section(readme, 'Environment variables');
+  for (const { variable } of settings) if (variable !== null) expect(listed).toContain(`\`${variable}\``);
+});
+
+test('the table of agents has each agent that comes with teddy', () => {
+  const listed = [...section(readme, 'Memory and agents').matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name);
+  expect(listed.toSorted()).toEqual(agentNames(new Map()));
+});
+
+test('the list of actions has each action that a plan may hold', () => {
+  const [, listed = ''] = /^A plan may hold these actions: (.*?)\.$/ms.exec(readme) ?? [];
+  const names = [...listed.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name);
+  const runnable = actionSpecs.filter(({ isRefused }) => isRefused !== true).map(({ type }) => type);
+  expect(names.toSorted()).toEqual(runnable.toSorted());
 });
 
 test('every file that the README links to is there', () => {
@@ -142,14 +168,13 @@ function toPath(name: string): string {
   return name.replace(/ [<[].*$/, '');
 }
 
-/** From the source, since help is written by hand. */
+/** From the source, since help is written by hand. `teddy memo` and its like, in help.ts, only print what there is. */
 function listCommands(): string[] {
   const directory = join(root, 'src', 'cli');
-  const texts = readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8'));
+  const names = readdirSync(directory).filter((name) => name !== 'help.ts');
+  const texts = names.map((name) => readFileSync(join(directory, name), 'utf8'));
   const paths = texts.flatMap((text) => [...text.matchAll(/static override paths = \[\[(.*?)\]\]/g)]);
-  return paths
-    .map(([, words]) => ['teddy', ...(words ?? '').split(', ').map((word) => word.slice(1, -1))].join(' '))
-    .filter((path) => path !== 'teddy session');
+  return paths.map(([, words]) => ['teddy', ...(words ?? '').split(', ').map((word) => word.slice(1, -1))].join(' '));
 }
 
 async function readHelp(path: string): Promise<{ usage: string; options: string[] }> {

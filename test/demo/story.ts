@@ -33,6 +33,10 @@ export function toStory(session: string): Step[] {
       line: `printf 'src\\ntest\\n' >> .teddy/sessions/${session}/session.context`,
     },
     {
+      say: 'What the next turn will show, the tokens of each file, and the line that put it there.',
+      line: 'teddy session context',
+    },
+    {
       say: 'Say what you want. Your edit becomes a commit of yours, the message one more, and so does the answer: a plan.',
       line: `teddy session plan -m '${messages.first}'`,
     },

@@ -77,7 +77,7 @@ test('what was killed is on the line after execute as well, and show has it', as
 });
 
 test('an answer of a running command is left alone by another', async () => {
-  project = await openTeddyProject({ answers: [longAnswer], chunkSize: 64, chunkDelayMs: 10 });
+  project = await openTeddyProject({ answers: [longAnswer], chunkSize: 64, chunkDelayMs: 40 });
   const session = await project.begin('busy');
   const run = project.start(['session', 'plan', '-m', 'Make it long']);
   await expect.poll(savedSize, { timeout: 20_000, interval: 5 }).toBeGreaterThan(0);

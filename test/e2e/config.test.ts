@@ -4,6 +4,7 @@ import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { startModelServer, type ModelServer } from '../support/model-server.ts';
+import { hasTerminal, runInTerminal } from '../support/run-in-terminal.ts';
 import { createPlan, executeAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
@@ -158,12 +159,29 @@ test('a wrong value stops what needs it with its origin, and the list shows it a
   expect(listed.stderr).toContain('teddy.temperature cannot be used: it takes a number.');
 });
 
+test.skipIf(!hasTerminal)(
+  'on a terminal that is too narrow for it, what a setting is for has a line of its own',
+  async () => {
+    project = await openTeddyProject();
+    const run = runInTerminal(['config'], { cwd: project.repo.root, env: project.env });
+    expect(await run.exitCode).toBe(0);
+    expect(run.text()).toMatch(/^model +gpt-test +git config \(local \.git\/config\)\n {2}the model to ask$/m);
+    expect(
+      run
+        .text()
+        .split('\n')
+        .filter((line) => line.length > 100),
+    ).toEqual([]);
+  },
+);
+
 test('the list shows that there is a key and where it is from, never the key', async () => {
   project = await openTeddyProject();
   const before = await project.repo.fingerprint();
   const shown = await project.run(['config'], { env: { TEDDY_DEBUG: '1' } });
   expect(shown.stdout).toMatch(/^key +set +environment OPENAI_API_KEY +/m);
   expect(shown.stdout + shown.stderr).not.toContain('sk-test-0123456789');
+  expect(await project.refuses('BAD_SETTING', 2, ['config', 'key'])).toContain('The key is never printed.');
   expect(await project.ok('config', 'teddy.MODEL')).toBe('gpt-test\n');
   expect(await project.run(['config', 'maxTurns'])).toMatchObject({ exitCode: 0, stdout: '' });
   expect(await project.repo.fingerprint()).toEqual(before);

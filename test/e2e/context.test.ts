@@ -114,7 +114,7 @@ test('session context lists each file with its tokens and its line, and what was
   expect(shown.stdout).toMatch(/^ +\d+ {2}README\.md +global\.context:3$/m);
   expect(shown.stdout).toMatch(/^ +\d+ {2}src\/app\.ts +session\.context:1$/m);
   expect(shown.stdout).toMatch(/^ +\d+ {2}own\.txt +session\.context:4, not tracked by git$/m);
-  expect(shown.stdout).toMatch(/^ +not shown: binary, 3 bytes {2}logo\.png +session\.context:2$/m);
+  expect(shown.stdout).toMatch(/^ +binary {2}logo\.png +session\.context:2, only listed: 3 bytes$/m);
   expect(shown.stdout).toMatch(/^ +missing {2}gone\.txt +session\.context:5$/m);
   expect(shown.stdout).toMatch(/^ {2}docs\/a\.md: taken away by session\.context:3 {2}session\.context:2$/m);
   expect(shown.stdout).toContain('https://example.org/: only an approved READ fetches it');
@@ -144,4 +144,46 @@ test('--why tells which lines speak of a path, also on a line that is checked ou
   await repo.git('switch', '--quiet', 'main');
   expect(await why('docs/a.md', '-s', session)).toBe('docs/a.md: not shown: no line names it\n');
   await project.refuses('UNKNOWN_SESSION', 2, ['session', 'context', '-s', 'nothing']);
+});
+
+test('--why takes a path from the folder that one is in, a directory, and a file that git does not track', async () => {
+  const { repo } = project;
+  await repo.write('docs/deep/b.md', 'b\n');
+  await repo.write('docs/untracked.md', 'c\n');
+  await repo.git('add', 'docs/deep/b.md');
+  await repo.git('commit', '--quiet', '-m', 'More');
+  await writeList('docs\nfixtures\n');
+  const why = async (path: string, cwd = repo.root) => {
+    const { stdout } = await project.run(['session', 'context', '--why', path], { cwd });
+    return stdout.split('\n')[0];
+  };
+  const docs = join(repo.root, 'docs');
+  expect(await why('a.md', docs)).toBe('docs/a.md: shown, about 3 tokens');
+  expect(await why('docs/a.md', docs)).toBe('docs/a.md: shown, about 3 tokens');
+  expect(await why('../src/app.ts', docs)).toBe('src/app.ts: not shown: no line names it');
+  expect(await why('docs/')).toBe('docs: a directory, 2 files of it shown, about 6 tokens');
+  expect(await why('.', docs)).toBe('docs: a directory, 2 files of it shown, about 6 tokens');
+  expect(await why('src')).toBe('src: not shown: no line names it');
+  expect(await why('fixtures')).toBe('fixtures: a directory, no file of it shown: .teddyignore leaves it out');
+  expect(await why('docs/untracked.md')).toBe(
+    'docs/untracked.md: not shown: git tracks no such file; one that is not tracked has to be named exactly',
+  );
+});
+
+test('an open turn and a conversation branch say what edits of the lists do not change any more', async () => {
+  await leaveVault('docs/a.md');
+  const context = () => project.run(['session', 'context']);
+  expect((await context()).stderr).not.toContain('is open');
+  await project.ok('session', 'plan', '--provider', 'manual', '-m', 'Wait');
+  await writeList('src/app.ts\n');
+  const open = await context();
+  expect(open.stderr).toContain('Turn 02 is open: `teddy session plan` sends its request as it was');
+  expect(open.stdout).toContain('src/app.ts');
+  await project.plan('Fine.', 'Something else');
+  await project.ok('session', 'branch', '02');
+  const shownBefore = await context();
+  expect(shownBefore.stderr).toContain('Turn 02-branch-01 keeps what the turn that it branched from was shown');
+  await writeList('src/app.ts\nsrc/deep/server.pem\n');
+  expect((await context()).stdout).toBe(shownBefore.stdout);
+  expect(await project.ok('session', 'plan', '-m', 'Again', '--dry-run')).not.toContain('file src/deep/server.pem');
 });

@@ -72,6 +72,15 @@ describe('teddy memo', () => {
     expect(memos.toSorted()).toEqual(facts);
   });
 
+  test('what an editor draws is no result, and a mistake in the list is placed once', async () => {
+    const drawing = { env: await editor('echo drawn; printf -- "- tabs\\n" >"$1"') };
+    const saved = await project.run(['memo', 'edit', '--json'], drawing);
+    expect(JSON.parse(saved.stdout)).toMatchObject({ schema: 'teddy.memo-edit/1', file: 'memos.yaml' });
+    expect(saved.stderr).toContain('drawn');
+    const wrong = await project.run(['memo', 'edit'], { env: await editor('echo "key: value: x" >"$1"') });
+    expect(wrong.stderr).toMatch(/^error: memos\.yaml, line 1: [^:]*compact mappings \[VALIDATION_FAILED\]$/m);
+  });
+
   test('a secret is stored as it is, with a warning', async () => {
     const secret = `ghp_${'0123456789abcdefABCD'.repeat(2).slice(0, 36)}`;
     const { exitCode, stderr } = await project.run(['memo', 'add', `The token is ${secret}`]);

@@ -75,3 +75,25 @@ test('a request over its budget costs neither a call nor an entry, and goes out 
   expect(project.server.requests()).toHaveLength(1);
   expect(await readLog(session, '01')).not.toContain('word word');
 });
+
+test('--dry-run prints what the next turn sends, with every kind of edit, and moves no branch', async () => {
+  project = await openTeddyProject({ answers: ['Seen.'], files: { 'README.md': '# Before\n', 'src/app.ts': 'app\n' } });
+  const session = await project.begin('edited');
+  await project.ok('memo', 'add', 'Known before.');
+  await project.repo.write('README.md', '# After\n');
+  await project.repo.write(`.teddy/sessions/${session}/session.context`, 'src\n');
+  await project.repo.write('.teddy/memos.yaml', '- Edited by hand.\n');
+  await project.repo.write('.teddy/global.context', 'README.md\n!src/app.ts\n');
+  const before = await project.repo.fingerprint();
+  const preview = await project.run(['session', 'plan', '-m', 'Look', '--dry-run']);
+  expect(preview).toMatchObject({ exitCode: 0 });
+  expect(preview.stderr).toContain('Your edits of 4 files are counted in; plan commits them first.');
+  expect(await project.repo.fingerprint()).toEqual(before);
+  await project.ok('session', 'plan', '-m', 'Look');
+  const log = await readLog(session, '01');
+  expect(log).toContain('# After');
+  expect(log).toContain('- Edited by hand.');
+  expect(log).toContain('- Known before.');
+  expect(preview.stdout).toBe(log);
+  expect((await project.run(['session', 'plan', '-m', 'More', '--dry-run'])).stderr).not.toContain('counted in');
+});

@@ -74,6 +74,22 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     expect(run.raw()).toContain('\u001b[');
   });
 
+  test('what a READ or PRUNE does is said once, and memos are asked about as changes', async () => {
+    const memos = '## Memos\n- [+] Use pnpm\n\n';
+    const read = '### READ\n- **Resource:** src/app.ts\n- **Lines:** 1-2\n\n### READ\n- **Resource:** README.md\n\n';
+    await openWithPlan(`# Look\n\n${memos}## Action Plan\n\n${read}### PRUNE\n- **File Path:** README.md\n`);
+    const run = inTerminal('session', 'execute');
+    expect(await run.waitFor('(y/n) ')).toContain('The plan proposes to change the memos:\n  [+] Use pnpm\n');
+    run.press('y\n');
+    expect(await run.waitFor('Show this to the model? ')).toMatch(/1\/3 READ src\/app\.ts\n {2}lines 1-2\n$/);
+    run.press('y\n');
+    expect(await run.waitFor('Show this to the model? ')).toMatch(/2\/3 READ README\.md\n$/);
+    run.press('y\n');
+    expect(await run.waitFor('Take this out of the context? ')).toMatch(/3\/3 PRUNE README\.md\n$/);
+    run.press('n\n');
+    expect(await run.exitCode).toBe(0);
+  });
+
   test('a approves all the rest, q stops and reports ABORTED, and declining everything is SKIPPED', async () => {
     const three = (name: string) => planOf(...[1, 2, 3].map((n) => createAction(`${name}${n}.txt`, 'x\n')));
     await openWithPlan(three('all'));
@@ -198,7 +214,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     await run.waitFor('word word word');
     run.press(ctrlC);
     expect(await run.exitCode).toBe(130);
-    expect(run.text()).toContain('[INTERRUPTED]');
+    expect(run.text()).toMatch(/\nwarning: The answer was interrupted; .*\nerror: Interrupted .* \[INTERRUPTED\]\n/);
     const types = async () =>
       (await project.repo.read(`.teddy/sessions/${session}/01/transcript.jsonl`))
         .trim()
