@@ -2,19 +2,14 @@
 import { TeddyError } from '../errors.ts';
 import { countTokens, type LogSection } from './context-log-sections.ts';
 import type { ContextLog } from './context-log.ts';
+import { formatCount } from './format-count.ts';
 import { defaultBudget } from './model-windows.ts';
 import type { SessionId } from './names.ts';
 import { renderPathWord } from './quoted-path.ts';
 
-/** Tokens that a request may have. `setting`: what `teddy.contextTokens` says. Throws BAD_SETTING. */
-export function readBudget(setting: string | undefined, model: string): number {
-  if (setting === undefined) return defaultBudget(model);
-  if (/^[1-9]\d{0,14}$/.test(setting.trim())) return Number(setting);
-  throw new TeddyError(
-    'BAD_SETTING',
-    `teddy.contextTokens is ${JSON.stringify(setting)}.`,
-    'It is a number of tokens, at least 1: `git config teddy.contextTokens 100000`.',
-  );
+/** Tokens that a request may have. `setting`: what `teddy.contextTokens` says. */
+export function toBudget(setting: number | undefined, model: string): number {
+  return setting ?? defaultBudget(model);
 }
 
 /**
@@ -57,8 +52,8 @@ export function refuseTooLarge(
   throw new TeddyError(
     'CONTEXT_TOO_LARGE',
     [
-      `${keepsFiles ? 'The request' : 'Even without history the request'} has about ${tokens} tokens,`,
-      `and its budget is ${budget}; nothing was sent or recorded.`,
+      `${keepsFiles ? 'The request' : 'Even without history the request'} has about ${formatCount(tokens)} tokens,`,
+      `and its budget is ${formatCount(budget)}; nothing was sent or recorded.`,
       `The largest: ${listLargest(sections)}.`,
     ].join(' '),
     keepsFiles
@@ -78,6 +73,9 @@ function listLargest(sections: readonly LogSection[]): string {
   const files = sized.filter(({ section }) => section.name === 'file').slice(0, listedFiles);
   const shown = sized[0]?.section.name === 'message' ? [sized[0], ...files] : files;
   return shown
-    .map(({ section: { path }, tokens }) => `${path === null ? 'the message' : renderPathWord(path)} (${tokens})`)
+    .map(
+      ({ section: { path }, tokens }) =>
+        `${path === null ? 'the message' : renderPathWord(path)} (${formatCount(tokens)})`,
+    )
     .join(', ');
 }

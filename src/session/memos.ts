@@ -39,40 +39,64 @@ export function renderMemos(facts: readonly string[]): string {
 export function changeMemos(text: string, changes: readonly MemoChange[]): ChangedMemos {
   const { document, list } = readFacts(text);
   const result: ChangedMemos = { text, added: [], removed: [], missing: [], present: [] };
+  const known = groupByFact(list.items);
+  const gone = new Set<Scalar<string>>();
   for (const change of changes) {
     const fact = change.fact.trim();
-    const known = list.items.filter(({ value }) => value.trim() === fact);
+    const items = known.get(fact);
     if (change.kind === 'add') {
-      if (known.length === 0) list.items.push(document.createNode(fact) as Scalar<string>);
-      (known.length === 0 ? result.added : result.present).push(fact);
+      if (items === undefined) known.set(fact, [addItem(document, list, fact)]);
+      (items === undefined ? result.added : result.present).push(fact);
     } else {
-      for (const item of known) removeItem(list, item);
-      (known.length === 0 ? result.missing : result.removed).push(fact);
+      for (const item of items ?? []) gone.add(item);
+      known.delete(fact);
+      (items === undefined ? result.missing : result.removed).push(fact);
     }
   }
   if (result.added.length + result.removed.length === 0) return result;
+  removeItems(list, gone);
   if (list.flow === true && list.items.length === result.added.length) list.flow = false;
   return { ...result, text: document.toString({ lineWidth: 0 }) };
 }
 
 /** What one side added and removed against a base, applied to another text. Throws as `parseMemos`. */
 export function mergeMemos(base: string, mine: string, theirs: string): string {
-  const [before, after] = [parseMemos(base), parseMemos(mine)];
+  const [before, after] = [new Set(parseMemos(base)), new Set(parseMemos(mine))];
   return changeMemos(theirs, [
-    ...before.filter((fact) => !after.includes(fact)).map((fact) => ({ kind: 'remove' as const, fact })),
-    ...after.filter((fact) => !before.includes(fact)).map((fact) => ({ kind: 'add' as const, fact })),
+    ...[...before].filter((fact) => !after.has(fact)).map((fact) => ({ kind: 'remove' as const, fact })),
+    ...[...after].filter((fact) => !before.has(fact)).map((fact) => ({ kind: 'add' as const, fact })),
   ]).text;
 }
 
-/** A comment or blank line above the item stays, since it may be a heading for those below. */
-function removeItem(list: YAMLSeq<Scalar<string>>, item: Scalar<string>): void {
-  const index = list.items.indexOf(item);
-  list.items.splice(index, 1);
-  const next = list.items[index];
-  if (next && item.spaceBefore === true) next.spaceBefore = true;
-  if (item.commentBefore == null) return;
-  if (next) next.commentBefore = joinComments(item.commentBefore, next.commentBefore);
-  else list.comment = joinComments(item.commentBefore, list.comment);
+function groupByFact(items: readonly Scalar<string>[]): Map<string, Scalar<string>[]> {
+  const groups = new Map<string, Scalar<string>[]>();
+  for (const item of items) {
+    const fact = item.value.trim();
+    const group = groups.get(fact);
+    if (group === undefined) groups.set(fact, [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+function addItem(document: Document, list: YAMLSeq<Scalar<string>>, fact: string): Scalar<string> {
+  const item = document.createNode(fact) as Scalar<string>;
+  list.items.push(item);
+  return item;
+}
+
+/** A comment or blank line above an item stays, since it may be a heading for those below. */
+function removeItems(list: YAMLSeq<Scalar<string>>, gone: ReadonlySet<Scalar<string>>): void {
+  const left: Scalar<string>[] = [];
+  let above: Pick<Scalar, 'commentBefore' | 'spaceBefore'> = {};
+  for (const item of list.items) {
+    if (above.spaceBefore === true) item.spaceBefore = true;
+    if (above.commentBefore != null) item.commentBefore = joinComments(above.commentBefore, item.commentBefore);
+    above = gone.has(item) ? item : {};
+    if (!gone.has(item)) left.push(item);
+  }
+  if (above.commentBefore != null) list.comment = joinComments(above.commentBefore, list.comment);
+  list.items = left;
 }
 
 function joinComments(first: string, second: string | null | undefined): string {

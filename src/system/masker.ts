@@ -56,7 +56,7 @@ function refuse(error: unknown): never {
 
 /** Null: masking is switched off. */
 async function readKnown({ environment, settings, notices, ...places }: MaskerOptions): Promise<KnownSecret[] | null> {
-  if (!(await readRedact(settings))) {
+  if ((await settings.get('redact')) === 'false') {
     notices.warn('Secrets are NOT masked: teddy.redact is false. What the model is shown may hold keys and passwords.');
     return null;
   }
@@ -78,12 +78,6 @@ async function readIfThere(root: string): Promise<Entry[]> {
     if (errorCode(error) === 'ENOENT') return [];
     throw error;
   });
-}
-
-async function readRedact(settings: Pick<Settings, 'get'>): Promise<boolean> {
-  const text = (await settings.get('redact')) ?? 'true';
-  if (text === 'true' || text === 'false') return text === 'true';
-  throw new TeddyError('BAD_SETTING', `teddy.redact is ${JSON.stringify(text)}.`, 'It is `true` or `false`.');
 }
 
 function refuseDotenv(error: unknown): never {

@@ -1,7 +1,7 @@
 /** What the model is shown in a turn, and the files that record it. */
 import type { ModelMessage, Project, Store, Workspace } from '../ports.ts';
 import { findAgent } from '../session/agents.ts';
-import { countFitting, readBudget, refuseTooLarge } from '../session/budget.ts';
+import { countFitting, refuseTooLarge, toBudget } from '../session/budget.ts';
 import type { ShownFile } from '../session/context-files.ts';
 import { renderTurnContext } from '../session/context-lines.ts';
 import type { SourcedText } from '../session/context-log-sections.ts';
@@ -15,6 +15,7 @@ import type { GlobalBranch } from './global-branch.ts';
 import { readContext, type ReadContext } from './read-context.ts';
 import { readNewestTurns, readOlderTurns, type HistoryTurn } from './read-history.ts';
 import { readTurnFile, toText, type LineState } from './read-line.ts';
+import { noteDamagedReport } from './read-turn-logs.ts';
 
 export interface RequestWish {
   info: RequestInfo;
@@ -64,7 +65,8 @@ export async function buildRequest(
     path: joinPath(turnDir(info.session, info.turn), 'turn.context'),
     bytes: renderTurnContext(context.paths),
   };
-  const notes = [...context.notes, ...(leftOut.length === 0 ? [] : [renderLeftOut(leftOut)])];
+  const damaged = noteDamagedReport(state, info.turn);
+  const notes = [...damaged, ...context.notes, ...(leftOut.length === 0 ? [] : [renderLeftOut(leftOut)])];
   return { log: log.log, messages: log.messages, files: [list, toLogFile(info, log)], notes };
 }
 
@@ -136,7 +138,8 @@ function toHistory(newestFirst: readonly TurnName[], kept: readonly HistoryTurn[
 }
 
 async function readWishedBudget(project: Project, { model }: RequestInfo): Promise<number> {
-  return readBudget(await project.settings.get('contextTokens'), model);
+  const setting = await project.settings.get('contextTokens');
+  return toBudget(setting === undefined ? undefined : Number(setting), model);
 }
 
 async function readMaskedContext(

@@ -10,6 +10,7 @@ import {
   joinPath,
   parseTurnName,
   sessionDir,
+  toTurnName,
   turnDir,
   turnNumber,
   type Oid,
@@ -54,6 +55,12 @@ export async function readLine(store: Store, tip: Oid): Promise<LineState> {
     turns,
     latest: last === undefined ? null : await readTurn(store, oid, entry.session, last),
   };
+}
+
+/** The open turn, or the one after the latest. */
+export function nextTurn({ latest }: LineState): TurnName {
+  if (latest?.status === 'open') return latest.turn;
+  return toTurnName((latest ? turnNumber(latest.turn) : 0) + 1);
 }
 
 /** The nearest entry along the first parents; commits of the user's own are passed over. */

@@ -3,14 +3,14 @@ import { TeddyError } from '../errors.ts';
 import type { Project, Store } from '../ports.ts';
 import { parseTurnContext, type TurnLine } from '../session/context-lines.ts';
 import type { Place } from '../session/context-levels.ts';
-import { joinPath, sessionDir, toTurnName, turnNumber, type SessionId, type TurnName } from '../session/names.ts';
+import { joinPath, sessionDir, type SessionId, type TurnName } from '../session/names.ts';
 import { toContextRows, type ContextRow } from './context-rows.ts';
 import { isBranchTurn } from './build-request.ts';
 import { explainPath, type Explanation } from './explain-context.ts';
 import { findLine, lineName, type Line } from './find-line.ts';
 import { readGlobal } from './global-branch.ts';
 import { readContext } from './read-context.ts';
-import { readLine, readTurnFile, toText, type LineState } from './read-line.ts';
+import { nextTurn, readLine, readTurnFile, toText, type LineState } from './read-line.ts';
 import { readTurnList } from './read-turn-list.ts';
 
 export interface ShownContext {
@@ -76,11 +76,6 @@ export async function showContext(
         ? null
         : explainPath(request.why, { root: line.workspace?.root, resolved: context.resolved, files, from }),
   };
-}
-
-function nextTurn({ latest }: LineState): TurnName {
-  if (latest?.status === 'open') return latest.turn;
-  return toTurnName((latest ? turnNumber(latest.turn) : 0) + 1);
 }
 
 async function findKept(store: Store, state: LineState, turn: TurnName): Promise<ShownContext['keeps']> {

@@ -168,9 +168,11 @@ export async function measureLargeContext(env: Env, runs: number, root: string):
   const run = (...args: string[]) => runProcess(node, [executable, 'session', ...args], root, env);
   const plan = () => run('plan', '-m', `Hello ${performance.now()}`, '--from', answer);
   const compare = async (what: string, ours: () => void): Promise<Row> => {
-    const { ours: oursMs, against, ratio } = await comparePairs(runs, ours, () =>
-      runProcess('git', ['status'], root, env),
-    );
+    const {
+      ours: oursMs,
+      against,
+      ratio,
+    } = await comparePairs(runs, ours, () => runProcess('git', ['status'], root, env));
     return { what, against: 'git status', oursMs, againstMs: against, figure: ratio, unit: 'x', aim: 3 };
   };
   const rows = [await compare('teddy session plan, 50,000 files', plan)];

@@ -66,7 +66,7 @@ test('a request over its budget costs neither a call nor an entry, and goes out 
   await project.repo.git('config', 'teddy.contextTokens', '12000');
   const refused = await project.refuses('CONTEXT_TOO_LARGE', 3, ['session', 'plan', '-m', 'Shorten it']);
   expect(refused).toMatch(
-    /about \d+ tokens, and its budget is 12000; nothing was sent or recorded\. The largest: big\.txt \(\d+\)/,
+    /about [\d,]+ tokens, and its budget is 12,000; nothing was sent or recorded\. The largest: big\.txt \([\d,]+\)/,
   );
   expect(refused).toContain(list);
   expect(project.server.requests()).toHaveLength(0);

@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest';
-import { readSucceeded } from '../../src/plan/report-outcomes.ts';
+import { readLogs } from '../../src/plan/report-logs.ts';
+import { listSucceeded } from '../../src/plan/report-outcomes.ts';
+
+const succeeded = (yaml: string) => listSucceeded(readLogs(yaml) ?? []);
 
 test('only the actions that succeeded count, by their index', () => {
   const logs = ['SUCCESS', 'FAILURE', 'SKIPPED', 'SUCCESS'].map(
     (status, at) => `  - { index: ${at + 1}, status: ${status} }\n`,
   );
-  expect(readSucceeded(`version: 1\naction_logs:\n${logs.join('')}`)).toEqual([1, 4]);
+  expect(succeeded(`version: 1\naction_logs:\n${logs.join('')}`)).toEqual([1, 4]);
 });
 
 test.each([
@@ -16,5 +19,5 @@ test.each([
   '{ broken',
   '"action_logs": [{"index": "1", "status": "SUCCESS"}]',
 ])('what is no report has none: %j', (text) => {
-  expect(readSucceeded(text)).toEqual([]);
+  expect(succeeded(text)).toEqual([]);
 });

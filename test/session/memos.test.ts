@@ -85,6 +85,36 @@ describe('changing memos.yaml', () => {
     expect(changed).toEqual({ text: '- c\n', added: ['c'], removed: ['a'], missing: ['b'], present: ['a', 'c'] });
   });
 
+  test('a comment above the last fact stands above the one that takes its place', () => {
+    expect(changeMemos('- a\n# Tools\n- b\n', [remove('b'), add('c')]).text).toBe('- a\n# Tools\n- c\n');
+    expect(changeMemos('- a\n# Tools\n- b\n', [add('c'), remove('b')]).text).toBe('- a\n# Tools\n- c\n');
+  });
+
+  test('keeps the comments above several removed facts in their order, whichever is removed first', () => {
+    const text = '# One\n- a\n# Two\n- b\n# Three\n- c\n';
+    for (const changes of [
+      [remove('a'), remove('b')],
+      [remove('b'), remove('a')],
+    ]) {
+      expect(changeMemos(text, changes).text).toBe('# One\n# Two\n# Three\n- c\n');
+    }
+  });
+
+  test('12,000 changes take about four times as long as 3,000', () => {
+    const toChanges = (count: number) =>
+      [add, remove].flatMap((toChange) => Array.from({ length: count / 2 }, (_, at) => toChange(`fact ${at * 2}`)));
+    const elapsed = (count: number) => {
+      const text = renderMemos(Array.from({ length: count }, (_, at) => `fact ${at}`));
+      const changes = toChanges(count);
+      const started = performance.now();
+      changeMemos(text, changes);
+      mergeMemos(text, renderMemos(changes.map(({ fact }) => `new ${fact}`)), text);
+      return performance.now() - started;
+    };
+    elapsed(1000);
+    expect(elapsed(12_000)).toBeLessThan(9 * elapsed(3000) + 100);
+  });
+
   test('takes facts for the same that differ in white space around them', () => {
     const changed = changeMemos('- " a "\n- b\n', [add('a'), remove('a')]);
     expect(changed).toEqual({ text: '- b\n', added: [], removed: ['a'], missing: [], present: ['a'] });

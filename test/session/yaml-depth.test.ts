@@ -31,6 +31,11 @@ describe('YAML that its parser would not survive', () => {
     expect(isRefused(`[${part.repeat(1000)}`)).toBe(true);
   });
 
+  test.each(['a: a:\n', 'a: ? x\n', 'a: : -\n', 'a: !t a:\n', ': a: a:\n', '"a": "a": |\n'])(
+    'is %j on each of a thousand lines, which is an error and nests all the same',
+    (part) => expect(isRefused(part.repeat(1000))).toBe(true),
+  );
+
   test.each(['a:', '-', '?'])('is %j indented further on each of a thousand lines', (part) => {
     expect(isRefused(Array.from({ length: 1000 }, (_, at) => `${' '.repeat(at)}${part}\n`).join(''))).toBe(true);
   });

@@ -40,6 +40,6 @@ test.each(['<script', '<script>', '<!--', '<!-- -->', '<svg></svg', '</script', 
     const html = part.repeat(Math.ceil((1024 * 1024) / part.length));
     const started = performance.now();
     simplifyHtml(html);
-    expect(performance.now() - started).toBeLessThan(500);
+    expect(performance.now() - started).toBeLessThan(2000);
   },
 );

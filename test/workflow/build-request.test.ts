@@ -273,7 +273,7 @@ describe('the history', () => {
     const small = { ...choice, provider: 'openai' as const, name: 'gpt-4' };
     await expect(previewRequest(project, { message: 'Hi', choice: small })).rejects.toMatchObject({
       code: 'CONTEXT_TOO_LARGE',
-      message: expect.stringContaining('its budget is 4096;'),
+      message: expect.stringContaining('its budget is 4,096;'),
     });
     await previewRequest(project, { message: 'Hi', choice: { ...small, name: 'gpt-5' } });
   });
@@ -297,7 +297,7 @@ describe('a request that is too large without history', () => {
       code: 'CONTEXT_TOO_LARGE',
       exitCode: 3,
       message: expect.stringMatching(
-        /budget is 9000; nothing was sent or recorded\. The largest: big\.txt \(\d+\), small\.txt \(\d+\), README\.md \(\d+\)\.$/,
+        /budget is 9,000; nothing was sent or recorded\. The largest: big\.txt \([\d,]+\), small\.txt \(\d+\), README\.md \(\d+\)\.$/,
       ),
       hint: expect.stringContaining(`\`!path\` in ${dir}/session.context`),
     });

@@ -8,9 +8,9 @@ async function sayAfter(damage: string | null) {
   const project = await memoryProject();
   await start(project);
   await turn(project, 'Do it', create('a.txt'));
-  if (damage !== null) await project.commit('Damage', { [report]: damage });
-  // A snapshot is the entry that has the damaged report.
-  await project.write({ 'README.md': '# Other notes\n' });
+  // As if its entry had been written by somebody else.
+  const { message } = await project.repository.store.readCommit(await project.tipOf(line));
+  if (damage !== null) await project.commit(message, { [report]: damage });
   project.said.length = 0;
   await say(project, 'Go on', null);
   const log = await project.readAt(await project.tipOf(line), `.teddy/sessions/${session}/02/turn.context`);

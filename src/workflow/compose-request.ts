@@ -1,0 +1,94 @@
+/** What is asked of which agent and model in a turn, and the request that comes of it. */
+import { userMessages } from '../conversation/transcript.ts';
+import { parsePlan } from '../plan/parse.ts';
+import { listSucceeded } from '../plan/report-outcomes.ts';
+import type { Model, Project, ProviderName } from '../ports.ts';
+import { defaultAgent } from '../session/agents.ts';
+import type { RequestInfo } from '../session/context-log.ts';
+import { decodeEntry } from '../session/entry.ts';
+import { shortRef, type TurnName } from '../session/names.ts';
+import { buildRequest, isBranchTurn, readStoredRequest, rebuildRequest, type BuiltRequest } from './build-request.ts';
+import { readSteering, requireTrust, type ApproveForeign } from './foreign-texts.ts';
+import { readGlobal, type GlobalBranch } from './global-branch.ts';
+import type { ReadyLine } from './prepare-line.ts';
+import { readTurnLogs } from './read-turn-logs.ts';
+import { nextTurn, toText, type LineState, type Turn } from './read-line.ts';
+
+/** Which model will be asked. `model` null: none is configured, or the answer is brought by hand later. */
+interface ModelChoice {
+  provider: ProviderName | 'none';
+  name: string;
+  parameters: Record<string, number | string | boolean>;
+  model: Model | null;
+}
+
+/** What is wanted of a turn. */
+export interface TurnWish {
+  /** Undefined: answer the open turn. */
+  message?: string | undefined;
+  agent?: string | undefined;
+  choice: ModelChoice;
+  /** Shows agents and context lists that came from elsewhere; without it they are refused. */
+  approveForeign?: ApproveForeign | undefined;
+}
+
+export interface Composed {
+  turn: TurnName;
+  message: string;
+  info: RequestInfo;
+  built: BuiltRequest;
+}
+
+/** `previewed`: `teddy/global` as it would be, when it is not to be read. */
+export async function composeRequest(
+  project: Project,
+  line: ReadyLine,
+  state: LineState,
+  request: TurnWish,
+  previewed?: GlobalBranch | null,
+): Promise<Composed> {
+  const { store } = project.repository;
+  const { latest } = state;
+  const turn = nextTurn(state);
+  const message = request.message ?? userMessages(latest?.records ?? []).at(-1) ?? '';
+  const agent = request.agent ?? (await readLastAgent(project, state)) ?? defaultAgent;
+  const { provider, name, parameters } = request.choice;
+  const info: RequestInfo = { session: state.session, turn, agent, provider, model: name, parameters };
+  const global = previewed ?? (await readGlobal(project));
+  const wish = { info, message, workspace: line.workspace };
+  const kept = isBranchTurn(turn) ? await readStoredRequest(store, state, turn) : null;
+  const steering = await readSteering(project, state, global, { agent, keepsContext: kept !== null });
+  await requireTrust(project, shortRef(line.ref), steering, request.approveForeign);
+  const built = kept
+    ? await rebuildRequest(project, await maskKept(project, kept.log), global, wish)
+    : await buildRequest(project, state, global, wish);
+  return { turn, message, info, built };
+}
+
+async function maskKept(project: Project, log: string): Promise<string> {
+  const { maskLog } = await import('./mask-log.ts');
+  return maskLog(project, log);
+}
+
+/** Whom the last turn has handed over to, else who it was. */
+async function readLastAgent(project: Project, state: LineState): Promise<string | undefined> {
+  const invoked = state.latest === null ? null : findInvoked(state.latest);
+  if (invoked !== null) return invoked;
+  if (state.entry.agent !== undefined || state.turns.length === 0)
+    return state.entry.agent ?? project.settings.get('agent');
+  for await (const { commit } of project.repository.store.firstParents(state.entryOid)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.agent !== undefined) return entry.agent;
+    if (entry?.kind === 'start') break;
+  }
+  return project.settings.get('agent');
+}
+
+/** The last INVOKE that the report says was done. */
+function findInvoked(turn: Turn): string | null {
+  if (turn.plan === null) return null;
+  const invokes = parsePlan(toText(turn.plan)).plan.actions.filter((action) => action.type === 'INVOKE');
+  if (invokes.length === 0) return null;
+  const done = listSucceeded(readTurnLogs(turn) ?? []);
+  return invokes.findLast(({ index }) => done.includes(index))?.agent ?? null;
+}
