@@ -1,5 +1,4 @@
 /** `_context.log`: the request to the model, byte for byte, readable as Markdown. `context-log-parse.ts` reads it. */
-import { Document, isCollection } from 'yaml';
 import type { Hash, ModelMessage } from '../ports.ts';
 import type { ShownFile } from './context-files.ts';
 import {
@@ -108,22 +107,31 @@ function renderFrontMatter(
   { tokens, masked, boundary }: { tokens: number; masked: number; boundary: string },
 ): string {
   const { session, turn, agent, provider, model, parameters } = info;
-  const document = new Document({
-    'teddy-context': 1,
-    session,
-    turn,
-    agent,
-    provider,
-    model,
-    parameters,
-    tokens,
-    ...(masked === 0 ? {} : { masked }),
-    boundary,
-  });
-  const parametersNode = document.get('parameters');
-  if (isCollection(parametersNode)) parametersNode.flow = true;
-  const tokensNode = document.createNode(tokens);
-  tokensNode.comment = ' estimate';
-  document.set('tokens', tokensNode);
-  return `---\n${document.toString({ lineWidth: 0 })}---\n`;
+  const given = Object.entries(parameters).map(([name, value]) => `${renderScalar(name)}: ${renderScalar(value)}`);
+  return `${[
+    '---',
+    'teddy-context: 1',
+    `session: ${session}`,
+    `turn: ${JSON.stringify(turn)}`,
+    `agent: ${renderScalar(agent)}`,
+    `provider: ${renderScalar(provider)}`,
+    `model: ${renderScalar(model)}`,
+    `parameters: ${given.length === 0 ? '{}' : `{ ${given.join(', ')} }`}`,
+    `tokens: ${tokens} # estimate`,
+    ...(masked === 0 ? [] : [`masked: ${masked}`]),
+    `boundary: ${boundary}`,
+    '---',
+  ].join('\n')}\n`;
+}
+
+/** Written here, since the YAML package takes longer for these lines than the rest of a request does. */
+function renderScalar(value: string | number | boolean): string {
+  const isPlain =
+    typeof value !== 'string' || (/^[a-z][\w./-]*$/i.test(value) && !/^(?:true|false|null)$/i.test(value));
+  // JSON is YAML, but for the characters that YAML does not take as they are.
+  return isPlain ? String(value) : JSON.stringify(value).replace(/[\u007F-\u009F\uFEFF\uFFFE\uFFFF]/g, toEscape);
+}
+
+function toEscape(found: string): string {
+  return `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
