@@ -17,7 +17,7 @@ test('a kill while an answer arrives, at each step of a save and at any time, ke
   const { points, durationMs } = await readPoints(stage, scene);
   expect(new Set(points.steps)).toEqual(new Set([...points.steps, ...stagingSteps]));
   const atSteps = stagingSteps.map((step): Job => ({ scene, fault: { kind: 'kill-at-first', step } }));
-  const atTimes = Array.from({ length: 16 }, (_, at): Job => {
+  const atTimes = Array.from({ length: 8 }, (_, at): Job => {
     return { scene, kill: { afterMs: durationMs * (0.2 + 0.8 * Math.random()), everything: at % 2 === 0 } };
   });
   const tally = emptyTally();
