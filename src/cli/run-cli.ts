@@ -50,20 +50,33 @@ const commands: CommandClass[] = [
 
 export async function runCli(argv: string[]): Promise<number> {
   ignoreBrokenPipes();
-  const cli = new Cli({ binaryLabel: 'teddy', binaryName: 'teddy', binaryVersion: version });
-  for (const command of commands) cli.register(command);
   const words = askForHelp(normalizeArguments(argv));
-  const asked = findDefinition(cli, words);
   let command;
   try {
-    if (asksForHelp(words)) return printHelp(cli, asked, words);
-    command = cli.process(words, Cli.defaultContext);
+    if (asksForHelp(words)) return printHelp(toCli(commands), words);
+    command = toCli(findNamed(words)).process(words, Cli.defaultContext);
   } catch (error) {
     const json = words.includes('--json');
-    const told = toUsageError(error, words, { command: asked, paths: pathsOf(cli) });
+    const all = toCli(commands);
+    const told = toUsageError(error, words, { command: findDefinition(all, words), paths: pathsOf(all) });
     return renderError(openTerminal(process.env, 'auto'), told, { json, debug: false });
   }
   return (await command.validateAndExecute()) as number;
+}
+
+function toCli(known: CommandClass[]): Cli {
+  const cli = new Cli({ binaryLabel: 'teddy', binaryName: 'teddy', binaryVersion: version });
+  for (const command of known) cli.register(command);
+  return cli;
+}
+
+/** The command that the words begin with, else all: to prepare them all takes longer than some commands do. */
+function findNamed(words: string[]): CommandClass[] {
+  const isNamed = (path: string[]) => path.length > 0 && path.every((name, at) => words[at] === name);
+  const named = commands.filter(({ paths = [] }) => paths.some(isNamed));
+  // What has no usage of its own is a family's help, and `teddy --json session list` begins with no name at all.
+  const [only] = named.filter(({ usage }) => usage !== undefined);
+  return only === undefined ? commands : [only];
 }
 
 /** `teddy help memo add`, as git has it, is `teddy memo add --help`. */
@@ -97,7 +110,8 @@ const namespaces = new Map([
   ['global', globalSummary],
 ]);
 
-function printHelp(cli: Cli, command: Definition | undefined, words: string[]): number {
+function printHelp(cli: Cli, words: string[]): number {
+  const command = findDefinition(cli, words);
   const terminal = openTerminal(process.env, 'auto');
   const named = words.filter((word) => !word.startsWith('-')).join(' ');
   if (command !== undefined) terminal.print(renderCommandHelp(command, terminal.style));

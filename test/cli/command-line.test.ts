@@ -176,6 +176,13 @@ describe('streams', () => {
     }
   });
 
+  test.each([
+    ['--json', 'session', 'list'],
+    ['session', 'list', '--json'],
+  ])('an option may stand before and after the name of a command: %s %s %s', async (...args) => {
+    expect(JSON.parse(await project.ok(...args))).toMatchObject({ schema: 'teddy.session-list/1' });
+  });
+
   test('new, plan, execute and branch print one JSON document each', async () => {
     const other = await openTeddyProject({ answers: [createPlan('a.txt', 'a\n'), createPlan('b.txt', 'b\n')] });
     const json = async (...args: string[]) => JSON.parse(await other.ok(...args, '--json')) as Record<string, unknown>;
