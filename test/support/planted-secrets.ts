@@ -139,7 +139,7 @@ export const lookAlikes: Record<string, string[]> = {
   ],
   npm: [
     'np' + 'm_config_user_agent=npm/10 and ' + 'np' + `m_${letters(35, 9)}`,
-    '//registry.npmjs.org/:_auth' + 'Token=${NPM_TOKEN}\n//x/:_auth' + 'Token=your-token-goes-here',
+    '//registry.example.org/:_auth' + 'Token=${NPM_TOKEN}\n//x/:_auth' + 'Token=your-token-goes-here',
   ],
   basicauth: [
     'https://ada:secret-word-1@example.com/ and http://user:pass1234@localhost:8080/',
