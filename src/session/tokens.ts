@@ -36,7 +36,7 @@ export function estimateTokens(text: string): number {
     tokens += kind === other ? weighOther(code) : weigh(kind, run, before);
     before = kind;
   }
-  return Math.ceil(tokens);
+  return text === '' ? 0 : Math.max(1, Math.ceil(tokens));
 }
 
 /** What the `run`-th character of its kind in a row adds; `before` is the kind of the character before it. */
