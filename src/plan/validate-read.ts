@@ -1,13 +1,11 @@
 /** READ and PRUNE: what a model may ask to be shown, and what it no longer wants to see. */
 import type { FileTarget } from '../ports.ts';
 import type { RepoPath } from '../session/names.ts';
-import { isSecretName } from '../session/secret-names.ts';
+import { isSecretName, onlyTheUser } from '../session/secret-names.ts';
 import { refuse, whyUnreadable } from './out-of-reach.ts';
 import type { Problem, PruneAction, ReadAction } from './plan.ts';
 import { parsePageUrl } from './urls.ts';
 import type { FetchEffect, PlanWorld, PruneEffect, ReadEffect } from './effect.ts';
-
-const onlyTheUser = "only the user's own global.context or session.context can show it";
 
 export async function toReadEffect(
   action: ReadAction,

@@ -1,7 +1,8 @@
 /** Files of the context that the tree does not have: what the disk and the fetched pages know of them. */
 import { whyNotAFile } from '../plan/out-of-reach.ts';
 import type { FileTarget } from '../ports.ts';
-import { onlyTheUser, type ContextFile, type LeftOut, type ResolvedContext } from './context.ts';
+import type { ContextFile, LeftOut, ResolvedContext } from './context.ts';
+import { onlyTheUser } from './secret-names.ts';
 import type { Oid, RepoPath } from './names.ts';
 
 export interface OutsideFacts {

@@ -5,7 +5,7 @@ import type { ContextLine } from './context-lines.ts';
 import { coversPath, findTarget, isOwn, isPattern, type Surroundings, type Target } from './context-target.ts';
 import type { IsIgnored } from './ignore-rules.ts';
 import type { Oid, RepoPath } from './names.ts';
-import { isSecretName } from './secret-names.ts';
+import { isSecretName, onlyTheUser } from './secret-names.ts';
 import { sortTree, type SortedTree } from './sorted-tree.ts';
 
 export interface ContextFile {
@@ -201,7 +201,6 @@ function whyNot(
   return !alone && isIgnored(path) ? { reason: ignoredReason, isQuiet: true } : null;
 }
 
-export const onlyTheUser = "only the user's own global.context or session.context can show it";
 const ignoredReason = '.teddyignore leaves it out';
 
 /** `session.context, line 3 (!docs/)`. */

@@ -38,3 +38,6 @@ export function isSecretName(path: RepoPath): boolean {
   if (environmentFile.test(name)) return !environmentExample.test(name);
   return secretFiles.has(name) || secretExtensions.test(name);
 }
+
+/** What a model is told of a file that it may not ask for. */
+export const onlyTheUser = "only the user's own global.context or session.context can show it";
