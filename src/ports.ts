@@ -118,6 +118,13 @@ export interface Cache {
   write(key: string, text: string): Promise<void>;
 }
 
+/** Which run it is: a line executes a turn once at a time, and two lines may have a turn of the same name. */
+export interface RunPlace {
+  session: SessionId;
+  turn: TurnName;
+  ref: RefName;
+}
+
 /** The right to execute a turn. */
 export interface RunClaim {
   /** An earlier run of the turn ended without releasing its claim. */
@@ -135,7 +142,7 @@ export interface Repository {
   openWorkspace(root: string): Promise<Workspace>;
   readonly cache: Cache;
   /** So that no two processes execute the same turn. Throws LOCKED. */
-  claimRun(session: SessionId, turn: TurnName): Promise<RunClaim>;
+  claimRun(place: RunPlace): Promise<RunClaim>;
   /** Writes teddy's marked block in `info/attributes`, once. */
   installAttributes(): Promise<void>;
   /** What git's credential helpers keep for a URL and the user name `teddy`; null when nothing. Nobody is asked. */

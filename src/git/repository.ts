@@ -57,7 +57,7 @@ export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): 
       if (found.root === null) throw new TeddyError('NO_WORK_TREE', `${path} is not a work tree.`);
       return workspaceOf({ ...found, root: found.root });
     },
-    claimRun: (session, turn) => claimRun(layout.commonDir, session, turn),
+    claimRun: (place) => claimRun(layout.commonDir, place),
     cache: derivedCache(layout.commonDir),
     installAttributes: () => installAttributes(layout.commonDir),
     credential: async (url) => readCredential(git, await loading, new URL(url)),

@@ -2,20 +2,20 @@
 import { link, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import type { RunClaim } from '../ports.ts';
-import type { SessionId, TurnName } from '../session/names.ts';
+import type { RunClaim, RunPlace } from '../ports.ts';
+import { runName } from '../session/names.ts';
 import { removeFile, toWriteError } from './durable-file.ts';
 import { isAlive, readBootId } from './index-lock.ts';
 
 /** Throws LOCKED while another process executes the turn. */
-export async function claimRun(commonDir: string, session: SessionId, turn: TurnName): Promise<RunClaim> {
+export async function claimRun(commonDir: string, place: RunPlace): Promise<RunClaim> {
   const dir = join(commonDir, 'teddy', 'runs');
-  const path = join(dir, `${session}-${turn}.json`);
+  const path = join(dir, `${runName(place)}.json`);
   const mine = join(dir, `claim-${process.pid}`);
   try {
     await mkdir(dir, { recursive: true });
     await writeFile(mine, JSON.stringify({ pid: process.pid, bootId: await readBootId() }));
-    const wasInterrupted = await takeOver(path, mine, session, turn);
+    const wasInterrupted = await takeOver(path, mine, place);
     return {
       wasInterrupted,
       release: () => removeFile(path),
@@ -29,7 +29,7 @@ export async function claimRun(commonDir: string, session: SessionId, turn: Turn
 }
 
 /** True when the claim of a dead process was in the way. */
-async function takeOver(path: string, mine: string, session: SessionId, turn: TurnName): Promise<boolean> {
+async function takeOver(path: string, mine: string, { session, turn }: RunPlace): Promise<boolean> {
   if (await linkNew(mine, path)) return false;
   const holder = JSON.parse(await readFile(path, 'utf8').catch(() => '{}')) as { pid?: number | null; bootId?: string };
   if (typeof holder.pid === 'number' && (await isAlive(holder.pid, holder.bootId ?? ''))) {

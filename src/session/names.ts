@@ -100,6 +100,12 @@ export function mainLineRef(session: SessionId): RefName {
   return `refs/heads/teddy/${session}` as RefName;
 }
 
+/** A file name for the run of a turn. Other lines of a session may have a turn of the same name. */
+export function runName({ session, turn, ref }: { session: SessionId; turn: TurnName; ref: RefName }): string {
+  const line = ref === mainLineRef(session) ? '' : `--${encodeURIComponent(shortRef(ref))}`;
+  return `${session}-${turn}${line}`;
+}
+
 export function conversationBranchRef(session: SessionId, turn: TurnName): RefName {
   return `refs/heads/teddy/${session}--${turn}` as RefName;
 }

@@ -39,7 +39,7 @@ export async function executePlan(project: Project, request: ExecuteRequest): Pr
   const line = await prepareLine(project, request.selector);
   const workspace = requireWorkspace(line);
   const { turn } = requirePlan(await readLine(project.repository.store, line.tip), line);
-  const claim = await project.repository.claimRun(line.session, turn);
+  const claim = await project.repository.claimRun({ session: line.session, turn, ref: line.ref });
   try {
     if (claim.wasInterrupted) {
       project.notices.warn(

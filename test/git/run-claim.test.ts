@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readBootId } from '../../src/git/index-lock.ts';
 import { claimRun } from '../../src/git/run-claim.ts';
-import type { SessionId, TurnName } from '../../src/session/names.ts';
+import { mainLineRef, type RefName, type SessionId, type TurnName } from '../../src/session/names.ts';
 
 const session = '20260124-add-user-auth' as SessionId;
 const turn = '01' as TurnName;
+const ref = mainLineRef(session);
 let dir: string;
 
 beforeEach(async () => {
@@ -17,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true }));
 
 const path = () => join(dir, 'teddy/runs', `${session}-${turn}.json`);
-const claim = () => claimRun(dir, session, turn);
+const claim = () => claimRun(dir, { session, turn, ref });
 
 async function claimOf(holder: object): Promise<void> {
   await (await claim()).release();
@@ -37,9 +38,15 @@ test('a turn that a living process executes is refused, and its claim stays', as
   expect(await readdir(join(dir, 'teddy/runs'))).toEqual([`${session}-${turn}.json`]);
 });
 
+test('the turn of the same name on another line is not refused', async () => {
+  await claimOf({ pid: process.ppid, bootId: await readBootId() });
+  const other = await claimRun(dir, { session, turn, ref: 'refs/heads/try-again' as RefName });
+  expect(other.wasInterrupted).toBe(false);
+});
+
 test('another turn is not refused', async () => {
   await claimOf({ pid: process.ppid, bootId: await readBootId() });
-  const other = await claimRun(dir, session, '02' as TurnName);
+  const other = await claimRun(dir, { session, turn: '02' as TurnName, ref });
   expect(other.wasInterrupted).toBe(false);
 });
 

@@ -19,7 +19,7 @@ import type {
 } from '../../src/ports.ts';
 import { applyMasks } from '../../src/session/mask.ts';
 import { decideSetting, requireUsable } from '../../src/session/decide-setting.ts';
-import type { Oid, RefName, RepoPath } from '../../src/session/names.ts';
+import { runName, type Oid, type RefName, type RepoPath } from '../../src/session/names.ts';
 import type { SettingName } from '../../src/session/settings.ts';
 import { memoryFiles } from './memory-files.ts';
 import { gitdir, memoryBatch, memoryDisk, root } from './memory-objects.ts';
@@ -109,7 +109,7 @@ export async function memoryProject(
       workspace,
       workTrees: async () => [{ root, ref: (await workspace.head()).ref }],
       openWorkspace: async () => workspace,
-      claimRun: async (session, turn) => claimRun(claims, `${session} ${turn}`),
+      claimRun: async (place) => claimRun(claims, runName(place)),
       cache: { read: async (key) => derived.get(key) ?? null, write: async (key, text) => void derived.set(key, text) },
       installAttributes: async () => undefined,
       credential: async () => null,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { TeddyError } from '../../src/errors.ts';
 import { parseReport } from '../../src/plan/report-schema.ts';
 import type { Project } from '../../src/ports.ts';
-import type { Oid, SessionId, TurnName } from '../../src/session/names.ts';
+import { mainLineRef, type Oid, type SessionId, type TurnName } from '../../src/session/names.ts';
 import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
 import { approver, command, create, line, planOf, run, say, session, start, storyOfLine } from '../support/turns.ts';
 
@@ -141,7 +141,13 @@ describe('the other files of .teddy/', () => {
 
 test('what stands there after a run that was killed is nobody’s word: it is put back and kept', async () => {
   const project = await pending(async () => undefined);
-  await (await project.repository.claimRun(session as SessionId, '01' as TurnName)).abandon();
+  await (
+    await project.repository.claimRun({
+      session: session as SessionId,
+      turn: '01' as TurnName,
+      ref: mainLineRef(session as SessionId),
+    })
+  ).abandon();
   await project.write({ [own]: '.env\n' });
   const tip = await project.tipOf(line);
   await run(project);
