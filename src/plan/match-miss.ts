@@ -42,7 +42,18 @@ function describeDifference(lines: string[], find: string[], { firstLine, lastLi
   if (found === undefined || expected === undefined) return null;
   const from = Math.max(0, firstDifference(found, expected) - shownBefore);
   const show = (line: string) => JSON.stringify(line.slice(from, from + shownLength));
-  return `Line ${firstLine + at} reads ${show(found)}, FIND reads ${show(expected)}.`;
+  const where = `Line ${firstLine + at} reads ${show(found)}, FIND reads ${show(expected)}`;
+  return `${where}; ${describeCharacters(found, expected)}.`;
+}
+
+/** What is left of both lines without the beginning and the end that they share. */
+function describeCharacters(found: string, expected: string): string {
+  const from = firstDifference(found, expected);
+  const most = Math.min(found.length, expected.length) - from;
+  let shared = 0;
+  while (shared < most && found.at(-1 - shared) === expected.at(-1 - shared)) shared += 1;
+  const show = (line: string) => JSON.stringify(line.slice(from, line.length - shared).slice(0, shownLength));
+  return `at column ${from + 1}, ${show(found)} is not ${show(expected)}`;
 }
 
 /**

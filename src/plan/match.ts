@@ -62,7 +62,7 @@ function replacePlaces(text: string, places: Place[]): string {
   const parts = places.flatMap((place) => {
     const untouched = text.slice(end, place.start);
     end = place.end;
-    return [untouched, place.replacement];
+    return [untouched, place.toReplacement()];
   });
   return parts.join('') + text.slice(end);
 }

@@ -51,7 +51,7 @@ describe('whole lines', () => {
     expect(edited('max = 1\nx = 1\n', [['x = 1', 'x = 2']])).toBe('max = 1\nx = 2\n');
   });
 
-  test('indentation and trailing white space count', () => {
+  test('lines whose indentation differs by different offsets are a miss', () => {
     expect(edit('  a  \nb\n', [['a \nb\n', 'x\n']]).ok).toBe(false);
   });
 });
@@ -92,6 +92,107 @@ describe('parts of lines', () => {
   });
 });
 
+describe('white space at the ends of lines', () => {
+  test('it may differ, in FIND or in the file, and the lines are replaced whole', () => {
+    const matches = [{ pair: 1, kind: 'trailing-space', line: 2 }];
+    expect(edit('a\nb  \nc\t\nd\n', [['b\nc\n', 'x\n']])).toEqual({ ok: true, text: 'a\nx\nd\n', matches });
+    expect(edit('a\nb\nd\n', [['b \t\n', 'x \n']])).toEqual({ ok: true, text: 'a\nx \nd\n', matches });
+  });
+
+  test('a blank line of FIND matches a line of white space', () => {
+    expect(edited('a\n  \t\nb\n', [['a\n\nb\n', 'a\nb\n']])).toBe('a\nb\n');
+  });
+
+  test('a match byte for byte is preferred to it', () => {
+    expect(edited('b \nc\nb\nc\n', [['b\nc\n', 'x\n']])).toBe('b \nc\nx\n');
+  });
+
+  test('each line of REPLACE ends as the line it takes the place of in a file of mixed endings', () => {
+    expect(edited('a\nb\r\nc\nd\r\n', [['b\nc\n', '1\n2\n3\n']])).toBe('a\n1\r\n2\n3\nd\r\n');
+    expect(edited('a\nb \r\nd\n', [['b  \n', '1\n2\n']])).toBe('a\n1\r\n2\r\nd\n');
+  });
+
+  test('a no-break space is no white space', () => {
+    expect(edit('a\u00A0\nb\n', [['a\nb\n', 'x\n']]).ok).toBe(false);
+  });
+
+  test('a missing final newline stays missing', () => {
+    expect(edited('a\nb', [['b \n', 'x\n']])).toBe('a\nx');
+    expect(edited('a\nb', [['b \n', '']])).toBe('a');
+  });
+});
+
+describe('one constant indentation offset', () => {
+  test('an offset that FIND lacks is put before the lines of REPLACE that are not blank', () => {
+    expect(edit('{\n  if (a)\n    b();\n}\n', [['if (a)\n  b();\n', 'if (c)\n\n  d();\n']])).toEqual({
+      ok: true,
+      text: '{\n  if (c)\n\n    d();\n}\n',
+      matches: [{ pair: 1, kind: 'indentation', line: 2 }],
+    });
+  });
+
+  test('an offset that the file lacks is taken from REPLACE', () => {
+    expect(edited('if (a)\n  b();\n', [['    if (a)\n      b();\n', '    if (c)\n\n      d();\n']])).toBe(
+      'if (c)\n\n  d();\n',
+    );
+  });
+
+  test('a REPLACE that lacks the offset that is to be taken away makes it a miss', () => {
+    expect(edit('a\n b\n', [['  a\n   b\n', ' x\n']]).ok).toBe(false);
+    expect(edited('a\n b\n', [['  a\n   b\n', '']])).toBe('');
+  });
+
+  test('a tab-indented file keeps its tabs, and a tab is no number of spaces', () => {
+    expect(edited('{\n\tif\n\t\tb\n}\n', [['if\n\tb\n', 'if\n\tc\n']])).toBe('{\n\tif\n\t\tc\n}\n');
+    expect(edited('if\n\tb\n', [['\tif\n\t\tb\n', '\tif\n\t\tc\n']])).toBe('if\n\tc\n');
+    expect(edit('\tif\n\t\tb\n', [['    if\n        b\n', 'x\n']]).ok).toBe(false);
+    expect(edit('\tif\n\t\tb\n', [[' if\n  b\n', 'x\n']]).ok).toBe(false);
+  });
+
+  test('an offset that is not the same for all lines is a miss', () => {
+    expect(edit('  a\n    b\n', [['a\nb\n', 'x\n']]).ok).toBe(false);
+    expect(edit('\t a\n \tb\n', [['a\nb\n', 'x\n']]).ok).toBe(false);
+  });
+
+  test('blank lines at the edges and within FIND have no offset', () => {
+    expect(edited('z\n\n  a\n\n  b\n\nz\n', [['\na\n\nb\n\n', '\nx\n\n']])).toBe('z\n\n  x\n\nz\n');
+    expect(edit('z\n  a\n  b\n', [['\na\nb\n', '\nx\n']]).ok).toBe(false);
+  });
+
+  test('Match All over two indentations changes both, each with its own offset', () => {
+    const outcome = edit('  a\n  b\nz\n\ta\n\tb\n', [['a\nb\n', 'x\n y\n']], true);
+    expect(outcome).toMatchObject({ ok: true, text: '  x\n   y\nz\n\tx\n\t y\n', matches: [{ line: 1 }, { line: 4 }] });
+  });
+
+  test('two indentations without Match All are an ambiguity that lists the lines', () => {
+    expect(messages(edit('  a\n  b\nz\n\ta\n\tb\n', [['a\nb\n', 'x\n']]))).toEqual([
+      'FIND matches 2 places, expected one: lines 1, 4.',
+    ]);
+  });
+
+  test('a CRLF file stays CRLF', () => {
+    expect(edited('{\r\n  a\r\n  b\r\n}\r\n', [['a\nb\n', 'x\ny\n']])).toBe('{\r\n  x\r\n  y\r\n}\r\n');
+  });
+});
+
+describe('a large file', () => {
+  /** An answer of linear work takes tens of milliseconds here, one of quadratic work many seconds. */
+  function expectLinear(text: string, find: string, matchAll = false): EditOutcome {
+    const startedAt = performance.now();
+    const outcome = edit(text, [[find, find.replaceAll('q', 'r')]], matchAll);
+    expect(performance.now() - startedAt).toBeLessThan(1_500);
+    return outcome;
+  }
+
+  test('40,000 equal lines and a FIND of half as many are answered in linear time, whatever the white space', () => {
+    const find = 'qq qq qq\n'.repeat(20_000);
+    expect(expectLinear('qq qq qq\n'.repeat(40_000), find, true).ok).toBe(true);
+    expect(expectLinear('qq qq qq \n'.repeat(40_000), find, true).ok).toBe(true);
+    expect(expectLinear('  qq qq qq\n'.repeat(40_000), find, true).ok).toBe(true);
+    expect(expectLinear('  qq qq qq\n'.repeat(40_000), `${find}qq\n`).ok).toBe(false);
+  });
+});
+
 describe('more than one match', () => {
   test('it is a problem that lists the lines', () => {
     const outcome = edit('x\na\nx\na\nx\n', [['x\n', 'y\n']]);
@@ -127,6 +228,7 @@ describe('more than one match', () => {
   test('Match All takes overlapping places from the left, each character once', () => {
     expect(edited('a\na\na\n', [['a\na\n', 'b\n']], true)).toBe('b\na\n');
     expect(edited('1aaaaa\n', [['aa\n', 'b\n']], true)).toBe('1bba\n');
+    expect(edited('1 aab aaab\n', [['aab\n', 'x\n']], true)).toBe('1 x ax\n');
   });
 
   test('Match All replaces whole lines only, when there are any', () => {
@@ -237,13 +339,15 @@ describe('a miss', () => {
     const outcome = edit(file, [['function sub(a, b) {\n  return a - c;\n}\n', 'x\n']]);
     expect(messages(outcome)[0]).toMatch(/^FIND was not found; closest is lines 7-9, 9\d% alike\.$/);
     expect(outcome).toMatchObject({
-      problems: [{ hint: 'Line 8 reads "  return a - b;", FIND reads "  return a - c;".' }],
+      problems: [
+        { hint: 'Line 8 reads "  return a - b;", FIND reads "  return a - c;"; at column 14, "b" is not "c".' },
+      ],
     });
   });
 
   test('text that differs only in white space is never said to be the same', () => {
     expect(messages(edit(file, [['return  a + b;\n', 'x\n']]))[0]).toContain('closest is line 4, ');
-    expect(messages(edit(file, [['    return a + b;\n', 'x\n']]))[0]).toContain('closest is line 4, 99% alike');
+    expect(messages(edit(file, [['\treturn a + b;\n', 'x\n']]))[0]).toContain('closest is line 4, 99% alike');
   });
 
   test('it says when nothing in the file is alike', () => {
@@ -362,6 +466,28 @@ describe('for any text', () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  test('a text that differs from all places in another character than white space is never accepted', () => {
+    const shapes = { accepted: 0, refused: 0 };
+    const spaced = fc
+      .tuple(fc.constantFrom('', ' ', '  ', '\t'), fc.constantFrom('a', 'b', 'a b', ''), fc.constantFrom('', ' ', '\t'))
+      .map((parts) => parts.join(''));
+    const some = fc.array(spaced, { minLength: 1, maxLength: 5 });
+    const bare = (text: string) => text.replace(/[ \t\r\n]/g, '');
+    fc.assert(
+      fc.property(some, some, fc.boolean(), fc.constantFrom('\n', '\r\n'), (lines, find, matchAll, ending) => {
+        const text = join(lines, ending);
+        const outcome = edit(text, [[join(find), 'Z\n']], matchAll);
+        shapes[outcome.ok ? 'accepted' : 'refused'] += 1;
+        if (!outcome.ok) return;
+        // FIND in the place of each REPLACE gives the text again, but for white space.
+        expect(bare(outcome.text.replaceAll('Z', bare(join(find))))).toBe(bare(text));
+        expect(outcome.text).toContain('Z');
+      }),
+      { numRuns: 500 },
+    );
+    expect(Math.min(...Object.values(shapes))).toBeGreaterThan(10);
   });
 
   test('no text and no pairs make it fail', () => {
