@@ -25,8 +25,6 @@ export interface ActionSpec {
   body: BodyKind;
   /** A correct body, as an error shows it; empty when there is none. */
   bodyExample: string;
-  /** The grammar knows it, validation refuses it: models are not told of it. */
-  isRefused?: true;
 }
 
 const filePath: ParameterSpec = {
@@ -103,11 +101,10 @@ export const actionSpecs: ActionSpec[] = [
   },
   {
     type: 'RESEARCH',
-    purpose: 'searches the web',
+    purpose: "searches the web with the user's own search command, and reports what it prints",
     parameters: [description],
     body: 'queries',
     bodyExample: '```\nnode 20 stream backpressure\n```',
-    isRefused: true,
   },
   {
     type: 'PRUNE',

@@ -61,8 +61,16 @@ interface InvokeEffect {
   text: string;
 }
 
+/** Each query is given to the user's search command, one after the other. */
+interface SearchEffect {
+  kind: 'search';
+  action: number;
+  queries: string[];
+}
+
 /** `action` is the action's index, from 1. */
-export type Effect = WriteEffect | CommandEffect | ReadEffect | FetchEffect | PruneEffect | AskEffect | InvokeEffect;
+export type Effect =
+  WriteEffect | CommandEffect | ReadEffect | FetchEffect | SearchEffect | PruneEffect | AskEffect | InvokeEffect;
 export type EffectOutcome = { effect: Effect } | { problems: Problem[] };
 
 /** What an action is checked against. What is absent is not checked. */
@@ -72,6 +80,8 @@ export interface PlanWorld {
   ignored?: ReadonlySet<RepoPath>;
   /** The names that INVOKE may give. */
   agents?: readonly string[];
+  /** There is a command that RESEARCH can run. */
+  canSearch?: boolean;
   /** A text without its secrets: what a problem quotes of a file is cut from it, and half a secret is not recognised. */
   mask?(text: string): Promise<string>;
 }

@@ -164,9 +164,8 @@ function buildAction(reading: Reading, part: ActionPart, parameters: Parameters,
       return agent === null || text === null ? null : { type, ...base, agent, text };
     }
     case 'RESEARCH': {
-      const text = readQueries(reading, part, body);
-      const params = Object.fromEntries([...parameters].map(([name, { value }]) => [name, value]));
-      return text === null ? null : { type, ...base, params, body: text };
+      const queries = readQueries(reading, part, body);
+      return queries === null ? null : { type, ...base, queries };
     }
   }
 }

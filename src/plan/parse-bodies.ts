@@ -29,12 +29,13 @@ export function checkNoBody(reading: Reading, part: ActionPart, body: Block[]): 
   else skipBlocks(reading, body, part.index);
 }
 
-/** The lines of all fences together. */
-export function readQueries(reading: Reading, part: ActionPart, body: Block[]): string | null {
+/** One query for each line of all fences that is not blank. */
+export function readQueries(reading: Reading, part: ActionPart, body: Block[]): string[] | null {
   const stray = body.find((block) => block.kind !== 'fence' && block.kind !== 'rule');
   if (stray) return reportStray(reading, stray, part);
-  const lines = body.map((block) => (block.kind === 'fence' ? fenceContent(reading.text, block) : '')).join('');
-  if (lines.trim() !== '') return lines;
+  const lines = body.flatMap((block) => (block.kind === 'fence' ? fenceContent(reading.text, block).split('\n') : []));
+  const queries = lines.map((line) => line.trim()).filter((line) => line !== '');
+  if (queries.length > 0) return queries;
   return report(reading, part, part.heading, `${part.spec.type} has no fence with a query.`, part.spec.bodyExample);
 }
 

@@ -89,15 +89,14 @@ export interface InvokeAction extends ActionBase {
   text: string;
 }
 
-/** Known to the grammar, not executable yet; validation says so. */
-interface UnsupportedAction extends ActionBase {
+export interface ResearchAction extends ActionBase {
   type: 'RESEARCH';
-  params: Record<string, string>;
-  body: string;
+  /** At least one, without white space around it. */
+  queries: string[];
 }
 
 export type Action =
-  CreateAction | EditAction | ReadAction | ExecuteAction | PruneAction | AskAction | InvokeAction | UnsupportedAction;
+  CreateAction | EditAction | ReadAction | ExecuteAction | PruneAction | AskAction | InvokeAction | ResearchAction;
 export type ActionType = Action['type'];
 
 export interface Plan {

@@ -3,7 +3,7 @@ import { actionSpecs, type ActionSpec, type BodyKind } from './actions.ts';
 
 /** Markdown. It contains `examplePlan` in a fence. */
 export function renderProtocol(): string {
-  const actions = actionSpecs.filter((spec) => !spec.isRefused).map(renderAction);
+  const actions = actionSpecs.map(renderAction);
   return `${[introduction, actionsIntroduction, ...actions, rules, renderExample()].join('\n\n')}\n`;
 }
 

@@ -13,6 +13,15 @@ const milliseconds = z.number().check(z.nonnegative());
 const oid = z.nullable(text.check(z.regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/)));
 const time = text.check(z.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/));
 
+const search = z.object({
+  query: text,
+  return_code: z.int(),
+  result: text,
+  stderr: z.exactOptional(text),
+  timed_out: z.exactOptional(z.boolean()),
+  truncated: z.exactOptional(z.boolean()),
+});
+
 const details = z.object({
   reason: z.exactOptional(text),
   match: z.exactOptional(text),
@@ -25,6 +34,8 @@ const details = z.object({
   stderr: z.exactOptional(text),
   timed_out: z.exactOptional(z.boolean()),
   truncated: z.exactOptional(z.boolean()),
+  note: z.exactOptional(text),
+  searches: z.exactOptional(z.array(search)),
   output_file: z.exactOptional(text),
   restored: z.exactOptional(texts),
   url: z.exactOptional(text),

@@ -71,7 +71,11 @@ export interface ActionDetails {
   stderr?: string;
   timed_out?: boolean;
   truncated?: boolean;
-  /** Where the whole output is, relative to the turn. */
+  /** What to do about it, where the reason can be told from the output. */
+  note?: string;
+  /** RESEARCH: the queries that were run, in order. */
+  searches?: ReportedSearch[];
+  /** EXECUTE and RESEARCH: where the whole output is, relative to the turn. */
   output_file?: string;
   /** Files of `.teddy/` that the command changed, and that are as they were again. */
   restored?: RepoPath[];
@@ -86,6 +90,16 @@ export interface ActionDetails {
   page_file?: string;
   /** CHAT_WITH_USER and PROMPT. */
   answer?: string;
+}
+
+/** `result`: the first lines of what the command printed; `stderr`, its last lines, only where it failed. */
+export interface ReportedSearch {
+  query: string;
+  return_code: number;
+  result: string;
+  stderr?: string;
+  timed_out?: boolean;
+  truncated?: boolean;
 }
 
 export interface ReportedChange {
@@ -154,6 +168,8 @@ const detailKeys: (keyof ActionDetails)[] = [
   'stderr',
   'timed_out',
   'truncated',
+  'note',
+  'searches',
   'output_file',
   'restored',
   'url',

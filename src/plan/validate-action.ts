@@ -6,6 +6,7 @@ import { applyEdit } from './match.ts';
 import { refuse, whyNotAFile, whyUnreadable } from './out-of-reach.ts';
 import { parseRepoPath } from './paths.ts';
 import type { Action, AskAction, CreateAction, EditAction, ExecuteAction, InvokeAction, Problem } from './plan.ts';
+import { toSearchEffect } from './validate-research.ts';
 import { toPruneEffect, toReadEffect } from './validate-read.ts';
 import { refuseMasks } from './validate-masks.ts';
 import type { Inspect } from './virtual-files.ts';
@@ -34,7 +35,7 @@ async function toUncheckedEffect(action: Action, world: PlanWorld): Promise<Effe
     case 'INVOKE':
       return toInvokeEffect(action, world);
     case 'RESEARCH':
-      return refuse(action, `${action.type} is not supported yet.`, 'Leave it out of the plan.');
+      return toSearchEffect(action, world);
   }
 }
 

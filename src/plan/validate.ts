@@ -6,11 +6,13 @@ import { toEffect } from './validate-action.ts';
 import { layerFiles } from './virtual-files.ts';
 
 /** What a plan is checked against. What is absent is not checked. */
-export interface World extends Omit<PlanWorld, 'ignored' | 'agents'> {
+export interface World extends Omit<PlanWorld, 'ignored' | 'agents' | 'canSearch'> {
   /** Untracked paths, of these, that git ignores. Asked once at most, and only for what READ names. */
   findIgnored?(paths: RepoPath[]): Promise<RepoPath[]>;
   /** The names that INVOKE may give. Asked only for a plan that has one. */
   listAgents?(): Promise<readonly string[]>;
+  /** Whether RESEARCH has a command. Asked only for a plan that has one. */
+  canSearch?(): Promise<boolean>;
 }
 
 interface VirtualRun {
@@ -24,9 +26,16 @@ interface VirtualRun {
 export async function runVirtually({ plan, problems }: ParsedPlan, world: World): Promise<VirtualRun> {
   const files = layerFiles(world.inspect);
   const agents = plan.actions.some(({ type }) => type === 'INVOKE') ? await world.listAgents?.() : undefined;
+  const canSearch = plan.actions.some(({ type }) => type === 'RESEARCH') ? await world.canSearch?.() : undefined;
   const ignored = await findIgnored(plan, world);
   const { mask } = world;
-  const seen = { inspect: files.inspect, ignored, ...(agents ? { agents } : {}), ...(mask ? { mask } : {}) };
+  const seen = {
+    inspect: files.inspect,
+    ignored,
+    ...(agents ? { agents } : {}),
+    ...(canSearch === undefined ? {} : { canSearch }),
+    ...(mask ? { mask } : {}),
+  };
   const run: VirtualRun = { problems: [...problems], effects: [] };
   for (const action of plan.actions) {
     const outcome = await toEffect(action, seen);

@@ -112,6 +112,14 @@ export const settings = [
     fallback: '120',
   },
   {
+    name: 'searchCommand',
+    variable: null,
+    tracked: false,
+    takes: 'text',
+    purpose: 'the shell command that RESEARCH runs once a query',
+    fallback: 'none',
+  },
+  {
     name: 'redact',
     variable: null,
     tracked: false,

@@ -20,8 +20,8 @@ function describeTarget(action: Action): string {
     case 'CHAT_WITH_USER':
     case 'PROMPT':
       return toFirstLine(action.text);
-    default:
-      return Object.values(action.params)[0] ?? toFirstLine(action.body);
+    case 'RESEARCH':
+      return toFirstLine(action.queries.join('\n'));
   }
 }
 

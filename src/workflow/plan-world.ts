@@ -11,5 +11,6 @@ export function worldOf(project: Project, workspace: Workspace): World {
     mask: (text) => maskString(project.masker, text),
     findIgnored: (paths) => workspace.ignored(paths),
     listAgents: async () => agentNames((await readGlobal(project))?.agents ?? new Map()),
+    canSearch: async () => (await project.settings.get('searchCommand')) !== undefined,
   };
 }

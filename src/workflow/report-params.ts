@@ -30,7 +30,7 @@ export function toParams(action: Action): Record<string, ReportedParam> {
     case 'CHAT_WITH_USER':
     case 'PROMPT':
       return { text: action.text };
-    default:
-      return { ...action.params };
+    case 'RESEARCH':
+      return { queries: action.queries.join('\n'), ...description };
   }
 }

@@ -154,7 +154,7 @@ test('a plan that cannot work is warned about at once, and reported VALIDATION_F
   expect(report.action_logs.every(({ status }) => status === 'SKIPPED')).toBe(true);
   const said = report.validation_errors.map(({ message }) => message).join('\n');
   for (const word of ['RESEARCH', 'INVOKE nobody', 'DANCE']) expect(said).toContain(word);
-  expect(said).toContain('not supported yet');
+  expect(said).toContain('no search command configured');
   expect(stderr).toMatch(/plan\.md:\d+:\d+: /);
   expect(await project.repo.list('.')).not.toContain('ok.txt');
   await execute(createPlan('ok.txt', 'ok\n'));

@@ -31,7 +31,7 @@ const good: Record<string, { actions: string[]; notes?: number[] }> = {
   'questions.md': { actions: ['5: CHAT_WITH_USER', '17: PROMPT'] },
   'nested-fences.md': { actions: ['5: CREATE docs/guide.md', '21: EDIT docs/index.md 24'] },
   'crlf.md': { actions: ['5: CREATE src/main.c'] },
-  'unsupported.md': { actions: ['5: RESEARCH', '13: PRUNE', '16: INVOKE'] },
+  'next-turn.md': { actions: ['5: RESEARCH', '13: PRUNE', '16: INVOKE'] },
   'sloppy.md': { actions: ['9: CREATE src/a.ts', '20: EXECUTE'], notes: [1, 5, 11, 17, 29] },
   'paths.md': {
     actions: [
@@ -182,8 +182,8 @@ describe('details of the good plans', () => {
   });
 
   test('the rarer actions keep their parameters and body', () => {
-    expect(parsePlan(read('good/unsupported.md')).plan.actions).toMatchObject([
-      { params: { Description: 'Find out.' }, body: 'node streams\nbackpressure\n' },
+    expect(parsePlan(read('good/next-turn.md')).plan.actions).toMatchObject([
+      { description: 'Find out.', queries: ['node streams', 'backpressure'] },
       { type: 'PRUNE', resource: { kind: 'path', path: 'src/old.ts' } },
       { type: 'INVOKE', agent: 'dev', description: 'Hand over.', text: '- Build it.\n- Test it.' },
     ]);

@@ -13,15 +13,7 @@ describe('the protocol of the system prompt', () => {
     expect(plan.memos).toHaveLength(1);
   });
 
-  const offered = actionSpecs.filter((spec) => !spec.isRefused);
-
-  test('it does not tell of actions that validation refuses', () => {
-    const refused = actionSpecs.filter((spec) => spec.isRefused).map(({ type }) => type);
-    expect(refused).toEqual(['RESEARCH']);
-    for (const type of refused) expect(renderProtocol()).not.toContain(type);
-  });
-
-  test.each(offered.map((spec) => [spec.type, spec] as const))('it has %s with every parameter', (type, spec) => {
+  test.each(actionSpecs.map((spec) => [spec.type, spec] as const))('it has %s with every parameter', (type, spec) => {
     const section =
       renderProtocol()
         .split(/^### /m)

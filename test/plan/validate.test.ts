@@ -286,9 +286,31 @@ describe('the other actions', () => {
       { kind: 'ask', action: 2, text: 'And?' },
     ]);
   });
+});
 
-  test.each(['RESEARCH'] as const)('%s is not supported yet', async (type) => {
-    expect(await problemOf({}, { type, params: {}, body: '' })).toBe(`${type} is not supported yet.`);
+describe('RESEARCH', () => {
+  const research = (...queries: string[]): Draft => ({ type: 'RESEARCH', queries });
+
+  test('is a problem without a search command, and hands its queries over with one', async () => {
+    const plan = planOf([research('node streams', 'backpressure')]);
+    const found = await runVirtually(plan, { inspect: diskOf({}), canSearch: async () => true });
+    expect(found).toMatchObject({
+      problems: [],
+      effects: [{ kind: 'search', action: 1, queries: ['node streams', 'backpressure'] }],
+    });
+    const refused = await runVirtually(plan, { inspect: diskOf({}), canSearch: async () => false });
+    expect(refused.problems).toMatchObject([{ action: 1, message: 'RESEARCH: no search command configured.' }]);
+    expect(refused.problems[0]?.hint).toContain('git config teddy.searchCommand <command>');
+  });
+
+  test('refuses a query that the command would take for an option', async () => {
+    expect(await problemOf({}, research('fine', '--output=a'))).toContain('the query "--output=a" begins with `-`');
+  });
+
+  test('has the setting asked for only by a plan that has one', async () => {
+    const world = { inspect: diskOf({}), canSearch: () => Promise.reject(new Error('asked')) };
+    expect((await runVirtually(planOf([create('a', '')]), world)).problems).toEqual([]);
+    await expect(runVirtually(planOf([research('a')]), world)).rejects.toThrow('asked');
   });
 });
 

@@ -47,6 +47,7 @@ export interface MemoryProject extends Project {
       script: string,
       signal: AbortSignal,
       onOutput?: (stream: 'stdout' | 'stderr', text: string) => void,
+      env?: Record<string, string>,
     ) => Promise<Partial<CommandResult>>;
   };
   /** Writes files of the work tree; null removes one. */
@@ -136,7 +137,10 @@ export async function memoryProject(
     staged,
     trusted,
     shellOf: () => ({
-      run: async (script, { signal, onOutput }) => ({ ...succeeded, ...(await command.run(script, signal, onOutput)) }),
+      run: async (script, { signal, onOutput, env }) => ({
+        ...succeeded,
+        ...(await command.run(script, signal, onOutput, env)),
+      }),
     }),
     said,
     configuration,
