@@ -1,40 +1,22 @@
 /** Asks a person at the terminal, action by action. */
-import { createInterface } from 'node:readline/promises';
 import { TeddyError } from '../errors.ts';
-import { renderUnifiedDiff } from '../plan/diff.ts';
-import type { Action, MemoChange } from '../plan/plan.ts';
+import type { MemoChange } from '../plan/plan.ts';
 import type { ActionLog } from '../plan/report.ts';
-import type { Effect } from '../plan/effect.ts';
-import { describeAction } from '../workflow/describe-action.ts';
-import type { Approver, Decision } from '../workflow/approver.ts';
+import type { Approver } from '../workflow/approver.ts';
 import type { SteeringText } from '../workflow/foreign-texts.ts';
-import { colorDiff } from './color-diff.ts';
+import { showSummary } from './approval-summary.ts';
+import { askAction, type ActionTools } from './ask-action.ts';
+import { askLine } from './ask-line.ts';
 import { renderForeign } from './render-foreign.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 
-const answers: Record<string, Decision> = {
-  y: 'yes',
-  yes: 'yes',
-  n: 'no',
-  no: 'no',
-  a: 'all',
-  all: 'all',
-  q: 'quit',
-  quit: 'quit',
-};
-const help = [
-  'y  yes, do it',
-  'n  no, skip this action and go on',
-  'a  yes, and all the rest',
-  'q  stop here; the rest is skipped, and the report says so',
-  '?  this help',
-].join('\n');
-
 /** `signal` aborts a question; `interrupt` is called when Ctrl-C or the end of input comes in the middle of one. */
-export function askingApprover(terminal: Terminal, signal: AbortSignal): Approver {
+export function askingApprover(tools: ActionTools): Approver {
+  const { terminal, signal } = tools;
   return {
     by: 'user',
-    action: ({ action, effect, count }) => askAction(terminal, signal, action, effect, count),
+    begin: (effects) => Promise.resolve(showSummary(terminal, effects)),
+    action: (asked) => askAction(tools, asked),
     async answer(text) {
       terminal.say(`\n${toVisible(text.trim())}\n`);
       return askLine(signal, terminal.style('bold', 'Your answer: ', 'stderr'));
@@ -48,7 +30,8 @@ export function askingApprover(terminal: Terminal, signal: AbortSignal): Approve
 export function flagApprover(terminal: Terminal, isQuiet: boolean): Approver {
   return {
     by: 'flag',
-    action: () => Promise.resolve('all'),
+    begin: () => Promise.resolve(),
+    action: () => Promise.resolve({ decision: 'all' }),
     answer(text) {
       if (!isQuiet) terminal.say(toVisible(text.trim()));
       return Promise.resolve(null);
@@ -92,76 +75,6 @@ async function askYesNo(signal: AbortSignal, question: string, hint: string): Pr
   }
 }
 
-async function askAction(
-  terminal: Terminal,
-  signal: AbortSignal,
-  action: Action,
-  effect: Effect,
-  count: number,
-): Promise<Decision> {
-  terminal.say('');
-  terminal.say(terminal.style('bold', `${action.index}/${count} ${toVisible(describeAction(action))}`, 'stderr'));
-  if (action.description !== null) terminal.say(terminal.style('dim', toVisible(action.description), 'stderr'));
-  const shown = renderEffect(terminal, effect, describeAction(action));
-  if (shown !== '') terminal.say(shown);
-  for (;;) {
-    const question = terminal.style('bold', `${verbs[effect.kind]} [y,n,a,q,?] `, 'stderr');
-    const answer = await askLine(signal, question);
-    if (answer === null) return 'quit';
-    const decision = answers[answer.trim().toLowerCase()];
-    if (decision !== undefined) return decision;
-    terminal.say(help);
-  }
-}
-
-const verbs = {
-  write: 'Write this?',
-  command: 'Run this?',
-  read: 'Show this to the model?',
-  fetch: 'Fetch this for the model?',
-  prune: 'Take this out of the context?',
-  ask: 'Answer this?',
-  invoke: 'Hand over?',
-};
-
-/** What will happen, as far as `title` does not say it. */
-function renderEffect(terminal: Terminal, effect: Effect, title: string): string {
-  if (effect.kind === 'write') return colorDiff(terminal, renderUnifiedDiff(effect.path, effect.before, effect.after));
-  if (effect.kind === 'read' || effect.kind === 'fetch') {
-    const shown = effect.kind === 'read' ? effect.path : effect.url;
-    const lines = effect.lines === null ? [] : [`lines ${effect.lines}`];
-    const said = [...(title.endsWith(` ${shown}`) ? [] : [shown]), ...lines];
-    return said.length === 0 ? '' : toVisible(`  ${said.join(', ')}`);
-  }
-  if (effect.kind === 'prune') return title.endsWith(` ${effect.resource}`) ? '' : toVisible(`  ${effect.resource}`);
-  if (effect.kind === 'invoke') return toVisible(`  hand over to ${effect.agent}: ${effect.text}`);
-  if (effect.kind === 'ask') return '';
-  const env = Object.entries(effect.env).map(([key, value]) => `  ${key}=${value}`);
-  const place = effect.cwd === '.' ? [] : [`  in ${effect.cwd}`];
-  const script = effect.script
-    .trimEnd()
-    .split('\n')
-    .map((line) => `  $ ${line}`);
-  return [...place, ...env, ...script].map(toVisible).join('\n');
-}
-
-/** Null: Ctrl-C, or the input has ended. */
-async function askLine(signal: AbortSignal, question: string): Promise<string | null> {
-  if (signal.aborted) return null;
-  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: true });
-  const ended = new Promise<null>((resolve) => lines.once('close', () => resolve(null)));
-  // In raw mode Ctrl-C is a key, not a signal; it has to mean the same.
-  lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
-  try {
-    return await Promise.race([lines.question(question, { signal }), ended]);
-  } catch (error) {
-    if (signal.aborted) return null;
-    throw error;
-  } finally {
-    lines.close();
-  }
-}
-
 function showOutput(terminal: Terminal, stream: 'stdout' | 'stderr', text: string): void {
   const shown = toVisible(text.replace(/\n$/, ''));
   terminal.say(stream === 'stderr' ? terminal.style('dim', shown, 'stderr') : shown);
@@ -174,7 +87,8 @@ function showDone(terminal: Terminal, log: ActionLog, count: number): void {
   const code =
     log.details?.return_code === undefined || log.details.return_code === 0 ? '' : `, exit ${log.details.return_code}`;
   const reason = log.details?.reason === undefined ? '' : ` (${toVisible(log.details.reason)})`;
+  const note = log.details?.note === undefined ? '' : `\n  ${toVisible(log.details.note)}`;
   terminal.say(
-    `${terminal.style(marks[log.status], log.status, 'stderr')} ${log.index}/${count} ${log.action_type} ${target}${code}${reason}`,
+    `${terminal.style(marks[log.status], log.status, 'stderr')} ${log.index}/${count} ${log.action_type} ${target}${code}${reason}${note}`,
   );
 }

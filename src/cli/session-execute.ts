@@ -1,6 +1,8 @@
 import { Command, Option } from 'clipanion';
+import { composeText } from '../app.ts';
 import { exitCodes, TeddyError } from '../errors.ts';
 import type { RunStatus } from '../plan/report.ts';
+import type { Project } from '../ports.ts';
 import type { ExecuteRequest } from '../workflow/execute-plan.ts';
 import type { Executed } from '../workflow/finish-run.ts';
 import { requireOne } from './plan-options.ts';
@@ -9,6 +11,12 @@ import { toVisible, type Terminal } from './terminal.ts';
 
 /** Loaded with the command only: comparing texts takes its time to load. */
 type Approval = typeof import('./approval.ts');
+
+interface Asking {
+  terminal: Terminal;
+  project: Project;
+  signal: AbortSignal;
+}
 
 export class SessionExecuteCommand extends TeddyCommand {
   static override paths = [['session', 'execute']];
@@ -49,18 +57,24 @@ export class SessionExecuteCommand extends TeddyCommand {
     return withInterrupt((signal) =>
       this.withProject(terminal, async (project) => {
         const [{ executePlan }, approval] = await loading;
-        return this.show(terminal, await executePlan(project, this.toRequest(terminal, signal, approval)));
+        return this.show(terminal, await executePlan(project, this.toRequest({ terminal, project, signal }, approval)));
       }),
     );
   }
 
-  private toRequest(terminal: Terminal, signal: AbortSignal, approval: Approval): ExecuteRequest {
+  private toRequest({ terminal, project, signal }: Asking, approval: Approval): ExecuteRequest {
     const { askingApprover, askMemos, flagApprover } = approval;
     const canAsk = terminal.isInteractive && !this.json;
+    const tools = {
+      terminal,
+      signal,
+      edit: (initial: string, fileName: string) => composeText(project, process.env, initial, fileName),
+      page: (text: string) => this.page(terminal, project, text),
+    };
     const reason = this.reject === true ? '' : this.reject === false ? undefined : this.reject;
     return {
       selector: this.session,
-      approver: this.yes ? flagApprover(terminal, this.json) : canAsk ? askingApprover(terminal, signal) : null,
+      approver: this.yes ? flagApprover(terminal, this.json) : canAsk ? askingApprover(tools) : null,
       memos:
         this.memos !== undefined
           ? { kind: this.memos === 'yes' ? 'yes' : 'no' }

@@ -3,12 +3,20 @@ import type { Action } from '../plan/plan.ts';
 import type { ActionLog } from '../plan/report.ts';
 import type { Effect } from '../plan/effect.ts';
 
-export type Decision = 'yes' | 'no' | 'all' | 'quit';
+type Decision = 'yes' | 'no' | 'all' | 'quit';
+
+export interface Approval {
+  decision: Decision;
+  /** With a yes: what the user has made of it, the whole new content of a file or the script. */
+  edited?: string;
+}
 
 export interface Approver {
   /** `flag` when -y has decided for all. */
   readonly by: 'user' | 'flag';
-  action(asked: { action: Action; effect: Effect; count: number }): Promise<Decision>;
+  /** Before the first question: all that the plan will do, as far as it can be known. */
+  begin(effects: Effect[]): Promise<void>;
+  action(asked: { action: Action; effect: Effect; count: number }): Promise<Approval>;
   /** The answer to CHAT_WITH_USER or PROMPT; null without somebody to ask. */
   answer(text: string): Promise<string | null>;
   /** Live output of a command. */

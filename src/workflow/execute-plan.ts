@@ -90,10 +90,12 @@ async function executeTurn(
   if (request.approver === null && parsed.plan.actions.length > 0) throw toNotApproved(turn, parsed);
   const memos = joinMemos(taken, await decideMemos(project, line, turn.turn, undecided, request.memos));
   await takeSnapshot(project, target, turn.turn);
-  const late = [...(await validate(project, workspace, parsed)), ...(await findHidden(project, line, parsed))];
+  const checked = await runVirtually(parsed, worldOf(project, workspace));
+  const late = [...checked.problems, ...(await findHidden(project, line, parsed))];
   if (late.length > 0)
     return closeTurn(draft, 'VALIDATION_FAILED', { problems: late, memos, reason: 'the plan is not valid' });
 
+  await request.approver?.begin(checked.effects);
   const settings = { timeoutMs: await readTimeoutMs(project), signal: request.signal };
   const run = request.approver ? await runActions(project, target, parsed.plan, request.approver, settings) : noRun;
   refuseInterruptedBeforeStart(run);

@@ -1,10 +1,11 @@
 /** Runs a plan's actions in order: ask, do, note what came of it. Nothing is committed here. */
 import type { Action, Plan } from '../plan/plan.ts';
 import type { ActionLog } from '../plan/report.ts';
+import type { Effect } from '../plan/effect.ts';
 import { toEffect } from '../plan/validate-action.ts';
 import type { Project, Workspace } from '../ports.ts';
 import type { SessionId } from '../session/names.ts';
-import type { Approver, Decision } from './approver.ts';
+import type { Approval, Approver } from './approver.ts';
 import { maskDetails, maskString } from './mask-text.ts';
 import { performAction } from './perform-action.ts';
 import type { Run, Runner, RunSettings } from './run.ts';
@@ -41,10 +42,11 @@ export async function runActions(
   return run;
 }
 
-type Outcome = Pick<ActionLog, 'status' | 'approved_by' | 'duration_ms' | 'details'>;
+type Outcome = Pick<ActionLog, 'status' | 'approved_by' | 'duration_ms' | 'details'> &
+  Partial<Pick<ActionLog, 'params' | 'modified_by_user'>>;
 
 interface Step {
-  decision: Decision;
+  decision: Approval['decision'];
   log: Outcome;
 }
 
@@ -85,12 +87,32 @@ async function runAction(
     return { decision: 'yes', log: { status: 'FAILURE', approved_by: 'none', details: { reason } } };
   }
   const { effect } = outcome;
-  const decision = approvesAll ? 'yes' : await approver.action({ action, effect, count: plan.actions.length });
+  const { decision, edited }: Approval = approvesAll
+    ? { decision: 'yes' }
+    : await approver.action({ action, effect, count: plan.actions.length });
   if (settings.signal.aborted) return { decision: 'quit', log: skipped(skipReasons.interrupted) };
   if (decision === 'quit') return { decision, log: skipped(skipReasons.quit) };
   if (decision === 'no') return { decision, log: skipped('declined') };
   const started = project.clock.now().getTime();
-  const performed = await performAction(runner, action, effect);
+  const wanted = edited === undefined ? { action, effect } : withEdited(action, effect, edited);
+  const performed = await performAction(runner, wanted.action, wanted.effect);
   const duration_ms = project.clock.now().getTime() - started;
-  return { decision, log: { ...performed, approved_by: approver.by, duration_ms } };
+  const modified =
+    edited === undefined ? {} : { modified_by_user: true, params: await reportEdited(wanted.action, mask) };
+  return { decision, log: { ...performed, ...modified, approved_by: approver.by, duration_ms } };
+}
+
+/** What the user wrote is taken as it is: the rules for plans are for models. */
+function withEdited(action: Action, effect: Effect, edited: string): { action: Action; effect: Effect } {
+  if (effect.kind === 'write') {
+    return { action, effect: { ...effect, after: new TextEncoder().encode(edited), matches: [] } };
+  }
+  if (effect.kind !== 'command' || action.type !== 'EXECUTE') return { action, effect };
+  return { action: { ...action, script: edited }, effect: { ...effect, script: edited } };
+}
+
+/** Unlike a plan's script, the user's was masked by nobody yet. */
+async function reportEdited(action: Action, mask: (text: string) => Promise<string>): Promise<ActionLog['params']> {
+  const params = toParams(action);
+  return typeof params.command === 'string' ? { ...params, command: await mask(params.command) } : params;
 }

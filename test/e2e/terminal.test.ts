@@ -16,7 +16,8 @@ let project: TeddyProject;
 
 afterEach(() => project.close());
 
-const question = '[y,n,a,q,?] ';
+// The letters before these depend on the action.
+const question = ',q,?] ';
 
 async function openWithPlan(answer: string): Promise<void> {
   project = await openTeddyProject();

@@ -59,7 +59,8 @@ const operations: Record<string, (project: Project) => Promise<string>> = {
   async execute(project) {
     const approver = {
       by: 'flag' as const,
-      action: () => Promise.resolve('yes' as const),
+      begin: () => Promise.resolve(),
+      action: () => Promise.resolve({ decision: 'yes' as const }),
       answer: () => Promise.resolve(null),
       output: () => undefined,
       done: () => undefined,

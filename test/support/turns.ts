@@ -5,7 +5,7 @@ import type { Oid } from '../../src/session/names.ts';
 import { executePlan, type ExecuteRequest } from '../../src/workflow/execute-plan.ts';
 import { newSession, type NewSession } from '../../src/workflow/new-session.ts';
 import { planTurn, type PlanOutcome, type PlanRequest } from '../../src/workflow/plan-turn.ts';
-import type { Approver, Decision } from '../../src/workflow/approver.ts';
+import type { Approver, Approval } from '../../src/workflow/approver.ts';
 import type { MemoryProject } from './memory-repository.ts';
 import { scriptedModel } from './scripted-model.ts';
 
@@ -59,7 +59,10 @@ export interface ScriptedApprover extends Approver {
 }
 
 /** Decides in this order, then says yes. With `answer`, whoever is asked answers that. */
-export function approver(decisions: Decision[] = [], answer: string | null = null): ScriptedApprover {
+export function approver(
+  decisions: (Approval['decision'] | Approval)[] = [],
+  answer: string | null = null,
+): ScriptedApprover {
   const left = [...decisions];
   const asked: string[] = [];
   const shown: string[] = [];
@@ -67,9 +70,11 @@ export function approver(decisions: Decision[] = [], answer: string | null = nul
     by: 'user',
     asked,
     shown,
+    begin: async () => undefined,
     action: async ({ action }) => {
       asked.push(`${action.index} ${action.type}`);
-      return left.shift() ?? 'yes';
+      const next = left.shift() ?? 'yes';
+      return typeof next === 'string' ? { decision: next } : next;
     },
     answer: async (text) => {
       shown.push(text);

@@ -119,7 +119,7 @@ describe('a run', () => {
       ...approver(),
       action: async () => {
         await project.write({ 'a.txt': 'theirs\n' });
-        return 'yes' as const;
+        return { decision: 'yes' as const };
       },
     };
     const { report } = await run(project, { approver: asking });

@@ -86,7 +86,7 @@ describe('what the user edits', () => {
       ...approver(),
       action: async () => {
         await project.write({ [own]: 'a.txt\n' });
-        return 'yes' as const;
+        return { decision: 'yes' as const };
       },
     };
     await run(project, { approver: asking });

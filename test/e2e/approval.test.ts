@@ -1,0 +1,112 @@
+/** What a person sees and can do before an action runs. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { hasTerminal, runInTerminal, type TerminalRun } from '../support/run-in-terminal.ts';
+import {
+  createAction,
+  editAction,
+  executeAction,
+  openTeddyProject,
+  planOf,
+  type TeddyProject,
+} from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+
+afterEach(() => project.close());
+
+const question = ',q,?] ';
+
+async function ask(actions: string[], env: Record<string, string> = {}): Promise<TerminalRun> {
+  project = await openTeddyProject();
+  await project.begin('asked');
+  await project.plan(planOf(...actions));
+  return runInTerminal(['session', 'execute'], { cwd: project.repo.root, env: { ...project.env, ...env } });
+}
+
+describe.skipIf(!hasTerminal)('before an action runs', () => {
+  test('the whole plan is summed up once, and only letters that apply are offered', async () => {
+    const read = '### READ\n- **Resource:** README.md\n';
+    const run = await ask([createAction('a.txt', '1\n2\n'), executeAction('echo one\necho two'), read]);
+    const first = await run.waitFor(question);
+    expect(first).toContain(
+      'The plan: 1 file, 1 command, 1 other action\n  a.txt  +2 -0  new\n  $ echo one ...\n  read README.md\n\n1/3',
+    );
+    expect(first).toMatch(/Write this\? \[y,n,a,e,d$/);
+    run.press('n\n');
+    const second = await run.waitFor(question);
+    expect(second).not.toContain('The plan:');
+    expect(second).toMatch(/Run this\? \[y,n,a,e$/);
+    run.press('n\n');
+    expect(await run.waitFor(question)).toMatch(/Show this to the model\? \[y,n,a$/);
+    run.press('q\n');
+    expect(await run.exitCode).toBe(4);
+  });
+
+  test('the words that differ are emphasised, and control characters are shown, not obeyed', async () => {
+    const run = await ask([editAction('src/app.ts', 'port = 8080', 'port = 9090'), createAction('b', 'x\u001b[7m\n')]);
+    await run.waitFor(question);
+    expect(run.raw()).toContain('\u001b[7m8080\u001b[27m');
+    expect(run.raw()).toContain('\u001b[7m9090\u001b[27m');
+    run.press('y\n');
+    expect(await run.waitFor(question)).toContain('+x␛[7m');
+    expect(run.raw()).not.toContain('x\u001b[7m');
+    run.press('y\n');
+    expect(await run.exitCode).toBe(0);
+  });
+
+  test('e changes a file and a script: the change is shown, done, and recorded', async () => {
+    const editor = 'sed -i s/planned/mine/';
+    const run = await ask([createAction('a.txt', 'planned\n'), executeAction('echo planned > b.txt')], {
+      GIT_EDITOR: editor,
+    });
+    await run.waitFor(question);
+    run.press('e\n');
+    expect(await run.waitFor(question)).toContain('+mine');
+    run.press('y\n');
+    await run.waitFor(question);
+    run.press('e\n');
+    expect(await run.waitFor(question)).toContain('$ echo mine > b.txt');
+    run.press('y\n');
+    expect(await run.exitCode).toBe(0);
+    expect(await project.repo.read('a.txt')).toBe('mine\n');
+    expect(await project.repo.read('b.txt')).toBe('mine\n');
+    const { action_logs, session } = await project.report();
+    expect(action_logs).toMatchObject([
+      { modified_by_user: true },
+      { modified_by_user: true, params: { command: 'echo mine > b.txt' } },
+    ]);
+    const report = await project.repo.read(`.teddy/sessions/${session}/01/report.md`);
+    expect(report.match(/modified_by_user: true/g)).toHaveLength(2);
+  });
+
+  test('an editor that fails or empties a script changes nothing, and the question is asked again', async () => {
+    const run = await ask([createAction('a.txt', 'planned\n'), executeAction('echo planned > b.txt')], {
+      GIT_EDITOR: 'sh -c \'case "$1" in *.sh) : > "$1";; *) exit 3;; esac\' editor',
+    });
+    await run.waitFor(question);
+    run.press('e\n');
+    expect(await run.waitFor(question)).toContain('failed: it ended with exit code 3');
+    run.press('y\n');
+    await run.waitFor(question);
+    run.press('e\n');
+    expect(await run.waitFor(question)).toContain('The script is empty');
+    run.press('y\n');
+    expect(await run.exitCode).toBe(0);
+    expect(await project.repo.read('b.txt')).toBe('planned\n');
+    const { action_logs } = await project.report();
+    expect(JSON.stringify(action_logs)).not.toContain('"modified_by_user":true');
+  });
+
+  test('a long diff is cut at the question, and d shows all of it through the pager', async () => {
+    const lines = Array.from({ length: 60 }, (_, n) => `line ${n}\n`).join('');
+    const run = await ask([createAction('long.txt', lines)], { GIT_PAGER: 'sed s/^/paged:/', NO_COLOR: '1' });
+    const cut = await run.waitFor(question);
+    expect(cut).toMatch(/\.\.\. \d+ more lines \(d shows all\)\n/);
+    expect(cut).not.toContain('+line 59');
+    run.press('d\n');
+    expect(await run.waitFor(question)).toContain('paged:+line 59');
+    run.press('q\n');
+    expect(await run.exitCode).toBe(4);
+    expect((await project.report()).run_summary.status).toBe('ABORTED');
+  });
+});
