@@ -18,6 +18,7 @@ export const exitCodes = {
   VALIDATION_FAILED: 1,
   ACTION_FAILED: 1,
   MASKING_FAILED: 1,
+  UNDO_INCOMPLETE: 1,
   // 2: wrong usage
   USAGE: 2,
   BAD_NAME: 2,
@@ -44,6 +45,7 @@ export const exitCodes = {
   UNCOMMITTED_EDITS: 3,
   PARTIALLY_STAGED: 3,
   LOCKED: 3,
+  NOTHING_TO_UNDO: 3,
   CONTEXT_TOO_LARGE: 3,
   BUDGET_SPENT: 3,
   PAGE_REFUSED: 3,

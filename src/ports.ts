@@ -225,6 +225,8 @@ export interface Workspace {
   repair(): Promise<string[]>;
   /** A file of the work tree as it is on disk, not following a link at its end; null when there is none. */
   readDisk(path: RepoPath): Promise<Uint8Array | null>;
+  /** The bytes that git would write to the path for this blob: through the user's filters and line endings. */
+  readCheckout(path: RepoPath, oid: Oid): Promise<Uint8Array>;
   /** How many bytes `readDisk` would read; null when there is nothing to read. */
   sizeOnDisk(path: RepoPath): Promise<number | null>;
   /** Writes a file of `.teddy/` again that the line has and the disk has lost. */
@@ -253,8 +255,13 @@ export type FileTarget =
 /** The project's files on disk. Every path is contained: symlinks that lead out are found, never followed. */
 export interface ProjectFiles {
   inspect(path: RepoPath): Promise<FileTarget>;
-  /** Atomically: temporary file, fsync, rename, fsync of the directory. Keeps an existing mode; makes parents. */
-  install(path: RepoPath, bytes: Uint8Array): Promise<void>;
+  /**
+   * Atomically: temporary file, fsync, rename, fsync of the directory. Keeps an existing mode, but for the execute bit where
+   * `executable` is given; makes parents.
+   */
+  install(path: RepoPath, bytes: Uint8Array, executable?: boolean): Promise<void>;
+  /** Removes a file, and the directories that are empty without it. */
+  remove(path: RepoPath): Promise<void>;
   /** Removes what an install that was killed has left beside a path. */
   removeLeftovers(path: RepoPath): Promise<void>;
 }

@@ -13,6 +13,8 @@ Go on
   teddy session plan -m <message>   the next turn
   teddy session branch <turn> -m <message>
                                     another attempt from an earlier turn
+  teddy session undo [turn]         take back the code of a turn
+  teddy session restore <turn>      go back to the end of a turn, on a branch of its own
 Look
   teddy session list                all sessions
   teddy session log                 the steps of this session

@@ -20,7 +20,9 @@ import { SessionListCommand } from './session-list.ts';
 import { SessionLogCommand } from './session-log.ts';
 import { SessionNewCommand } from './session-new.ts';
 import { SessionPlanCommand } from './session-plan.ts';
+import { SessionRestoreCommand } from './session-restore.ts';
 import { SessionShowCommand } from './session-show.ts';
+import { SessionUndoCommand } from './session-undo.ts';
 import { openTerminal } from './terminal.ts';
 import { toUnknownCommand, toUsageError } from './usage-error.ts';
 
@@ -35,6 +37,8 @@ const commands: CommandClass[] = [
   SessionPlanCommand,
   SessionExecuteCommand,
   SessionBranchCommand,
+  SessionUndoCommand,
+  SessionRestoreCommand,
   SessionListCommand,
   SessionLogCommand,
   SessionShowCommand,

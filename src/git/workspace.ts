@@ -39,6 +39,7 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     publish: (publication) => publish(options, publication),
     repair: () => repair(options, store),
     readDisk: (path) => readDisk(join(layout.root, path)),
+    readCheckout: async (path, oid) => (await git.run(['cat-file', '--filters', `--path=${path}`, oid])).stdout,
     sizeOnDisk: (path) => sizeOnDisk(join(layout.root, path)),
     writeSessionFile: (path, bytes) => writeSessionFiles(layout, [{ path, bytes }]),
     switchTo: (ref) => switchTo(git, ref),

@@ -6,7 +6,7 @@ import { TeddyError } from '../errors.ts';
 import type { FileTarget, ProjectFiles } from '../ports.ts';
 import type { RepoPath } from '../session/names.ts';
 import { locate } from './contained-path.ts';
-import { installFile, removeLeftovers } from './install-file.ts';
+import { installFile, removeFile, removeLeftovers } from './install-file.ts';
 import { errorReason } from './system-error.ts';
 
 /**
@@ -27,7 +27,8 @@ export function projectFiles(root: string): ProjectFiles {
         );
       }
     },
-    install: (path, bytes) => installFile(root, path, bytes),
+    install: (path, bytes, executable) => installFile(root, path, bytes, executable),
+    remove: (path) => removeFile(root, path),
     removeLeftovers: (path) => removeLeftovers(root, path),
   };
 }

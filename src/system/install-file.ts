@@ -1,6 +1,6 @@
 /** Puts whole content in the place of a file of the project: all of it or nothing, and durable once it returns. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, rename, rmdir, unlink } from 'node:fs/promises';
+import { mkdir, readdir, realpath, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { RepoPath } from '../session/names.ts';
@@ -10,16 +10,22 @@ import { errorCode, errorReason } from './system-error.ts';
 
 /**
  * Writes through a symlink that stays inside the project, and keeps the link. Keeps the permission bits of a file that
- * exists. Throws DISK_FULL or WRITE_FAILED; then its temporary file and the directories it made are gone again.
+ * exists, but for an execute bit that is asked for or asked away. Throws DISK_FULL or WRITE_FAILED; then its temporary file
+ * and the directories it made are gone again.
  */
-export async function installFile(root: string, path: RepoPath, bytes: Uint8Array): Promise<void> {
+export async function installFile(
+  root: string,
+  path: RepoPath,
+  bytes: Uint8Array,
+  executable?: boolean,
+): Promise<void> {
   const madeDirectories: string[] = [];
   let temporary: string | null = null;
   try {
     const { real, mode } = toDestination(await locate(root, path));
     await makeDirectories(dirname(real), madeDirectories);
     temporary = join(dirname(real), `.teddy-tmp-${randomBytes(8).toString('hex')}`);
-    await writeDurably(temporary, bytes, mode);
+    await writeDurably(temporary, bytes, toMode(mode, executable));
     // A symlink may have been put in the way since the first look.
     if (toDestination(await locate(root, path)).real !== real) throw new Error('it was moved while it was written');
     await rename(temporary, real);
@@ -29,6 +35,45 @@ export async function installFile(root: string, path: RepoPath, bytes: Uint8Arra
     for (const directory of madeDirectories.reverse()) await rmdir(directory).catch(() => undefined);
     throw toWriteError(path, error);
   }
+}
+
+/** As git does it: whoever may read it may execute it. */
+function toMode(mode: number, executable: boolean | undefined): number {
+  if (executable === undefined || executable === ((mode & 0o100) !== 0)) return mode;
+  return executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
+}
+
+/** What is not there is removed already. Throws WRITE_FAILED. */
+export async function removeFile(root: string, path: RepoPath): Promise<void> {
+  try {
+    const located = await locate(root, path);
+    if (located.kind === 'absent') return;
+    const { real } = toDestination(located);
+    await unlink(real);
+    await removeEmptyParents(await realpath(root), dirname(real));
+  } catch (error) {
+    throw new TeddyError(
+      'WRITE_FAILED',
+      `${path} could not be removed: ${errorReason(error)}.`,
+      'Check the permissions of its directory, and run the command again.',
+      { cause: error },
+    );
+  }
+}
+
+/** Makes the removal durable at the first directory that stays. */
+async function removeEmptyParents(root: string, directory: string): Promise<void> {
+  const isGone = directory !== root && (await isRemoved(directory));
+  if (isGone) return removeEmptyParents(root, dirname(directory));
+  await syncDirectory(directory);
+}
+
+/** A directory with something in it stays, and so does one that may not be removed. */
+function isRemoved(directory: string): Promise<boolean> {
+  return rmdir(directory).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Temporary files of ours beside the path. A path that may not be touched has none. */

@@ -124,7 +124,7 @@ async function readAgent(project: Project, state: LineState, turn: TurnName): Pr
   return {};
 }
 
-async function readTakenBranches(project: Project, session: SessionId): Promise<Set<string>> {
+export async function readTakenBranches(project: Project, session: SessionId): Promise<Set<string>> {
   const refs = await project.repository.store.listRefs('refs/heads/teddy/', 'refs/remotes/*/teddy/*');
   return new Set(
     refs.flatMap(({ ref }) => {

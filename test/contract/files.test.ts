@@ -47,6 +47,26 @@ describe.each([
     expect(found.kind === 'file' && [...found.bytes]).toEqual([0, 255, 13]);
   });
 
+  test('installing sets and clears the execute bit where that is asked for, and keeps it otherwise', async () => {
+    const files = await open();
+    await files.install(path('a'), bytes('1'), true);
+    expect(await files.inspect(path('a'))).toMatchObject({ executable: true });
+    await files.install(path('a'), bytes('2'));
+    expect(await files.inspect(path('a'))).toMatchObject({ executable: true });
+    await files.install(path('a'), bytes('3'), false);
+    expect(await files.inspect(path('a'))).toMatchObject({ executable: false });
+  });
+
+  test('removing takes the directories that are empty then, no other, and nothing that is not there', async () => {
+    const files = await open();
+    await files.install(path('a/b/c/d'), bytes('d'));
+    await files.install(path('a/e'), bytes('e'));
+    await files.remove(path('a/b/c/d'));
+    await files.remove(path('a/b/c/d'));
+    expect(await files.inspect(path('a/b'))).toEqual({ kind: 'absent' });
+    expect(await files.inspect(path('a/e'))).toMatchObject({ kind: 'file' });
+  });
+
   test('installing where a directory stands, or below a file, fails and changes nothing', async () => {
     const files = await open();
     await files.install(path('a/b'), bytes('b\n'));

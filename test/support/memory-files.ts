@@ -21,12 +21,22 @@ export function memoryFiles({ fs }: MemoryDisk): ProjectFiles {
   };
   return {
     inspect,
-    async install(path, bytes) {
+    async install(path, bytes, executable) {
       const { kind } = await inspect(path);
       if (kind !== 'absent' && kind !== 'file') throw new TeddyError('WRITE_FAILED', `${path} is ${kind}.`);
       const target = `${root}/${path}`;
       await fs.promises.mkdir(target.slice(0, target.lastIndexOf('/')), { recursive: true });
       await fs.promises.writeFile(target, bytes);
+      if (executable !== undefined) await fs.promises.chmod(target, executable ? 0o755 : 0o644);
+    },
+    async remove(path) {
+      await fs.promises.rm(`${root}/${path}`, { force: true });
+      const parents = path.split('/').slice(0, -1);
+      for (; parents.length > 0; parents.pop()) {
+        const parent = `${root}/${parents.join('/')}`;
+        if ((await fs.promises.readdir(parent).catch(() => ['gone'])).length > 0) return;
+        await fs.promises.rmdir(parent);
+      }
     },
     removeLeftovers: () => Promise.resolve(),
   };

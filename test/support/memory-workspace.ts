@@ -74,6 +74,7 @@ export function memoryWorkspace(disk: MemoryDisk, store: Store, state: MemoryWor
     },
     repair: async () => [],
     readDisk: (path) => readDisk(disk, path),
+    readCheckout: (_, oid) => store.readBlob(oid),
     sizeOnDisk: async (path) => (await readDisk(disk, path))?.length ?? null,
     writeSessionFile: (path, bytes) => write([{ path, bytes }]),
     switchTo: (ref) => switchTo(disk, store, state, head, ref),

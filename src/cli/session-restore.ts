@@ -1,0 +1,37 @@
+import { Command, Option } from 'clipanion';
+import { shortRef } from '../session/names.ts';
+import { restoreTurn } from '../workflow/restore-turn.ts';
+import { TeddyCommand } from './teddy-command.ts';
+import type { Terminal } from './terminal.ts';
+
+export class SessionRestoreCommand extends TeddyCommand {
+  static override paths = [['session', 'restore']];
+  static override usage = Command.Usage({
+    category: 'Go on',
+    description: 'Go back to the end of a turn, on a branch of its own.',
+    details: `
+      The code is exactly as it was after the turn, and the next turn goes on from there. The line that you leave stays as it is.
+      Edits that are in the way stop it; nothing has changed then.
+    `,
+    examples: [['Go on from turn 02', '$0 session restore 02']],
+  });
+
+  turn = Option.String({ name: 'turn' });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const { ref, turn, commit } = await restoreTurn(project, { turn: this.turn, selector: this.session });
+      const branch = shortRef(ref);
+      if (this.json) {
+        this.printJson(terminal, 'session-restore', { branch, turn, commit });
+        return 0;
+      }
+      terminal.print(`${branch}\n`);
+      terminal.say(`Switched to the new branch, at the end of turn ${turn}. Next: teddy session plan -m "..."`);
+      return 0;
+    });
+  }
+}

@@ -1,0 +1,158 @@
+/** Taking a turn back, and going back to one: git agrees with every file, and no edit of the user's is lost. */
+import { chmod, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  createAction,
+  createPlan,
+  editAction,
+  executeAction,
+  openTeddyProject,
+  planOf,
+  type TeddyProject,
+} from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+
+beforeEach(async () => {
+  project = await openTeddyProject({
+    files: { 'a.txt': 'a\n', 'run.sh': 'echo\n', 'old.txt': 'old\n', 'b.txt': 'b\n' },
+  });
+});
+
+afterEach(() => project.close());
+
+async function turn(...actions: string[]): Promise<void> {
+  await project.plan(planOf(...actions));
+  await project.ok('session', 'execute', '-y');
+}
+
+const everything = () =>
+  turn(
+    editAction('a.txt', 'a', 'A'),
+    createAction('deep/er/new.txt', 'new\n'),
+    executeAction('chmod +x run.sh && rm -r old.txt'),
+  );
+
+test('undo puts back content, mode and deleted files, and removes what the turn made with its directories', async () => {
+  const { repo } = project;
+  await project.begin('undo');
+  const before = await repo.fingerprint();
+  await everything();
+  expect(await repo.git('diff', '--name-only', 'HEAD~1', '--', ':!.teddy')).not.toBe('');
+  const report = await repo.git('rev-parse', 'HEAD');
+  expect(await project.ok('session', 'undo')).toMatch(/^4 files of turn 01 taken back, undo [0-9a-f]{10}\n$/);
+  const after = (await repo.fingerprint()).workTree;
+  const code = (files: Record<string, string>) =>
+    Object.fromEntries(Object.entries(files).filter(([path]) => !path.startsWith('.teddy/')));
+  expect(code(after)).toEqual(code(before.workTree));
+  expect(await repo.list('deep')).toEqual([]);
+  expect(await repo.list('.')).not.toContain('deep');
+  expect((await stat(join(repo.root, 'run.sh'))).mode & 0o111).toBe(0);
+  expect(await repo.git('status', '--porcelain')).toBe('');
+  expect(await repo.git('diff', '--name-only', `${report}~1`, 'HEAD', '--', ':!.teddy')).toBe('');
+  expect(await repo.git('rev-parse', 'HEAD~1')).toBe(report);
+  expect((await project.subjects())[0]).toBe('turn 01 undo: 4 files of turn 01 taken back');
+  await project.refuses('NOTHING_TO_UNDO', 3, ['session', 'undo']);
+  await project.refuses('NOTHING_TO_UNDO', 3, ['session', 'undo', '01']);
+  await project.refuses('UNKNOWN_TURN', 2, ['session', 'undo', '07']);
+});
+
+test('a file that was edited since the turn, or whose mode was, stops it; --partial takes back the others', async () => {
+  const { repo } = project;
+  await project.begin('partial');
+  await turn(editAction('a.txt', 'a', 'A'), editAction('b.txt', 'b', 'B'), editAction('run.sh', 'echo', 'true'));
+  await repo.write('a.txt', 'mine\n');
+  await chmod(join(repo.root, 'run.sh'), 0o755);
+  await repo.write('untracked.txt', 'untracked\n');
+  const refused = await project.refuses('FILE_MODIFIED', 3, ['session', 'undo']);
+  expect(refused).toContain('a.txt (it has changed since the turn)');
+  expect(await repo.read('b.txt')).toBe('B\n');
+  const result = await project.run(['session', 'undo', '--partial', '--json']);
+  expect(result.exitCode).toBe(0);
+  expect(JSON.parse(result.stdout)).toMatchObject({
+    schema: 'teddy.session-undo/1',
+    turn: '01',
+    restored: ['b.txt'],
+    left: [
+      { path: 'a.txt', reason: 'it has changed since the turn' },
+      { path: 'run.sh', reason: 'it has changed since the turn' },
+    ],
+  });
+  expect(await repo.read('a.txt')).toBe('mine\n');
+  expect(await repo.read('b.txt')).toBe('b\n');
+  expect(await repo.git('show', '--name-only', '--format=')).toBe('b.txt');
+  expect(await repo.git('status', '--porcelain')).toBe(' M a.txt\n M run.sh\n?? untracked.txt');
+  const left = await project.refuses('FILE_MODIFIED', 3, ['session', 'undo', '01', '--partial']);
+  expect(left).toContain('a.txt (it has changed since the turn)');
+});
+
+test('a staged edit is left, also where the file on disk is as the turn left it', async () => {
+  const { repo } = project;
+  await project.begin('staged');
+  await turn(editAction('a.txt', 'a', 'A'));
+  await repo.write('a.txt', 'staged\n');
+  await repo.git('add', 'a.txt');
+  await repo.write('a.txt', 'A\n');
+  expect(await project.refuses('FILE_MODIFIED', 3, ['session', 'undo'])).toContain('a.txt (it has staged changes)');
+});
+
+test('undo goes on to the turn before when the newest is undone, and through the filters of git', async () => {
+  const { repo } = project;
+  await repo.commit({ '.gitattributes': '*.txt text eol=crlf\n' });
+  await project.begin('twice');
+  await turn(editAction('a.txt', 'a', 'A'));
+  await turn(executeAction('rm b.txt'));
+  await project.ok('session', 'undo');
+  expect(await repo.read('b.txt')).toBe('b\r\n');
+  expect(await repo.git('status', '--porcelain')).toBe('');
+  expect(await project.ok('session', 'undo')).toContain('of turn 01');
+  expect(await repo.git('show', 'HEAD:a.txt')).toBe('a');
+  expect(await repo.git('status', '--porcelain')).toBe('');
+});
+
+test('undo of a line that is checked out nowhere is refused', async () => {
+  const session = await project.begin('away');
+  await everything();
+  await project.repo.git('switch', '--quiet', 'main');
+  await project.refuses('NOT_ON_LINE', 3, ['session', 'undo', '-s', session]);
+});
+
+test('restore switches to the end of a turn, and the next turn goes on after it', async () => {
+  const { repo } = project;
+  const session = await project.begin('restore');
+  await turn(editAction('a.txt', 'a', 'A'));
+  const report = await repo.git('rev-parse', 'HEAD');
+  await turn(editAction('a.txt', 'A', 'AA'));
+  const tip = await repo.git('rev-parse', 'HEAD');
+  const branch = `teddy/${session}--02-branch-01`;
+  expect(await project.ok('session', 'restore', '1')).toBe(`${branch}\n`);
+  expect(await repo.git('symbolic-ref', '--short', 'HEAD')).toBe(branch);
+  expect(await repo.git('rev-parse', 'HEAD', `teddy/${session}`)).toBe(`${report}\n${tip}`);
+  expect(await repo.read('a.txt')).toBe('A\n');
+  expect(await repo.git('status', '--porcelain')).toBe('');
+  await project.plan(createPlan('made.txt', 'made\n'));
+  await project.ok('session', 'execute', '-y');
+  expect((await project.subjects()).slice(0, 4)).toMatchObject([
+    'turn 02 report: SUCCESS Try it',
+    'turn 02 plan: Try it',
+    'turn 02 message: Do it',
+    'turn 01 report: SUCCESS Try it',
+  ]);
+  expect(await repo.git('rev-parse', `teddy/${session}`)).toBe(tip);
+  expect(JSON.parse(await project.ok('session', 'restore', '01', '--json'))).toMatchObject({
+    schema: 'teddy.session-restore/1',
+    branch: `teddy/${session}--02-branch-02`,
+    turn: '01',
+    commit: report,
+  });
+});
+
+test('an edit in the way refuses restore, and leaves no branch', async () => {
+  await project.begin('in-the-way');
+  await turn(editAction('a.txt', 'a', 'A'));
+  await turn(editAction('a.txt', 'A', 'AA'));
+  await project.repo.write('a.txt', 'mine\n');
+  await project.refuses('FILES_IN_THE_WAY', 3, ['session', 'restore', '01']);
+  await project.refuses('UNKNOWN_TURN', 2, ['session', 'restore', '09']);
+});

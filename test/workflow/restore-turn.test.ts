@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { branchSession } from '../../src/workflow/branch-session.ts';
+import { findLine } from '../../src/workflow/find-line.ts';
+import { restoreTurn } from '../../src/workflow/restore-turn.ts';
+import { undoTurn } from '../../src/workflow/undo-turn.ts';
+import { memoryProject } from '../support/memory-repository.ts';
+import { create, line, planOf, say, session, start, storyOfLine, turn } from '../support/turns.ts';
+
+test('a turn is restored at its report, not at its undo, and the next turn follows it', async () => {
+  const project = await memoryProject();
+  await start(project);
+  await turn(project, 'One', create('one.txt'));
+  await undoTurn(project, {});
+  const restored = await restoreTurn(project, { turn: '01' });
+  const branch = `${line}--02-branch-01`;
+  expect(restored).toMatchObject({ ref: `refs/heads/${branch}`, turn: '01' });
+  expect((await storyOfLine(project, branch)).at(-1)).toBe('report 01');
+  expect(await project.read('one.txt')).toBe('one.txt\n');
+  expect(await findLine(project)).toMatchObject({ ref: `refs/heads/${branch}`, session, found: 'head' });
+  expect(await say(project, 'Two', planOf([create('two.txt')]))).toMatchObject({ turn: '02' });
+});
+
+test('the branch takes the first name that no other branch has', async () => {
+  const project = await memoryProject();
+  await start(project);
+  await turn(project, 'One', create('one.txt'));
+  await turn(project, 'Two', create('two.txt'));
+  await branchSession(project, { turn: '02', switch: false });
+  expect((await restoreTurn(project, { turn: '01' })).ref).toBe(`refs/heads/${line}--02-branch-02`);
+});
+
+test('edits in the way refuse it, and the branch is taken back', async () => {
+  const project = await memoryProject();
+  await start(project);
+  await turn(project, 'One', create('one.txt'));
+  await turn(project, 'Two', create('two.txt'));
+  await project.write({ 'two.txt': 'mine\n' });
+  await expect(restoreTurn(project, { turn: '01' })).rejects.toMatchObject({ code: 'FILES_IN_THE_WAY' });
+  expect(await project.repository.store.resolve(`refs/heads/${line}--02-branch-01`)).toBeNull();
+  expect((await findLine(project)).ref).toBe(`refs/heads/${line}`);
+});
