@@ -5,6 +5,7 @@ import type { RunStatus } from '../plan/report.ts';
 import type { Project } from '../ports.ts';
 import type { ExecuteRequest } from '../workflow/execute-plan.ts';
 import type { Executed } from '../workflow/finish-run.ts';
+import { parseActionList } from './action-list.ts';
 import { requireOne } from './plan-options.ts';
 import { TeddyCommand, withInterrupt } from './teddy-command.ts';
 import { toVisible, type Terminal } from './terminal.ts';
@@ -31,6 +32,7 @@ export class SessionExecuteCommand extends TeddyCommand {
     examples: [
       ['Decide action by action', '$0 session execute'],
       ['Approve everything', '$0 session execute -y'],
+      ['Only the first and the third action', '$0 session execute --only 1,3'],
       ['Run nothing and close the turn', '$0 session execute --reject="not what I meant"'],
     ],
   });
@@ -41,6 +43,10 @@ export class SessionExecuteCommand extends TeddyCommand {
   yes = Option.Boolean('-y,--yes', false, {
     description: 'Approve every action. Memos have a yes of their own: --memos=yes.',
   });
+  only = Option.String('--only', {
+    description: 'Run these actions alone, by number: 1,3-5. It approves none of them.',
+  });
+  skip = Option.String('--skip', { description: 'Run all actions but these.' });
   reject = Option.String('--reject', {
     tolerateBoolean: true,
     description: 'Run nothing and close the turn; the reason goes into the report.',
@@ -49,6 +55,10 @@ export class SessionExecuteCommand extends TeddyCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     requireOne({ '-y': this.yes, '--reject': this.reject !== undefined && this.reject !== false });
+    const rejects = this.reject !== undefined && this.reject !== false;
+    requireOne({ '--only': this.only !== undefined, '--reject': rejects });
+    requireOne({ '--skip': this.skip !== undefined, '--reject': rejects });
+    const selection = { only: parseActionList('--only', this.only), skip: parseActionList('--skip', this.skip) };
     if (this.memos !== undefined && this.memos !== 'yes' && this.memos !== 'no') {
       throw new TeddyError('USAGE', `--memos=${this.memos} is not known.`, 'It is yes or no.');
     }
@@ -57,7 +67,8 @@ export class SessionExecuteCommand extends TeddyCommand {
     return withInterrupt((signal) =>
       this.withProject(terminal, async (project) => {
         const [{ executePlan }, approval] = await loading;
-        return this.show(terminal, await executePlan(project, this.toRequest({ terminal, project, signal }, approval)));
+        const request = { ...this.toRequest({ terminal, project, signal }, approval), ...selection };
+        return this.show(terminal, await executePlan(project, request));
       }),
     );
   }

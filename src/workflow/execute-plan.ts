@@ -15,9 +15,10 @@ import { worldOf } from './plan-world.ts';
 import type { Approver } from './approver.ts';
 import type { Run } from './run.ts';
 import { runActions } from './run-actions.ts';
+import { selectActions, type Selection } from './select-actions.ts';
 import { takeSnapshot } from './take-snapshot.ts';
 
-export interface ExecuteRequest {
+export interface ExecuteRequest extends Selection {
   selector?: string | undefined;
   /** Null: nobody can be asked, and no flag has said yes. */
   approver: Approver | null;
@@ -32,7 +33,7 @@ export interface ExecuteRequest {
 const defaultTimeoutS = 120;
 
 /**
- * Throws NO_PENDING_PLAN, NOT_ON_LINE, PLAN_MODIFIED, NOT_APPROVED (nothing has run then) and what a snapshot throws.
+ * Throws USAGE for a selection that the plan does not have, NO_PENDING_PLAN, NOT_ON_LINE, PLAN_MODIFIED, NOT_APPROVED (nothing has run then) and what a snapshot throws.
  * A plan that fails validation is not executed; its report says why.
  */
 export async function executePlan(project: Project, request: ExecuteRequest): Promise<Executed> {
@@ -71,6 +72,7 @@ async function executeTurn(
   const turn = requirePlan(state, line);
   await refuseModified(project, workspace, state, turn);
   const parsed = parsePlan(toText(turn.plan), { projectRoot: workspace.root });
+  const chosen = selectActions(parsed, request);
   if (wasInterrupted) await removeLeftovers(project, workspace, parsed);
   request.onStart?.({ line, turn: turn.turn, plan: parsed });
   const started = project.clock.now();
@@ -82,21 +84,22 @@ async function executeTurn(
     const error = request.reject || 'rejected';
     return closeTurn(draft, 'ABORTED', { error, memos: discarded, reason: 'rejected' });
   }
-  const problems = await validate(project, workspace, parsed);
+  const problems = await validate(project, workspace, chosen);
   if (problems.length > 0) {
     await takeSnapshot(project, target, turn.turn);
     return closeTurn(draft, 'VALIDATION_FAILED', { problems, memos: discarded, reason: 'the plan is not valid' });
   }
-  if (request.approver === null && parsed.plan.actions.length > 0) throw toNotApproved(turn, parsed);
+  if (request.approver === null && parsed.plan.actions.length > 0) throw toNotApproved(turn, chosen);
   const memos = joinMemos(taken, await decideMemos(project, line, turn.turn, undecided, request.memos));
   await takeSnapshot(project, target, turn.turn);
-  const checked = await runVirtually(parsed, worldOf(project, workspace));
-  const late = [...checked.problems, ...(await findHidden(project, line, parsed))];
+  const checked = await runVirtually(chosen, worldOf(project, workspace));
+  const late = [...checked.problems, ...(await findHidden(project, line, chosen))];
   if (late.length > 0)
     return closeTurn(draft, 'VALIDATION_FAILED', { problems: late, memos, reason: 'the plan is not valid' });
 
   await request.approver?.begin(checked.effects);
-  const settings = { timeoutMs: await readTimeoutMs(project), signal: request.signal };
+  const chosenIndexes = new Set(chosen.plan.actions.map(({ index }) => index));
+  const settings = { timeoutMs: await readTimeoutMs(project), signal: request.signal, chosen: chosenIndexes };
   const run = request.approver ? await runActions(project, target, parsed.plan, request.approver, settings) : noRun;
   refuseInterruptedBeforeStart(run);
   return finishRun(draft, run, memos);

@@ -25,8 +25,7 @@ export async function runActions(
   const runner: Runner = { ...tools, approver, settings, run };
   let approvesAll = false;
   for (const action of plan.actions) {
-    const step =
-      run.ended === 'done' ? await runAction(project, runner, plan, action, approvesAll) : toSkipped(run.ended);
+    const step = await runOrSkip(project, runner, plan, action, approvesAll);
     if (step.decision === 'all') approvesAll = true;
     const log = {
       index: action.index,
@@ -55,6 +54,12 @@ const skipReasons = {
   quit: 'the run was stopped before it',
   interrupted: 'the run was interrupted before it',
 };
+
+async function runOrSkip(...[project, runner, plan, action, approvesAll]: Parameters<typeof runAction>): Promise<Step> {
+  if (!runner.settings.chosen.has(action.index)) return { decision: 'no', log: skipped('not selected') };
+  const { ended } = runner.run;
+  return ended === 'done' ? runAction(project, runner, plan, action, approvesAll) : toSkipped(ended);
+}
 
 function toSkipped(ended: keyof typeof skipReasons): Step {
   return { decision: 'no', log: skipped(skipReasons[ended]) };

@@ -20,6 +20,8 @@ export interface Run {
 
 export interface RunSettings {
   timeoutMs: number;
+  /** Indexes of the actions that are run; the others are skipped. */
+  chosen: ReadonlySet<number>;
   signal: AbortSignal;
 }
 
