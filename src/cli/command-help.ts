@@ -12,6 +12,8 @@ const valueNames: Record<string, string> = {
   '--recording': ' <path>',
   '--from': ' <file>',
   '--memos': ' <yes|no>',
+  '--only': ' <list>',
+  '--skip': ' <list>',
   '--why': ' <path>',
   '--reject': '[=reason]',
   '--color': '[=when]',
