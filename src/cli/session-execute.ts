@@ -1,12 +1,11 @@
 import { Command, Option } from 'clipanion';
 import { composeText } from '../app.ts';
-import { exitCodes, TeddyError } from '../errors.ts';
-import type { RunStatus } from '../plan/report.ts';
+import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports.ts';
 import type { ExecuteRequest } from '../workflow/execute-plan.ts';
-import type { Executed } from '../workflow/finish-run.ts';
 import { parseActionList } from './action-list.ts';
 import { requireOne } from './plan-options.ts';
+import { showExecuted, toExecutedJson, toExitCode } from './render-executed.ts';
 import { TeddyCommand, withInterrupt } from './teddy-command.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 
@@ -68,7 +67,10 @@ export class SessionExecuteCommand extends TeddyCommand {
       this.withProject(terminal, async (project) => {
         const [{ executePlan }, approval] = await loading;
         const request = { ...this.toRequest({ terminal, project, signal }, approval), ...selection };
-        return this.show(terminal, await executePlan(project, request));
+        const executed = await executePlan(project, request);
+        if (this.json) this.printJson(terminal, 'execute', toExecutedJson(executed));
+        else showExecuted(terminal, executed);
+        return toExitCode(executed, request.reject !== undefined);
       }),
     );
   }
@@ -102,46 +104,4 @@ export class SessionExecuteCommand extends TeddyCommand {
       },
     };
   }
-
-  private show(terminal: Terminal, { line, report, commit, leftOut }: Executed): number {
-    const { status, error } = report.run_summary;
-    const exitCode = this.reject !== undefined && this.reject !== false ? 0 : toExitCode(status, error);
-    if (this.json) {
-      this.printJson(terminal, 'execute', {
-        session: line.session,
-        turn: report.turn,
-        commit,
-        status,
-        report,
-        left_out: leftOut,
-      });
-      return exitCode;
-    }
-    for (const { line: at, column, message, hint } of report.validation_errors) {
-      terminal.say(`${terminal.style('red', 'plan.md', 'stderr')}:${at}:${column}: ${toVisible(message)}`);
-      if (hint !== undefined) terminal.say(`         ${toVisible(hint)}`);
-    }
-    for (const { path, reason } of leftOut)
-      terminal.say(
-        `${terminal.style('yellow', 'warning:', 'stderr')} ${toVisible(path)} is not in the commit: ${reason}.`,
-      );
-    const changed = report.changes.length;
-    const files = `${changed} ${changed === 1 ? 'file' : 'files'} changed`;
-    terminal.print(
-      `${terminal.style(status === 'SUCCESS' ? 'green' : 'red', status)} turn ${report.turn} of ${line.session}: ${files}, report ${commit.slice(0, 10)}${error === null ? '' : ` (${toVisible(error)})`}\n`,
-    );
-    terminal.say(
-      status === 'SUCCESS'
-        ? `See it: git show ${commit.slice(0, 10)}`
-        : 'Next: teddy session plan -m "..." tells the model; it sees the report.',
-    );
-    return exitCode;
-  }
-}
-
-function toExitCode(status: RunStatus, error: string | null): number {
-  if (status === 'SUCCESS') return 0;
-  if (status === 'SKIPPED') return exitCodes.NOT_APPROVED;
-  if (status === 'ABORTED') return error === 'interrupted' ? exitCodes.INTERRUPTED : exitCodes.NOT_APPROVED;
-  return exitCodes.ACTION_FAILED;
 }

@@ -4,13 +4,12 @@ import { parsePlan } from '../plan/parse.ts';
 import type { ParsedPlan, Problem } from '../plan/plan.ts';
 import { runVirtually } from '../plan/validate.ts';
 import type { Project, Workspace } from '../ports.ts';
-import { shortRef } from '../session/names.ts';
 import { decideMemos, finishMemos, joinMemos, listUndecided, type MemoDecision } from './decide-memos.ts';
-import { lineName } from './find-line.ts';
 import { closeTurn, finishRun, noRun, UnreportedRun, type Executed } from './finish-run.ts';
 import { restoreInterrupted } from './guard-session-files.ts';
+import { refuseModified, requirePlan, requireWorkspace } from './pending-plan.ts';
 import { prepareLine, type ReadyLine } from './prepare-line.ts';
-import { readLine, toText, type LineState, type Turn } from './read-line.ts';
+import { readLine, toText, type Turn } from './read-line.ts';
 import { worldOf } from './plan-world.ts';
 import type { Approver } from './approver.ts';
 import type { Run } from './run.ts';
@@ -103,39 +102,6 @@ async function executeTurn(
   const run = request.approver ? await runActions(project, target, parsed.plan, request.approver, settings) : noRun;
   refuseInterruptedBeforeStart(run);
   return finishRun(draft, run, memos);
-}
-
-function requireWorkspace(line: ReadyLine): Workspace {
-  if (line.workspace) return line.workspace;
-  throw new TeddyError(
-    'NOT_ON_LINE',
-    `${lineName(line)} is checked out nowhere, and a plan is executed in files.`,
-    `Switch to it: \`git switch ${lineName(line)}\`.`,
-  );
-}
-
-function requirePlan({ latest }: LineState, line: ReadyLine): Turn {
-  if (latest?.status === 'planned') return latest;
-  const last = latest === null ? 'It has no turn yet.' : `Its last turn, ${latest.turn}, is ${latest.status}.`;
-  throw new TeddyError(
-    'NO_PENDING_PLAN',
-    `${shortRef(line.ref)} has no plan to execute. ${last}`,
-    latest?.status === 'open'
-      ? '`teddy session plan` asks the model again.'
-      : 'Say what is next: `teddy session plan -m "..."`.',
-  );
-}
-
-/** Before anything is asked or written: what will run is what was published. */
-async function refuseModified(project: Project, workspace: Workspace, state: LineState, turn: Turn): Promise<void> {
-  const path = `.teddy/sessions/${state.session}/${turn.turn}/plan.md`;
-  const disk = await workspace.readDisk(path as Parameters<Workspace['readDisk']>[0]);
-  if (disk === null || (turn.plan && project.hash(disk) === project.hash(turn.plan))) return;
-  throw new TeddyError(
-    'PLAN_MODIFIED',
-    `${path} differs from what was published, and a published plan never changes.`,
-    `Take it back: \`git restore --source=HEAD --staged --worktree ${path}\`.`,
-  );
 }
 
 /** A file that was being installed when the earlier run was killed has its temporary file beside it. */
