@@ -1,40 +1,36 @@
 /** A text as lines whose white space at both ends is known apart: what the matchers that forgive white space compare. */
 
 /**
- * `start` to `end` is the line with its ending, in UTF-16 units. A last line without an ending counts as ended like the
- * line before it. `body` has no white space at its ends; a blank line has an empty `body` and no `indent`.
+ * `start` to `end` is the line with its newline, in UTF-16 units. `body` has no white space at its ends; a blank line has
+ * an empty `body` and no `indent`.
  */
 export interface Line {
   start: number;
   end: number;
   indent: string;
   body: string;
-  /** The line as it is, without its ending. */
+  /** The line as it is, without its newline. */
   content: string;
-  ending: string;
 }
 
 export function splitLines(text: string): Line[] {
   const lines: Line[] = [];
-  let ending = '\n';
   for (let start = 0; start < text.length;) {
     const newline = text.indexOf('\n', start);
     const end = newline === -1 ? text.length : newline + 1;
-    if (newline !== -1) ending = text[newline - 1] === '\r' && newline > start ? '\r\n' : '\n';
-    const contentEnd = newline === -1 ? end : end - ending.length;
-    lines.push(toLine({ start, end, ending }, text.slice(start, contentEnd)));
+    lines.push(toLine({ start, end }, text.slice(start, newline === -1 ? end : newline)));
     start = end;
   }
   return lines;
 }
 
-function toLine({ start, end, ending }: Pick<Line, 'start' | 'end' | 'ending'>, content: string): Line {
+function toLine({ start, end }: Pick<Line, 'start' | 'end'>, content: string): Line {
   let [first, last] = [0, content.length];
   // A pattern such as /[ \t]+$/ is quadratic in a long run of spaces.
   while (last > 0 && isSpace(content.charCodeAt(last - 1))) last -= 1;
   while (first < last && isSpace(content.charCodeAt(first))) first += 1;
   // Named one by one: a spread takes several times as long, and a large file has many lines.
-  return { start, end, ending, content, indent: content.slice(0, first), body: content.slice(first, last) };
+  return { start, end, content, indent: content.slice(0, first), body: content.slice(first, last) };
 }
 
 /** Space, tab, and a carriage return too many. Every other character, a no-break space as well, has to be the same. */

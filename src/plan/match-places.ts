@@ -10,7 +10,7 @@ import { findSequence } from './match-sequence.ts';
  */
 export type PlaceKind = 'lines' | 'part' | 'trailing-space' | 'indentation';
 
-/** FIND and REPLACE, already in the line endings of the file that they are for. */
+/** FIND and REPLACE, their lines ended by `\n` as those of the text are. */
 export interface Substitution {
   find: string;
   replace: string;
@@ -26,8 +26,10 @@ export interface Place {
   toReplacement(): string;
 }
 
-/** How many places the engine's search finds before ours goes on. */
-const maxSearched = 16;
+/** The engine's search is quadratic in the length of what it looks for: it is given no more than this much of a FIND. */
+const searchedLength = 32;
+/** How many times as much as the text is compared, at the places where that beginning stands, before we go on without it. */
+const maxCompared = 16;
 /** How many lines of FIND are looked for one by one before a text is split into lines. */
 const maxLookedFor = 100;
 
@@ -49,10 +51,10 @@ export function findPlaces(text: string, wanted: Substitution): { kind: PlaceKin
 
 function findWholeLines(text: string, { find, replace }: Substitution): Place[] {
   if (text === '') return [];
-  const needle = endLastLine(find, find);
-  const replacement = replace === '' ? '' : endLastLine(replace, find);
+  const needle = endLastLine(find);
+  const replacement = replace === '' ? '' : endLastLine(replace);
   // A last line without a newline is a whole line, too.
-  const starts = findAll(endLastLine(text, find), needle).filter((at) => at === 0 || text[at - 1] === '\n');
+  const starts = findAll(endLastLine(text), needle).filter((at) => at === 0 || text[at - 1] === '\n');
   const toReplacement = () => replacement;
   return starts.map((start) => ({ start, end: Math.min(start + needle.length, text.length), toReplacement }));
 }
@@ -84,44 +86,45 @@ function findIndentedLines(text: string, { find, replace }: Substitution): Place
   return found.map(({ first, offset }) => toPlace(first, offset));
 }
 
-/** Most misses are seen without splitting the text: it lacks one of the lines. */
+/** Most misses are seen without splitting the text: it lacks the beginning of one of the lines. */
 function mayHold(text: string, wanted: Line[]): boolean {
   const bodies = wanted.map((line) => line.body).filter((body) => body !== '');
-  return [...bodies.slice(0, maxLookedFor), bodies.at(-1) ?? ''].every((body) => text.includes(body));
+  return [...bodies.slice(0, maxLookedFor), bodies.at(-1) ?? ''].every((body) =>
+    text.includes(body.slice(0, searchedLength)),
+  );
 }
 
-/** Each line of REPLACE ends as the line that it takes the place of, the further ones as the last of these. */
 function makePlacer(lines: Line[], height: number, replace: string): (first: number, offset: Offset) => Place {
   const replacing = splitLines(replace);
   return (first, offset) => {
-    const last = first + height - 1;
-    const endingAt = (i: number) => lines[Math.min(first + i, last)]!.ending;
-    const toReplacement = () => replacing.map((line, i) => applyOffset(line, offset) + endingAt(i)).join('');
-    return { start: lines[first]!.start, end: lines[last]!.end, toReplacement };
+    const toReplacement = () => replacing.map((line) => `${applyOffset(line, offset)}\n`).join('');
+    return { start: lines[first]!.start, end: lines[first + height - 1]!.end, toReplacement };
   };
 }
 
 /** A blank line at an edge of FIND would match the mere end of a line: unless REPLACE puts that back, two lines melt. */
 function joinsLines(needle: string, replacement: string): boolean {
-  const isLost = (edge: RegExp) => edge.test(needle) && !edge.test(replacement);
-  return isLost(/^\r?\n/) || isLost(/\n$/);
+  if (needle.startsWith('\n') && !replacement.startsWith('\n')) return true;
+  return needle.endsWith('\n') && !replacement.endsWith('\n');
 }
 
 function findAll(text: string, needle: string): number[] {
   const found: number[] = [];
-  for (let at = text.indexOf(needle); at !== -1; at = text.indexOf(needle, at + 1)) {
-    found.push(at);
-    // The engine's own search is fastest, but compares all of the needle again at every place.
-    if (found.length === maxSearched) return [...found, ...findSequence(text, needle, at + 1)];
+  if (needle === '') return found;
+  const head = needle.slice(0, searchedLength);
+  let left = maxCompared * Math.ceil(text.length / needle.length);
+  for (let at = text.indexOf(head); at !== -1; at = text.indexOf(head, at + 1)) {
+    if (left === 0) return [...found, ...findSequence(text, needle, at)];
+    left -= 1;
+    if (text.startsWith(needle, at)) found.push(at);
   }
   return found;
 }
 
-function endLastLine(text: string, like: string): string {
-  if (text.endsWith('\n')) return text;
-  return text + (like.endsWith('\r\n') ? '\r\n' : '\n');
+function endLastLine(text: string): string {
+  return text.endsWith('\n') ? text : `${text}\n`;
 }
 
 function withoutLastNewline(text: string): string {
-  return text.replace(/\r?\n$/, '');
+  return text.endsWith('\n') ? text.slice(0, -1) : text;
 }

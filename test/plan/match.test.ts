@@ -310,6 +310,58 @@ describe('what a file keeps', () => {
     expect(edited('a\r\nb\nc\r\n', [['b\n', 'x\ny\n']])).toBe('a\r\nx\ny\nc\r\n');
   });
 
+  test('in a file of mixed endings a new line takes the ending of the line that it replaces, in every kind of match', () => {
+    const text = 'a\r\nb\nc\r\nd\n';
+    expect(edited(text, [['a\nb\n', '1\n2\n3\n']])).toBe('1\r\n2\n3\nc\r\nd\n');
+    expect(edited(text, [['b\nc\n', '1\n']])).toBe('a\r\n1\nd\n');
+    expect(edited(text, [['a \nb\n', '1\n2\n3\n']])).toBe('1\r\n2\n3\nc\r\nd\n');
+    expect(edited(' a\r\n  b\n', [['a\n b\n', '1\n2\n3\n']])).toBe(' 1\r\n 2\n 3\n');
+    expect(edited('f(a,\r\n b)\nc\n', [['a,\n b\n', '1,\n2,\n3\n']])).toBe('f(1,\r\n2,\r\n3)\nc\n');
+    expect(edited(text, [[null, '1\n2\n3\n4\n5\n']])).toBe('1\r\n2\n3\r\n4\n5\n');
+  });
+
+  test('in a file of mixed endings the lines that FIND and REPLACE have in common keep theirs', () => {
+    const text = 'a\nb\r\nc\nd\r\n';
+    expect(edited(text, [['a\nb\nc\nd\n', 'a\n1\n2\nb\nc\nd\n']])).toBe('a\n1\n2\nb\r\nc\nd\r\n');
+    expect(edited(text, [['b\nc\n', 'c\n']])).toBe('a\nc\nd\r\n');
+    expect(edited(text, [['b\n', '1\nb\n']])).toBe('a\n1\r\nb\r\nc\nd\r\n');
+    expect(edited(text, [[null, 'a\nd\n']])).toBe('a\nd\r\n');
+  });
+
+  test('in a file of mixed endings a part over no ending takes that of its line', () => {
+    expect(edited('a\nxby\r\nc\n', [['b\n', '1\n2\n']])).toBe('a\nx1\r\n2y\r\nc\n');
+    expect(edited('a\nb\r\nxcy', [['c\n', '1\n2\n']])).toBe('a\nb\r\nx1\r\n2y');
+  });
+
+  test('the endings of a plan say nothing about where FIND stands in a file of mixed endings', () => {
+    expect(edited('max = 1\nx = 1\r\n', [['x = 1\n', 'x = 2\n']])).toBe('max = 1\nx = 2\r\n');
+    expect(edited('x = 1\nx = 1\r\n', [['x = 1\n', 'x = 2\n']], true)).toBe('x = 2\nx = 2\r\n');
+    expect(edit('x = 1\nx = 1\r\n', [['x = 1\n', 'x = 2\n']]).ok).toBe(false);
+    expect(edited('a\nb\r\n', [['a\r\nb\r\n', 'c\r\nd\r\n']])).toBe('c\nd\r\n');
+  });
+
+  test('later pairs keep the mixed endings as well, and a final one that is missing stays missing', () => {
+    expect(
+      edited('a\r\nb\nc', [
+        ['a\n', '1\n2\n'],
+        ['c\n', '3\n4\n'],
+        ['2\nb\n', ''],
+      ]),
+    ).toBe('1\r\n3\n4');
+    expect(edited('a\r\nb\nc', [['b\nc\n', '']])).toBe('a');
+    expect(edited('a\nb\r\n', [[null, 'x']])).toBe('x\r\n');
+  });
+
+  test('a file without any ending takes those of the plan', () => {
+    expect(edited('a', [['a\n', '1\r\n2\r\n']])).toBe('1\r\n2');
+    expect(edited('', [[null, '1\r\n2\n']])).toBe('1\r\n2\n');
+  });
+
+  test('a carriage return before a CRLF stays', () => {
+    expect(edited('a\r\r\nb\r\n', [['b\n', 'c\n']])).toBe('a\r\r\nc\r\n');
+    expect(edited('a\rb\r\r\nc\n', [['c\n', 'd\n']])).toBe('a\rb\r\r\nd\n');
+  });
+
   test('a byte order mark stays, and is no part of the first line', () => {
     expect(edited('\uFEFFa\nb\n', [['a\n', 'x\n']])).toBe('\uFEFFx\nb\n');
     expect(edited('\uFEFFa\n', [[null, 'x\n']])).toBe('\uFEFFx\n');
