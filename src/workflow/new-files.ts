@@ -15,6 +15,16 @@ export const maxNewFileBytes = 1024 * 1024;
 /** The one reason for files of `.teddy/`. */
 export const notTeddys = 'only teddy itself adds files to .teddy/';
 
+export const anotherRepository = 'it is another repository';
+
+/** As git and a scan name it: a submodule, or one that git does not know. */
+export function isRepository(path: RepoPath): boolean {
+  return path.endsWith('/');
+}
+
+/** git's names are bytes; such a name cannot be written in a report, nor be given back to git. */
+export const notUtf8 = 'its name is not UTF-8';
+
 export function findNameReason(path: RepoPath): string | null {
   return isSecretName(path) ? 'named like a secret' : null;
 }

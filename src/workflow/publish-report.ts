@@ -9,10 +9,13 @@ import { appendEntry } from './append-entry.ts';
 import type { FileEdit } from './write-entry.ts';
 import { maskString } from './mask-text.ts';
 import {
+  anotherRepository,
   findContentReason,
   findNameReason,
+  isRepository,
   maxNewFileBytes,
   notTeddys,
+  notUtf8,
   readNewFile,
   type LeftOutFile,
 } from './new-files.ts';
@@ -106,12 +109,18 @@ function toFailure({ run_summary }: Report, failure: string | null): Pick<Report
 /** What must not get into a commit by itself: what git ignores, secrets, and big new files. */
 async function findLeftOut(project: Project, workspace: Workspace, tip: Oid, run: Run): Promise<LeftOutFile[]> {
   const { store } = project.repository;
+  const paths = [...run.changed.keys()];
+  const repositories = paths.filter(isRepository);
   const fresh: RepoPath[] = [];
-  for (const path of run.changed.keys()) if ((await store.readFile(tip, path)) === null) fresh.push(path);
+  for (const path of paths) if (!isRepository(path) && (await store.readFile(tip, path)) === null) fresh.push(path);
   const ignored = new Set(await workspace.ignored(fresh));
-  const left: LeftOutFile[] = [];
+  const left: LeftOutFile[] = repositories.map((path) => ({ path, reason: anotherRepository }));
   for (const path of fresh) {
-    if ((await workspace.sizeOnDisk(path)) === null) continue;
+    if ((await workspace.sizeOnDisk(path)) === null) {
+      // Under the name as it is shown there is no file: it has other bytes.
+      if (path.includes('\uFFFD')) left.push({ path, reason: notUtf8 });
+      continue;
+    }
     const reason = ignored.has(path) ? 'git ignores it' : await findReason(project, workspace, path, run);
     if (reason !== null) left.push({ path, reason });
   }

@@ -5,10 +5,13 @@ import { isSessionPath } from '../session/global-files.ts';
 import type { Oid, RepoPath } from '../session/names.ts';
 import { editTree } from './edit-tree.ts';
 import {
+  anotherRepository,
   findContentReason,
   findNameReason,
+  isRepository,
   maxNewFileBytes,
   notTeddys,
+  notUtf8,
   readNewFile,
   type LeftOutFile,
 } from './new-files.ts';
@@ -49,8 +52,8 @@ async function lookThrough(
   path: RepoPath,
 ): Promise<Uint8Array | string | null> {
   if (isSessionPath(path)) return notTeddys;
-  if (path.endsWith('/')) return 'it is another repository';
-  if (path.includes('\uFFFD')) return 'its name is not UTF-8';
+  if (isRepository(path)) return anotherRepository;
+  if (path.includes('\uFFFD')) return notUtf8;
   const named = findNameReason(path);
   if (named !== null) return named;
   if (((await workspace.sizeOnDisk(path)) ?? 0) >= maxNewFileBytes) return '1 MiB or more';
