@@ -20,6 +20,10 @@ Look
   teddy session log                 the steps of this session
   teddy session show [turn]         message, plan, outcome and diff of a turn
   teddy session context             which files the next turn shows to the model
+Side by side
+  teddy session new <name> --worktree
+                                    a session in a work tree of its own
+  teddy worktree ...                those work trees: list, remove
 Once
   teddy init                        make what all sessions share (done by \`new\` too)
   teddy memo ...                    facts that every session is told: list, add, remove, edit
@@ -81,6 +85,24 @@ export class GlobalHelp extends TeddyCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     terminal.print(globalSummary);
+    return Promise.resolve(0);
+  }
+}
+
+export const worktreeSummary = `teddy worktree: linked work trees, in which sessions are worked on side by side
+
+  teddy worktree list               each with its line, what has changed in it, and whether the line has ended
+  teddy worktree remove <session>   remove one, never with changes in it; the branch stays
+  teddy worktree remove --ended     remove those whose line was merged, archived or deleted
+
+They are made by --worktree of \`teddy session new\`, \`plan\` and \`execute\`.
+`;
+
+export class WorktreeHelp extends TeddyCommand {
+  static override paths = [['worktree']];
+
+  protected run(terminal: Terminal): Promise<number> {
+    terminal.print(worktreeSummary);
     return Promise.resolve(0);
   }
 }

@@ -8,7 +8,17 @@ import { GlobalEditCommand, MemoEditCommand } from './global-edit.ts';
 import { GlobalRemoveCommand } from './global-remove.ts';
 import { GlobalTrustCommand } from './global-trust.ts';
 import { InitCommand } from './init.ts';
-import { GlobalHelp, globalSummary, MemoHelp, memoSummary, NamespaceHelp, RootHelp, summary } from './help.ts';
+import {
+  GlobalHelp,
+  globalSummary,
+  MemoHelp,
+  memoSummary,
+  NamespaceHelp,
+  RootHelp,
+  summary,
+  WorktreeHelp,
+  worktreeSummary,
+} from './help.ts';
 import { MemoAddCommand } from './memo-add.ts';
 import { MemoListCommand } from './memo-list.ts';
 import { MemoRemoveCommand } from './memo-remove.ts';
@@ -25,12 +35,15 @@ import { SessionShowCommand } from './session-show.ts';
 import { SessionUndoCommand } from './session-undo.ts';
 import { openTerminal } from './terminal.ts';
 import { toUnknownCommand, toUsageError } from './usage-error.ts';
+import { WorktreeListCommand } from './worktree-list.ts';
+import { WorktreeRemoveCommand } from './worktree-remove.ts';
 
 const commands: CommandClass[] = [
   RootHelp,
   NamespaceHelp,
   MemoHelp,
   GlobalHelp,
+  WorktreeHelp,
   InitCommand,
   ConfigCommand,
   SessionNewCommand,
@@ -50,6 +63,8 @@ const commands: CommandClass[] = [
   GlobalEditCommand,
   GlobalRemoveCommand,
   GlobalTrustCommand,
+  WorktreeListCommand,
+  WorktreeRemoveCommand,
 ];
 
 export async function runCli(argv: string[]): Promise<number> {
@@ -112,6 +127,7 @@ const namespaces = new Map([
   ['session', summary],
   ['memo', memoSummary],
   ['global', globalSummary],
+  ['worktree', worktreeSummary],
 ]);
 
 function printHelp(cli: Cli, words: string[]): number {

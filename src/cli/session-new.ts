@@ -1,9 +1,11 @@
 import { relative, resolve } from 'node:path';
 import { Command, Option } from 'clipanion';
 import { shortRef } from '../session/names.ts';
+import { toShellWord } from '../session/shell-word.ts';
 import { newSession } from '../workflow/new-session.ts';
+import { requireOne } from './plan-options.ts';
 import { TeddyCommand } from './teddy-command.ts';
-import type { Terminal } from './terminal.ts';
+import { toVisible, type Terminal } from './terminal.ts';
 
 export class SessionNewCommand extends TeddyCommand {
   static override paths = [['session', 'new']];
@@ -13,19 +15,27 @@ export class SessionNewCommand extends TeddyCommand {
     details: `
       The branch is teddy/<date>-<name>, and it starts from HEAD. Uncommitted work stays as it is.
       Prints the session's directory on stdout.
+
+      With \`--worktree\` the branch is checked out in a linked work tree, in teddy/worktrees/ of the git directory, and this work tree stays
+      as it is, with what is not committed in it: several sessions can be worked on at the same time. \`teddy worktree list\` shows them, \`teddy worktree remove\` removes them.
+      Hooks of git are not run, and submodules are for \`git submodule update\`.
     `,
     examples: [
       ['Start a session', '$0 session new add-login-route'],
       ['Stay on this branch', '$0 session new add-login-route --no-switch'],
+      ['Leave this work tree alone', '$0 session new add-login-route --worktree'],
     ],
   });
 
   name = Option.String({ name: 'name' });
   noSwitch = Option.Boolean('--no-switch', false, { description: 'Make the branch, and stay where you are.' });
 
+  worktree = Option.Boolean('--worktree', false, { description: 'Check the branch out in a work tree of its own.' });
+
   protected run(terminal: Terminal): Promise<number> {
+    requireOne({ '--no-switch': this.noSwitch, '--worktree': this.worktree });
     return this.withProject(terminal, async (project) => {
-      const made = await newSession(project, { name: this.name, switch: !this.noSwitch });
+      const made = await newSession(project, { name: this.name, switch: !this.noSwitch, worktree: this.worktree });
       const branch = shortRef(made.ref);
       if (this.json) {
         this.printJson(terminal, 'session-new', {
@@ -34,15 +44,19 @@ export class SessionNewCommand extends TeddyCommand {
           directory: made.directory,
           commit: made.commit,
           switched: made.switched,
+          workTree: made.workTree,
         });
         return 0;
       }
       if (made.made !== null) terminal.say(`Made ${made.made}.`);
-      terminal.say(
-        made.switched
-          ? `Switched to the new branch ${terminal.style('bold', branch, 'stderr')}.`
-          : `Made the branch ${terminal.style('bold', branch, 'stderr')}.`,
-      );
+      const name = terminal.style('bold', branch, 'stderr');
+      if (made.workTree !== null) {
+        terminal.say(`Made the branch ${name} and its work tree ${toVisible(made.workTree)}.`);
+        terminal.say(`Next: cd ${toShellWord(made.workTree)} && teddy session plan -m "what you want"`);
+        terminal.print(`${resolve(made.workTree, made.directory)}\n`);
+        return 0;
+      }
+      terminal.say(made.switched ? `Switched to the new branch ${name}.` : `Made the branch ${name}.`);
       terminal.say(`Next: teddy session plan${made.switched ? '' : ` -s ${made.session}`} -m "what you want"`);
       const root = project.repository.workspace?.root;
       terminal.print(

@@ -1,4 +1,5 @@
 import { Command, Option } from 'clipanion';
+import { openOwnWorkTree } from './own-work-tree.ts';
 import { PlanningCommand, requireOne } from './plan-options.ts';
 import { withInterrupt } from './teddy-command.ts';
 import { toVisible, type Terminal } from './terminal.ts';
@@ -10,6 +11,9 @@ export class SessionPlanCommand extends PlanningCommand {
     description: 'Say what you want; the answer is a plan.',
     details: `
       Your own edits of tracked files are committed first, as a snapshot of yours; then the message; and only then the model is asked.
+      With \`--worktree\` the line is worked on in a linked work tree: the one that it is checked out in, or a new one. A line that the main work
+      tree is on is refused.
+
       Without \`-m\` a turn that has no answer yet is asked again, with exactly the same request.
     `,
     examples: [
@@ -22,13 +26,18 @@ export class SessionPlanCommand extends PlanningCommand {
 
   dryRun = Option.Boolean('--dry-run', false, { description: 'Print what would be sent; ask nobody, commit nothing.' });
 
+  worktree = Option.Boolean('--worktree', false, { description: 'Work on the line in a work tree of its own.' });
+
   protected run(terminal: Terminal): Promise<number> {
+    requireOne({ '--dry-run': this.dryRun, '--worktree': this.worktree });
     requireOne({ '--from': this.from !== undefined, '--recording': this.recording !== undefined });
     // Loaded while git is asked about the repository.
     void import('../workflow/plan-turn.ts');
     return withInterrupt((signal) =>
       this.withProject(terminal, async (project) => {
         const message = await this.composeMessage(project);
+        if (message?.trim() !== '' && this.worktree)
+          this.session = await openOwnWorkTree(project, this.session, { needsPlan: false });
         if (!this.dryRun) return this.planAndShow(terminal, project, message, signal);
         const { previewRequest } = await import('../workflow/plan-turn.ts');
         const choice = await this.choose(terminal, project);

@@ -1,7 +1,6 @@
 /** Finds the repository that a command stands in, once, with git's own rules, and opens it. */
 import { TeddyError } from '../errors.ts';
-import type { Repository, WorkTree } from '../ports.ts';
-import type { RefName } from '../session/names.ts';
+import type { Repository } from '../ports.ts';
 import { installAttributes } from './attributes.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { gitRunner, toChildEnvironment, type Environment, type GitRunner } from './run.ts';
@@ -11,6 +10,7 @@ import { withOwnErrors } from './own-errors.ts';
 import { claimRun } from './run-claim.ts';
 import { readGitSettings } from './settings.ts';
 import { gitStore } from './store.ts';
+import { gitWorkTrees } from './work-trees.ts';
 import { gitWorkspace } from './workspace.ts';
 
 const minimumVersion = [2, 38] as const;
@@ -50,7 +50,7 @@ export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): 
     commonDir: layout.commonDir,
     store,
     workspace: root === null ? null : workspaceOf({ ...layout, root }),
-    workTrees: () => listWorkTrees(git, layout),
+    ...gitWorkTrees({ git, layout, gitAt: (path) => gitRunner(path, childEnv, trace) }),
     async openWorkspace(path) {
       if (root !== null && path === root) return workspaceOf({ ...layout, root });
       const found = await discover(gitRunner(path, childEnv, trace));
@@ -128,19 +128,4 @@ function refuseOldGit(text: string): void {
     `teddy needs git ${minimumVersion.join('.')} or newer; this is ${text}.`,
     'Update git.',
   );
-}
-
-async function listWorkTrees(git: GitRunner, layout: RepositoryLayout): Promise<WorkTree[]> {
-  const blocks = (await git.text(['worktree', 'list', '--porcelain', '-z']))
-    .split('\0\0')
-    .filter((block) => block.trim() !== '');
-  return blocks.flatMap((block, at) => {
-    const lines = block.split('\0');
-    const value = (key: string) => lines.find((line) => line.startsWith(`${key} `))?.slice(key.length + 1);
-    // git guesses the main work tree, which comes first, from the git directory: wrongly for a submodule or with GIT_DIR.
-    const isOurs = at === 0 && layout.gitDir === layout.commonDir;
-    const root = (isOurs ? layout.root : null) ?? value('worktree');
-    if (root === undefined || lines.includes('bare') || lines.some((line) => line.startsWith('prunable'))) return [];
-    return [{ root, ref: (value('branch') as RefName | undefined) ?? null }];
-  });
 }

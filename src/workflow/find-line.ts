@@ -42,7 +42,7 @@ export async function findHeadLine(project: Project): Promise<Line | null> {
 }
 
 /** A branch may be named like a line and hold no entry: then it is the user's. */
-async function readSession(project: Project, ref: RefName, tip: Oid): Promise<SessionId | null> {
+export async function readSession(project: Project, ref: RefName, tip: Oid): Promise<SessionId | null> {
   const named = parseLineRef(ref)?.session;
   if (named === undefined) return readLineSession(project, ref, tip);
   for await (const { commit } of project.repository.store.firstParents(tip)) {
@@ -69,7 +69,7 @@ async function readLineSession(project: Project, ref: RefName, tip: Oid): Promis
 }
 
 /** The remote's and the local ones, which may be ahead of it; and `teddy/global`, whose memos are entries as well. */
-async function readDefaultBranches(project: Project): Promise<RefTip[]> {
+export async function readDefaultBranches(project: Project): Promise<RefTip[]> {
   const { store } = project.repository;
   const configured = await store.setting('init.defaultBranch');
   const names = new Set([configured ?? 'main', 'main', 'master'].map((name) => `refs/heads/${name}`));
@@ -90,7 +90,7 @@ async function isOnBaseBranch(project: Project, ref: RefName, entry: Oid, sessio
   return tip !== null && (await store.isAncestor(entry, tip));
 }
 
-async function readBaseBranch(project: Project, from: Oid | RefName): Promise<string | null> {
+export async function readBaseBranch(project: Project, from: Oid | RefName): Promise<string | null> {
   const { store } = project.repository;
   const tip = await store.resolve(from);
   if (tip === null) return null;

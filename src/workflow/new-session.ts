@@ -27,6 +27,7 @@ import type { Draft, FileEdit } from './write-entry.ts';
 import { ensureGlobal, readGlobal, refuseTeddyBranch } from './global-branch.ts';
 import { switchOrTakeBack } from './switch-line.ts';
 import { refuseOperation } from './refuse-operation.ts';
+import { addOrTakeBack } from './open-work-tree.ts';
 
 export interface NewSession {
   session: SessionId;
@@ -35,15 +36,25 @@ export interface NewSession {
   /** Relative to the root of the work tree. */
   directory: RepoPath;
   switched: boolean;
+  /** The root of the linked work tree that was made for it, absolute. */
+  workTree: string | null;
   /** What else was made; null when it was there. */
   made: string | null;
 }
 
+export interface NewSessionRequest {
+  name: string;
+  switch: boolean;
+  /** In a linked work tree of its own; then nothing is switched. */
+  worktree?: boolean;
+}
+
 /** Uncommitted work stays as it is. Throws BAD_NAME, BRANCH_IN_THE_WAY, FILES_IN_THE_WAY, OPERATION_IN_PROGRESS. */
-export async function newSession(project: Project, request: { name: string; switch: boolean }): Promise<NewSession> {
+export async function newSession(project: Project, request: NewSessionRequest): Promise<NewSession> {
   const { repository, notices } = project;
   const name = toSessionName(request.name);
-  const workspace = request.switch ? repository.workspace : null;
+  const inWorkTree = request.worktree === true;
+  const workspace = request.switch && !inWorkTree ? repository.workspace : null;
   await refuseTeddyBranch(repository.store);
   await repository.store.ident();
   if (workspace) await refuseBusyWorkspace(project, workspace);
@@ -54,8 +65,9 @@ export async function newSession(project: Project, request: { name: string; swit
   const { session, commit } = await publishStart(project, name, head);
   const ref = mainLineRef(session);
   if (workspace) await switchOrTakeBack(project, workspace, ref, commit);
+  const workTree = inWorkTree ? await addOrTakeBack(project, ref, commit) : null;
   if (name !== request.name) notices.info(`The name was made ${name}.`);
-  return { session, ref, commit, directory: sessionDir(session), switched: workspace !== null, made };
+  return { session, ref, commit, directory: sessionDir(session), switched: workspace !== null, workTree, made };
 }
 
 async function refuseBusyWorkspace(project: Project, workspace: Workspace): Promise<void> {

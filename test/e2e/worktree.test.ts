@@ -1,0 +1,283 @@
+/** Sessions side by side, each in a linked work tree of its own. */
+import { mkdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+import {
+  createAction,
+  createPlan,
+  editAction,
+  executeAction,
+  openTeddyProject,
+  planOf,
+  type TeddyProject,
+} from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+let repo: ScratchRepository;
+
+beforeEach(async () => {
+  project = await openTeddyProject({
+    answers: [createPlan('slow.txt', 'slow\n')],
+    chunkSize: 8,
+    chunkDelayMs: 60,
+    files: {
+      'README.md': '# Scratch\n',
+      'src/app.ts': 'export const port = 8080;\n',
+      '.gitignore': 'node_modules/\n.env\n',
+    },
+  });
+  repo = project.repo;
+});
+afterEach(() => project.close());
+
+interface Listed {
+  workTrees: { line: string; path: string; ended: string | null; changes: number; madeByTeddy: boolean }[];
+}
+const list = async (): Promise<Listed['workTrees']> =>
+  (JSON.parse(await project.ok('worktree', 'list', '--json')) as Listed).workTrees;
+
+/** A session in a work tree of its own. */
+async function begin(name: string): Promise<{ session: string; linked: ScratchRepository }> {
+  const session = await project.begin(name, '--worktree');
+  const { path = '' } = (await list()).find(({ line }) => line === `teddy/${session}`) ?? {};
+  return { session, linked: openScratchRepository(path) };
+}
+
+/** HEAD, index and files, which is all that is of one work tree. */
+async function ownPart(tree: ScratchRepository) {
+  const { head, index, workTree } = await tree.fingerprint();
+  return { head, index, workTree };
+}
+
+test('a session in a work tree of its own leaves this one alone, and says where to go', async () => {
+  await repo.write('README.md', 'edited\n');
+  await repo.git('add', 'README.md');
+  await repo.write('untracked.txt', 'mine\n');
+  const before = await ownPart(repo);
+  const made = await project.run(['session', 'new', 'try-it', '--worktree']);
+  expect(made.exitCode).toBe(0);
+  expect(await ownPart(repo)).toEqual(before);
+  const directory = made.stdout.trim();
+  expect(isAbsolute(directory)).toBe(true);
+  const root = await realpath(join(directory, '../../..'));
+  const branch = `teddy/${directory.split('/').at(-1)}`;
+  expect(made.stderr).toContain(`Made the branch ${branch} and its work tree ${root}.\n`);
+  expect(made.stderr).toContain(`Next: cd ${root} && teddy session plan -m "what you want"\n`);
+  expect(await openScratchRepository(root).git('status', '--short', '--branch')).toBe(`## ${branch}`);
+  expect(await openScratchRepository(root).list('.teddy/sessions')).toEqual([branch.slice('teddy/'.length)]);
+  await project.refuses('USAGE', 2, ['session', 'new', 'x', '--worktree', '--no-switch']);
+});
+
+test('a line that is meant from elsewhere is planned, executed and undone in its own work tree', async () => {
+  const { session, linked } = await begin('try-it');
+  await repo.write('README.md', 'not committed here\n');
+  const secret = ['q7Xw93', 'kdZz0p', 'LmT4vB'].join('');
+  await repo.write('.env', `API_TOKEN=${secret}\n`);
+  await linked.write('README.md', `edited there: ${secret}\n`);
+  const before = await ownPart(repo);
+  const plan = planOf(
+    editAction('src/app.ts', 'export const port = 8080;', 'export const port = 9090;'),
+    executeAction('pwd > where.txt; git branch --show-current >> where.txt'),
+  );
+  await project.plan(plan, 'Do it', '-s', session);
+  const log = await linked.read(`.teddy/sessions/${session}/01/_context.log`);
+  expect(log).toContain('edited there: [masked');
+  expect(log).not.toContain('not committed here');
+  await project.ok('session', 'execute', '-s', session, '-y');
+  expect(await ownPart(repo)).toEqual(before);
+  expect(await linked.read('where.txt')).toBe(`${linked.root}\nteddy/${session}\n`);
+  expect(await linked.read('src/app.ts')).toContain('9090');
+  expect(await linked.git('status', '--short')).toBe('');
+  await project.ok('session', 'undo', '-s', session);
+  expect(await linked.read('src/app.ts')).toContain('8080');
+  expect(await ownPart(repo)).toEqual(before);
+});
+
+test('two plans run at the same time in two work trees, and neither sees the other’s files', async () => {
+  const one = await begin('one');
+  const two = await begin('two');
+  const before = await ownPart(repo);
+  const meet = (mine: string, other: string) =>
+    executeAction(
+      `touch ${repo.root}/.git/at-${mine}; for i in $(seq 200); do test -e ${repo.root}/.git/at-${other} && break; sleep 0.05; done; test -e ${repo.root}/.git/at-${other}; ls > seen.txt`,
+    );
+  for (const [{ session }, mine, other] of [
+    [one, 'one', 'two'],
+    [two, 'two', 'one'],
+  ] as const) {
+    await project.plan(planOf(createAction(`${mine}.txt`, `${mine}\n`), meet(mine, other)), 'Do it', '-s', session);
+  }
+  const runs = await Promise.all(
+    [one, two].map(({ linked }) => project.run(['session', 'execute', '-y'], { cwd: linked.root })),
+  );
+  expect(runs.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
+  expect(await one.linked.read('seen.txt')).toBe('README.md\none.txt\nseen.txt\nsrc\n');
+  expect(await two.linked.read('seen.txt')).toBe('README.md\nseen.txt\nsrc\ntwo.txt\n');
+  for (const { linked } of [one, two]) expect(await linked.git('status', '--short')).toBe('');
+  expect(await ownPart(repo)).toEqual(before);
+  for (const cwd of [repo.root, one.linked.root]) {
+    const { stdout } = await project.run(['session', 'list'], { cwd });
+    expect(stdout).toMatch(new RegExp(`${one.session} .*\\n.*${two.session} `));
+  }
+});
+
+describe('--worktree', () => {
+  test('of plan and execute makes the work tree of a line that is checked out nowhere, and uses it again', async () => {
+    const session = await project.begin('try-it', '--no-switch');
+    const refused = await project.refuses('NO_PENDING_PLAN', 3, ['session', 'execute', '-s', session, '--worktree']);
+    expect(refused).not.toContain('Made');
+    const before = await ownPart(repo);
+    const planned = await project.plan(createPlan('a.txt', 'A\n'), 'Do it', '-s', session, '--worktree');
+    const [tree] = await list();
+    expect(planned.stderr).toContain(`Made the work tree ${tree?.path}.\nSession ${session}, in ${tree?.path}.\n`);
+    await project.ok('session', 'execute', '-s', session, '--worktree', '-y');
+    expect(await openScratchRepository(tree?.path ?? '').read('a.txt')).toBe('A\n');
+    const again = await project.run(['session', 'plan', '--worktree', '--from', '-', '-m', 'More'], {
+      cwd: tree?.path ?? '',
+      stdin: createPlan('b.txt', 'B\n'),
+    });
+    expect(again).toMatchObject({ exitCode: 0 });
+    expect(again.stderr).not.toContain('Made');
+    expect(await list()).toHaveLength(1);
+    expect(await ownPart(repo)).toEqual(before);
+  });
+
+  test('is what the refusal of a line that is checked out nowhere names, and it helps', async () => {
+    const session = await project.begin('try-it', '--no-switch');
+    await project.plan(createPlan('a.txt', 'A\n'), 'Do it', '-s', session);
+    const said = await project.refuses('NOT_ON_LINE', 3, ['session', 'execute', '-s', session, '-y']);
+    expect(said).toContain('--worktree');
+    await project.ok('session', 'execute', '-s', session, '-y', '--worktree');
+    expect(await list()).toMatchObject([{ line: `teddy/${session}`, changes: 0 }]);
+  });
+
+  test('is refused where the main work tree is on the line, and where nothing is to be done', async () => {
+    await project.begin('try-it');
+    await project.refuses('LINE_CHECKED_OUT', 3, ['session', 'plan', '-m', 'Do it', '--worktree']);
+    await project.plan(createPlan('a.txt', 'A\n'));
+    await project.refuses('LINE_CHECKED_OUT', 3, ['session', 'execute', '-y', '--worktree']);
+    await repo.git('switch', '--quiet', 'main');
+    await project.refuses('USAGE', 2, ['session', 'plan', '-m', 'Do it', '--worktree', '--dry-run']);
+    await project.refuses('USAGE', 2, ['session', 'execute', '--worktree', '--dry-run']);
+    await project.refuses('EMPTY_MESSAGE', 2, ['session', 'plan', '-m', ' ', '--worktree']);
+  });
+
+  test('works in a bare repository, also for a name with spaces', async () => {
+    const bare = `${repo.root} of ü.git`;
+    await repo.git('clone', '--quiet', '--bare', repo.root, bare);
+    for (const [key, value] of [
+      ['user.name', 'Ada Example'],
+      ['user.email', 'ada@example.org'],
+    ])
+      await repo.git(`--git-dir=${bare}`, 'config', key ?? '', value ?? '');
+    const made = await project.run(['session', 'new', 'try-it', '--worktree'], { cwd: bare });
+    const session = made.stdout.trim().split('/').at(-1) ?? '';
+    const root = join(bare, 'teddy/worktrees', session);
+    expect(made.stdout).toBe(`${root}/.teddy/sessions/${session}\n`);
+    expect(made.stderr).toContain(`cd '${root}' && `);
+    const args = ['session', 'plan', '--from', '-', '-m', 'Do it'];
+    expect(await project.run(args, { cwd: bare, stdin: createPlan('a.txt', 'A\n') })).toMatchObject({ exitCode: 0 });
+    expect(await project.run(['session', 'execute', '-y'], { cwd: root })).toMatchObject({ exitCode: 0 });
+    expect(await openScratchRepository(root).git('status', '--short')).toBe('');
+    expect(await project.run(['worktree', 'remove', session], { cwd: bare })).toMatchObject({ exitCode: 0 });
+    await rm(bare, { recursive: true });
+  });
+});
+
+describe('worktree remove', () => {
+  test('never takes changes with it, and takes what git ignores, which is said', async () => {
+    const { session, linked } = await begin('try-it');
+    await linked.write('mine.txt', 'mine\n');
+    const said = await project.refuses('UNCOMMITTED_EDITS', 3, ['worktree', 'remove', session]);
+    expect(said).toContain('1 change');
+    expect(await linked.read('mine.txt')).toBe('mine\n');
+    await linked.git('add', 'mine.txt');
+    await project.refuses('UNCOMMITTED_EDITS', 3, ['worktree', 'remove', session]);
+    await linked.git('commit', '--quiet', '-m', 'Mine');
+    await linked.write('node_modules/x.js', 'x');
+    expect(await project.ok('worktree', 'list')).toContain(`teddy/${session}  no changes, ignored: node_modules/\n`);
+    const removed = await project.run(['worktree', 'remove', session]);
+    expect(removed).toMatchObject({ exitCode: 0, stdout: `${linked.root}\n` });
+    expect(removed.stderr).toContain('with what git ignores: node_modules/.');
+    expect(await repo.git('show', `teddy/${session}:mine.txt`)).toBe('mine');
+    expect(await list()).toEqual([]);
+  });
+
+  test('is refused where one stands, by its path or its session', async () => {
+    const { session, linked } = await begin('try-it');
+    await mkdir(join(linked.root, 'src/deep'));
+    const cwd = join(linked.root, 'src/deep');
+    for (const name of [session, linked.root, '../..']) {
+      await project.refuses('WORK_TREE_IN_USE', 3, ['worktree', 'remove', name], { cwd });
+    }
+    expect(await project.ok('worktree', 'remove', linked.root)).toBe(`${linked.root}\n`);
+  });
+
+  test('is refused while its plan is executed', async () => {
+    const { session, linked } = await begin('try-it');
+    await project.plan(planOf(executeAction('echo begun; sleep 2')), 'Do it', '-s', session);
+    const running = project.start(['session', 'execute', '-s', session, '-y']);
+    await running.waitForOutput(/begun/);
+    const refused = await project.run(['worktree', 'remove', session]);
+    expect(refused).toMatchObject({ exitCode: 3 });
+    expect(refused.stderr).toContain('[LOCKED]');
+    expect(await running.result).toMatchObject({ exitCode: 0 });
+    expect(await linked.git('status', '--short')).toBe('');
+  });
+
+  test('while an answer arrives loses nothing of it', async () => {
+    const { session } = await begin('try-it');
+    const running = project.start(['session', 'plan', '-s', session, '-m', 'Do it slowly']);
+    await running.waitForOutput(/asking/);
+    const removed = await project.run(['worktree', 'remove', session]);
+    const planned = await running.result;
+    expect([removed.exitCode, planned.exitCode]).toEqual([0, 1]);
+    expect(planned.stderr).toContain('[NO_WORK_TREE]');
+    const again = await project.plan(createPlan('a.txt', 'A\n'), 'Again', '-s', session, '--worktree');
+    expect(again.stderr).toContain('is kept in turn 01');
+    expect(await repo.git('log', '-1', '--format=%B', `teddy/${session}~2`)).toContain(
+      'turn 01 reply: interrupted answer',
+    );
+  });
+
+  test('--ended takes the lines that were merged, and keeps what has changes', async () => {
+    const merged = await begin('merged');
+    const edited = await begin('edited');
+    const going = await begin('going');
+    for (const { session } of [merged, edited])
+      await repo.git('merge', '--quiet', '--no-ff', '--no-edit', `teddy/${session}`);
+    await writeFile(join(edited.linked.root, 'mine.txt'), 'mine\n');
+    expect((await list()).map(({ ended }) => ended)).toEqual(['merged', null, 'merged']);
+    const result = await project.run(['worktree', 'remove', '--ended']);
+    expect(result).toMatchObject({ exitCode: 3, stdout: `${merged.linked.root}\n` });
+    expect(result.stderr).toContain(`Kept the work tree of teddy/${edited.session}: `);
+    expect((await list()).map(({ line }) => line)).toEqual([`teddy/${edited.session}`, `teddy/${going.session}`]);
+    await rm(join(edited.linked.root, 'mine.txt'));
+    const { stdout } = await project.run(['worktree', 'remove', '--ended', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({
+      schema: 'teddy.worktree-remove/1',
+      removed: [{ path: edited.linked.root }],
+      kept: [],
+    });
+  });
+
+  test('leaves to git what teddy has not made, and asks which one', async () => {
+    const session = await project.begin('try-it', '--no-switch');
+    const elsewhere = `${repo.root}-elsewhere`;
+    await repo.git('worktree', 'add', '--quiet', elsewhere, `teddy/${session}`);
+    expect(await list()).toMatchObject([{ path: elsewhere, madeByTeddy: false }]);
+    expect(await project.refuses('WORK_TREE_IN_USE', 3, ['worktree', 'remove', session])).toContain(
+      'git worktree remove',
+    );
+    await project.refuses('USAGE', 2, ['worktree', 'remove']);
+    await project.refuses('USAGE', 2, ['worktree', 'remove', session, '--ended']);
+    await project.refuses('UNKNOWN_WORK_TREE', 2, ['worktree', 'remove', 'other']);
+    await rm(elsewhere, { recursive: true });
+    expect(await project.ok('worktree', 'list')).toContain('its directory is gone, not made by teddy');
+    const planned = await project.run(['session', 'plan', '-s', session, '-m', 'x', '--worktree', '--from', '-'], {
+      stdin: 'Hi.',
+    });
+    expect(planned.stderr).toContain('git worktree prune');
+  });
+});

@@ -1,0 +1,246 @@
+/** Linked work trees that teddy makes and removes, with real git and whatever the user has set up around it. */
+import { chmod, mkdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openRepository } from '../../src/git/repository.ts';
+import type { LinkedWorkTree, Repository } from '../../src/ports.ts';
+import type { RefName } from '../../src/session/names.ts';
+import { makeScratchRepository, openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+
+const ref = 'refs/heads/teddy/20260124-add-login' as RefName;
+let repo: ScratchRepository;
+
+beforeEach(async () => {
+  repo = await makeScratchRepository({ 'a.txt': 'a\n', 'dir/b.txt': 'b\n', '.gitignore': 'made/\n*.env\n' });
+  await repo.git('branch', 'teddy/20260124-add-login');
+});
+afterEach(() => repo.close());
+
+async function use<Value>(work: (repository: Repository) => Promise<Value>, cwd = repo.root): Promise<Value> {
+  const repository = await openRepository({ cwd, env: process.env });
+  try {
+    return await work(repository);
+  } finally {
+    await repository.close();
+  }
+}
+const add = (cwd?: string) => use((repository) => repository.addWorkTree(ref), cwd);
+const remove = (root: string) => use((repository) => repository.removeWorkTree(root));
+const list = (cwd?: string) => use((repository) => repository.linkedWorkTrees(), cwd);
+const find = async (root: string) => (await list()).find((tree) => tree.root === root) as LinkedWorkTree;
+const places = () => repo.list('.git/teddy/worktrees');
+
+describe('a new work tree', () => {
+  test('has the branch and all its files, and the one beside it stays as it is', async () => {
+    await repo.write('a.txt', 'edited\n');
+    await repo.write('new.txt', 'new\n');
+    await repo.git('add', 'new.txt');
+    const before = await repo.fingerprint();
+    const root = await add();
+    expect(await repo.fingerprint()).toEqual(before);
+    expect(root).toBe(join(repo.root, '.git/teddy/worktrees/20260124-add-login'));
+    const linked = openScratchRepository(root);
+    expect(await linked.git('status', '--short', '--branch')).toBe('## teddy/20260124-add-login');
+    expect(await linked.read('dir/b.txt')).toBe('b\n');
+    expect(await find(root)).toMatchObject({ ref, madeFor: ref, isGone: false, isUnfinished: false, lock: null });
+  });
+
+  test('is found as teddy’s from the work tree itself, and after git has moved it', async () => {
+    const root = await add();
+    expect(await list(root)).toMatchObject([{ root, madeFor: ref }]);
+    const moved = `${repo.root} moved ü`;
+    await repo.git('worktree', 'move', root, moved);
+    expect(await list()).toMatchObject([{ root: await realpath(moved), madeFor: ref }]);
+    await remove(moved);
+  });
+
+  test('is made from a linked work tree, from a bare repository and below a path with spaces, umlauts and links', async () => {
+    const bare = `${repo.root} bäre.git`;
+    await repo.git('clone', '--quiet', '--bare', repo.root, bare);
+    const root = await add(bare);
+    expect(root).toBe(join(bare, 'teddy/worktrees/20260124-add-login'));
+    expect(await openScratchRepository(root).read('a.txt')).toBe('a\n');
+    await symlink(bare, `${bare}.link`);
+    expect(await list(`${bare}.link`)).toMatchObject([{ root, madeFor: ref }]);
+    await repo.git(`--git-dir=${bare}`, 'branch', 'other');
+    const other = await use((repository) => repository.addWorkTree('refs/heads/other' as RefName), root);
+    expect(other).toBe(join(bare, 'teddy/worktrees/other'));
+    await Promise.all([bare, `${bare}.link`].map((path) => rm(path, { recursive: true })));
+  });
+
+  test.each([
+    ['versuch/ü-1', 'versuch-ü-1'],
+    ['teddy/20260124-add-login--01-branch-01', '20260124-add-login--01-branch-01'],
+    ['x@y', 'x-y'],
+  ])('of the branch %s is called %s', async (branch, name) => {
+    await repo.git('branch', branch);
+    const root = await use((repository) => repository.addWorkTree(`refs/heads/${branch}` as RefName));
+    expect(root).toBe(join(repo.root, '.git/teddy/worktrees', name));
+    await remove(root);
+  });
+
+  test('gets another place where the first is taken, and what is there stays', async () => {
+    await repo.write('.git/teddy/worktrees/20260124-add-login/mine.txt', 'mine\n');
+    expect(await add()).toBe(join(repo.root, '.git/teddy/worktrees/20260124-add-login-2'));
+    expect(await repo.read('.git/teddy/worktrees/20260124-add-login/mine.txt')).toBe('mine\n');
+  });
+
+  test('of a branch that is checked out is refused, and nothing is left of it', async () => {
+    await repo.git('switch', '--quiet', 'teddy/20260124-add-login');
+    const before = await repo.fingerprint();
+    await expect(add()).rejects.toMatchObject({
+      code: 'LINE_CHECKED_OUT',
+      message: expect.stringContaining(repo.root) as string,
+    });
+    expect(await repo.fingerprint()).toEqual(before);
+    expect(await places()).toEqual([]);
+    expect(await list()).toEqual([]);
+  });
+
+  test('is made once at most where two processes make it at the same time', async () => {
+    await repo.commit({ '.gitattributes': '*.txt filter=slow\n' }, 'Filter');
+    await repo.git('branch', '--force', 'teddy/20260124-add-login');
+    // So that each has begun before the first is done.
+    await repo.git('config', 'filter.slow.smudge', 'sleep 0.5; cat');
+    const results = await Promise.allSettled([add(), add(), add()]);
+    const made = results.filter(({ status }) => status === 'fulfilled');
+    expect(made.length).toBeLessThanOrEqual(1);
+    expect(await list()).toHaveLength(made.length);
+    expect(await places()).toHaveLength(made.length);
+    for (const result of results) {
+      if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'LINE_CHECKED_OUT' });
+    }
+  });
+
+  test('that git cannot fill is taken back', async () => {
+    await repo.commit({ '.gitattributes': '*.txt filter=broken\n' }, 'Filter');
+    await repo.git('branch', '--force', 'teddy/20260124-add-login');
+    await repo.git('config', 'filter.broken.smudge', 'false');
+    await repo.git('config', 'filter.broken.required', 'true');
+    await expect(add()).rejects.toMatchObject({
+      code: 'GIT_FAILED',
+      message: expect.stringMatching(/smudge filter broken failed/) as string,
+    });
+    expect(await places()).toEqual([]);
+    expect(await list()).toEqual([]);
+  });
+
+  test('runs no hook, whatever the user has set', async () => {
+    await repo.write('hooks/post-checkout', '#!/bin/sh\ntouch "$(git rev-parse --git-common-dir)/ran"\nexit 1\n');
+    await chmod(join(repo.root, 'hooks/post-checkout'), 0o755);
+    await repo.git('config', 'core.hooksPath', join(repo.root, 'hooks'));
+    await add();
+    await expect(readFile(join(repo.root, '.git/ran'))).rejects.toThrow('ENOENT');
+  });
+
+  test('has the settings of its own kind, a sparse checkout and submodules as git gives them to any', async () => {
+    const sub = await makeScratchRepository();
+    await repo.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', sub.root, 'sub');
+    await repo.git('commit', '--quiet', '-m', 'Submodule');
+    await repo.git('config', 'submodule.recurse', 'true');
+    await repo.git('branch', '--force', 'teddy/20260124-add-login');
+    await repo.git('sparse-checkout', 'set', '--no-cone', '/a.txt', '/.gitmodules', '/sub');
+    expect(await repo.git('config', 'extensions.worktreeConfig')).toBe('true');
+    const root = await add();
+    const linked = openScratchRepository(root);
+    expect(await linked.list('')).toEqual(['.git', '.gitmodules', 'a.txt', 'sub']);
+    expect(await linked.list('sub')).toEqual([]);
+    expect(await linked.git('status', '--short')).toBe('');
+    await remove(root);
+    await sub.close();
+  });
+
+  test('that a crash left unfinished is on no branch, is said to be so, and is in nobody’s way', async () => {
+    const root = join(repo.root, '.git/teddy/worktrees/20260124-add-login');
+    // As after a kill between the first and the last step.
+    await repo.git('worktree', 'add', '--quiet', '--detach', '--no-checkout', root, ref);
+    await repo.write('.git/worktrees/20260124-add-login/teddy/made-for', `${ref}\n`);
+    await writeFile(join(root, 'a.txt'), '');
+    expect(await find(root)).toMatchObject({ ref: null, madeFor: ref, isUnfinished: true });
+    const second = await add();
+    expect(second).toBe(`${root}-2`);
+    expect(await find(second)).toMatchObject({ ref, isUnfinished: false });
+    await expect(remove(root)).rejects.toMatchObject({ code: 'WORK_TREE_IN_USE' });
+  });
+});
+
+describe('what is on record', () => {
+  test('tells what is gone, locked, detached, without a commit, or made by somebody else', async () => {
+    const at = (name: string) => `${repo.root}-${name}`;
+    await repo.git('worktree', 'add', '--quiet', '-b', 'gone', at('gone'));
+    await rm(at('gone'), { recursive: true });
+    await repo.git('worktree', 'add', '--quiet', '--detach', at('detached'));
+    await repo.git('worktree', 'lock', '--reason', 'on a stick', at('detached'));
+    const root = await add();
+    await repo.git('worktree', 'lock', root);
+    await repo.git('update-ref', '-d', ref);
+    const oid = await repo.git('rev-parse', 'HEAD');
+    const common = { madeFor: null, isUnfinished: false };
+    expect((await list()).toSorted((a, b) => (a.root < b.root ? 1 : -1))).toEqual([
+      { root, ref, oid: null, isGone: false, lock: '', madeFor: ref, isUnfinished: false },
+      { root: at('gone'), ref: 'refs/heads/gone', oid, isGone: true, lock: null, ...common },
+      { root: at('detached'), ref: null, oid, isGone: false, lock: 'on a stick', ...common },
+    ]);
+    await rm(at('detached'), { recursive: true });
+  });
+});
+
+describe('a removal', () => {
+  test('leaves the branch, and takes ignored files along', async () => {
+    const root = await add();
+    await mkdir(join(root, 'made'));
+    await writeFile(join(root, 'made/x.js'), 'x');
+    await writeFile(join(root, 'x.env'), 'x');
+    expect(await use((repository) => repository.ignoredFilesOf(root))).toEqual(['made/', 'x.env']);
+    const before = await repo.fingerprint();
+    await remove(root);
+    expect(await repo.fingerprint()).toEqual(before);
+    expect(await places()).toEqual([]);
+    expect(await list()).toEqual([]);
+  });
+
+  test.each([
+    ['an edit', 'a.txt'],
+    ['an untracked file', 'new.txt'],
+  ])('is refused where there is %s, also if git is set to show no untracked files', async (_, name) => {
+    const root = await add();
+    await repo.git('config', 'status.showUntrackedFiles', 'no');
+    await writeFile(join(root, name), 'mine\n');
+    await expect(remove(root)).rejects.toMatchObject({
+      code: 'WORK_TREE_IN_USE',
+      message: expect.stringMatching(/modified or untracked/) as string,
+    });
+    expect(await readFile(join(root, name), 'utf8')).toBe('mine\n');
+  });
+
+  test('is refused where HEAD is on a commit that no branch has', async () => {
+    const root = await add();
+    const linked = openScratchRepository(root);
+    await linked.git('switch', '--quiet', '--detach');
+    const oid = await linked.commit({ 'a.txt': 'lost\n' });
+    await expect(remove(root)).rejects.toMatchObject({
+      code: 'UNCOMMITTED_EDITS',
+      hint: expect.stringContaining(`git branch <name> ${oid.slice(0, 10)}`) as string,
+    });
+    await repo.git('tag', 'kept', oid);
+    await remove(root);
+  });
+
+  test('of what is gone takes its record away, of that one alone', async () => {
+    const root = await add();
+    await repo.git('worktree', 'add', '--quiet', '-b', 'other', `${repo.root}-other`);
+    for (const path of [root, `${repo.root}-other`]) await rm(path, { recursive: true });
+    await remove(root);
+    expect((await list()).map((tree) => tree.ref)).toEqual(['refs/heads/other']);
+  });
+
+  test('of what is locked is refused', async () => {
+    const root = await add();
+    await repo.git('worktree', 'lock', root);
+    await expect(remove(root)).rejects.toMatchObject({
+      code: 'WORK_TREE_IN_USE',
+      message: expect.stringMatching(/locked/) as string,
+    });
+    expect(await find(root)).toMatchObject({ isGone: false });
+  });
+});
