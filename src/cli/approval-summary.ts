@@ -1,6 +1,7 @@
 /** All that a plan will do, before the first question. */
 import { renderUnifiedDiff } from '../plan/diff.ts';
 import type { Effect } from '../plan/effect.ts';
+import { joinWrites } from '../plan/join-writes.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 
 type WriteEffect = Extract<Effect, { kind: 'write' }>;
@@ -20,16 +21,6 @@ export function showSummary(terminal: Terminal, effects: readonly Effect[]): voi
   const title = terminal.style('bold', `The plan: ${counts.join(', ')}`, 'stderr');
   const lines = [...files.map(describeFile), ...commands, ...others].map((line) => toVisible(line).replace(/\n/g, ' '));
   terminal.say([title, ...lines].join('\n'));
-}
-
-/** A file that is written several times is one change. */
-function joinWrites(effects: readonly Effect[]): WriteEffect[] {
-  const files = new Map<string, WriteEffect>();
-  for (const effect of effects) {
-    if (effect.kind !== 'write') continue;
-    files.set(effect.path, { ...effect, before: (files.get(effect.path) ?? effect).before });
-  }
-  return [...files.values()];
 }
 
 function describeFile({ path, before, after }: WriteEffect): string {

@@ -65,6 +65,6 @@ function isSamePlace(a: Problem, b: Problem): boolean {
   return a.action === b.action && comparePositions(a, b) === 0;
 }
 
-function comparePositions(a: Position, b: Position): number {
+export function comparePositions(a: Position, b: Position): number {
   return a.line - b.line || a.column - b.column;
 }

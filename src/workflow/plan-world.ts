@@ -10,7 +10,7 @@ export function worldOf(project: Project, workspace: Workspace): World {
     inspect: project.filesOf(workspace.root).inspect,
     mask: (text) => maskString(project.masker, text),
     findIgnored: (paths) => workspace.ignored(paths),
-    listAgents: async () => agentNames((await readGlobal(project))?.agents ?? new Map()),
+    listAgents: async () => agentNames((await readGlobal(project, { orRemote: true }))?.agents ?? new Map()),
     canSearch: async () => (await project.settings.get('searchCommand')) !== undefined,
   };
 }
