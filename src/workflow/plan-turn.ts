@@ -17,8 +17,10 @@ export interface PlanRequest extends TurnWish, Listener {
   onAsk?(asked: { line: ReadyLine; turn: TurnName; agent: string; label: string }): void;
 }
 
+export type Answer = { kind: 'answered'; line: ReadyLine; turn: TurnName } & Answered;
+
 export type PlanOutcome =
-  | ({ kind: 'answered'; line: ReadyLine; turn: TurnName } & Answered)
+  | Answer
   /** The message is committed and nobody was asked. */
   | { kind: 'open'; line: ReadyLine; turn: TurnName; logPath: string };
 

@@ -1,0 +1,100 @@
+/** Asks for a plan, and shows what came: for `session plan`, `session branch` with a message, and `session resume`. */
+import type { ChosenModel } from '../app.ts';
+import type { Project } from '../ports.ts';
+import { planTurn, type PlanOutcome, type PlanRequest } from '../workflow/plan-turn.ts';
+import { showCommitted, showRemarks, viewAnswer } from './show-answer.ts';
+import { toVisible, type Terminal } from './terminal.ts';
+
+export interface PlanningWish extends Omit<PlanRequest, 'choice' | 'onText' | 'onUsage' | 'onAsk'> {
+  choice: ChosenModel;
+  /** The answer is shown when it is whole, not as it comes. */
+  isQuiet: boolean;
+  /** Null: a person reads it. */
+  printJson: ((schema: string, value: object) => void) | null;
+}
+
+/** Throws NO_MODEL after the message is safe. */
+export async function planAndShow(terminal: Terminal, project: Project, wish: PlanningWish): Promise<number> {
+  const { choice, isQuiet, printJson, ...request } = wish;
+  const isShown = !isQuiet && !printJson && terminal.isOutputTty;
+  const view = viewAnswer(terminal, {
+    isStreamed: isShown,
+    // An answer by hand is here already: nobody is asked.
+    describeAsked: ({ line, turn, agent, label }) =>
+      choice.provider === 'manual' ? null : `Turn ${turn} of ${line.session}: asking ${label} as ${agent} ...`,
+  });
+  try {
+    const outcome = await planTurn(project, { ...request, ...view, choice });
+    const elapsedMs = view.end();
+    return showOutcome(terminal, outcome, wish, { isShown, elapsedMs });
+  } finally {
+    view.end();
+  }
+}
+
+function showOutcome(
+  terminal: Terminal,
+  outcome: PlanOutcome,
+  wish: PlanningWish,
+  { isShown, elapsedMs }: { isShown: boolean; elapsedMs: number | null },
+): number {
+  const { choice, printJson } = wish;
+  if (outcome.kind === 'open') return showOpen(terminal, outcome, wish);
+  const { line, turn, commit, entry, text, problems, notes, secrets, actions, usage } = outcome;
+  if (printJson) {
+    printJson('plan', {
+      session: line.session,
+      line: line.ref.replace('refs/heads/', ''),
+      turn,
+      entry,
+      commit,
+      text,
+      actions,
+      problems,
+      notes,
+      secrets,
+      usage,
+    });
+    return 0;
+  }
+  if (!isShown) terminal.print(`${toVisible(text).replace(/\n$/, '')}\n`);
+  showRemarks(terminal, outcome);
+  for (const problem of problems) {
+    terminal.say(
+      `${terminal.style('yellow', 'warning:', 'stderr')} plan.md:${problem.line}:${problem.column}: ${toVisible(problem.message)}`,
+    );
+    if (problem.hint !== undefined) terminal.say(`         ${toVisible(problem.hint)}`);
+  }
+  // Recorded answers take no time that would mean anything.
+  showCommitted(terminal, outcome, choice.provider === 'openai' ? elapsedMs : null);
+  terminal.say(nextStep(entry, actions, problems.length));
+  return 0;
+}
+
+function showOpen(
+  terminal: Terminal,
+  outcome: Extract<PlanOutcome, { kind: 'open' }>,
+  { choice, printJson }: PlanningWish,
+): number {
+  const { line, turn, logPath } = outcome;
+  if (choice.missing !== null) {
+    if (!printJson) terminal.say(`Turn ${turn} of ${line.session}: your message is committed; nobody was asked.`);
+    throw choice.missing;
+  }
+  if (printJson) printJson('plan', { session: line.session, turn, entry: 'message', log: logPath });
+  else {
+    terminal.say(
+      `Turn ${turn} of ${line.session}: your message is committed. Show the model what stands in the file below,`,
+    );
+    terminal.say('then bring its answer: teddy session plan --from answer.md  (or --from - to paste it).');
+    terminal.print(`${logPath}\n`);
+  }
+  return 0;
+}
+
+function nextStep(entry: 'plan' | 'reply', actions: number, problems: number): string {
+  if (entry === 'reply' || actions === 0) return 'Next: teddy session plan -m "..." goes on.';
+  if (problems > 0)
+    return 'The plan is not valid as it is: teddy session execute writes that into its report, then plan again.';
+  return 'Next: teddy session execute';
+}

@@ -1,0 +1,227 @@
+/** What becomes of a plan that is not valid, when another one may be asked for. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { ctrlC, hasTerminal, runInTerminal, type TerminalRun } from '../support/run-in-terminal.ts';
+import { createPlan, editAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+
+afterEach(() => project.close());
+
+const misses = (find: string) => planOf(editAction('src/app.ts', find, 'x'));
+const broken = misses('port = 1');
+const good = createPlan('made.txt', 'made\n');
+const withoutModel = { OPENAI_API_KEY: undefined, OPENAI_BASE_URL: undefined };
+
+type Options = NonNullable<Parameters<typeof openTeddyProject>[0]>;
+
+async function begin(answers: NonNullable<Options['answers']>, more: Options = {}) {
+  project = await openTeddyProject({ answers, ...more });
+  const session = await project.begin('replanned');
+  await project.plan(broken);
+  return session;
+}
+
+const execute = (...args: string[]) => project.run(['session', 'execute', ...args]);
+const results = (stdout: string) => stdout.split('\n').filter((line) => /^[A-Z_]+ turn/.test(line));
+const lastSubject = async () => (await project.subjects())[0];
+
+describe('with --replan', () => {
+  test('the model is told what is wrong with its plan, and the plan it writes then is executed', async () => {
+    const session = await begin([good]);
+    const done = await execute('-y', '--replan', '2');
+    expect(done.exitCode).toBe(0);
+    expect(results(done.stdout)).toMatchObject([
+      expect.stringMatching(/^VALIDATION_FAILED turn 01 of .*\(1 problem found in the plan\)$/),
+      expect.stringMatching(/^SUCCESS turn 02 of /),
+    ]);
+    expect(done.stderr).toMatch(/^plan\.md:\d+:\d+: EDIT src\/app\.ts: .*FIND.*was not found/m);
+    expect(done.stderr).toMatch(
+      /^The plan is not valid; asking gpt-test at \S+ as pathfinder again in turn 02 of \S+, try 1 of 2 \.\.\.$/m,
+    );
+    expect(done.stderr.match(/^Next: |^See it: /gm)).toEqual(['See it: ']);
+    expect(await project.repo.read('made.txt')).toBe('made\n');
+    expect((await project.subjects()).slice(0, 5)).toMatchObject([
+      'turn 02 report: SUCCESS Try it',
+      'turn 02 plan: Try it',
+      'turn 02 message: The plan of turn 01 is not valid, and none of it was run.',
+      'turn 01 report: VALIDATION_FAILED Try it',
+      'turn 01 plan: Try it',
+    ]);
+    expect((await project.report('01')).run_summary.status).toBe('VALIDATION_FAILED');
+    const [request] = project.server.requests();
+    const told = request?.messages[1]?.content.split('<!-- teddy-').at(-1) ?? '';
+    const [problem] = (await project.report('01')).validation_errors;
+    expect(told).toContain(`- line ${problem?.line}, column ${problem?.column}, action 1: ${problem?.message}`);
+    expect(told).toContain(broken);
+    expect(await project.repo.read(`.teddy/sessions/${session}/02/plan.md`)).toBe(good);
+  });
+
+  test('it ends after so many tries, each with a report of its own', async () => {
+    await begin([misses('port = 2'), misses('port = 33'), good]);
+    const done = await execute('-y', '--replan=2');
+    expect(done.exitCode).toBe(1);
+    expect(results(done.stdout)).toHaveLength(3);
+    expect(done.stderr).toContain('try 2 of 2 ...');
+    expect(done.stderr).toContain('2 other plans were asked for, as many as --replan allows');
+    expect(project.server.requests()).toHaveLength(2);
+    for (const turn of ['01', '02', '03'])
+      expect((await project.report(turn)).run_summary.status).toBe('VALIDATION_FAILED');
+  });
+
+  test('it ends when the same problems come twice, though they stand elsewhere', async () => {
+    await begin([`# Again\n\n${broken.split('\n').slice(1).join('\n')}`.replace('Because.', 'Because\nof it.'), good]);
+    const done = await execute('-y', '--replan', '5');
+    expect(done.exitCode).toBe(1);
+    expect(done.stderr).toContain('The same problems have come twice');
+    expect(project.server.requests()).toHaveLength(1);
+    const problems = [await project.report('01'), await project.report('02')].map((r) => r.validation_errors[0]);
+    expect(problems[0]?.line).not.toBe(problems[1]?.line);
+    expect(await lastSubject()).toContain('turn 02 report');
+  });
+
+  test('it ends at the budget, which is said after the problems, and no turn is left open', async () => {
+    await begin([misses('port = 2'), good]);
+    await project.repo.git('config', 'teddy.maxTurns', '2');
+    const done = await execute('-y', '--replan', '5');
+    expect(done.exitCode).toBe(1);
+    expect(done.stderr).toMatch(/plan\.md:\d+:\d+:[\s\S]*warning: No other plan was asked for: .*spent its budget/);
+    expect(done.stderr).toContain('git config teddy.maxTurns');
+    expect(project.server.requests()).toHaveLength(1);
+    expect(await lastSubject()).toContain('turn 02 report');
+  });
+
+  test('an answer that is no plan is shown, and nothing is run', async () => {
+    await begin(['Which port do you mean?', good]);
+    const done = await execute('-y', '--replan', '5');
+    expect(done.exitCode).toBe(1);
+    expect(done.stdout).toContain('Which port do you mean?\n');
+    expect(done.stderr).toContain('Turn 02 brought an answer with nothing to run');
+    expect(await lastSubject()).toContain('turn 02 reply');
+  });
+
+  test('an error of the model decides, and the turn can be asked again', async () => {
+    await begin([{ status: 401, body: { message: 'Incorrect API key provided' } }, good]);
+    const failed = await execute('-y', '--replan', '2');
+    expect(failed.exitCode).toBe(5);
+    expect(results(failed.stdout)).toHaveLength(1);
+    expect(failed.stderr).toContain('[MODEL_AUTH]');
+    expect(await lastSubject()).toContain('turn 02 message');
+    await project.ok('session', 'plan');
+    await project.ok('session', 'execute', '-y');
+  });
+
+  test('without -y and without a terminal the new plan waits for approval', async () => {
+    await begin([good]);
+    const done = await execute('--replan', '1');
+    expect(done.exitCode).toBe(4);
+    expect(done.stderr).toContain('[NOT_APPROVED]');
+    expect(done.stderr).toContain('Turn 02');
+    expect(await lastSubject()).toContain('turn 02 plan');
+    await project.ok('session', 'execute', '-y');
+  });
+
+  test('a model that is missing is an error after the report, and nothing else is committed', async () => {
+    await begin([]);
+    const none = await project.run(['session', 'execute', '-y', '--replan', '1'], { env: withoutModel });
+    expect(none.exitCode).toBe(5);
+    expect(results(none.stdout)).toHaveLength(1);
+    expect(none.stderr).toMatch(/plan\.md:[\s\S]*\[NO_MODEL\]/);
+    expect(await lastSubject()).toContain('turn 01 report');
+    await project.plan(misses('port = 3'));
+    await project.repo.git('config', 'teddy.provider', 'manual');
+    const manual = await execute('-y', '--replan', '1');
+    expect(manual.exitCode).toBe(5);
+    expect(manual.stderr).toMatch(/The provider is manual[\s\S]*\[NO_MODEL\]\nhint: .*--from/);
+    expect(await lastSubject()).toContain('turn 02 report');
+  });
+
+  test('one JSON document tells the last plan, the tries before it, and why there was no other', async () => {
+    await begin([misses('port = 22'), misses('port = 22'), good]);
+    const done = await execute('-y', '--json', '--replan', '5');
+    expect(done.exitCode).toBe(1);
+    const problem = { message: expect.stringContaining('src/app.ts'), line: expect.any(Number), action: 1 };
+    expect(JSON.parse(done.stdout)).toMatchObject({
+      schema: 'teddy.execute/1',
+      turn: '03',
+      status: 'VALIDATION_FAILED',
+      tries: [
+        { turn: '01', status: 'VALIDATION_FAILED', commit: expect.any(String), problems: [problem] },
+        { turn: '02', status: 'VALIDATION_FAILED', commit: expect.any(String), problems: [problem] },
+      ],
+      replan_stopped: { reason: 'same_problems', message: expect.any(String) },
+    });
+    await project.ok('session', 'plan', '-m', 'Well?');
+    const plain = JSON.parse((await execute('-y', '--json')).stdout) as object;
+    expect(plain).toMatchObject({ turn: '04', status: 'SUCCESS', tries: [], replan_stopped: null });
+  });
+
+  test('a number that is none, and flags about the plan that is there, are refused before anything happens', async () => {
+    await begin([good]);
+    for (const wrong of ['11', '-1', 'two', '1.5', '']) {
+      await project.refuses('USAGE', 2, ['session', 'execute', '-y', `--replan=${wrong}`]);
+    }
+    for (const other of ['--only=1', '--skip=1', '--reject', '--dry-run']) {
+      await project.refuses('USAGE', 2, ['session', 'execute', '--replan=1', other]);
+    }
+    expect((await execute('-y', '--replan=0', '--only=1')).exitCode).toBe(1);
+    expect(project.server.requests()).toEqual([]);
+  });
+});
+
+test('without --replan and without a terminal no other plan is asked for', async () => {
+  await begin([good]);
+  const done = await execute('-y');
+  expect(done.exitCode).toBe(1);
+  expect(done.stderr).toMatch(/^Next: teddy session plan -m/m);
+  expect(project.server.requests()).toEqual([]);
+  expect(await lastSubject()).toContain('turn 01 report');
+});
+
+describe.skipIf(!hasTerminal)('in a terminal', () => {
+  const ask = (env: Record<string, string | undefined> = {}, ...args: string[]): TerminalRun =>
+    runInTerminal(['session', 'execute', ...args], { cwd: project.repo.root, env: { ...project.env, ...env } });
+
+  test('two tries are made, each is announced and shown, and a valid plan is asked about', async () => {
+    await begin([misses('port = 22'), good]);
+    const run = ask();
+    expect(await run.waitFor('The plan is not valid; asking gpt-test')).toContain('VALIDATION_FAILED turn 01');
+    expect(await run.waitFor('try 1 of 2 ...')).toContain('in turn 02');
+    expect(await run.waitFor('VALIDATION_FAILED turn 02')).toContain('port = 22');
+    await run.waitFor('try 2 of 2 ...');
+    expect(await run.waitFor('Write this? [')).toContain('made.txt');
+    run.press('y\n');
+    expect(await run.exitCode).toBe(0);
+    expect(await project.repo.read('made.txt')).toBe('made\n');
+  });
+
+  test('no third try is made', async () => {
+    await begin([misses('port = 22'), misses('port = 333'), good]);
+    const run = ask();
+    await run.waitFor('2 other plans were asked for');
+    expect(await run.exitCode).toBe(1);
+    expect(project.server.requests()).toHaveLength(2);
+  });
+
+  test.each([
+    ['without a model', withoutModel, []],
+    ['with --only', {}, ['--only=1']],
+    ['with --replan 0', {}, ['--replan=0']],
+  ])('%s nobody is asked, and no turn is opened', async (_, env, args) => {
+    await begin([good]);
+    const run = ask(env, ...args);
+    await run.waitFor('Next: teddy session plan -m');
+    expect(await run.exitCode).toBe(1);
+    expect(project.server.requests()).toEqual([]);
+    expect(await lastSubject()).toContain('turn 01 report');
+  });
+
+  test('Ctrl-C while the model answers ends it with 130; what has come is kept', async () => {
+    await begin([good], { chunkDelayMs: 100 });
+    const run = ask();
+    await run.waitFor('# Try it');
+    run.press(ctrlC);
+    expect(await run.exitCode).toBe(130);
+    expect(run.text()).toContain('[INTERRUPTED]');
+    expect(await project.ok('session', 'show')).toContain('Answer (interrupted)');
+  });
+});
