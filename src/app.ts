@@ -22,6 +22,7 @@ import { sha256 } from './system/hash.ts';
 import { systemIds } from './system/ids.ts';
 import { masker } from './system/masker.ts';
 import { readSettings } from './system/settings.ts';
+import { runJournals } from './system/run-journal.ts';
 import { shell } from './system/shell.ts';
 
 export interface OpenProjectOptions {
@@ -60,6 +61,7 @@ export async function openProject({ cwd, env, notices, trace, onStep }: OpenProj
       warn: (text) => notices.warn(text),
       onStep,
     }),
+    journals: runJournals({ dir: join(repository.commonDir, 'teddy'), onStep }),
     trust: gitTrust(repository.commonDir),
     settings,
   };

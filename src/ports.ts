@@ -1,4 +1,5 @@
 /** What the workflows need of the outside world. Types only: `git`, `model` and `system` implement them. */
+import type { JournaledRun, JournalRecord, ProcessGroup } from './plan/journal.ts';
 import type { MaskedSecret } from './session/mask.ts';
 import type { FoundSetting } from './session/decide-setting.ts';
 import type { Oid, RefName, RepoPath, SessionId, TurnName } from './session/names.ts';
@@ -112,6 +113,20 @@ export interface WorkTree {
   ref: RefName | null;
 }
 
+/** One that `git worktree add` made, as git has it on record. */
+export interface LinkedWorkTree extends WorkTree {
+  /** What HEAD is at; null: its branch has no commit. */
+  oid: Oid | null;
+  /** Its directory is not there any more. */
+  isGone: boolean;
+  /** The reason of `git worktree lock`, which may be empty; null: it is not locked. */
+  lock: string | null;
+  /** The line that teddy made it for; null: somebody else made it. */
+  madeFor: RefName | null;
+  /** Teddy was killed while it was made, or is at it now: files are missing, and HEAD is on no branch. */
+  isUnfinished: boolean;
+}
+
 /** Texts that can be derived again; any of them may be gone at any time. */
 export interface Cache {
   read(key: string): Promise<string | null>;
@@ -125,20 +140,24 @@ export interface RunPlace {
   ref: RefName;
 }
 
-/** The right to execute a turn. */
+/** The right to execute a turn. A process that dies loses it. */
 export interface RunClaim {
-  /** An earlier run of the turn ended without releasing its claim. */
-  wasInterrupted: boolean;
   release(): Promise<void>;
-  /** Leaves the claim as that of an interrupted run: actions were done, and no report says so. */
-  abandon(): Promise<void>;
 }
 
 export interface Repository {
   readonly store: Store;
   /** Null in a bare repository. */
   readonly workspace: Workspace | null;
+  /** The main one first; without those that are gone. */
   workTrees(): Promise<WorkTree[]>;
+  linkedWorkTrees(): Promise<LinkedWorkTree[]>;
+  /** Makes a linked work tree with the branch checked out in it; its root. All or nothing. Throws LINE_CHECKED_OUT. */
+  addWorkTree(ref: RefName): Promise<string>;
+  /** With git's own checks, never by force; ignored files go with it. Throws WORK_TREE_IN_USE, UNCOMMITTED_EDITS. */
+  removeWorkTree(root: string): Promise<void>;
+  /** What git ignores in a work tree, a directory as one: `node_modules/`. */
+  ignoredFilesOf(root: string): Promise<string[]>;
   openWorkspace(root: string): Promise<Workspace>;
   readonly cache: Cache;
   /** So that no two processes execute the same turn. Throws LOCKED. */
@@ -185,7 +204,10 @@ export interface WorkspaceStatus {
   untracked: RepoPath[];
 }
 
-/** Which paths differ from HEAD, each with a fingerprint of what is on disk: two scans tell what happened in between. */
+/**
+ * Which paths differ from HEAD, each with a print: git's two status letters (`??`: untracked), a space, and a fingerprint of
+ * what is on disk. Two scans tell what happened in between. Another repository, submodules included, ends with `/`.
+ */
 export type Scan = ReadonlyMap<RepoPath, string>;
 
 /** The move of a line to its next entry, as it has to reach the ref, the index and `.teddy/` on disk. */
@@ -215,6 +237,8 @@ export interface Workspace {
   /** The tree of `base` with exactly these paths as they are on disk (through git's filters). Durable. */
   treeOfPaths(base: Oid, paths: RepoPath[]): Promise<Oid>;
   scan(): Promise<Scan>;
+  /** Directories without a tracked file that git does not ignore, the empty ones too, but those below another such one. */
+  untrackedDirectories(): Promise<RepoPath[]>;
   /** Files at or below a path that git does not track, ignored ones included. */
   untrackedBelow(path: RepoPath): Promise<RepoPath[]>;
   /** Untracked paths, of these, that git ignores. */
@@ -231,6 +255,8 @@ export interface Workspace {
   sizeOnDisk(path: RepoPath): Promise<number | null>;
   /** Writes a file of `.teddy/` again that the line has and the disk has lost. */
   writeSessionFile(path: RepoPath, bytes: Uint8Array): Promise<void>;
+  /** Sets the index entries of these paths to those of HEAD, as `git restore --staged` does. */
+  unstage(paths: RepoPath[]): Promise<void>;
   /** Switches HEAD to a branch with git's own checkout and its safety rules. */
   switchTo(ref: RefName): Promise<void>;
 }
@@ -239,8 +265,8 @@ export interface Workspace {
 
 /** What stands at a path of the project, after following symlinks inside it. */
 export type FileTarget =
-  | { kind: 'absent' }
-  /** `real`: where it lies, when the path goes through symlinks. */
+  /** `real`: where it lies, or would lie, when the path goes through symlinks. */
+  | { kind: 'absent'; real?: RepoPath }
   | { kind: 'file'; bytes: Uint8Array; executable: boolean; real?: RepoPath }
   | { kind: 'directory' }
   /** A symlink on the way leads out of the project, or into `.git` or `.teddy`. */
@@ -251,6 +277,20 @@ export type FileTarget =
   | { kind: 'blocked'; parent: RepoPath }
   /** A device, socket or FIFO. */
   | { kind: 'special' };
+
+/** What stands at a path itself, with links as links. `mode`: permission bits. `other`: a directory, a device. */
+export type FileState =
+  | { kind: 'absent' }
+  | { kind: 'file'; bytes: Uint8Array; mode: number }
+  | { kind: 'link'; target: string }
+  | { kind: 'other' };
+
+/** To be made with the mode that a new file gets. */
+export interface NewFile {
+  kind: 'new-file';
+  bytes: Uint8Array;
+  executable: boolean;
+}
 
 /** The project's files on disk. Every path is contained: symlinks that lead out are found, never followed. */
 export interface ProjectFiles {
@@ -264,6 +304,43 @@ export interface ProjectFiles {
   remove(path: RepoPath): Promise<void>;
   /** Removes what an install that was killed has left beside a path. */
   removeLeftovers(path: RepoPath): Promise<void>;
+  readState(path: RepoPath): Promise<FileState>;
+  /** Atomically, and never beyond a link; a directory is not replaced. Throws DISK_FULL or WRITE_FAILED. */
+  putState(path: RepoPath, state: FileState | NewFile): Promise<void>;
+  /** Those that are empty, in this order; never beyond a link. */
+  removeEmptyDirectories(directories: RepoPath[]): Promise<void>;
+  /** Whether it has stood there since before `time`: a file that nobody has touched, a directory that nobody has made. */
+  isOlder(path: RepoPath, time: Date): Promise<boolean>;
+}
+
+/** What a run notes down as it goes. */
+export interface RunJournal {
+  /** Durable when it resolves, with all that was noted and kept before. Throws DISK_FULL or WRITE_FAILED. */
+  append(record: JournalRecord): Promise<void>;
+  /** Survives a crash of the process at once, one of the machine after the next `append`. Nothing is made before the first. */
+  note(record: JournalRecord): Promise<void>;
+  /** Keeps bytes; the key gives them back. Throws DISK_FULL or WRITE_FAILED. */
+  keep(bytes: Uint8Array): Promise<string>;
+  read(key: string): Promise<Uint8Array>;
+  /** Moves a file out of the work tree at `root`, and says where it is now: a roll back loses nothing. */
+  moveAside(root: string, path: RepoPath): Promise<string>;
+  /** The log stays, for the next command. */
+  close(): Promise<void>;
+  /** The run has its report, or was rolled back. */
+  discard(): Promise<void>;
+}
+
+/** A run that has no report yet. */
+export interface LeftRun extends JournaledRun {
+  journal: RunJournal;
+}
+
+/** Whoever begins or goes on with a run holds its claim. */
+export interface RunJournals {
+  begin(place: RunPlace): RunJournal;
+  find(place: RunPlace): Promise<LeftRun | null>;
+  /** Of all lines. What cannot be read is left out: who asks for it by its place hears of it. */
+  list(): Promise<RunPlace[]>;
 }
 
 export interface CommandResult {
@@ -290,9 +367,12 @@ export interface Shell {
       env: Record<string, string>;
       timeoutMs: number;
       signal: AbortSignal;
+      onStart?: (group: ProcessGroup) => void;
       onOutput?: (stream: 'stdout' | 'stderr', text: string) => void;
     },
   ): Promise<CommandResult>;
+  /** Whether anything of the group is still running; false where that cannot be told. */
+  isRunning(group: ProcessGroup): Promise<boolean>;
 }
 
 // --- models -----------------------------------------------------------------------------------------------------------
@@ -440,6 +520,7 @@ export interface Project {
   masker: Masker;
   pages: Pages;
   answers: AnswerStaging;
+  journals: RunJournals;
   trust: Trust;
   settings: Settings;
 }

@@ -15,7 +15,9 @@ const valueNames: Record<string, string> = {
   '--only': ' <list>',
   '--skip': ' <list>',
   '--why': ' <path>',
+  '--interrupted': ' <choice>',
   '--reject': '[=reason]',
+  '--replan': ' <n>',
   '--color': '[=when]',
 };
 const width = 80;

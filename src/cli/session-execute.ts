@@ -1,22 +1,21 @@
 import { Command, Option } from 'clipanion';
-import { composeText } from '../app.ts';
-import { TeddyError } from '../errors.ts';
-import type { Project } from '../ports.ts';
-import type { ExecuteRequest } from '../workflow/execute-plan.ts';
+import { exitCodes, TeddyError } from '../errors.ts';
+import type { Selection } from '../workflow/select-actions.ts';
 import { parseActionList } from './action-list.ts';
+import { interruptedChoices, type ExecutionWish } from './execution-wish.ts';
+import { openOwnWorkTree } from './own-work-tree.ts';
 import { requireOne } from './plan-options.ts';
-import { showExecuted, toExecutedJson, toExitCode } from './render-executed.ts';
+import { parseReplans } from './replanning.ts';
 import { TeddyCommand, withInterrupt } from './teddy-command.ts';
-import { toVisible, type Terminal } from './terminal.ts';
+import type { Terminal } from './terminal.ts';
 
-/** Loaded with the command only: comparing texts takes its time to load. */
-type Approval = typeof import('./approval.ts');
-
-interface Asking {
-  terminal: Terminal;
-  project: Project;
-  signal: AbortSignal;
-}
+/** What a flag cannot be combined with. `--replan` is about a plan that may come, and the others are about the one that is there. */
+const exclusions = {
+  '--reject': ['-y', '--only', '--skip', '--rollback', '--interrupted'],
+  '--dry-run': ['-y', '--reject', '--memos', '--rollback', '--worktree', '--interrupted'],
+  '--replan': ['--only', '--skip', '--reject', '--dry-run', '--interrupted'],
+  '--interrupted=rollback': ['-y', '--only', '--skip', '--memos', '--rollback'],
+};
 
 export class SessionExecuteCommand extends TeddyCommand {
   static override paths = [['session', 'execute']];
@@ -26,12 +25,16 @@ export class SessionExecuteCommand extends TeddyCommand {
     details: `
       The whole plan is checked before anything is asked. It ends with one commit: the report, and exactly the code that changed.
 
-      Exit codes: 0: done; 1: an action or the validation failed; 3: there is no plan; 4: not approved; 130: interrupted.
+      Where the plan is not valid, the report says why. With \`--replan\` the model is then asked for another one, each time in a turn of its own, until a plan
+      is valid, the tries or the budget are spent, or the same problems come twice. The last plan that was executed decides the exit code.
+
+      Exit codes: 0: done; 1: an action or the validation failed; 3: there is no plan; 4: not approved; 5: the model gave no other plan; 130: interrupted.
     `,
     examples: [
       ['Decide action by action', '$0 session execute'],
       ['Approve everything', '$0 session execute -y'],
       ['Only the first and the third action', '$0 session execute --only 1,3'],
+      ['See what it would do', '$0 session execute --dry-run'],
       ['Run nothing and close the turn', '$0 session execute --reject="not what I meant"'],
     ],
   });
@@ -51,57 +54,100 @@ export class SessionExecuteCommand extends TeddyCommand {
     description: 'Run nothing and close the turn; the reason goes into the report.',
   });
   memos = Option.String('--memos', { description: 'Take or discard the memos that the plan proposes.' });
+  replan = Option.String('--replan', {
+    description:
+      'Where the plan is not valid, ask for another, so many times at most: 0 to 10. Default 0, in a terminal 2.',
+  });
+  dryRun = Option.Boolean('--dry-run', false, {
+    description: 'Show all that the plan would do, with one diff a file; change nothing.',
+  });
+  worktree = Option.Boolean('--worktree', false, { description: 'Execute in a work tree of its own.' });
+
+  rollback = Option.Boolean('--rollback', false, {
+    description: 'Where the run does not come to its end, put back every file that it changed.',
+  });
+  interrupted = Option.String('--interrupted', {
+    description: 'What to do about a run that was killed: resume, rollback or keep. In a terminal it is asked.',
+  });
 
   protected run(terminal: Terminal): Promise<number> {
-    requireOne({ '-y': this.yes, '--reject': this.reject !== undefined && this.reject !== false });
-    const rejects = this.reject !== undefined && this.reject !== false;
-    requireOne({ '--only': this.only !== undefined, '--reject': rejects });
-    requireOne({ '--skip': this.skip !== undefined, '--reject': rejects });
-    const selection = { only: parseActionList('--only', this.only), skip: parseActionList('--skip', this.skip) };
-    if (this.memos !== undefined && this.memos !== 'yes' && this.memos !== 'no') {
-      throw new TeddyError('USAGE', `--memos=${this.memos} is not known.`, 'It is yes or no.');
-    }
+    const wish = this.toWish(terminal);
+    if (this.dryRun) return this.preview(terminal, wish.selection);
     // Loaded while git is asked about the repository.
-    const loading = Promise.all([import('../workflow/execute-plan.ts'), import('./approval.ts')]);
+    const loading = import('./execute-and-show.ts');
     return withInterrupt((signal) =>
       this.withProject(terminal, async (project) => {
-        const [{ executePlan }, approval] = await loading;
-        const request = { ...this.toRequest({ terminal, project, signal }, approval), ...selection };
-        const executed = await executePlan(project, request);
-        if (this.json) this.printJson(terminal, 'execute', toExecutedJson(executed));
-        else showExecuted(terminal, executed);
-        return toExitCode(executed, request.reject !== undefined);
+        const { executeAndShow } = await loading;
+        const selector = this.worktree
+          ? await openOwnWorkTree(project, this.session, { needsPlan: true })
+          : this.session;
+        const page = (text: string) => this.page(terminal, project, text);
+        return executeAndShow({ terminal, project, signal, page }, { ...wish, selector });
       }),
     );
   }
 
-  private toRequest({ terminal, project, signal }: Asking, approval: Approval): ExecuteRequest {
-    const { askingApprover, askMemos, flagApprover } = approval;
-    const canAsk = terminal.isInteractive && !this.json;
-    const tools = {
-      terminal,
-      signal,
-      edit: (initial: string, fileName: string) => composeText(project, process.env, initial, fileName),
-      page: (text: string) => this.page(terminal, project, text),
+  /** Throws USAGE. */
+  private toWish(terminal: Terminal): ExecutionWish {
+    const reject = this.reject === true ? '' : this.reject === false ? undefined : this.reject;
+    const replans = parseReplans(this.replan);
+    const interrupted = parseWord('--interrupted', this.interrupted, interruptedChoices);
+    const given: Record<string, boolean> = {
+      '-y': this.yes,
+      '--only': this.only !== undefined,
+      '--skip': this.skip !== undefined,
+      '--memos': this.memos !== undefined,
+      '--reject': reject !== undefined,
+      '--replan': (replans ?? 0) > 0,
+      '--dry-run': this.dryRun,
+      '--rollback': this.rollback,
+      '--worktree': this.worktree,
+      '--interrupted': interrupted !== undefined,
+      '--interrupted=rollback': interrupted === 'rollback',
     };
-    const reason = this.reject === true ? '' : this.reject === false ? undefined : this.reject;
+    for (const [flag, others] of Object.entries(exclusions)) {
+      for (const other of others) requireOne({ [other]: given[other] === true, [flag]: given[flag] === true });
+    }
+    const isAboutThisPlan = exclusions['--replan'].some((flag) => given[flag] === true);
     return {
-      selector: this.session,
-      approver: this.yes ? flagApprover(terminal, this.json) : canAsk ? askingApprover(tools) : null,
-      memos:
-        this.memos !== undefined
-          ? { kind: this.memos === 'yes' ? 'yes' : 'no' }
-          : canAsk
-            ? { kind: 'ask', ask: (changes) => askMemos(terminal, signal, changes) }
-            : { kind: 'none' },
-      reject: reason,
-      signal,
-      onStart: ({ line, turn, plan }) => {
-        if (!this.json)
-          terminal.say(
-            terminal.style('dim', `Turn ${turn} of ${line.session}: ${toVisible(plan.plan.title)}`, 'stderr'),
-          );
-      },
+      yes: this.yes,
+      selection: { only: parseActionList('--only', this.only), skip: parseActionList('--skip', this.skip) },
+      reject,
+      memos: parseWord('--memos', this.memos, ['yes', 'no']),
+      replans: isAboutThisPlan ? 0 : replans,
+      rollback: this.rollback,
+      interrupted,
+      printJson: this.json ? (schema, value) => this.printJson(terminal, schema, value) : null,
     };
   }
+
+  private preview(terminal: Terminal, selection: Selection): Promise<number> {
+    const loading = Promise.all([import('../workflow/preview-plan.ts'), import('./render-preview.ts')]);
+    return this.withProject(terminal, async (project) => {
+      const [{ previewPlan }, { renderPreview, showFindings, toPreviewJson }] = await loading;
+      const preview = await previewPlan(project, { selector: this.session, ...selection });
+      if (this.json) this.printJson(terminal, 'execute-preview', toPreviewJson(preview));
+      else {
+        await this.page(terminal, project, renderPreview(terminal, preview));
+        showFindings(terminal, preview);
+      }
+      return preview.problems.length === 0 ? 0 : exitCodes.VALIDATION_FAILED;
+    });
+  }
+}
+
+/** Throws USAGE for another word. */
+function parseWord<Word extends string>(
+  flag: string,
+  text: string | undefined,
+  words: readonly Word[],
+): Word | undefined {
+  if (text === undefined) return undefined;
+  const word = words.find((one) => one === text);
+  if (word !== undefined) return word;
+  throw new TeddyError(
+    'USAGE',
+    `${flag}=${text} is not known.`,
+    `It is ${words.slice(0, -1).join(', ')} or ${words.at(-1)}.`,
+  );
 }

@@ -202,10 +202,12 @@ export async function isAlive(pid: number, recordedBootId: string): Promise<bool
   if (recordedBootId !== (await readBootId()) || pid === process.pid) return false;
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
+  // Dead all the same, where nobody waits for it: in a container that can take for ever.
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  return !/^[ZX]$/.test(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[0] ?? '');
 }
 
 export async function fileExists(path: string): Promise<boolean> {

@@ -15,12 +15,8 @@ export async function claimRun(commonDir: string, place: RunPlace): Promise<RunC
   try {
     await mkdir(dir, { recursive: true });
     await writeFile(mine, JSON.stringify({ pid: process.pid, bootId: await readBootId() }));
-    const wasInterrupted = await takeOver(path, mine, place);
-    return {
-      wasInterrupted,
-      release: () => removeFile(path),
-      abandon: () => writeFile(path, JSON.stringify({ pid: null })),
-    };
+    await takeOver(path, mine, place);
+    return { release: () => removeFile(path) };
   } catch (error) {
     throw toWriteError(error, path);
   } finally {
@@ -28,10 +24,9 @@ export async function claimRun(commonDir: string, place: RunPlace): Promise<RunC
   }
 }
 
-/** True when the claim of a dead process was in the way. */
-async function takeOver(path: string, mine: string, { session, turn }: RunPlace): Promise<boolean> {
-  if (await linkNew(mine, path)) return false;
-  const holder = JSON.parse(await readFile(path, 'utf8').catch(() => '{}')) as { pid?: number | null; bootId?: string };
+async function takeOver(path: string, mine: string, { session, turn }: RunPlace): Promise<void> {
+  if (await linkNew(mine, path)) return;
+  const holder = JSON.parse(await readFile(path, 'utf8').catch(() => '{}')) as { pid?: number; bootId?: string };
   if (typeof holder.pid === 'number' && (await isAlive(holder.pid, holder.bootId ?? ''))) {
     throw new TeddyError(
       'LOCKED',
@@ -44,7 +39,7 @@ async function takeOver(path: string, mine: string, { session, turn }: RunPlace)
     if (error.code !== 'ENOENT') throw error;
   });
   await removeFile(`${path}.dead-${process.pid}`);
-  if (await linkNew(mine, path)) return true;
+  if (await linkNew(mine, path)) return;
   throw new TeddyError('LOCKED', `Turn ${turn} of ${session} is being executed by another process.`, 'Wait for it.');
 }
 

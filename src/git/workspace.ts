@@ -33,6 +33,7 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     treeOfPaths: (base, paths) =>
       withPrivateIndex(layout.gitDir, (env) => treeOfPaths(git, layout.root, env, base, paths)),
     scan: () => scan(git, layout.root),
+    untrackedDirectories: () => listUntrackedDirectories(git),
     untrackedBelow: async (path) =>
       (await git.list(['ls-files', '--others', '-z', '--', `:(top,literal)${path}`])).map(repoPathFromGit),
     ignored: async (paths) => findIgnored(git, await notBeyondLinks(layout.root, paths)),
@@ -42,6 +43,7 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     readCheckout: async (path, oid) => (await git.run(['cat-file', '--filters', `--path=${path}`, oid])).stdout,
     sizeOnDisk: (path) => sizeOnDisk(join(layout.root, path)),
     writeSessionFile: (path, bytes) => writeSessionFiles(layout, [{ path, bytes }]),
+    unstage: (paths) => unstage(git, paths),
     switchTo: (ref) => switchTo(git, ref),
   });
 }
@@ -167,20 +169,30 @@ function toNullIfGone(error: NodeJS.ErrnoException): null {
 
 /** Status says which paths differ; size, times and inode say whether one of them changed between two scans. */
 async function scan(git: GitRunner, root: string): Promise<Scan> {
-  const status = await readStatus(git, { untracked: true });
-  const edited = status.edits.filter(({ submodule }) => !submodule);
-  const paths = [...edited.map(({ path }) => path), ...status.unmerged, ...status.untracked];
-  const letters = new Map(edited.map((edit) => [edit.path, edit.staged + edit.unstaged]));
-  const rows = await Promise.all(
-    paths
-      .filter((path) => !path.endsWith('/'))
-      .map(async (path): Promise<[RepoPath, string]> => {
-        const found = await lstat(join(root, path), { bigint: true }).catch(toNullIfGone);
-        const print = found ? `${found.ino} ${found.size} ${found.mode} ${found.mtimeNs} ${found.ctimeNs}` : 'gone';
-        return [path, `${letters.get(path) ?? '??'} ${print}`];
-      }),
-  );
-  return new Map(rows);
+  const { edits, unmerged, untracked } = await readStatus(git, { untracked: true });
+  const rows: [RepoPath, string][] = [
+    ...untracked.map((path): [RepoPath, string] => [path, '??']),
+    ...unmerged.map((path): [RepoPath, string] => [path, 'UU']),
+    ...edits.map(({ path, staged, unstaged, submodule }): [RepoPath, string] => [
+      submodule ? (`${path}/` as RepoPath) : path,
+      staged + unstaged,
+    ]),
+  ];
+  const prints = rows.map(async ([path, letters]): Promise<[RepoPath, string]> => {
+    const print = path.endsWith('/') ? 'repository' : await printFile(join(root, path));
+    return [path, `${letters} ${print}`];
+  });
+  return new Map(await Promise.all(prints));
+}
+
+async function printFile(path: string): Promise<string> {
+  const found = await lstat(path, { bigint: true }).catch(toNullIfGone);
+  return found ? `${found.ino} ${found.size} ${found.mode} ${found.mtimeNs} ${found.ctimeNs}` : 'gone';
+}
+
+async function listUntrackedDirectories(git: GitRunner): Promise<RepoPath[]> {
+  const rows = await git.list(['ls-files', '--others', '--directory', '--exclude-standard', '-z']);
+  return rows.filter((row) => row.endsWith('/')).map((row) => repoPathFromGit(row.slice(0, -1)));
 }
 
 /** Beyond a link git knows no files, and refuses to say whether it ignores one. */
@@ -226,6 +238,14 @@ async function readDisk(path: string): Promise<Uint8Array | null> {
 async function sizeOnDisk(path: string): Promise<number | null> {
   const found = await lstatIfThere(path);
   return found !== null && (found.isFile() || found.isSymbolicLink()) ? found.size : null;
+}
+
+async function unstage(git: GitRunner, paths: RepoPath[]): Promise<void> {
+  if (paths.length === 0) return;
+  const input = paths.map((path) => `${path}\0`).join('');
+  await git.run(['--literal-pathspecs', 'reset', '--quiet', '--pathspec-from-file=-', '--pathspec-file-nul'], {
+    input,
+  });
 }
 
 async function switchTo(git: GitRunner, ref: RefName): Promise<void> {

@@ -76,6 +76,9 @@ const reportSchema = z.object({
   }),
   memos: z.object({ added: texts, removed: texts, rejected: texts }),
   action_logs: z.array(actionLog),
+  rollback: z.exactOptional(
+    z.object({ restored: texts, left: z.array(z.object({ path: text, reason: text })), moved_aside: texts }),
+  ),
   changes: z.array(
     z.object({
       path: text,

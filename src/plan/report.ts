@@ -14,6 +14,7 @@ export interface Report {
   run_summary: RunSummary;
   memos: ReportedMemos;
   action_logs: ActionLog[];
+  rollback?: ReportedRollback;
   changes: ReportedChange[];
   validation_errors: Problem[];
 }
@@ -32,6 +33,14 @@ interface RunSummary {
   start_time: string;
   end_time: string;
   error: string | null;
+}
+
+/** What was put back after a failure, and what could not be. */
+export interface ReportedRollback {
+  restored: RepoPath[];
+  left: { path: RepoPath; reason: string }[];
+  /** Found changed by somebody else than the run: their content was kept outside of the work tree. */
+  moved_aside: RepoPath[];
 }
 
 export interface ReportedMemos {
@@ -127,7 +136,8 @@ function chooseStyle(scalar: Scalar): void {
 
 /** Parameters stay in the order of the plan. */
 function inOrder(report: Report): object {
-  const { version, session, turn, plan, run_summary, memos, action_logs, changes, validation_errors } = report;
+  const { version, session, turn, plan, run_summary, memos, action_logs, rollback, changes, validation_errors } =
+    report;
   return {
     version,
     session,
@@ -136,11 +146,16 @@ function inOrder(report: Report): object {
     run_summary: pick(run_summary, ['status', 'start_time', 'end_time', 'error']),
     memos: pick(memos, ['added', 'removed', 'rejected']),
     action_logs: action_logs.map(logInOrder),
+    ...(rollback === undefined ? {} : { rollback: rollbackInOrder(rollback) }),
     changes: changes.map((change) => pick(change, ['path', 'change', 'before', 'after', 'action'])),
     validation_errors: validation_errors.map((problem) =>
       pick(problem, ['line', 'column', 'action', 'message', 'hint']),
     ),
   };
+}
+
+function rollbackInOrder({ restored, left, moved_aside }: ReportedRollback): object {
+  return { restored, left: left.map((one) => pick(one, ['path', 'reason'])), moved_aside };
 }
 
 function logInOrder({ details, ...log }: ActionLog): object {

@@ -6,6 +6,7 @@ import { TeddyError } from '../errors.ts';
 import type { FileTarget, ProjectFiles } from '../ports.ts';
 import type { RepoPath } from '../session/names.ts';
 import { locate } from './contained-path.ts';
+import { isOlderThan, putFileState, readFileState, removeEmptyDirectories } from './file-state.ts';
 import { installFile, removeFile, removeLeftovers } from './install-file.ts';
 import { errorReason } from './system-error.ts';
 
@@ -30,17 +31,23 @@ export function projectFiles(root: string): ProjectFiles {
     install: (path, bytes, executable) => installFile(root, path, bytes, executable),
     remove: (path) => removeFile(root, path),
     removeLeftovers: (path) => removeLeftovers(root, path),
+    readState: (path) => readFileState(root, path),
+    putState: (path, state) => putFileState(root, path, state),
+    removeEmptyDirectories: (directories) => removeEmptyDirectories(root, directories),
+    isOlder: (path, time) => isOlderThan(root, path, time),
   };
 }
 
 async function inspectPath(root: string, path: RepoPath): Promise<FileTarget> {
   const located = await locate(root, path);
-  if (located.kind !== 'found') return located.kind === 'absent' ? { kind: 'absent' } : located;
+  if (located.kind !== 'found' && located.kind !== 'absent') return located;
+  const real = relative(await realpath(root), located.real) as RepoPath;
+  const moved = real === path ? {} : { real };
+  if (located.kind === 'absent') return { kind: 'absent', ...moved };
   if (located.stats.isDirectory()) return { kind: 'directory' };
   if (!located.stats.isFile()) return { kind: 'special' };
   const file = await readRegularFile(located.real);
-  const real = relative(await realpath(root), located.real) as RepoPath;
-  return file.kind === 'file' && real !== path ? { ...file, real } : file;
+  return file.kind === 'file' ? { ...file, ...moved } : file;
 }
 
 /** The flags and the second look are for a file that is exchanged for a FIFO or a symlink in between. */

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ProcessGroup } from '../plan/journal.ts';
 import { errorCode } from './system-error.ts';
 
 const pollMs = 10;
@@ -15,6 +17,29 @@ export async function endGroup(groupId: number, graceMs: number): Promise<void> 
     if (!(await isRunning(groupId))) return;
   }
   signalGroup(groupId, 'SIGKILL');
+}
+
+/** Of a group that was made just now, named after its leader. */
+export function readGroup(id: number): ProcessGroup {
+  return { id, startedAt: readStart(id) };
+}
+
+/** False where the system does not tell when a process has started: its number may be another's by now. */
+export async function isGroupRunning({ id, startedAt }: ProcessGroup): Promise<boolean> {
+  if (startedAt === null) return false;
+  const now = readStart(id);
+  // Without its leader the group keeps its number: no other process gets it as long as one of the group is there.
+  return (now === null || now === startedAt) && (await isRunning(id));
+}
+
+/** In ticks since the system was started. */
+function readStart(id: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${id}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+  } catch {
+    return null;
+  }
 }
 
 /** False when there is nobody (left) in the group that we may signal. */

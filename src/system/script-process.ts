@@ -2,7 +2,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import type { OutputPipe } from './output-pipe.ts';
-import { endGroup } from './process-group.ts';
+import type { ProcessGroup } from '../plan/journal.ts';
+import { endGroup, readGroup } from './process-group.ts';
 import type { Environment } from './shell-command.ts';
 
 interface ScriptStart {
@@ -13,6 +14,7 @@ interface ScriptStart {
   environment: Environment;
   stdout: OutputPipe;
   stderr: OutputPipe;
+  onStart?: ((group: ProcessGroup) => void) | undefined;
 }
 
 interface ScriptLimits {
@@ -45,6 +47,7 @@ export async function runProcess(start: ScriptStart, limits: ScriptLimits): Prom
     detached: true,
   });
   const exited = waitForExit(child);
+  if (child.pid !== undefined) start.onStart?.(readGroup(child.pid));
   for (const pipe of pipes) pipe.closeWriteEnd();
   const stop = stopOnLimit(child, limits);
   const exitCode = await exited.finally(stop.cancel);

@@ -6,6 +6,7 @@ import { TeddyError } from '../errors.ts';
 import type { CommandResult, Shell } from '../ports.ts';
 import { findInterpreter } from './interpreter.ts';
 import { makePipes, openPipe } from './output-pipe.ts';
+import { isGroupRunning } from './process-group.ts';
 import { runProcess } from './script-process.ts';
 import {
   parseFailure,
@@ -40,6 +41,7 @@ const defaults = { graceMs: 2_000, drainMs: 1_000, maxOutputBytes: 10 * 1024 * 1
 export function shell(root: string, options: ShellOptions = {}): Shell {
   const settings: Settings = { environment: process.env, ...defaults, ...options };
   return {
+    isRunning: isGroupRunning,
     async run(script, runOptions) {
       const cwd = await findDirectory(root, runOptions.cwd);
       const scratch = await mkdtemp(join(tmpdir(), 'teddy-run-'));
@@ -80,7 +82,7 @@ async function runScript(
   script: string,
   cwd: string,
   scratch: string,
-  { env, timeoutMs, signal, onOutput }: RunOptions,
+  { env, timeoutMs, signal, onStart, onOutput }: RunOptions,
   { environment, graceMs, drainMs, maxOutputBytes }: Settings,
 ): Promise<CommandResult> {
   const files = { script: join(scratch, 'script'), failures: join(scratch, 'failures') };
@@ -98,6 +100,7 @@ async function runScript(
         environment: toScriptEnvironment(environment, env),
         stdout,
         stderr,
+        onStart,
       },
       { timeoutMs, signal, graceMs, drainMs },
     );

@@ -3,19 +3,25 @@ import { TeddyError } from '../errors.ts';
 import { parsePlan } from '../plan/parse.ts';
 import type { ParsedPlan, Problem } from '../plan/plan.ts';
 import { runVirtually } from '../plan/validate.ts';
-import type { Project, Workspace } from '../ports.ts';
+import type { LeftRun, Project, Workspace } from '../ports.ts';
+import { withClaim, type ClaimedTurn } from './claim-turn.ts';
+import { closeRun, type JournaledOutcome } from './close-run.ts';
 import { decideMemos, finishMemos, joinMemos, listUndecided, type MemoDecision } from './decide-memos.ts';
-import { closeTurn, finishRun, noRun, UnreportedRun, type Executed } from './finish-run.ts';
+import { closeTurn, type Executed, type RunDraft } from './finish-run.ts';
+import { findHidden } from './find-hidden.ts';
 import { restoreInterrupted } from './guard-session-files.ts';
-import { refuseModified, requirePlan, requireWorkspace } from './pending-plan.ts';
-import { prepareLine, type ReadyLine } from './prepare-line.ts';
+import { logRun } from './log-run.ts';
+import { refuseModified, requirePlan } from './pending-plan.ts';
+import type { ReadyLine } from './prepare-line.ts';
 import { readLine, toText, type Turn } from './read-line.ts';
 import { worldOf } from './plan-world.ts';
 import type { Approver } from './approver.ts';
-import type { Run } from './run.ts';
+import { newRun, type Run } from './run.ts';
 import { runActions } from './run-actions.ts';
 import { selectActions, type Selection } from './select-actions.ts';
+import { stopRun, takeUpRun, type SettleChoice } from './settle-run.ts';
 import { takeSnapshot } from './take-snapshot.ts';
+import { InterruptedRun, toNotInterrupted } from './unfinished-run.ts';
 
 export interface ExecuteRequest extends Selection {
   selector?: string | undefined;
@@ -24,6 +30,10 @@ export interface ExecuteRequest extends Selection {
   memos: MemoDecision;
   /** Run nothing and close the turn; the reason may be empty. */
   reject?: string | undefined;
+  /** A run that does not come to its end puts back what it has changed. */
+  rollback?: boolean;
+  /** What to do about an earlier run of the plan that was killed. */
+  interrupted?: SettleChoice | undefined;
   signal: AbortSignal;
   /** When it is known what will be run. */
   onStart?(started: { line: ReadyLine; turn: string; plan: ParsedPlan }): void;
@@ -32,50 +42,27 @@ export interface ExecuteRequest extends Selection {
 const defaultTimeoutS = 120;
 
 /**
- * Throws USAGE for a selection that the plan does not have, NO_PENDING_PLAN, NOT_ON_LINE, PLAN_MODIFIED, NOT_APPROVED (nothing has run then) and what a snapshot throws.
- * A plan that fails validation is not executed; its report says why.
+ * Throws USAGE for a selection that the plan does not have, NO_PENDING_PLAN, NOT_ON_LINE, PLAN_MODIFIED, NOT_APPROVED (nothing
+ * has run then) and what a snapshot throws; RUN_INTERRUPTED where an earlier run was killed and nothing says what to do about
+ * it, NO_INTERRUPTED_RUN for the opposite. A plan that fails validation is not executed; its report says why.
  */
 export async function executePlan(project: Project, request: ExecuteRequest): Promise<Executed> {
-  const line = await prepareLine(project, request.selector);
-  const workspace = requireWorkspace(line);
-  const { turn } = requirePlan(await readLine(project.repository.store, line.tip), line);
-  const claim = await project.repository.claimRun({ session: line.session, turn, ref: line.ref });
-  try {
-    if (claim.wasInterrupted) {
-      project.notices.warn(
-        `An earlier run of turn ${turn} was interrupted: some of its actions may have been done already.`,
-      );
-    }
-    const executed = await executeTurn(project, request, line, workspace, claim.wasInterrupted);
-    await claim.release();
-    return executed;
-  } catch (error) {
-    await (error instanceof UnreportedRun ? claim.abandon() : claim.release());
-    throw error;
-  }
+  return withClaim(project, request.selector, async (claimed) => {
+    const { left, place } = claimed;
+    if (left === null && request.interrupted !== undefined) throw toNotInterrupted(place);
+    if (left === null) return executeTurn(project, request, claimed);
+    if (request.interrupted === undefined) throw new InterruptedRun(left);
+    return settleTurn(project, request, claimed, left, request.interrupted);
+  });
 }
 
-async function executeTurn(
-  project: Project,
-  request: ExecuteRequest,
-  line: ReadyLine,
-  workspace: Workspace,
-  wasInterrupted: boolean,
-): Promise<Executed> {
-  const { store } = project.repository;
-  const target = { ref: line.ref, session: line.session, workspace };
-  if (wasInterrupted) await restoreInterrupted({ project, workspace, session: line.session });
+async function executeTurn(project: Project, request: ExecuteRequest, claimed: ClaimedTurn): Promise<Executed> {
+  const { line, workspace, place } = claimed;
+  const { ref, session } = line;
+  const target = { ref, session, workspace };
   const taken = await finishMemos(project, line);
-  // Read again under the claim: a run that has just ended has closed the turn.
-  const state = await readLine(store, (await store.resolve(line.ref)) ?? line.tip);
-  const turn = requirePlan(state, line);
-  await refuseModified(project, workspace, state, turn);
-  const parsed = parsePlan(toText(turn.plan), { projectRoot: workspace.root });
-  const chosen = selectActions(parsed, request);
-  if (wasInterrupted) await removeLeftovers(project, workspace, parsed);
-  request.onStart?.({ line, turn: turn.turn, plan: parsed });
-  const started = project.clock.now();
-  const draft = { project, line, workspace, turn, parsed, started };
+  const { draft, chosen } = await draftRun(project, request, claimed);
+  const { parsed, turn } = draft;
   const undecided = listUndecided(parsed.plan.memos, taken);
   const discarded = { ...taken, rejected: undecided.map(({ fact }) => fact) };
 
@@ -88,52 +75,89 @@ async function executeTurn(
     await takeSnapshot(project, target, turn.turn);
     return closeTurn(draft, 'VALIDATION_FAILED', { problems, memos: discarded, reason: 'the plan is not valid' });
   }
-  if (request.approver === null && parsed.plan.actions.length > 0) throw toNotApproved(turn, chosen);
+  if (request.approver === null && parsed.plan.actions.length > 0)
+    throw toNotApproved(turn, chosen.plan.actions.length);
   const memos = joinMemos(taken, await decideMemos(project, line, turn.turn, undecided, request.memos));
   await takeSnapshot(project, target, turn.turn);
   const checked = await runVirtually(chosen, worldOf(project, workspace));
-  const late = [...checked.problems, ...(await findHidden(project, line, chosen))];
+  const tip = (await project.repository.store.resolve(ref)) ?? line.tip;
+  const late = [...checked.problems, ...(await findHidden(project, { tip, workspace }, chosen))];
   if (late.length > 0)
     return closeTurn(draft, 'VALIDATION_FAILED', { problems: late, memos, reason: 'the plan is not valid' });
 
   await request.approver?.begin(checked.effects);
-  const chosenIndexes = new Set(chosen.plan.actions.map(({ index }) => index));
-  const settings = { timeoutMs: await readTimeoutMs(project), signal: request.signal, chosen: chosenIndexes };
-  const run = request.approver ? await runActions(project, target, parsed.plan, request.approver, settings) : noRun;
-  refuseInterruptedBeforeStart(run);
-  return finishRun(draft, run, memos);
+  const { root } = workspace;
+  const run = { record: 'run', version: 1, ...place, root, startedAt: draft.started.toISOString(), memos } as const;
+  const journaled = { run, begun: [], ended: [], interrupted: null, group: null, isRollingBack: false };
+  const log = logRun(project, project.journals.begin(place), journaled, { isNew: true });
+  return runAndClose(draft, request, chosen, { run: newRun(), log, memos });
 }
 
-/** A file that was being installed when the earlier run was killed has its temporary file beside it. */
-async function removeLeftovers(project: Project, workspace: Workspace, { plan }: ParsedPlan): Promise<void> {
-  const files = project.filesOf(workspace.root);
-  for (const action of plan.actions) {
-    if (action.type === 'CREATE' || action.type === 'EDIT') await files.removeLeftovers(action.path);
+/** Goes on with a run that was killed: what is left of it is run, or nothing more is. */
+async function settleTurn(
+  project: Project,
+  request: ExecuteRequest,
+  claimed: ClaimedTurn,
+  left: LeftRun,
+  choice: SettleChoice,
+): Promise<Executed> {
+  const { line, workspace } = claimed;
+  const { draft, chosen } = await draftRun(project, request, claimed);
+  const { plan } = draft.parsed;
+  const isOver = choice === 'keep' || left.isRollingBack || (left.ended.at(-1)?.ended ?? 'done') !== 'done';
+  const known = [...left.ended.map(({ log }) => log.index), left.interrupted?.action];
+  const rest = isOver ? [] : chosen.plan.actions.filter(({ index }) => !known.includes(index));
+  if (request.approver === null && rest.length > 0) throw toNotApproved(draft.turn, rest.length);
+  await restoreInterrupted({ project, workspace, session: line.session });
+  const { run, log } = await takeUpRun(project, workspace, plan, left, choice);
+  const outcome = { run, log, memos: left.run.memos };
+  const resumed = { ...draft, started: new Date(left.run.startedAt) };
+  if (isOver) {
+    stopRun(plan, run);
+    return closeRun(resumed, outcome, { rollsBack: left.isRollingBack && choice === 'resume' });
   }
+  const ahead = { ...chosen, plan: { ...chosen.plan, actions: rest } };
+  await request.approver?.begin((await runVirtually(ahead, worldOf(project, workspace))).effects);
+  return runAndClose(resumed, request, chosen, outcome);
+}
+
+/** Read under the claim: a run that has just ended has closed the turn. */
+async function draftRun(
+  project: Project,
+  request: ExecuteRequest,
+  { line, workspace }: ClaimedTurn,
+): Promise<{ draft: RunDraft; chosen: ParsedPlan }> {
+  const { store } = project.repository;
+  const state = await readLine(store, (await store.resolve(line.ref)) ?? line.tip);
+  const turn = requirePlan(state, line);
+  await refuseModified(project, workspace, state, turn);
+  const parsed = parsePlan(toText(turn.plan), { projectRoot: workspace.root });
+  const chosen = selectActions(parsed, request);
+  request.onStart?.({ line, turn: turn.turn, plan: parsed });
+  return { draft: { project, line, workspace, turn, parsed, started: project.clock.now() }, chosen };
+}
+
+async function runAndClose(
+  draft: RunDraft,
+  request: ExecuteRequest,
+  chosen: ParsedPlan,
+  outcome: JournaledOutcome,
+): Promise<Executed> {
+  const { project, workspace, parsed, line } = draft;
+  const { run, log } = outcome;
+  const indexes = new Set(chosen.plan.actions.map(({ index }) => index));
+  const settings = { timeoutMs: await readTimeoutMs(project), signal: request.signal, chosen: indexes };
+  const place = { workspace, session: line.session, log, run };
+  if (request.approver) await runActions(project, place, parsed.plan, request.approver, settings);
+  refuseInterruptedBeforeStart(run);
+  return closeRun(draft, outcome, { rollsBack: request.rollback === true && run.ended !== 'done' });
 }
 
 async function validate(project: Project, workspace: Workspace, parsed: ParsedPlan): Promise<Problem[]> {
   return (await runVirtually(parsed, worldOf(project, workspace))).problems;
 }
 
-/** After the snapshot, a file that the tip has and the disk has not is one that a sparse checkout keeps away. */
-async function findHidden(project: Project, line: ReadyLine, { plan }: ParsedPlan): Promise<Problem[]> {
-  const { store } = project.repository;
-  const tip = (await store.resolve(line.ref)) ?? line.tip;
-  const problems: Problem[] = [];
-  for (const action of plan.actions) {
-    if (action.type !== 'CREATE' || action.overwrite || (await store.readFile(tip, action.path)) === null) continue;
-    const onDisk = await line.workspace?.readDisk(action.path);
-    if (onDisk) continue;
-    const { index, line: at, column } = action;
-    const message = `CREATE ${action.path}: the project has this file, outside the sparse checkout.`;
-    problems.push({ line: at, column, action: index, message, hint: 'Check it out with `git sparse-checkout add`.' });
-  }
-  return problems;
-}
-
-function toNotApproved(turn: Turn, parsed: ParsedPlan): TeddyError {
-  const count = parsed.plan.actions.length;
+function toNotApproved(turn: Turn, count: number): TeddyError {
   return new TeddyError(
     'NOT_APPROVED',
     `Turn ${turn.turn} has ${count} ${count === 1 ? 'action' : 'actions'} to approve, and there is no terminal to ask in.`,

@@ -1,7 +1,7 @@
 /** The end of an execution: a report for what was run, or for why nothing was. */
 import { TeddyError } from '../errors.ts';
 import type { ParsedPlan, Problem } from '../plan/plan.ts';
-import { renderReport, type ActionLog, type Report, type RunStatus } from '../plan/report.ts';
+import { renderReport, type ActionLog, type Report, type ReportedRollback, type RunStatus } from '../plan/report.ts';
 import type { Project, Workspace } from '../ports.ts';
 import { decodeEntry } from '../session/entry.ts';
 import type { Oid } from '../session/names.ts';
@@ -11,7 +11,8 @@ import type { ReadyLine } from './prepare-line.ts';
 import { publishReport, type Published } from './publish-report.ts';
 import type { Turn } from './read-line.ts';
 import { toParams } from './report-params.ts';
-import type { Run } from './run.ts';
+import type { RolledBack } from './roll-back.ts';
+import { newRun, type Run } from './run.ts';
 
 export interface Executed extends Published {
   line: ReadyLine;
@@ -29,30 +30,27 @@ export interface RunDraft {
   started: Date;
 }
 
-export const noRun: Run = {
-  logs: [],
-  changed: new Map(),
-  strays: new Set(),
-  outputs: [],
-  pages: [],
-  ended: 'done',
-};
-
 /** Reports what was run. */
-export async function finishRun(draft: RunDraft, run: Run, memos: DecidedMemos): Promise<Executed> {
-  return publish(draft, run, memos, toStatus(run), toRunError(run));
+export async function finishRun(
+  draft: RunDraft,
+  run: Run,
+  memos: DecidedMemos,
+  rolledBack: RolledBack | null = null,
+): Promise<Executed> {
+  return publish(draft, run, memos, { status: toStatus(run), error: toRunError(run), problems: [], rolledBack });
 }
 
-function toStatus({ logs, ended }: Run): RunStatus {
+function toStatus({ logs, ended, crashedIn }: Run): RunStatus {
   if (ended === 'interrupted' || ended === 'quit') return 'ABORTED';
-  if (ended === 'failed') return 'FAILURE';
+  if (ended === 'failed' || crashedIn !== undefined) return 'FAILURE';
   return logs.length > 0 && logs.every(({ status }) => status === 'SKIPPED') ? 'SKIPPED' : 'SUCCESS';
 }
 
-function toRunError({ logs, ended }: Run): string | null {
+function toRunError({ logs, ended, crashedIn }: Run): string | null {
   if (ended === 'quit') return 'stopped by the user';
   if (ended === 'interrupted') return 'interrupted';
   const failed = logs.find(({ status }) => status === 'FAILURE');
+  if (ended === 'done' && crashedIn !== undefined) return `the run was interrupted in action ${crashedIn}`;
   return ended === 'failed' && failed ? `action ${failed.index} (${failed.action_type}) failed` : null;
 }
 
@@ -70,19 +68,24 @@ export async function closeTurn(
     approved_by: 'none',
     details: { reason: why.reason },
   }));
-  const run: Run = { ...noRun, logs };
+  const run: Run = { ...newRun(), logs };
   const count = why.problems?.length ?? 0;
   const error = why.error ?? `${count} ${count === 1 ? 'problem' : 'problems'} found in the plan`;
-  return publish(draft, run, why.memos, status, error, why.problems);
+  return publish(draft, run, why.memos, { status, error, problems: why.problems ?? [], rolledBack: null });
+}
+
+interface RunOutcome {
+  status: RunStatus;
+  error: string | null;
+  problems: Problem[];
+  rolledBack: RolledBack | null;
 }
 
 async function publish(
   draft: RunDraft,
   run: Run,
   memos: DecidedMemos,
-  status: RunStatus,
-  error: string | null,
-  problems: Problem[] = [],
+  { status, error, problems, rolledBack }: RunOutcome,
 ): Promise<Executed> {
   const { project, line, turn, parsed, started } = draft;
   const report = await maskReport(project.masker, {
@@ -97,6 +100,7 @@ async function publish(
     run_summary: { status, start_time: started.toISOString(), end_time: project.clock.now().toISOString(), error },
     memos,
     action_logs: run.logs,
+    ...(rolledBack === null ? {} : { rollback: toReported(rolledBack) }),
     changes: [],
     validation_errors: problems,
   });
@@ -107,6 +111,10 @@ async function publish(
     const isDone = run.logs.some(({ duration_ms }) => duration_ms !== undefined);
     throw isDone && error instanceof TeddyError ? await toUnreported(project, report, error) : error;
   }
+}
+
+function toReported({ restored, left, failed, aside }: RolledBack): ReportedRollback {
+  return { restored, left: [...left, ...failed], moved_aside: aside.map(({ path }) => path) };
 }
 
 /** The report is kept as a blob where that is still possible. */

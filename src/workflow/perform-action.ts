@@ -5,9 +5,11 @@ import type { ActionDetails } from '../plan/report.ts';
 import type { Effect } from '../plan/effect.ts';
 import { toEffect } from '../plan/validate-action.ts';
 import type { CommandResult, ProjectFiles } from '../ports.ts';
+import type { RepoPath } from '../session/names.ts';
 import { fetchPage } from './fetch-page.ts';
 import { findInputNote } from './find-input-note.ts';
 import { equalBytes } from './guard-session-files.ts';
+import { keepFile } from './keep-before.ts';
 import { shownLines, renderOutput, takeLast } from './cut-output.ts';
 import { runScripts, toReason } from './run-scripts.ts';
 import { searchWeb } from './search-web.ts';
@@ -20,8 +22,9 @@ export async function performAction(runner: Runner, action: Action, effect: Effe
   try {
     if (effect.kind === 'write') return await performWrite(runner, action, effect);
     if (effect.kind === 'command' && action.type === 'EXECUTE') return await performCommand(runner, action);
-    if (effect.kind === 'fetch' && action.type === 'READ') return await fetchPage(runner, action, effect);
     if (effect.kind === 'search' && action.type === 'RESEARCH') return await searchWeb(runner, action);
+    await runner.log.begin(action, { kind: 'none' });
+    if (effect.kind === 'fetch' && action.type === 'READ') return await fetchPage(runner, action, effect);
     if (effect.kind !== 'ask') return { status: 'SUCCESS' };
     const answer = await runner.approver.answer(effect.text);
     return { status: 'SUCCESS', ...(answer === null ? {} : { details: { answer } }) };
@@ -33,13 +36,18 @@ export async function performAction(runner: Runner, action: Action, effect: Effe
   }
 }
 
-async function performWrite({ files, run }: Runner, action: Action, effect: WriteEffect): Promise<Performed> {
+async function performWrite(runner: Runner, action: Action, effect: WriteEffect): Promise<Performed> {
+  const { files, run, log, place } = runner;
+  const path = await findFile(files, effect.path);
+  const sha256 = place.project.hash(effect.after);
+  await log.begin(action, await keepFile(files, log.journal, path, sha256));
   if (!(await isAsShown(files, action, effect))) {
     const reason = `${effect.path} was changed while the approval was asked for; nothing was written`;
     return { status: 'FAILURE', details: { reason } };
   }
   // Noted before: an install that fails in its last step has changed the file all the same.
-  run.changed.set(effect.path, effect.action);
+  run.changed.set(path, effect.action);
+  run.left.set(path, `sha256:${sha256}`);
   await files.install(effect.path, effect.after);
   const [first] = effect.matches;
   if (!first) return { status: 'SUCCESS' };
@@ -48,6 +56,12 @@ async function performWrite({ files, run }: Runner, action: Action, effect: Writ
       ? { matches: effect.matches.map(({ pair, kind, line }) => ({ pair, match: kind, line })) }
       : {};
   return { status: 'SUCCESS', details: { match: first.kind, line: first.line, ...matches } };
+}
+
+/** Where it lies: git knows nothing beyond a link. */
+async function findFile(files: ProjectFiles, path: RepoPath): Promise<RepoPath> {
+  const target = await files.inspect(path);
+  return target.kind === 'file' || target.kind === 'absent' ? (target.real ?? path) : path;
 }
 
 /** Somebody may have edited the file in the meantime: what they see on the screen is what is written, or nothing. */
@@ -64,7 +78,7 @@ async function performCommand(runner: Runner, action: ExecuteAction): Promise<Pe
   const { run, settings } = runner;
   const { cwd, env, script } = action;
   const timeoutMs = action.timeoutMs ?? settings.timeoutMs;
-  const { value, restored, failure } = await runScripts(runner, action.index, (start) =>
+  const { value, restored, failure } = await runScripts(runner, action, (start) =>
     start(script, { cwd, env, timeoutMs }),
   );
   const details = toCommandDetails(action, value, run);

@@ -6,6 +6,7 @@ import { findLine, lineName } from './find-line.ts';
 import { ensureGlobal } from './global-branch.ts';
 import { recoverAnswers } from './recover-answer.ts';
 import { refuseOperation } from './refuse-operation.ts';
+import { checkUnfinishedRun } from './unfinished-run.ts';
 
 export interface ReadyLine {
   ref: RefName;
@@ -15,11 +16,14 @@ export interface ReadyLine {
   workspace: Workspace | null;
 }
 
-/** With `recover: false` the line is only to be looked at: what a killed command had received stays where it is. */
+/**
+ * With `recover: false` the line is only to be looked at: what a killed command had received stays where it is. Throws
+ * RUN_INTERRUPTED where a run was killed, but for whoever `settles` it.
+ */
 export async function prepareLine(
   project: Project,
   selector: string | undefined,
-  { recover = true }: { recover?: boolean } = {},
+  { recover = true, settles = false }: { recover?: boolean; settles?: boolean } = {},
 ): Promise<ReadyLine> {
   const { repository, notices } = project;
   // Asked while the line is looked for: without an identity nothing is to be begun.
@@ -45,6 +49,7 @@ export async function prepareLine(
     );
   }
   const { ref, session, workspace } = line;
+  if (recover) await checkUnfinishedRun(project, { ref, tip }, { settles });
   if (recover && (await recoverAnswers(project, { ref, workspace }))) {
     return { ref, session, tip: (await repository.store.resolve(ref)) ?? tip, workspace };
   }
@@ -52,7 +57,7 @@ export async function prepareLine(
 }
 
 /** Continuing a line that only a remote has makes the local branch, as `git switch` does. */
-async function makeLocal(project: Project, ref: RefName, remoteTip: Oid | null): Promise<Oid> {
+export async function makeLocal(project: Project, ref: RefName, remoteTip: Oid | null): Promise<Oid> {
   if (remoteTip === null)
     throw new TeddyError('UNKNOWN_SESSION', `${ref} has no commit.`, '`teddy session list` shows the lines.');
   await project.repository.store.updateRefs([{ ref, old: null, new: remoteTip }], 'teddy: from the remote');

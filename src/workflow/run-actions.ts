@@ -8,23 +8,32 @@ import type { SessionId } from '../session/names.ts';
 import type { Approval, Approver } from './approver.ts';
 import { maskDetails, maskString } from './mask-text.ts';
 import { performAction } from './perform-action.ts';
-import type { Run, Runner, RunSettings } from './run.ts';
+import type { Run, RunLog, Runner, RunSettings } from './run.ts';
 import { toParams } from './report-params.ts';
 
+export interface RunPlace {
+  workspace: Workspace;
+  session: SessionId;
+  log: RunLog;
+  /** What an earlier process has come to; its actions are not run again. */
+  run: Run;
+}
+
+/** Adds to `run`, action by action. */
 export async function runActions(
   project: Project,
-  { workspace, session }: { workspace: Workspace; session: SessionId },
+  { workspace, session, log: runLog, run }: RunPlace,
   plan: Plan,
   approver: Approver,
   settings: RunSettings,
-): Promise<Run> {
-  const run: Run = { logs: [], changed: new Map(), strays: new Set(), outputs: [], pages: [], ended: 'done' };
+): Promise<void> {
   const { masker, pages } = project;
   const [files, shell] = [project.filesOf(workspace.root), project.shellOf(workspace.root)];
   const tools = { place: { project, workspace, session }, files, shell, masker, pages };
-  const runner: Runner = { ...tools, approver, settings, run };
+  const runner: Runner = { ...tools, approver, settings, run, log: runLog };
   let approvesAll = false;
-  for (const action of plan.actions) {
+  const known = new Set(run.logs.map(({ index }) => index));
+  for (const action of plan.actions.filter(({ index }) => !known.has(index))) {
     const step = await runOrSkip(project, runner, plan, action, approvesAll);
     if (step.decision === 'all') approvesAll = true;
     const log = {
@@ -37,8 +46,8 @@ export async function runActions(
     run.logs.push(log);
     approver.done(log, plan.actions.length);
     if (run.ended === 'done') run.ended = toEnding(action, step, settings);
+    await runLog.end(log, run);
   }
-  return run;
 }
 
 type Outcome = Pick<ActionLog, 'status' | 'approved_by' | 'duration_ms' | 'details'> &
@@ -63,6 +72,13 @@ async function runOrSkip(...[project, runner, plan, action, approvesAll]: Parame
 
 function toSkipped(ended: keyof typeof skipReasons): Step {
   return { decision: 'no', log: skipped(skipReasons[ended]) };
+}
+
+/** The log of an action that is not run because of how the run has ended. */
+export function toSkippedLog(action: Action, ended: Run['ended']): ActionLog {
+  const { index, type } = action;
+  const reason = skipReasons[ended === 'done' ? 'interrupted' : ended];
+  return { index, action_type: type, params: toParams(action), ...skipped(reason) };
 }
 
 function skipped(reason: string): Outcome {

@@ -1,6 +1,8 @@
 /** A run of a plan: what it is given, and what it comes to. */
+import type { Before, JournaledRun, ProcessGroup, RunEnd } from '../plan/journal.ts';
+import type { Action } from '../plan/plan.ts';
 import type { ActionLog } from '../plan/report.ts';
-import type { Masker, Pages, ProjectFiles, Shell } from '../ports.ts';
+import type { Masker, Pages, ProjectFiles, RunJournal, Shell } from '../ports.ts';
 import type { RepoPath } from '../session/names.ts';
 import type { Approver } from './approver.ts';
 import type { SessionPlace } from './guard-session-files.ts';
@@ -9,13 +11,17 @@ export interface Run {
   logs: ActionLog[];
   /** Path -> the index of the last action that changed it. */
   changed: Map<RepoPath, number>;
+  /** Of each changed path, a print of what the run left there: `sha256:...` of a content, or that of a scan; null: as HEAD. */
+  left: Map<RepoPath, string | null>;
   /** New files in `.teddy/` that commands made. */
   strays: Set<RepoPath>;
   /** Whole outputs that are too long for the report, by action. */
   outputs: { action: number; text: string }[];
   /** Pages of the web that were read, masked, by action. */
   pages: { action: number; text: string }[];
-  ended: 'done' | 'failed' | 'quit' | 'interrupted';
+  ended: RunEnd;
+  /** The action in which an earlier process of this run was killed. */
+  crashedIn?: number;
 }
 
 export interface RunSettings {
@@ -35,7 +41,26 @@ export interface Runner {
   approver: Approver;
   settings: RunSettings;
   run: Run;
+  log: RunLog;
+}
+
+/** The journal of this run, action by action. */
+export interface RunLog {
+  journal: RunJournal;
+  /** What it holds by now. */
+  journaled(): JournaledRun;
+  /** Before anything of the action happens. Throws DISK_FULL or WRITE_FAILED: nothing may start then. */
+  begin(action: Action, before: Before): Promise<void>;
+  /** A script of the action runs now. */
+  started(group: ProcessGroup): void;
+  end(log: ActionLog, run: Run): Promise<void>;
+  /** Before the first file is put back. */
+  rollBack(): Promise<void>;
 }
 
 /** How an action's log goes on once it was done. */
 export type Performed = Pick<ActionLog, 'status' | 'details'>;
+
+export function newRun(): Run {
+  return { logs: [], changed: new Map(), left: new Map(), strays: new Set(), outputs: [], pages: [], ended: 'done' };
+}

@@ -19,7 +19,7 @@ export async function searchWeb(runner: Runner, action: ResearchAction): Promise
     return { status: 'FAILURE', details: { reason: noSearchCommand, note: `Configure one: ${searchCommandHint}.` } };
   }
   const { timeoutMs } = runner.settings;
-  const { value, restored, failure } = await runScripts(runner, action.index, async (start) => {
+  const { value, restored, failure } = await runScripts(runner, action, async (start) => {
     const searches: Search[] = [];
     for (const query of action.queries) {
       // The query is an argument of the command by way of its environment: it is never read as shell text.

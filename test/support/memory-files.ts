@@ -39,5 +39,28 @@ export function memoryFiles({ fs }: MemoryDisk): ProjectFiles {
       }
     },
     removeLeftovers: () => Promise.resolve(),
+    async readState(path) {
+      const stats = await fs.promises.lstat(`${root}/${path}`).catch(() => null);
+      if (stats === null) return { kind: 'absent' };
+      if (!stats.isFile()) return { kind: 'other' };
+      const bytes = Buffer.from(await fs.promises.readFile(`${root}/${path}`));
+      return { kind: 'file', bytes, mode: Number(stats.mode) & 0o7777 };
+    },
+    async putState(path, state) {
+      const target = `${root}/${path}`;
+      if (state.kind === 'absent') return fs.promises.rm(target, { force: true });
+      if (state.kind === 'other' || state.kind === 'link')
+        throw new TeddyError('WRITE_FAILED', `${path}: no links here.`);
+      await fs.promises.mkdir(target.slice(0, target.lastIndexOf('/')), { recursive: true });
+      await fs.promises.writeFile(target, state.bytes);
+      await fs.promises.chmod(target, state.kind === 'file' ? state.mode : state.executable ? 0o755 : 0o644);
+    },
+    async removeEmptyDirectories(directories) {
+      for (const path of directories) {
+        const directory = `${root}/${path}`;
+        if ((await fs.promises.readdir(directory).catch(() => ['gone'])).length === 0)
+          await fs.promises.rmdir(directory);
+      }
+    },
   };
 }

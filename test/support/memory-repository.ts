@@ -22,8 +22,10 @@ import { decideSetting, requireUsable } from '../../src/session/decide-setting.t
 import { runName, type Oid, type RefName, type RepoPath } from '../../src/session/names.ts';
 import type { SettingName } from '../../src/session/settings.ts';
 import { memoryFiles } from './memory-files.ts';
-import { gitdir, memoryBatch, memoryDisk, root } from './memory-objects.ts';
+import { memoryJournals, type MemoryJournal } from './memory-journals.ts';
+import { gitdir, memoryBatch, memoryDisk } from './memory-objects.ts';
 import { memoryStore } from './memory-store.ts';
+import { memoryWorkTrees, type MemoryWorkTree } from './memory-work-trees.ts';
 import { keepDisk, memoryWorkspace, writeFiles, writeTreeOf, type MemoryWorkspaceState } from './memory-workspace.ts';
 
 export interface MemoryProject extends Project {
@@ -32,6 +34,8 @@ export interface MemoryProject extends Project {
   said: string[];
   configuration: Map<string, string>;
   state: MemoryWorkspaceState;
+  /** Linked work trees. */
+  linked: MemoryWorkTree[];
   /** Null: git does not know the user. */
   identity: { text: string | null };
   /** Secret -> its kind: what the masker masks. */
@@ -41,6 +45,8 @@ export interface MemoryProject extends Project {
   /** Answers that arrived and are neither on the line nor discarded; a test adds those of a dead process. */
   staged: StagedText[];
   trusted: Set<Oid>;
+  /** Journals, by the name of their run: what was appended, and what was kept. */
+  left: Map<string, MemoryJournal>;
   /** What a command of a plan does; it may use `write`. */
   command: {
     run: (
@@ -92,6 +98,7 @@ export async function memoryProject(
   const store = memoryStore(disk, { ident: () => identity.text, settings: configuration });
   const state: MemoryWorkspaceState = { index: new Map(), operation: null, unmerged: [] };
   const workspace = memoryWorkspace(disk, store, state);
+  const linked: MemoryWorkTree[] = [];
   const said: string[] = [];
   const command: MemoryProject['command'] = { run: async () => ({}) };
   const write = (content: Record<string, string | null>) =>
@@ -100,7 +107,8 @@ export async function memoryProject(
       Object.entries(content).map(([path, bytes]) => ({ path, bytes })),
     );
   const setRef = (ref: string, oid: Oid) => git.writeRef({ fs, gitdir, ref, value: oid, force: true });
-  const claims = new Map<string, 'held' | 'abandoned'>();
+  const claims = new Set<string>();
+  const journals: MemoryProject['left'] = new Map();
   let ticks = 0;
   let ids = 0;
 
@@ -108,8 +116,7 @@ export async function memoryProject(
     repository: {
       store,
       workspace,
-      workTrees: async () => [{ root, ref: (await workspace.head()).ref }],
-      openWorkspace: async () => workspace,
+      ...memoryWorkTrees({ store, workspace }, linked),
       claimRun: async (place) => claimRun(claims, runName(place)),
       cache: { read: async (key) => derived.get(key) ?? null, write: async (key, text) => void derived.set(key, text) },
       installAttributes: async () => undefined,
@@ -130,6 +137,8 @@ export async function memoryProject(
       },
     },
     answers: memoryStaging(staged),
+    journals: memoryJournals(disk, journals),
+    left: journals,
     trust: { has: async (oid) => trusted.has(oid), add: async (oids) => oids.forEach((oid) => trusted.add(oid)) },
     settings: memorySettings(configuration),
     secrets,
@@ -137,6 +146,7 @@ export async function memoryProject(
     staged,
     trusted,
     shellOf: () => ({
+      isRunning: async () => false,
       run: async (script, { signal, onOutput, env }) => ({
         ...succeeded,
         ...(await command.run(script, signal, onOutput, env)),
@@ -145,6 +155,7 @@ export async function memoryProject(
     said,
     configuration,
     state,
+    linked,
     identity,
     command,
     write,
@@ -240,15 +251,10 @@ function remove<Item>(items: Item[], item: Item): void {
   items.splice(items.indexOf(item), 1);
 }
 
-function claimRun(claims: Map<string, 'held' | 'abandoned'>, key: string): RunClaim {
-  if (claims.get(key) === 'held') throw new TeddyError('LOCKED', `${key} is being executed.`);
-  const wasInterrupted = claims.get(key) === 'abandoned';
-  claims.set(key, 'held');
-  return {
-    wasInterrupted,
-    release: async () => void claims.delete(key),
-    abandon: async () => void claims.set(key, 'abandoned'),
-  };
+function claimRun(claims: Set<string>, key: string): RunClaim {
+  if (claims.has(key)) throw new TeddyError('LOCKED', `${key} is being executed.`);
+  claims.add(key);
+  return { release: async () => void claims.delete(key) };
 }
 
 const succeeded: CommandResult = {

@@ -77,6 +77,15 @@ export function memoryWorkspace(disk: MemoryDisk, store: Store, state: MemoryWor
     readCheckout: (_, oid) => store.readBlob(oid),
     sizeOnDisk: async (path) => (await readDisk(disk, path))?.length ?? null,
     writeSessionFile: (path, bytes) => write([{ path, bytes }]),
+    async unstage(paths) {
+      const { oid } = await head();
+      const committed = new Map(toEntries(oid === null ? [] : await store.listTree(oid)));
+      for (const path of paths) {
+        const entry = committed.get(path);
+        if (entry === undefined) state.index.delete(path);
+        else state.index.set(path, entry);
+      }
+    },
     switchTo: (ref) => switchTo(disk, store, state, head, ref),
   };
 }

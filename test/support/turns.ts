@@ -1,5 +1,5 @@
 /** Saying and doing things in a session, in a line of a test each. */
-import type { Model } from '../../src/ports.ts';
+import type { Model, Project } from '../../src/ports.ts';
 import { decodeEntry } from '../../src/session/entry.ts';
 import type { Oid } from '../../src/session/names.ts';
 import { executePlan, type ExecuteRequest } from '../../src/workflow/execute-plan.ts';
@@ -12,7 +12,7 @@ import { scriptedModel } from './scripted-model.ts';
 export const session = '20260124-add-login';
 export const line = `teddy/${session}`;
 
-export function start(project: MemoryProject, name = 'add-login'): Promise<NewSession> {
+export function start(project: Project, name = 'add-login'): Promise<NewSession> {
   return newSession(project, { name, switch: true });
 }
 
@@ -36,7 +36,7 @@ export function memos(...changes: string[]): string {
 
 /** `model`: what answers, or its one answer; null leaves the turn open. */
 export function say(
-  project: MemoryProject,
+  project: Project,
   message: string | undefined,
   model: Model | string | null,
   more: Partial<PlanRequest> = {},
@@ -90,9 +90,23 @@ export function approveAll(): ScriptedApprover {
   return { ...approver(), by: 'flag' };
 }
 
-export function run(project: MemoryProject, more: Partial<ExecuteRequest> = {}): Promise<Executed> {
+export function run(project: Project, more: Partial<ExecuteRequest> = {}): Promise<Executed> {
   const signal = new AbortController().signal;
   return executePlan(project, { approver: approveAll(), memos: { kind: 'none' }, signal, ...more });
+}
+
+/** The next command of the plan is the last thing that happens: nothing comes after it, as when the process is killed. */
+export async function runUntilKilled(project: MemoryProject, more: Partial<ExecuteRequest> = {}): Promise<void> {
+  const { run: before } = project.command;
+  project.command.run = async (...args) => {
+    await before(...args);
+    throw new Error('killed');
+  };
+  await run(project, more).then(
+    () => Promise.reject(new Error('It came to its end.')),
+    (error: Error) => (error.message === 'killed' ? undefined : Promise.reject(error)),
+  );
+  project.command.run = before;
 }
 
 /** A whole turn: a message, its plan, its report. */

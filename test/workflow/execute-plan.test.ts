@@ -381,16 +381,19 @@ describe('a lost race', () => {
     });
   });
 
-  test('after which the next run says that actions may have been done already', async () => {
+  test('leaves the journal, from which the next run makes the report without doing anything again', async () => {
     const project = await pending([create('a.txt')]);
     const { repository } = project;
     const failing = { ...repository.workspace, publish: () => Promise.reject(new TeddyError('LOCKED', 'Locked.')) };
     const unlucky = { ...project, repository: { ...repository, workspace: failing } };
     await expect(run(unlucky)).rejects.toMatchObject({ code: 'LOCKED' });
-    // The file is there already, with the very same content: it is still a change of this run.
-    const { report } = await run(project);
+    await expect(run(project)).rejects.toMatchObject({ code: 'RUN_INTERRUPTED' });
+    const asking = approver();
+    const { report } = await run(project, { approver: asking, interrupted: 'resume' });
+    expect(asking.asked).toEqual([]);
+    expect(report.run_summary.status).toBe('SUCCESS');
     expect(report.changes.map(({ path }) => path)).toEqual(['a.txt']);
-    expect(project.said.some((text) => text.includes('An earlier run of turn 01 was interrupted'))).toBe(true);
+    expect(project.left.size).toBe(0);
   });
 });
 

@@ -2,9 +2,21 @@ import { describe, expect, test } from 'vitest';
 import { TeddyError } from '../../src/errors.ts';
 import { parseReport } from '../../src/plan/report-schema.ts';
 import type { Project } from '../../src/ports.ts';
-import { mainLineRef, type Oid, type SessionId, type TurnName } from '../../src/session/names.ts';
+import type { Oid } from '../../src/session/names.ts';
 import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
-import { approver, command, create, line, planOf, run, say, session, start, storyOfLine } from '../support/turns.ts';
+import {
+  approver,
+  command,
+  create,
+  line,
+  planOf,
+  run,
+  runUntilKilled,
+  say,
+  session,
+  start,
+  storyOfLine,
+} from '../support/turns.ts';
 
 const dir = `.teddy/sessions/${session}`;
 const own = `${dir}/session.context`;
@@ -141,16 +153,10 @@ describe('the other files of .teddy/', () => {
 
 test('what stands there after a run that was killed is nobody’s word: it is put back and kept', async () => {
   const project = await pending(async () => undefined);
-  await (
-    await project.repository.claimRun({
-      session: session as SessionId,
-      turn: '01' as TurnName,
-      ref: mainLineRef(session as SessionId),
-    })
-  ).abandon();
+  await runUntilKilled(project);
   await project.write({ [own]: '.env\n' });
   const tip = await project.tipOf(line);
-  await run(project);
+  await run(project, { interrupted: 'resume' });
   expect((await storyOfLine(project)).slice(-2)).toEqual(['plan 01', 'report 01']);
   expect(await project.read(own)).toBe(await project.readAt(tip, own));
   expect(await keptText(project)).toBe('.env\n');

@@ -1,0 +1,151 @@
+/** The journal of a run: what each action began with and what came of it, so that a crash never leaves a riddle. */
+import { TeddyError } from '../errors.ts';
+import type { Oid, RefName, RepoPath, SessionId, TurnName } from '../session/names.ts';
+import type { ActionType } from './plan.ts';
+import type { ActionLog, ReportedMemos } from './report.ts';
+
+/** How a run stands after an action: on its way, or why the rest is not run. */
+export type RunEnd = 'done' | 'failed' | 'quit' | 'interrupted';
+
+/** What stood at a path; `key` are bytes that the journal keeps, `mode` permission bits. */
+export type KeptState =
+  { kind: 'absent' } | { kind: 'file'; key: string; mode: number } | { kind: 'link'; target: string };
+
+export interface RunRecord {
+  record: 'run';
+  version: 1;
+  session: SessionId;
+  turn: TurnName;
+  ref: RefName;
+  /** Absolute: the work tree that it runs in. */
+  root: string;
+  /** ISO 8601. */
+  startedAt: string;
+  /** What was decided before the first action; it is not asked again. */
+  memos: ReportedMemos;
+}
+
+/** What an action may change, as it was before. */
+export type Before =
+  /** `afterSha256` is of what will be written; `madeDirectories` are the parents that did not exist, the outermost first. */
+  | { kind: 'write'; path: RepoPath; state: KeptState; afterSha256: string; madeDirectories: RepoPath[] }
+  /** `scan` is a workspace's: of its paths, the states that are kept, and those that are not, with the reason. */
+  | {
+      kind: 'command';
+      head: Oid | null;
+      scan: [path: RepoPath, print: string][];
+      kept: [path: RepoPath, state: KeptState][];
+      notKept: [path: RepoPath, reason: string][];
+      /** Those without a tracked file, the empty ones too; nothing is said of what is below one. */
+      directories: RepoPath[];
+    }
+  | { kind: 'none' };
+
+/** Durable before the action starts. `target` is the action in one line. */
+export interface BeginRecord {
+  record: 'begin';
+  action: number;
+  actionType: ActionType;
+  target: string;
+  /** ISO 8601. */
+  startedAt: string;
+  before: Before;
+}
+
+/** A process group; `startedAt` is the system's own time of its leader's start, null where the system does not tell. */
+export interface ProcessGroup {
+  id: number;
+  startedAt: string | null;
+}
+
+/** A script of the action that was begun last has been started. */
+export interface StartRecord {
+  record: 'start';
+  group: ProcessGroup;
+}
+
+/** What came of an action, also of one that was never begun. `output` and `page` are keys of texts that the journal keeps. */
+export interface EndRecord {
+  record: 'end';
+  log: ActionLog;
+  ended: RunEnd;
+  /**
+   * What the action changed, each with a print of what it left there (`Run.left`). What it only wrote again, with the same
+   * bytes, has the `owner` that had changed it before.
+   */
+  changed: [path: RepoPath, left: string | null, owner?: number][];
+  strays: RepoPath[];
+  output?: string;
+  page?: string;
+  /** An earlier process of the run was killed in the action. */
+  crashed?: true;
+}
+
+/** Written before the first file is put back. */
+export interface RollbackRecord {
+  record: 'rollback';
+}
+
+export type JournalRecord = RunRecord | BeginRecord | StartRecord | EndRecord | RollbackRecord;
+
+/** What the records of one run come to. */
+export interface JournaledRun {
+  run: RunRecord;
+  /** In the order in which they began. */
+  begun: BeginRecord[];
+  ended: EndRecord[];
+  /** The action that began and did not end; null when the crash came between two actions. */
+  interrupted: BeginRecord | null;
+  /** The script that the interrupted action has started last: it may be running still. */
+  group: ProcessGroup | null;
+  /** The files were being put back. */
+  isRollingBack: boolean;
+}
+
+/** One line, ended. */
+export function encodeRecord(record: JournalRecord): string {
+  return `${JSON.stringify(record)}\n`;
+}
+
+/**
+ * A record that a crash has cut at the end is none. Null when there is no first record yet: nothing was begun then.
+ * Throws DAMAGED_SESSION for a journal that teddy did not write so.
+ */
+export function decodeJournal(text: string): JournaledRun | null {
+  const lines = text.split('\n').slice(0, -1);
+  const records = lines.map((line, at) => decodeRecord(line, at + 1));
+  const [run, ...rest] = records;
+  if (run === undefined) return null;
+  if (run.record !== 'run' || run.version !== 1) throw toDamaged(1);
+  return foldJournal(run, rest);
+}
+
+export function foldJournal(run: RunRecord, records: JournalRecord[]): JournaledRun {
+  const begun = records.filter((record) => record.record === 'begin');
+  const ended = records.filter((record) => record.record === 'end');
+  const last = begun.at(-1);
+  const isEnded = ended.some(({ log }) => log.index === last?.action);
+  const isRollingBack = records.some(({ record }) => record === 'rollback');
+  const interrupted = last === undefined || isEnded ? null : last;
+  const started = records.slice(records.indexOf(last as JournalRecord)).findLast(({ record }) => record === 'start');
+  const group = interrupted && started?.record === 'start' ? started.group : null;
+  return { run, begun, ended, interrupted, group, isRollingBack };
+}
+
+function decodeRecord(line: string, number: number): JournalRecord {
+  try {
+    const record: unknown = JSON.parse(line);
+    if (typeof record === 'object' && record !== null && 'record' in record) return record as JournalRecord;
+  } catch {
+    // Said below, as for any other value.
+  }
+  throw toDamaged(number);
+}
+
+function toDamaged(line: number): TeddyError {
+  return new TeddyError(
+    'DAMAGED_SESSION',
+    `Line ${line} of a run's journal cannot be read.`,
+    'It lies under `.git/teddy/runs`. Look at `git status`, then move it away; the plan can be executed again.',
+  );
+}

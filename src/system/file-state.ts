@@ -1,0 +1,132 @@
+/** What stands at a path of the project itself: a link is a link here, and is never followed. */
+import { randomBytes } from 'node:crypto';
+import { lstat, open, readlink, realpath, rename, rmdir, symlink, unlink, mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { constants } from 'node:fs';
+import { TeddyError } from '../errors.ts';
+import type { FileState, NewFile } from '../ports.ts';
+import type { RepoPath } from '../session/names.ts';
+import { locate, missingDirectories } from './contained-path.ts';
+import { syncDirectory, writeDurably } from './durable-file.ts';
+import { errorCode, errorReason } from './system-error.ts';
+
+/** Beyond a link there is nothing. Throws ACTION_FAILED where the system does not let it look. */
+export async function readFileState(root: string, path: RepoPath): Promise<FileState> {
+  try {
+    if (!(await isInProject(root, path))) return { kind: 'absent' };
+    const real = join(await realpath(root), path);
+    const stats = await lstat(real);
+    if (stats.isSymbolicLink()) return { kind: 'link', target: await readlink(real) };
+    if (!stats.isFile()) return { kind: 'other' };
+    // Exchanged for a FIFO or a link in between, it is neither followed nor waited for.
+    const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      return { kind: 'file', bytes: await file.readFile(), mode: (await file.stat()).mode & 0o7777 };
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return { kind: 'absent' };
+    throw new TeddyError(
+      'ACTION_FAILED',
+      `${path} cannot be read: ${errorReason(error)}.`,
+      'Check the permissions of the file and of its directories.',
+      { cause: error },
+    );
+  }
+}
+
+/** A file as its last change of any kind says it; a directory's time of birth: its others are those of what is in it. */
+export async function isOlderThan(root: string, path: RepoPath, time: Date): Promise<boolean> {
+  const stats = await lstat(join(await realpath(root), path)).catch(() => null);
+  if (stats === null) return false;
+  // The kernel's clock for files lags behind by up to a tick.
+  return (stats.isDirectory() ? stats.birthtimeMs : stats.ctimeMs) < time.getTime() - 50;
+}
+
+/**
+ * Makes the path stand as `state` says: atomically, durably, with its mode; makes parents. A directory is never replaced, and
+ * nothing is written beyond a link. Throws DISK_FULL or WRITE_FAILED, and has changed nothing then.
+ */
+export async function putFileState(root: string, path: RepoPath, state: FileState | NewFile): Promise<void> {
+  try {
+    const real = await findPlace(root, path);
+    if (state.kind === 'absent') {
+      await unlink(real).catch(ignoreGone);
+      await syncDirectory(await findExisting(dirname(real)));
+    } else if (state.kind !== 'other') {
+      await putInPlace(real, state);
+    }
+  } catch (error) {
+    const isFull = ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '');
+    throw new TeddyError(
+      isFull ? 'DISK_FULL' : 'WRITE_FAILED',
+      `${path} could not be put back: ${errorReason(error)}.`,
+      isFull ? 'Free some space and run the command again.' : 'Check the permissions of its directory.',
+      { cause: error },
+    );
+  }
+}
+
+/** Those that are empty, in this order. */
+export async function removeEmptyDirectories(root: string, directories: RepoPath[]): Promise<void> {
+  const project = await realpath(root);
+  for (const directory of directories) {
+    const real = join(project, directory);
+    if ((await isInProject(root, directory)) && (await isRemoved(real))) {
+      await syncDirectory(await findExisting(dirname(real)));
+    }
+  }
+}
+
+function isRemoved(directory: string): Promise<boolean> {
+  return rmdir(directory).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function findPlace(root: string, path: RepoPath): Promise<string> {
+  if (!(await isInProject(root, path))) throw new Error(`${dirname(path)} is not a directory of the project now`);
+  return join(await realpath(root), path);
+}
+
+/** No parent is a link, a file, or another repository. */
+async function isInProject(root: string, path: RepoPath): Promise<boolean> {
+  const directory = dirname(path) as RepoPath;
+  const parent = await locate(root, directory === '.' ? ('' as RepoPath) : directory);
+  const isPlain = (parent.kind === 'found' && parent.stats.isDirectory()) || parent.kind === 'absent';
+  return isPlain && parent.real === join(await realpath(root), directory);
+}
+
+type PresentState = Extract<FileState, { kind: 'file' | 'link' }> | NewFile;
+
+async function putInPlace(real: string, state: PresentState): Promise<void> {
+  for (const missing of await missingDirectories(dirname(real))) {
+    await mkdir(missing);
+    await syncDirectory(dirname(missing));
+  }
+  const temporary = join(dirname(real), `.teddy-tmp-${randomBytes(8).toString('hex')}`);
+  try {
+    if (state.kind === 'link') await symlink(state.target, temporary);
+    else await writeDurably(temporary, state.bytes, state.kind === 'file' ? state.mode : toNewMode(state));
+    await rename(temporary, real);
+  } catch (error) {
+    await unlink(temporary).catch(() => undefined);
+    throw error;
+  }
+  await syncDirectory(dirname(real));
+}
+
+function toNewMode({ executable }: NewFile): number {
+  return (executable ? 0o777 : 0o666) & ~process.umask();
+}
+
+async function findExisting(path: string): Promise<string> {
+  const [outermost] = await missingDirectories(path);
+  return outermost === undefined ? path : dirname(outermost);
+}
+
+function ignoreGone(error: unknown): void {
+  if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw error;
+}

@@ -1,0 +1,201 @@
+/** Journals of runs: a directory for each, with a log that is appended to and one file for the bytes that are kept. */
+import { mkdir, open, readdir, readFile, rm, unlink, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { TeddyError } from '../errors.ts';
+import { decodeJournal, encodeRecord, type JournalRecord } from '../plan/journal.ts';
+import type { RunJournal, RunJournals, RunPlace } from '../ports.ts';
+import { runName } from '../session/names.ts';
+import { syncDirectory } from './durable-file.ts';
+import { moveAside } from './move-aside.ts';
+import { errorCode, errorReason } from './system-error.ts';
+
+export interface RunJournalOptions {
+  /** `<git-common-dir>/teddy`. */
+  dir: string;
+  /** Called before each step; a test may crash there. */
+  onStep?: ((step: string) => void) | undefined;
+}
+
+export function runJournals({ dir, onStep }: RunJournalOptions): RunJournals {
+  const runs = join(dir, 'runs');
+  const step = onStep ?? (() => undefined);
+  const openJournal = (name: string, exists: boolean) =>
+    journalIn({ runs, aside: join(dir, 'aside'), name, exists, step });
+  return {
+    begin: (place) => openJournal(runName(place), false),
+    async find(place) {
+      const name = runName(place);
+      const text = await readFile(join(runs, name, logName), 'utf8').catch(toNullIfGone);
+      const left = text === null ? null : decodeJournal(text);
+      return left && { ...left, journal: openJournal(name, true) };
+    },
+    async list() {
+      const found = await readdir(runs, { withFileTypes: true }).catch(toNullIfGone);
+      const names = (found ?? []).filter((one) => one.isDirectory()).map(({ name }) => name);
+      return (await Promise.all(names.map((name) => readPlace(join(runs, name, logName))))).flat();
+    },
+  };
+}
+
+/** Its first line says where it belongs. */
+async function readPlace(path: string): Promise<RunPlace[]> {
+  const text = await readFile(path, 'utf8').catch(toNullIfGone);
+  try {
+    const { run } = decodeJournal(`${text?.split('\n')[0] ?? ''}\n`) ?? {};
+    return run === undefined ? [] : [run];
+  } catch {
+    return [];
+  }
+}
+
+const logName = 'journal.jsonl';
+const keptName = 'kept';
+
+interface JournalOptions {
+  runs: string;
+  aside: string;
+  name: string;
+  /** A crash has left it, and it is gone on with. */
+  exists: boolean;
+  step: (name: string) => void;
+}
+
+function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJournal {
+  const dir = join(runs, name);
+  let isThere = exists;
+  let files: JournalFiles | null = null;
+  let waiting: JournalRecord[] = [];
+
+  const use = async (): Promise<JournalFiles> => {
+    if (!isThere) await create(dir);
+    isThere = true;
+    files ??= await openFiles(dir);
+    return files;
+  };
+  let last: Promise<unknown> = Promise.resolve();
+  /** One write after the other: where each begins is known only after the one before. */
+  const inTurn = <Value>(act: () => Promise<Value>): Promise<Value> => {
+    const result = last.then(act);
+    last = result.catch(() => undefined);
+    return result;
+  };
+  /** All that waits, in order. What could not be written waits on. */
+  const write = async (): Promise<JournalFiles> => {
+    const opened = await use();
+    const count = waiting.length;
+    const bytes = Buffer.from(waiting.map(encodeRecord).join(''));
+    // Over what a write that failed in the middle has left.
+    await writeAll(opened.log, bytes, opened.logBytes);
+    opened.logBytes += bytes.length;
+    waiting = waiting.slice(count);
+    return opened;
+  };
+  const close = () =>
+    inTurn(async () => {
+      const opened = files;
+      files = null;
+      await opened?.log.close();
+      await opened?.kept.close();
+    });
+
+  return {
+    async append(record) {
+      step('journal');
+      waiting.push(record);
+      try {
+        const { log, kept } = await inTurn(write);
+        await Promise.all([kept.datasync(), log.datasync()]);
+      } catch (error) {
+        throw toJournalError(error);
+      }
+      step('journaled');
+    },
+    async note(record) {
+      waiting.push(record);
+      // Where it cannot be written it waits: the next action does not begin without it.
+      if (isThere) await inTurn(write).catch(() => undefined);
+    },
+    async keep(bytes) {
+      try {
+        return await inTurn(async () => {
+          const opened = await use();
+          const at = opened.keptBytes;
+          await writeAll(opened.kept, bytes, at);
+          opened.keptBytes += bytes.length;
+          return `${at}+${bytes.length}`;
+        });
+      } catch (error) {
+        throw toJournalError(error);
+      }
+    },
+    read: (key) => readKept(join(dir, keptName), key),
+    moveAside: (root, path) => moveAside(root, path, join(aside, name)),
+    close,
+    async discard() {
+      await close();
+      step('journal-discarded');
+      // The log first: without it, what a crash leaves of the rest is nothing.
+      await unlink(join(dir, logName)).catch(toNullIfGone);
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+interface JournalFiles {
+  log: FileHandle;
+  /** How much of it is whole records. */
+  logBytes: number;
+  kept: FileHandle;
+  keptBytes: number;
+}
+
+async function create(dir: string): Promise<void> {
+  await rm(dir, { recursive: true, force: true });
+  await mkdir(dir, { recursive: true });
+  for (const name of [logName, keptName]) await (await open(join(dir, name), 'wx', 0o600)).close();
+  for (const path of [dir, dirname(dir), dirname(dirname(dir))]) await syncDirectory(path);
+}
+
+/** What a crash has cut off at the end of the log is written over. */
+async function openFiles(dir: string): Promise<JournalFiles> {
+  const [logPath, keptPath] = [join(dir, logName), join(dir, keptName)];
+  const logBytes = (await readFile(logPath)).lastIndexOf('\n') + 1;
+  const [log, kept] = [await open(logPath, 'r+'), await open(keptPath, 'r+')];
+  await log.truncate(logBytes);
+  return { log, logBytes, kept, keptBytes: (await kept.stat()).size };
+}
+
+/** A disk may take less than it is given, in one go. */
+async function writeAll(file: FileHandle, bytes: Uint8Array, at: number): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    done += (await file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
+  }
+}
+
+async function readKept(path: string, key: string): Promise<Uint8Array> {
+  const [at, length] = key.split('+').map(Number);
+  const bytes = new Uint8Array(length ?? 0);
+  const file = await open(path, 'r');
+  try {
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, at);
+    if (bytesRead === bytes.length) return bytes;
+  } finally {
+    await file.close();
+  }
+  throw new TeddyError('DAMAGED_SESSION', `The journal's copy ${key} is cut off: ${path}.`, 'Look at `git status`.');
+}
+
+function toNullIfGone(error: unknown): null {
+  if (['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return null;
+  throw error;
+}
+
+function toJournalError(error: unknown): TeddyError {
+  const isFull = ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '');
+  return new TeddyError(
+    isFull ? 'DISK_FULL' : 'WRITE_FAILED',
+    `The journal of the run could not be written: ${errorReason(error)}.`,
+    isFull ? 'Free some space and run the command again.' : 'Check the permissions of `.git/teddy`.',
+    { cause: error },
+  );
+}

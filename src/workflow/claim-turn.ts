@@ -1,0 +1,48 @@
+/** The right to execute a line's pending plan, for as long as it takes. */
+import { TeddyError } from '../errors.ts';
+import type { LeftRun, Project, RunPlace, Workspace } from '../ports.ts';
+import { requirePlan, requireWorkspace } from './pending-plan.ts';
+import { prepareLine, type ReadyLine } from './prepare-line.ts';
+import { readLine } from './read-line.ts';
+
+export interface ClaimedTurn {
+  line: ReadyLine;
+  workspace: Workspace;
+  place: RunPlace;
+  /** A run of the plan that was killed. */
+  left: LeftRun | null;
+}
+
+/** Throws NOT_ON_LINE, NO_PENDING_PLAN, LOCKED while another process executes the turn, and what preparing a line throws. */
+export async function withClaim<Value>(
+  project: Project,
+  selector: string | undefined,
+  use: (claimed: ClaimedTurn) => Promise<Value>,
+): Promise<Value> {
+  const line = await prepareLine(project, selector, { settles: true });
+  const workspace = requireWorkspace(line);
+  const { turn } = requirePlan(await readLine(project.repository.store, line.tip), line);
+  const place = { session: line.session, turn, ref: line.ref };
+  const claim = await project.repository.claimRun(place);
+  try {
+    const left = await project.journals.find(place);
+    if (left !== null) await refuseRunningCommand(project, workspace, left);
+    return await use({ line, workspace, place, left });
+  } finally {
+    await claim.release();
+  }
+}
+
+/** Whoever killed the run may not have killed its command: what that changes is not known before it has ended. */
+async function refuseRunningCommand(
+  project: Project,
+  { root }: Workspace,
+  { group, interrupted }: LeftRun,
+): Promise<void> {
+  if (group === null || interrupted === null || !(await project.shellOf(root).isRunning(group))) return;
+  throw new TeddyError(
+    'LOCKED',
+    `The command of action ${interrupted.action} still runs (process group ${group.id}); the run that started it was killed.`,
+    `Wait for it, or stop it: \`kill -- -${group.id}\`.`,
+  );
+}

@@ -1,0 +1,54 @@
+/** The end of a run that has a journal: its files are put back where that was asked for, its report is there, its journal is gone. */
+import { TeddyError } from '../errors.ts';
+import type { Project } from '../ports.ts';
+import type { DecidedMemos } from './decide-memos.ts';
+import { finishRun, type Executed, type RunDraft } from './finish-run.ts';
+import { nameSome } from './name-some.ts';
+import { rollBack, type RolledBack } from './roll-back.ts';
+import type { Run, RunLog } from './run.ts';
+
+export interface JournaledOutcome {
+  run: Run;
+  log: RunLog;
+  memos: DecidedMemos;
+}
+
+/** Whatever prevents the report leaves the journal: the next command says so. */
+export async function closeRun(
+  draft: RunDraft,
+  { run, log, memos }: JournaledOutcome,
+  { rollsBack }: { rollsBack: boolean },
+): Promise<Executed> {
+  const { project } = draft;
+  try {
+    const rolledBack = rollsBack ? await rollBackRun(draft, run, log) : null;
+    const executed = await finishRun(draft, run, memos, rolledBack);
+    // The next command removes what is left of it.
+    await log.journal.discard().catch((error: unknown) => project.notices.warn(toWarning(error)));
+    return executed;
+  } finally {
+    await log.journal.close();
+  }
+}
+
+async function rollBackRun({ project, workspace }: RunDraft, run: Run, log: RunLog): Promise<RolledBack> {
+  // On a full disk the files are put back all the same; only a crash in the middle of it would be told less well.
+  await log.rollBack().catch((error: unknown) => project.notices.warn(toWarning(error)));
+  const rolledBack = await rollBack({ project, workspace, journal: log.journal }, log.journaled());
+  for (const path of rolledBack.restored) run.changed.delete(path);
+  tellRolledBack(project, rolledBack);
+  return rolledBack;
+}
+
+export function tellRolledBack({ notices }: Project, { left, failed, aside }: RolledBack): void {
+  const remaining = [...left, ...failed].map(({ path, reason }) => `${path} (${reason})`);
+  if (remaining.length > 0) notices.warn(`Not put back: ${nameSome(remaining)}.`);
+  for (const { path, to } of aside) {
+    notices.warn(`${path} may hold an edit that is not the run's: what was there is kept as ${to}.`);
+  }
+}
+
+function toWarning(error: unknown): string {
+  if (error instanceof TeddyError) return error.message;
+  throw error;
+}

@@ -1,0 +1,134 @@
+/** Goes on with a run that was killed, closes it as it stands, or takes it back. No action that had begun is run again. */
+import { TeddyError } from '../errors.ts';
+import type { BeginRecord } from '../plan/journal.ts';
+import type { Plan } from '../plan/plan.ts';
+import type { ActionLog } from '../plan/report.ts';
+import type { LeftRun, Project, Workspace } from '../ports.ts';
+import { isSessionPath } from '../session/global-files.ts';
+import type { RepoPath, SessionId, TurnName } from '../session/names.ts';
+import { withClaim } from './claim-turn.ts';
+import { tellRolledBack } from './close-run.ts';
+import { listChanged, restoreInterrupted } from './guard-session-files.ts';
+import { logRun } from './log-run.ts';
+import { nameSome } from './name-some.ts';
+import { toText } from './read-line.ts';
+import { toParams } from './report-params.ts';
+import { rollBack, type RolledBack } from './roll-back.ts';
+import { newRun, type Run, type RunLog } from './run.ts';
+import { toSkippedLog } from './run-actions.ts';
+import { toNotInterrupted } from './unfinished-run.ts';
+
+/** `resume`: its interrupted action is reported as failed and the rest is run. `keep`: it is reported as it stands. */
+export type SettleChoice = 'resume' | 'keep';
+
+export interface RolledBackRun extends RolledBack {
+  session: SessionId;
+  turn: TurnName;
+}
+
+/**
+ * The files are as they were before the run that was killed, and its plan is pending. Throws NO_INTERRUPTED_RUN, and
+ * ROLLBACK_INCOMPLETE, after which it can be tried again.
+ */
+export async function rollBackRun(
+  project: Project,
+  request: { selector?: string | undefined },
+): Promise<RolledBackRun> {
+  return withClaim(project, request.selector, async ({ line, workspace, place, left }) => {
+    if (left === null) throw toNotInterrupted(place);
+    await restoreInterrupted({ project, workspace, session: line.session });
+    const rolledBack = await rollBack({ project, workspace, journal: left.journal }, left);
+    tellRolledBack(project, rolledBack);
+    const { failed } = rolledBack;
+    if (failed.length > 0) {
+      throw new TeddyError(
+        'ROLLBACK_INCOMPLETE',
+        `Not all of turn ${place.turn} is put back: ${nameSome(failed.map(({ path }) => path))}.`,
+        'Mend that, and run the command again.',
+      );
+    }
+    await left.journal.discard();
+    return { session: line.session, turn: place.turn, ...rolledBack };
+  });
+}
+
+/** What the run had come to, with an end for the action that it was killed in. */
+export async function takeUpRun(
+  project: Project,
+  workspace: Workspace,
+  { actions }: Plan,
+  left: LeftRun,
+  choice: SettleChoice,
+): Promise<{ run: Run; log: RunLog }> {
+  const run = await readRun(left);
+  const log = logRun(project, left.journal, left, { isNew: false });
+  const crashed = actions.find(({ index }) => index === left.interrupted?.action);
+  if (left.interrupted && crashed) {
+    const { index, type } = crashed;
+    const reason = await noteChanges(project, workspace, left.interrupted, run);
+    const status = choice === 'keep' ? 'ABORTED' : 'FAILURE';
+    const ended: ActionLog = { index, action_type: type, status, params: toParams(crashed), details: { reason } };
+    run.crashedIn = index;
+    run.logs.push(ended);
+    await log.end(ended, run);
+  }
+  return { run, log };
+}
+
+/** The actions that are neither done nor begun. */
+function listRest({ actions }: Plan, { logs }: Run): Plan['actions'] {
+  const known = new Set(logs.map(({ index }) => index));
+  return actions.filter(({ index }) => !known.has(index));
+}
+
+/** Nothing more is run. */
+export function stopRun(plan: Plan, run: Run): void {
+  const rest = listRest(plan, run);
+  if (run.ended === 'done' && (run.crashedIn !== undefined || rest.length > 0)) run.ended = 'interrupted';
+  for (const action of rest) run.logs.push(toSkippedLog(action, run.ended));
+}
+
+async function readRun({ ended, journal }: LeftRun): Promise<Run> {
+  const run = newRun();
+  const read = async (key: string) => toText(await journal.read(key));
+  for (const { log, ended: how, changed, strays, output, page } of ended) {
+    run.logs.push(log);
+    run.ended = how;
+    for (const [path, print] of changed) {
+      run.changed.set(path, log.index);
+      run.left.set(path, print);
+    }
+    for (const path of strays) run.strays.add(path);
+    if (output !== undefined) run.outputs.push({ action: log.index, text: await read(output) });
+    if (page !== undefined) run.pages.push({ action: log.index, text: await read(page) });
+  }
+  return run;
+}
+
+/** Whatever differs from how the action began is its doing: nobody can tell it from an edit made since. Says what is known. */
+async function noteChanges(
+  project: Project,
+  workspace: Workspace,
+  { action, before }: BeginRecord,
+  run: Run,
+): Promise<string> {
+  const start = 'the run was interrupted in it';
+  if (before.kind === 'none') return start;
+  const note = (path: RepoPath, print: string | null) => {
+    run.changed.set(path, action);
+    run.left.set(path, print);
+  };
+  if (before.kind === 'write') {
+    await project.filesOf(workspace.root).removeLeftovers(before.path);
+    const bytes = await workspace.readDisk(before.path);
+    const isWritten = bytes !== null && project.hash(bytes) === before.afterSha256;
+    if (isWritten) note(before.path, `sha256:${before.afterSha256}`);
+    return `${start}; ${before.path} was ${isWritten ? '' : 'not '}written`;
+  }
+  const now = await workspace.scan();
+  const changed = listChanged(new Map(before.scan), now).filter((path) => !isSessionPath(path));
+  for (const path of changed) note(path, now.get(path) ?? null);
+  return changed.length === 0
+    ? `${start}; no file has changed`
+    : `${start}; what has changed since it began is in the changes`;
+}

@@ -1,0 +1,58 @@
+/** The port `RunJournals` in memory. A test may hold a run's records back, as a crash does, by not discarding them. */
+import { decodeJournal, encodeRecord } from '../../src/plan/journal.ts';
+import type { RunJournal, RunJournals, RunPlace } from '../../src/ports.ts';
+import { runName } from '../../src/session/names.ts';
+import { root, type MemoryDisk } from './memory-objects.ts';
+
+export interface MemoryJournal {
+  place: RunPlace;
+  /** As it would stand in the file. */
+  text: string;
+  kept: Uint8Array[];
+  /** What was moved aside, by path. */
+  aside: Map<string, Uint8Array>;
+}
+
+export function memoryJournals({ fs }: MemoryDisk, journals: Map<string, MemoryJournal>): RunJournals {
+  const open = (place: RunPlace, journal: MemoryJournal): RunJournal => {
+    const name = runName(place);
+    let waiting = '';
+    const write = () => {
+      journal.text += waiting;
+      waiting = '';
+      journals.set(name, journal);
+    };
+    return {
+      async append(record) {
+        waiting += encodeRecord(record);
+        write();
+      },
+      async note(record) {
+        waiting += encodeRecord(record);
+        if (journals.has(name)) write();
+      },
+      async keep(bytes) {
+        return String(journal.kept.push(bytes) - 1);
+      },
+      async read(key) {
+        return journal.kept[Number(key)] ?? new Uint8Array();
+      },
+      async moveAside(_, path) {
+        journal.aside.set(path, Buffer.from(await fs.promises.readFile(`${root}/${path}`)));
+        await fs.promises.rm(`${root}/${path}`);
+        return `/aside/${path}`;
+      },
+      close: () => Promise.resolve(),
+      discard: async () => void journals.delete(name),
+    };
+  };
+  return {
+    begin: (place) => open(place, { place, text: '', kept: [], aside: new Map() }),
+    async find(place) {
+      const journal = journals.get(runName(place));
+      const left = journal === undefined ? null : decodeJournal(journal.text);
+      return journal && left ? { ...left, journal: open(place, journal) } : null;
+    },
+    list: async () => [...journals.values()].map(({ place }) => place),
+  };
+}
