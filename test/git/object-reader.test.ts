@@ -85,7 +85,7 @@ test('an object of another type or none is damage, and says which', async () => 
   const { store } = repository;
   await expect(store.readBlob(head)).rejects.toMatchObject({
     code: 'DAMAGED_SESSION',
-    message: /is a commit, not a blob/,
+    message: expect.stringMatching(/is a commit, not a blob/) as string,
   });
   await expect(store.readCommit('e'.repeat(40) as Oid)).rejects.toMatchObject({ code: 'DAMAGED_SESSION' });
   expect(await store.readFile(head, path('dir'))).toBeNull();
@@ -153,7 +153,10 @@ test('a child that dies fails what it was asked, with what it said', async () =>
   const git = gitRunner(repo.root, toChildEnvironment(process.env));
   const dying = () => spawn('sh', ['-c', 'echo out of luck >&2; exit 3'], { stdio: 'pipe' });
   const other = objectReader({ ...git, start: dying });
-  await expect(other.info(head)).rejects.toMatchObject({ code: 'GIT_FAILED', message: /out of luck/ });
+  await expect(other.info(head)).rejects.toMatchObject({
+    code: 'GIT_FAILED',
+    message: expect.stringMatching(/out of luck/) as string,
+  });
 });
 
 test('a walk that git cannot finish fails instead of ending early', async () => {

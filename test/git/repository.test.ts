@@ -111,7 +111,7 @@ describe('discovery', () => {
   test('where there is no repository, or the ceiling is reached, that is said', async () => {
     await expect(rootOf(scratch)).rejects.toMatchObject({
       code: 'NOT_A_REPOSITORY',
-      message: /nor is any folder above/,
+      message: expect.stringMatching(/nor is any folder above/) as string,
     });
     const ceiling = { GIT_CEILING_DIRECTORIES: repo.root };
     await expect(rootOf(join(repo.root, 'dir'), ceiling)).rejects.toMatchObject({ code: 'NOT_A_REPOSITORY' });
@@ -121,14 +121,14 @@ describe('discovery', () => {
     const dir = await fakeGit(`GIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec ${realGit} "$@"`);
     await expect(rootOf(repo.root, { PATH: `${dir}:${process.env['PATH']}` })).rejects.toMatchObject({
       code: 'NOT_A_REPOSITORY',
-      message: /dubious ownership/,
+      message: expect.stringMatching(/dubious ownership/) as string,
       hint: expect.stringContaining('git config --global --add safe.directory') as string,
     });
     const broken = await makeScratchRepository();
     await writeFile(join(broken.root, '.git/config'), '[core\n', { flag: 'a' });
     await expect(rootOf(broken.root)).rejects.toMatchObject({
       code: 'NOT_A_REPOSITORY',
-      message: /cannot open this repository: .*bad config line/,
+      message: expect.stringMatching(/cannot open this repository: .*bad config line/) as string,
     });
     await rm(broken.root, { recursive: true });
   });
@@ -140,7 +140,10 @@ describe('discovery', () => {
       code: 'GIT_TOO_OLD',
       message: 'teddy needs git 2.38 or newer; this is git version 2.37.9.',
     });
-    await expect(rootOf(join(scratch, 'gone'))).rejects.toMatchObject({ code: 'NO_WORK_TREE', message: /is gone/ });
+    await expect(rootOf(join(scratch, 'gone'))).rejects.toMatchObject({
+      code: 'NO_WORK_TREE',
+      message: expect.stringMatching(/is gone/) as string,
+    });
   });
 });
 
