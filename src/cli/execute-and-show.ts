@@ -18,6 +18,8 @@ export interface Execution {
   signal: AbortSignal;
   /** Shows long text to a person. */
   page(text: string): Promise<void>;
+  /** After a success too it is said how to go on. */
+  namesNext?: boolean;
 }
 
 /** Returns the exit code. */
@@ -48,7 +50,7 @@ async function runAndShow(
   wish: ExecutionWish,
   interrupted: SettleChoice | undefined,
 ): Promise<number> {
-  const { terminal, project, signal } = execution;
+  const { terminal, project, signal, namesNext = false } = execution;
   const { replans, printJson } = wish;
   const request = { ...toRequest(execution, wish), interrupted };
   // Another plan is for one that was not valid, and a run that was killed had a valid one.
@@ -56,7 +58,7 @@ async function runAndShow(
   const replanning = showReplanning(terminal, project, { replans: tries, json: printJson !== null, signal });
   const done = await executeOrReplan(project, request, replanning).finally(() => replanning.end());
   if (printJson) printJson('execute', toExecutedJson(done));
-  else showNext(terminal, done);
+  else showNext(terminal, done, { namesNext });
   // To close the turn so is what was asked for.
   return toExitCode(done.executed, request.reject !== undefined || interrupted === 'keep');
 }

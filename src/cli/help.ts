@@ -10,6 +10,7 @@ Start
   teddy session plan -m <message>   say what you want; the answer is a plan
   teddy session execute             run the plan, with a yes or no for each action
 Go on
+  teddy session resume              whatever comes next: run the plan, ask again, or the next message
   teddy session plan -m <message>   the next turn
   teddy session branch <turn> -m <message>
                                     another attempt from an earlier turn

@@ -44,14 +44,7 @@ export abstract class PlanningCommand extends TeddyCommand {
   }
 
   protected async composeMessage(project: Project): Promise<string | undefined> {
-    if (!this.edit) return this.message;
-    const hint = '\n# What do you want? Lines that begin with # are left out; an empty message stops.\n';
-    const text = await composeText(project, process.env, `${this.message ?? ''}${hint}`, 'MESSAGE.md');
-    return text
-      .split('\n')
-      .filter((line) => !line.startsWith('#'))
-      .join('\n')
-      .trim();
+    return this.edit ? editMessage(project, this.message) : this.message;
   }
 
   /** Asks, and shows the answer. Throws NO_MODEL after the message is safe. */
@@ -73,6 +66,17 @@ export abstract class PlanningCommand extends TeddyCommand {
       printJson: this.json ? (schema, value) => this.printJson(terminal, schema, value) : null,
     });
   }
+}
+
+/** In the user's editor; empty: they want none. */
+export async function editMessage(project: Project, initial = ''): Promise<string> {
+  const hint = '\n# What do you want? Lines that begin with # are left out; an empty message stops.\n';
+  const text = await composeText(project, process.env, `${initial}${hint}`, 'MESSAGE.md');
+  return text
+    .split('\n')
+    .filter((line) => !line.startsWith('#'))
+    .join('\n')
+    .trim();
 }
 
 export function requireOne(values: Record<string, boolean>): void {

@@ -58,12 +58,18 @@ function countFiles(count: number): string {
 }
 
 /** After the last one: what can be done now. */
-export function showNext(terminal: Terminal, { executed, stopped }: ExecutedOrReplanned): void {
+export function showNext(
+  terminal: Terminal,
+  { executed, stopped }: ExecutedOrReplanned,
+  { namesNext }: { namesNext: boolean },
+): void {
   const { report, commit } = executed;
   if (stopped) showStop(terminal, stopped);
-  if (report.run_summary.status === 'SUCCESS') terminal.say(`See it: git show ${commit.slice(0, 10)}`);
-  else if (stopped?.reason === 'no_plan') terminal.say('Next: teddy session plan -m "..." goes on.');
-  else terminal.say('Next: teddy session plan -m "..." tells the model; it sees the report.');
+  const isSuccess = report.run_summary.status === 'SUCCESS';
+  if (isSuccess) terminal.say(`See it: git show ${commit.slice(0, 10)}`);
+  const goesOn = isSuccess ? namesNext : stopped?.reason === 'no_plan';
+  if (goesOn) terminal.say('Next: teddy session plan -m "..." goes on.');
+  else if (!isSuccess) terminal.say('Next: teddy session plan -m "..." tells the model; it sees the report.');
 }
 
 function showStop(terminal: Terminal, stopped: ReplanStop): void {

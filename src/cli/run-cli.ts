@@ -31,6 +31,7 @@ import { SessionLogCommand } from './session-log.ts';
 import { SessionNewCommand } from './session-new.ts';
 import { SessionPlanCommand } from './session-plan.ts';
 import { SessionRestoreCommand } from './session-restore.ts';
+import { SessionResumeCommand } from './session-resume.ts';
 import { SessionShowCommand } from './session-show.ts';
 import { SessionUndoCommand } from './session-undo.ts';
 import { openTerminal } from './terminal.ts';
@@ -49,6 +50,7 @@ const commands: CommandClass[] = [
   SessionNewCommand,
   SessionPlanCommand,
   SessionExecuteCommand,
+  SessionResumeCommand,
   SessionBranchCommand,
   SessionUndoCommand,
   SessionRestoreCommand,

@@ -11,7 +11,7 @@ export function requireWorkspace(line: { ref: RefName; workspace: Workspace | nu
   throw new TeddyError(
     'NOT_ON_LINE',
     `${lineName(line)} is checked out nowhere, and a plan is executed in files.`,
-    `Switch to it: \`git switch ${lineName(line)}\`, or execute in a work tree of its own: --worktree.`,
+    `Switch to it: \`git switch ${lineName(line)}\`, or give it a work tree: \`teddy session execute -s ${lineName(line)} --worktree\`.`,
   );
 }
 

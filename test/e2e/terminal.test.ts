@@ -1,6 +1,6 @@
 /** At a terminal: questions, answers, and Ctrl-C at any moment. */
-import { readdir, readFile } from 'node:fs/promises';
 import { afterEach, describe, expect, test } from 'vitest';
+import { runningInGroup } from '../support/interrupted-run.ts';
 import { ctrlC, ctrlD, hasTerminal, runInTerminal, type TerminalRun } from '../support/run-in-terminal.ts';
 import {
   createAction,
@@ -30,16 +30,6 @@ function inTerminal(...args: string[]): TerminalRun {
 }
 
 const isPending = async () => (await project.ok('session', 'list')).includes('planned');
-
-/** Processes of a group that still run; who is dead but not yet fetched by its parent does not count. */
-async function runningInGroup(group: number): Promise<string[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')));
-  return stats.filter((stat) => {
-    const [state = '', , itsGroup] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return Number(itsGroup) === group && !/[ZX]/.test(state);
-  });
-}
 
 describe.skipIf(!hasTerminal)('at a terminal', () => {
   test('each action is shown and asked about: y does it, n skips it, ? explains, and the rest goes on', async () => {

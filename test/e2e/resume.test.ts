@@ -1,0 +1,320 @@
+/** `session resume`: whatever the line waits for, one step a call. */
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { ctrlC, ctrlD, hasTerminal, runInTerminal, type TerminalRun } from '../support/run-in-terminal.ts';
+import { endGroup, killRun, waitHere } from '../support/interrupted-run.ts';
+import {
+  createAction,
+  createPlan,
+  executeAction,
+  openTeddyProject,
+  planOf,
+  type TeddyProject,
+} from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+
+afterEach(() => project.close());
+
+const answer = createPlan('made.txt', 'made\n');
+const resume = ['session', 'resume'];
+const lastLine = (text: string) => text.trimEnd().split('\n').at(-1);
+const isPending = async () => (await project.ok('session', 'list')).includes('planned');
+const recordTypes = async (session: string) =>
+  (await project.repo.read(`.teddy/sessions/${session}/01/transcript.jsonl`))
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { type: string }).type);
+
+/** How many bytes of the answer under way a save has confirmed. */
+async function savedSize(): Promise<number> {
+  const staging = join(project.repo.root, '.git', 'teddy', 'answers');
+  const [name = ''] = await readdir(staging).catch(() => []);
+  const text = await readFile(join(staging, name, 'state.json'), 'utf8').catch(() => '{"size":0}');
+  return (JSON.parse(text) as { size: number }).size;
+}
+
+/** A turn whose message is committed, and which the model has refused to answer. */
+async function openWithMessage(...answers: string[]): Promise<string> {
+  project = await openTeddyProject({
+    answers: [{ status: 401, body: { message: 'Incorrect API key provided' } }, ...answers],
+  });
+  const session = await project.begin('resumed');
+  expect(await project.run(['session', 'plan', '-m', 'Make a file'])).toMatchObject({ exitCode: 5 });
+  return session;
+}
+
+describe('without a terminal', () => {
+  test('each call is one step: the open message is asked again as it was, its plan is executed, and then nothing waits', async () => {
+    const session = await openWithMessage(answer);
+    const asked = await project.run(resume);
+    expect(asked).toMatchObject({ exitCode: 0, stdout: answer });
+    expect(asked.stderr).toContain(`Going on with turn 01 of ${session}: its message waits for an answer.\n`);
+    expect(lastLine(asked.stderr)).toBe('Next: teddy session execute');
+    const [first, second] = project.server.requests();
+    expect(second?.body).toEqual(first?.body);
+    expect(await recordTypes(session)).toEqual(['user', 'assistant']);
+
+    await project.refuses('NOT_APPROVED', 4, resume);
+    const executed = await project.run([...resume, '-y']);
+    expect(executed).toMatchObject({ exitCode: 0 });
+    expect(executed.stderr).toContain(`Going on with turn 01 of ${session}: its plan waits to be executed.\n`);
+    expect(executed.stdout).toContain('SUCCESS turn 01');
+    expect(lastLine(executed.stderr)).toBe('Next: teddy session plan -m "..." goes on.');
+    expect(await project.repo.read('made.txt')).toBe('made\n');
+
+    const said = await project.refuses('NOTHING_TO_RESUME', 3, resume);
+    expect(said).toContain(`Nothing waits on teddy/${session}`);
+    expect(said).toContain('`teddy session plan -m "..."`');
+    expect(await project.refuses('NOTHING_TO_RESUME', 3, [...resume, '-s', session, '-y'])).toContain(
+      `\`teddy session plan -s ${session} -m "..."\``,
+    );
+    expect(project.server.requests()).toHaveLength(2);
+  });
+
+  test('--json prints the one document of the step that was taken, on stdout alone', async () => {
+    const session = await openWithMessage(answer);
+    const asked = await project.run([...resume, '--json']);
+    expect(JSON.parse(asked.stdout)).toMatchObject({ schema: 'teddy.plan/1', session, turn: '01', text: answer });
+    const executed = await project.run([...resume, '-y', '--json']);
+    expect(JSON.parse(executed.stdout)).toMatchObject({ schema: 'teddy.execute/1', turn: '01', status: 'SUCCESS' });
+    expect(executed.stderr).toBe('');
+    const nothing = await project.run([...resume, '--json']);
+    expect(nothing.exitCode).toBe(3);
+    expect(JSON.parse(nothing.stdout)).toMatchObject({ error: { code: 'NOTHING_TO_RESUME' } });
+  });
+
+  test('what a killed command had received of an answer is kept, and then the model is asked again', async () => {
+    const long = createPlan('long.txt', Array.from({ length: 400 }, (_, at) => `line ${at + 1}\n`).join(''));
+    project = await openTeddyProject({ answers: [long, answer], chunkSize: 64, chunkDelayMs: 10 });
+    const session = await project.begin('killed');
+    const plan = project.start(['session', 'plan', '-m', 'Make a file']);
+    await expect.poll(savedSize, { timeout: 20_000, interval: 5 }).toBeGreaterThan(0);
+    plan.kill('SIGKILL');
+    await plan.result;
+    const resumed = await project.run(resume);
+    expect(resumed).toMatchObject({ exitCode: 0, stdout: answer });
+    expect(resumed.stderr).toMatch(/^warning: An answer that an interrupted command had received .* kept in turn 01/m);
+    expect(await recordTypes(session)).toEqual(['user', 'assistant_partial', 'assistant']);
+  });
+
+  test('by hand, the file that the model is to be shown is named', async () => {
+    const session = await openWithMessage();
+    await project.repo.git('config', 'teddy.provider', 'manual');
+    const resumed = await project.run(resume);
+    expect(resumed).toMatchObject({ exitCode: 0, stdout: `.teddy/sessions/${session}/01/_context.log\n` });
+    expect(resumed.stderr).toContain('teddy session plan --from answer.md');
+    expect(project.server.requests()).toHaveLength(1);
+  });
+
+  test('a plan that fails ends as with execute, and the next step is named', async () => {
+    project = await openTeddyProject();
+    await project.begin('failing');
+    await project.plan(planOf(executeAction('exit 3')));
+    const failed = await project.run([...resume, '-y']);
+    expect(failed).toMatchObject({ exitCode: 1 });
+    expect(lastLine(failed.stderr)).toBe('Next: teddy session plan -m "..." tells the model; it sees the report.');
+    await project.plan(createPlan('README.md', 'x\n'));
+    const invalid = await project.run([...resume, '-y']);
+    expect(invalid).toMatchObject({ exitCode: 1 });
+    expect((await project.report()).run_summary.status).toBe('VALIDATION_FAILED');
+  });
+
+  test('a session that is not there is refused as everywhere', async () => {
+    project = await openTeddyProject();
+    await project.refuses('UNKNOWN_SESSION', 2, resume);
+    await project.begin('one');
+    await project.begin('one-more', '--no-switch');
+    await project.refuses('UNKNOWN_SESSION', 2, [...resume, '-s', 'nowhere']);
+    await project.refuses('AMBIGUOUS_SESSION', 2, [...resume, '-s', 'one']);
+    await project.refuses('NOTHING_TO_RESUME', 3, [...resume, '-s', 'more']);
+    await project.refuses('USAGE', 2, [...resume, 'one']);
+  });
+
+  test('another line goes on where it is: its message without files, its plan only where it is checked out', async () => {
+    const session = await openWithMessage(answer);
+    await project.repo.git('switch', '--quiet', 'main');
+    await project.begin('other');
+    expect(await project.run([...resume, '-s', session])).toMatchObject({ exitCode: 0, stdout: answer });
+    const said = await project.refuses('NOT_ON_LINE', 3, [...resume, '-s', session, '-y']);
+    const [, command = ''] = /`teddy (session execute [^`]*--worktree)`/.exec(said) ?? [];
+    await project.ok(...command.split(' '), '-y');
+    await project.refuses('NOTHING_TO_RESUME', 3, [...resume, '-s', session]);
+    await project.refuses('NOTHING_TO_RESUME', 3, resume);
+  });
+
+  test('a line that only a remote has is made here when its message is asked again', async () => {
+    const session = await openWithMessage(answer);
+    const clone = join(project.repo.root, '.git', 'clone');
+    await project.repo.git('clone', '--quiet', '--branch', 'main', project.repo.root, clone);
+    const git = (...args: string[]) => project.repo.git('-C', clone, ...args);
+    await git('config', 'user.name', 'Ada Example');
+    await git('config', 'user.email', 'ada@example.org');
+    await git('config', 'teddy.model', 'gpt-test');
+    await project.run(['global', 'trust'], { cwd: clone });
+    const resumed = await project.run([...resume, '-s', session], { cwd: clone });
+    expect(resumed).toMatchObject({ exitCode: 0, stdout: answer });
+    expect(resumed.stderr).toContain(`Made the local branch teddy/${session}.`);
+    const pending = await project.run([...resume, '-s', session, '-y'], { cwd: clone });
+    expect(pending).toMatchObject({ exitCode: 3, stdout: '' });
+    expect(pending.stderr).toContain('[NOT_ON_LINE]');
+  });
+});
+
+describe.skipIf(!hasTerminal)('at a terminal', () => {
+  const inTerminal = (env: Record<string, string> = {}, ...args: string[]): TerminalRun =>
+    runInTerminal([...resume, ...args], { cwd: project.repo.root, env: { ...project.env, ...env } });
+
+  async function openWithNothing(...answers: string[]): Promise<string> {
+    project = await openTeddyProject({ answers });
+    return project.begin('asked');
+  }
+
+  test('where nothing waits, the next message is asked for, planned, and its plan asked about in the next call', async () => {
+    const session = await openWithNothing(answer);
+    const run = inTerminal();
+    expect(await run.waitFor('Message: ')).toContain(`Nothing waits in ${session}.\n`);
+    run.press('  Make a file: ü \n');
+    expect(await run.exitCode).toBe(0);
+    expect(lastLine(run.text())).toBe('Next: teddy session execute');
+    expect(await project.subjects()).toContain('turn 01 message: Make a file: ü');
+
+    const executing = inTerminal();
+    expect(await executing.waitFor(',q,?] ')).toContain('+made');
+    executing.press('y\n');
+    expect(await executing.exitCode).toBe(0);
+    expect((await project.report()).action_logs).toMatchObject([{ status: 'SUCCESS', approved_by: 'user' }]);
+  });
+
+  test.each([
+    ['an empty line', '\n', 0],
+    ['blanks', '  \n', 0],
+    ['the end of input', ctrlD, 0],
+    ['Ctrl-C', ctrlC, 130],
+  ])('%s at the question for a message changes nothing', async (_, keys, exitCode) => {
+    await openWithNothing();
+    const before = await project.repo.fingerprint();
+    const run = inTerminal();
+    await run.waitFor('Message: ');
+    run.press(keys);
+    expect(await run.exitCode).toBe(exitCode);
+    expect(run.text()).toContain('teddy session plan -m "..."');
+    expect(await project.repo.fingerprint()).toEqual(before);
+  });
+
+  test('e opens the editor for a longer message, and a text of comments alone is none', async () => {
+    await openWithNothing(answer);
+    const empty = inTerminal({ GIT_EDITOR: 'true' });
+    await empty.waitFor('Message: ');
+    empty.press('e\n');
+    expect(await empty.exitCode).toBe(0);
+    expect(project.server.requests()).toHaveLength(0);
+    await project.repo.write('.git/message', 'Make a file\n\n# not this\nwith two lines\n');
+    const run = inTerminal({ GIT_EDITOR: `cp '${project.repo.root}/.git/message'` });
+    await run.waitFor('Message: ');
+    run.press('e\n');
+    expect(await run.exitCode).toBe(0);
+    expect(await project.repo.git('log', '-1', '--skip=1', '--format=%B')).toMatch(
+      /^turn 01 message: Make a file\n\n\nwith two lines/,
+    );
+  });
+
+  test('--json asks for no message', async () => {
+    await openWithNothing();
+    const run = inTerminal({}, '--json');
+    expect(await run.exitCode).toBe(3);
+    expect(run.text()).toContain('"NOTHING_TO_RESUME"');
+  });
+
+  test('an answer by hand to the open message is written in the editor', async () => {
+    const session = await openWithMessage();
+    await project.repo.git('config', 'teddy.provider', 'manual');
+    await project.repo.write('.git/answer.md', answer);
+    const run = inTerminal({ GIT_EDITOR: `cp '${project.repo.root}/.git/answer.md'` });
+    expect(await run.exitCode).toBe(0);
+    expect(await project.repo.read(`.teddy/sessions/${session}/01/plan.md`)).toBe(answer);
+  });
+
+  describe.each([[resume], [['session', 'execute']]])('teddy %j after a run that was killed', (command) => {
+    const question = 'What now? [r,b,k,q] ';
+
+    async function askAfterKill(...args: string[]): Promise<TerminalRun> {
+      project = await openTeddyProject();
+      await project.begin('killed');
+      await mkdir(join(project.repo.root, '.git', 'x'), { recursive: true });
+      await project.plan(
+        planOf(
+          createAction('one.txt', '1\n'),
+          executeAction(`echo run >> .git/x/runs; echo half > half.txt; ${waitHere}`),
+          createAction('two.txt', '2\n'),
+        ),
+      );
+      await endGroup(await killRun(project));
+      const run = runInTerminal([...command, ...args], { cwd: project.repo.root, env: project.env });
+      expect(await run.waitFor(question)).toMatch(
+        /The run of turn 01 was interrupted in action 2 \(.*\)\.\nr {2}.*\nb {2}.*\nk {2}.*\nq {2}/,
+      );
+      return run;
+    }
+
+    const statuses = async () => (await project.report()).action_logs.map(({ status }) => status);
+    const changes = async () => (await project.report()).changes.map(({ path, action }) => [path, action]);
+    const runs = () => project.repo.read('.git/x/runs');
+
+    test('r reports the interrupted action as failed, asks about the rest, and runs nothing again', async () => {
+      const run = await askAfterKill();
+      run.press('x\n');
+      await run.waitFor(question);
+      run.press('r\n');
+      await run.waitFor(',q,?] ');
+      run.press('y\n');
+      expect(await run.exitCode).toBe(1);
+      expect(await statuses()).toEqual(['SUCCESS', 'FAILURE', 'SUCCESS']);
+      expect(await changes()).toEqual([
+        ['half.txt', 2],
+        ['one.txt', 1],
+        ['two.txt', 3],
+      ]);
+      expect(await runs()).toBe('run\n');
+    });
+
+    test('b puts the files back, and the plan is pending', async () => {
+      const run = await askAfterKill();
+      run.press('b\n');
+      expect(await run.exitCode).toBe(0);
+      expect(lastLine(run.text())).toBe('The plan is pending again: teddy session execute');
+      expect(await isPending()).toBe(true);
+      for (const path of ['one.txt', 'half.txt', 'two.txt'])
+        expect(existsSync(join(project.repo.root, path)), path).toBe(false);
+      await project.refuses('NOT_APPROVED', 4, command);
+    });
+
+    test('k reports what was done as it stands, and that is no failure', async () => {
+      const run = await askAfterKill('-y');
+      run.press('keep\n');
+      expect(await run.exitCode).toBe(0);
+      expect(await statuses()).toEqual(['SUCCESS', 'ABORTED', 'SKIPPED']);
+      expect((await project.report()).run_summary.status).toBe('ABORTED');
+      expect(await changes()).toEqual([
+        ['half.txt', 2],
+        ['one.txt', 1],
+      ]);
+      expect(await runs()).toBe('run\n');
+    });
+
+    test.each([
+      ['q', 'q\n', 3],
+      ['the end of input', ctrlD, 3],
+    ])('%s decides nothing, and it is asked again', async (_, keys, exitCode) => {
+      const run = await askAfterKill();
+      const before = await project.repo.fingerprint();
+      run.press(keys);
+      expect(await run.exitCode).toBe(exitCode);
+      expect(run.text()).toContain('[RUN_INTERRUPTED]');
+      expect(await project.repo.fingerprint()).toEqual(before);
+      await project.refuses('RUN_INTERRUPTED', 3, [...command, '-y']);
+    });
+  });
+});

@@ -1,0 +1,38 @@
+/**
+ * A `session execute` that is ended with SIGKILL while a command of its plan runs.
+ *
+ *   await project.plan(planOf(createAction('a.txt', 'A\n'), executeAction(`echo x > b.txt; ${waitHere}`)));
+ *   const group = await killRun(project); // the command still runs
+ *   await endGroup(group);
+ */
+import { readdir, readFile } from 'node:fs/promises';
+import { expect } from 'vitest';
+import type { TeddyProject } from './teddy-project.ts';
+
+/** For a script: says that it has come so far, and waits. */
+export const waitHere = 'echo "waits in $$"; sleep 60';
+
+/** Kills only teddy; the process group of the command, which goes on. */
+export async function killRun(project: TeddyProject, ...args: string[]): Promise<number> {
+  const run = project.start(['session', 'execute', '-y', ...args]);
+  await run.waitForOutput(/waits in \d+\n/);
+  run.kill('SIGKILL');
+  const { signal, stdout, stderr } = await run.result;
+  expect(signal).toBe('SIGKILL');
+  return Number(/waits in (\d+)/.exec(stdout + stderr)?.[1]);
+}
+
+export async function endGroup(group: number): Promise<void> {
+  process.kill(-group, 'SIGKILL');
+  await expect.poll(() => runningInGroup(group), { timeout: 20_000, interval: 10 }).toEqual([]);
+}
+
+/** Processes of a group that still run; who is dead but not yet fetched by its parent does not count. */
+export async function runningInGroup(group: number): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')));
+  return stats.filter((stat) => {
+    const [state = '', , itsGroup] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return Number(itsGroup) === group && !/[ZX]/.test(state);
+  });
+}
