@@ -1,5 +1,5 @@
 /** One process at a time executes a turn: what a plan does must not be done twice. */
-import { link, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { RunClaim, RunPlace } from '../ports.ts';
@@ -15,6 +15,7 @@ export async function claimRun(commonDir: string, place: RunPlace): Promise<RunC
   try {
     await mkdir(dir, { recursive: true });
     await writeFile(mine, JSON.stringify({ pid: process.pid, bootId: await readBootId() }));
+    await removeStale(dir);
     await takeOver(path, mine, place);
     return { release: () => removeFile(path) };
   } catch (error) {
@@ -41,6 +42,14 @@ async function takeOver(path: string, mine: string, { session, turn }: RunPlace)
   await removeFile(`${path}.dead-${process.pid}`);
   if (await linkNew(mine, path)) return;
   throw new TeddyError('LOCKED', `Turn ${turn} of ${session} is being executed by another process.`, 'Wait for it.');
+}
+
+/** What a process that was killed while it took a claim has left. */
+async function removeStale(dir: string): Promise<void> {
+  for (const name of await readdir(dir)) {
+    const pid = Number(/(?:^claim|\.dead)-(\d+)$/.exec(name)?.[1] ?? process.pid);
+    if (pid !== process.pid && !(await isAlive(pid, await readBootId()))) await removeFile(join(dir, name));
+  }
 }
 
 async function linkNew(from: string, to: string): Promise<boolean> {

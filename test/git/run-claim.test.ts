@@ -56,3 +56,12 @@ test.each([
   await taken.release();
   expect(await readdir(join(dir, 'teddy/runs'))).toEqual([]);
 });
+
+test('what a process left that was killed while it took a claim is removed by the next claim', async () => {
+  await (await claim()).release();
+  const left = ['claim-999999', `${session}-${turn}.json.dead-999999`];
+  for (const name of left) await writeFile(join(dir, 'teddy/runs', name), '{}');
+  await writeFile(join(dir, 'teddy/runs', `claim-${process.ppid}`), '{}');
+  await (await claim()).release();
+  expect(await readdir(join(dir, 'teddy/runs'))).toEqual([`claim-${process.ppid}`]);
+});
