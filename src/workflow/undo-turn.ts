@@ -190,6 +190,8 @@ async function restoreFile(
 ): Promise<string | null> {
   if (!isEqual(await workspace.readDisk(path), seen)) return 'it has changed just now';
   try {
+    // Of an undo that was killed in the middle.
+    await files.removeLeftovers(path);
     if (bytes === null) await files.remove(path);
     else await files.install(path, bytes, before?.mode === '100755');
     return null;
