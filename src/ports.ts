@@ -309,8 +309,11 @@ export interface ProjectFiles {
   putState(path: RepoPath, state: FileState | NewFile): Promise<void>;
   /** Those that are empty, in this order; never beyond a link. */
   removeEmptyDirectories(directories: RepoPath[]): Promise<void>;
-  /** Whether it has stood there since before `time`: a file that nobody has touched, a directory that nobody has made. */
-  isOlder(path: RepoPath, time: Date): Promise<boolean>;
+  /**
+   * Whether what stands there, a file or a directory, came there before `time`, or since. `unsure`: the file is older, and a
+   * directory above it has changed since: it may have been moved with that.
+   */
+  findAge(path: RepoPath, time: Date): Promise<'before' | 'since' | 'unsure'>;
 }
 
 /** What a run notes down as it goes. */

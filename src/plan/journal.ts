@@ -21,6 +21,8 @@ export interface RunRecord {
   root: string;
   /** ISO 8601. */
   startedAt: string;
+  /** Indexes of the actions that were chosen; whoever goes on with the run may choose fewer, not more. */
+  chosen: number[];
   /** What was decided before the first action; it is not asked again. */
   memos: ReportedMemos;
 }
@@ -59,7 +61,7 @@ export interface ProcessGroup {
 }
 
 /** A script of the action that was begun last has been started. */
-export interface StartRecord {
+interface StartRecord {
   record: 'start';
   group: ProcessGroup;
 }
@@ -82,7 +84,7 @@ export interface EndRecord {
 }
 
 /** Written before the first file is put back. */
-export interface RollbackRecord {
+interface RollbackRecord {
   record: 'rollback';
 }
 
@@ -135,11 +137,35 @@ export function foldJournal(run: RunRecord, records: JournalRecord[]): Journaled
 function decodeRecord(line: string, number: number): JournalRecord {
   try {
     const record: unknown = JSON.parse(line);
-    if (typeof record === 'object' && record !== null && 'record' in record) return record as JournalRecord;
+    if (isRecord(record)) return record;
   } catch {
     // Said below, as for any other value.
   }
   throw toDamaged(number);
+}
+
+/** What the fold reads is there; the rest is ours, as we wrote it. */
+function isRecord(value: unknown): value is JournalRecord {
+  if (!isObject(value)) return false;
+  switch (value.record) {
+    case 'run':
+      return (
+        ['session', 'turn', 'ref', 'root', 'startedAt'].every((key) => typeof value[key] === 'string') &&
+        Array.isArray(value.chosen)
+      );
+    case 'begin':
+      return typeof value.action === 'number' && typeof value.startedAt === 'string' && isObject(value.before);
+    case 'end':
+      return isObject(value.log) && typeof value.log.index === 'number' && Array.isArray(value.changed);
+    case 'start':
+      return isObject(value.group);
+    default:
+      return value.record === 'rollback';
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
 }
 
 function toDamaged(line: number): TeddyError {

@@ -36,12 +36,22 @@ export async function readFileState(root: string, path: RepoPath): Promise<FileS
   }
 }
 
-/** A file as its last change of any kind says it; a directory's time of birth: its others are those of what is in it. */
-export async function isOlderThan(root: string, path: RepoPath, time: Date): Promise<boolean> {
-  const stats = await lstat(join(await realpath(root), path)).catch(() => null);
-  if (stats === null) return false;
-  // The kernel's clock for files lags behind by up to a tick.
-  return (stats.isDirectory() ? stats.birthtimeMs : stats.ctimeMs) < time.getTime() - 50;
+/** The kernel's clock for files lags behind by up to a tick. */
+const lagMs = 50;
+
+/** What is not there came since. */
+export async function findFileAge(root: string, path: RepoPath, time: Date): Promise<'before' | 'since' | 'unsure'> {
+  const project = await realpath(root);
+  const isOld = (ms: number) => ms < time.getTime() - lagMs;
+  const stats = await lstat(join(project, path)).catch(() => null);
+  if (stats === null) return 'since';
+  // A directory changes with what is in it.
+  if (stats.isDirectory()) return isOld(stats.birthtimeMs) ? 'before' : 'since';
+  if (!isOld(stats.ctimeMs)) return 'since';
+  for (let parent = dirname(path); parent !== '.'; parent = dirname(parent)) {
+    if (!isOld((await lstat(join(project, parent))).ctimeMs)) return 'unsure';
+  }
+  return 'before';
 }
 
 /**
@@ -87,11 +97,14 @@ function isRemoved(directory: string): Promise<boolean> {
 }
 
 async function findPlace(root: string, path: RepoPath): Promise<string> {
-  if (!(await isInProject(root, path))) throw new Error(`${dirname(path)} is not a directory of the project now`);
+  const isForeign = (await locate(root, path)).kind === 'foreign';
+  if (isForeign || !(await isInProject(root, path))) {
+    throw new Error(`${dirname(path)} is not a directory of the project now`);
+  }
   return join(await realpath(root), path);
 }
 
-/** No parent is a link, a file, or another repository. */
+/** No parent is a link or a file. */
 async function isInProject(root: string, path: RepoPath): Promise<boolean> {
   const directory = dirname(path) as RepoPath;
   const parent = await locate(root, directory === '.' ? ('' as RepoPath) : directory);

@@ -6,7 +6,7 @@ import { TeddyError } from '../errors.ts';
 import type { FileTarget, ProjectFiles } from '../ports.ts';
 import type { RepoPath } from '../session/names.ts';
 import { locate } from './contained-path.ts';
-import { isOlderThan, putFileState, readFileState, removeEmptyDirectories } from './file-state.ts';
+import { findFileAge, putFileState, readFileState, removeEmptyDirectories } from './file-state.ts';
 import { installFile, removeFile, removeLeftovers } from './install-file.ts';
 import { errorReason } from './system-error.ts';
 
@@ -34,7 +34,7 @@ export function projectFiles(root: string): ProjectFiles {
     readState: (path) => readFileState(root, path),
     putState: (path, state) => putFileState(root, path, state),
     removeEmptyDirectories: (directories) => removeEmptyDirectories(root, directories),
-    isOlder: (path, time) => isOlderThan(root, path, time),
+    findAge: (path, time) => findFileAge(root, path, time),
   };
 }
 

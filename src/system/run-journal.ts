@@ -175,12 +175,12 @@ async function writeAll(file: FileHandle, bytes: Uint8Array, at: number): Promis
 async function readKept(path: string, key: string): Promise<Uint8Array> {
   const [at, length] = key.split('+').map(Number);
   const bytes = new Uint8Array(length ?? 0);
-  const file = await open(path, 'r');
+  const file = await open(path, 'r').catch(toNullIfGone);
   try {
-    const { bytesRead } = await file.read(bytes, 0, bytes.length, at);
-    if (bytesRead === bytes.length) return bytes;
+    const read = await file?.read(bytes, 0, bytes.length, at);
+    if (read?.bytesRead === bytes.length) return bytes;
   } finally {
-    await file.close();
+    await file?.close();
   }
   throw new TeddyError('DAMAGED_SESSION', `The journal's copy ${key} is cut off: ${path}.`, 'Look at `git status`.');
 }

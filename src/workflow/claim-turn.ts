@@ -1,6 +1,8 @@
 /** The right to execute a line's pending plan, for as long as it takes. */
 import { TeddyError } from '../errors.ts';
 import type { LeftRun, Project, RunPlace, Workspace } from '../ports.ts';
+import { shortRef } from '../session/names.ts';
+import { toShellWord } from '../session/shell-word.ts';
 import { requirePlan, requireWorkspace } from './pending-plan.ts';
 import { prepareLine, type ReadyLine } from './prepare-line.ts';
 import { readLine } from './read-line.ts';
@@ -26,11 +28,24 @@ export async function withClaim<Value>(
   const claim = await project.repository.claimRun(place);
   try {
     const left = await project.journals.find(place);
-    if (left !== null) await refuseRunningCommand(project, workspace, left);
+    if (left !== null) {
+      await refuseOtherFiles(project, workspace, left);
+      await refuseRunningCommand(project, workspace, left);
+    }
     return await use({ line, workspace, place, left });
   } finally {
     await claim.release();
   }
+}
+
+/** What the run left lies in the work tree that it ran in. Where that is gone, or was moved, there is only this one. */
+async function refuseOtherFiles({ repository }: Project, { root }: Workspace, { run }: LeftRun): Promise<void> {
+  if (run.root === root || !(await repository.workTrees()).some((tree) => tree.root === run.root)) return;
+  throw new TeddyError(
+    'RUN_INTERRUPTED',
+    `The run of turn ${run.turn} was interrupted in ${run.root}, and its line is checked out in ${root} now.`,
+    `Switch that work tree back: \`git -C ${toShellWord(run.root)} switch ${toShellWord(shortRef(run.ref))}\`.`,
+  );
 }
 
 /** Whoever killed the run may not have killed its command: what that changes is not known before it has ended. */

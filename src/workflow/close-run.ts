@@ -35,7 +35,8 @@ async function rollBackRun({ project, workspace }: RunDraft, run: Run, log: RunL
   // On a full disk the files are put back all the same; only a crash in the middle of it would be told less well.
   await log.rollBack().catch((error: unknown) => project.notices.warn(toWarning(error)));
   const rolledBack = await rollBack({ project, workspace, journal: log.journal }, log.journaled());
-  for (const path of rolledBack.restored) run.changed.delete(path);
+  const remaining = new Set([...rolledBack.left, ...rolledBack.failed].map(({ path }) => path));
+  for (const path of run.changed.keys()) if (!remaining.has(path)) run.changed.delete(path);
   tellRolledBack(project, rolledBack);
   return rolledBack;
 }
@@ -43,12 +44,18 @@ async function rollBackRun({ project, workspace }: RunDraft, run: Run, log: RunL
 export function tellRolledBack({ notices }: Project, { left, failed, aside }: RolledBack): void {
   const remaining = [...left, ...failed].map(({ path, reason }) => `${path} (${reason})`);
   if (remaining.length > 0) notices.warn(`Not put back: ${nameSome(remaining)}.`);
-  for (const { path, to } of aside) {
-    notices.warn(`${path} may hold an edit that is not the run's: what was there is kept as ${to}.`);
-  }
+  if (aside.length > 0) notices.warn(describeAside(aside));
 }
 
-function toWarning(error: unknown): string {
+function describeAside(aside: RolledBack['aside']): string {
+  const shown = nameSome(aside.map(({ path }) => path));
+  const places = nameSome(aside.map(({ to }) => to));
+  return aside.length === 1
+    ? `${shown} may hold an edit that is not the run's: what was there is kept as ${places}.`
+    : `${shown} may hold edits that are not the run's: what was there is kept as ${places}.`;
+}
+
+export function toWarning(error: unknown): string {
   if (error instanceof TeddyError) return error.message;
   throw error;
 }

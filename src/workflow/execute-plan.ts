@@ -1,5 +1,6 @@
 /** Executes the pending plan of a line: check, approve, act, and publish one report together with the code it changed. */
 import { TeddyError } from '../errors.ts';
+import type { RunRecord } from '../plan/journal.ts';
 import { parsePlan } from '../plan/parse.ts';
 import type { ParsedPlan, Problem } from '../plan/plan.ts';
 import { runVirtually } from '../plan/validate.ts';
@@ -19,7 +20,7 @@ import type { Approver } from './approver.ts';
 import { newRun, type Run } from './run.ts';
 import { runActions } from './run-actions.ts';
 import { selectActions, type Selection } from './select-actions.ts';
-import { stopRun, takeUpRun, type SettleChoice } from './settle-run.ts';
+import { skipRest, stopRun, takeUpRun, type SettleChoice } from './settle-run.ts';
 import { takeSnapshot } from './take-snapshot.ts';
 import { InterruptedRun, toNotInterrupted } from './unfinished-run.ts';
 
@@ -87,7 +88,8 @@ async function executeTurn(project: Project, request: ExecuteRequest, claimed: C
 
   await request.approver?.begin(checked.effects);
   const { root } = workspace;
-  const run = { record: 'run', version: 1, ...place, root, startedAt: draft.started.toISOString(), memos } as const;
+  const startedAt = draft.started.toISOString();
+  const run: RunRecord = { record: 'run', version: 1, ...place, root, startedAt, chosen: toIndexes(chosen), memos };
   const journaled = { run, begun: [], ended: [], interrupted: null, group: null, isRollingBack: false };
   const log = logRun(project, project.journals.begin(place), journaled, { isNew: true });
   return runAndClose(draft, request, chosen, { run: newRun(), log, memos });
@@ -106,7 +108,8 @@ async function settleTurn(
   const { plan } = draft.parsed;
   const isOver = choice === 'keep' || left.isRollingBack || (left.ended.at(-1)?.ended ?? 'done') !== 'done';
   const known = [...left.ended.map(({ log }) => log.index), left.interrupted?.action];
-  const rest = isOver ? [] : chosen.plan.actions.filter(({ index }) => !known.includes(index));
+  const actions = chosen.plan.actions.filter(({ index }) => left.run.chosen.includes(index));
+  const rest = isOver ? [] : actions.filter(({ index }) => !known.includes(index));
   if (request.approver === null && rest.length > 0) throw toNotApproved(draft.turn, rest.length);
   await restoreInterrupted({ project, workspace, session: line.session });
   const { run, log } = await takeUpRun(project, workspace, plan, left, choice);
@@ -114,11 +117,12 @@ async function settleTurn(
   const resumed = { ...draft, started: new Date(left.run.startedAt) };
   if (isOver) {
     stopRun(plan, run);
-    return closeRun(resumed, outcome, { rollsBack: left.isRollingBack && choice === 'resume' });
+    const rollsBack = left.isRollingBack || (request.rollback === true && run.ended !== 'done');
+    return closeRun(resumed, outcome, { rollsBack: choice === 'resume' && rollsBack });
   }
   const ahead = { ...chosen, plan: { ...chosen.plan, actions: rest } };
   await request.approver?.begin((await runVirtually(ahead, worldOf(project, workspace))).effects);
-  return runAndClose(resumed, request, chosen, outcome);
+  return runAndClose(resumed, request, ahead, outcome);
 }
 
 /** Read under the claim: a run that has just ended has closed the turn. */
@@ -145,16 +149,27 @@ async function runAndClose(
 ): Promise<Executed> {
   const { project, workspace, parsed, line } = draft;
   const { run, log } = outcome;
-  const indexes = new Set(chosen.plan.actions.map(({ index }) => index));
-  const settings = { timeoutMs: await readTimeoutMs(project), signal: request.signal, chosen: indexes };
+  const settings = {
+    timeoutMs: await readTimeoutMs(project),
+    signal: request.signal,
+    chosen: new Set(toIndexes(chosen)),
+  };
   const place = { workspace, session: line.session, log, run };
-  if (request.approver) await runActions(project, place, parsed.plan, request.approver, settings);
+  if (request.approver) {
+    const running = runActions(project, place, parsed.plan, request.approver, settings);
+    await running.catch((error: unknown) => log.journal.close().then(() => Promise.reject(error)));
+  }
+  skipRest(parsed.plan, run);
   refuseInterruptedBeforeStart(run);
   return closeRun(draft, outcome, { rollsBack: request.rollback === true && run.ended !== 'done' });
 }
 
 async function validate(project: Project, workspace: Workspace, parsed: ParsedPlan): Promise<Problem[]> {
   return (await runVirtually(parsed, worldOf(project, workspace))).problems;
+}
+
+function toIndexes({ plan }: ParsedPlan): number[] {
+  return plan.actions.map(({ index }) => index);
 }
 
 function toNotApproved(turn: Turn, count: number): TeddyError {

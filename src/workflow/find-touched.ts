@@ -5,17 +5,22 @@ import { isSessionPath } from '../session/global-files.ts';
 import type { Oid, RepoPath } from '../session/names.ts';
 import { listChanged } from './guard-session-files.ts';
 import { parentOf } from './keep-before.ts';
+import { anotherRepository, isRepository } from './new-files.ts';
 
-/** `commit`: as that commit has it, which is the case for everything that no scan named. */
-export type Origin = KeptState | { kind: 'commit'; oid: Oid | null } | { kind: 'not-kept'; reason: string };
+/** `commit`: as that commit has it, which is the case for everything that no scan named. `committed`: in the meantime. */
+export type Origin =
+  KeptState | { kind: 'commit'; oid: Oid | null } | { kind: 'committed' } | { kind: 'not-kept'; reason: string };
 
 export interface TouchedFile {
   path: RepoPath;
   before: Origin;
-  /** A print of what the run left there; undefined where nobody knows: the action was interrupted. */
-  left: string | null | undefined;
-  /** Those that may be empty without it, the deepest first. */
+  /** Prints of what actions of the run left there. Of an action that was interrupted nobody knows. */
+  lefts: (string | null)[];
+  /** Parents that are the run's when they are empty without it. */
   directories: RepoPath[];
+  /** Those that lie in a directory of the user's of which git knows nothing: they may be the user's. */
+  unsureDirectories: RepoPath[];
+  /** By nothing else. */
   byCommand: boolean;
 }
 
@@ -26,34 +31,49 @@ export async function findTouched(
   now: Scan,
 ): Promise<TouchedFile[]> {
   const touched = new Map<RepoPath, TouchedFile>();
+  const first = begun.find(({ before }) => before.kind === 'command')?.before;
+  const users = new Set(first?.kind === 'command' ? first.directories : []);
   for (const begin of begun) {
     const end = ended.find(({ log }) => log.index === begin.action);
-    const left = new Map(end?.changed);
-    for (const file of await findByAction(project, workspace, begin, begin === interrupted ? null : left, now)) {
+    const left = new Map(end?.changed.map(([path, print]) => [path, print]));
+    for (const file of await findByAction(project, workspace, begin, begin === interrupted ? null : left, {
+      now,
+      users,
+    })) {
       const known = touched.get(file.path);
-      touched.set(
-        file.path,
-        known ? { ...file, before: known.before, directories: [...file.directories, ...known.directories] } : file,
-      );
+      touched.set(file.path, known ? join(known, file) : file);
     }
   }
   return [...touched.values()];
 }
 
-/** `left` null: the action was interrupted. */
+function join(known: TouchedFile, file: TouchedFile): TouchedFile {
+  return {
+    path: file.path,
+    before: file.before.kind === 'committed' ? file.before : known.before,
+    lefts: [...known.lefts, ...file.lefts],
+    directories: [...known.directories, ...file.directories],
+    unsureDirectories: [...known.unsureDirectories, ...file.unsureDirectories],
+    byCommand: known.byCommand && file.byCommand,
+  };
+}
+
+/** `left` null: the action was interrupted. `users`: directories that were there before the first command. */
 async function findByAction(
   project: Project,
   workspace: Workspace,
   { before }: BeginRecord,
   left: Map<RepoPath, string | null> | null,
-  now: Scan,
+  { now, users }: { now: Scan; users: Set<RepoPath> },
 ): Promise<TouchedFile[]> {
   if (before.kind === 'none') return [];
   if (before.kind === 'write') {
     const { path, state, afterSha256, madeDirectories } = before;
-    const directories = madeDirectories.toReversed();
+    // It was changed while the approval was asked for, and nothing was written.
+    if (left !== null && !left.has(path)) return [];
     // A write is done as a whole or not at all: its content tells.
-    return [{ path, before: state, left: `sha256:${afterSha256}`, directories, byCommand: false }];
+    const lefts = [`sha256:${afterSha256}`];
+    return [{ path, before: state, lefts, directories: madeDirectories, unsureDirectories: [], byCommand: false }];
   }
   const paths = left === null ? listChanged(new Map(before.scan), now) : [...left.keys()];
   const committed = await findCommitted(project, workspace, before.head);
@@ -62,11 +82,9 @@ async function findByAction(
     .filter((path) => !isSessionPath(path))
     .map((path) => ({
       path,
-      before: committed.has(path)
-        ? { kind: 'not-kept', reason: 'it was committed in the meantime' }
-        : toOrigin(path, before.head, kept, notKept),
-      left: left === null ? undefined : left.get(path),
-      directories: listParents(path),
+      before: committed.has(path) ? { kind: 'committed' } : toOrigin(path, before.head, kept, notKept),
+      lefts: left === null ? [] : [left.get(path) ?? null],
+      ...toMade(listParents(path), users),
       byCommand: true,
     }));
 }
@@ -77,7 +95,7 @@ function toOrigin(
   kept: Map<RepoPath, KeptState>,
   notKept: Map<RepoPath, string>,
 ): Origin {
-  const reason = notKept.get(path);
+  const reason = notKept.get(path) ?? (isRepository(path) ? anotherRepository : undefined);
   if (reason !== undefined) return { kind: 'not-kept', reason };
   return kept.get(path) ?? { kind: 'commit', oid: head };
 }
@@ -93,7 +111,12 @@ async function findCommitted(
   return new Set((await store.diffTrees(before, oid)).map(({ path }) => path));
 }
 
-/** The deepest first. */
+function toMade(parents: RepoPath[], users: Set<RepoPath>): Pick<TouchedFile, 'directories' | 'unsureDirectories'> {
+  const others = parents.filter((parent) => !users.has(parent));
+  const unsureDirectories = others.filter((parent) => listParents(parent).some((above) => users.has(above)));
+  return { directories: others.filter((parent) => !unsureDirectories.includes(parent)), unsureDirectories };
+}
+
 function listParents(path: RepoPath): RepoPath[] {
   const parent = parentOf(path);
   return parent === null ? [] : [parent, ...listParents(parent)];

@@ -18,9 +18,6 @@ export interface Executed extends Published {
   line: ReadyLine;
 }
 
-/** Actions were done, and their report could not be published; the next run has to know. */
-export class UnreportedRun extends TeddyError {}
-
 export interface RunDraft {
   project: Project;
   line: ReadyLine;
@@ -118,7 +115,7 @@ function toReported({ restored, left, failed, aside }: RolledBack): ReportedRoll
 }
 
 /** The report is kept as a blob where that is still possible. */
-async function toUnreported(project: Project, report: Report, error: TeddyError): Promise<UnreportedRun> {
+async function toUnreported(project: Project, report: Report, error: TeddyError): Promise<TeddyError> {
   const batch = project.repository.store.batch();
   const oid = await batch.blob(renderReport(report));
   const kept = await batch.flush().then(
@@ -126,7 +123,7 @@ async function toUnreported(project: Project, report: Report, error: TeddyError)
     () => '',
   );
   const message = `The actions were done, but their report could not be published: ${error.message}`;
-  return new UnreportedRun(error.code, message, `${error.hint ?? ''}${kept}`.trim(), { cause: error });
+  return new TeddyError(error.code, message, `${error.hint ?? ''}${kept}`.trim(), { cause: error });
 }
 
 async function readPlanner(project: Project, line: ReadyLine): Promise<{ agent: string | null; model: string | null }> {

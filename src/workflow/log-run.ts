@@ -1,7 +1,9 @@
 /** What a run notes in its journal: each action before it starts, and what came of it. */
+import { TeddyError } from '../errors.ts';
 import { foldJournal, type EndRecord, type JournaledRun, type JournalRecord } from '../plan/journal.ts';
 import type { ActionLog } from '../plan/report.ts';
 import type { Project, RunJournal } from '../ports.ts';
+import type { RepoPath } from '../session/names.ts';
 import { describeAction } from './describe-action.ts';
 import { maskString } from './mask-text.ts';
 import type { Run, RunLog } from './run.ts';
@@ -14,6 +16,7 @@ export function logRun(
   { isNew }: { isNew: boolean },
 ): RunLog {
   const records: JournalRecord[] = [...journaled.begun, ...journaled.ended];
+  const noted = new Map(journaled.ended.flatMap(({ changed }) => changed.map(([path, left]) => [path, left] as const)));
   let isBegun = !isNew;
   const noteFirst = async () => {
     if (!isBegun) await journal.note(run);
@@ -33,7 +36,15 @@ export function logRun(
     started: (group) => void journal.note({ record: 'start', group }),
     async end(log, outcome) {
       await noteFirst();
-      const end = await toEnd(journal, log, outcome);
+      const end: EndRecord = {
+        record: 'end',
+        log,
+        ended: outcome.ended,
+        changed: noteChanged(noted, log.index, outcome),
+        strays: [...outcome.strays],
+        ...(await keepTexts(journal, log, outcome)),
+        ...(outcome.crashedIn === log.index ? { crashed: true } : {}),
+      };
       records.push(end);
       await journal.note(end);
     },
@@ -41,23 +52,31 @@ export function logRun(
   };
 }
 
-async function toEnd(journal: RunJournal, log: ActionLog, run: Run): Promise<EndRecord> {
-  const changed = [...run.changed].filter(([, action]) => action === log.index);
-  const texts = {
-    output: run.outputs.find(({ action }) => action === log.index)?.text,
-    page: run.pages.find(({ action }) => action === log.index)?.text,
-  };
-  const keys: { output?: string; page?: string } = {};
-  for (const name of ['output', 'page'] as const) {
-    const text = texts[name];
-    if (text !== undefined) keys[name] = await journal.keep(new TextEncoder().encode(text));
+/** What is the action's own, and what it has only written again. */
+function noteChanged(noted: Map<RepoPath, string | null>, index: number, run: Run): EndRecord['changed'] {
+  const rows: EndRecord['changed'] = [];
+  for (const [path, owner] of run.changed) {
+    const left = run.left.get(path) ?? null;
+    if (owner === index) rows.push([path, left]);
+    else if (noted.get(path) !== left) rows.push([path, left, owner]);
+    noted.set(path, left);
   }
-  return {
-    record: 'end',
-    log,
-    ended: run.ended,
-    changed: changed.map(([path]) => [path, run.left.get(path) ?? null]),
-    strays: [...run.strays],
-    ...keys,
-  };
+  return rows;
+}
+
+/** On a full disk they stay in memory alone: what was done is to be reported all the same. */
+async function keepTexts(journal: RunJournal, log: ActionLog, run: Run): Promise<{ output?: string; page?: string }> {
+  const keys: { output?: string; page?: string } = {};
+  const texts = { output: run.outputs, page: run.pages };
+  for (const name of ['output', 'page'] as const) {
+    const text = texts[name].find(({ action }) => action === log.index)?.text;
+    const key = text === undefined ? null : await journal.keep(new TextEncoder().encode(text)).catch(toNull);
+    if (key !== null) keys[name] = key;
+  }
+  return keys;
+}
+
+function toNull(error: unknown): null {
+  if (error instanceof TeddyError) return null;
+  throw error;
 }

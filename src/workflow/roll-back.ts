@@ -4,12 +4,12 @@
  */
 import { TeddyError } from '../errors.ts';
 import type { JournaledRun } from '../plan/journal.ts';
-import type { FileState, NewFile, Project, RunJournal, Scan, Workspace } from '../ports.ts';
-import type { Oid, RepoPath } from '../session/names.ts';
-import { findTouched, type Origin, type TouchedFile } from './find-touched.ts';
-import { equalBytes } from './guard-session-files.ts';
+import type { FileState, Project, RunJournal, Scan, Workspace } from '../ports.ts';
+import type { RepoPath } from '../session/names.ts';
+import { findTouched, type TouchedFile } from './find-touched.ts';
 import { parentOf } from './keep-before.ts';
-import { toText } from './read-line.ts';
+import { isRepository } from './new-files.ts';
+import { isSame, readOrigin, readWanted } from './read-origin.ts';
 
 export interface RolledBack {
   restored: RepoPath[];
@@ -36,113 +36,138 @@ export interface RollbackPlace {
 export async function rollBack(place: RollbackPlace, run: JournaledRun): Promise<RolledBack> {
   const { project, workspace } = place;
   const files = project.filesOf(workspace.root);
+  const since = new Date(run.begun[0]?.startedAt ?? run.run.startedAt);
   const ranCommand = run.begun.some(({ before }) => before.kind === 'command');
   const now: Scan = ranCommand ? await workspace.scan() : new Map();
+  const contents = new Set<string>();
   const outcome: RolledBack = { restored: [], left: [], failed: [], aside: [] };
-  const put = async (touched: TouchedFile[]) => {
-    for (const file of touched) await putBack(place, file, now, outcome);
+  const put = async (touched: TouchedFile[], isLastTry = false) => {
+    for (const file of touched) await putBack({ ...place, now, since, contents, isLastTry }, file, outcome);
   };
 
   const touched = await findTouched(place, run, now);
-  for (const { path } of touched) await files.removeLeftovers(path);
+  const directories = await findMadeDirectories(place, touched, since);
+  for (const path of onePerDirectory(touched)) await files.removeLeftovers(path);
+  // Before git is asked what it ignores: what is in the index it does not ignore.
+  if (ranCommand) await workspace.unstage(touched.map(({ path }) => path).filter((path) => !isRepository(path)));
+  // git reads the others by these.
+  await put(touched.filter(isForGit));
   const made = await findMade(place, touched);
   await put(touched.filter((file) => !made.has(file)));
   // With its .gitignore back, git ignores again what it ignored before: such a file was there, or is nobody's concern.
   const ignored = new Set(await workspace.ignored([...made].map(({ path }) => path)));
   await put([...made].filter(({ path, byCommand }) => !byCommand || !ignored.has(path)));
-  await files.removeEmptyDirectories(touched.flatMap(({ directories }) => directories).toSorted(deepestFirst));
-  // A directory that a command had put in a file's place is gone now.
-  const again = new Set([...outcome.left.splice(0), ...outcome.failed.splice(0)].map(({ path }) => path));
-  await put(touched.filter(({ path }) => again.has(path)));
-  if (ranCommand) await workspace.unstage(outcome.restored);
+  await files.removeEmptyDirectories(directories);
+  // A directory or a link that a command had put in the way is gone now.
+  const left = new Set([...outcome.left.splice(0), ...outcome.failed.splice(0)].map(({ path }) => path));
+  const again = touched.filter(({ path }) => left.has(path));
+  await put(
+    again.filter((file) => !made.has(file)),
+    true,
+  );
+  await put(
+    again.filter((file) => made.has(file)),
+    true,
+  );
+  await files.removeEmptyDirectories(directories);
   return outcome;
 }
 
-function deepestFirst(a: RepoPath, b: RepoPath): number {
-  return b.split('/').length - a.split('/').length;
+function isForGit({ path }: TouchedFile): boolean {
+  return ['.gitattributes', '.gitignore'].includes(path.slice(path.lastIndexOf('/') + 1));
+}
+
+function onePerDirectory(touched: TouchedFile[]): RepoPath[] {
+  return [...new Map(touched.map(({ path }) => [parentOf(path), path])).values()];
+}
+
+/** The deepest first. What may be the user's is told by its age. */
+async function findMadeDirectories(
+  { project, workspace }: RollbackPlace,
+  touched: TouchedFile[],
+  since: Date,
+): Promise<RepoPath[]> {
+  const files = project.filesOf(workspace.root);
+  const made = new Set(touched.flatMap(({ directories }) => directories));
+  for (const directory of touched.flatMap(({ unsureDirectories }) => unsureDirectories)) {
+    if ((await files.findAge(directory, since)) === 'since') made.add(directory);
+  }
+  return [...made].toSorted((a, b) => b.split('/').length - a.split('/').length);
 }
 
 /** Files that were not there before. */
 async function findMade(place: RollbackPlace, touched: TouchedFile[]): Promise<Set<TouchedFile>> {
   const made = new Set<TouchedFile>();
-  for (const file of touched) {
-    const isAbsent =
-      file.before.kind === 'absent' ||
-      (file.before.kind === 'commit' && (await readCommitted(place, file.path, file.before)) === null);
-    if (isAbsent) made.add(file);
-  }
+  for (const file of touched) if ((await readOrigin(place, file)).kind === 'absent') made.add(file);
   return made;
 }
 
-async function putBack(place: RollbackPlace, file: TouchedFile, now: Scan, outcome: RolledBack): Promise<void> {
-  const { project, workspace, journal } = place;
-  const { path, before } = file;
-  const files = project.filesOf(workspace.root);
-  if (before.kind === 'not-kept') return void outcome.left.push({ path, reason: before.reason });
+interface Putting extends RollbackPlace {
+  now: Scan;
+  /** When the run began. */
+  since: Date;
+  /** sha256 of what is back at its place. */
+  contents: Set<string>;
+  isLastTry: boolean;
+}
+
+async function putBack(place: Putting, file: TouchedFile, outcome: RolledBack): Promise<void> {
+  const { path } = file;
   try {
-    const found = await files.readState(path);
-    const wanted = await toState(place, path, before, found);
-    if (isSame(found, wanted)) return;
-    if (found.kind === 'other') return void outcome.left.push({ path, reason: 'there is no file at its path now' });
-    if (found.kind !== 'absent' && !isOwn(project, file, found, now)) {
-      outcome.aside.push({ path, to: await journal.moveAside(workspace.root, path) });
-    }
-    await files.putState(path, wanted);
-    outcome.restored.push(path);
+    const reason = await tryPutBack(place, file, outcome);
+    if (reason !== null) outcome.left.push({ path, reason });
   } catch (error) {
     if (!(error instanceof TeddyError)) throw error;
     outcome.failed.push({ path, reason: error.message.replace(/\.$/, '') });
   }
 }
 
-/** The run left exactly this: nobody has touched it since. */
-function isOwn({ hash }: Project, { path, left }: TouchedFile, found: FileState, now: Scan): boolean {
-  if (left === undefined) return false;
-  if (left?.startsWith('sha256:')) return found.kind === 'file' && left === `sha256:${hash(found.bytes)}`;
-  return left === (now.get(path) ?? null);
+/** Why it stays as it is, or null. */
+async function tryPutBack(place: Putting, file: TouchedFile, outcome: RolledBack): Promise<string | null> {
+  const { project, workspace, journal, contents } = place;
+  const { path } = file;
+  const files = project.filesOf(workspace.root);
+  const origin = await readOrigin(place, file);
+  if (origin.kind === 'out-of-reach') return origin.reason;
+  const found = await files.readState(path);
+  const wanted = await readWanted(place, path, origin, found);
+  if ('bytes' in wanted) contents.add(project.hash(wanted.bytes));
+  if (isSame(found, wanted)) return null;
+  if (found.kind === 'other') return 'there is no file at its path now';
+  if (found.kind !== 'absent') {
+    const claim = wanted.kind === 'absent' && file.byCommand ? await findClaim(place, path, found) : 'none';
+    if (typeof claim === 'object') return claim.reason;
+    const isFree = claim === 'none' && isOwn(place, file, found);
+    if (!isFree && claim !== 'copy') outcome.aside.push({ path, to: await journal.moveAside(workspace.root, path) });
+  }
+  await files.putState(path, wanted);
+  outcome.restored.push(path);
+  return null;
 }
 
-async function toState(
-  place: RollbackPlace,
+/**
+ * On a file that a command has laid open, and not made: one that git had ignored by a list that is not in the project.
+ * `copy`: its content is back at the place from which it was moved.
+ */
+async function findClaim(
+  { project, workspace, since, contents, isLastTry }: Putting,
   path: RepoPath,
-  before: Exclude<Origin, { kind: 'not-kept' }>,
   found: FileState,
-): Promise<FileState | NewFile> {
-  if (before.kind === 'file') return { kind: 'file', bytes: await place.journal.read(before.key), mode: before.mode };
-  if (before.kind !== 'commit') return before;
-  const committed = await readCommitted(place, path, before);
-  if (committed === null) return { kind: 'absent' };
-  const { oid } = committed;
-  if (committed.mode === '120000')
-    return { kind: 'link', target: toText(await place.project.repository.store.readBlob(oid)) };
-  const bytes = await place.workspace.readCheckout(path, oid);
-  const executable = committed.mode === '100755';
-  if (found.kind !== 'file') return { kind: 'new-file', bytes, executable };
-  return { kind: 'file', bytes, mode: withExecutable(found.mode, executable) };
+): Promise<{ reason: string } | 'none' | 'possible' | 'copy'> {
+  const age = await project.filesOf(workspace.root).findAge(path, since);
+  if (age === 'since') return 'none';
+  if (age === 'before') return { reason: 'it was there before the run' };
+  if (found.kind === 'file' && contents.has(project.hash(found.bytes))) return 'copy';
+  return isLastTry ? 'possible' : { reason: 'it may have been there before the run' };
 }
 
-/** Whoever may read it may execute it, as git does it. */
-function withExecutable(mode: number, executable: boolean): number {
-  if (executable === ((mode & 0o100) !== 0)) return mode;
-  return executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
+/** The run left exactly this: nobody has touched it since. */
+function isOwn({ project, now }: Putting, { path, lefts }: TouchedFile, found: FileState): boolean {
+  const sha256 = found.kind === 'file' ? `sha256:${project.hash(found.bytes)}` : null;
+  return lefts.some((left) => left === sha256 || toFingerprint(left) === toFingerprint(now.get(path) ?? null));
 }
 
-/** Null: the commit does not have it. */
-async function readCommitted(
-  { project }: RollbackPlace,
-  path: RepoPath,
-  { oid }: Extract<Origin, { kind: 'commit' }>,
-): Promise<{ mode: string; oid: Oid } | null> {
-  if (oid === null) return null;
-  const directory = await project.repository.store.readDir(oid, parentOf(path) ?? ('' as RepoPath));
-  const name = path.slice(path.lastIndexOf('/') + 1);
-  return directory?.entries.find((entry) => entry.name === name) ?? null;
-}
-
-/** Of a new file, git knows the execute bit alone. */
-function isSame(found: FileState, wanted: FileState | NewFile): boolean {
-  if (found.kind === 'file' && wanted.kind === 'file')
-    return found.mode === wanted.mode && equalBytes(found.bytes, wanted.bytes);
-  if (found.kind === 'link' && wanted.kind === 'link') return found.target === wanted.target;
-  return found.kind === 'absent' && wanted.kind === 'absent';
+/** Without git's letters: what is staged has changed nothing in the file. */
+function toFingerprint(print: string | null): string | null {
+  return print === null || print.startsWith('sha256:') ? print : print.slice(print.indexOf(' ') + 1);
 }

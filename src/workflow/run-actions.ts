@@ -58,6 +58,8 @@ interface Step {
   log: Outcome;
 }
 
+const notSelected = 'not selected';
+
 const skipReasons = {
   failed: 'an earlier action failed',
   quit: 'the run was stopped before it',
@@ -65,7 +67,7 @@ const skipReasons = {
 };
 
 async function runOrSkip(...[project, runner, plan, action, approvesAll]: Parameters<typeof runAction>): Promise<Step> {
-  if (!runner.settings.chosen.has(action.index)) return { decision: 'no', log: skipped('not selected') };
+  if (!runner.settings.chosen.has(action.index)) return { decision: 'no', log: skipped(notSelected) };
   const { ended } = runner.run;
   return ended === 'done' ? runAction(project, runner, plan, action, approvesAll) : toSkipped(ended);
 }
@@ -79,6 +81,11 @@ export function toSkippedLog(action: Action, ended: Run['ended']): ActionLog {
   const { index, type } = action;
   const reason = skipReasons[ended === 'done' ? 'interrupted' : ended];
   return { index, action_type: type, params: toParams(action), ...skipped(reason) };
+}
+
+export function toUnselectedLog(action: Action): ActionLog {
+  const { index, type } = action;
+  return { index, action_type: type, params: toParams(action), ...skipped(notSelected) };
 }
 
 function skipped(reason: string): Outcome {

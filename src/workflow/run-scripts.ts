@@ -1,7 +1,9 @@
 /** Runs an action's scripts: output shown and masked, and what they changed attributed to the action. */
 import type { Action } from '../plan/plan.ts';
-import type { CommandResult, Masker, Shell } from '../ports.ts';
+import type { Before, KeptState } from '../plan/journal.ts';
+import type { CommandResult, Masker, Scan, Shell } from '../ports.ts';
 import { isSessionPath } from '../session/global-files.ts';
+import type { RepoPath } from '../session/names.ts';
 import {
   keepSessionFiles,
   listChanged,
@@ -9,9 +11,10 @@ import {
   type KeptFiles,
   type RestoredFiles,
 } from './guard-session-files.ts';
-import { keepEdits } from './keep-before.ts';
+import { isUntracked, keepEdits } from './keep-before.ts';
 import { maskString } from './mask-text.ts';
 import { maskedOutput } from './masked-output.ts';
+import { isSame } from './read-origin.ts';
 import type { Runner } from './run.ts';
 
 type Start = (
@@ -27,10 +30,11 @@ export async function runScripts<T>(
 ): Promise<RestoredFiles & { value: T }> {
   const { place, files, log } = runner;
   const kept = await keepSessionFiles(place);
-  await log.begin(action, await keepEdits(place.workspace, files, log.journal, kept));
+  const before = await keepEdits(place.workspace, files, log.journal, kept);
+  await log.begin(action, before);
   const [worked] = await Promise.allSettled([work((script, options) => runScript(runner, script, options))]);
   // Before anything else can fail: what the command changed belongs into the report, or back.
-  const restored = await takeStock(runner, action.index, kept);
+  const restored = await takeStock(runner, action.index, kept, before);
   if (worked.status === 'rejected') throw worked.reason;
   return { ...restored, value: worked.value };
 }
@@ -51,16 +55,35 @@ async function runScript(
   return maskResult(masker, result);
 }
 
-async function takeStock({ place, run }: Runner, index: number, kept: KeptFiles): Promise<RestoredFiles> {
+type Command = Extract<Before, { kind: 'command' }>;
+
+async function takeStock(runner: Runner, index: number, kept: KeptFiles, before: Command): Promise<RestoredFiles> {
+  const { place, run } = runner;
   const after = await place.workspace.scan();
+  const states = new Map(before.kept);
   for (const path of listChanged(kept.scan, after)) {
     if (isSessionPath(path)) continue;
-    run.changed.set(path, index);
-    run.left.set(path, after.get(path) ?? null);
+    const isOnlyTouched = await isAsBefore(runner, path, states.get(path), { before: kept.scan, after });
+    if (!isOnlyTouched) run.changed.set(path, index);
+    if (run.changed.has(path)) run.left.set(path, after.get(path) ?? null);
   }
   const files = await restoreSessionFiles(place, kept, after, `Action ${index}`);
   for (const path of files.strays) run.strays.add(path);
   return files;
+}
+
+/** Written again with the same bytes and mode, and tracked or not as it was: whose change it is has not changed. */
+async function isAsBefore(
+  { files, log }: Runner,
+  path: RepoPath,
+  state: KeptState | undefined,
+  scans: { before: Scan; after: Scan },
+): Promise<boolean> {
+  const [before, after] = [scans.before.get(path), scans.after.get(path)];
+  if (state === undefined || before === undefined || after === undefined) return false;
+  if (isUntracked(before) !== isUntracked(after)) return false;
+  const wanted = state.kind === 'file' ? { ...state, bytes: await log.journal.read(state.key) } : state;
+  return isSame(await files.readState(path), wanted);
 }
 
 /** As a whole: of an output that is cut first, a piece of a secret might stay. */

@@ -7,7 +7,7 @@ import type { LeftRun, Project, Workspace } from '../ports.ts';
 import { isSessionPath } from '../session/global-files.ts';
 import type { RepoPath, SessionId, TurnName } from '../session/names.ts';
 import { withClaim } from './claim-turn.ts';
-import { tellRolledBack } from './close-run.ts';
+import { tellRolledBack, toWarning } from './close-run.ts';
 import { listChanged, restoreInterrupted } from './guard-session-files.ts';
 import { logRun } from './log-run.ts';
 import { nameSome } from './name-some.ts';
@@ -15,7 +15,7 @@ import { toText } from './read-line.ts';
 import { toParams } from './report-params.ts';
 import { rollBack, type RolledBack } from './roll-back.ts';
 import { newRun, type Run, type RunLog } from './run.ts';
-import { toSkippedLog } from './run-actions.ts';
+import { toSkippedLog, toUnselectedLog } from './run-actions.ts';
 import { toNotInterrupted } from './unfinished-run.ts';
 
 /** `resume`: its interrupted action is reported as failed and the rest is run. `keep`: it is reported as it stands. */
@@ -37,6 +37,8 @@ export async function rollBackRun(
   return withClaim(project, request.selector, async ({ line, workspace, place, left }) => {
     if (left === null) throw toNotInterrupted(place);
     await restoreInterrupted({ project, workspace, session: line.session });
+    // Resumed after a crash in the middle of this, the run would go on upon files that are half put back.
+    await left.journal.append({ record: 'rollback' }).catch((error: unknown) => project.notices.warn(toWarning(error)));
     const rolledBack = await rollBack({ project, workspace, journal: left.journal }, left);
     tellRolledBack(project, rolledBack);
     const { failed } = rolledBack;
@@ -88,16 +90,22 @@ export function stopRun(plan: Plan, run: Run): void {
   for (const action of rest) run.logs.push(toSkippedLog(action, run.ended));
 }
 
+/** What is left was not chosen, and there is nobody to ask about it. */
+export function skipRest(plan: Plan, run: Run): void {
+  for (const action of listRest(plan, run)) run.logs.push(toUnselectedLog(action));
+}
+
 async function readRun({ ended, journal }: LeftRun): Promise<Run> {
   const run = newRun();
   const read = async (key: string) => toText(await journal.read(key));
-  for (const { log, ended: how, changed, strays, output, page } of ended) {
+  for (const { log, ended: how, changed, strays, output, page, crashed } of ended) {
     run.logs.push(log);
     run.ended = how;
-    for (const [path, print] of changed) {
-      run.changed.set(path, log.index);
+    for (const [path, print, owner = log.index] of changed) {
+      run.changed.set(path, owner);
       run.left.set(path, print);
     }
+    if (crashed) run.crashedIn = log.index;
     for (const path of strays) run.strays.add(path);
     if (output !== undefined) run.outputs.push({ action: log.index, text: await read(output) });
     if (page !== undefined) run.pages.push({ action: log.index, text: await read(page) });

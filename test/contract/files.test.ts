@@ -74,4 +74,28 @@ describe.each([
     await expect(files.install(path('a/b/c'), bytes('x'))).rejects.toMatchObject({ code: 'WRITE_FAILED' });
     expect(await files.inspect(path('a/b'))).toMatchObject({ kind: 'file' });
   });
+
+  test('a state is read as it was put, with its mode, and parents are made', async () => {
+    const files = await open();
+    expect(await files.readState(path('a/b'))).toEqual({ kind: 'absent' });
+    await files.putState(path('a/b'), { kind: 'file', bytes: bytes('b\n'), mode: 0o640 });
+    expect(await files.readState(path('a/b'))).toEqual({ kind: 'file', bytes: Buffer.from('b\n'), mode: 0o640 });
+    expect(await files.readState(path('a'))).toEqual({ kind: 'other' });
+    expect(await files.readState(path('a/b/c'))).toEqual({ kind: 'absent' });
+    await files.putState(path('c'), { kind: 'new-file', bytes: bytes('c'), executable: true });
+    expect(await files.inspect(path('c'))).toMatchObject({ kind: 'file', executable: true });
+    await files.putState(path('c'), { kind: 'absent' });
+    await files.putState(path('c'), { kind: 'absent' });
+    expect(await files.readState(path('c'))).toEqual({ kind: 'absent' });
+  });
+
+  test('of some directories those that are empty are removed, in their order', async () => {
+    const files = await open();
+    await files.putState(path('a/b/c'), { kind: 'new-file', bytes: bytes('c'), executable: false });
+    await files.putState(path('d/e'), { kind: 'new-file', bytes: bytes('e'), executable: false });
+    await files.putState(path('a/b/c'), { kind: 'absent' });
+    await files.removeEmptyDirectories(['a/b', 'a', 'd', 'none'].map(path));
+    expect(await files.readState(path('a'))).toEqual({ kind: 'absent' });
+    expect(await files.readState(path('d/e'))).toMatchObject({ kind: 'file' });
+  });
 });

@@ -197,4 +197,28 @@ describe.each([
     expect(await backend.workspace.readDisk(path('.teddy/deep'))).toBeNull();
     expect(await backend.workspace.operationInProgress('refs/heads/main' as RefName)).toBeNull();
   });
+
+  test('unstaging sets the index to HEAD for exactly these paths, and leaves the files alone', async () => {
+    backend = await open();
+    await backend.write({ 'a.txt': 'edited\n', 'dir/b.txt': null, 'dir/c.txt': 'more\n', 'new [x].txt': 'n\n' });
+    await backend.stage('a.txt', 'dir/b.txt', 'dir/c.txt', 'new [x].txt');
+    await backend.workspace.unstage(['a.txt', 'dir/b.txt', 'new [x].txt', 'none.txt'].map(path));
+    await backend.workspace.unstage([]);
+    const { edits, untracked } = await backend.workspace.status({ untracked: true });
+    const rows = edits.map(({ path: name, staged, unstaged }) => `${staged}${unstaged} ${name}`);
+    expect(rows.toSorted()).toEqual(['.D dir/b.txt', '.M a.txt', 'M. dir/c.txt']);
+    expect(untracked).toEqual(['new [x].txt']);
+  });
+
+  test('a scan begins with the letters of git, and untracked directories are listed with the outermost', async () => {
+    backend = await open();
+    await backend.write({ 'a.txt': 'edited\n', 'own/deep/x.txt': 'x\n', 'dir/new.txt': 'n\n' });
+    await backend.stage('a.txt');
+    const scan = await backend.workspace.scan();
+    const letters = [...scan].map(([name, print]) => `${print.split(' ')[0]} ${name}`);
+    expect(letters.toSorted()).toEqual(['?? dir/new.txt', '?? own/deep/x.txt', 'M. a.txt']);
+    const directories = await backend.workspace.untrackedDirectories();
+    expect(directories).toContain('own');
+    expect(directories).not.toContain('dir');
+  });
 });

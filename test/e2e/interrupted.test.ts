@@ -39,6 +39,22 @@ async function openKilled(): Promise<string> {
 }
 
 describe('a run that was killed', () => {
+  test('is settled in the work tree that it ran in, since its files are there', async () => {
+    const session = await openKilled();
+    const { root, git } = project.repo;
+    await git('switch', '--quiet', 'main');
+    await git('worktree', 'add', '--quiet', join(root, '.git', 'x', 'other'), `teddy/${session}`);
+    const said = await project.refuses('RUN_INTERRUPTED', 3, [...execute, '-s', session, '--interrupted=rollback']);
+    expect(said).toContain(
+      `was interrupted in ${root}, and its line is checked out in ${join(root, '.git/x/other')} now.`,
+    );
+    await git('worktree', 'remove', '--force', join(root, '.git', 'x', 'other'));
+    await git('switch', '--quiet', `teddy/${session}`);
+    await project.run([...execute, '--interrupted=rollback']);
+    expect(await project.repo.read('README.md')).toBe('# Scratch\n');
+    expect(has('made')).toBe(false);
+  });
+
   test('is refused by every command that would build on what it left, until something is decided', async () => {
     const session = await openKilled();
     const said = await project.refuses('RUN_INTERRUPTED', 3, [...execute, '-y']);

@@ -55,6 +55,7 @@ export function memoryFiles({ fs }: MemoryDisk): ProjectFiles {
       await fs.promises.writeFile(target, state.bytes);
       await fs.promises.chmod(target, state.kind === 'file' ? state.mode : state.executable ? 0o755 : 0o644);
     },
+    findAge: async () => 'since',
     async removeEmptyDirectories(directories) {
       for (const path of directories) {
         const directory = `${root}/${path}`;

@@ -54,9 +54,23 @@ export function memoryWorkspace(disk: MemoryDisk, store: Store, state: MemoryWor
     },
     async scan() {
       const { edits, untracked } = await status();
-      const paths = [...edits.map(({ path }) => path), ...untracked];
-      const print = async (path: RepoPath) => (await hashDisk(disk, path))?.oid ?? 'gone';
-      return new Map(await Promise.all(paths.map(async (path) => [path, await print(path)] as const)));
+      const rows = [
+        ...untracked.map((path) => [path, '??'] as const),
+        ...edits.map(({ path, staged, unstaged }) => [path, staged + unstaged] as const),
+      ];
+      const print = async (path: RepoPath) => {
+        const found = await hashDisk(disk, path);
+        return found ? `${found.mode} ${found.oid}` : 'gone';
+      };
+      return new Map(
+        await Promise.all(rows.map(async ([path, letters]) => [path, `${letters} ${await print(path)}`] as const)),
+      );
+    },
+    async untrackedDirectories() {
+      const files = await listDisk(disk);
+      const isTracked = (directory: string) => [...state.index.keys()].some((path) => path.startsWith(`${directory}/`));
+      const isEmpty = (directory: string) => !files.some((path) => path.startsWith(`${directory}/`));
+      return (await listDirectories(disk)).filter((directory) => !isTracked(directory) || isEmpty(directory));
     },
     async ignored(paths) {
       const flags = await Promise.all(paths.map((path) => isIgnored(disk, path)));
@@ -196,6 +210,17 @@ async function listDisk(disk: MemoryDisk, dir = ''): Promise<RepoPath[]> {
     paths.push(...(isDirectory ? await listDisk(disk, `${path}/`) : [path]));
   }
   return paths.toSorted();
+}
+
+async function listDirectories(disk: MemoryDisk, dir = ''): Promise<RepoPath[]> {
+  const { promises } = disk.fs;
+  const paths: RepoPath[] = [];
+  for (const name of (await promises.readdir(`${root}/${dir}`)) as string[]) {
+    const path = `${dir}${name}` as RepoPath;
+    if (path === '.git' || !(await promises.stat(`${root}/${path}`)).isDirectory()) continue;
+    paths.push(path, ...(await listDirectories(disk, `${path}/`)));
+  }
+  return paths;
 }
 
 function isIgnored({ fs }: MemoryDisk, path: RepoPath): Promise<boolean> {

@@ -22,6 +22,10 @@ export function planOf(actions: string[], ...more: string[]): string {
   return `${['# Do it', ...more, ...plan].join('\n\n')}\n`;
 }
 
+export function edit(path: string, find: string, replace: string): string {
+  return `### EDIT\n- **File Path:** ${path}\n\n#### FIND:\n\`\`\`\n${find}\n\`\`\`\n#### REPLACE:\n\`\`\`\n${replace}\n\`\`\`\n`;
+}
+
 export function create(path: string, content = `${path}\n`): string {
   return `### CREATE\n- **File Path:** [${path}](/${path})\n\n\`\`\`\`\`\n${content}\`\`\`\`\`\n`;
 }

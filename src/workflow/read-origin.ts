@@ -1,0 +1,61 @@
+/** How a file was before a run: as the journal kept it, or as the commit has it that the run began on. */
+import type { FileState, NewFile, Project, RunJournal, Workspace } from '../ports.ts';
+import type { Oid, RepoPath } from '../session/names.ts';
+import type { Origin, TouchedFile } from './find-touched.ts';
+import { equalBytes } from './guard-session-files.ts';
+import { parentOf } from './keep-before.ts';
+import { anotherRepository } from './new-files.ts';
+import { toText } from './read-line.ts';
+
+interface OriginPlace {
+  project: Project;
+  workspace: Workspace;
+  journal: RunJournal;
+}
+
+type KnownOrigin =
+  | Extract<Origin, { kind: 'absent' | 'file' | 'link' }>
+  | { kind: 'blob'; mode: string; oid: Oid }
+  | { kind: 'out-of-reach'; reason: string };
+
+export async function readOrigin({ project }: OriginPlace, { path, before }: TouchedFile): Promise<KnownOrigin> {
+  if (before.kind === 'committed') return { kind: 'out-of-reach', reason: 'it was committed in the meantime' };
+  if (before.kind === 'not-kept') return { kind: 'out-of-reach', reason: before.reason };
+  if (before.kind !== 'commit') return before;
+  if (before.oid === null) return { kind: 'absent' };
+  const directory = await project.repository.store.readDir(before.oid, parentOf(path) ?? ('' as RepoPath));
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const entry = directory?.entries.find((one) => one.name === name && one.mode !== '40000');
+  if (entry?.mode === '160000') return { kind: 'out-of-reach', reason: anotherRepository };
+  return entry === undefined ? { kind: 'absent' } : { kind: 'blob', mode: entry.mode, oid: entry.oid };
+}
+
+/** Of a commit's file, git knows no more of the mode than whether it can be executed: the rest is as it is `found`. */
+export async function readWanted(
+  { project, workspace, journal }: OriginPlace,
+  path: RepoPath,
+  origin: Exclude<KnownOrigin, { kind: 'out-of-reach' }>,
+  found: FileState,
+): Promise<FileState | NewFile> {
+  if (origin.kind === 'file') return { kind: 'file', bytes: await journal.read(origin.key), mode: origin.mode };
+  if (origin.kind !== 'blob') return origin;
+  const { mode, oid } = origin;
+  if (mode === '120000') return { kind: 'link', target: toText(await project.repository.store.readBlob(oid)) };
+  const bytes = await workspace.readCheckout(path, oid);
+  const executable = mode === '100755';
+  if (found.kind !== 'file') return { kind: 'new-file', bytes, executable };
+  return { kind: 'file', bytes, mode: withExecutable(found.mode, executable) };
+}
+
+/** Whoever may read it may execute it, as git does it. */
+function withExecutable(mode: number, executable: boolean): number {
+  if (executable === ((mode & 0o100) !== 0)) return mode;
+  return executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
+}
+
+export function isSame(found: FileState, wanted: FileState | NewFile): boolean {
+  if (found.kind === 'file' && wanted.kind === 'file')
+    return found.mode === wanted.mode && equalBytes(found.bytes, wanted.bytes);
+  if (found.kind === 'link' && wanted.kind === 'link') return found.target === wanted.target;
+  return found.kind === 'absent' && wanted.kind === 'absent';
+}

@@ -1,0 +1,403 @@
+/** A run that fails or is killed is taken back: with real git, a real shell and whatever a command may do to a work tree. */
+import { chmod, lstat, mkdir, readdir, readFile, readlink, rm, symlink } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, describe, expect, test } from 'vitest';
+import { openProject } from '../../src/app.ts';
+import type { Project } from '../../src/ports.ts';
+import type { Approver } from '../../src/workflow/approver.ts';
+import { rollBackRun } from '../../src/workflow/settle-run.ts';
+import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+import { approveAll, command, create, edit, planOf, run, say, start } from '../support/turns.ts';
+
+let repo: ScratchRepository;
+let project: Project;
+let said: string[];
+
+afterEach(async () => {
+  await project.repository.close();
+  await repo.close();
+});
+
+const tracked = {
+  'a.txt': 'a\n',
+  'b.txt': 'b\n',
+  'dir/c.txt': 'c\n',
+  'dir/deep/d.txt': 'd\n',
+  'naïve name.txt': 'spaces\n',
+  '.gitignore': 'ignored*\n',
+};
+
+interface Before {
+  files?: Record<string, string>;
+  /** Before the first commit. */
+  commit?: (at: (path: string) => string) => Promise<unknown>;
+  /** What the user does before the run. */
+  user?: (at: (path: string) => string) => Promise<unknown>;
+}
+
+async function open({ files = tracked, commit, user }: Before, ...actions: string[]): Promise<void> {
+  repo = await makeScratchRepository(files);
+  const at = (path: string) => join(repo.root, path);
+  if (commit) {
+    await commit(at);
+    await repo.git('add', '--all');
+    await repo.git('commit', '--quiet', '--allow-empty', '--message', 'More');
+  }
+  said = [];
+  const notices = { info: () => undefined, warn: (text: string) => said.push(text) };
+  project = await openProject({ cwd: repo.root, env: process.env, notices });
+  await start(project);
+  await say(project, 'Do it', planOf(actions));
+  await user?.(at);
+}
+
+/** Everything below the root but `.git` and `.teddy`: kind, mode and content; empty directories too. */
+async function look(dir = repo.root): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const name of (await readdir(dir)).toSorted()) {
+    const path = join(dir, name);
+    const shown = relative(repo.root, path);
+    if (['.git', '.teddy'].includes(shown)) continue;
+    const stats = await lstat(path);
+    if (stats.isSymbolicLink()) found[shown] = `link ${await readlink(path)}`;
+    else if (stats.isDirectory()) Object.assign(found, { [`${shown}/`]: '' }, await look(path));
+    else
+      found[shown] =
+        `${(stats.mode & 0o7777).toString(8)} ${stats.isFile() ? await readFile(path, 'utf8') : 'special'}`;
+  }
+  return found;
+}
+
+const status = () => repo.git('status', '--porcelain', '--untracked-files=all', '--ignored');
+
+/** The first command of the plan is the last thing that happens. */
+async function killInCommand(): Promise<void> {
+  const { shellOf } = project;
+  const killed: Project = {
+    ...project,
+    shellOf: (root) => ({
+      ...shellOf(root),
+      async run(...args) {
+        await shellOf(root).run(...args);
+        throw new Error('killed');
+      },
+    }),
+  };
+  await expect(run(killed)).rejects.toThrow('killed');
+}
+
+const cases: [name: string, script: string, before?: Before][] = [
+  [
+    'edits, deletes, renames and makes files',
+    'echo x > a.txt; rm b.txt; mv dir/c.txt moved.txt; mkdir -p n/e; echo x > n/e/w',
+  ],
+  [
+    'sets and clears execute bits',
+    'chmod +x a.txt; chmod -x tool',
+    {
+      commit: async (at) => {
+        await repo.write('tool', '#!/bin/sh\n');
+        await chmod(at('tool'), 0o755);
+      },
+    },
+  ],
+  [
+    'deletes an executable file',
+    'rm tool',
+    {
+      commit: async (at) => {
+        await repo.write('tool', '#!/bin/sh\n');
+        await chmod(at('tool'), 0o755);
+      },
+    },
+  ],
+  [
+    'changes, deletes and replaces links',
+    'ln -sfn b.txt one; rm two; rm three; echo x > three; rm a.txt; ln -s nowhere a.txt',
+    {
+      commit: (at) =>
+        Promise.all([symlink('a.txt', at('one')), symlink('gone', at('two')), symlink('dir', at('three'))]),
+    },
+  ],
+  [
+    'edits files with line endings of the checkout',
+    'printf "x\\r\\n" > crlf.txt; rm other.txt',
+    {
+      files: { '.gitattributes': '* text=auto eol=crlf\n', 'crlf.txt': 'one\ntwo\n', 'other.txt': 'o\n' },
+      commit: async () => {
+        await repo.git('rm', '--quiet', '--cached', '-r', '.');
+        await repo.git('reset', '--quiet', '--hard');
+      },
+    },
+  ],
+  [
+    'makes attributes that would change what it edits',
+    'echo "* text eol=crlf" > .gitattributes; echo x > a.txt; echo x > "+first"',
+    { files: { ...tracked, '+first': '1\n' } },
+  ],
+  [
+    'edits attributes that would change what it edits',
+    'echo "* text eol=crlf" > .gitattributes; echo x > a.txt; echo x > "+first"',
+    { files: { ...tracked, '.gitattributes': '* -text\n', '+first': '1\n' } },
+  ],
+  ['puts a file where a directory was', 'rm -r dir; echo x > dir'],
+  ['puts a directory where a file was', 'rm a.txt; mkdir -p a.txt/deep; echo x > a.txt/deep/x'],
+  ['puts a link to a copy where a directory was', 'mv dir other; ln -s other dir'],
+  [
+    'puts a link to a copy where a directory of the user was',
+    'mv own other; ln -s other own',
+    { user: () => repo.write('own/deep/x.txt', 'x\n') },
+  ],
+  ['moves a directory of the user', 'mv own other', { user: () => repo.write('own/deep/x.txt', 'x\n') }],
+  [
+    'works in a directory that git does not know',
+    'echo x > own/empty/x; mkdir own/new; echo x > own/new/x; rm own/x.txt',
+    {
+      async user(at) {
+        await repo.write('own/x.txt', 'x\n');
+        await mkdir(at('own/empty'));
+        // Its age is what tells it from a directory that the command makes.
+        await setTimeout(100);
+      },
+    },
+  ],
+  ['stages', 'echo x > a.txt; echo n > n.txt; git add --all'],
+  ['removes from the index alone', 'git rm --quiet --cached a.txt dir/c.txt'],
+  ['adds with intent', 'echo n > n.txt; git add --intent-to-add n.txt'],
+  ['adds by force what is ignored', 'git add --force ignored.txt', { user: () => repo.write('ignored.txt', 'mine\n') }],
+  [
+    'edits .gitignore so that ignored files show',
+    'echo "" > .gitignore',
+    { user: () => repo.write('ignored.txt', 'mine\n') },
+  ],
+  ['deletes .gitignore', 'rm .gitignore', { user: () => repo.write('sub/ignored/x', 'mine\n') }],
+  ['makes a .gitignore', 'echo "b*" > dir/.gitignore; echo x > dir/new'],
+  [
+    'fills empty directories of the user',
+    'echo x > empty/x; mkdir -p empty/more; echo x > empty/more/x; echo x > dir/new',
+    { user: (at) => mkdir(at('empty')) },
+  ],
+  [
+    'edits and deletes private files of the user',
+    'echo x > private; rm secret; echo x > late; chmod 644 late',
+    {
+      user: async (at) => {
+        for (const name of ['private', 'secret', 'late']) {
+          await repo.write(name, `${name}\n`);
+          await chmod(at(name), 0o600);
+        }
+      },
+    },
+  ],
+  ['edits a tracked file that is private', 'echo x > a.txt', { user: (at) => chmod(at('a.txt'), 0o600) }],
+  [
+    'edits and deletes files with odd names',
+    'echo x > "naïve name.txt"; rm "own ü [x].txt"; echo x > "*"; echo x > ":(top)x"',
+    { user: () => repo.write('own ü [x].txt', 'mine\n') },
+  ],
+  ['makes a link into the tree and deletes what is behind', 'ln -s dir link; rm link/c.txt; echo x > link/new.txt'],
+  ['edits a link of the user', 'rm own; ln -s b.txt own', { user: (at) => symlink('nowhere', at('own')) }],
+];
+
+describe.each(cases)('a command that %s', (_, script, before = {}) => {
+  test('is taken back when the run fails', async () => {
+    await open(before, command(script), command('exit 3'));
+    const [files, git] = [await look(), await status()];
+    const { report } = await run(project, { rollback: true });
+    expect(report.run_summary.status).toBe('FAILURE');
+    expect(report.action_logs[0]?.status).toBe('SUCCESS');
+    expect(await look()).toEqual(files);
+    expect(await status()).toBe(git);
+    expect(report.rollback).toMatchObject({ left: [], moved_aside: [] });
+    expect(report.changes).toEqual([]);
+    expect(said).toEqual([]);
+  });
+
+  test('is taken back after it was killed, twice over, and its plan is pending', async () => {
+    await open(before, command(script));
+    const [files, git] = [await look(), await status()];
+    await killInCommand();
+    const { left, failed } = await rollBackRun(project, {});
+    expect([...left, ...failed]).toEqual([]);
+    expect(await look()).toEqual(files);
+    expect(await status()).toBe(git);
+    await expect(rollBackRun(project, {})).rejects.toMatchObject({ code: 'NO_INTERRUPTED_RUN' });
+    const { report } = await run(project);
+    expect(report.run_summary.status).toBe('SUCCESS');
+  });
+});
+
+/** Somebody else is at work when the action waits for its approval. */
+function meddlingAt(index: number, meddle: () => Promise<unknown>): Approver {
+  const approver = approveAll();
+  return {
+    ...approver,
+    async action(asked) {
+      if (asked.action.index === index) await meddle();
+      return approver.action(asked);
+    },
+  };
+}
+
+const failing = (...scripts: string[]) => [...scripts.map((script) => command(script)), command('exit 3')];
+
+describe('a run that fails', () => {
+  test('leaves a file that an edited exclude list has laid open, and names it', async () => {
+    const user = async () => {
+      await repo.write('.git/info/exclude', 'private*\n');
+      await repo.write('private.txt', 'mine\n');
+      await setTimeout(100);
+    };
+    await open({ user }, ...failing(': > .git/info/exclude; echo x > made'));
+    const { report } = await run(project, { rollback: true });
+    expect(await repo.read('private.txt')).toBe('mine\n');
+    expect(report.rollback).toEqual({
+      restored: ['made'],
+      left: [{ path: 'private.txt', reason: 'it was there before the run' }],
+      moved_aside: [],
+    });
+  });
+
+  test('leaves what its commands have committed, also where an action before them had written it', async () => {
+    await open(
+      {},
+      create('new.txt'),
+      ...failing('git add new.txt; echo x > a.txt; git commit --quiet -m Mine new.txt'),
+    );
+    const { report } = await run(project, { rollback: true });
+    expect(report.rollback).toMatchObject({
+      restored: ['a.txt'],
+      left: [{ path: 'new.txt', reason: 'it was committed in the meantime' }],
+    });
+    expect(await repo.read('new.txt')).toBe('new.txt\n');
+    expect(await status()).toBe('');
+    expect(said).toEqual(['Not put back: new.txt (it was committed in the meantime).']);
+  });
+
+  test('leaves big files that git does not know, and other repositories, and names them', async () => {
+    const user = async (at: (path: string) => string) => {
+      await repo.write('big.bin', new Uint8Array(1024 * 1024 + 1));
+      await mkdir(at('theirs'));
+      await repo.git('init', '--quiet', 'theirs');
+    };
+    await open(
+      { user },
+      ...failing('echo x > big.bin; git init --quiet ours; echo x > ours/f; echo x > a.txt; rm -r theirs'),
+    );
+    const { report, leftOut } = await run(project, { rollback: true });
+    expect(report.rollback?.restored).toEqual(['a.txt']);
+    expect(report.rollback?.left.toSorted((a, b) => (a.path < b.path ? -1 : 1))).toEqual([
+      { path: 'big.bin', reason: 'over 1 MiB, and git does not track it' },
+      { path: 'ours/', reason: 'it is another repository' },
+      { path: 'theirs/', reason: 'it is another repository' },
+    ]);
+    expect(await repo.read('big.bin')).toBe('x\n');
+    expect(await repo.read('ours/f')).toBe('x\n');
+    expect(leftOut.map(({ path }) => path)).toContain('ours/');
+  });
+
+  test('leaves submodules, and names them', async () => {
+    const commit = async () => {
+      await repo.git('init', '--quiet', 'sub');
+      await repo.git(
+        '-C',
+        'sub',
+        '-c',
+        'user.name=A',
+        '-c',
+        'user.email=a@example.org',
+        'commit',
+        '--quiet',
+        '--allow-empty',
+        '-m',
+        'S',
+      );
+    };
+    await open({ commit }, ...failing('echo x > sub/x; echo x > a.txt'));
+    const { report } = await run(project, { rollback: true });
+    expect(report.rollback).toMatchObject({
+      restored: ['a.txt'],
+      left: [{ path: 'sub/', reason: 'it is another repository' }],
+    });
+    expect(await repo.read('sub/x')).toBe('x\n');
+    expect(await repo.git('ls-files', '--stage', 'sub')).toMatch(/^160000/);
+  });
+
+  test('moves aside what somebody has edited since, and says where it is', async () => {
+    await open({}, create('new.txt'), command('echo x > made.txt; ln -s made.txt link'), command('exit 3'));
+    const edited = meddlingAt(3, async () => {
+      await repo.write('new.txt', 'mine\n');
+      await rm(join(repo.root, 'link'));
+      await symlink('mine', join(repo.root, 'link'));
+    });
+    const { report } = await run(project, { rollback: true, approver: edited });
+    expect(report.rollback).toMatchObject({ left: [], moved_aside: ['new.txt', 'link'] });
+    expect(await look()).not.toHaveProperty('new.txt');
+    const [, , place = ''] = / kept as (\S+), (\S+)\./.exec(said.join()) ?? [];
+    expect(await readlink(place)).toBe('mine');
+  });
+
+  test('without a command is taken back, and what it has not written is not touched', async () => {
+    const before = {
+      commit: async (at: (path: string) => string) => {
+        await symlink('dir/c.txt', at('link.txt'));
+        await chmod(at('b.txt'), 0o750);
+      },
+      user: (at: (path: string) => string) => mkdir(at('empty')),
+    };
+    const actions = [
+      edit('link.txt', 'c', 'C'),
+      edit('b.txt', 'b', 'B'),
+      create('p/q/new.txt'),
+      create('empty/new.txt'),
+    ];
+    await open(before, ...actions, create('ignored.txt'), create('late.txt'));
+    const files = await look();
+    const late = meddlingAt(6, () => repo.write('late.txt', 'mine\n'));
+    const { report } = await run(project, { rollback: true, approver: late });
+    expect(report.action_logs.map(({ status: of }) => of).join()).toBe(
+      'SUCCESS,SUCCESS,SUCCESS,SUCCESS,SUCCESS,FAILURE',
+    );
+    expect(await look()).toEqual({ ...files, 'late.txt': '644 mine\n' });
+    expect(report.rollback).toMatchObject({ left: [], moved_aside: [] });
+  });
+});
+
+describe('a run that was killed', () => {
+  test('has what changed since its command began moved aside, and nothing is lost', async () => {
+    await open(
+      { user: () => repo.write('own.txt', 'own\n') },
+      create('one.txt'),
+      command('echo x > a.txt; echo y > made.txt'),
+    );
+    const files = await look();
+    await killInCommand();
+    await repo.write('own.txt', 'own, edited since\n');
+    await repo.write('one.txt', 'edited since\n');
+    const { aside } = await rollBackRun(project, {});
+    expect(await look()).toEqual(files);
+    const texts = await Promise.all(aside.map(async ({ path, to }) => [path, await readFile(to, 'utf8')]));
+    expect(Object.fromEntries(texts)).toEqual({
+      'a.txt': 'x\n',
+      'made.txt': 'y\n',
+      'one.txt': 'edited since\n',
+      'own.txt': 'own, edited since\n',
+    });
+    for (const { to } of aside) expect(relative(join(repo.root, '.git/teddy/aside'), to)).not.toMatch(/^\.\./);
+    expect(said.join()).toContain(aside[0]?.to);
+  });
+
+  test('leaves what is in a directory that was laid open and has changed in the place of last resort', async () => {
+    const user = async () => {
+      await repo.write('.git/info/exclude', 'private*\n');
+      await repo.write('sub/private.txt', 'mine\n');
+      await setTimeout(100);
+    };
+    await open({ user }, command(': > .git/info/exclude; echo x > sub/made'));
+    await killInCommand();
+    const { aside } = await rollBackRun(project, {});
+    const kept = aside.find(({ path }) => path === 'sub/private.txt');
+    expect(await readFile(kept?.to ?? '', 'utf8')).toBe('mine\n');
+  });
+});
