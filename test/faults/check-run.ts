@@ -6,6 +6,7 @@ import { runTeddy, type RunResult } from '../support/run-teddy.ts';
 import type { ScratchRepository } from '../support/scratch-repository.ts';
 import { checkAnswer, readConfirmed } from './check-answer.ts';
 import { memoText } from './plans.ts';
+import { checkInterrupted, isRun } from './check-interrupted.ts';
 import type { ChildRun } from './run-child.ts';
 import { readStatus, type Scene, type Stage } from './scenes.ts';
 
@@ -16,6 +17,7 @@ export async function checkRun(
   repository: ScratchRepository,
   outcome: Pick<ChildRun, 'acknowledged'>,
 ): Promise<string[]> {
+  if (isRun(scene)) return checkInterrupted(scene, repository, outcome);
   const problems: string[] = [];
   const expectThat = (isTrue: boolean, what: string) => void (isTrue || problems.push(what));
 
@@ -47,7 +49,7 @@ export async function checkRun(
 }
 
 /** The repair that every command begins with, alone: what follows would hide what it has left. */
-async function repair(repository: ScratchRepository): Promise<void> {
+export async function repair(repository: ScratchRepository): Promise<void> {
   const notices = { info: () => undefined, warn: () => undefined };
   const project = await openProject({ cwd: repository.root, env: process.env, notices });
   await project.repository.workspace?.repair();
@@ -73,7 +75,7 @@ function isReachable(repository: ScratchRepository, oid: string): Promise<boolea
   });
 }
 
-const planRows = [' M src/kept.txt', '?? src/made.txt', ' M src/made.txt'];
+const planRows = [' M src/kept.txt', '?? src/made.txt', ' M src/made.txt', ' D src/made.txt'];
 
 /** The file that was being installed when the run was killed stays until the plan is executed again. */
 function isPlanRow(row: string): boolean {
@@ -82,6 +84,7 @@ function isPlanRow(row: string): boolean {
 
 /** What the plan has done is the user's to see before there is a report, and after one that says that git took no change. */
 async function isCodeOutside(repository: ScratchRepository, scene: Scene, added: string[]): Promise<boolean> {
+  if (scene.name === 'undo') return added.length === 0;
   if (scene.operation !== 'execute' || !added.includes('report')) return scene.operation === 'execute';
   const paths = await repository.git('diff', '--name-only', scene.oldTip, scene.ref ?? 'HEAD');
   const report = paths.split('\n').find((path) => path.endsWith('/report.md'));
@@ -92,7 +95,17 @@ async function runNext(stage: Stage, scene: Scene, { root }: ScratchRepository):
   const teddy = (...args: string[]) => runTeddy(['session', ...args], { cwd: root });
   if (scene.name === 'new') return teddy('new', 'second');
   const plan = () => teddy('plan', '-s', 'first', '-m', 'Go on.', '--from', stage.answer);
-  const execute = () => teddy('execute', '-y', '--memos=yes');
+  const execute = async () => {
+    const result = await teddy('execute', '-y', '--memos=yes');
+    if (!result.stderr.includes('RUN_INTERRUPTED')) return result;
+    const resumed = await teddy('execute', '-y', '--interrupted=resume');
+    // It reports the action that was interrupted as failed.
+    return resumed.exitCode === 1 && resumed.stdout.startsWith('FAILURE') ? { ...resumed, exitCode: 0 } : resumed;
+  };
+  if (scene.name === 'undo') {
+    const undone = await teddy('undo', '-s', 'first');
+    return undone.stderr.includes('NOTHING_TO_UNDO') ? plan() : undone;
+  }
   const [one, other, code] =
     scene.operation === 'execute' ? [execute, plan, 'NO_PENDING_PLAN'] : [plan, execute, 'PLAN_PENDING'];
   const result = await one();
@@ -111,7 +124,7 @@ async function checkMemos(repository: ScratchRepository, scene: Scene): Promise<
     : [`the memo is ${line}x on the line, ${global}x global, in ${entries} entries, ${commits} commits`];
 }
 
-async function findLeftovers(repository: ScratchRepository): Promise<string[]> {
+export async function findLeftovers(repository: ScratchRepository): Promise<string[]> {
   const gitDir = join(repository.root, '.git');
   const all = await readdir(gitDir, { recursive: true });
   const left = all.filter((path) => /\.lock$|^teddy\/(append|refs|lock|index|snapshot|file)-/.test(path));

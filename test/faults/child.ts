@@ -10,6 +10,8 @@ import type { Model, Project } from '../../src/ports.ts';
 import { joinPath, sessionDir } from '../../src/session/names.ts';
 import { appendEntry } from '../../src/workflow/append-entry.ts';
 import { executePlan } from '../../src/workflow/execute-plan.ts';
+import { rollBackRun } from '../../src/workflow/settle-run.ts';
+import { undoTurn } from '../../src/workflow/undo-turn.ts';
 import { newSession } from '../../src/workflow/new-session.ts';
 import { planTurn } from '../../src/workflow/plan-turn.ts';
 import { prepareLine } from '../../src/workflow/prepare-line.ts';
@@ -56,18 +58,26 @@ const operations: Record<string, (project: Project) => Promise<string>> = {
     const outcome = await planTurn(project, { message: 'Go on.', choice, signal, onText: () => undefined });
     return outcome.kind === 'answered' ? outcome.commit : '';
   },
-  async execute(project) {
-    const approver = {
-      by: 'flag' as const,
-      begin: () => Promise.resolve(),
-      action: () => Promise.resolve({ decision: 'yes' as const }),
-      answer: () => Promise.resolve(null),
-      output: () => undefined,
-      done: () => undefined,
-    };
-    return (await executePlan(project, { approver, memos: { kind: 'yes' }, signal })).commit;
+  execute: (project) => execute(project, false),
+  'execute-or-roll-back': (project) => execute(project, true),
+  undo: async (project) => (await undoTurn(project, {})).commit,
+  async 'roll-back'(project) {
+    await rollBackRun(project, {});
+    return '';
   },
 };
+
+async function execute(project: Project, rollback: boolean): Promise<string> {
+  const approver = {
+    by: 'flag' as const,
+    begin: () => Promise.resolve(),
+    action: () => Promise.resolve({ decision: 'yes' as const }),
+    answer: () => Promise.resolve(null),
+    output: () => undefined,
+    done: () => undefined,
+  };
+  return (await executePlan(project, { approver, memos: { kind: 'yes' }, rollback, signal })).commit;
+}
 
 /** One entry with a new file of the session's; `number` makes it unique. */
 async function append(project: Project, number: number): Promise<string> {

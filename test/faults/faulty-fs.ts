@@ -14,6 +14,9 @@ const places: [pattern: RegExp, name: string][] = [
   [/\/teddy\/lock-/, 'claim'],
   [/\/teddy\/index-/, 'next index'],
   [/\/teddy\/snapshot-/, 'snapshot index'],
+  [/\/teddy\/runs\/[^/]+\/kept$/, 'kept bytes'],
+  [/\/teddy\/runs\/[^/]+(\/journal\.jsonl)?$/, 'journal'],
+  [/\/teddy\/aside(\/|$)/, 'place aside'],
   [/\/\.git\/index\.lock$/, 'index lock'],
   [/\/\.git\/index$/, 'index'],
   [/\/\.git\/HEAD$/, 'HEAD'],
@@ -47,7 +50,19 @@ function guard<Args extends unknown[], Result>(
   };
 }
 
-const handleCalls = new Set<string | symbol>(['writeFile', 'sync', 'chmod', 'utimes', 'close', 'stat', 'readFile']);
+const handleCalls = new Set<string | symbol>([
+  'write',
+  'writeFile',
+  'read',
+  'readFile',
+  'truncate',
+  'sync',
+  'datasync',
+  'chmod',
+  'utimes',
+  'close',
+  'stat',
+]);
 
 function guardHandle(handle: FileHandle, path: unknown): FileHandle {
   return new Proxy(handle, {
@@ -60,6 +75,7 @@ function guardHandle(handle: FileHandle, path: unknown): FileHandle {
         const code = passCall(`${String(key)} ${placeOf(path)}`);
         if (code === null) return call(...args);
         if (key === 'writeFile') await writeHalf(target, args[0]);
+        if (key === 'write') await writeHalf(target, args[0], Number(args[3]));
         // A close that fails has still let go of the file.
         if (key === 'close') await target.close();
         throw toSystemError(code, String(key), path);
@@ -68,14 +84,16 @@ function guardHandle(handle: FileHandle, path: unknown): FileHandle {
   });
 }
 
-async function writeHalf(handle: FileHandle, bytes: unknown): Promise<void> {
+async function writeHalf(handle: FileHandle, bytes: unknown, at: number | null = null): Promise<void> {
   const all = Buffer.from(bytes as Uint8Array);
-  await handle.write(all.subarray(0, all.length >> 1));
+  await handle.write(all, 0, all.length >> 1, at);
 }
 
 export const open: typeof real.open = async (path, ...rest) =>
   guardHandle(await guard('open', real.open)(path, ...rest), path);
 export const access = guard('access', real.access);
+export const cp = guard('cp', real.cp, 1);
+export const symlink = guard('symlink', real.symlink, 1);
 export const chmod = guard('chmod', real.chmod);
 export const copyFile = guard('copyFile', real.copyFile, 1);
 export const link = guard('link', real.link, 1);

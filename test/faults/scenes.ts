@@ -7,15 +7,28 @@ import { promisify } from 'node:util';
 import { runTeddy } from '../support/run-teddy.ts';
 import { makeScratchRepository, openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { buildChild } from './build-child.ts';
-import { answerText, memoAnswerText } from './plans.ts';
+import { answerText, failingText, memoAnswerText, runText } from './plans.ts';
+import { runChild } from './run-child.ts';
 
 export type SceneName =
-  'append-on-line' | 'append-off-line' | 'new' | 'snapshot' | 'plan' | 'answer' | 'execute' | 'memo';
+  | 'append-on-line'
+  | 'append-off-line'
+  | 'new'
+  | 'snapshot'
+  | 'plan'
+  | 'answer'
+  | 'execute'
+  | 'memo'
+  | 'undo'
+  | 'run'
+  | 'failing'
+  | 'killed';
 
 export interface Scene {
   name: SceneName;
   /** Of the child program. */
-  operation: 'append' | 'new' | 'snapshot' | 'plan' | 'answer' | 'execute';
+  operation:
+    'append' | 'new' | 'snapshot' | 'plan' | 'answer' | 'execute' | 'undo' | 'execute-or-roll-back' | 'roll-back';
   template: string;
   /** The line that the operation works on; null when it makes one. */
   ref: string | null;
@@ -48,8 +61,10 @@ export async function openStage(): Promise<Stage> {
   const answer = join(dir, 'answer.md');
   await writeFile(answer, answerText);
   await writeFile(join(dir, 'memos.md'), memoAnswerText);
+  await writeFile(join(dir, 'run.md'), runText);
+  await writeFile(join(dir, 'failing.md'), failingText);
   const program = await buildChild(dir);
-  const scenes = await makeScenes(dir);
+  const scenes = await makeScenes(dir, program);
   let copies = 0;
   return {
     program,
@@ -65,8 +80,12 @@ export async function openStage(): Promise<Stage> {
   };
 }
 
-async function makeScenes(dir: string): Promise<Stage['scenes']> {
-  const first = await makeScratchRepository({ 'src/kept.txt': 'kept\n', 'src/edited.txt': 'before\n' });
+async function makeScenes(dir: string, program: string): Promise<Stage['scenes']> {
+  const first = await makeScratchRepository({
+    'src/kept.txt': 'kept\n',
+    'src/edited.txt': 'before\n',
+    'src/gone.txt': 'gone\n',
+  });
   const teddy = async (...args: string[]) => {
     const result = await runTeddy(args, { cwd: first.root });
     if (result.exitCode !== 0) throw new Error(`teddy ${args.join(' ')}: ${result.stderr}`);
@@ -87,8 +106,10 @@ async function makeScenes(dir: string): Promise<Stage['scenes']> {
     await first.git('reset', '--quiet', '--hard');
     await teddy('session', 'new', 'first');
     await teddy('session', 'plan', '-m', 'Begin.', '--from', join(dir, 'answer.md'));
+    const runs = await takeRuns(first, dir, program, teddy, take);
     const execute = await take('execute', 'execute', ['report']);
     await teddy('session', 'execute', '-y');
+    const undo = await take('undo', 'undo', ['undo']);
     await dirty(first);
     const appendOn = await take('append-on-line', 'append', ['snapshot']);
     const snapshot = await take('snapshot', 'snapshot', ['snapshot']);
@@ -101,11 +122,49 @@ async function makeScenes(dir: string): Promise<Stage['scenes']> {
     await first.git('switch', '--quiet', 'main');
     await first.git('stash', 'pop', '--quiet', '--index');
     const appendOff = await take('append-off-line', 'append', ['snapshot']);
-    const scenes = { execute, snapshot, plan, answer, memo, new: made };
+    const scenes = { ...runs, undo, execute, snapshot, plan, answer, memo, new: made };
     return { ...scenes, 'append-on-line': appendOn, 'append-off-line': appendOff };
   } finally {
     await first.close();
   }
+}
+
+type Take = (name: SceneName, operation: Scene['operation'], entries: string[]) => Promise<Scene>;
+
+/** A run of everything, one that fails and puts its files back, and one that was killed in the middle and is put back. */
+async function takeRuns(
+  repository: ScratchRepository,
+  dir: string,
+  program: string,
+  teddy: (...args: string[]) => Promise<void>,
+  take: Take,
+): Promise<Record<'run' | 'failing' | 'killed', Scene>> {
+  await teddy('session', 'execute', '--reject');
+  await repository.write('notes.txt', 'notes of the user\n');
+  await teddy('session', 'plan', '-m', 'Do it all.', '--from', join(dir, 'run.md'));
+  const run = await take('run', 'execute', ['report']);
+  // The last script has begun, and its end was not written down.
+  const { points } = await runChild({
+    program,
+    operation: 'execute',
+    root: (await copyTo(repository, dir, 'dry')).root,
+  });
+  const at = (points?.steps ?? []).lastIndexOf('journaled') + 1;
+  const template = await copyTo(repository, dir, 'killed');
+  await runChild({ program, operation: 'execute', root: template.root, fault: { kind: 'kill-at-step', at } });
+  const killed: Scene = { ...run, name: 'killed', operation: 'roll-back', template: template.root, entries: [] };
+  await teddy('session', 'execute', '--reject');
+  await teddy('session', 'plan', '-m', 'Do it all.', '--from', join(dir, 'failing.md'));
+  const failing = await take('failing', 'execute-or-roll-back', ['report']);
+  await teddy('session', 'execute', '--reject');
+  await repository.git('clean', '--quiet', '--force');
+  await teddy('session', 'plan', '-m', 'Begin.', '--from', join(dir, 'answer.md'));
+  return { run, failing, killed };
+}
+
+async function copyTo({ root }: ScratchRepository, dir: string, name: string): Promise<ScratchRepository> {
+  await run('cp', ['-a', root, join(dir, name)]);
+  return openScratchRepository(join(dir, name));
 }
 
 /** Work of the user's that every operation has to leave as it is, or to take into a snapshot. */
