@@ -92,6 +92,12 @@ export async function takeIndexLock(gitDir: string, files: AppendFiles): Promise
   }
 }
 
+/** Until nobody writes it; not for ever. */
+export async function waitForIndex(gitDir: string): Promise<void> {
+  const deadline = performance.now() + lockWaitMs;
+  while (performance.now() < deadline && (await fileExists(join(gitDir, 'index.lock')))) await sleep(10);
+}
+
 export async function releaseIndexLock(gitDir: string, files: AppendFiles): Promise<void> {
   await removeFile(join(gitDir, 'index.lock'));
   await removeRecord(files);

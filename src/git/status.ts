@@ -2,7 +2,20 @@
 import type { Edit, WorkspaceStatus } from '../ports.ts';
 import { TeddyError } from '../errors.ts';
 import { repoPathFromGit, type RepoPath } from '../session/names.ts';
+import { waitForIndex } from './index-lock.ts';
 import { splitNul, type GitRunner } from './run.ts';
+
+/** Between the move of a branch and that of the index, files look staged that nobody has staged. */
+export async function readSettledStatus(
+  git: GitRunner,
+  gitDir: string,
+  wanted: { untracked: boolean },
+): Promise<WorkspaceStatus> {
+  const status = await readStatus(git, wanted);
+  if (!status.edits.some(({ staged, unstaged }) => staged !== '.' && unstaged !== '.')) return status;
+  await waitForIndex(gitDir);
+  return readStatus(git, wanted);
+}
 
 export async function readStatus(git: GitRunner, options: { untracked: boolean }): Promise<WorkspaceStatus> {
   const untracked = options.untracked ? 'all' : 'no';

@@ -1,10 +1,9 @@
 /** One work tree: its HEAD, its index, and what the user has edited in it. */
 import { randomBytes } from 'node:crypto';
-import type { Stats } from 'node:fs';
 import { access, lstat, mkdir, readFile, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import type { Head, Scan, Store, Workspace } from '../ports.ts';
+import type { Head, Store, Workspace } from '../ports.ts';
 import { parseOid, repoPathFromGit, shortRef, type Oid, type RefName, type RepoPath } from '../session/names.ts';
 import { copyIndex, fileExists } from './index-lock.ts';
 import { removeFile } from './durable-file.ts';
@@ -13,7 +12,8 @@ import { repair } from './repair.ts';
 import { readHeadRef } from './layout.ts';
 import { splitNul, type GitRunner } from './run.ts';
 import { withOwnErrors } from './own-errors.ts';
-import { readStatus } from './status.ts';
+import { listUntrackedDirectories, lstatIfThere, scan } from './scan.ts';
+import { readSettledStatus } from './status.ts';
 
 export interface WorkspaceOptions extends PublishOptions {
   store: Store;
@@ -25,7 +25,7 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     root: layout.root,
     head: () => readHead(git, store, layout.gitDir),
     operationInProgress: (ref) => findOperation(layout.gitDir, layout.commonDir, ref),
-    status: (wanted) => readStatus(git, wanted),
+    status: (wanted) => readSettledStatus(git, layout.gitDir, wanted),
     async snapshotTree(except) {
       await refuseMissingIndex(git, store, layout.gitDir);
       return withPrivateIndex(layout.gitDir, (env) => snapshotTree(git, env, except));
@@ -155,44 +155,6 @@ async function isFile(root: string, path: RepoPath): Promise<boolean> {
     if (!found.isDirectory()) return false;
   }
   return false;
-}
-
-/** Only what is not there is gone: an error of the disk must not become a deletion in a commit. */
-async function lstatIfThere(path: string): Promise<Stats | null> {
-  return lstat(path).catch(toNullIfGone);
-}
-
-function toNullIfGone(error: NodeJS.ErrnoException): null {
-  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
-  throw error;
-}
-
-/** Status says which paths differ; size, times and inode say whether one of them changed between two scans. */
-async function scan(git: GitRunner, root: string): Promise<Scan> {
-  const { edits, unmerged, untracked } = await readStatus(git, { untracked: true });
-  const rows: [RepoPath, string][] = [
-    ...untracked.map((path): [RepoPath, string] => [path, '??']),
-    ...unmerged.map((path): [RepoPath, string] => [path, 'UU']),
-    ...edits.map(({ path, staged, unstaged, submodule }): [RepoPath, string] => [
-      submodule ? (`${path}/` as RepoPath) : path,
-      staged + unstaged,
-    ]),
-  ];
-  const prints = rows.map(async ([path, letters]): Promise<[RepoPath, string]> => {
-    const print = path.endsWith('/') ? 'repository' : await printFile(join(root, path));
-    return [path, `${letters} ${print}`];
-  });
-  return new Map(await Promise.all(prints));
-}
-
-async function printFile(path: string): Promise<string> {
-  const found = await lstat(path, { bigint: true }).catch(toNullIfGone);
-  return found ? `${found.ino} ${found.size} ${found.mode} ${found.mtimeNs} ${found.ctimeNs}` : 'gone';
-}
-
-async function listUntrackedDirectories(git: GitRunner): Promise<RepoPath[]> {
-  const rows = await git.list(['ls-files', '--others', '--directory', '--exclude-standard', '-z']);
-  return rows.filter((row) => row.endsWith('/')).map((row) => repoPathFromGit(row.slice(0, -1)));
 }
 
 /** Beyond a link git knows no files, and refuses to say whether it ignores one. */

@@ -1,5 +1,5 @@
 /** What differs from HEAD, as git says it, with names as they are. */
-import { chmod, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
@@ -155,4 +155,25 @@ test('an edited file whose name is not UTF-8 is refused by name, not lost', asyn
   await writeFile(name, 'b\n');
   await expect(workspace.status({ untracked: false })).rejects.toMatchObject({ code: 'SNAPSHOT_FAILED' });
   await repo.git('reset', '--quiet', '--hard');
+});
+
+test('while the index is written nothing is taken for half staged: the look is repeated when it is done', async () => {
+  const scratch = await makeScratchRepository({ 'a.txt': 'a\n' });
+  const opened = await openRepository({ cwd: scratch.root, env: process.env });
+  const at = (name: string) => join(scratch.root, '.git', name);
+  // A branch has moved, and its index is ready beside the old one.
+  await copyFile(at('index'), at('old-index'));
+  await scratch.commit({ 'a.txt': 'b\n' });
+  await rename(at('index'), at('new-index'));
+  await rename(at('old-index'), at('index'));
+  const edits = async () => (await opened.workspace?.status({ untracked: false }))?.edits;
+  expect(await edits()).toMatchObject([{ path: 'a.txt', staged: 'M', unstaged: 'M' }]);
+  await writeFile(at('index.lock'), '');
+  const looking = edits();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await rename(at('new-index'), at('index'));
+  await rm(at('index.lock'));
+  expect(await looking).toEqual([]);
+  await opened.close();
+  await scratch.close();
 });
