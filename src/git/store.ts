@@ -1,7 +1,8 @@
 /** The object database and the refs of one repository. */
 import { TeddyError } from '../errors.ts';
-import type { Commit, Store, TreeChange, TreeEntry, TreeFile, TreeMode } from '../ports.ts';
+import type { Commit, Store, TreeEntry, TreeFile, TreeMode } from '../ports.ts';
 import { parseOid, repoPathFromGit, type Oid } from '../session/names.ts';
+import { diffTrees } from './diff-trees.ts';
 import { identReader } from './ident.ts';
 import { decodeCommit, decodeTree, type ObjectType } from './object-format.ts';
 import { objectReader, type ObjectReader } from './object-reader.ts';
@@ -23,11 +24,6 @@ export interface StoreOptions {
   /** Called at each durable step; a test may crash there. */
   onStep?: ((step: string) => void) | undefined;
 }
-
-const emptyTrees = {
-  sha1: '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
-  sha256: '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321',
-};
 
 export function gitStore(options: StoreOptions): Store & { close(): Promise<void> } {
   const { git, commonDir, objectFormat } = options;
@@ -57,21 +53,9 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
       return exitCode === 0;
     },
     listTree: async (treeish) => (await git.list(['ls-tree', '-r', '-z', '--full-tree', treeish])).map(parseTreeRow),
-    async diffTrees(before, after) {
-      const rows = await git.list([
-        'diff-tree',
-        '-r',
-        '-z',
-        '--raw',
-        '--no-renames',
-        '--no-abbrev',
-        // Otherwise `submodule.<name>.ignore` of the user's would hide a change that the tree has.
-        '--ignore-submodules=none',
-        before ?? emptyTrees[objectFormat],
-        after,
-      ]);
-      return toTreeChanges(rows);
-    },
+    diffTrees: (before, after) =>
+      // The two may be commits.
+      diffTrees(async (oid) => toTree(await read(`${oid}^{tree}`, 'tree'), objectFormat), before, after),
     batch() {
       // The setting is read before the batch is flushed, when the settings have long been loaded.
       const opened = options.settings().then((settings) =>
@@ -154,20 +138,4 @@ function parseTreeRow(row: string): TreeFile {
   const tab = row.indexOf('\t');
   const [mode = '', , oid = ''] = row.slice(0, tab).split(' ');
   return { path: repoPathFromGit(row.slice(tab + 1)), mode: mode as TreeMode, oid: oid as Oid };
-}
-
-function toTreeChanges(rows: string[]): TreeChange[] {
-  const changes: TreeChange[] = [];
-  for (let at = 0; at + 1 < rows.length; at += 2) {
-    const [, mode = '', before = '', after = '', status = ''] = (rows[at] ?? '').split(' ');
-    const kind = status.startsWith('A') ? 'added' : status.startsWith('D') ? 'deleted' : 'modified';
-    changes.push({
-      path: repoPathFromGit(rows[at + 1] ?? ''),
-      change: kind,
-      before: kind === 'added' ? null : parseOid(before),
-      after: kind === 'deleted' ? null : parseOid(after),
-      mode: kind === 'deleted' ? null : (mode as TreeMode),
-    });
-  }
-  return changes;
 }
