@@ -116,9 +116,12 @@ async function settleTurn(
   const outcome = { run, log, memos: left.run.memos };
   const resumed = { ...draft, started: new Date(left.run.startedAt) };
   if (isOver) {
+    const rollsBackOn = left.isRollingBack && choice === 'resume';
+    // Nothing of it stays, whatever its actions came to.
+    if (rollsBackOn && run.ended === 'done') run.ended = 'failed';
     stopRun(plan, run);
-    const rollsBack = left.isRollingBack || (request.rollback === true && run.ended !== 'done');
-    return closeRun(resumed, outcome, { rollsBack: choice === 'resume' && rollsBack });
+    const rollsBack = rollsBackOn || (choice === 'resume' && request.rollback === true && run.ended !== 'done');
+    return closeRun(resumed, outcome, { rollsBack });
   }
   const ahead = { ...chosen, plan: { ...chosen.plan, actions: rest } };
   await request.approver?.begin((await runVirtually(ahead, worldOf(project, workspace))).effects);

@@ -48,7 +48,9 @@ function toRunError({ logs, ended, crashedIn }: Run): string | null {
   if (ended === 'interrupted') return 'interrupted';
   const failed = logs.find(({ status }) => status === 'FAILURE');
   if (ended === 'done' && crashedIn !== undefined) return `the run was interrupted in action ${crashedIn}`;
-  return ended === 'failed' && failed ? `action ${failed.index} (${failed.action_type}) failed` : null;
+  if (ended === 'failed')
+    return failed ? `action ${failed.index} (${failed.action_type}) failed` : 'it was rolled back';
+  return null;
 }
 
 /** Closes the turn without running anything. */

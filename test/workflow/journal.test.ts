@@ -224,6 +224,41 @@ describe('after a crash in a write', () => {
   });
 });
 
+describe('a crash while files are put back', () => {
+  const dying = (project: MemoryProject): Project => ({
+    ...project,
+    filesOf: (root) => ({ ...project.filesOf(root), putState: () => Promise.reject(new Error('killed')) }),
+  });
+
+  test('after a failure: resuming puts the rest back, and the report says that the run failed', async () => {
+    const project = await pending([edit('a.txt', 'a', 'A'), create('new.txt'), command('fail'), create('z.txt')]);
+    await expect(run(dying(project), { rollback: true })).rejects.toThrow('killed');
+    await expect(run(project)).rejects.toThrow('The run of turn 01 was interrupted while its files were put back.');
+    const outcome = await resume(project);
+    expect(outcome.report.run_summary).toMatchObject({ status: 'FAILURE', error: 'action 3 (EXECUTE) failed' });
+    expect(outcome.report.rollback?.restored.toSorted()).toEqual(['a.txt', 'new.txt']);
+    expect([await project.read('a.txt'), await project.read('new.txt')]).toEqual(['a\n', null]);
+    expect(changes(outcome)).toEqual([]);
+  });
+
+  test('of a run that had come to its end: nothing of it stays, so it is no success', async () => {
+    const project = await pending([edit('a.txt', 'a', 'A')]);
+    await killBeforeReport(project);
+    await expect(rollBackRun(dying(project), {})).rejects.toThrow('killed');
+    const outcome = await resume(project);
+    expect(outcome.report.run_summary).toMatchObject({ status: 'FAILURE', error: 'it was rolled back' });
+    expect(await project.read('a.txt')).toBe('a\n');
+  });
+
+  test('keeping leaves what is not put back yet, and reports it', async () => {
+    const project = await pending([edit('a.txt', 'a', 'A'), command('fail')]);
+    await expect(run(dying(project), { rollback: true })).rejects.toThrow('killed');
+    const outcome = await keep(project);
+    expect(outcome.report.rollback).toBeUndefined();
+    expect(changes(outcome)).toEqual(['a.txt by 1']);
+  });
+});
+
 test('a crash before the first action leaves nothing to settle', async () => {
   const project = await pending(three);
   const dying = { ...approveAll(), action: () => Promise.reject(new Error('killed')) };
