@@ -2,6 +2,7 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { TeddyError } from '../errors.ts';
 import { parseOid, type Oid } from '../session/names.ts';
+import { refuseOldGit } from './git-version.ts';
 import type { ObjectType } from './object-format.ts';
 import type { GitRunner } from './run.ts';
 
@@ -30,6 +31,10 @@ interface Conversation {
   waiting: Request[];
 }
 
+function toEndError(reason: string): TeddyError {
+  return new TeddyError('GIT_FAILED', `git cat-file ended: ${reason}`, 'Run `git fsck` to see what is damaged.');
+}
+
 export function objectReader(git: GitRunner): ObjectReader {
   let current: Conversation | null = null;
   let isClosed = false;
@@ -45,17 +50,17 @@ export function objectReader(git: GitRunner): ObjectReader {
     });
     child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
     child.stdin.on('error', () => undefined);
-    const end = (reason: string) => {
+    const end = (error: unknown) => {
       if (current === conversation) current = null;
-      const error = new TeddyError(
-        'GIT_FAILED',
-        `git cat-file ended: ${reason}`,
-        'Run `git fsck` to see what is damaged.',
-      );
       for (const request of conversation.waiting.splice(0)) request.reject(error);
     };
-    child.on('error', (error) => end(error.message));
-    child.on('close', (code) => end(said.trim() || `exit code ${code}`));
+    child.on('error', (error) => end(toEndError(error.message)));
+    child.on('close', (code) => {
+      const error = toEndError(said.trim() || `exit code ${code}`);
+      // It does not know what it was asked for.
+      if (code === 129) void refuseOldGit(git).then(() => end(error), end);
+      else end(error);
+    });
     return conversation;
   }
 

@@ -2,6 +2,7 @@
 import { TeddyError } from '../errors.ts';
 import type { Repository } from '../ports.ts';
 import { installAttributes } from './attributes.ts';
+import { refuseOldGit } from './git-version.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { gitRunner, toChildEnvironment, type Environment, type GitRunner } from './run.ts';
 import { derivedCache } from './cache.ts';
@@ -12,8 +13,6 @@ import { readGitSettings } from './settings.ts';
 import { gitStore } from './store.ts';
 import { gitWorkTrees } from './work-trees.ts';
 import { gitWorkspace } from './workspace.ts';
-
-const minimumVersion = [2, 38] as const;
 
 export interface OpenOptions {
   cwd: string;
@@ -69,13 +68,14 @@ function toLayoutEnvironment(env: Environment, layout: RepositoryLayout): Enviro
   return { ...env, GIT_DIR: layout.gitDir, ...(layout.root === null ? {} : { GIT_WORK_TREE: layout.root }) };
 }
 
-/** The version is asked for beside it, and judged first: an old git does not know the flags of the discovery. */
+/** Its version is asked for only when git refuses: an old one does not know the flags, and a new one need not be asked. */
 async function findRepository(git: GitRunner): Promise<RepositoryLayout> {
-  const [version, layout] = await Promise.allSettled([git.text(['version']), discover(git)]);
-  if (version.status === 'rejected') throw version.reason;
-  refuseOldGit(version.value);
-  if (layout.status === 'rejected') throw layout.reason;
-  return layout.value;
+  try {
+    return await discover(git);
+  } catch (error) {
+    await refuseOldGit(git);
+    throw error;
+  }
 }
 
 async function discover(git: GitRunner): Promise<RepositoryLayout> {
@@ -117,15 +117,5 @@ function toDiscoveryError(stderr: string): TeddyError {
     'NOT_A_REPOSITORY',
     'This is not a git repository, nor is any folder above it.',
     'Run `git init` here, or change to a folder of your repository.',
-  );
-}
-
-function refuseOldGit(text: string): void {
-  const [major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(text) ?? []).slice(1).map(Number);
-  if (major > minimumVersion[0] || (major === minimumVersion[0] && minor >= minimumVersion[1])) return;
-  throw new TeddyError(
-    'GIT_TOO_OLD',
-    `teddy needs git ${minimumVersion.join('.')} or newer; this is ${text}.`,
-    'Update git.',
   );
 }

@@ -140,6 +140,15 @@ describe('discovery', () => {
       code: 'GIT_TOO_OLD',
       message: 'teddy needs git 2.38 or newer; this is git version 2.37.9.',
     });
+    const older = await fakeGit(
+      `case "$*" in *version*) echo git version 2.37.9;; *cat-file*) exit 129;; *) exec ${realGit} "$@";; esac`,
+    );
+    const opened = await openRepository({
+      cwd: repo.root,
+      env: { ...process.env, PATH: `${older}:${process.env['PATH']}` },
+    });
+    await expect(opened.store.resolve('HEAD')).rejects.toMatchObject({ code: 'GIT_TOO_OLD' });
+    await opened.close();
     await expect(rootOf(join(scratch, 'gone'))).rejects.toMatchObject({
       code: 'NO_WORK_TREE',
       message: expect.stringMatching(/is gone/) as string,
