@@ -1,6 +1,7 @@
 /** SIGKILL at any moment of a run, of a roll back, and of what settles a run that was killed. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { settled } from './check-interrupted.ts';
+import { allWays, failEachCall, failEachGit, failedCleanly } from './failure.ts';
 import { openStage, type Scene, type Stage } from './scenes.ts';
 import { emptyTally, everyNth, readPoints, report, sweep, type Job, type Tally } from './sweep.ts';
 import type { ChildRun } from './run-child.ts';
@@ -66,6 +67,24 @@ test('these were at least 1,000 runs, and each way on was gone', () => {
   expect([...settled.keys()].toSorted()).toEqual(
     expect.arrayContaining(['closed', 'keep', 'not begun', 'resume', 'rollback']),
   );
+});
+
+test('whichever call to the file system fails in a run or a roll back, it says so, and the next command leads on', async () => {
+  const tally = emptyTally();
+  const jobs: Job[] = [];
+  for (const scene of scenes) jobs.push(...(await failEachCall(stage, scene, 1)));
+  await sweep(stage, jobs, tally, failedCleanly);
+  report('each file-system call of a run failing (ENOSPC, EIO, EACCES, short writes)', tally);
+  expect(tally.problems).toEqual([]);
+});
+
+test('whichever git fails, dies, or does its work and cannot say so, the same is true', async () => {
+  const tally = emptyTally();
+  const jobs: Job[] = [];
+  for (const scene of scenes) jobs.push(...(await failEachGit(stage, scene, allWays)));
+  await sweep(stage, jobs, tally, failedCleanly);
+  report('each git of a run failing (refused, killed, answer lost)', tally);
+  expect(tally.problems).toEqual([]);
 });
 
 function wasKilled({ signal, hit }: ChildRun): string[] {

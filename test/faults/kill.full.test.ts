@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openStage, type Scene, type Stage } from './scenes.ts';
+import { openStage, otherScenes, type Scene, type Stage } from './scenes.ts';
 import { chooseCalls, emptyTally, everyNth, readPoints, report, sweep, type Job, type Tally } from './sweep.ts';
 import type { ChildRun } from './run-child.ts';
 
@@ -16,7 +16,7 @@ const total = emptyTally();
 test('a kill at every step that the product names leaves the old tip or the new one, and the next command works', async () => {
   const tally = emptyTally();
   const jobs: Job[] = [];
-  for (const scene of Object.values(stage.scenes)) {
+  for (const scene of otherScenes(stage)) {
     const { points } = await readPoints(stage, scene);
     jobs.push(...everyNth(points.steps.length).map((at) => ({ scene, fault: { kind: 'kill-at-step', at } }) as const));
   }
@@ -30,7 +30,7 @@ test('a kill before every call to the file system does as well', async () => {
   const tally = emptyTally();
   const jobs: Job[] = [];
   const known = new Set<string>();
-  for (const scene of Object.values(stage.scenes)) {
+  for (const scene of otherScenes(stage)) {
     const { points } = await readPoints(stage, scene);
     points.calls.forEach((call) => known.add(call));
     jobs.push(...chooseCalls(points.calls).map((at) => ({ scene, fault: { kind: 'kill-at-call', at } }) as const));
@@ -44,7 +44,7 @@ test('a kill before every call to the file system does as well', async () => {
 test('git and teddy dying together while git holds the lock of the ref does as well', async () => {
   const tally = emptyTally();
   const jobs: Job[] = [];
-  for (const scene of Object.values(stage.scenes)) {
+  for (const scene of otherScenes(stage)) {
     const { points } = await readPoints(stage, scene);
     const count = points.gits.filter((name) => name === 'update-ref').length;
     jobs.push(...everyNth(count).map((at) => ({ scene, fault: { kind: 'kill-in-transaction', at } }) as const));
@@ -57,7 +57,7 @@ test('git and teddy dying together while git holds the lock of the ref does as w
 test('a kill at any time, with the gits or without them, does as well', async () => {
   const tally = emptyTally();
   const jobs: Job[] = [];
-  for (const scene of Object.values(stage.scenes)) jobs.push(...(await atRandomTimes(scene, 36)));
+  for (const scene of otherScenes(stage)) jobs.push(...(await atRandomTimes(scene, 36)));
   await sweep(stage, jobs, tally, () => []);
   finish('SIGKILL at random times', tally);
   expect(tally.problems).toEqual([]);

@@ -51,6 +51,11 @@ export interface Stage {
 
 const run = promisify(execFile);
 
+/** All but those of `interrupted.full.test.ts`, which takes them apart call by call. */
+export function otherScenes({ scenes }: Stage): Scene[] {
+  return Object.values(scenes).filter(({ name }) => !['run', 'failing', 'killed'].includes(name));
+}
+
 export async function readStatus(repository: ScratchRepository): Promise<string[]> {
   const rows = await repository.git('status', '--porcelain', '--untracked-files=all');
   return rows === '' ? [] : rows.split('\n').toSorted();
