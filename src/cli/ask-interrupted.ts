@@ -1,4 +1,5 @@
 /** Asks what is to become of a run that was killed. */
+import { TeddyError } from '../errors.ts';
 import { describeInterrupted, type InterruptedRun } from '../workflow/unfinished-run.ts';
 import { askLine } from './ask-line.ts';
 import { interruptedChoices, type InterruptedChoice } from './execution-wish.ts';
@@ -13,7 +14,7 @@ const help = [
   'q  decide later',
 ].join('\n');
 
-/** Null: not now. Nothing that had begun is run again, whatever the answer. */
+/** Null: not now. Nothing that had begun is run again, whatever the answer. Throws INTERRUPTED on Ctrl-C. */
 export async function askInterrupted(
   terminal: Terminal,
   signal: AbortSignal,
@@ -23,8 +24,14 @@ export async function askInterrupted(
   terminal.say(help);
   for (;;) {
     const answer = await askLine(signal, terminal.style('bold', 'What now? [r,b,k,q] ', 'stderr'));
-    if (answer === null || answer.trim() === 'q') return null;
-    const word = answer.trim().toLowerCase();
+    if (signal.aborted)
+      throw new TeddyError(
+        'INTERRUPTED',
+        'Interrupted before anything was decided.',
+        'Run the command again to decide.',
+      );
+    const word = answer?.trim().toLowerCase() ?? 'q';
+    if (word === 'q') return null;
     const choice = answers[word] ?? interruptedChoices.find((one) => one === word);
     if (choice !== undefined) return choice;
   }

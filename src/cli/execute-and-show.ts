@@ -30,7 +30,8 @@ export async function executeAndShow(execution: Execution, wish: ExecutionWish):
   try {
     return await runAndShow(execution, wish, undefined);
   } catch (error) {
-    if (!(error instanceof InterruptedRun) || !canAsk(terminal, wish)) throw error;
+    // To run nothing is no answer to what becomes of what was run.
+    if (!(error instanceof InterruptedRun) || !canAsk(terminal, wish) || wish.reject !== undefined) throw error;
     const choice = await askInterrupted(terminal, signal, error);
     if (choice === null) throw error;
     return settleAndShow(execution, wish, choice);

@@ -23,6 +23,8 @@ export interface RunRecord {
   startedAt: string;
   /** Indexes of the actions that were chosen; whoever goes on with the run may choose fewer, not more. */
   chosen: number[];
+  /** A run that does not come to its end puts its files back. */
+  rollback: boolean;
   /** What was decided before the first action; it is not asked again. */
   memos: ReportedMemos;
 }
@@ -81,6 +83,8 @@ export interface EndRecord {
   page?: string;
   /** An earlier process of the run was killed in the action. */
   crashed?: true;
+  /** What it changed could not be looked at: `changed` says nothing. */
+  unseen?: true;
 }
 
 /** Written before the first file is put back. */
@@ -151,7 +155,8 @@ function isRecord(value: unknown): value is JournalRecord {
     case 'run':
       return (
         ['session', 'turn', 'ref', 'root', 'startedAt'].every((key) => typeof value[key] === 'string') &&
-        Array.isArray(value.chosen)
+        Array.isArray(value.chosen) &&
+        typeof value.rollback === 'boolean'
       );
     case 'begin':
       return typeof value.action === 'number' && typeof value.startedAt === 'string' && isObject(value.before);

@@ -1,5 +1,6 @@
 /** Journals of runs: a directory for each, with a log that is appended to and one file for the bytes that are kept. */
-import { mkdir, open, readdir, readFile, rm, unlink, type FileHandle } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readdir, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import { decodeJournal, encodeRecord, type JournalRecord } from '../plan/journal.ts';
@@ -27,11 +28,15 @@ export function runJournals({ dir, onStep }: RunJournalOptions): RunJournals {
       const name = runName(place);
       const text = await readFile(join(runs, name, logName), 'utf8').catch(toNullIfGone);
       const left = text === null ? null : decodeJournal(text);
-      return left && { ...left, journal: openJournal(name, true) };
+      // Cut off within the record of its first action: that has not begun then.
+      if (left === null || left.begun.length === 0) return null;
+      return { ...left, journal: openJournal(name, true) };
     },
     async list() {
       const found = await readdir(runs, { withFileTypes: true }).catch(toNullIfGone);
       const names = (found ?? []).filter((one) => one.isDirectory()).map(({ name }) => name);
+      for (const name of names.filter((one) => one.startsWith(discardedPrefix)))
+        await rm(join(runs, name), { recursive: true, force: true });
       return (await Promise.all(names.map((name) => readPlace(join(runs, name, logName))))).flat();
     },
   };
@@ -50,6 +55,7 @@ async function readPlace(path: string): Promise<RunPlace[]> {
 
 const logName = 'journal.jsonl';
 const keptName = 'kept';
+const discardedPrefix = 'discarded-';
 
 interface JournalOptions {
   runs: string;
@@ -103,8 +109,10 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
       step('journal');
       waiting.push(record);
       try {
-        const { log, kept } = await inTurn(write);
-        await Promise.all([kept.datasync(), log.datasync()]);
+        // Bytes first: no record that is on disk names what is not.
+        await inTurn(async () => syncKept(await use()));
+        const { log } = await inTurn(write);
+        await log.datasync();
       } catch (error) {
         throw toJournalError(error);
       }
@@ -134,9 +142,14 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
     async discard() {
       await close();
       step('journal-discarded');
-      // The log first: without it, what a crash leaves of the rest is nothing.
-      await unlink(join(dir, logName)).catch(toNullIfGone);
-      await rm(dir, { recursive: true, force: true });
+      try {
+        // Gone at once, and as a whole; what a crash leaves of it then, the next look removes.
+        const discarded = join(runs, `${discardedPrefix}${randomBytes(8).toString('hex')}`);
+        await rename(dir, discarded).catch(toNullIfGone);
+        await rm(discarded, { recursive: true, force: true });
+      } catch (error) {
+        throw toJournalError(error, 'removed');
+      }
     },
   };
 }
@@ -147,6 +160,8 @@ interface JournalFiles {
   logBytes: number;
   kept: FileHandle;
   keptBytes: number;
+  /** How many of these are durable. */
+  syncedBytes: number;
 }
 
 async function create(dir: string): Promise<void> {
@@ -162,7 +177,14 @@ async function openFiles(dir: string): Promise<JournalFiles> {
   const logBytes = (await readFile(logPath)).lastIndexOf('\n') + 1;
   const [log, kept] = [await open(logPath, 'r+'), await open(keptPath, 'r+')];
   await log.truncate(logBytes);
-  return { log, logBytes, kept, keptBytes: (await kept.stat()).size };
+  return { log, logBytes, kept, keptBytes: (await kept.stat()).size, syncedBytes: 0 };
+}
+
+async function syncKept(files: JournalFiles): Promise<void> {
+  const { kept, keptBytes } = files;
+  if (keptBytes === files.syncedBytes) return;
+  await kept.datasync();
+  files.syncedBytes = keptBytes;
 }
 
 /** A disk may take less than it is given, in one go. */
@@ -190,11 +212,11 @@ function toNullIfGone(error: unknown): null {
   throw error;
 }
 
-function toJournalError(error: unknown): TeddyError {
+function toJournalError(error: unknown, act: 'written' | 'removed' = 'written'): TeddyError {
   const isFull = ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '');
   return new TeddyError(
     isFull ? 'DISK_FULL' : 'WRITE_FAILED',
-    `The journal of the run could not be written: ${errorReason(error)}.`,
+    `The journal of the run could not be ${act}: ${errorReason(error)}.`,
     isFull ? 'Free some space and run the command again.' : 'Check the permissions of `.git/teddy`.',
     { cause: error },
   );

@@ -26,14 +26,16 @@ export async function withClaim<Value>(
   const { turn } = requirePlan(await readLine(project.repository.store, line.tip), line);
   const place = { session: line.session, turn, ref: line.ref };
   const claim = await project.repository.claimRun(place);
+  let left: LeftRun | null = null;
   try {
-    const left = await project.journals.find(place);
+    left = await project.journals.find(place);
     if (left !== null) {
       await refuseOtherFiles(project, workspace, left);
       await refuseRunningCommand(project, workspace, left);
     }
     return await use({ line, workspace, place, left });
   } finally {
+    await left?.journal.close();
     await claim.release();
   }
 }
@@ -44,7 +46,7 @@ async function refuseOtherFiles({ repository }: Project, { root }: Workspace, { 
   throw new TeddyError(
     'RUN_INTERRUPTED',
     `The run of turn ${run.turn} was interrupted in ${run.root}, and its line is checked out in ${root} now.`,
-    `Switch that work tree back: \`git -C ${toShellWord(run.root)} switch ${toShellWord(shortRef(run.ref))}\`.`,
+    `Switch this one to another branch, then that one back: \`git -C ${toShellWord(run.root)} switch ${toShellWord(shortRef(run.ref))}\`.`,
   );
 }
 

@@ -1,6 +1,7 @@
 /** The end of a run that has a journal: its files are put back where that was asked for, its report is there, its journal is gone. */
 import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports.ts';
+import type { TurnName } from '../session/names.ts';
 import type { DecidedMemos } from './decide-memos.ts';
 import { finishRun, type Executed, type RunDraft } from './finish-run.ts';
 import { nameSome } from './name-some.ts';
@@ -21,7 +22,7 @@ export async function closeRun(
 ): Promise<Executed> {
   const { project } = draft;
   try {
-    const rolledBack = rollsBack ? await rollBackRun(draft, run, log) : null;
+    const rolledBack = rollsBack ? await putBack(draft, run, log) : null;
     const executed = await finishRun(draft, run, memos, rolledBack);
     // The next command removes what is left of it.
     await log.journal.discard().catch((error: unknown) => project.notices.warn(toWarning(error)));
@@ -31,14 +32,24 @@ export async function closeRun(
   }
 }
 
-async function rollBackRun({ project, workspace }: RunDraft, run: Run, log: RunLog): Promise<RolledBack> {
+async function putBack({ project, workspace }: RunDraft, run: Run, log: RunLog): Promise<RolledBack> {
   // On a full disk the files are put back all the same; only a crash in the middle of it would be told less well.
   await log.rollBack().catch((error: unknown) => project.notices.warn(toWarning(error)));
   const rolledBack = await rollBack({ project, workspace, journal: log.journal }, log.journaled());
-  const remaining = new Set([...rolledBack.left, ...rolledBack.failed].map(({ path }) => path));
-  for (const path of run.changed.keys()) if (!remaining.has(path)) run.changed.delete(path);
   tellRolledBack(project, rolledBack);
+  // With a report the journal goes, and what it has kept of these files with it.
+  if (rolledBack.failed.length > 0) throw toIncomplete(log.journaled().run, rolledBack);
+  const left = new Set(rolledBack.left.map(({ path }) => path));
+  for (const path of run.changed.keys()) if (!left.has(path)) run.changed.delete(path);
   return rolledBack;
+}
+
+export function toIncomplete({ turn }: { turn: TurnName }, { failed }: RolledBack): TeddyError {
+  return new TeddyError(
+    'ROLLBACK_INCOMPLETE',
+    `Not all of turn ${turn} is put back: ${nameSome(failed.map(({ path }) => path))}.`,
+    'Mend that, then `teddy session execute --interrupted=rollback` puts the rest back; =keep leaves it as it is.',
+  );
 }
 
 export function tellRolledBack({ notices }: Project, { left, failed, aside }: RolledBack): void {

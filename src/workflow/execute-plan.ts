@@ -45,7 +45,8 @@ const defaultTimeoutS = 120;
 /**
  * Throws USAGE for a selection that the plan does not have, NO_PENDING_PLAN, NOT_ON_LINE, PLAN_MODIFIED, NOT_APPROVED (nothing
  * has run then) and what a snapshot throws; RUN_INTERRUPTED where an earlier run was killed and nothing says what to do about
- * it, NO_INTERRUPTED_RUN for the opposite. A plan that fails validation is not executed; its report says why.
+ * it, NO_INTERRUPTED_RUN for the opposite; ROLLBACK_INCOMPLETE, and there is no report yet. A plan that fails validation is
+ * not executed; its report says why.
  */
 export async function executePlan(project: Project, request: ExecuteRequest): Promise<Executed> {
   return withClaim(project, request.selector, async (claimed) => {
@@ -87,9 +88,16 @@ async function executeTurn(project: Project, request: ExecuteRequest, claimed: C
     return closeTurn(draft, 'VALIDATION_FAILED', { problems: late, memos, reason: 'the plan is not valid' });
 
   await request.approver?.begin(checked.effects);
-  const { root } = workspace;
-  const startedAt = draft.started.toISOString();
-  const run: RunRecord = { record: 'run', version: 1, ...place, root, startedAt, chosen: toIndexes(chosen), memos };
+  const run: RunRecord = {
+    record: 'run',
+    version: 1,
+    ...place,
+    root: workspace.root,
+    startedAt: draft.started.toISOString(),
+    chosen: toIndexes(chosen),
+    rollback: request.rollback === true,
+    memos,
+  };
   const journaled = { run, begun: [], ended: [], interrupted: null, group: null, isRollingBack: false };
   const log = logRun(project, project.journals.begin(place), journaled, { isNew: true });
   return runAndClose(draft, request, chosen, { run: newRun(), log, memos });
@@ -114,18 +122,19 @@ async function settleTurn(
   await restoreInterrupted({ project, workspace, session: line.session });
   const { run, log } = await takeUpRun(project, workspace, plan, left, choice);
   const outcome = { run, log, memos: left.run.memos };
+  const wantsRollback = request.rollback === true || left.run.rollback;
   const resumed = { ...draft, started: new Date(left.run.startedAt) };
   if (isOver) {
     const rollsBackOn = left.isRollingBack && choice === 'resume';
     // Nothing of it stays, whatever its actions came to.
     if (rollsBackOn && run.ended === 'done') run.ended = 'failed';
     stopRun(plan, run);
-    const rollsBack = rollsBackOn || (choice === 'resume' && request.rollback === true && run.ended !== 'done');
+    const rollsBack = rollsBackOn || (choice === 'resume' && wantsRollback && run.ended !== 'done');
     return closeRun(resumed, outcome, { rollsBack });
   }
   const ahead = { ...chosen, plan: { ...chosen.plan, actions: rest } };
   await request.approver?.begin((await runVirtually(ahead, worldOf(project, workspace))).effects);
-  return runAndClose(resumed, request, ahead, outcome);
+  return runAndClose(resumed, { ...request, rollback: wantsRollback }, ahead, outcome);
 }
 
 /** Read under the claim: a run that has just ended has closed the turn. */

@@ -14,7 +14,7 @@ export type Origin =
 export interface TouchedFile {
   path: RepoPath;
   before: Origin;
-  /** Prints of what actions of the run left there. Of an action that was interrupted nobody knows. */
+  /** Prints of what actions of the run left there, as far as that is known. */
   lefts: (string | null)[];
   /** Parents that are the run's when they are empty without it. */
   directories: RepoPath[];
@@ -35,11 +35,9 @@ export async function findTouched(
   const users = new Set(first?.kind === 'command' ? first.directories : []);
   for (const begin of begun) {
     const end = ended.find(({ log }) => log.index === begin.action);
-    const left = new Map(end?.changed.map(([path, print]) => [path, print]));
-    for (const file of await findByAction(project, workspace, begin, begin === interrupted ? null : left, {
-      now,
-      users,
-    })) {
+    const isKnown = begin !== interrupted && end?.unseen !== true;
+    const left = isKnown ? new Map(end?.changed.map(([path, print]) => [path, print])) : null;
+    for (const file of await findByAction(project, workspace, begin, left, { now, users })) {
       const known = touched.get(file.path);
       touched.set(file.path, known ? join(known, file) : file);
     }
@@ -58,7 +56,7 @@ function join(known: TouchedFile, file: TouchedFile): TouchedFile {
   };
 }
 
-/** `left` null: the action was interrupted. `users`: directories that were there before the first command. */
+/** `left` null: nobody knows what the action has changed. `users`: directories that were there before the first command. */
 async function findByAction(
   project: Project,
   workspace: Workspace,

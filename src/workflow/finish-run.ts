@@ -112,8 +112,8 @@ async function publish(
   }
 }
 
-function toReported({ restored, left, failed, aside }: RolledBack): ReportedRollback {
-  return { restored, left: [...left, ...failed], moved_aside: aside.map(({ path }) => path) };
+function toReported({ restored, left, aside }: RolledBack): ReportedRollback {
+  return { restored, left, moved_aside: aside.map(({ path }) => path) };
 }
 
 /** The report is kept as a blob where that is still possible. */

@@ -1,11 +1,14 @@
 /** What an action may change is kept before it starts, so that it can be put back, also after a crash. */
 import { TeddyError } from '../errors.ts';
-import type { Before, KeptState } from '../plan/journal.ts';
-import type { FileState, ProjectFiles, RunJournal, Workspace } from '../ports.ts';
+import type { Before, JournaledRun, KeptState } from '../plan/journal.ts';
+import type { FileState, ProjectFiles, RunJournal, Scan, Workspace } from '../ports.ts';
 import { isSessionPath } from '../session/global-files.ts';
 import type { RepoPath } from '../session/names.ts';
 import type { KeptFiles } from './guard-session-files.ts';
 import { anotherRepository, isRepository } from './new-files.ts';
+import type { RunLog } from './run.ts';
+
+type Command = Extract<Before, { kind: 'command' }>;
 
 /** Of what git does not track, files up to this size are copied before a command. */
 const maxKeptBytes = 1024 * 1024;
@@ -26,20 +29,28 @@ export async function keepFile(
 export async function keepEdits(
   workspace: Workspace,
   files: ProjectFiles,
-  journal: RunJournal,
+  { journal, journaled }: RunLog,
   { head, scan }: KeptFiles,
-): Promise<Extract<Before, { kind: 'command' }>> {
+): Promise<Command> {
   const kept: [RepoPath, KeptState][] = [];
   const notKept: [RepoPath, string][] = [];
   const directories = workspace.untrackedDirectories();
   directories.catch(() => undefined);
+  const known = findKept(journaled(), scan);
   for (const [path, print] of scan) {
     if (isSessionPath(path)) continue;
-    const state = await keepEdit(workspace, files, journal, path, print);
+    const state = known.get(path) ?? (await keepEdit(workspace, files, journal, path, print));
     if (typeof state === 'string') notKept.push([path, state]);
     else kept.push([path, state]);
   }
   return { kind: 'command', head: head.oid, scan: [...scan], kept, notKept, directories: await directories };
+}
+
+/** What the journal has from the command before, and which has not changed since: there may be thousands of files. */
+function findKept({ begun }: JournaledRun, now: Scan): Map<RepoPath, KeptState> {
+  const last = begun.map(({ before }) => before).findLast((before) => before.kind === 'command');
+  const prints = new Map(last?.scan);
+  return new Map(last?.kept.filter(([path]) => prints.get(path) === now.get(path)));
 }
 
 /** A string: why it is not kept. */

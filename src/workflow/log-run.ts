@@ -44,6 +44,7 @@ export function logRun(
         strays: [...outcome.strays],
         ...(await keepTexts(journal, log, outcome)),
         ...(outcome.crashedIn === log.index ? { crashed: true } : {}),
+        ...(outcome.unseen.has(log.index) ? { unseen: true } : {}),
       };
       records.push(end);
       await journal.note(end);

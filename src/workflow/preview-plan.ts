@@ -6,7 +6,7 @@ import { joinWrites } from '../plan/join-writes.ts';
 import { parsePlan } from '../plan/parse.ts';
 import type { Action, MemoChange, ParsedPlan, Problem } from '../plan/plan.ts';
 import { comparePositions, runVirtually } from '../plan/validate.ts';
-import type { Project, Workspace } from '../ports.ts';
+import type { Project, RunPlace, Workspace } from '../ports.ts';
 import { changeMemos } from '../session/memos.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../session/names.ts';
 import { findHidden } from './find-hidden.ts';
@@ -67,6 +67,7 @@ export async function previewPlan(project: Project, request: PreviewRequest): Pr
   const state = await readLine(project.repository.store, tip);
   const turn = requirePlan(state, line);
   await refuseModified(project, workspace, state, turn);
+  await tellBegun(project, { session: line.session, turn: turn.turn, ref: line.ref });
   const parsed = parsePlan(toText(turn.plan), { projectRoot: workspace.root });
   const chosen = selectActions(parsed, request);
   const { effects, problems } = await check(project, { tip, workspace }, chosen);
@@ -91,6 +92,15 @@ function requireLocal(line: Line): Oid {
     `${lineName(line)} is only on a remote: it has no files here to execute a plan in.`,
     `Make the branch: \`git switch ${lineName(line)}\`.`,
   );
+}
+
+/** Whether its process is alive is not for us to find out: to do that is to claim the run. */
+async function tellBegun({ journals, notices }: Project, place: RunPlace): Promise<void> {
+  const left = await journals.find(place);
+  const last = left?.begun.at(-1);
+  if (last === undefined) return;
+  const action = `action ${last.action} (${last.target})`;
+  notices.warn(`A run of turn ${place.turn} has come to ${action} already; what it did is shown as if it were yours.`);
 }
 
 async function check(

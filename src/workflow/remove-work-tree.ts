@@ -1,7 +1,7 @@
 /** Removes linked work trees that teddy made; never one that somebody works in, or with changes in it. */
 import { TeddyError } from '../errors.ts';
-import type { Project, RunClaim } from '../ports.ts';
-import { shortRef } from '../session/names.ts';
+import type { LeftRun, Project, RunClaim } from '../ports.ts';
+import { shortRef, type RefName } from '../session/names.ts';
 import { toShellWord } from '../session/shell-word.ts';
 import { listWorkTrees, type ListedWorkTree } from './list-work-trees.ts';
 import { nameSome } from './name-some.ts';
@@ -127,9 +127,17 @@ async function claimPending(project: Project, tree: ListedWorkTree): Promise<Run
   if (latest?.status !== 'planned') return null;
   const place = { session, turn: latest.turn, ref };
   const claim = await repository.claimRun(place);
-  const left = await journals.find(place);
-  if (left === null) return claim;
-  await claim.release();
-  const hint = `Finish it first: \`teddy session execute -s ${shortRef(ref)}\`.`;
+  try {
+    refuseInterrupted(ref, await journals.find(place));
+    return claim;
+  } catch (error) {
+    await claim.release();
+    throw error;
+  }
+}
+
+function refuseInterrupted(ref: RefName, left: LeftRun | null): void {
+  if (left === null) return;
+  const hint = `Finish it first: \`teddy session execute -s ${toShellWord(shortRef(ref))}\`.`;
   throw new TeddyError('RUN_INTERRUPTED', describeInterrupted(left), hint);
 }

@@ -4,7 +4,7 @@
  */
 import { TeddyError } from '../errors.ts';
 import type { JournaledRun } from '../plan/journal.ts';
-import type { FileState, Project, RunJournal, Scan, Workspace } from '../ports.ts';
+import type { FileState, NewFile, Project, RunJournal, Scan, Workspace } from '../ports.ts';
 import type { RepoPath } from '../session/names.ts';
 import { findTouched, type TouchedFile } from './find-touched.ts';
 import { parentOf } from './keep-before.ts';
@@ -124,15 +124,26 @@ async function putBack(place: Putting, file: TouchedFile, outcome: RolledBack): 
 
 /** Why it stays as it is, or null. */
 async function tryPutBack(place: Putting, file: TouchedFile, outcome: RolledBack): Promise<string | null> {
-  const { project, workspace, journal, contents } = place;
+  const { project, workspace, contents } = place;
   const { path } = file;
-  const files = project.filesOf(workspace.root);
   const origin = await readOrigin(place, file);
   if (origin.kind === 'out-of-reach') return origin.reason;
-  const found = await files.readState(path);
+  const found = await project.filesOf(workspace.root).readState(path);
   const wanted = await readWanted(place, path, origin, found);
-  if ('bytes' in wanted) contents.add(project.hash(wanted.bytes));
-  if (isSame(found, wanted)) return null;
+  const reason = isSame(found, wanted) ? null : await exchange(place, file, { found, wanted }, outcome);
+  // Not before it is there: a copy of it elsewhere is given up for it.
+  if (reason === null && 'bytes' in wanted) contents.add(project.hash(wanted.bytes));
+  return reason;
+}
+
+async function exchange(
+  place: Putting,
+  file: TouchedFile,
+  { found, wanted }: { found: FileState; wanted: FileState | NewFile },
+  outcome: RolledBack,
+): Promise<string | null> {
+  const { project, workspace, journal } = place;
+  const { path } = file;
   if (found.kind === 'other') return 'there is no file at its path now';
   if (found.kind !== 'absent') {
     const claim = wanted.kind === 'absent' && file.byCommand ? await findClaim(place, path, found) : 'none';
@@ -140,7 +151,7 @@ async function tryPutBack(place: Putting, file: TouchedFile, outcome: RolledBack
     const isFree = claim === 'none' && isOwn(place, file, found);
     if (!isFree && claim !== 'copy') outcome.aside.push({ path, to: await journal.moveAside(workspace.root, path) });
   }
-  await files.putState(path, wanted);
+  await project.filesOf(workspace.root).putState(path, wanted);
   outcome.restored.push(path);
   return null;
 }
@@ -163,8 +174,9 @@ async function findClaim(
 
 /** The run left exactly this: nobody has touched it since. */
 function isOwn({ project, now }: Putting, { path, lefts }: TouchedFile, found: FileState): boolean {
-  const sha256 = found.kind === 'file' ? `sha256:${project.hash(found.bytes)}` : null;
-  return lefts.some((left) => left === sha256 || toFingerprint(left) === toFingerprint(now.get(path) ?? null));
+  const content = found.kind === 'file' ? [`sha256:${project.hash(found.bytes)}`] : [];
+  const prints = [toFingerprint(now.get(path) ?? null), ...content];
+  return lefts.some((left) => prints.includes(toFingerprint(left)));
 }
 
 /** Without git's letters: what is staged has changed nothing in the file. */

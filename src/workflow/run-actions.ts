@@ -11,7 +11,7 @@ import { performAction } from './perform-action.ts';
 import type { Run, RunLog, Runner, RunSettings } from './run.ts';
 import { toParams } from './report-params.ts';
 
-export interface RunPlace {
+interface ActionsPlace {
   workspace: Workspace;
   session: SessionId;
   log: RunLog;
@@ -22,7 +22,7 @@ export interface RunPlace {
 /** Adds to `run`, action by action. */
 export async function runActions(
   project: Project,
-  { workspace, session, log: runLog, run }: RunPlace,
+  { workspace, session, log: runLog, run }: ActionsPlace,
   plan: Plan,
   approver: Approver,
   settings: RunSettings,

@@ -30,11 +30,14 @@ export async function runScripts<T>(
 ): Promise<RestoredFiles & { value: T }> {
   const { place, files, log } = runner;
   const kept = await keepSessionFiles(place);
-  const before = await keepEdits(place.workspace, files, log.journal, kept);
+  const before = await keepEdits(place.workspace, files, log, kept);
   await log.begin(action, before);
   const [worked] = await Promise.allSettled([work((script, options) => runScript(runner, script, options))]);
   // Before anything else can fail: what the command changed belongs into the report, or back.
-  const restored = await takeStock(runner, action.index, kept, before);
+  const restored = await takeStock(runner, action.index, kept, before).catch((error: unknown) => {
+    runner.run.unseen.add(action.index);
+    throw error;
+  });
   if (worked.status === 'rejected') throw worked.reason;
   return { ...restored, value: worked.value };
 }

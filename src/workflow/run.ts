@@ -22,6 +22,8 @@ export interface Run {
   ended: RunEnd;
   /** The action in which an earlier process of this run was killed. */
   crashedIn?: number;
+  /** Actions of which nobody knows what they changed. */
+  unseen: Set<number>;
 }
 
 export interface RunSettings {
@@ -62,5 +64,14 @@ export interface RunLog {
 export type Performed = Pick<ActionLog, 'status' | 'details'>;
 
 export function newRun(): Run {
-  return { logs: [], changed: new Map(), left: new Map(), strays: new Set(), outputs: [], pages: [], ended: 'done' };
+  return {
+    logs: [],
+    changed: new Map(),
+    left: new Map(),
+    strays: new Set(),
+    outputs: [],
+    pages: [],
+    ended: 'done',
+    unseen: new Set(),
+  };
 }

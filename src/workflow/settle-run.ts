@@ -3,14 +3,13 @@ import { TeddyError } from '../errors.ts';
 import type { BeginRecord } from '../plan/journal.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { ActionLog } from '../plan/report.ts';
-import type { LeftRun, Project, Workspace } from '../ports.ts';
+import type { LeftRun, Project, ProjectFiles, Workspace } from '../ports.ts';
 import { isSessionPath } from '../session/global-files.ts';
 import type { RepoPath, SessionId, TurnName } from '../session/names.ts';
 import { withClaim } from './claim-turn.ts';
-import { tellRolledBack, toWarning } from './close-run.ts';
+import { tellRolledBack, toIncomplete, toWarning } from './close-run.ts';
 import { listChanged, restoreInterrupted } from './guard-session-files.ts';
 import { logRun } from './log-run.ts';
-import { nameSome } from './name-some.ts';
 import { toText } from './read-line.ts';
 import { toParams } from './report-params.ts';
 import { rollBack, type RolledBack } from './roll-back.ts';
@@ -41,14 +40,7 @@ export async function rollBackRun(
     await left.journal.append({ record: 'rollback' }).catch((error: unknown) => project.notices.warn(toWarning(error)));
     const rolledBack = await rollBack({ project, workspace, journal: left.journal }, left);
     tellRolledBack(project, rolledBack);
-    const { failed } = rolledBack;
-    if (failed.length > 0) {
-      throw new TeddyError(
-        'ROLLBACK_INCOMPLETE',
-        `Not all of turn ${place.turn} is put back: ${nameSome(failed.map(({ path }) => path))}.`,
-        'Mend that, and run the command again.',
-      );
-    }
+    if (rolledBack.failed.length > 0) throw toIncomplete(place, rolledBack);
     await left.journal.discard();
     return { session: line.session, turn: place.turn, ...rolledBack };
   });
@@ -74,7 +66,13 @@ export async function takeUpRun(
     run.logs.push(ended);
     await log.end(ended, run);
   }
+  if (left.isRollingBack) await removeLeftovers(project.filesOf(workspace.root), [...run.changed.keys()]);
   return { run, log };
+}
+
+/** A file that was being put back when the run was killed has its temporary file beside it. */
+async function removeLeftovers(files: ProjectFiles, paths: RepoPath[]): Promise<void> {
+  for (const path of paths) await files.removeLeftovers(path);
 }
 
 /** The actions that are neither done nor begun. */
@@ -97,7 +95,8 @@ export function skipRest(plan: Plan, run: Run): void {
 
 async function readRun({ ended, journal }: LeftRun): Promise<Run> {
   const run = newRun();
-  const read = async (key: string) => toText(await journal.read(key));
+  // After a power cut the bytes of the last action may not be there; its log is, and says what came of it.
+  const read = async (key: string) => toText(await journal.read(key).catch(toLost));
   for (const { log, ended: how, changed, strays, output, page, crashed } of ended) {
     run.logs.push(log);
     run.ended = how;
@@ -111,6 +110,11 @@ async function readRun({ ended, journal }: LeftRun): Promise<Run> {
     if (page !== undefined) run.pages.push({ action: log.index, text: await read(page) });
   }
   return run;
+}
+
+function toLost(error: unknown): Uint8Array {
+  if (error instanceof TeddyError) return new TextEncoder().encode('This was lost in a crash.\n');
+  throw error;
 }
 
 /** Whatever differs from how the action began is its doing: nobody can tell it from an edit made since. Says what is known. */

@@ -48,8 +48,11 @@ describe('a run that was killed', () => {
     expect(said).toContain(
       `was interrupted in ${root}, and its line is checked out in ${join(root, '.git/x/other')} now.`,
     );
-    await git('worktree', 'remove', '--force', join(root, '.git', 'x', 'other'));
-    await git('switch', '--quiet', `teddy/${session}`);
+    expect(said).toContain(
+      `Switch this one to another branch, then that one back: \`git -C ${root} switch teddy/${session}\`.`,
+    );
+    await git('-C', join(root, '.git', 'x', 'other'), 'switch', '--quiet', '--create', 'away');
+    await git('-C', root, 'switch', '--quiet', `teddy/${session}`);
     await project.run([...execute, '--interrupted=rollback']);
     expect(await project.repo.read('README.md')).toBe('# Scratch\n');
     expect(has('made')).toBe(false);

@@ -305,16 +305,28 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     });
 
     test.each([
-      ['q', 'q\n', 3],
-      ['the end of input', ctrlD, 3],
-    ])('%s decides nothing, and it is asked again', async (_, keys, exitCode) => {
+      ['q', 'q\n', 3, '[RUN_INTERRUPTED]'],
+      ['the end of input', ctrlD, 3, '[RUN_INTERRUPTED]'],
+      ['Ctrl-C', ctrlC, 130, '[INTERRUPTED]'],
+    ])('%s decides nothing, and it is asked again', async (_, keys, exitCode, code) => {
       const run = await askAfterKill();
       const before = await project.repo.fingerprint();
       run.press(keys);
       expect(await run.exitCode).toBe(exitCode);
-      expect(run.text()).toContain('[RUN_INTERRUPTED]');
+      expect(run.text()).toContain(code);
       expect(await project.repo.fingerprint()).toEqual(before);
       await project.refuses('RUN_INTERRUPTED', 3, [...command, '-y']);
     });
+  });
+
+  test('execute --reject after a run that was killed runs nothing and asks nothing: it says that there is more to decide', async () => {
+    project = await openTeddyProject();
+    await project.begin('killed');
+    await project.plan(planOf(executeAction(waitHere), createAction('two.txt', '2\n')));
+    await endGroup(await killRun(project));
+    const run = runInTerminal(['session', 'execute', '--reject'], { cwd: project.repo.root, env: project.env });
+    expect(await run.exitCode).toBe(3);
+    expect(run.text()).toContain('[RUN_INTERRUPTED]');
+    expect(await isPending()).toBe(true);
   });
 });

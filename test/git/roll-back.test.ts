@@ -4,6 +4,7 @@ import { join, relative } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
+import { TeddyError } from '../../src/errors.ts';
 import type { Project } from '../../src/ports.ts';
 import type { Approver } from '../../src/workflow/approver.ts';
 import { rollBackRun } from '../../src/workflow/settle-run.ts';
@@ -336,6 +337,41 @@ describe('a run that fails', () => {
     expect(await look()).not.toHaveProperty('new.txt');
     const [, , place = ''] = / kept as (\S+), (\S+)\./.exec(said.join()) ?? [];
     expect(await readlink(place)).toBe('mine');
+  });
+
+  test('moves aside a link that somebody has put where a command had left a file as it was committed', async () => {
+    await open({}, edit('a.txt', 'a', 'A'), command('git checkout --quiet a.txt'), command('exit 3'));
+    const linked = meddlingAt(3, async () => {
+      await rm(join(repo.root, 'a.txt'));
+      await symlink('mine', join(repo.root, 'a.txt'));
+    });
+    const { report } = await run(project, { rollback: true, approver: linked });
+    expect(report.rollback?.moved_aside).toEqual(['a.txt']);
+    expect(await repo.read('a.txt')).toBe('a\n');
+  });
+
+  test('gives up no copy of a file that could not be put back', async () => {
+    const user = async () => {
+      await repo.write('u/own.txt', 'own\n');
+      await setTimeout(100);
+    };
+    await open({ user }, ...failing('mv u u2'));
+    const failingFiles: Project = {
+      ...project,
+      filesOf(root) {
+        const files = project.filesOf(root);
+        return {
+          ...files,
+          async putState(path, state) {
+            if (path === 'u/own.txt') throw new TeddyError('WRITE_FAILED', 'No.');
+            await files.putState(path, state);
+          },
+        };
+      },
+    };
+    await expect(run(failingFiles, { rollback: true })).rejects.toMatchObject({ code: 'ROLLBACK_INCOMPLETE' });
+    const [, place = ''] = / kept as (\S+)\./.exec(said.join()) ?? [];
+    expect(await readFile(place, 'utf8')).toBe('own\n');
   });
 
   test('without a command is taken back, and what it has not written is not touched', async () => {

@@ -21,6 +21,7 @@ const run: RunRecord = {
   ref: mainLineRef(session),
   root: '/project',
   chosen: [1, 2],
+  rollback: false,
   startedAt: '2026-01-24T10:00:00.000Z',
   memos: { added: ['a fact\nof two lines'], removed: [], rejected: [] },
 };

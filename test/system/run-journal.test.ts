@@ -1,8 +1,22 @@
 /** A run's journal on a real disk: in order, private, and whole up to where a crash has cut it. */
-import { appendFile, lstat, mkdtemp, readdir, readFile, realpath, rm, truncate, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { BeginRecord, EndRecord, JournalRecord, RunRecord } from '../../src/plan/journal.ts';
 import type { RunPlace } from '../../src/ports.ts';
 import { mainLineRef, type RefName, type SessionId, type TurnName } from '../../src/session/names.ts';
@@ -28,6 +42,7 @@ const record: RunRecord = {
   ...place,
   root: '/project',
   chosen: [1, 2],
+  rollback: false,
   startedAt: '2026-01-24T10:00:00.000Z',
   memos: { added: [], removed: [], rejected: [] },
 };
@@ -112,6 +127,51 @@ describe('a journal', () => {
     await second.close();
   });
 
+  test('that a crash has cut within the record of its first action is none: nothing has begun', async () => {
+    const journal = journals().begin(place);
+    await journal.note(record);
+    await journal.note(end(1));
+    await journal.append(begin(2));
+    await journal.close();
+    await truncate(at('journal.jsonl'), (await lstat(at('journal.jsonl'))).size - 3);
+    expect(await journals().find(place)).toBeNull();
+    expect(await journals().list()).toMatchObject([place]);
+  });
+
+  test('has the bytes that it keeps on disk before a record that names them', async () => {
+    const handle = await open(join(root, 'file'), 'w');
+    const calls: string[] = [];
+    const prototype = Object.getPrototypeOf(handle) as typeof handle;
+    await handle.close();
+    const write = vi.spyOn(prototype, 'write');
+    const datasync = vi.spyOn(prototype, 'datasync');
+    const journal = journals().begin(place);
+    await journal.note(record);
+    await journal.keep(bytes('kept'));
+    const [kept] = write.mock.contexts;
+    const name = (context: unknown) => (context === kept ? 'kept' : 'log');
+    write.mockImplementationOnce(function (this: typeof handle, ...args: unknown[]) {
+      calls.push(`write ${name(this)}`);
+      return Reflect.apply(prototype.write, this, args) as never;
+    } as never);
+    datasync.mockImplementation(async function (this: unknown) {
+      calls.push(`sync ${name(this)}`);
+    });
+    await journal.append(begin(1));
+    await journal.append(begin(2));
+    vi.restoreAllMocks();
+    expect(calls).toEqual(['sync kept', 'write log', 'sync log', 'sync log']);
+    await journal.close();
+  });
+
+  test('that cannot be removed says so as an error of ours: the report is there by then', async () => {
+    const journal = journals().begin(place);
+    await journal.append(record);
+    await rename(join(dir, 'runs'), join(dir, 'elsewhere'));
+    await symlink('runs', join(dir, 'runs'));
+    await expect(journal.discard()).rejects.toMatchObject({ code: 'WRITE_FAILED' });
+  });
+
   test('is gone when it is discarded, and discarding twice does no harm', async () => {
     const journal = journals().begin(place);
     await journal.note(record);
@@ -120,6 +180,13 @@ describe('a journal', () => {
     await journal.discard();
     expect(await readdir(join(dir, 'runs'))).toEqual([]);
     expect(await journals().find(place)).toBeNull();
+  });
+
+  test('that was being discarded when the process was killed is removed by the next look', async () => {
+    await mkdir(join(dir, 'runs', 'discarded-0123456789abcdef'), { recursive: true });
+    await writeFile(join(dir, 'runs', 'discarded-0123456789abcdef', 'kept'), 'k');
+    expect(await journals().list()).toEqual([]);
+    expect(await readdir(join(dir, 'runs'))).toEqual([]);
   });
 
   test('whose copies are cut off or gone says so, and names the file', async () => {

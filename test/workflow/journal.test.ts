@@ -334,3 +334,41 @@ test('a command that only writes the same bytes again does not take a file from 
   const project = await pending([edit('a.txt', 'a', 'A'), create('n.txt'), command('a.txt=A'), command('n.txt=n.txt')]);
   expect(changes(await run(project))).toEqual(['a.txt by 1', 'n.txt by 2']);
 });
+
+test('a file that no command has touched is copied once in a run, however many commands it has', async () => {
+  const project = await pending([command('own.txt=1'), command('two.txt=2'), command('two.txt=3')]);
+  await project.write({ 'own.txt': 'own\n', 'other.txt': 'other\n' });
+  const kept: string[] = [];
+  const watched: Project = {
+    ...project,
+    journals: {
+      ...project.journals,
+      begin(place) {
+        const journal = project.journals.begin(place);
+        return { ...journal, keep: (bytes) => (kept.push(Buffer.from(bytes).toString().trim()), journal.keep(bytes)) };
+      },
+    },
+  };
+  await run(watched);
+  expect(kept).toEqual(['other', 'own', '1', '2']);
+});
+
+test('a run that was to put its files back does so after a crash as well, without being told again', async () => {
+  const project = await pending([edit('a.txt', 'a', 'A'), command('two.txt=2'), command('fail'), create('z.txt')]);
+  await killIn(project, 'two.txt=2', { rollback: true });
+  const outcome = await resume(project);
+  expect(statuses(outcome)).toEqual(['1 SUCCESS', '2 FAILURE', '3 FAILURE', '4 SKIPPED']);
+  expect(outcome.report.rollback?.left).toEqual([]);
+  expect(changes(outcome)).toEqual([]);
+  expect([await project.read('a.txt'), await project.read('two.txt')]).toEqual(['a\n', null]);
+});
+
+test('what a dry run shows after a crash comes with a warning that the run has begun', async () => {
+  const project = await pending(three);
+  await killIn(project, 'two.txt=2');
+  const { previewPlan } = await import('../../src/workflow/preview-plan.ts');
+  await previewPlan(project, {});
+  expect(project.said.at(-1)).toBe(
+    'warning: A run of turn 01 has come to action 2 (EXECUTE two.txt=2) already; what it did is shown as if it were yours.',
+  );
+});

@@ -1,5 +1,6 @@
 /** `--rollback`: a run that does not come to its end puts back what it has changed. With real git: test/git/roll-back.test.ts. */
 import { expect, test } from 'vitest';
+import { TeddyError } from '../../src/errors.ts';
 import type { Project } from '../../src/ports.ts';
 import { rollBackRun } from '../../src/workflow/settle-run.ts';
 import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
@@ -77,6 +78,59 @@ test('a roll back that is killed in the middle is finished by the next one, and 
   await expect(rollBackRun(dying, {})).rejects.toThrow('killed');
   await expect(run(project)).rejects.toThrow(/while its files were put back/);
   expect((await rollBackRun(project, {})).failed).toEqual([]);
+  await expectBack(project);
+});
+
+test('what a command has changed is put back also where it could not be looked at when the command ended', async () => {
+  const project = await pending(command('work'));
+  const { workspace } = project.repository;
+  const { scan } = workspace;
+  const { run: work } = project.command;
+  project.command.run = async (...args) => {
+    workspace.scan = () => {
+      workspace.scan = scan;
+      return Promise.reject(new TeddyError('SNAPSHOT_FAILED', 'No.'));
+    };
+    return work(...args);
+  };
+  const { report } = await run(project, { rollback: true });
+  expect(report.action_logs[0]).toMatchObject({ status: 'FAILURE', details: { reason: 'No. [SNAPSHOT_FAILED]' } });
+  expect(report.rollback?.restored.toSorted()).toEqual(['a.txt', 'b.txt', 'made.txt', 'own.txt']);
+  await expectBack(project);
+});
+
+test('a run is not reported as taken back while a file is not: what was kept of it stays, and another try finishes it', async () => {
+  const project = await pending(...actions);
+  const closed: string[] = [];
+  const full: Project = {
+    ...project,
+    journals: {
+      ...project.journals,
+      async find(place) {
+        const left = await project.journals.find(place);
+        return left && { ...left, journal: { ...left.journal, close: async () => void closed.push(place.turn) } };
+      },
+    },
+    filesOf: (root) => {
+      const files = project.filesOf(root);
+      return {
+        ...files,
+        async putState(path, state) {
+          if (path === 'own.txt') throw new TeddyError('DISK_FULL', 'own.txt could not be put back: it is full.');
+          await files.putState(path, state);
+        },
+      };
+    },
+  };
+  await expect(run(full, { rollback: true })).rejects.toMatchObject({
+    code: 'ROLLBACK_INCOMPLETE',
+    message: 'Not all of turn 01 is put back: own.txt.',
+  });
+  await expect(rollBackRun(full, {})).rejects.toMatchObject({ code: 'ROLLBACK_INCOMPLETE' });
+  expect(closed).toContain('01');
+  const { report } = await run(project, { interrupted: 'resume' });
+  expect(report.rollback).toMatchObject({ restored: ['own.txt'], left: [] });
+  expect(report.run_summary).toMatchObject({ status: 'FAILURE', error: 'action 4 (EXECUTE) failed' });
   await expectBack(project);
 });
 

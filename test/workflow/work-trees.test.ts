@@ -223,6 +223,9 @@ describe('a removal', () => {
     const left = { run: { turn: place.turn }, interrupted: null, ended: [], isRollingBack: false } as unknown;
     project.journals = { ...project.journals, find: async () => left as LeftRun };
     await expect(removeOne(project, session)).rejects.toMatchObject({ code: 'RUN_INTERRUPTED' });
+    const damaged = new TeddyError('DAMAGED_SESSION', 'Its journal cannot be read.');
+    project.journals = { ...project.journals, find: () => Promise.reject(damaged) };
+    await expect(removeOne(project, session)).rejects.toBe(damaged);
     project.journals = { ...project.journals, find: async () => null };
     expect((await removeOne(project, session)).removed).toMatchObject([{ root }]);
     await (await project.repository.claimRun(place)).release();
