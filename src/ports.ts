@@ -1,5 +1,5 @@
 /** What the workflows need of the outside world. Types only: `git`, `model` and `system` implement them. */
-import type { JournaledRun, JournalRecord, ProcessGroup } from './plan/journal.ts';
+import type { JournaledRun, JournalRecord, ProcessGroup, RunRecord } from './plan/journal.ts';
 import type { MaskedSecret } from './session/mask.ts';
 import type { FoundSetting } from './session/decide-setting.ts';
 import type { Oid, RefName, RepoPath, SessionId, TurnName } from './session/names.ts';
@@ -249,12 +249,15 @@ export interface Workspace {
   repair(): Promise<string[]>;
   /** A file of the work tree as it is on disk, not following a link at its end; null when there is none. */
   readDisk(path: RepoPath): Promise<Uint8Array | null>;
-  /** The bytes that git would write to the path for this blob: through the user's filters and line endings. */
-  readCheckout(path: RepoPath, oid: Oid): Promise<Uint8Array>;
+  /**
+   * The bytes that git would write to each path for its blob: through the user's filters and line endings. Each path once;
+   * all are in memory together. Throws GIT_FAILED when one of the blobs is missing or its filter refuses it.
+   */
+  readCheckouts(files: { path: RepoPath; oid: Oid }[]): Promise<Map<RepoPath, Uint8Array>>;
   /** How many bytes `readDisk` would read; null when there is nothing to read. */
   sizeOnDisk(path: RepoPath): Promise<number | null>;
-  /** Writes a file of `.teddy/` again that the line has and the disk has lost. */
-  writeSessionFile(path: RepoPath, bytes: Uint8Array): Promise<void>;
+  /** Writes a file of `.teddy/` again that the line has and the disk has lost. Null: removes one. */
+  writeSessionFile(path: RepoPath, bytes: Uint8Array | null): Promise<void>;
   /** Sets the index entries of these paths to those of HEAD, as `git restore --staged` does. */
   unstage(paths: RepoPath[]): Promise<void>;
   /** Switches HEAD to a branch with git's own checkout and its safety rules. */
@@ -343,7 +346,7 @@ export interface RunJournals {
   begin(place: RunPlace): RunJournal;
   find(place: RunPlace): Promise<LeftRun | null>;
   /** Of all lines. What cannot be read is left out: who asks for it by its place hears of it. */
-  list(): Promise<RunPlace[]>;
+  list(): Promise<RunRecord[]>;
 }
 
 export interface CommandResult {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { Head, Store, Workspace } from '../ports.ts';
 import { parseOid, repoPathFromGit, shortRef, type Oid, type RefName, type RepoPath } from '../session/names.ts';
+import { readCheckouts } from './checkouts.ts';
 import { copyIndex, fileExists } from './index-lock.ts';
 import { removeFile } from './durable-file.ts';
 import { publish, writeSessionFiles, type PublishOptions } from './publish.ts';
@@ -40,7 +41,7 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     publish: (publication) => publish(options, publication),
     repair: () => repair(options, store),
     readDisk: (path) => readDisk(join(layout.root, path)),
-    readCheckout: async (path, oid) => (await git.run(['cat-file', '--filters', `--path=${path}`, oid])).stdout,
+    readCheckouts: (files) => readCheckouts(git, files),
     sizeOnDisk: (path) => sizeOnDisk(join(layout.root, path)),
     writeSessionFile: (path, bytes) => writeSessionFiles(layout, [{ path, bytes }]),
     unstage: (paths) => unstage(git, paths),
@@ -216,9 +217,12 @@ async function switchTo(git: GitRunner, ref: RefName): Promise<void> {
     { accept: [1, 128] },
   );
   if (exitCode === 0) return;
+  const isLocked = /index\.lock/.test(stderr);
   throw new TeddyError(
-    /index\.lock/.test(stderr) ? 'LOCKED' : 'FILES_IN_THE_WAY',
+    isLocked ? 'LOCKED' : 'FILES_IN_THE_WAY',
     `git did not switch to ${shortRef(ref)}: ${stderr.trim().split('\n').slice(0, 6).join(' ')}`,
-    'Commit or stash those edits, or use --no-switch.',
+    isLocked
+      ? 'Wait for the other git process. If none is running any more, remove the file and run the command again.'
+      : 'Commit or stash those edits, or move those files away, and run the command again.',
   );
 }

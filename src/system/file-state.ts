@@ -10,11 +10,29 @@ import { locate, missingDirectories } from './contained-path.ts';
 import { syncDirectory, writeDurably } from './durable-file.ts';
 import { errorCode, errorReason } from './system-error.ts';
 
-/** Beyond a link there is nothing. Throws ACTION_FAILED where the system does not let it look. */
-export async function readFileState(root: string, path: RepoPath): Promise<FileState> {
+/**
+ * Beyond a link there is nothing. Throws ACTION_FAILED where the system does not let it look. Thousands of files may be asked
+ * for: a directory that was found to be the project's is looked at again only for having become a link.
+ */
+export function readerOfStates(root: string): (path: RepoPath) => Promise<FileState> {
+  const known = new Set<string>();
+  let project: string | null = null;
+  const find = async (path: RepoPath): Promise<string | null> => {
+    project ??= await realpath(root);
+    const directory = join(project, dirname(path));
+    const isKnown = known.has(directory) && (await realpath(directory).catch(() => null)) === directory;
+    if (!isKnown && !(await isInProject(root, path))) return null;
+    known.add(directory);
+    return join(project, path);
+  };
+  return (path) => readFileState(path, () => find(path));
+}
+
+/** `find` says where it is, or null when that is not in the project. */
+async function readFileState(path: RepoPath, find: () => Promise<string | null>): Promise<FileState> {
   try {
-    if (!(await isInProject(root, path))) return { kind: 'absent' };
-    const real = join(await realpath(root), path);
+    const real = await find();
+    if (real === null) return { kind: 'absent' };
     const stats = await lstat(real);
     if (stats.isSymbolicLink()) return { kind: 'link', target: await readlink(real) };
     if (!stats.isFile()) return { kind: 'other' };
@@ -97,11 +115,23 @@ function isRemoved(directory: string): Promise<boolean> {
 }
 
 async function findPlace(root: string, path: RepoPath): Promise<string> {
-  const isForeign = (await locate(root, path)).kind === 'foreign';
-  if (isForeign || !(await isInProject(root, path))) {
+  const real = join(await realpath(root), path);
+  if (!(await isInProject(root, path)) || (await isInOwnRepository(path, real))) {
     throw new Error(`${dirname(path)} is not a directory of the project now`);
   }
-  return join(await realpath(root), path);
+  return real;
+}
+
+/** The directory that it lies in is a repository; of those above, `isInProject` tells. */
+async function isInOwnRepository(path: RepoPath, real: string): Promise<boolean> {
+  if (dirname(path) === '.') return false;
+  return lstat(join(dirname(real), '.git')).then(
+    () => true,
+    (error: unknown) => {
+      ignoreGone(error);
+      return false;
+    },
+  );
 }
 
 /** No parent is a link or a file. */

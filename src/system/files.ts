@@ -6,7 +6,7 @@ import { TeddyError } from '../errors.ts';
 import type { FileTarget, ProjectFiles } from '../ports.ts';
 import type { RepoPath } from '../session/names.ts';
 import { locate } from './contained-path.ts';
-import { findFileAge, putFileState, readFileState, removeEmptyDirectories } from './file-state.ts';
+import { findFileAge, putFileState, readerOfStates, removeEmptyDirectories } from './file-state.ts';
 import { installFile, removeFile, removeLeftovers } from './install-file.ts';
 import { errorReason } from './system-error.ts';
 
@@ -31,7 +31,7 @@ export function projectFiles(root: string): ProjectFiles {
     install: (path, bytes, executable) => installFile(root, path, bytes, executable),
     remove: (path) => removeFile(root, path),
     removeLeftovers: (path) => removeLeftovers(root, path),
-    readState: (path) => readFileState(root, path),
+    readState: readerOfStates(root),
     putState: (path, state) => putFileState(root, path, state),
     removeEmptyDirectories: (directories) => removeEmptyDirectories(root, directories),
     findAge: (path, time) => findFileAge(root, path, time),

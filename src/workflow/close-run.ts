@@ -52,10 +52,15 @@ export function toIncomplete({ turn }: { turn: TurnName }, { failed }: RolledBac
   );
 }
 
-export function tellRolledBack({ notices }: Project, { left, failed, aside }: RolledBack): void {
+export function tellRolledBack({ notices }: Project, { left, failed, aside, kept }: RolledBack): void {
   const remaining = [...left, ...failed].map(({ path, reason }) => `${path} (${reason})`);
   if (remaining.length > 0) notices.warn(`Not put back: ${nameSome(remaining)}.`);
   if (aside.length > 0) notices.warn(describeAside(aside));
+  const [first] = kept;
+  if (first === undefined) return;
+  const files = kept.length === 1 ? '1 file' : `${kept.length} files`;
+  const directory = first.to.slice(0, -first.path.length - 1);
+  notices.info(`What commands had left in ${files} is kept in ${directory}, in case somebody else has edited there.`);
 }
 
 function describeAside(aside: RolledBack['aside']): string {

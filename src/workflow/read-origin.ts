@@ -1,6 +1,7 @@
 /** How a file was before a run: as the journal kept it, or as the commit has it that the run began on. */
-import type { FileState, NewFile, Project, RunJournal, Workspace } from '../ports.ts';
+import type { FileState, NewFile, Project, RunJournal, Store, TreeEntry } from '../ports.ts';
 import type { Oid, RepoPath } from '../session/names.ts';
+import type { Checkouts } from './read-checkouts.ts';
 import type { Origin, TouchedFile } from './find-touched.ts';
 import { equalBytes } from './guard-session-files.ts';
 import { parentOf } from './keep-before.ts';
@@ -9,30 +10,57 @@ import { toText } from './read-line.ts';
 
 interface OriginPlace {
   project: Project;
-  workspace: Workspace;
   journal: RunJournal;
+  /** What git would write to the paths whose origin is a blob. */
+  checkouts: Checkouts;
 }
 
-type KnownOrigin =
+export type KnownOrigin =
   | Extract<Origin, { kind: 'absent' | 'file' | 'link' }>
   | { kind: 'blob'; mode: string; oid: Oid }
   | { kind: 'out-of-reach'; reason: string };
 
-export async function readOrigin({ project }: OriginPlace, { path, before }: TouchedFile): Promise<KnownOrigin> {
+/** Each directory of a commit is read once: thousands of files may lie in it. */
+export async function readOrigins(
+  { repository: { store } }: Project,
+  touched: TouchedFile[],
+): Promise<Map<TouchedFile, KnownOrigin>> {
+  const read = new Map<string, Promise<FilesByName>>();
+  const readDirectory = (commit: Oid, directory: RepoPath) => {
+    const key = `${commit} ${directory}`;
+    const files = read.get(key) ?? readFilesByName(store, commit, directory);
+    read.set(key, files);
+    return files;
+  };
+  const origins = new Map<TouchedFile, KnownOrigin>();
+  for (const file of touched) origins.set(file, await findOrigin(file, readDirectory));
+  return origins;
+}
+
+type FilesByName = Map<string, TreeEntry>;
+
+async function readFilesByName(store: Store, commit: Oid, directory: RepoPath): Promise<FilesByName> {
+  const entries = (await store.readDir(commit, directory))?.entries ?? [];
+  return new Map(entries.filter(({ mode }) => mode !== '40000').map((entry) => [entry.name, entry]));
+}
+
+async function findOrigin(
+  { path, before }: TouchedFile,
+  readDirectory: (commit: Oid, directory: RepoPath) => Promise<FilesByName>,
+): Promise<KnownOrigin> {
   if (before.kind === 'committed') return { kind: 'out-of-reach', reason: 'it was committed in the meantime' };
   if (before.kind === 'not-kept') return { kind: 'out-of-reach', reason: before.reason };
   if (before.kind !== 'commit') return before;
   if (before.oid === null) return { kind: 'absent' };
-  const directory = await project.repository.store.readDir(before.oid, parentOf(path) ?? ('' as RepoPath));
-  const name = path.slice(path.lastIndexOf('/') + 1);
-  const entry = directory?.entries.find((one) => one.name === name && one.mode !== '40000');
+  const files = await readDirectory(before.oid, parentOf(path) ?? ('' as RepoPath));
+  const entry = files.get(path.slice(path.lastIndexOf('/') + 1));
   if (entry?.mode === '160000') return { kind: 'out-of-reach', reason: anotherRepository };
   return entry === undefined ? { kind: 'absent' } : { kind: 'blob', mode: entry.mode, oid: entry.oid };
 }
 
 /** Of a commit's file, git knows no more of the mode than whether it can be executed: the rest is as it is `found`. */
 export async function readWanted(
-  { project, workspace, journal }: OriginPlace,
+  { project, journal, checkouts }: OriginPlace,
   path: RepoPath,
   origin: Exclude<KnownOrigin, { kind: 'out-of-reach' }>,
   found: FileState,
@@ -41,7 +69,8 @@ export async function readWanted(
   if (origin.kind !== 'blob') return origin;
   const { mode, oid } = origin;
   if (mode === '120000') return { kind: 'link', target: toText(await project.repository.store.readBlob(oid)) };
-  const bytes = await workspace.readCheckout(path, oid);
+  const bytes = checkouts.get(path);
+  if (!(bytes instanceof Uint8Array)) throw bytes ?? new Error(`${path} was not read`);
   const executable = mode === '100755';
   if (found.kind !== 'file') return { kind: 'new-file', bytes, executable };
   return { kind: 'file', bytes, mode: withExecutable(found.mode, executable) };

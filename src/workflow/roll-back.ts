@@ -4,12 +4,13 @@
  */
 import { TeddyError } from '../errors.ts';
 import type { JournaledRun } from '../plan/journal.ts';
-import type { FileState, NewFile, Project, RunJournal, Scan, Workspace } from '../ports.ts';
+import type { FileState, NewFile, Project, ProjectFiles, RunJournal, Scan, Workspace } from '../ports.ts';
 import type { RepoPath } from '../session/names.ts';
 import { findTouched, type TouchedFile } from './find-touched.ts';
 import { parentOf } from './keep-before.ts';
 import { isRepository } from './new-files.ts';
-import { isSame, readOrigin, readWanted } from './read-origin.ts';
+import { readCheckouts, slice, type Checkouts } from './read-checkouts.ts';
+import { isSame, readOrigins, readWanted, type KnownOrigin } from './read-origin.ts';
 
 export interface RolledBack {
   restored: RepoPath[];
@@ -19,6 +20,8 @@ export interface RolledBack {
   failed: LeftPath[];
   /** What was found there and may be somebody's own: where it is now, absolute. */
   aside: { path: RepoPath; to: string }[];
+  /** The same for what commands had left there: nobody else is known to have edited it. */
+  kept: { path: RepoPath; to: string }[];
 }
 
 interface LeftPath {
@@ -39,20 +42,27 @@ export async function rollBack(place: RollbackPlace, run: JournaledRun): Promise
   const since = new Date(run.begun[0]?.startedAt ?? run.run.startedAt);
   const ranCommand = run.begun.some(({ before }) => before.kind === 'command');
   const now: Scan = ranCommand ? await workspace.scan() : new Map();
-  const contents = new Set<string>();
-  const outcome: RolledBack = { restored: [], left: [], failed: [], aside: [] };
-  const put = async (touched: TouchedFile[], isLastTry = false) => {
-    for (const file of touched) await putBack({ ...place, now, since, contents, isLastTry }, file, outcome);
+  const [contents, written] = [new Set<string>(), new Map<RepoPath, string>()];
+  const outcome: RolledBack = { restored: [], left: [], failed: [], aside: [], kept: [] };
+  const touched = await findTouched(place, run, now);
+  const origins = await readOrigins(project, touched);
+  const put = async (wanted: TouchedFile[], isLastTry = false) => {
+    for await (const some of slice(project, wanted, origins)) {
+      const checkouts = await readCheckouts(workspace, some, origins);
+      const putting = { ...place, files, now, since, contents, written, origins, checkouts, isLastTry };
+      for (const file of some) await putBack(putting, file, outcome);
+    }
   };
 
-  const touched = await findTouched(place, run, now);
   const directories = await findMadeDirectories(place, touched, since);
   for (const path of onePerDirectory(touched)) await files.removeLeftovers(path);
   // Before git is asked what it ignores: what is in the index it does not ignore.
   if (ranCommand) await workspace.unstage(touched.map(({ path }) => path).filter((path) => !isRepository(path)));
   // git reads the others by these.
-  await put(touched.filter(isForGit));
-  const made = await findMade(place, touched);
+  for (const level of byDepth(touched.filter(isNamed('.gitattributes')))) await put(level);
+  await put(touched.filter(isNamed('.gitignore')));
+  // Files that were not there before.
+  const made = new Set(touched.filter((file) => origins.get(file)?.kind === 'absent'));
   await put(touched.filter((file) => !made.has(file)));
   // With its .gitignore back, git ignores again what it ignored before: such a file was there, or is nobody's concern.
   const ignored = new Set(await workspace.ignored([...made].map(({ path }) => path)));
@@ -70,11 +80,19 @@ export async function rollBack(place: RollbackPlace, run: JournaledRun): Promise
     true,
   );
   await files.removeEmptyDirectories(directories);
-  return outcome;
+  // Attributes are put back twice where they hold for themselves: the first time, those of the run still did.
+  return { ...outcome, restored: [...new Set(outcome.restored)] };
 }
 
-function isForGit({ path }: TouchedFile): boolean {
-  return ['.gitattributes', '.gitignore'].includes(path.slice(path.lastIndexOf('/') + 1));
+function isNamed(name: string): (touched: TouchedFile) => boolean {
+  return ({ path }) => path === name || path.endsWith(`/${name}`);
+}
+
+/** Attributes hold for what lies below them, other such files included. The outermost first. */
+function byDepth(touched: TouchedFile[]): TouchedFile[][] {
+  const levels: TouchedFile[][] = [];
+  for (const file of touched) (levels[file.path.split('/').length - 1] ??= []).push(file);
+  return levels.filter((level) => level !== undefined);
 }
 
 function onePerDirectory(touched: TouchedFile[]): RepoPath[] {
@@ -95,19 +113,16 @@ async function findMadeDirectories(
   return [...made].toSorted((a, b) => b.split('/').length - a.split('/').length);
 }
 
-/** Files that were not there before. */
-async function findMade(place: RollbackPlace, touched: TouchedFile[]): Promise<Set<TouchedFile>> {
-  const made = new Set<TouchedFile>();
-  for (const file of touched) if ((await readOrigin(place, file)).kind === 'absent') made.add(file);
-  return made;
-}
-
 interface Putting extends RollbackPlace {
+  files: ProjectFiles;
+  origins: ReadonlyMap<TouchedFile, KnownOrigin>;
+  checkouts: Checkouts;
   now: Scan;
   /** When the run began. */
   since: Date;
   /** sha256 of what is back at its place. */
   contents: Set<string>;
+  written: Map<RepoPath, string>;
   isLastTry: boolean;
 }
 
@@ -124,15 +139,20 @@ async function putBack(place: Putting, file: TouchedFile, outcome: RolledBack): 
 
 /** Why it stays as it is, or null. */
 async function tryPutBack(place: Putting, file: TouchedFile, outcome: RolledBack): Promise<string | null> {
-  const { project, workspace, contents } = place;
+  const { project, files, contents, written, origins } = place;
   const { path } = file;
-  const origin = await readOrigin(place, file);
+  const origin = origins.get(file);
+  if (origin === undefined) throw new Error(`${path} has no origin`);
   if (origin.kind === 'out-of-reach') return origin.reason;
-  const found = await project.filesOf(workspace.root).readState(path);
+  const found = await files.readState(path);
   const wanted = await readWanted(place, path, origin, found);
   const reason = isSame(found, wanted) ? null : await exchange(place, file, { found, wanted }, outcome);
   // Not before it is there: a copy of it elsewhere is given up for it.
-  if (reason === null && 'bytes' in wanted) contents.add(project.hash(wanted.bytes));
+  if (reason === null && 'bytes' in wanted) {
+    const sha256 = project.hash(wanted.bytes);
+    contents.add(sha256);
+    written.set(path, sha256);
+  }
   return reason;
 }
 
@@ -142,16 +162,19 @@ async function exchange(
   { found, wanted }: { found: FileState; wanted: FileState | NewFile },
   outcome: RolledBack,
 ): Promise<string | null> {
-  const { project, workspace, journal } = place;
+  const { files, workspace, journal } = place;
   const { path } = file;
   if (found.kind === 'other') return 'there is no file at its path now';
   if (found.kind !== 'absent') {
     const claim = wanted.kind === 'absent' && file.byCommand ? await findClaim(place, path, found) : 'none';
     if (typeof claim === 'object') return claim.reason;
-    const isFree = claim === 'none' && isOwn(place, file, found);
-    if (!isFree && claim !== 'copy') outcome.aside.push({ path, to: await journal.moveAside(workspace.root, path) });
+    const owner = claim === 'none' ? findOwner(place, file, found) : claim === 'copy' ? 'plan' : null;
+    if (owner !== 'plan') {
+      const to = await journal.moveAside(workspace.root, path);
+      (owner === null ? outcome.aside : outcome.kept).push({ path, to });
+    }
   }
-  await project.filesOf(workspace.root).putState(path, wanted);
+  await files.putState(path, wanted);
   outcome.restored.push(path);
   return null;
 }
@@ -161,22 +184,30 @@ async function exchange(
  * `copy`: its content is back at the place from which it was moved.
  */
 async function findClaim(
-  { project, workspace, since, contents, isLastTry }: Putting,
+  { project, files, since, contents, isLastTry }: Putting,
   path: RepoPath,
   found: FileState,
 ): Promise<{ reason: string } | 'none' | 'possible' | 'copy'> {
-  const age = await project.filesOf(workspace.root).findAge(path, since);
+  const age = await files.findAge(path, since);
   if (age === 'since') return 'none';
   if (age === 'before') return { reason: 'it was there before the run' };
   if (found.kind === 'file' && contents.has(project.hash(found.bytes))) return 'copy';
   return isLastTry ? 'possible' : { reason: 'it may have been there before the run' };
 }
 
-/** The run left exactly this: nobody has touched it since. */
-function isOwn({ project, now }: Putting, { path, lefts }: TouchedFile, found: FileState): boolean {
-  const content = found.kind === 'file' ? [`sha256:${project.hash(found.bytes)}`] : [];
-  const prints = [toFingerprint(now.get(path) ?? null), ...content];
-  return lefts.some((left) => prints.includes(toFingerprint(left)));
+/**
+ * Whose it is: the plan's, word for word, or this roll back's; as a command has left it, or somebody who edited while the
+ * command ran; null: changed since.
+ */
+function findOwner(
+  { project, now, written }: Putting,
+  { path, lefts }: TouchedFile,
+  found: FileState,
+): 'plan' | 'command' | null {
+  const content = found.kind === 'file' ? `sha256:${project.hash(found.bytes)}` : null;
+  if (content !== null && [...lefts, `sha256:${written.get(path)}`].includes(content)) return 'plan';
+  const print = toFingerprint(now.get(path) ?? null);
+  return lefts.some((left) => toFingerprint(left) === print) ? 'command' : null;
 }
 
 /** Without git's letters: what is staged has changed nothing in the file. */

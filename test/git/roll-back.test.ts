@@ -374,6 +374,61 @@ describe('a run that fails', () => {
     expect(await readFile(place, 'utf8')).toBe('own\n');
   });
 
+  test('starts as many gits for many files as for few', async () => {
+    const countGits = async (count: number) => {
+      const many = Object.fromEntries(Array.from({ length: count }, (_, at) => [`m/${at % 7}/${at}.txt`, `${at}\n`]));
+      await open(
+        { files: { ...tracked, ...many } },
+        ...failing('for f in m/*/*; do echo x > $f; done; echo x > a.txt'),
+      );
+      await project.repository.close();
+      const started: string[] = [];
+      const notices = { info: () => undefined, warn: () => undefined };
+      const trace = (line: string) => started.push(line);
+      project = await openProject({ cwd: repo.root, env: process.env, notices, trace });
+      const { report } = await run(project, { rollback: true });
+      expect(report.rollback?.restored).toHaveLength(count + 1);
+      return started.length;
+    };
+    const few = await countGits(2);
+    await project.repository.close();
+    await repo.close();
+    expect(await countGits(60)).toBe(few);
+  });
+
+  test('puts back the others when a filter refuses one of the files', async () => {
+    const files = { ...tracked, '.gitattributes': '*.bin filter=picky\n', 'good.bin': 'good\n', 'poor.bin': 'poor\n' };
+    await open({ files }, ...failing('for f in *.bin *.txt; do echo x > "$f"; done'));
+    await repo.git('config', 'filter.picky.clean', 'cat');
+    await repo.git('config', 'filter.picky.smudge', 'case %f in poor*) exit 1;; *) cat;; esac');
+    await repo.git('config', 'filter.picky.required', 'true');
+    await expect(run(project, { rollback: true })).rejects.toMatchObject({
+      code: 'ROLLBACK_INCOMPLETE',
+      message: expect.stringContaining('poor.bin'),
+    });
+    expect(await repo.git('status', '--porcelain')).toBe(' M poor.bin');
+    expect(said.join()).toMatch(/^Not put back: poor\.bin \(.*smudge filter/);
+    await repo.git('config', 'filter.picky.smudge', 'cat');
+    await rollBackRun(project, {});
+    expect(await repo.git('status', '--porcelain')).toBe('');
+  });
+
+  test('reads files by the attributes that are put back above them', async () => {
+    const files = {
+      '.gitattributes': '* -text\n',
+      '.gitignore': 'x\n',
+      'dir/.gitattributes': '*.c eol=lf\n',
+      'dir/.gitignore': 'y\n',
+      'dir/a.c': 'a\n',
+    };
+    await open({ files }, ...failing('for f in .git[ai]* dir/.git[ai]* dir/a.c; do echo "* text eol=crlf" > $f; done'));
+    const before = await look();
+    const { report } = await run(project, { rollback: true });
+    expect(report.rollback?.restored.toSorted()).toEqual(Object.keys(files).toSorted());
+    expect(report.rollback).toMatchObject({ left: [], moved_aside: [] });
+    expect(await look()).toEqual(before);
+  });
+
   test('without a command is taken back, and what it has not written is not touched', async () => {
     const before = {
       commit: async (at: (path: string) => string) => {

@@ -88,7 +88,8 @@ export function memoryWorkspace(disk: MemoryDisk, store: Store, state: MemoryWor
     },
     repair: async () => [],
     readDisk: (path) => readDisk(disk, path),
-    readCheckout: (_, oid) => store.readBlob(oid),
+    readCheckouts: async (files) =>
+      new Map(await Promise.all(files.map(async ({ path, oid }) => [path, await store.readBlob(oid)] as const))),
     sizeOnDisk: async (path) => (await readDisk(disk, path))?.length ?? null,
     writeSessionFile: (path, bytes) => write([{ path, bytes }]),
     async unstage(paths) {

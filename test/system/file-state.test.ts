@@ -18,22 +18,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { findFileAge, putFileState, readFileState, removeEmptyDirectories } from '../../src/system/file-state.ts';
+import { findFileAge, putFileState, readerOfStates, removeEmptyDirectories } from '../../src/system/file-state.ts';
 import { bytes, path } from '../support/disk.ts';
 
 let dir: string;
 let root: string;
+/** The same for all of a test: it remembers. */
+let readState: ReturnType<typeof readerOfStates>;
 
 beforeEach(async () => {
   dir = await realpath(await mkdtemp(join(tmpdir(), 'teddy-state-')));
   root = join(dir, 'project');
   await mkdir(join(root, 'sub'), { recursive: true });
   await mkdir(join(dir, 'outside'));
+  readState = readerOfStates(root);
 });
 afterEach(() => rm(dir, { recursive: true }));
 
 const at = (name: string) => join(root, name);
-const read = (name: string) => readFileState(root, path(name));
+const read = (name: string) => readState(path(name));
 const put = (name: string, state: Parameters<typeof putFileState>[2]) => putFileState(root, path(name), state);
 
 describe('reading', () => {
@@ -58,6 +61,27 @@ describe('reading', () => {
     for (const name of ['none', 'none/deep', 'a/below', 'link/b', 'dangling/b']) {
       expect(await read(name), name).toEqual({ kind: 'absent' });
     }
+  });
+
+  test('sees that a directory it knows has become a link, a file or nothing since, and is one again', async () => {
+    await mkdir(at('sub/deep'));
+    await writeFile(at('sub/deep/b'), 'b');
+    await mkdir(join(dir, 'outside', 'deep'));
+    await writeFile(join(dir, 'outside', 'deep', 'b'), 'not of the project');
+    const there = { kind: 'file', bytes: Buffer.from('b') };
+    expect(await read('sub/deep/b')).toMatchObject(there);
+    await rename(at('sub'), at('other'));
+    expect(await read('sub/deep/b')).toEqual({ kind: 'absent' });
+    for (const target of ['other', '../outside', 'sub']) {
+      await symlink(target, at('sub'));
+      expect(await read('sub/deep/b'), target).toEqual({ kind: 'absent' });
+      await rm(at('sub'));
+    }
+    await writeFile(at('sub'), 'file');
+    expect(await read('sub/deep/b')).toEqual({ kind: 'absent' });
+    await rm(at('sub'));
+    await rename(at('other'), at('sub'));
+    expect(await read('sub/deep/b')).toMatchObject(there);
   });
 });
 
