@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import { decodeJournal, encodeRecord, type JournalRecord } from '../plan/journal.ts';
-import type { RunJournal, RunJournals, RunPlace } from '../ports.ts';
+import { decodeJournal, encodeRecord, type JournalRecord, type RunRecord } from '../plan/journal.ts';
+import type { RunJournal, RunJournals } from '../ports.ts';
 import { runName } from '../session/names.ts';
 import { syncDirectory } from './durable-file.ts';
 import { moveAside } from './move-aside.ts';
@@ -26,25 +26,28 @@ export function runJournals({ dir, onStep }: RunJournalOptions): RunJournals {
     begin: (place) => openJournal(runName(place), false),
     async find(place) {
       const name = runName(place);
-      const text = await readFile(join(runs, name, logName), 'utf8').catch(toNullIfGone);
+      const text = await readFile(join(runs, name, logName), 'utf8')
+        .catch(toNullIfGone)
+        .catch(throwUnreadable);
       const left = text === null ? null : decodeJournal(text);
       // Cut off within the record of its first action: that has not begun then.
       if (left === null || left.begun.length === 0) return null;
       return { ...left, journal: openJournal(name, true) };
     },
     async list() {
-      const found = await readdir(runs, { withFileTypes: true }).catch(toNullIfGone);
+      const found = await readdir(runs, { withFileTypes: true }).catch(toNullIfGone).catch(throwUnreadable);
       const names = (found ?? []).filter((one) => one.isDirectory()).map(({ name }) => name);
       for (const name of names.filter((one) => one.startsWith(discardedPrefix)))
-        await rm(join(runs, name), { recursive: true, force: true });
-      return (await Promise.all(names.map((name) => readPlace(join(runs, name, logName))))).flat();
+        // What cannot be removed now can be the next time: nothing reads it.
+        await rm(join(runs, name), { recursive: true, force: true }).catch(() => undefined);
+      return (await Promise.all(names.map((name) => readFirst(join(runs, name, logName))))).flat();
     },
   };
 }
 
-/** Its first line says where it belongs. */
-async function readPlace(path: string): Promise<RunPlace[]> {
-  const text = await readFile(path, 'utf8').catch(toNullIfGone);
+/** Which run it is of. */
+async function readFirst(path: string): Promise<RunRecord[]> {
+  const text = await readFile(path, 'utf8').catch(toNullIfGone).catch(throwUnreadable);
   try {
     const { run } = decodeJournal(`${text?.split('\n')[0] ?? ''}\n`) ?? {};
     return run === undefined ? [] : [run];
@@ -212,7 +215,11 @@ function toNullIfGone(error: unknown): null {
   throw error;
 }
 
-function toJournalError(error: unknown, act: 'written' | 'removed' = 'written'): TeddyError {
+function throwUnreadable(error: unknown): never {
+  throw toJournalError(error, 'read');
+}
+
+function toJournalError(error: unknown, act: 'written' | 'removed' | 'read' = 'written'): TeddyError {
   const isFull = ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '');
   return new TeddyError(
     isFull ? 'DISK_FULL' : 'WRITE_FAILED',

@@ -19,7 +19,7 @@ import { publishDraft } from './append-entry.ts';
 import type { Draft } from './write-entry.ts';
 import { prepareLine, type ReadyLine } from './prepare-line.ts';
 import { findTurn, readLine, readTurnFile, type LineState } from './read-line.ts';
-import { switchOrTakeBack } from './switch-line.ts';
+import { canStay, switchOrTakeBack } from './switch-line.ts';
 
 export interface BranchRequest {
   turn: string;
@@ -46,7 +46,7 @@ export async function branchSession(project: Project, request: BranchRequest): P
   const files = await readContext(project, state, original);
   const { ref, turn, commit } = await publishBranch(project, state, original, leave, files);
   const place = request.switch ? (line.workspace ?? workspace) : null;
-  if (place) await switchOrTakeBack(project, place, ref, commit);
+  if (place) await switchOrTakeBack(project, place, ref, commit, canStay);
   return { from: line, ref, turn, commit, switched: place !== null };
 }
 

@@ -1,11 +1,10 @@
 /** The right to execute a line's pending plan, for as long as it takes. */
 import { TeddyError } from '../errors.ts';
 import type { LeftRun, Project, RunPlace, Workspace } from '../ports.ts';
-import { shortRef } from '../session/names.ts';
-import { toShellWord } from '../session/shell-word.ts';
 import { requirePlan, requireWorkspace } from './pending-plan.ts';
 import { prepareLine, type ReadyLine } from './prepare-line.ts';
 import { readLine } from './read-line.ts';
+import { isOfLine, refuseElsewhere } from './unfinished-run.ts';
 
 export interface ClaimedTurn {
   line: ReadyLine;
@@ -22,32 +21,21 @@ export async function withClaim<Value>(
   use: (claimed: ClaimedTurn) => Promise<Value>,
 ): Promise<Value> {
   const line = await prepareLine(project, selector, { settles: true });
-  const workspace = requireWorkspace(line);
+  await refuseElsewhere(project, line);
+  const workspace = requireWorkspace(line, project.repository);
   const { turn } = requirePlan(await readLine(project.repository.store, line.tip), line);
-  const place = { session: line.session, turn, ref: line.ref };
+  const begun = (await project.journals.list()).find((run) => run.turn === turn && isOfLine(run, line));
+  const place = { session: line.session, turn, ref: begun?.ref ?? line.ref };
   const claim = await project.repository.claimRun(place);
   let left: LeftRun | null = null;
   try {
     left = await project.journals.find(place);
-    if (left !== null) {
-      await refuseOtherFiles(project, workspace, left);
-      await refuseRunningCommand(project, workspace, left);
-    }
+    if (left !== null) await refuseRunningCommand(project, workspace, left);
     return await use({ line, workspace, place, left });
   } finally {
     await left?.journal.close();
     await claim.release();
   }
-}
-
-/** What the run left lies in the work tree that it ran in. Where that is gone, or was moved, there is only this one. */
-async function refuseOtherFiles({ repository }: Project, { root }: Workspace, { run }: LeftRun): Promise<void> {
-  if (run.root === root || !(await repository.workTrees()).some((tree) => tree.root === run.root)) return;
-  throw new TeddyError(
-    'RUN_INTERRUPTED',
-    `The run of turn ${run.turn} was interrupted in ${run.root}, and its line is checked out in ${root} now.`,
-    `Switch this one to another branch, then that one back: \`git -C ${toShellWord(run.root)} switch ${toShellWord(shortRef(run.ref))}\`.`,
-  );
 }
 
 /** Whoever killed the run may not have killed its command: what that changes is not known before it has ended. */

@@ -96,6 +96,12 @@ async function changesCode(store: Store, tip: Oid, codeTree: Oid): Promise<boole
 async function readEdits(workspace: Workspace, untracked: boolean): Promise<WorkspaceStatus> {
   const status = await workspace.status({ untracked });
   refuseUnmerged(status);
+  await refusePartlyStaged(workspace, status);
+  return status;
+}
+
+/** Throws PARTIALLY_STAGED: one commit would take both what is staged and what is not. */
+export async function refusePartlyStaged(workspace: Workspace, status: WorkspaceStatus): Promise<void> {
   const own = status.edits.filter(({ path, submodule }) => !submodule && !isSessionPath(path));
   const code: Edit[] = [];
   for (const edit of own) if (await isPartlyStaged(workspace, edit)) code.push(edit);
@@ -106,7 +112,6 @@ async function readEdits(workspace: Workspace, untracked: boolean): Promise<Work
       'Commit, stage the rest (`git add`), or unstage (`git restore --staged <file>`, `git reset`), then run the command again.',
     );
   }
-  return status;
 }
 
 /** Also a file that is staged as deleted and stands there all the same: after `git rm --cached`, or when the index is gone. */

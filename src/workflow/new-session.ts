@@ -25,7 +25,7 @@ import {
 import { publishDraft } from './append-entry.ts';
 import type { Draft, FileEdit } from './write-entry.ts';
 import { ensureGlobal, readGlobal, refuseTeddyBranch } from './global-branch.ts';
-import { switchOrTakeBack } from './switch-line.ts';
+import { canStay, switchOrTakeBack } from './switch-line.ts';
 import { refuseOperation } from './refuse-operation.ts';
 import { addOrTakeBack } from './open-work-tree.ts';
 
@@ -64,7 +64,7 @@ export async function newSession(project: Project, request: NewSessionRequest): 
   await repository.installAttributes();
   const { session, commit } = await publishStart(project, name, head);
   const ref = mainLineRef(session);
-  if (workspace) await switchOrTakeBack(project, workspace, ref, commit);
+  if (workspace) await switchOrTakeBack(project, workspace, ref, commit, canStay);
   const workTree = inWorkTree ? await addOrTakeBack(project, ref, commit) : null;
   if (name !== request.name) notices.info(`The name was made ${name}.`);
   return { session, ref, commit, directory: sessionDir(session), switched: workspace !== null, workTree, made };

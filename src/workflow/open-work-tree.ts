@@ -6,6 +6,7 @@ import { findLine } from './find-line.ts';
 import { requirePlan } from './pending-plan.ts';
 import { makeLocal } from './prepare-line.ts';
 import { readLine } from './read-line.ts';
+import { refuseElsewhere } from './unfinished-run.ts';
 
 export interface OpenedWorkTree {
   ref: RefName;
@@ -25,12 +26,13 @@ export async function openWorkTree(
 ): Promise<OpenedWorkTree> {
   const { repository } = project;
   await repository.store.ident();
-  const { ref, tip, remoteTip, workspace } = await findLine(project, selector);
+  const { ref, session, tip, remoteTip, workspace } = await findLine(project, selector);
   const local = tip ?? (await makeLocal(project, ref, remoteTip));
   if (needsPlan) requirePlan(await readLine(repository.store, local), { ref });
   const root = await findLinked(project, ref);
   if (root !== null) return { ref, root, made: false };
   if (workspace !== null) throw toCheckedOut(ref, workspace.root);
+  await refuseElsewhere(project, { ref, session, workspace });
   return { ref, ...(await addOrJoin(project, ref)) };
 }
 

@@ -6,7 +6,7 @@ import { findLine, lineName } from './find-line.ts';
 import { ensureGlobal } from './global-branch.ts';
 import { recoverAnswers } from './recover-answer.ts';
 import { refuseOperation } from './refuse-operation.ts';
-import { checkUnfinishedRun } from './unfinished-run.ts';
+import { checkUnfinishedRuns } from './unfinished-run.ts';
 
 export interface ReadyLine {
   ref: RefName;
@@ -49,7 +49,7 @@ export async function prepareLine(
     );
   }
   const { ref, session, workspace } = line;
-  if (recover) await checkUnfinishedRun(project, { ref, tip }, { settles });
+  if (recover) await checkUnfinishedRuns(project, { ref, session, tip, workspace }, { settles });
   if (recover && (await recoverAnswers(project, { ref, workspace }))) {
     return { ref, session, tip: (await repository.store.resolve(ref)) ?? tip, workspace };
   }

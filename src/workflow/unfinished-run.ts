@@ -1,8 +1,17 @@
 /** A run that was killed: which action it was in, and the refusal of everything that would build on what it left. */
 import { TeddyError } from '../errors.ts';
-import type { JournaledRun } from '../plan/journal.ts';
-import type { Project } from '../ports.ts';
-import type { Oid, RefName, TurnName } from '../session/names.ts';
+import type { JournaledRun, RunRecord } from '../plan/journal.ts';
+import type { LeftRun, Project } from '../ports.ts';
+import {
+  joinPath,
+  shortRef,
+  turnDir,
+  type Oid,
+  type RefName,
+  type SessionId,
+  type TurnName,
+} from '../session/names.ts';
+import { toShellWord } from '../session/shell-word.ts';
 import { readLine } from './read-line.ts';
 
 /** RUN_INTERRUPTED, for those who can ask what to do. */
@@ -27,27 +36,85 @@ export function describeInterrupted({ run, interrupted, ended, isRollingBack }: 
   return `${start} after action ${ended.at(-1)?.log.index ?? 0}, before its report was there.`;
 }
 
+export interface LineInFiles {
+  ref: RefName;
+  session: SessionId;
+  tip: Oid;
+  /** The work tree whose HEAD is on the line, if any. */
+  workspace: { root: string } | null;
+}
+
+/** Of the line's own plan: also where its branch was renamed since, or left for another one at the same place. */
+export function isOfLine(run: RunRecord, { ref, session, workspace }: Omit<LineInFiles, 'tip'>): boolean {
+  return run.ref === ref || (run.session === session && run.root === workspace?.root);
+}
+
 /**
- * Throws LOCKED while a run of the line is on its way, and RUN_INTERRUPTED where one of its pending plan was killed, but for
- * whoever `settles` it. What is left of a run whose report is there already is removed.
+ * Throws LOCKED while a run of the line, or in its files, is on its way, and RUN_INTERRUPTED where one was killed whose plan
+ * is pending, but for whoever `settles` that of the line. What is left of a run that has its report is removed.
  */
-export async function checkUnfinishedRun(
+export async function checkUnfinishedRuns(
   project: Project,
-  line: { ref: RefName; tip: Oid },
+  line: LineInFiles,
   { settles }: { settles: boolean },
 ): Promise<void> {
-  for (const place of await project.journals.list()) {
-    if (place.ref !== line.ref) continue;
-    const claim = await project.repository.claimRun(place);
-    try {
-      const left = await project.journals.find(place);
-      if (left === null) continue;
-      if (!(await isPending(project, line.tip, place.turn))) await left.journal.discard();
-      else if (!settles) throw new InterruptedRun(left);
-    } finally {
-      await claim.release();
-    }
+  for (const run of await project.journals.list()) {
+    const isOwn = run.ref === line.ref || (isOfLine(run, line) && (await isPending(project, line.tip, run.turn)));
+    if (!isOwn && run.root !== line.workspace?.root) continue;
+    const left = await findPending(project, run, isOwn ? line.tip : null);
+    if (left !== null && !isOwn) throw toOtherLine(left);
+    if (left !== null && !settles) throw new InterruptedRun(left);
   }
+}
+
+/** For whoever is about to exchange the files of a work tree. Throws LOCKED, RUN_INTERRUPTED. */
+export async function refuseRunsIn(project: Project, { root }: { root: string }): Promise<void> {
+  for (const run of await project.journals.list()) {
+    const left = run.root === root ? await findPending(project, run, null) : null;
+    if (left !== null) throw toOtherLine(left);
+  }
+}
+
+/** Null where the run has its report, or its line is gone: then what is left of it is removed. Throws LOCKED. */
+async function findPending(project: Project, run: RunRecord, tip: Oid | null): Promise<LeftRun | null> {
+  const claim = await project.repository.claimRun(run);
+  try {
+    const left = await project.journals.find(run);
+    if (left === null) return null;
+    const at = (await project.repository.store.resolve(run.ref)) ?? tip;
+    if (at !== null && (await isPending(project, at, run.turn))) return left;
+    await left.journal.discard();
+    if (at === null || !(await isReported(project, at, run))) tellForgotten(project, left);
+    return null;
+  } finally {
+    await claim.release();
+  }
+}
+
+function toOtherLine(left: LeftRun): TeddyError {
+  const line = shortRef(left.run.ref);
+  return new TeddyError(
+    'RUN_INTERRUPTED',
+    `${describeInterrupted(left).replace(/\.$/, '')}, on ${line}, and what it has done is in ${left.run.root}.`,
+    `Settle that first: \`git -C ${toShellWord(left.run.root)} switch ${toShellWord(line)}\`, then \`teddy session execute\` there.`,
+  );
+}
+
+/** Of a line that is checked out nowhere now, or elsewhere: what the run left lies where it ran. */
+export async function refuseElsewhere(project: Project, line: Omit<LineInFiles, 'tip'>): Promise<void> {
+  const run = (await project.journals.list()).find((one) => isOfLine(one, line));
+  if (run === undefined || run.root === line.workspace?.root) return;
+  // Where that is gone, or was moved, there is only this one.
+  if (!(await project.repository.workTrees()).some(({ root }) => root === run.root)) return;
+  const left = await findPending(project, run, null);
+  if (left === null) return;
+  if (line.workspace === null) throw toOtherLine(left);
+  const branch = toShellWord(shortRef(run.ref));
+  throw new TeddyError(
+    'RUN_INTERRUPTED',
+    `The run of turn ${run.turn} was interrupted in ${run.root}, and its line is checked out in ${line.workspace.root} now.`,
+    `Switch this one to another branch, then that one back: \`git -C ${toShellWord(run.root)} switch ${branch}\`.`,
+  );
 }
 
 export function toNotInterrupted({ turn }: { turn: TurnName }): TeddyError {
@@ -55,6 +122,21 @@ export function toNotInterrupted({ turn }: { turn: TurnName }): TeddyError {
     'NO_INTERRUPTED_RUN',
     `No run of turn ${turn} was interrupted.`,
     'Execute the plan without --interrupted.',
+  );
+}
+
+async function isReported(
+  { repository: { store } }: Project,
+  tip: Oid,
+  { session, turn }: RunRecord,
+): Promise<boolean> {
+  return (await store.readFile(tip, joinPath(turnDir(session, turn), 'report.md'))) !== null;
+}
+
+function tellForgotten({ notices }: Project, { run }: LeftRun): void {
+  const line = shortRef(run.ref);
+  notices.warn(
+    `The plan of turn ${run.turn} is not on ${line} any more, so its interrupted run is forgotten; what it has changed stays in ${run.root}.`,
   );
 }
 

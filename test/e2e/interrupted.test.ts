@@ -39,6 +39,67 @@ async function openKilled(): Promise<string> {
 }
 
 describe('a run that was killed', () => {
+  test('is forgotten with a warning when its plan is taken off the line', async () => {
+    const session = await openKilled();
+    await project.repo.git('reset', '--quiet', 'HEAD~2');
+    const planned = await project.run(['session', 'plan', '-m', 'Again', '--from', '-'], { stdin: 'No plan.\n' });
+    expect(planned.stderr).toContain(
+      `The plan of turn 01 is not on teddy/${session} any more, so its interrupted run is forgotten; what it has changed stays in ${project.repo.root}.`,
+    );
+    expect(await project.repo.list('.git/teddy/runs')).toEqual([]);
+  });
+
+  test('is not forgotten when the branch gets another name, or another branch goes on from it', async () => {
+    const session = await openKilled();
+    const { git } = project.repo;
+    await git('checkout', '--quiet', '-b', 'mine');
+    await project.refuses('RUN_INTERRUPTED', 3, [...execute, '-y']);
+    await git('switch', '--quiet', `teddy/${session}`);
+    await git('branch', '--quiet', '-m', 'my-feature');
+    await project.refuses('RUN_INTERRUPTED', 3, [...execute, '-y']);
+    const kept = await project.run([...execute, '--interrupted=keep']);
+    expect(kept).toMatchObject({ exitCode: 0 });
+    expect(await statuses()).toEqual(['SUCCESS', 'ABORTED', 'SKIPPED']);
+    expect(await project.repo.read('.git/x/runs')).toBe('run\n');
+    expect(await project.repo.list('.git/teddy/runs')).toEqual([]);
+  });
+
+  test('keeps its files: no other session is begun, and no other line gone to, in that work tree', async () => {
+    const session = await openKilled();
+    for (const args of [
+      ['session', 'new', 'other'],
+      ['session', 'branch', '01', '-s', session],
+    ])
+      await project.refuses('RUN_INTERRUPTED', 3, args);
+    const branches = await project.repo.git('branch', '--list', 'teddy/*other*', 'teddy/*--*', '--format=%(refname)');
+    expect(branches).toBe('');
+    expect(await project.run(['session', 'new', 'other', '--no-switch'])).toMatchObject({ exitCode: 0 });
+  });
+
+  test('is told where it lies when its line is checked out nowhere, and gets no work tree of its own', async () => {
+    const session = await openKilled();
+    const { root, git } = project.repo;
+    await git('switch', '--quiet', 'main');
+    for (const more of [['--interrupted=rollback'], ['-y', '--worktree']]) {
+      const said = await project.refuses('RUN_INTERRUPTED', 3, [...execute, '-s', session, ...more]);
+      expect(said).toContain(`git -C ${root} switch teddy/${session}`);
+    }
+    expect(await git('worktree', 'list')).not.toContain('\n');
+    await git('switch', '--quiet', `teddy/${session}`);
+    expect(await project.run([...execute, '--interrupted=rollback'])).toMatchObject({ exitCode: 0 });
+  });
+
+  test('is settled only where nothing is half staged: one commit would take both', async () => {
+    await openKilled();
+    await project.repo.write('README.md', 'staged\n');
+    await project.repo.git('add', 'README.md');
+    await project.repo.write('README.md', 'and more\n');
+    for (const choice of ['resume', 'keep'])
+      await project.refuses('PARTIALLY_STAGED', 3, [...execute, '-y', `--interrupted=${choice}`]);
+    await project.repo.git('add', 'README.md');
+    expect(await project.run([...execute, '--interrupted=keep'])).toMatchObject({ exitCode: 0 });
+  });
+
   test('is settled in the work tree that it ran in, since its files are there', async () => {
     const session = await openKilled();
     const { root, git } = project.repo;

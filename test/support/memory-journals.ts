@@ -53,6 +53,6 @@ export function memoryJournals({ fs }: MemoryDisk, journals: Map<string, MemoryJ
       const left = journal === undefined ? null : decodeJournal(journal.text);
       return journal && left ? { ...left, journal: open(place, journal) } : null;
     },
-    list: async () => [...journals.values()].map(({ place }) => place),
+    list: async () => [...journals.values()].flatMap(({ text }) => decodeJournal(text)?.run ?? []),
   };
 }
