@@ -1,10 +1,15 @@
-import { createInterface } from 'node:readline/promises';
+import { createInterface, type Interface } from 'node:readline/promises';
 
-/** Null: Ctrl-C, or the input has ended. */
+/** Null: Ctrl-C, the input has ended, or the terminal was closed. */
 export async function askLine(signal: AbortSignal, question: string): Promise<string | null> {
   if (signal.aborted) return null;
-  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: true });
-  const ended = new Promise<null>((resolve) => lines.once('close', () => resolve(null)));
+  const lines = openLines();
+  if (lines === null) return null;
+  const ended = new Promise<null>((resolve) => {
+    lines.once('close', () => resolve(null));
+    // Not once: of a closed terminal, each try to read it or to change its mode is an error.
+    lines.on('error', () => resolve(null));
+  });
   // In raw mode Ctrl-C is a key, not a signal; it has to mean the same.
   lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   try {
@@ -14,5 +19,15 @@ export async function askLine(signal: AbortSignal, question: string): Promise<st
     throw error;
   } finally {
     lines.close();
+  }
+}
+
+/** Null where the terminal is closed already: then it cannot be put into raw mode. */
+function openLines(): Interface | null {
+  try {
+    return createInterface({ input: process.stdin, output: process.stderr, terminal: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EIO') return null;
+    throw error;
   }
 }

@@ -1,4 +1,5 @@
 /** From argv to an exit code: finds the command, or says why there is none. */
+import { isatty } from 'node:tty';
 import { Cli, type CommandClass, type Definition } from 'clipanion';
 import { version } from '../../package.json';
 import { normalizeArguments } from './arguments.ts';
@@ -70,7 +71,8 @@ const commands: CommandClass[] = [
 ];
 
 export async function runCli(argv: string[]): Promise<number> {
-  ignoreBrokenPipes();
+  ignoreLostReaders();
+  endWithTerminal();
   const words = askForHelp(normalizeArguments(argv));
   let command;
   try {
@@ -143,13 +145,26 @@ function printHelp(cli: Cli, words: string[]): number {
 }
 
 /**
- * `teddy session log | head -1` is no failure. Nothing ends here: `execute -y | head -1` still has a report to write, and
- * what is printed from now on is nobody's.
+ * `teddy session log | head -1` is no failure, nor is a window that was closed (EIO). Nothing ends here: `execute -y | head -1`
+ * still has a report to write, and what is printed from now on is nobody's.
  */
-function ignoreBrokenPipes(): void {
+function ignoreLostReaders(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
+      if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
     });
   }
+}
+
+/**
+ * Node gives a terminal its old mode back when it ends, and aborts with a core dump where the terminal is closed by then. The
+ * signal that closing it sends is how any other program ends there; by now all the work is done.
+ */
+function endWithTerminal(): void {
+  const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
+  process.on('exit', () => {
+    if (terminals.every((descriptor) => isatty(descriptor))) return;
+    process.removeAllListeners('SIGHUP');
+    process.kill(process.pid, 'SIGHUP');
+  });
 }

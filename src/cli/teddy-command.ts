@@ -76,12 +76,21 @@ function isDebug(): boolean {
 /** Ctrl-C, an end that was asked for, a terminal that was closed: a running command has to end with us in each case. */
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Ctrl-C asks politely once; a second one leaves at once. What is on the line by then stays there. */
-export async function withInterrupt(use: (signal: AbortSignal) => Promise<number>): Promise<number> {
+/**
+ * Ctrl-C asks politely once; a second one leaves at once. What is on the line by then stays there, and `next` is the command
+ * that says what is unfinished. A closed terminal says so twice, itself and through its shell: that is no second wish.
+ */
+export async function withInterrupt(
+  terminal: Terminal,
+  next: string,
+  use: (signal: AbortSignal) => Promise<number>,
+): Promise<number> {
   const controller = new AbortController();
-  const interrupt = () => {
-    if (controller.signal.aborted) process.exit(exitCodes.INTERRUPTED);
-    controller.abort();
+  const interrupt = (name: NodeJS.Signals) => {
+    if (!controller.signal.aborted) return controller.abort();
+    if (name === 'SIGHUP') return;
+    terminal.say(`Leaving at once, without waiting for what still runs. \`${next}\` says what is unfinished.`);
+    process.exit(exitCodes.INTERRUPTED);
   };
   for (const name of endings) process.on(name, interrupt);
   try {

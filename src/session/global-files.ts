@@ -14,6 +14,11 @@ export function isSessionPath(path: string): boolean {
   return path.startsWith('.teddy/') && path !== configPath;
 }
 
+/** No command of a plan changes it: published by teddy, or the user's settings. */
+export function isGuardedPath(path: string): boolean {
+  return isSessionPath(path) || path === configPath;
+}
+
 /** The lines' `.gitattributes`: no setting of the user's changes our bytes, and diffs stay readable. */
 export const attributesText = `* -text -filter -ident -working-tree-encoding
 _context.log -diff linguist-generated

@@ -24,10 +24,16 @@ export async function editText(initial: string, options: EditOptions): Promise<s
   try {
     await writeFile(path, initial, { mode: 0o600 });
     await runEditor(options.editor, path);
-    return await readFile(path, 'utf8');
+    return await readEdited(options.editor, path);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+async function readEdited(editor: string, path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    throw editorError(editor, `it left no file that can be read: ${errorReason(error)}`);
+  });
 }
 
 /** Ctrl-C in the terminal reaches both processes; while the editor has it, it is the editor's alone. */

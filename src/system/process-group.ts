@@ -19,6 +19,11 @@ export async function endGroup(groupId: number, graceMs: number): Promise<void> 
   signalGroup(groupId, 'SIGKILL');
 }
 
+/** At once and without waiting, for when this process ends. */
+export function killGroup(groupId: number): void {
+  signalGroup(groupId, 'SIGKILL');
+}
+
 /** Of a group that was made just now, named after its leader. */
 export function readGroup(id: number): ProcessGroup {
   return { id, startedAt: readStart(id) };

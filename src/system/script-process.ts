@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import type { OutputPipe } from './output-pipe.ts';
 import type { ProcessGroup } from '../plan/journal.ts';
-import { endGroup, readGroup } from './process-group.ts';
+import { endGroup, killGroup, readGroup } from './process-group.ts';
 import type { Environment } from './shell-command.ts';
 
 interface ScriptStart {
@@ -50,8 +50,28 @@ export async function runProcess(start: ScriptStart, limits: ScriptLimits): Prom
   if (child.pid !== undefined) start.onStart?.(readGroup(child.pid));
   for (const pipe of pipes) pipe.closeWriteEnd();
   const stop = stopOnLimit(child, limits);
+  return withoutSurvivors(child.pid, () => finish(pipes, exited, stop, limits.drainMs));
+}
+
+/** Who leaves at once, without waiting for the script, must leave nothing that goes on to change files. */
+async function withoutSurvivors<Value>(groupId: number | undefined, use: () => Promise<Value>): Promise<Value> {
+  const kill = () => groupId !== undefined && killGroup(groupId);
+  process.once('exit', kill);
+  try {
+    return await use();
+  } finally {
+    process.off('exit', kill);
+  }
+}
+
+async function finish(
+  pipes: OutputPipe[],
+  exited: Promise<number>,
+  stop: Stop,
+  drainMs: number,
+): Promise<ScriptEnding> {
   const exitCode = await exited.finally(stop.cancel);
-  const drain = () => Promise.all(pipes.map((pipe) => pipe.waitForEnd(limits.drainMs)));
+  const drain = () => Promise.all(pipes.map((pipe) => pipe.waitForEnd(drainMs)));
   if (stop.reason() === null) await drain();
   await stop.endGroup();
   await drain();

@@ -1,10 +1,11 @@
 /**
  * What a plan's commands must not decide: the files of `.teddy/`. Three of them are the user's to edit, and say what a
- * model is shown; what a command has written there is taken back before anybody takes it for an edit of the user's.
+ * model is shown, and one has settings; what a command has written there is taken back before anybody takes it for an edit
+ * of the user's.
  */
 import { TeddyError } from '../errors.ts';
 import type { Head, Project, Scan, Workspace } from '../ports.ts';
-import { globalContextPath, isSessionPath, memosPath } from '../session/global-files.ts';
+import { configPath, globalContextPath, isGuardedPath, isSessionPath, memosPath } from '../session/global-files.ts';
 import { joinPath, sessionDir, type Oid, type RepoPath, type SessionId } from '../session/names.ts';
 import { editTree } from './edit-tree.ts';
 import { nameSome } from './name-some.ts';
@@ -22,6 +23,8 @@ export interface KeptFiles {
   scan: Scan;
   /** Those that may differ from HEAD, as they were on disk. */
   bytes: Map<RepoPath, Uint8Array>;
+  /** The settings, which are read from the disk, tracked or not. Null: there were none. */
+  config: Uint8Array | null;
 }
 
 export interface RestoredFiles {
@@ -47,12 +50,13 @@ export async function keepSessionFiles(place: SessionPlace): Promise<KeptFiles> 
     const onDisk = isPublished ? await workspace.readDisk(path) : null;
     if (onDisk !== null) bytes.set(path, onDisk);
   }
-  return { head, scan, bytes };
+  return { head, scan, bytes, config: await workspace.readDisk(configPath) };
 }
 
 /**
  * Puts back what a command changed in `.teddy/`, and says so. What it found there is kept as a tree: it may have been
- * the user, in an editor, all the same. Nothing is put back where the command has left the line. `who` begins a sentence.
+ * the user, in an editor, all the same. What it staged there is unstaged. Nothing is put back where the command has left
+ * the line. `who` begins a sentence.
  */
 export async function restoreSessionFiles(
   place: SessionPlace,
@@ -63,10 +67,13 @@ export async function restoreSessionFiles(
   const published = await findPublished(place, kept);
   if (published === null) return { restored: [], failure: null, strays: [] };
   const { changed, strays } = await findChanged(place, kept, after, published);
-  if (changed.length === 0) return { restored: [], failure: null, strays };
+  const staged = listStaged(kept.scan, after);
   const texts = await keepTexts(place.project, changed);
-  const failure = await writeBack(place.workspace, changed);
-  const restored = changed.map(({ path }) => path);
+  const failures = [await writeBack(place.workspace, changed), await takeOutOfIndex(place.workspace, staged)];
+  const failure = failures.find((reason) => reason !== null) ?? null;
+  const known = new Set([...changed.map(({ path }) => path), ...staged]);
+  const restored = [...known].filter((path) => !strays.includes(path));
+  if (restored.length === 0 && failure === null) return { restored, failure, strays };
   place.project.notices.warn(
     failure === null
       ? `${who} changed ${nameSome(restored)}. No plan changes .teddy/, so it is as it was before.${texts}`
@@ -78,8 +85,20 @@ export async function restoreSessionFiles(
 /** After a run that was killed nobody can tell its commands' changes from the user's: all of them are put back. */
 export async function restoreInterrupted(place: SessionPlace): Promise<void> {
   const [head, after] = await Promise.all([place.workspace.head(), place.workspace.scan()]);
-  const kept = { head, scan: new Map(), bytes: new Map() };
+  const config = await readPublishedConfig(place, head, after);
+  const kept = { head, scan: new Map(), bytes: new Map(), config };
   await restoreSessionFiles(place, kept, after, 'The interrupted run, or you since then,');
+}
+
+/** Null as well where a sparse checkout keeps them away. */
+async function readPublishedConfig(
+  { project, workspace }: SessionPlace,
+  { oid }: Head,
+  now: Scan,
+): Promise<Uint8Array | null> {
+  const isAway = !now.has(configPath) && (await workspace.readDisk(configPath)) === null;
+  if (oid === null || isAway) return null;
+  return (await project.repository.store.readFile(oid, configPath))?.bytes ?? null;
 }
 
 interface Published {
@@ -103,8 +122,8 @@ async function findPublished({ project, workspace }: SessionPlace, { head }: Kep
 
 interface ChangedFile {
   path: RepoPath;
-  /** As it has to be. */
-  wanted: Uint8Array;
+  /** As it has to be; null when it must not be there. */
+  wanted: Uint8Array | null;
   /** As it is; null when it is gone. */
   found: Uint8Array | null;
 }
@@ -131,13 +150,39 @@ async function findChanged(
     const wasMissing = !touched.has(path) && !kept.bytes.has(path);
     if (found === null ? !wasMissing : !equalBytes(found, wanted)) changed.push({ path, wanted, found });
   }
+  const found = await workspace.readDisk(configPath);
+  if (!isSame(found, kept.config)) changed.push({ path: configPath, wanted: kept.config, found });
   return { changed, strays };
+}
+
+function isSame(a: Uint8Array | null, b: Uint8Array | null): boolean {
+  return a === null || b === null ? a === b : equalBytes(a, b);
 }
 
 /** Paths whose difference from HEAD is not what it was before the command. */
 export function listChanged(before: Scan, after: Scan): RepoPath[] {
   const paths = new Set([...before.keys(), ...after.keys()]);
   return [...paths].filter((path) => before.get(path) !== after.get(path));
+}
+
+/** What is in the index of `.teddy/` and was not before the command. */
+function listStaged(before: Scan, after: Scan): RepoPath[] {
+  const letter = (print = '..') => (print.startsWith('.A') ? 'A' : print.charAt(0).replace('?', '.'));
+  return listChanged(before, after).filter((path) => {
+    const now = letter(after.get(path));
+    return isGuardedPath(path) && 'MADTRC'.includes(now) && now !== letter(before.get(path));
+  });
+}
+
+/** Why it could not be done, or null. */
+async function takeOutOfIndex(workspace: Workspace, paths: RepoPath[]): Promise<string | null> {
+  try {
+    await workspace.unstage(paths);
+    return null;
+  } catch (error) {
+    if (!(error instanceof TeddyError)) throw error;
+    return error.message;
+  }
 }
 
 /** Says where they are; empty when there is none. */

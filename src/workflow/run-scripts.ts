@@ -2,7 +2,7 @@
 import type { Action } from '../plan/plan.ts';
 import type { Before, KeptState } from '../plan/journal.ts';
 import type { CommandResult, Masker, Scan, Shell } from '../ports.ts';
-import { isSessionPath } from '../session/global-files.ts';
+import { isGuardedPath } from '../session/global-files.ts';
 import type { RepoPath } from '../session/names.ts';
 import {
   keepSessionFiles,
@@ -65,7 +65,7 @@ async function takeStock(runner: Runner, index: number, kept: KeptFiles, before:
   const after = await place.workspace.scan();
   const states = new Map(before.kept);
   for (const path of listChanged(kept.scan, after)) {
-    if (isSessionPath(path)) continue;
+    if (isGuardedPath(path)) continue;
     const isOnlyTouched = await isAsBefore(runner, path, states.get(path), { before: kept.scan, after });
     if (!isOnlyTouched) run.changed.set(path, index);
     if (run.changed.has(path)) run.left.set(path, after.get(path) ?? null);

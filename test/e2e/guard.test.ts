@@ -55,6 +55,69 @@ test.each([
     expect(await repo.git('show', `teddy/global:${name}`)).not.toContain('.env');
 });
 
+const config = '.teddy/config.yaml';
+
+test('what a command stages in .teddy/ is unstaged, and the next turn is not refused', async () => {
+  const { repo } = project;
+  const executed = await execute(
+    'rm -rf .teddy/sessions; echo y > .teddy/evil; echo "- y" >> .teddy/memos.yaml; git add -A',
+  );
+  expect(executed).toMatchObject({ exitCode: 0 });
+  expect(await repo.git('status', '--porcelain')).toBe('?? .teddy/evil');
+  expect(executed.stderr).toContain('.teddy/evil');
+  await project.plan(planOf(executeAction('git rm --quiet --cached .teddy/memos.yaml')), 'Unknown to git');
+  const removed = await project.run(['session', 'execute', '-y']);
+  expect(removed.stderr).toContain('Action 1 changed .teddy/memos.yaml.');
+  expect(await repo.git('status', '--porcelain')).toBe('?? .teddy/evil');
+  await project.plan('Fine.', 'Go on');
+});
+
+test('an index that cannot be put back makes the action a failure that says why', async () => {
+  const executed = await execute('echo y > .teddy/evil; git add -A; : > .git/index.lock');
+  expect(executed.exitCode).not.toBe(0);
+  expect(executed.stderr).toContain('could not be taken back');
+});
+
+test('settings that a command makes are gone, kept as text, in no commit, and rule no turn', async () => {
+  const { repo } = project;
+  const executed = await execute(`echo 'agent: reviewer' > ${config}; git add --force ${config}`);
+  expect(executed).toMatchObject({ exitCode: 0 });
+  expect(executed.stderr).toContain(`warning: Action 1 changed ${config}.`);
+  const [, text = ''] = /`git show (\S+)`/.exec(executed.stderr) ?? [];
+  expect(await repo.git('show', text)).toBe('agent: reviewer');
+  expect(await repo.git('status', '--porcelain')).toBe('');
+  expect(await repo.git('ls-tree', '-r', '--name-only', 'HEAD')).not.toContain(config);
+  expect((await project.report()).changes).toEqual([]);
+  expect(await project.ok('config', '--json')).not.toContain('reviewer');
+});
+
+test.each([
+  ['changes', `echo 'maxTurns: 9' > ${config}`],
+  ['changes and stages', `echo 'maxTurns: 9' > ${config}; git add -A`],
+  ['deletes', `rm ${config}`],
+  ['deletes and stages', `git rm --quiet ${config}`],
+  ['hides from git and changes', `git update-index --assume-unchanged ${config}; echo 'maxTurns: 9' > ${config}`],
+])('settings that the project tracks and a command %s are put back and named', async (_, script) => {
+  const { repo } = project;
+  await repo.commit({ [config]: 'maxTurns: 50\n' }, 'Settings');
+  const executed = await execute(script);
+  expect(executed).toMatchObject({ exitCode: 0 });
+  expect(executed.stderr).toContain(`warning: Action 1 changed ${config}.`);
+  expect((await project.report()).changes).toEqual([]);
+  expect(await repo.read(config)).toBe('maxTurns: 50\n');
+  expect(await repo.git('show', `HEAD:${config}`)).toBe('maxTurns: 50');
+  expect(await repo.git('status', '--porcelain')).toBe('');
+});
+
+test('settings of the user that git does not know stay as the user wrote them', async () => {
+  const { repo } = project;
+  await repo.write(config, 'maxTurns: 50\n');
+  expect((await execute('echo made > made.txt')).stderr).not.toContain(config);
+  expect(await repo.read(config)).toBe('maxTurns: 50\n');
+  await execute(`echo 'maxTurns: 9' > ${config}`);
+  expect(await repo.read(config)).toBe('maxTurns: 50\n');
+});
+
 test('a directory that became a link is refused by name, and nothing behind it is merged', async () => {
   const { repo } = project;
   const global = await repo.git('rev-parse', 'teddy/global');

@@ -22,19 +22,31 @@ export interface TerminalRun {
   /** As `raw`, without colours, and with plain newlines. */
   text(): string;
   exitCode: Promise<number>;
+  /** As when its window is closed: nothing can be read from it or written to it any more. */
+  close(): Promise<void>;
 }
 
 export function runInTerminal(
   args: string[],
-  options: { cwd: string; env?: Record<string, string | undefined>; timeoutMs?: number },
+  options: {
+    cwd: string;
+    env?: Record<string, string | undefined>;
+    timeoutMs?: number;
+    /** What the shell of the terminal runs the command with; `exec` if not given. */
+    through?: string;
+  },
 ): TerminalRun {
   const words = [process.execPath, teddyPath, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
-  const child = spawn('script', ['-qefc', `stty rows 40 cols 100; exec ${words.join(' ')}`, '/dev/null'], {
-    cwd: options.cwd,
-    env: environmentOf({ TERM: 'xterm-256color', SHELL: '/bin/sh', ...options.env }),
-    stdio: ['pipe', 'pipe', 'inherit'],
-    detached: true,
-  });
+  const child = spawn(
+    'script',
+    ['-qefc', `stty rows 40 cols 100; ${options.through ?? 'exec'} ${words.join(' ')}`, '/dev/null'],
+    {
+      cwd: options.cwd,
+      env: environmentOf({ TERM: 'xterm-256color', SHELL: '/bin/sh', ...options.env }),
+      stdio: ['pipe', 'pipe', 'inherit'],
+      detached: true,
+    },
+  );
   let raw = '';
   let seen = 0;
   let ended = false;
@@ -58,6 +70,10 @@ export function runInTerminal(
     raw: () => raw,
     text,
     exitCode,
+    close: async () => {
+      child.kill('SIGKILL');
+      await exitCode;
+    },
     waitFor: (wanted) =>
       new Promise((resolve, reject) => {
         const check = () => {

@@ -162,6 +162,15 @@ test('what stands there after a run that was killed is nobody’s word: it is pu
   expect(await keptText(project)).toBe('.env\n');
 });
 
+test('settings that stand there after a run that was killed, and that the line does not have, are taken away and kept', async () => {
+  const project = await pending(async () => undefined);
+  await runUntilKilled(project);
+  await project.write({ '.teddy/config.yaml': 'agent: reviewer\n' });
+  await run(project, { interrupted: 'resume' });
+  expect(await project.read('.teddy/config.yaml')).toBeNull();
+  expect(await keptText(project)).toBe('agent: reviewer\n');
+});
+
 test('where a command leaves the line, nothing of another branch is written over', async () => {
   const project = await pending((now) => now.switchTo('main'));
   const { report } = await run(project);
