@@ -35,6 +35,7 @@ export const exitCodes = {
   BAD_RECORDING: 2,
   UNKNOWN_MEMO: 2,
   // 3: refused by a guard
+  TURN_OPEN: 3,
   PLAN_PENDING: 3,
   NO_PENDING_PLAN: 3,
   RUN_INTERRUPTED: 3,

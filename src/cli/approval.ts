@@ -41,7 +41,7 @@ export function flagApprover(terminal: Terminal, isQuiet: boolean): Approver {
   };
 }
 
-/** Throws INTERRUPTED on Ctrl-C: that decides nothing. The end of input is a no. */
+/** Throws INTERRUPTED on Ctrl-C and at the end of input: that decides nothing. */
 export async function askMemos(terminal: Terminal, signal: AbortSignal, changes: MemoChange[]): Promise<boolean> {
   terminal.say('The plan proposes to change the memos:');
   for (const { kind, fact } of changes) {
@@ -54,7 +54,7 @@ export async function askMemos(terminal: Terminal, signal: AbortSignal, changes:
     );
   }
   const question = terminal.style('bold', 'Approve these memory updates? (y/n) ', 'stderr');
-  return askYesNo(signal, question, 'The plan is still pending: `teddy session execute`.');
+  return askYesNo(signal, question, { hint: 'The plan is still pending: `teddy session execute`.', endIsNo: false });
 }
 
 /** Shows what nobody here has seen yet. Throws INTERRUPTED on Ctrl-C; the end of input is a no. */
@@ -62,13 +62,19 @@ export async function askForeign(terminal: Terminal, signal: AbortSignal, texts:
   terminal.say('What the model is told and shown comes from elsewhere here, and you have not accepted it yet:\n');
   terminal.say(renderForeign(terminal, texts, 'stderr'));
   const question = terminal.style('bold', 'Use them? (y/n) ', 'stderr');
-  return askYesNo(signal, question, 'Run the command again; `teddy global trust --dry-run` shows them too.');
+  const hint = 'Run the command again; `teddy global trust --dry-run` shows them too.';
+  return askYesNo(signal, question, { hint, endIsNo: true });
 }
 
-async function askYesNo(signal: AbortSignal, question: string, hint: string): Promise<boolean> {
+async function askYesNo(
+  signal: AbortSignal,
+  question: string,
+  { hint, endIsNo }: { hint: string; endIsNo: boolean },
+): Promise<boolean> {
   for (;;) {
     const line = await askLine(signal, question);
-    if (signal.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted before anything was decided.', hint);
+    if (signal.aborted || (line === null && !endIsNo))
+      throw new TeddyError('INTERRUPTED', 'Interrupted before anything was decided.', hint);
     const answer = line?.trim().toLowerCase();
     if (answer === 'y' || answer === 'yes') return true;
     if (answer === undefined || answer === 'n' || answer === 'no') return false;

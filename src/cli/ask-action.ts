@@ -65,7 +65,9 @@ export async function askAction(tools: ActionTools, { action, effect, count }: A
     const shown = withText(effect, edited);
     const usable = lettersOf(shown);
     const question = `${verbs[effect.kind]} [${usable.join(',')}] `;
-    const letter = toLetter(await askLine(signal, terminal.style('bold', question, 'stderr')), usable);
+    const answer = await askLine(signal, terminal.style('bold', question, 'stderr'));
+    if (answer === null) return { decision: 'end' };
+    const letter = toLetter(answer, usable);
     if (letter === 'e') {
       const next = await editEffect(tools, shown, edited);
       if (next === null) continue;
@@ -82,9 +84,8 @@ function toApproval(decision: Approval['decision'], edited: string | undefined):
   return isYes && edited !== undefined ? { decision, edited } : { decision };
 }
 
-/** Letters and whole words; the end of input stops the run. Null: nothing that is known. */
-function toLetter(answer: string | null, usable: Letter[]): Letter | null {
-  if (answer === null) return 'q';
+/** Letters and whole words. Null: nothing that is known. */
+function toLetter(answer: string, usable: Letter[]): Letter | null {
   const word = answer.trim().toLowerCase();
   const words: Record<string, Letter> = { yes: 'y', no: 'n', all: 'a', edit: 'e', diff: 'd', quit: 'q' };
   return usable.find((letter) => letter === (words[word] ?? word)) ?? null;

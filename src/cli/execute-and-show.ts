@@ -8,6 +8,7 @@ import { InterruptedRun } from '../workflow/unfinished-run.ts';
 import { askingApprover, askMemos, flagApprover } from './approval.ts';
 import { askInterrupted } from './ask-interrupted.ts';
 import type { ExecutionWish, InterruptedChoice } from './execution-wish.ts';
+import { toLineOption } from './name-line.ts';
 import { showNext, showRolledBack, toExecutedJson, toExitCode, toRolledBackJson } from './render-executed.ts';
 import { showReplanning } from './replanning.ts';
 import { toVisible, type Terminal } from './terminal.ts';
@@ -42,7 +43,7 @@ async function settleAndShow(execution: Execution, wish: ExecutionWish, choice: 
   if (choice !== 'rollback') return runAndShow(execution, wish, choice);
   const rolledBack = await rollBackRun(execution.project, wish);
   if (wish.printJson) wish.printJson('execute-rollback', toRolledBackJson(rolledBack));
-  else showRolledBack(execution.terminal, rolledBack);
+  else showRolledBack(execution.terminal, rolledBack, wish.selector);
   return 0;
 }
 
@@ -59,7 +60,7 @@ async function runAndShow(
   const replanning = showReplanning(terminal, project, { replans: tries, json: printJson !== null, signal });
   const done = await executeOrReplan(project, request, replanning).finally(() => replanning.end());
   if (printJson) printJson('execute', toExecutedJson(done));
-  else showNext(terminal, done, { namesNext });
+  else showNext(terminal, done, { namesNext, option: toLineOption(project, done.executed.line) });
   // To close the turn so is what was asked for.
   return toExitCode(done.executed, request.reject !== undefined || interrupted === 'keep');
 }

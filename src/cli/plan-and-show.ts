@@ -2,6 +2,7 @@
 import type { ChosenModel } from '../app.ts';
 import type { Project } from '../ports.ts';
 import { planTurn, type PlanOutcome, type PlanRequest } from '../workflow/plan-turn.ts';
+import { toLineOption } from './name-line.ts';
 import { showCommitted, showRemarks, viewAnswer } from './show-answer.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 
@@ -26,7 +27,7 @@ export async function planAndShow(terminal: Terminal, project: Project, wish: Pl
   try {
     const outcome = await planTurn(project, { ...request, ...view, choice });
     const elapsedMs = view.end();
-    return showOutcome(terminal, outcome, wish, { isShown, elapsedMs });
+    return showOutcome(terminal, outcome, wish, { isShown, elapsedMs, option: toLineOption(project, outcome.line) });
   } finally {
     view.end();
   }
@@ -36,10 +37,10 @@ function showOutcome(
   terminal: Terminal,
   outcome: PlanOutcome,
   wish: PlanningWish,
-  { isShown, elapsedMs }: { isShown: boolean; elapsedMs: number | null },
+  { isShown, elapsedMs, option }: { isShown: boolean; elapsedMs: number | null; option: string },
 ): number {
   const { choice, printJson } = wish;
-  if (outcome.kind === 'open') return showOpen(terminal, outcome, wish);
+  if (outcome.kind === 'open') return showOpen(terminal, outcome, wish, option);
   const { line, turn, commit, entry, text, problems, notes, secrets, actions, usage } = outcome;
   if (printJson) {
     printJson('plan', {
@@ -67,7 +68,7 @@ function showOutcome(
   }
   // Recorded answers take no time that would mean anything.
   showCommitted(terminal, outcome, choice.provider === 'openai' ? elapsedMs : null);
-  terminal.say(nextStep(entry, actions, problems.length));
+  terminal.say(nextStep(entry, option, { actions, problems: problems.length }));
   return 0;
 }
 
@@ -75,6 +76,7 @@ function showOpen(
   terminal: Terminal,
   outcome: Extract<PlanOutcome, { kind: 'open' }>,
   { choice, printJson }: PlanningWish,
+  option: string,
 ): number {
   const { line, turn, logPath } = outcome;
   if (choice.missing !== null) {
@@ -86,15 +88,19 @@ function showOpen(
     terminal.say(
       `Turn ${turn} of ${line.session}: your message is committed. Show the model what stands in the file below,`,
     );
-    terminal.say('then bring its answer: teddy session plan --from answer.md  (or --from - to paste it).');
+    terminal.say(`then bring its answer: teddy session plan${option} --from answer.md  (or --from - to paste it).`);
     terminal.print(`${logPath}\n`);
   }
   return 0;
 }
 
-function nextStep(entry: 'plan' | 'reply', actions: number, problems: number): string {
-  if (entry === 'reply' || actions === 0) return 'Next: teddy session plan -m "..." goes on.';
+function nextStep(
+  entry: 'plan' | 'reply',
+  option: string,
+  { actions, problems }: { actions: number; problems: number },
+): string {
+  if (entry === 'reply' || actions === 0) return `Next: teddy session plan${option} -m "..." goes on.`;
   if (problems > 0)
-    return 'The plan is not valid as it is: teddy session execute writes that into its report, then plan again.';
-  return 'Next: teddy session execute';
+    return `The plan is not valid as it is: teddy session execute${option} writes that into its report, then plan again.`;
+  return `Next: teddy session execute${option}`;
 }

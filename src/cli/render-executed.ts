@@ -1,5 +1,6 @@
 /** What `session execute` says when the turn is closed, for a person and for a program. */
 import { exitCodes } from '../errors.ts';
+import { toShellWord } from '../session/shell-word.ts';
 import type { ExecutedOrReplanned, ReplanStop } from '../workflow/execute-or-replan.ts';
 import type { Executed } from '../workflow/finish-run.ts';
 import type { RolledBackRun } from '../workflow/settle-run.ts';
@@ -48,28 +49,33 @@ export function toRolledBackJson({ session, turn, restored, left, aside }: Rolle
   return { session, turn, restored, left, moved_aside: aside };
 }
 
-export function showRolledBack(terminal: Terminal, { session, turn, restored }: RolledBackRun): void {
+export function showRolledBack(
+  terminal: Terminal,
+  { session, turn, restored }: RolledBackRun,
+  selector: string | undefined,
+): void {
+  const option = selector === undefined ? '' : ` -s ${toShellWord(selector)}`;
   terminal.print(`Rolled back turn ${turn} of ${session}: ${countFiles(restored.length)} as before the run.\n`);
-  terminal.say('The plan is pending again: teddy session execute');
+  terminal.say(`The plan is pending again: teddy session execute${option}`);
 }
 
 function countFiles(count: number): string {
   return count === 1 ? '1 file is' : `${count} files are`;
 }
 
-/** After the last one: what can be done now. */
+/** After the last one: what can be done now. `option` names the line in a command. */
 export function showNext(
   terminal: Terminal,
   { executed, stopped }: ExecutedOrReplanned,
-  { namesNext }: { namesNext: boolean },
+  { namesNext, option }: { namesNext: boolean; option: string },
 ): void {
   const { report, commit } = executed;
   if (stopped) showStop(terminal, stopped);
   const isSuccess = report.run_summary.status === 'SUCCESS';
   if (isSuccess) terminal.say(`See it: git show ${commit.slice(0, 10)}`);
   const goesOn = isSuccess ? namesNext : stopped?.reason === 'no_plan';
-  if (goesOn) terminal.say('Next: teddy session plan -m "..." goes on.');
-  else if (!isSuccess) terminal.say('Next: teddy session plan -m "..." tells the model; it sees the report.');
+  if (goesOn) terminal.say(`Next: teddy session plan${option} -m "..." goes on.`);
+  else if (!isSuccess) terminal.say(`Next: teddy session plan${option} -m "..." tells the model; it sees the report.`);
 }
 
 function showStop(terminal: Terminal, stopped: ReplanStop): void {

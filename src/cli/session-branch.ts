@@ -1,6 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { TeddyError } from '../errors.ts';
 import { shortRef } from '../session/names.ts';
+import { toShellWord } from '../session/shell-word.ts';
 import { branchSession } from '../workflow/branch-session.ts';
 import { PlanningCommand } from './plan-options.ts';
 import { withInterrupt } from './teddy-command.ts';
@@ -26,14 +27,18 @@ export class SessionBranchCommand extends PlanningCommand {
   noPlan = Option.Boolean('--no-plan', false, { description: 'Record the message of -m, and ask nobody yet.' });
 
   protected run(terminal: Terminal): Promise<number> {
-    return withInterrupt((signal) =>
+    return withInterrupt(terminal, 'teddy session plan', (signal) =>
       this.withProject(terminal, async (project) => {
         const message = await this.composeMessage(project);
         if (message?.trim() === '')
           throw new TeddyError('EMPTY_MESSAGE', 'The message is empty.', 'Say what you want: -m "...".');
         const choice = message === undefined ? null : await this.choose(terminal, project);
+        const own = project.repository.workspace;
         const made = await branchSession(project, { turn: this.turn, selector: this.session, switch: !this.noSwitch });
         const branch = shortRef(made.ref);
+        // The line that was left may be checked out in another work tree: that one was switched then.
+        const isHere = made.switched && (made.from.workspace ?? own) === own;
+        const option = isHere ? '' : ` -s ${toShellWord(branch)}`;
         terminal.say(
           `${made.switched ? 'Switched to' : 'Made'} the new branch ${terminal.style('bold', branch, 'stderr')}, turn ${made.turn}.`,
         );
@@ -45,7 +50,7 @@ export class SessionBranchCommand extends PlanningCommand {
               commit: made.commit,
               switched: made.switched,
             });
-          else terminal.say(`Next: teddy session plan${made.switched ? '' : ` -s ${branch}`} -m "what to do instead"`);
+          else terminal.say(`Next: teddy session plan${option} -m "what to do instead"`);
           return 0;
         }
         this.session = branch;
@@ -60,7 +65,7 @@ export class SessionBranchCommand extends PlanningCommand {
         });
         if (this.json)
           this.printJson(terminal, 'session-branch', { branch, turn: opened.turn, switched: made.switched });
-        else terminal.say(`Your message is recorded; turn ${opened.turn} is open. Next: teddy session plan`);
+        else terminal.say(`Your message is recorded; turn ${opened.turn} is open. Next: teddy session plan${option}`);
         return 0;
       }),
     );

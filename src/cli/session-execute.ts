@@ -75,7 +75,7 @@ export class SessionExecuteCommand extends TeddyCommand {
     if (this.dryRun) return this.preview(terminal, wish.selection);
     // Loaded while git is asked about the repository.
     const loading = import('./execute-and-show.ts');
-    return withInterrupt((signal) =>
+    return withInterrupt(terminal, 'teddy session execute', (signal) =>
       this.withProject(terminal, async (project) => {
         const { executeAndShow } = await loading;
         const selector = this.worktree

@@ -33,7 +33,7 @@ export class SessionPlanCommand extends PlanningCommand {
     requireOne({ '--from': this.from !== undefined, '--recording': this.recording !== undefined });
     // Loaded while git is asked about the repository.
     void import('../workflow/plan-turn.ts');
-    return withInterrupt((signal) =>
+    return withInterrupt(terminal, 'teddy session plan', (signal) =>
       this.withProject(terminal, async (project) => {
         const message = await this.composeMessage(project);
         if (message?.trim() !== '' && this.worktree)

@@ -1,5 +1,6 @@
 import { Command, Option } from 'clipanion';
 import { shortRef } from '../session/names.ts';
+import { toShellWord } from '../session/shell-word.ts';
 import { restoreTurn } from '../workflow/restore-turn.ts';
 import { TeddyCommand } from './teddy-command.ts';
 import type { Terminal } from './terminal.ts';
@@ -23,14 +24,19 @@ export class SessionRestoreCommand extends TeddyCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
-      const { ref, turn, commit } = await restoreTurn(project, { turn: this.turn, selector: this.session });
+      const { from, ref, turn, commit } = await restoreTurn(project, { turn: this.turn, selector: this.session });
       const branch = shortRef(ref);
       if (this.json) {
         this.printJson(terminal, 'session-restore', { branch, turn, commit });
         return 0;
       }
       terminal.print(`${branch}\n`);
-      terminal.say(`Switched to the new branch, at the end of turn ${turn}. Next: teddy session plan -m "..."`);
+      // The line that was left may be checked out in another work tree: that one was switched then.
+      const own = project.repository.workspace;
+      const option = (from.workspace ?? own) === own ? '' : ` -s ${toShellWord(branch)}`;
+      terminal.say(
+        `Switched to the new branch, at the end of turn ${turn}. Next: teddy session plan${option} -m "..."`,
+      );
       return 0;
     });
   }

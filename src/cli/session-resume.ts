@@ -44,7 +44,7 @@ export class SessionResumeCommand extends TeddyCommand {
   protected run(terminal: Terminal): Promise<number> {
     // Loaded while git is asked about the repository.
     const loading = import('../workflow/find-next-step.ts');
-    return withInterrupt((signal) =>
+    return withInterrupt(terminal, 'teddy session resume', (signal) =>
       this.withProject(terminal, async (project) => {
         const { findNextStep } = await loading;
         const step = await findNextStep(project, this.session);

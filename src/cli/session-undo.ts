@@ -32,7 +32,7 @@ export class SessionUndoCommand extends TeddyCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     // It is short, and files without their entry are worse than waiting: Ctrl-C is taken note of, and it goes on.
-    return withInterrupt(() =>
+    return withInterrupt(terminal, 'teddy session undo', () =>
       this.withProject(terminal, async (project) =>
         this.show(
           terminal,

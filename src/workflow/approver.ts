@@ -3,7 +3,8 @@ import type { Action } from '../plan/plan.ts';
 import type { ActionLog } from '../plan/report.ts';
 import type { Effect } from '../plan/effect.ts';
 
-type Decision = 'yes' | 'no' | 'all' | 'quit';
+/** `end`: nobody is there to answer any more; before anything was run it decides nothing. */
+type Decision = 'yes' | 'no' | 'all' | 'quit' | 'end';
 
 export interface Approval {
   decision: Decision;

@@ -9,6 +9,7 @@ import { withClaim, type ClaimedTurn } from './claim-turn.ts';
 import { closeRun, type JournaledOutcome } from './close-run.ts';
 import { decideMemos, finishMemos, joinMemos, listUndecided, type MemoDecision } from './decide-memos.ts';
 import { closeTurn, type Executed, type RunDraft } from './finish-run.ts';
+import { refusePartlyStaged } from './draft-snapshot.ts';
 import { findHidden } from './find-hidden.ts';
 import { restoreInterrupted } from './guard-session-files.ts';
 import { logRun } from './log-run.ts';
@@ -18,7 +19,8 @@ import { readLine, toText, type Turn } from './read-line.ts';
 import { worldOf } from './plan-world.ts';
 import type { Approver } from './approver.ts';
 import { newRun, type Run } from './run.ts';
-import { runActions } from './run-actions.ts';
+import { leavesOut, refuseSelection } from './refuse-selection.ts';
+import { hasRun, runActions } from './run-actions.ts';
 import { selectActions, type Selection } from './select-actions.ts';
 import { skipRest, stopRun, takeUpRun, type SettleChoice } from './settle-run.ts';
 import { takeSnapshot } from './take-snapshot.ts';
@@ -46,7 +48,7 @@ const defaultTimeoutS = 120;
  * Throws USAGE for a selection that the plan does not have, NO_PENDING_PLAN, NOT_ON_LINE, PLAN_MODIFIED, NOT_APPROVED (nothing
  * has run then) and what a snapshot throws; RUN_INTERRUPTED where an earlier run was killed and nothing says what to do about
  * it, NO_INTERRUPTED_RUN for the opposite; ROLLBACK_INCOMPLETE, and there is no report yet. A plan that fails validation is
- * not executed; its report says why.
+ * not executed; its report says why. Where the selection leaves actions out, that throws VALIDATION_FAILED instead.
  */
 export async function executePlan(project: Project, request: ExecuteRequest): Promise<Executed> {
   return withClaim(project, request.selector, async (claimed) => {
@@ -73,6 +75,9 @@ async function executeTurn(project: Project, request: ExecuteRequest, claimed: C
     return closeTurn(draft, 'ABORTED', { error, memos: discarded, reason: 'rejected' });
   }
   const problems = await validate(project, workspace, chosen);
+  const isPart = leavesOut(parsed, chosen);
+  // Before anything is written or asked: what only a whole plan is told after the snapshot.
+  if (isPart) refuseSelection([...problems, ...(await findHidden(project, { tip: line.tip, workspace }, chosen))]);
   if (problems.length > 0) {
     await takeSnapshot(project, target, turn.turn);
     return closeTurn(draft, 'VALIDATION_FAILED', { problems, memos: discarded, reason: 'the plan is not valid' });
@@ -84,6 +89,7 @@ async function executeTurn(project: Project, request: ExecuteRequest, claimed: C
   const checked = await runVirtually(chosen, worldOf(project, workspace));
   const tip = (await project.repository.store.resolve(ref)) ?? line.tip;
   const late = [...checked.problems, ...(await findHidden(project, { tip, workspace }, chosen))];
+  if (isPart) refuseSelection(late);
   if (late.length > 0)
     return closeTurn(draft, 'VALIDATION_FAILED', { problems: late, memos, reason: 'the plan is not valid' });
 
@@ -119,6 +125,7 @@ async function settleTurn(
   const actions = chosen.plan.actions.filter(({ index }) => left.run.chosen.includes(index));
   const rest = isOver ? [] : actions.filter(({ index }) => !known.includes(index));
   if (request.approver === null && rest.length > 0) throw toNotApproved(draft.turn, rest.length);
+  await refusePartlyStaged(workspace, await workspace.status({ untracked: false }));
   await restoreInterrupted({ project, workspace, session: line.session });
   const { run, log } = await takeUpRun(project, workspace, plan, left, choice);
   const outcome = { run, log, memos: left.run.memos };
@@ -196,10 +203,9 @@ async function readTimeoutMs(project: Project): Promise<number> {
   return Number((await project.settings.get('timeout')) ?? defaultTimeoutS) * 1000;
 }
 
-/** Ctrl-C before the first action leaves the plan pending: there is nothing to report. */
+/** Ctrl-C or the end of input before the first action leaves the plan pending: there is nothing to report. */
 function refuseInterruptedBeforeStart(run: Run): void {
-  const ran = run.logs.some(({ status, duration_ms }) => status !== 'SKIPPED' || duration_ms !== undefined);
-  if (run.ended === 'interrupted' && !ran) {
+  if (run.ended === 'interrupted' && !hasRun(run)) {
     throw new TeddyError(
       'INTERRUPTED',
       'Interrupted before anything was run.',

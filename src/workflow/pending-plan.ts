@@ -1,17 +1,23 @@
 /** The plan that a line waits to have executed, and the files to execute it in. */
 import { TeddyError } from '../errors.ts';
-import type { Project, Workspace } from '../ports.ts';
+import type { Project, Repository, Workspace } from '../ports.ts';
 import { shortRef, type RefName } from '../session/names.ts';
 import { lineName } from './find-line.ts';
 import type { LineState, Turn } from './read-line.ts';
 
-/** Throws NOT_ON_LINE where the line is checked out nowhere. */
-export function requireWorkspace(line: { ref: RefName; workspace: Workspace | null }): Workspace {
+/** In a bare repository nothing can be switched. Throws NOT_ON_LINE where the line is checked out nowhere. */
+export function requireWorkspace(
+  line: { ref: RefName; workspace: Workspace | null },
+  repository?: Pick<Repository, 'workspace'>,
+): Workspace {
   if (line.workspace) return line.workspace;
+  const own = `\`teddy session execute -s ${lineName(line)} --worktree\``;
   throw new TeddyError(
     'NOT_ON_LINE',
     `${lineName(line)} is checked out nowhere, and a plan is executed in files.`,
-    `Switch to it: \`git switch ${lineName(line)}\`, or give it a work tree: \`teddy session execute -s ${lineName(line)} --worktree\`.`,
+    repository?.workspace === null
+      ? `Give it a work tree: ${own}.`
+      : `Give it a work tree: ${own}; or switch yours to it: \`git switch ${lineName(line)}\`.`,
   );
 }
 

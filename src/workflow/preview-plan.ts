@@ -63,7 +63,7 @@ export interface PreviewedFile {
 export async function previewPlan(project: Project, request: PreviewRequest): Promise<PlanPreview> {
   const line = await findLine(project, request.selector);
   const tip = requireLocal(line);
-  const workspace = requireWorkspace(line);
+  const workspace = requireWorkspace(line, project.repository);
   const state = await readLine(project.repository.store, tip);
   const turn = requirePlan(state, line);
   await refuseModified(project, workspace, state, turn);

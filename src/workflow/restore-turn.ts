@@ -5,6 +5,7 @@ import { decodeEntry } from '../session/entry.ts';
 import {
   conversationBranchRef,
   parseTurnName,
+  shortRef,
   toTurnName,
   turnNumber,
   type Oid,
@@ -29,7 +30,8 @@ export interface Restored {
 }
 
 /**
- * The branch is numbered by the turn that comes next on it. Throws UNKNOWN_TURN, NO_WORK_TREE; FILES_IN_THE_WAY when edits
+ * The branch is numbered by the turn that comes next on it. Throws UNKNOWN_TURN, NO_WORK_TREE; TURN_OPEN or
+ * PLAN_PENDING when the turn has no end yet; FILES_IN_THE_WAY when edits
  * prevent the switch, and the new branch is taken back then.
  */
 export async function restoreTurn(project: Project, request: RestoreRequest): Promise<Restored> {
@@ -45,10 +47,22 @@ export async function restoreTurn(project: Project, request: RestoreRequest): Pr
   }
   const state = await readLine(project.repository.store, line.tip);
   const turn = findTurn(state, request.turn);
+  refuseUnended(state, turn, line);
   const commit = await findEnd(project, state, turn);
   const ref = await createBranch(project, state, turn, commit);
   await switchOrTakeBack(project, place, ref, commit);
   return { from: line, ref, turn, commit };
+}
+
+/** Only the latest turn of a line can be without an end. */
+function refuseUnended({ latest }: LineState, turn: TurnName, line: ReadyLine): void {
+  if (latest?.turn !== turn || (latest.status !== 'open' && latest.status !== 'planned')) return;
+  const reason = latest.status === 'open' ? 'it waits for an answer' : 'its plan is pending';
+  throw new TeddyError(
+    latest.status === 'open' ? 'TURN_OPEN' : 'PLAN_PENDING',
+    `Turn ${turn} of ${shortRef(line.ref)} has no end to go back to: ${reason}.`,
+    `\`teddy session branch ${turn} -s ${shortRef(line.ref)}\` goes back to its beginning.`,
+  );
 }
 
 /** The newest entry of the turn, but for its undo: that came later, and took its code back. */

@@ -45,7 +45,7 @@ export async function runActions(
     };
     run.logs.push(log);
     approver.done(log, plan.actions.length);
-    if (run.ended === 'done') run.ended = toEnding(action, step, settings);
+    if (run.ended === 'done') run.ended = toEnding(action, step, run, settings);
     await runLog.end(log, run);
   }
 }
@@ -92,8 +92,14 @@ function skipped(reason: string): Outcome {
   return { status: 'SKIPPED', approved_by: 'none', details: { reason } };
 }
 
-function toEnding(action: Action, { decision, log }: Step, { signal }: RunSettings): Run['ended'] {
+/** Whether there is anything to report. */
+export function hasRun({ logs }: Run): boolean {
+  return logs.some(({ status, duration_ms }) => status !== 'SKIPPED' || duration_ms !== undefined);
+}
+
+function toEnding(action: Action, { decision, log }: Step, run: Run, { signal }: RunSettings): Run['ended'] {
   if (decision === 'quit') return signal.aborted ? 'interrupted' : 'quit';
+  if (decision === 'end') return hasRun(run) ? 'quit' : 'interrupted';
   if (log.status === 'ABORTED') return 'interrupted';
   const isAllowed = action.type === 'EXECUTE' && action.allowFailure;
   return log.status === 'FAILURE' && !isAllowed ? 'failed' : 'done';
@@ -120,6 +126,8 @@ async function runAction(
     : await approver.action({ action, effect, count: plan.actions.length });
   if (settings.signal.aborted) return { decision: 'quit', log: skipped(skipReasons.interrupted) };
   if (decision === 'quit') return { decision, log: skipped(skipReasons.quit) };
+  if (decision === 'end')
+    return { decision, log: skipped(hasRun(runner.run) ? skipReasons.quit : skipReasons.interrupted) };
   if (decision === 'no') return { decision, log: skipped('declined') };
   const started = project.clock.now().getTime();
   const wanted = edited === undefined ? { action, effect } : withEdited(action, effect, edited);

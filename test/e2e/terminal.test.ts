@@ -154,24 +154,44 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     expect(report.changes.map(({ path }) => path)).toEqual(['one.txt']);
   });
 
-  test('Ctrl-C at the question about memos decides nothing', async () => {
+  test.each([
+    ['Ctrl-C', ctrlC],
+    ['the end of input', ctrlD],
+  ])('%s at the question about memos decides nothing', async (_, key) => {
     await openWithPlan('# Only memos\n\n## Memos\n\n- [+] We use tabs.\n\n## Action Plan\n\n');
     const before = await project.repo.fingerprint();
     const run = inTerminal('session', 'execute');
     await run.waitFor('(y/n) ');
-    run.press(ctrlC);
+    run.press(key);
     expect(await run.exitCode).toBe(130);
     expect(await project.repo.fingerprint()).toEqual(before);
     expect(await isPending()).toBe(true);
   });
 
-  test('the end of input at a question stops the run like q', async () => {
-    await openWithPlan(createPlan('one.txt', '1\n'));
-    const run = inTerminal('session', 'execute');
-    await run.waitFor(question);
-    run.press(ctrlD);
-    expect(await run.exitCode).toBe(4);
-    expect((await project.report()).run_summary.status).toBe('ABORTED');
+  test('the end of input leaves the plan pending before anything was run, and stops the run like q after that', async () => {
+    await openWithPlan(
+      planOf(createAction('one.txt', '1\n'), createAction('two.txt', '2\n'), createAction('three', '3\n')),
+    );
+    const before = await project.repo.fingerprint();
+    const first = inTerminal('session', 'execute');
+    await first.waitFor(question);
+    first.press('n\n');
+    await first.waitFor(question);
+    first.press(ctrlD);
+    expect(await first.exitCode).toBe(130);
+    expect(first.text()).toContain('[INTERRUPTED]');
+    expect(await project.repo.fingerprint()).toEqual(before);
+    expect(await isPending()).toBe(true);
+
+    const second = inTerminal('session', 'execute');
+    await second.waitFor(question);
+    second.press('y\n');
+    await second.waitFor(question);
+    second.press(ctrlD);
+    expect(await second.exitCode).toBe(4);
+    const report = await project.report();
+    expect(report.run_summary).toMatchObject({ status: 'ABORTED', error: 'stopped by the user' });
+    expect(report.changes.map(({ path }) => path)).toEqual(['one.txt']);
   });
 
   test('Ctrl-C while a command runs ends its whole group, reports ABORTED, and exits 130', async () => {

@@ -1,5 +1,5 @@
 /** Taking a turn back, and going back to one: git agrees with every file, and no edit of the user's is lost. */
-import { chmod, stat } from 'node:fs/promises';
+import { chmod, readlink, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
@@ -155,4 +155,94 @@ test('an edit in the way refuses restore, and leaves no branch', async () => {
   await project.repo.write('a.txt', 'mine\n');
   await project.refuses('FILES_IN_THE_WAY', 3, ['session', 'restore', '01']);
   await project.refuses('UNKNOWN_TURN', 2, ['session', 'restore', '09']);
+});
+
+test('the switch that is refused says what can be done with this command', async () => {
+  const { repo } = project;
+  const session = await project.begin('ways');
+  await turn(editAction('a.txt', 'a', 'A'));
+  await turn(editAction('a.txt', 'A', 'AA'));
+  await repo.write('a.txt', 'mine\n');
+  const restored = await project.refuses('FILES_IN_THE_WAY', 3, ['session', 'restore', '01']);
+  expect(restored).toContain('Commit or stash those edits');
+  expect(restored).not.toContain('--no-switch');
+  const branched = await project.refuses('FILES_IN_THE_WAY', 3, ['session', 'branch', '01']);
+  expect(branched).toContain('With --no-switch it is made all the same.');
+  await project.ok('session', 'branch', '01', '--no-switch');
+  expect(await repo.git('symbolic-ref', '--short', 'HEAD')).toBe(`teddy/${session}`);
+});
+
+test('undo takes back links that were made, changed, deleted, and exchanged for files and directories', async () => {
+  const { repo } = project;
+  const at = (path: string) => join(repo.root, path);
+  await symlink('a.txt', at('changed'));
+  await symlink('b.txt', at('deleted'));
+  await symlink('a.txt', at('to-file'));
+  await symlink('nowhere/at all', at('to-directory'));
+  await repo.git('add', '--all');
+  await repo.commit({ 'dir/one.txt': '1\n', 'dir/two.txt': '2\n', 'other/one.txt': 'not this\n', 'plain.txt': 'p\n' });
+  await project.begin('links');
+  const before = await repo.fingerprint();
+  await turn(
+    executeAction(
+      [
+        'ln -sfn b.txt changed',
+        'rm deleted to-file to-directory plain.txt && rm -r dir',
+        'echo file > to-file',
+        'mkdir to-directory && echo in > to-directory/file.txt',
+        'ln -s other dir && ln -s a.txt plain.txt && ln -s a.txt made',
+      ].join('\n'),
+    ),
+  );
+  const report = await repo.git('rev-parse', 'HEAD');
+  expect(await readlink(at('dir'))).toBe('other');
+  await project.ok('session', 'undo');
+  expect(await readlink(at('changed'))).toBe('a.txt');
+  expect(await readlink(at('to-directory'))).toBe('nowhere/at all');
+  expect((await repo.list('.')).includes('made')).toBe(false);
+  expect(await repo.read('other/one.txt')).toBe('not this\n');
+  const code = (files: Record<string, string>) =>
+    Object.fromEntries(Object.entries(files).filter(([path]) => !path.startsWith('.teddy/')));
+  expect(code((await repo.fingerprint()).workTree)).toEqual(code(before.workTree));
+  expect(await repo.git('status', '--porcelain')).toBe('');
+  expect(await repo.git('diff', '--name-only', `${report}~1`, 'HEAD', '--', ':!.teddy')).toBe('');
+});
+
+test('a link that was changed since stays, and nothing is written beyond it', async () => {
+  const { repo } = project;
+  const at = (path: string) => join(repo.root, path);
+  await repo.commit({ 'dir/one.txt': '1\n', 'other/one.txt': 'not this\n', 'third/one.txt': 'nor this\n' });
+  await project.begin('left');
+  await turn(executeAction('rm -r dir && ln -s other dir'), editAction('a.txt', 'a', 'A'));
+  await rm(at('dir'));
+  await symlink('third', at('dir'));
+  expect(await project.refuses('FILE_MODIFIED', 3, ['session', 'undo'])).toContain(
+    'Turn 01 cannot be taken back whole: dir (it has changed since the turn)',
+  );
+  const { exitCode, stdout } = await project.run(['session', 'undo', '--partial', '--json']);
+  expect(exitCode).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({
+    restored: ['a.txt'],
+    left: [{ path: 'dir' }, { path: 'dir/one.txt' }],
+  });
+  expect(await readlink(at('dir'))).toBe('third');
+  expect([await repo.read('other/one.txt'), await repo.read('third/one.txt')]).toEqual(['not this\n', 'nor this\n']);
+  expect(await repo.read('a.txt')).toBe('a\n');
+});
+
+test('a submodule is left, and named as one', async () => {
+  const { repo } = project;
+  await project.begin('submodule');
+  await turn(editAction('a.txt', 'a', 'A'));
+  await repo.git('update-index', '--add', '--cacheinfo', `160000,${await repo.git('rev-parse', 'HEAD')},lib`);
+  await repo.git('commit', '--quiet', '--amend', '--no-edit');
+  await repo.git('init', '--quiet', 'lib');
+  const changed = await repo.git('show', '--name-only', '--format=', 'HEAD');
+  expect(changed.split('\n')).toContain('lib');
+  expect(await project.refuses('FILE_MODIFIED', 3, ['session', 'undo'])).toContain('lib (it is a submodule)');
+  const { stdout } = await project.run(['session', 'undo', '--partial', '--json']);
+  expect(JSON.parse(stdout)).toMatchObject({
+    restored: ['a.txt'],
+    left: [{ path: 'lib', reason: 'it is a submodule' }],
+  });
 });

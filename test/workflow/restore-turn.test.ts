@@ -20,6 +20,21 @@ test('a turn is restored at its report, not at its undo, and the next turn follo
   expect(await say(project, 'Two', planOf([create('two.txt')]))).toMatchObject({ turn: '02' });
 });
 
+test('a turn that has no end yet is refused, and nothing is made', async () => {
+  const project = await memoryProject();
+  await start(project);
+  await say(project, 'One', null);
+  await expect(restoreTurn(project, { turn: '01' })).rejects.toMatchObject({
+    code: 'TURN_OPEN',
+    hint: `\`teddy session branch 01 -s ${line}\` goes back to its beginning.`,
+  });
+  await say(project, undefined, planOf([create('one.txt')]));
+  await expect(restoreTurn(project, { turn: '01' })).rejects.toMatchObject({ code: 'PLAN_PENDING' });
+  expect(await project.repository.store.listRefs(`refs/heads/${line}--`)).toEqual([]);
+  await branchSession(project, { turn: '01', switch: true });
+  await expect(restoreTurn(project, { turn: '01-branch-01' })).rejects.toMatchObject({ code: 'TURN_OPEN' });
+});
+
 test('the branch takes the first name that no other branch has', async () => {
   const project = await memoryProject();
   await start(project);

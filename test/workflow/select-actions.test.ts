@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import type { RepoPath } from '../../src/session/names.ts';
 import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
-import { approver, command, create, line, planOf, run, say, start } from '../support/turns.ts';
+import { approver, command, create, line, memos, planOf, run, say, start, turn } from '../support/turns.ts';
 
 const editOfMade =
   '### EDIT\n- **File Path:** made.txt\n\n#### FIND:\n```\nmade\n```\n#### REPLACE:\n```\nedited\n```\n';
@@ -33,9 +34,67 @@ test('only what is selected has to be valid', async () => {
 
 test('an edit of a file that a skipped action would have made is not valid', async () => {
   const project = await pending(create('made.txt', 'made\n'), editOfMade);
-  const { report } = await run(project, { skip: [1] });
+  await project.write({ 'README.md': 'an edit\n' });
+  const tip = await project.tipOf(line);
+  const person = approver();
+  await expect(run(project, { approver: person, skip: [1] })).rejects.toMatchObject({
+    code: 'VALIDATION_FAILED',
+    message: expect.stringMatching(/^The chosen actions alone are not valid: plan\.md:\d+:\d+: EDIT made\.txt: /),
+    hint: expect.stringContaining('the plan is still pending'),
+  });
+  expect(person.asked).toEqual([]);
+  expect(await project.tipOf(line)).toBe(tip);
+  expect((await run(project)).report.run_summary.status).toBe('SUCCESS');
+});
+
+test('where the selection is the whole plan, a plan that is not valid is reported', async () => {
+  const project = await pending(create('one.txt'), editOfMade);
+  const { report } = await run(project, { only: [1, 2] });
   expect(report.run_summary.status).toBe('VALIDATION_FAILED');
   expect(report.validation_errors.map(({ action }) => action)).toEqual([2]);
+});
+
+test('several problems of a selection are counted, and memos are not asked about', async () => {
+  const project = await memoryProject();
+  await start(project);
+  await say(project, 'Do it', planOf([create('made.txt', 'made\n'), editOfMade, editOfMade], memos('[+] A fact')));
+  let questions = 0;
+  const ask = async () => (questions += 1) > 0;
+  await expect(run(project, { skip: [1], memos: { kind: 'ask', ask } })).rejects.toMatchObject({
+    message: expect.stringContaining('It is the first of 2 problems.'),
+  });
+  expect(questions).toBe(0);
+});
+
+test('a chosen file that a sparse checkout keeps away is refused before the snapshot', async () => {
+  const project = await memoryProject();
+  await start(project);
+  await turn(project, 'Hide', create('hidden.txt'));
+  await say(project, 'Do it', planOf([create('one.txt'), create('hidden.txt')]));
+  await project.write({ 'README.md': 'an edit\n' });
+  const { workspace } = project.repository;
+  const missing = (path: string) => path === 'hidden.txt';
+  const sparse = {
+    ...project,
+    filesOf: (root: string) => {
+      const files = project.filesOf(root);
+      const inspect: typeof files.inspect = async (path) => (missing(path) ? { kind: 'absent' } : files.inspect(path));
+      return { ...files, inspect };
+    },
+    repository: {
+      ...project.repository,
+      workspace: {
+        ...workspace,
+        readDisk: async (path: RepoPath) => (missing(path) ? null : workspace.readDisk(path)),
+      },
+    },
+  };
+  const tip = await project.tipOf(line);
+  await expect(run(sparse, { only: [2] })).rejects.toMatchObject({
+    code: 'VALIDATION_FAILED',
+    message: expect.stringContaining('outside the sparse checkout'),
+  });
+  expect(await project.tipOf(line)).toBe(tip);
 });
 
 test('after a failure an action that was not selected is still said to be that', async () => {

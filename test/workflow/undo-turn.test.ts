@@ -35,15 +35,15 @@ test('an edit between the look and the write is left', async () => {
   const project = await memoryProject();
   await start(project);
   await turn(project, 'One', create('one.txt'), create('two.txt'));
-  const { workspace } = project.repository;
   const readings = new Map<RepoPath, number>();
-  const readDisk: typeof workspace.readDisk = async (path) => {
+  const files = project.filesOf(project.repository.workspace.root);
+  const readState: typeof files.readState = async (path) => {
     const count = (readings.get(path) ?? 0) + 1;
     readings.set(path, count);
     if (path === 'one.txt' && count === 2) await project.write({ 'one.txt': 'mine\n' });
-    return workspace.readDisk(path);
+    return files.readState(path);
   };
-  const editing = { ...project, repository: { ...project.repository, workspace: { ...workspace, readDisk } } };
+  const editing = { ...project, filesOf: () => ({ ...files, readState }) };
   expect(await undoTurn(editing, {})).toMatchObject({
     restored: ['two.txt'],
     left: [{ path: 'one.txt', reason: 'it has changed just now' }],

@@ -1,0 +1,67 @@
+/** What is said to come next works as it is said, also where the line is not the one of this work tree. */
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+
+beforeEach(async () => {
+  project = await openTeddyProject();
+});
+
+afterEach(() => project.close());
+
+const lastLine = (text: string) => text.trimEnd().split('\n').at(-1);
+
+/** Returns the last line that it says. */
+async function say(session: string | null, answer: string): Promise<string | undefined> {
+  const args = ['session', 'plan', '-m', 'Do it', '--from', '-', ...(session === null ? [] : ['-s', session])];
+  return lastLine((await project.run(args, { stdin: answer })).stderr);
+}
+
+test('after a plan for another line the next command names it, and no longer where HEAD is on it', async () => {
+  const first = await project.begin('first');
+  const second = await project.begin('second', '--no-switch');
+  expect(await say(second, createPlan('a.txt', 'a\n'))).toBe(`Next: teddy session execute -s ${second}`);
+  expect(await say(first, createPlan('b.txt', 'b\n'))).toBe('Next: teddy session execute');
+  await project.ok('session', 'execute', '--reject', '-s', first);
+  expect(await say(first, 'Only words.\n')).toBe('Next: teddy session plan -m "..." goes on.');
+});
+
+test('a branch that is not switched to is named, and so is a line that is executed in another work tree', async () => {
+  const { repo } = project;
+  const session = await project.begin('main-one');
+  await say(null, createPlan('a.txt', 'a\n'));
+  const branch = `teddy/${session}--01-branch-01`;
+  const made = await project.run(['session', 'branch', '01', '--no-switch', '-m', 'Again', '--no-plan']);
+  expect(lastLine(made.stderr)).toContain(`Next: teddy session plan -s ${branch}`);
+  expect(lastLine((await project.run(['session', 'branch', '01', '--no-switch'])).stderr)).toBe(
+    `Next: teddy session plan -s teddy/${session}--01-branch-02 -m "what to do instead"`,
+  );
+  await repo.git('worktree', 'add', '--quiet', join(repo.root, '.git/linked'), `teddy/${session}--01-branch-02`);
+  const other = `teddy/${session}--01-branch-02`;
+  expect(await say(other, createPlan('a.txt', 'a\n'))).toBe(`Next: teddy session execute -s ${other}`);
+  const rejected = await project.run(['session', 'execute', '--reject', '-s', other]);
+  expect(lastLine(rejected.stderr)).toBe(
+    `Next: teddy session plan -s ${other} -m "..." tells the model; it sees the report.`,
+  );
+  await say(other, createPlan('c.txt', 'c\n'));
+  const resumed = await project.run(['session', 'resume', '-y', '-s', other]);
+  expect(lastLine(resumed.stderr)).toBe(`Next: teddy session plan -s ${other} -m "..." goes on.`);
+  const restored = await project.run(['session', 'restore', '02', '-s', other]);
+  expect(lastLine(restored.stderr)).toContain(`Next: teddy session plan -s teddy/${session}--03-branch-01 -m "..."`);
+});
+
+test('a bare clone is told of what can be done in it', async () => {
+  const { repo } = project;
+  const session = await project.begin('bare');
+  await say(null, createPlan('a.txt', 'a\n'));
+  const bare = join(repo.root, 'bare.git');
+  await repo.git('clone', '--quiet', '--bare', repo.root, bare);
+  const { stderr } = await project.run(['session', 'execute', '--dry-run', '-s', session], { cwd: bare });
+  expect(stderr).toContain('[NOT_ON_LINE]');
+  expect(stderr).toContain(`teddy session execute -s teddy/${session} --worktree`);
+  expect(stderr).not.toContain('git switch');
+  const undone = await project.run(['session', 'undo', '-s', session], { cwd: bare });
+  expect(undone.stderr).toContain(`git worktree add <directory> teddy/${session}`);
+});
