@@ -8,8 +8,14 @@ import { parentOf } from './keep-before.ts';
 import { anotherRepository, isRepository } from './new-files.ts';
 
 /** `commit`: as that commit has it, which is the case for everything that no scan named. `committed`: in the meantime. */
-export type Origin =
+type Origin =
   KeptState | { kind: 'commit'; oid: Oid | null } | { kind: 'committed' } | { kind: 'not-kept'; reason: string };
+
+/** Once it was looked up. */
+export type KnownOrigin =
+  | Extract<Origin, { kind: 'absent' | 'file' | 'link' }>
+  | { kind: 'blob'; mode: string; oid: Oid }
+  | { kind: 'out-of-reach'; reason: string };
 
 export interface TouchedFile {
   path: RepoPath;

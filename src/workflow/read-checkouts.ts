@@ -2,8 +2,7 @@
 import { TeddyError } from '../errors.ts';
 import type { Project, Workspace } from '../ports.ts';
 import type { Oid, RepoPath } from '../session/names.ts';
-import type { TouchedFile } from './find-touched.ts';
-import type { KnownOrigin } from './read-origin.ts';
+import type { KnownOrigin, TouchedFile } from './find-touched.ts';
 
 /** An error: why there is nothing to put at this path. */
 export type Checkouts = ReadonlyMap<RepoPath, Uint8Array | TeddyError>;

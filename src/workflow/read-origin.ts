@@ -2,7 +2,7 @@
 import type { FileState, NewFile, Project, RunJournal, Store, TreeEntry } from '../ports.ts';
 import type { Oid, RepoPath } from '../session/names.ts';
 import type { Checkouts } from './read-checkouts.ts';
-import type { Origin, TouchedFile } from './find-touched.ts';
+import type { KnownOrigin, TouchedFile } from './find-touched.ts';
 import { equalBytes } from './guard-session-files.ts';
 import { parentOf } from './keep-before.ts';
 import { anotherRepository } from './new-files.ts';
@@ -14,11 +14,6 @@ interface OriginPlace {
   /** What git would write to the paths whose origin is a blob. */
   checkouts: Checkouts;
 }
-
-export type KnownOrigin =
-  | Extract<Origin, { kind: 'absent' | 'file' | 'link' }>
-  | { kind: 'blob'; mode: string; oid: Oid }
-  | { kind: 'out-of-reach'; reason: string };
 
 /** Each directory of a commit is read once: thousands of files may lie in it. */
 export async function readOrigins(

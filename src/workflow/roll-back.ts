@@ -6,11 +6,11 @@ import { TeddyError } from '../errors.ts';
 import type { JournaledRun } from '../plan/journal.ts';
 import type { FileState, NewFile, Project, ProjectFiles, RunJournal, Scan, Workspace } from '../ports.ts';
 import type { RepoPath } from '../session/names.ts';
-import { findTouched, type TouchedFile } from './find-touched.ts';
+import { findTouched, type KnownOrigin, type TouchedFile } from './find-touched.ts';
 import { parentOf } from './keep-before.ts';
 import { isRepository } from './new-files.ts';
 import { readCheckouts, slice, type Checkouts } from './read-checkouts.ts';
-import { isSame, readOrigins, readWanted, type KnownOrigin } from './read-origin.ts';
+import { isSame, readOrigins, readWanted } from './read-origin.ts';
 
 export interface RolledBack {
   restored: RepoPath[];
