@@ -58,16 +58,19 @@ test('partly staged they are refused, as any file', async () => {
   await expect(say(project, 'Go on', 'Fine.')).rejects.toMatchObject({ code: 'PARTIALLY_STAGED' });
 });
 
-test('what a script changes in them is in its report, not in a snapshot of the user', async () => {
+test('what a script changes in them is put back and named, and is in no commit', async () => {
   const project = await begin();
+  const before = await project.read(config);
   await say(project, 'Go on', planOf([command('raise the limit')]));
   project.command.run = async () => {
     await project.write({ [config]: 'maxTurns: 9\n' });
     return {};
   };
   const { report } = await run(project);
-  expect(report.changes).toMatchObject([{ path: config, change: 'modified', action: 1 }]);
-  expect(await configAtTip(project)).toBe('maxTurns: 9\n');
+  expect(report.changes).toEqual([]);
+  expect(report.action_logs[0]?.details?.restored).toEqual([config]);
+  expect(await project.read(config)).toBe(before);
+  expect(await configAtTip(project)).toBe(before);
   await say(project, 'And on', 'Fine.');
   expect(await storyOfLine(project)).not.toContain('snapshot');
 });
