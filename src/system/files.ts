@@ -11,30 +11,34 @@ import { installFile, removeFile, removeLeftovers } from './install-file.ts';
 import { errorReason } from './system-error.ts';
 
 /**
- * `root` is the project's directory, or a symlink to it. `inspect` throws ACTION_FAILED when the system does not let it
- * look; `install` throws DISK_FULL or WRITE_FAILED and leaves everything as it was.
+ * `root` is the project's directory, or a symlink to it. Whatever looks throws ACTION_FAILED when the system does not
+ * let it; `install` throws DISK_FULL or WRITE_FAILED and leaves everything as it was.
  */
 export function projectFiles(root: string): ProjectFiles {
+  const readState = readerOfStates(root);
   return {
-    async inspect(path) {
-      try {
-        return await inspectPath(root, path);
-      } catch (error) {
-        throw new TeddyError(
-          'ACTION_FAILED',
-          `${path} could not be read: ${errorReason(error)}.`,
-          'Check its permissions and run the command again.',
-          { cause: error },
-        );
-      }
-    },
+    inspect: (path) => inspectPath(root, path).catch(toThrown(path)),
     install: (path, bytes, executable) => installFile(root, path, bytes, executable),
     remove: (path) => removeFile(root, path),
-    removeLeftovers: (path) => removeLeftovers(root, path),
-    readState: readerOfStates(root),
+    removeLeftovers: (path) => removeLeftovers(root, path).catch(toThrown(path)),
+    readState: (path) => readState(path).catch(toThrown(path)),
     putState: (path, state) => putFileState(root, path, state),
-    removeEmptyDirectories: (directories) => removeEmptyDirectories(root, directories),
-    findAge: (path, time) => findFileAge(root, path, time),
+    removeEmptyDirectories: (directories) =>
+      removeEmptyDirectories(root, directories).catch(toThrown(directories[0] ?? '.')),
+    findAge: (path, time) => findFileAge(root, path, time).catch(toThrown(path)),
+  };
+}
+
+/** The system does not let it look. */
+function toThrown(path: string): (error: unknown) => never {
+  return (error) => {
+    if (error instanceof TeddyError) throw error;
+    throw new TeddyError(
+      'ACTION_FAILED',
+      `${path} could not be read: ${errorReason(error)}.`,
+      'Check its permissions and run the command again.',
+      { cause: error },
+    );
   };
 }
 

@@ -200,12 +200,12 @@ async function writeAll(file: FileHandle, bytes: Uint8Array, at: number): Promis
 async function readKept(path: string, key: string): Promise<Uint8Array> {
   const [at, length] = key.split('+').map(Number);
   const bytes = new Uint8Array(length ?? 0);
-  const file = await open(path, 'r').catch(toNullIfGone);
+  const file = await open(path, 'r').catch(toNullIfGone).catch(throwUnreadable);
   try {
-    const read = await file?.read(bytes, 0, bytes.length, at);
+    const read = await file?.read(bytes, 0, bytes.length, at).catch(throwUnreadable);
     if (read?.bytesRead === bytes.length) return bytes;
   } finally {
-    await file?.close();
+    await file?.close().catch(throwUnreadable);
   }
   throw new TeddyError('DAMAGED_SESSION', `The journal's copy ${key} is cut off: ${path}.`, 'Look at `git status`.');
 }

@@ -44,21 +44,23 @@ export function shell(root: string, options: ShellOptions = {}): Shell {
     isRunning: isGroupRunning,
     async run(script, runOptions) {
       const cwd = await findDirectory(root, runOptions.cwd);
-      const scratch = await mkdtemp(join(tmpdir(), 'teddy-run-'));
+      const scratch = await mkdtemp(join(tmpdir(), 'teddy-run-')).catch(throwUnstarted);
       try {
-        return await runScript(script, cwd, scratch, runOptions, settings);
-      } catch (error) {
-        throw new TeddyError(
-          'ACTION_FAILED',
-          `The script could not be started: ${errorReason(error)}.`,
-          'Check that `bash` or `sh`, and `mkfifo`, can be found, and that `env` is not too large.',
-          { cause: error },
-        );
+        return await runScript(script, cwd, scratch, runOptions, settings).catch(throwUnstarted);
       } finally {
         await rm(scratch, { recursive: true, force: true });
       }
     },
   };
+}
+
+function throwUnstarted(error: unknown): never {
+  throw new TeddyError(
+    'ACTION_FAILED',
+    `The script could not be started: ${errorReason(error)}.`,
+    'Check that `bash` or `sh`, and `mkfifo`, can be found, and that `env` is not too large.',
+    { cause: error },
+  );
 }
 
 async function findDirectory(root: string, cwd: string): Promise<string> {
