@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 /** A run makes more than a thousand calls. With 1 each of them is taken, in two hours. */
-const callStride = Number(process.env['TEDDY_FAULT_STRIDE'] ?? 5);
+const callStride = Number(process.env['FAULT_STRIDE'] ?? 5);
 const total = emptyTally();
 
 test('a kill at every step of a run, or of its roll back, leaves no riddle: it is resumed, put back or kept', async () => {
