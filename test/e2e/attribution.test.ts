@@ -231,7 +231,7 @@ test('a file that becomes a directory, a directory that becomes a file, and a fi
   expect(status).toBe('');
 });
 
-test('odd names are paths as any other, and one that is not UTF-8 is left out and named', async () => {
+test('odd names are paths like any other, and one that is not UTF-8 is left out and named', async () => {
   await plan(
     executeAction(
       `echo x > "$(printf 'new\\nline.txt')"; echo x > ' "q" \\ *.txt'; echo x > "$(printf 'bad\\377.txt')"`,

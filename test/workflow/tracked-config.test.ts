@@ -50,7 +50,7 @@ test('an edit, a deletion and a staged addition of them are snapshots, as of any
   expect(await edits(project)).toEqual([]);
 });
 
-test('partly staged they are refused, as any file', async () => {
+test('partly staged they are refused like any file', async () => {
   const project = await begin();
   await project.write({ [config]: 'maxTurns: 6\n' });
   await project.stage(config);
