@@ -103,8 +103,7 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
     inTurn(async () => {
       const opened = files;
       files = null;
-      await opened?.log.close();
-      await opened?.kept.close();
+      for (const file of [opened?.log, opened?.kept]) await file?.close().catch(ignoreSystemError);
     });
 
   return {
@@ -155,6 +154,11 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
       }
     },
   };
+}
+
+/** What was acknowledged is on disk by its own fsync; no close can take it back, nor is a run less done for it. */
+function ignoreSystemError(error: unknown): void {
+  if (errorCode(error) === null) throw error;
 }
 
 interface JournalFiles {
