@@ -15,6 +15,7 @@ import { splitNul, type GitRunner } from './run.ts';
 import { withOwnErrors } from './own-errors.ts';
 import { listUntrackedDirectories, lstatIfThere, scan } from './scan.ts';
 import { readSettledStatus } from './status.ts';
+import { unstage } from './unstage.ts';
 
 export interface WorkspaceOptions extends PublishOptions {
   store: Store;
@@ -44,7 +45,7 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     readCheckouts: (files) => readCheckouts(git, files),
     sizeOnDisk: (path) => sizeOnDisk(join(layout.root, path)),
     writeSessionFile: (path, bytes) => writeSessionFiles(layout, [{ path, bytes }]),
-    unstage: (paths) => unstage(git, paths),
+    unstage: (paths) => unstage(options, paths),
     switchTo: (ref) => switchTo(git, ref),
   });
 }
@@ -201,14 +202,6 @@ async function readDisk(path: string): Promise<Uint8Array | null> {
 async function sizeOnDisk(path: string): Promise<number | null> {
   const found = await lstatIfThere(path);
   return found !== null && (found.isFile() || found.isSymbolicLink()) ? found.size : null;
-}
-
-async function unstage(git: GitRunner, paths: RepoPath[]): Promise<void> {
-  if (paths.length === 0) return;
-  const input = paths.map((path) => `${path}\0`).join('');
-  await git.run(['--literal-pathspecs', 'reset', '--quiet', '--pathspec-from-file=-', '--pathspec-file-nul'], {
-    input,
-  });
 }
 
 async function switchTo(git: GitRunner, ref: RefName): Promise<void> {
