@@ -9,7 +9,9 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {
   const { loadCompiled } = await import('./cli/compiled-code.ts');
   const isWord = (word: string) => /^[a-z]+$/.test(word);
   const command = argv.slice(0, 2).filter(isWord).join('-');
-  const code = loadCompiled<typeof import('./cli/run-cli.ts')>(new URL('cli.cjs', import.meta.url), command);
+  // What a server alone needs would make the bundle of all other commands half as large again.
+  const bundle = argv[0] === 'serve' ? 'serve.cjs' : 'cli.cjs';
+  const code = loadCompiled<typeof import('./cli/run-cli.ts')>(new URL(bundle, import.meta.url), command);
   process.exitCode = await code.exports.runCli(argv);
   if (process.exitCode === 0) code.keep();
 }
