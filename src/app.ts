@@ -21,9 +21,12 @@ import { projectFiles } from './system/files.ts';
 import { sha256 } from './system/hash.ts';
 import { systemIds } from './system/ids.ts';
 import { masker } from './system/masker.ts';
+import { scratchFiles } from './system/scratch-files.ts';
+import { serverRecords } from './system/server-record.ts';
 import { readSettings } from './system/settings.ts';
 import { runJournals } from './system/run-journal.ts';
 import { shell } from './system/shell.ts';
+import { writeStaging } from './system/write-staging.ts';
 
 export interface OpenProjectOptions {
   cwd: string;
@@ -61,7 +64,23 @@ export async function openProject({ cwd, env, notices, trace, onStep }: OpenProj
       warn: (text) => notices.warn(text),
       onStep,
     }),
-    journals: runJournals({ dir: join(repository.commonDir, 'teddy'), onStep }),
+    syntax: {
+      check: async (path, text) => (await import('./system/check-syntax.ts')).syntaxChecker().check(path, text),
+    },
+    scratch: scratchFiles(),
+    servers: serverRecords({
+      path: join(repository.commonDir, 'teddy', 'server.json'),
+      bootId: readBootId,
+      isAlive,
+    }),
+    writes: writeStaging({
+      dir: join(repository.commonDir, 'teddy', 'write_sessions'),
+      clock,
+      bootId: readBootId,
+      isAlive,
+      onStep,
+    }),
+    journals: runJournals({ dir: join(repository.commonDir, 'teddy'), bootId: readBootId, isAlive, onStep }),
     trust: gitTrust(repository.commonDir),
     settings,
   };

@@ -20,6 +20,9 @@ export const exitCodes = {
   MASKING_FAILED: 1,
   UNDO_INCOMPLETE: 1,
   ROLLBACK_INCOMPLETE: 1,
+  CONTENT_TOO_LARGE: 1,
+  END_MISSING: 1,
+  STAGING_DAMAGED: 1,
   // 2: wrong usage
   USAGE: 2,
   BAD_NAME: 2,
@@ -34,6 +37,9 @@ export const exitCodes = {
   FILE_NOT_FOUND: 2,
   BAD_RECORDING: 2,
   UNKNOWN_MEMO: 2,
+  BAD_OPERATION: 2,
+  BAD_TARGET: 2,
+  UNKNOWN_WRITE: 2,
   // 3: refused by a guard
   TURN_OPEN: 3,
   PLAN_PENDING: 3,
@@ -57,6 +63,11 @@ export const exitCodes = {
   CONTEXT_TOO_LARGE: 3,
   BUDGET_SPENT: 3,
   PAGE_REFUSED: 3,
+  WRITE_ACTIVE: 3,
+  WRITE_FINALIZING: 3,
+  TARGET_CHANGED: 3,
+  OFFSET_MISMATCH: 3,
+  SERVER_RUNNING: 3,
   // 4: not approved
   NOT_APPROVED: 4,
   // 5: model or network
@@ -69,6 +80,7 @@ export const exitCodes = {
   MODEL_INTERRUPTED: 5,
   EMPTY_ANSWER: 5,
   PAGE_FAILED: 5,
+  SERVER_UNREACHABLE: 5,
   // 130: Ctrl-C
   INTERRUPTED: 130,
 } as const;

@@ -4,6 +4,8 @@ import type { MaskedSecret } from './session/mask.ts';
 import type { FoundSetting } from './session/decide-setting.ts';
 import type { Oid, RefName, RepoPath, SessionId, TurnName } from './session/names.ts';
 import type { SettingName } from './session/settings.ts';
+import type { Limits } from './write/limits.ts';
+import type { Finding, WriteRecord, WriteState } from './write/write.ts';
 
 export type Hash = (bytes: Uint8Array | string) => string;
 
@@ -14,6 +16,8 @@ export interface Clock {
 export interface Ids {
   /** A UUID v7: ordered by time. */
   entryId(): string;
+  /** A UUID v4. */
+  writeId(): string;
 }
 
 /** Short-lived facts for a person who waits or has to know; never results. */
@@ -105,6 +109,8 @@ export interface Store {
   setting(key: string): Promise<string | undefined>;
   /** Where that value is set: `local .git/config`, `global ~/.gitconfig`, `command line`. */
   settingOrigin(key: string): Promise<string | undefined>;
+  /** All settings whose key begins so, the last value of each. Keys as git prints them: lower case but for the subsection. */
+  settings(prefix: string): Promise<{ key: string; value: string }[]>;
 }
 
 /** A work tree of the repository, the main one or a linked one. `ref` null: detached. */
@@ -160,8 +166,6 @@ export interface Repository {
   ignoredFilesOf(root: string): Promise<string[]>;
   openWorkspace(root: string): Promise<Workspace>;
   readonly cache: Cache;
-  /** So that no two processes execute the same turn. Throws LOCKED. */
-  claimRun(place: RunPlace): Promise<RunClaim>;
   /** Writes teddy's marked block in `info/attributes`, once. */
   installAttributes(): Promise<void>;
   /** What git's credential helpers keep for a URL and the user name `teddy`; null when nothing. Nobody is asked. */
@@ -303,6 +307,8 @@ export interface ProjectFiles {
    * `executable` is given; makes parents.
    */
   install(path: RepoPath, bytes: Uint8Array, executable?: boolean): Promise<void>;
+  /** The same where nothing stands yet, in one step: `exists` when something does by then, and nothing has changed. */
+  installNew(path: RepoPath, bytes: Uint8Array): Promise<'done' | 'exists'>;
   /** Removes a file, and the directories that are empty without it. */
   remove(path: RepoPath): Promise<void>;
   /** Removes what an install that was killed has left beside a path. */
@@ -343,6 +349,8 @@ export interface LeftRun extends JournaledRun {
 
 /** Whoever begins or goes on with a run holds its claim. */
 export interface RunJournals {
+  /** So that a turn is executed once at a time, within a process as among several. Throws LOCKED. */
+  claim(place: RunPlace): Promise<RunClaim>;
   begin(place: RunPlace): RunJournal;
   find(place: RunPlace): Promise<LeftRun | null>;
   /** Of all lines. What cannot be read is left out: who asks for it by its place hears of it. */
@@ -383,13 +391,34 @@ export interface Shell {
 
 // --- models -----------------------------------------------------------------------------------------------------------
 
-export interface ModelMessage {
-  role: 'system' | 'user' | 'assistant';
-  content: string;
+/** A function that the model may call. */
+export interface ModelTool {
+  name: string;
+  description: string;
+  /** A JSON Schema of an object. */
+  parameters: Record<string, unknown>;
 }
+
+export interface ModelToolCall {
+  /** Unique in its answer; ours, where the server gives none. */
+  id: string;
+  name: string;
+  /** As the model wrote them: JSON, if it wrote it well. */
+  arguments: string;
+}
+
+export type ModelMessage =
+  | { role: 'system' | 'user'; content: string }
+  | { role: 'assistant'; content: string; toolCalls?: ModelToolCall[] }
+  /** The result of a call of the assistant's message before it; each call needs one. */
+  | { role: 'tool'; toolCallId: string; content: string };
 
 export interface ModelRequest {
   messages: ModelMessage[];
+  /** What the model may call; without any it is never heard to call. */
+  tools?: ModelTool[];
+  /** How a person asks again after a failure, as the end of its hint; `session plan` if not given. */
+  again?: string;
   parameters: Record<string, number | string | boolean>;
   /** For recorded answers: which turn is asked, and the sha256 (hex) of the user's message. */
   session: SessionId;
@@ -401,9 +430,11 @@ export interface ModelRequest {
 export type ModelEvent =
   | { type: 'text'; text: string }
   /** `costUsd`: where the endpoint reports what the answer has cost, in US dollars. */
+  /** Whole, after the text of the answer. Of an answer that was cut at its limit the last one may be cut as well. */
+  | ({ type: 'tool_call' } & ModelToolCall)
   | { type: 'usage'; inputTokens: number; outputTokens: number; costUsd?: number }
-  /** `length`: the answer was cut at the model's limit. */
-  | { type: 'finish'; reason: 'stop' | 'length' | 'other' };
+  /** `length`: the answer was cut at the model's limit. `tool_calls`: it waits for the results of its calls. */
+  | { type: 'finish'; reason: 'stop' | 'length' | 'tool_calls' | 'other' };
 
 export type ProviderName = 'openai' | 'manual' | 'recorded';
 
@@ -497,6 +528,115 @@ export interface AnswerStaging {
   orphans(): Promise<OrphanedAnswer[]>;
 }
 
+/** A write session on disk. Whoever has it opened holds it: no other process changes it meanwhile. */
+export interface StagedWrite {
+  readonly record: WriteRecord;
+  /** As the last save that was confirmed has it. */
+  readonly state: WriteState;
+  /**
+   * Adds bytes to the content and replaces the state; durable and confirmed when it resolves. Throws DISK_FULL or
+   * WRITE_FAILED, and has confirmed nothing then: the next call begins with the same bytes.
+   */
+  save(bytes: Uint8Array, state: WriteState): Promise<void>;
+  /** The same with `bytes` as the whole content. */
+  replace(bytes: Uint8Array, state: WriteState): Promise<void>;
+  /** The content that is confirmed. */
+  read(): Promise<Uint8Array>;
+  /** The content is gone, and the state stays: it says how the session has ended. */
+  dropContent(): Promise<void>;
+  /** All of it is gone. */
+  remove(): Promise<void>;
+  /** Lets others have it. */
+  close(): Promise<void>;
+}
+
+/** To be begun by this process. */
+export type NewWrite = Omit<WriteRecord, 'pid' | 'bootId'>;
+
+/** What is found of a session, without holding it. */
+export interface FoundWrite {
+  id: string;
+  /** Null: nothing says what it was begun for. */
+  record: WriteRecord | null;
+  /** Null: it cannot be read, or is not what the content confirms. */
+  state: WriteState | null;
+  /** When anything was last written of it. */
+  savedAt: Date;
+  /** Its controller is alive; false when it has none. */
+  isControlled: boolean;
+  /** Bytes on disk that no save has confirmed. */
+  tailBytes: number;
+  isDamaged: boolean;
+}
+
+/** Everything that is there of a content, for a person. */
+export interface WriteContent {
+  verified: Uint8Array;
+  /** What lies beyond it: written, and never confirmed. Of a damaged one, all of it. */
+  tail: Uint8Array;
+  /** Tails that were set aside when it was opened again, oldest first. `name`: of the file. */
+  aside: { name: string; bytes: Uint8Array }[];
+}
+
+/** The staging of write sessions: crash-safe files, shared by all processes that work in the repository. */
+export interface WriteStaging {
+  /**
+   * Makes the staging of a new session. Of several processes that begin at once one succeeds. Throws WRITE_ACTIVE while
+   * another one holds the slot: begun or used within `idleExpiryMs`, not over, and its controller, if it has one, alive.
+   */
+  begin(record: NewWrite, state: WriteState, limits: Limits): Promise<StagedWrite>;
+  /** Null: there is none. Sets an unverified tail aside first. Throws LOCKED while another has it, STAGING_DAMAGED. */
+  open(id: string): Promise<StagedWrite | null>;
+  /** The same by who receives it from now on: this process is its controller then. Throws WRITE_ACTIVE while another holds the slot. */
+  resume(id: string, limits: Limits): Promise<StagedWrite | null>;
+  list(): Promise<FoundWrite[]>;
+  find(id: string): Promise<FoundWrite | null>;
+  /** Also of a damaged one; null: there is none. */
+  readContent(id: string): Promise<WriteContent | null>;
+  /** Also of a damaged one. Throws LOCKED while another has it. */
+  remove(id: string): Promise<void>;
+  /** The directory of a session's files, absolute. */
+  directoryOf(id: string): string;
+}
+
+/** How other processes find the server of a repository. */
+export interface ServerRecord {
+  url: string;
+  port: number;
+  pid: number;
+  /** Whoever sends it may write to the repository. */
+  token: string;
+}
+
+/** The right to be the server of the repository. A process that dies loses it. */
+export interface ServerClaim {
+  /** Lets others find it. Throws DISK_FULL or WRITE_FAILED. */
+  publish(record: ServerRecord): Promise<void>;
+  /** The record goes with it. */
+  release(): Promise<void>;
+}
+
+export interface ServerRecords {
+  /** Absolute: where the record is, for its user alone. */
+  readonly path: string;
+  /** Of the last server that has published one, which may be dead; null: none has, or it has ended. */
+  read(): Promise<ServerRecord | null>;
+  /** Throws SERVER_RUNNING, which names its URL, while another one is running. */
+  claim(): Promise<ServerClaim>;
+}
+
+/** What a language's parser says of a text. */
+export interface SyntaxChecker {
+  /** Findings, or why it could not be checked; null: nothing checks files of this name. */
+  check(path: RepoPath, text: string): Promise<Finding[] | { skipped: string } | null>;
+}
+
+/** Files for a command to read, outside of every work tree, for nobody else's eyes. */
+export interface ScratchFiles {
+  /** `name`: without a directory. Throws WRITE_FAILED. */
+  write(name: string, bytes: Uint8Array): Promise<{ path: string; remove(): Promise<void> }>;
+}
+
 /** Which agents and context lists the user of this machine has written or accepted, by content. */
 export interface Trust {
   has(oid: Oid): Promise<boolean>;
@@ -526,6 +666,10 @@ export interface Project {
   masker: Masker;
   pages: Pages;
   answers: AnswerStaging;
+  writes: WriteStaging;
+  servers: ServerRecords;
+  syntax: SyntaxChecker;
+  scratch: ScratchFiles;
   journals: RunJournals;
   trust: Trust;
   settings: Settings;

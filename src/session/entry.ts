@@ -38,6 +38,8 @@ export interface Entry {
   status?: string;
   /** Hex, of the file that the entry is about. */
   sha256?: string;
+  /** Of a write: its session's id, what it was begun for, how its content was checked. */
+  write?: { id: string; intent: string; validation: string };
 }
 
 const format = '1';
@@ -72,7 +74,10 @@ function toTrailers(entry: Entry): [key: string, value: string][] {
     ...optional('Model', entry.model),
     ...optional('Tokens', entry.tokens && `${entry.tokens.input}/${entry.tokens.output}`),
     ...optional('Status', entry.status),
+    ...optional('Write-Session', entry.write?.id),
+    ...optional('Intent', entry.write?.intent),
     ...optional('Sha256', entry.sha256),
+    ...optional('Validation', entry.write?.validation),
     ['Format', format],
   ];
 }
@@ -108,7 +113,14 @@ export function decodeEntry(message: string): Entry | null {
     ...(tokens ? { tokens: { input: Number(tokens[1]), output: Number(tokens[2]) } } : {}),
     ...optional('status', 'Status'),
     ...optional('sha256', 'Sha256'),
+    ...readWrite(trailers),
   };
+}
+
+function readWrite(trailers: Map<string, string>): Pick<Entry, 'write'> {
+  const id = trailers.get('Write-Session');
+  if (id === undefined) return {};
+  return { write: { id, intent: trailers.get('Intent') ?? '', validation: trailers.get('Validation') ?? '' } };
 }
 
 /** Only the last paragraph counts, as for git; the first of two equal keys, so that nothing appended can override it. */

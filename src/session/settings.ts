@@ -1,5 +1,6 @@
 /** Every setting of teddy's own: what it is for, where it may come from, what it may be. `teddy config` lists them. */
 import { TeddyError } from '../errors.ts';
+import { limitSettings } from '../write/limits.ts';
 import { nearestName } from './nearest-name.ts';
 
 export interface Setting {
@@ -127,6 +128,7 @@ export const settings = [
     purpose: 'mask secrets in what a model is shown',
     fallback: 'true',
   },
+  ...limitSettings,
 ] as const satisfies readonly Setting[];
 
 export type SettingName = (typeof settings)[number]['name'];

@@ -7,9 +7,11 @@ import type { Entry } from '../session/entry.ts';
 /** Before a label is cut: half a secret is not recognised any more. */
 export async function maskEntry(masker: Masker, entry: Entry): Promise<Entry> {
   const { text, count } = await masker.mask([entry.title, ...entry.details].join('\n'));
-  if (count === 0) return entry;
+  const { write } = entry;
+  const intent = write && { write: { ...write, intent: await maskString(masker, write.intent) } };
+  if (count === 0) return { ...entry, ...intent };
   const [title = '', ...details] = text.split('\n');
-  return { ...entry, title, details };
+  return { ...entry, title, details, ...intent };
 }
 
 /** A problem may quote lines of a file that the plan did not find. */

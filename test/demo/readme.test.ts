@@ -59,7 +59,7 @@ test('the table of exit codes has each code that an error can end with', () => {
 });
 
 test('the table of settings has each setting that there is, with all that may set it', () => {
-  const rows = [...section(readme, 'Settings').matchAll(/^\| `teddy\.(\w+)` \|.*\|(.*)\|$/gm)];
+  const rows = [...section(readme, 'Settings').matchAll(/^\| `teddy\.([\w.]+)` \|.*\|(.*)\|$/gm)];
   const listed = rows.map(([, name = '', also = '']) => ({ name, also: also.trim() }));
   const known = settings.map((setting) => {
     const { name, variable, tracked, untracked = [] }: Setting = setting;

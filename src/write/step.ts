@@ -1,0 +1,228 @@
+/** The life of a write session, as a function: what an event makes of it, and what is to be done then. */
+import { TeddyError } from '../errors.ts';
+import type { Oid } from '../session/names.ts';
+import type { Limits } from './limits.ts';
+import { isPromptDue, isReceiving, isSaveDue } from './pace.ts';
+import { initialState, isOver, type Finding, type Install, type WriteState } from './write.ts';
+
+/** A session as its process has it: what is on disk, and when things happened that are not. */
+export interface Write {
+  limits: Limits;
+  state: WriteState;
+  unsavedLines: number;
+  /** Since when bytes have waited for a save; null: none do. */
+  unsavedSinceMs: number | null;
+  /** The last save, or the try of one. */
+  savedAtMs: number | null;
+  /** When content came last, or it was begun. */
+  contentAtMs: number;
+  prompts: number;
+  /** In this silence. */
+  isPrompted: boolean;
+}
+
+export type Event =
+  /** No bytes: what has come is not known to be content yet. */
+  | { type: 'content'; bytes: number; lines: number; atMs: number }
+  /** Time has passed. */
+  | { type: 'tick'; atMs: number }
+  | { type: 'saved'; atMs: number }
+  /** The disk does not take it; it is tried again when the next save is due. */
+  | { type: 'save-failed'; atMs: number }
+  /** What was received is thrown away for what comes now. */
+  | { type: 'restart'; atMs: number }
+  /** The content is whole. */
+  | { type: 'done'; atMs: number }
+  /** No more comes, and nothing says that it is whole. */
+  | { type: 'end' }
+  | { type: 'rejected'; findings: Finding[]; atMs: number }
+  | { type: 'accepted'; install: Install; atMs: number }
+  /** It was to be installed when a crash came, and is to be checked once more before that. */
+  | { type: 'unprepared' }
+  | { type: 'installed' }
+  | { type: 'committed'; commit: Oid }
+  /** It cannot be installed; the content stays. */
+  | { type: 'refused'; reason: string }
+  | { type: 'cancel' }
+  /** Somebody goes on with what had failed, expired, or lost its controller. */
+  | { type: 'reopen'; atMs: number };
+
+/** `save` comes before whatever follows it. `discard`: the content is not needed any more. */
+export type Effect = 'save' | 'prompt' | 'validate' | 'install' | 'commit' | 'discard';
+
+export interface Step {
+  write: Write;
+  effects: Effect[];
+}
+
+export function openWrite(limits: Limits, nowMs: number, state: WriteState = initialState(nowMs)): Write {
+  return {
+    limits,
+    state,
+    unsavedLines: 0,
+    unsavedSinceMs: null,
+    savedAtMs: null,
+    contentAtMs: nowMs,
+    prompts: 0,
+    isPrompted: false,
+  };
+}
+
+/** Throws CONTENT_TOO_LARGE, UNKNOWN_WRITE, WRITE_FINALIZING for what cannot happen now; nothing has changed then. */
+export function step(write: Write, event: Event): Step {
+  switch (event.type) {
+    case 'content':
+      return receive(write, event);
+    case 'tick':
+      return pass(write, event.atMs);
+    case 'saved':
+      return { write: { ...write, unsavedLines: 0, unsavedSinceMs: null, savedAtMs: event.atMs }, effects: [] };
+    case 'save-failed':
+      return { write: { ...write, unsavedLines: 0, unsavedSinceMs: event.atMs, savedAtMs: event.atMs }, effects: [] };
+    case 'restart':
+      return { write: restart(write, event.atMs), effects: [] };
+    case 'done':
+      return finish(write, event.atMs);
+    case 'end':
+      return { write, effects: isUnsaved(write) ? ['save'] : [] };
+    case 'rejected':
+      return { write: change(write, toRejected(write, event)), effects: ['save'] };
+    case 'accepted':
+      return {
+        write: change(write, { phase: 'installing', install: event.install, findings: [], activityAt: event.atMs }),
+        effects: ['save', 'install'],
+      };
+    case 'unprepared':
+      return { write: change(write, { phase: 'finalizing' }), effects: ['save', 'validate'] };
+    case 'installed':
+      return { write: change(write, { phase: 'installed' }), effects: ['save', 'commit'] };
+    case 'committed':
+      return toCommitted(write, event.commit);
+    case 'refused':
+      return { write: change(write, { phase: 'failed', reason: event.reason }), effects: ['save'] };
+    case 'cancel':
+      return cancel(write);
+    case 'reopen':
+      return reopen(write, event.atMs);
+  }
+}
+
+/** Nobody has done anything with it for so long that it holds the slot no more. */
+export function isExpired({ phase, activityAt }: WriteState, { idleExpiryMs }: Limits, nowMs: number): boolean {
+  return !isOver(phase) && nowMs - activityAt >= idleExpiryMs;
+}
+
+function receive(write: Write, { bytes, lines, atMs }: Extract<Event, { type: 'content' }>): Step {
+  refuseUnlessOpen(write.state);
+  if (write.state.size + bytes > write.limits.maxBytes) throw toTooLarge(write.limits);
+  const phase = bytes > 0 ? 'receiving' : write.state.phase;
+  const received: Write = {
+    ...change(write, { phase, size: write.state.size + bytes, activityAt: atMs }),
+    unsavedLines: write.unsavedLines + lines,
+    unsavedSinceMs: write.unsavedSinceMs ?? (bytes > 0 ? atMs : null),
+    contentAtMs: atMs,
+    isPrompted: false,
+  };
+  return { write: received, effects: isSaveDue(received, atMs) ? ['save'] : [] };
+}
+
+function restart(write: Write, atMs: number): Write {
+  refuseUnlessOpen(write.state);
+  const restarted = change(write, { phase: 'receiving', size: 0, activityAt: atMs });
+  return { ...restarted, unsavedLines: 0, unsavedSinceMs: null, contentAtMs: atMs, isPrompted: false };
+}
+
+function pass(write: Write, atMs: number): Step {
+  if (!isReceiving(write)) return { write, effects: [] };
+  const isSilent = isPromptDue(write, atMs);
+  const isSaved = isSilent ? !isUnsaved(write) : !isSaveDue(write, atMs);
+  const effects: Effect[] = isSaved ? [] : ['save'];
+  if (!isSilent) return { write, effects };
+  return { write: { ...write, isPrompted: true, prompts: write.prompts + 1 }, effects: [...effects, 'prompt'] };
+}
+
+/** From each phase to what is left to do: a crash may have come in between. */
+function finish(write: Write, atMs: number): Step {
+  const { phase } = write.state;
+  if (phase === 'installing') return { write, effects: ['install'] };
+  if (phase === 'installed') return { write, effects: ['commit'] };
+  if (isOver(phase)) throw toOver();
+  return { write: change(write, { phase: 'finalizing', activityAt: atMs }), effects: ['save', 'validate'] };
+}
+
+function toRejected(
+  { state, limits }: Write,
+  { findings, atMs }: Extract<Event, { type: 'rejected' }>,
+): Partial<WriteState> {
+  const validations = state.validations + 1;
+  const isRepeated = validations > 1 && JSON.stringify(findings) === JSON.stringify(state.findings);
+  const reason = isRepeated
+    ? 'the same findings twice'
+    : validations >= limits.maxValidations
+      ? `${validations} validation${validations === 1 ? '' : 's'} failed`
+      : null;
+  return {
+    phase: reason === null ? 'needs_corrections' : 'failed',
+    validations,
+    findings,
+    reason,
+    activityAt: atMs,
+  };
+}
+
+function toCommitted(write: Write, commit: Oid): Step {
+  const { install } = write.state;
+  if (install === null) throw new Error('A session that was never installed cannot be committed.');
+  const result = { ...install, commit };
+  return { write: change(write, { phase: 'committed', result }), effects: ['save', 'discard'] };
+}
+
+function cancel(write: Write): Step {
+  if (write.state.phase === 'committed') throw toOver();
+  return { write: change(write, { phase: 'cancelled' }), effects: ['discard'] };
+}
+
+function reopen(write: Write, atMs: number): Step {
+  const { phase } = write.state;
+  if (phase === 'committed' || phase === 'cancelled') throw toOver();
+  const isPlaced = phase === 'installing' || phase === 'installed';
+  const fresh: Partial<WriteState> = { phase: 'receiving', validations: 0, findings: [], reason: null };
+  const reopened = change(write, { ...(isPlaced ? {} : fresh), activityAt: atMs });
+  return { write: { ...reopened, contentAtMs: atMs }, effects: ['save'] };
+}
+
+function change(write: Write, changes: Partial<WriteState>): Write {
+  return { ...write, state: { ...write.state, ...changes } };
+}
+
+function isUnsaved({ unsavedSinceMs }: Write): boolean {
+  return unsavedSinceMs !== null;
+}
+
+function refuseUnlessOpen({ phase }: WriteState): void {
+  if (isOver(phase)) throw toOver();
+  if (phase === 'installing' || phase === 'installed') {
+    throw new TeddyError(
+      'WRITE_FINALIZING',
+      'The content is being installed; nothing more can be added.',
+      'Finalize it: `teddy write finalize <id>`, which goes on where it stopped.',
+    );
+  }
+}
+
+function toOver(): TeddyError {
+  return new TeddyError(
+    'UNKNOWN_WRITE',
+    'Session not found or expired. Please start a new write session.',
+    '`teddy write list` shows what there is; `teddy write recover <id>` brings back what expired.',
+  );
+}
+
+export function toTooLarge({ maxBytes }: Pick<Limits, 'maxBytes'>): TeddyError {
+  const limit = maxBytes % (1024 * 1024) === 0 ? `${maxBytes / (1024 * 1024)}MB` : `${maxBytes}-byte`;
+  return new TeddyError(
+    'CONTENT_TOO_LARGE',
+    `Content exceeds ${limit} limit. Please reduce file size.`,
+    'Split it into smaller files, or raise the limit: `git config teddy.write.maxBytes <bytes>`.',
+  );
+}
