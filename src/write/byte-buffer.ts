@@ -1,0 +1,48 @@
+/** Bytes that come in pieces, as one array: each is copied a few times at most, however small the pieces are. */
+export interface ByteBuffer {
+  length(): number;
+  append(bytes: Uint8Array): void;
+  /** From `from` on, without a copy; what is appended later is not in it. Valid until `take`. */
+  view(from?: number): Uint8Array;
+  /** What is in it, followed by `more`, in a new array; it is empty then. */
+  take(more?: Uint8Array): Uint8Array<ArrayBuffer>;
+}
+
+const firstCapacity = 256;
+const maxKept = 64 * 1024;
+
+export function openByteBuffer(): ByteBuffer {
+  let store = new Uint8Array(0);
+  let length = 0;
+  return {
+    length: () => length,
+    append(bytes) {
+      const needed = length + bytes.length;
+      if (needed > store.length) store = grow(store, length, needed);
+      store.set(bytes, length);
+      length = needed;
+    },
+    view: (from = 0) => store.subarray(from, length),
+    take(more) {
+      const taken = new Uint8Array(length + (more?.length ?? 0));
+      copyTo(taken, store, length);
+      if (more !== undefined) taken.set(more, length);
+      length = 0;
+      // The memory is used again, but not kept for ever for one long piece.
+      if (store.length > maxKept) store = new Uint8Array(0);
+      return taken;
+    },
+  };
+}
+
+function copyTo(target: Uint8Array, store: Uint8Array, length: number): void {
+  // For a few bytes the loop is much faster than a view to copy from.
+  if (length > 32) target.set(store.subarray(0, length));
+  else for (let at = 0; at < length; at += 1) target[at] = store[at] ?? 0;
+}
+
+function grow(store: Uint8Array, length: number, needed: number): Uint8Array<ArrayBuffer> {
+  const grown = new Uint8Array(Math.max(needed, 2 * store.length, firstCapacity));
+  grown.set(store.subarray(0, length));
+  return grown;
+}

@@ -1,0 +1,38 @@
+/** The line that ends a content: `DONE`, or one that is made for a session whose content has such a line itself. */
+
+const newline = 10;
+
+export function isEndMarker(text: string): boolean {
+  return /^DONE(?:-[0-9a-f]{8})?$/.test(text);
+}
+
+/** `random`: eight hexadecimal digits in lower case. */
+export function toOwnMarker(random: string): string {
+  const marker = `DONE-${random}`;
+  if (!isEndMarker(marker)) throw new Error(`An end marker is made of eight hexadecimal digits, not of ${random}.`);
+  return marker;
+}
+
+/** Whether a text has a line that would end it, inside a code fence or not. */
+export function hasBareMarker(bytes: Uint8Array, marker: string): boolean {
+  const mark = new TextEncoder().encode(marker);
+  for (let start = 0; start < bytes.length;) {
+    if (isMarkerLine(bytes, start, mark)) return true;
+    const end = bytes.indexOf(newline, start);
+    if (end === -1) return false;
+    start = end + 1;
+  }
+  return false;
+}
+
+function isMarkerLine(bytes: Uint8Array, start: number, mark: Uint8Array): boolean {
+  for (let at = 0; at < mark.length; at += 1) if (bytes[start + at] !== mark[at]) return false;
+  let end = start + mark.length;
+  while (end < bytes.length && isPadding(bytes[end])) end += 1;
+  return end === bytes.length || bytes[end] === newline;
+}
+
+/** What may stand behind a marker in its line: spaces, tabs, carriage returns. */
+export function isPadding(byte: number | undefined): boolean {
+  return byte === 32 || byte === 9 || byte === 13;
+}
