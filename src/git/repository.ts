@@ -8,7 +8,6 @@ import { gitRunner, toChildEnvironment, type Environment, type GitRunner } from 
 import { derivedCache } from './cache.ts';
 import { readCredential } from './credential.ts';
 import { withOwnErrors } from './own-errors.ts';
-import { claimRun } from './run-claim.ts';
 import { readGitSettings } from './settings.ts';
 import { gitStore } from './store.ts';
 import { gitWorkTrees } from './work-trees.ts';
@@ -56,7 +55,6 @@ export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): 
       if (found.root === null) throw new TeddyError('NO_WORK_TREE', `${path} is not a work tree.`);
       return workspaceOf({ ...found, root: found.root });
     },
-    claimRun: (place) => claimRun(layout.commonDir, place),
     cache: derivedCache(layout.commonDir),
     installAttributes: () => installAttributes(layout.commonDir),
     credential: async (url) => readCredential(git, await loading, new URL(url)),

@@ -6,23 +6,26 @@ import { TeddyError } from '../errors.ts';
 import { decodeJournal, encodeRecord, type JournalRecord, type RunRecord } from '../plan/journal.ts';
 import type { RunJournal, RunJournals } from '../ports.ts';
 import { runName } from '../session/names.ts';
+import type { Processes } from './claim-file.ts';
 import { syncDirectory } from './durable-file.ts';
 import { moveAside } from './move-aside.ts';
+import { claimRun } from './run-claim.ts';
 import { errorCode, errorReason } from './system-error.ts';
 
-export interface RunJournalOptions {
+export interface RunJournalOptions extends Processes {
   /** `<git-common-dir>/teddy`. */
   dir: string;
   /** Called before each step; a test may crash there. */
   onStep?: ((step: string) => void) | undefined;
 }
 
-export function runJournals({ dir, onStep }: RunJournalOptions): RunJournals {
+export function runJournals({ dir, onStep, ...processes }: RunJournalOptions): RunJournals {
   const runs = join(dir, 'runs');
   const step = onStep ?? (() => undefined);
   const openJournal = (name: string, exists: boolean) =>
     journalIn({ runs, aside: join(dir, 'aside'), name, exists, step });
   return {
+    claim: (place) => claimRun(runs, place, { ...processes, onStep }).catch(throwUnwritable),
     begin: (place) => openJournal(runName(place), false),
     async find(place) {
       const name = runName(place);
@@ -217,6 +220,10 @@ async function readKept(path: string, key: string): Promise<Uint8Array> {
 function toNullIfGone(error: unknown): null {
   if (['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return null;
   throw error;
+}
+
+function throwUnwritable(error: unknown): never {
+  throw errorCode(error) === null || error instanceof TeddyError ? error : toJournalError(error);
 }
 
 function throwUnreadable(error: unknown): never {

@@ -26,7 +26,7 @@ export async function withClaim<Value>(
   const { turn } = requirePlan(await readLine(project.repository.store, line.tip), line);
   const begun = (await project.journals.list()).find((run) => run.turn === turn && isOfLine(run, line));
   const place = { session: line.session, turn, ref: begun?.ref ?? line.ref };
-  const claim = await project.repository.claimRun(place);
+  const claim = await project.journals.claim(place);
   let left: LeftRun | null = null;
   try {
     left = await project.journals.find(place);

@@ -126,7 +126,7 @@ async function claimPending(project: Project, tree: ListedWorkTree): Promise<Run
   const { session, latest } = await readLine(repository.store, oid);
   if (latest?.status !== 'planned') return null;
   const place = { session, turn: latest.turn, ref };
-  const claim = await repository.claimRun(place);
+  const claim = await journals.claim(place);
   try {
     refuseInterrupted(ref, await journals.find(place));
     return claim;

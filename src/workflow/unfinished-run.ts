@@ -77,7 +77,7 @@ export async function refuseRunsIn(project: Project, { root }: { root: string })
 
 /** Null where the run has its report, or its line is gone: then what is left of it is removed. Throws LOCKED. */
 async function findPending(project: Project, run: RunRecord, tip: Oid | null): Promise<LeftRun | null> {
-  const claim = await project.repository.claimRun(run);
+  const claim = await project.journals.claim(run);
   try {
     const left = await project.journals.find(run);
     if (left === null) return null;

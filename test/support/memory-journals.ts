@@ -1,4 +1,5 @@
 /** The port `RunJournals` in memory. A test may hold a run's records back, as a crash does, by not discarding them. */
+import { TeddyError } from '../../src/errors.ts';
 import { decodeJournal, encodeRecord } from '../../src/plan/journal.ts';
 import type { RunJournal, RunJournals, RunPlace } from '../../src/ports.ts';
 import { runName } from '../../src/session/names.ts';
@@ -46,7 +47,14 @@ export function memoryJournals({ fs }: MemoryDisk, journals: Map<string, MemoryJ
       discard: async () => void journals.delete(name),
     };
   };
+  const claims = new Set<string>();
   return {
+    async claim(place) {
+      const name = runName(place);
+      if (claims.has(name)) throw new TeddyError('LOCKED', `${name} is being executed.`);
+      claims.add(name);
+      return { release: async () => void claims.delete(name) };
+    },
     begin: (place) => open(place, { place, text: '', kept: [], aside: new Map() }),
     async find(place) {
       const journal = journals.get(runName(place));

@@ -34,7 +34,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-const journals = (onStep?: (step: string) => void) => runJournals({ dir, onStep });
+const journals = (onStep?: (step: string) => void) =>
+  runJournals({ dir, onStep, bootId: async () => 'boot-1', isAlive: async () => false });
 const at = (name: string) => join(dir, 'runs', `${session}-01`, name);
 const record: RunRecord = {
   record: 'run',

@@ -217,7 +217,7 @@ describe('a removal', () => {
     await begin(project);
     await say(project, 'Do it', planOf([create('a.txt')]), { selector: session });
     const place = { session: session as SessionId, turn: '01' as TurnName, ref };
-    const running = await project.repository.claimRun(place);
+    const running = await project.journals.claim(place);
     await expect(removeOne(project, session)).rejects.toMatchObject({ code: 'LOCKED' });
     await running.release();
     const left = { run: { turn: place.turn }, interrupted: null, ended: [], isRollingBack: false } as unknown;
@@ -228,7 +228,7 @@ describe('a removal', () => {
     await expect(removeOne(project, session)).rejects.toBe(damaged);
     project.journals = { ...project.journals, find: async () => null };
     expect((await removeOne(project, session)).removed).toMatchObject([{ root }]);
-    await (await project.repository.claimRun(place)).release();
+    await (await project.journals.claim(place)).release();
   });
 
   test('of the ended ones takes those alone, and names the ones that have to stay', async () => {

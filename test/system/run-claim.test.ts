@@ -3,9 +3,9 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { readBootId } from '../../src/git/index-lock.ts';
-import { claimRun } from '../../src/git/run-claim.ts';
+import { isAlive, readBootId } from '../../src/git/index-lock.ts';
 import { mainLineRef, type RefName, type SessionId, type TurnName } from '../../src/session/names.ts';
+import { claimRun } from '../../src/system/run-claim.ts';
 
 const session = '20260124-add-user-auth' as SessionId;
 const turn = '01' as TurnName;
@@ -18,7 +18,9 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true }));
 
 const path = () => join(dir, 'teddy/runs', `${session}-${turn}.json`);
-const claim = () => claimRun(dir, { session, turn, ref });
+const claimOn = (place: { turn: TurnName; ref: RefName }) =>
+  claimRun(join(dir, 'teddy/runs'), { session, ...place }, { bootId: readBootId, isAlive });
+const claim = () => claimOn({ turn, ref });
 
 async function claimOf(holder: object): Promise<void> {
   await (await claim()).release();
@@ -39,12 +41,12 @@ test('a turn that a living process executes is refused, and its claim stays', as
 
 test('the turn of the same name on another line is not refused', async () => {
   await claimOf({ pid: process.ppid, bootId: await readBootId() });
-  await expect(claimRun(dir, { session, turn, ref: 'refs/heads/try-again' as RefName })).resolves.toBeDefined();
+  await expect(claimOn({ turn, ref: 'refs/heads/try-again' as RefName })).resolves.toBeDefined();
 });
 
 test('another turn is not refused', async () => {
   await claimOf({ pid: process.ppid, bootId: await readBootId() });
-  await expect(claimRun(dir, { session, turn: '02' as TurnName, ref })).resolves.toBeDefined();
+  await expect(claimOn({ turn: '02' as TurnName, ref })).resolves.toBeDefined();
 });
 
 test.each([
@@ -57,11 +59,25 @@ test.each([
   expect(await readdir(join(dir, 'teddy/runs'))).toEqual([]);
 });
 
+test('a turn that this very process executes is refused to it as to any other, until it is done', async () => {
+  const [one, two] = await Promise.allSettled([claim(), claim()]);
+  const outcomes = [one, two].toSorted((a, b) => a.status.localeCompare(b.status));
+  expect(outcomes).toMatchObject([{ status: 'fulfilled' }, { status: 'rejected', reason: { code: 'LOCKED' } }]);
+  await expect(claim()).rejects.toMatchObject({
+    message: `Turn 01 of ${session} is being executed by this process.`,
+  });
+  for (const outcome of outcomes) if (outcome.status === 'fulfilled') await outcome.value.release();
+  await (await claim()).release();
+});
+
 test('what a process left that was killed while it took a claim is removed by the next claim', async () => {
   await (await claim()).release();
-  const left = ['claim-999999', `${session}-${turn}.json.dead-999999`];
-  for (const name of left) await writeFile(join(dir, 'teddy/runs', name), '{}');
-  await writeFile(join(dir, 'teddy/runs', `claim-${process.ppid}`), '{}');
+  const living = `${session}-${turn}.json.new-${process.ppid}-${'a'.repeat(32)}`;
+  const left = [
+    `${session}-${turn}.json.new-999999-${'b'.repeat(32)}`,
+    `${session}-${turn}.json.after-${'c'.repeat(32)}`,
+  ];
+  for (const name of [living, ...left]) await writeFile(join(dir, 'teddy/runs', name), '{}');
   await (await claim()).release();
-  expect(await readdir(join(dir, 'teddy/runs'))).toEqual([`claim-${process.ppid}`]);
+  expect(await readdir(join(dir, 'teddy/runs'))).toEqual([living]);
 });
