@@ -102,7 +102,7 @@ function stageAnswer(options: AnswerStagingOptions, place: AnswerPlace): StagedA
     unsavedLines = 0;
     try {
       const metadata = async (): Promise<Metadata> => ({ place, pid: process.pid, bootId: await bootId(), begun });
-      directory ??= await makeStagingDirectory(path, await metadata(), onStep);
+      directory ??= await makeStagingDirectory(path, await metadata(), { onStep });
       await directory.save(Buffer.from(text.slice(savedLength, whole)), { savedAt: clock.now().toISOString() });
       savedLength = whole;
     } catch (error) {

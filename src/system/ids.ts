@@ -1,11 +1,11 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { Clock, Ids } from '../ports.ts';
 import { systemClock } from './clock.ts';
 
 const counterEnd = 0x1000;
 
 /**
- * UUIDs of version 7 (RFC 9562). The ids of one process ascend strictly, as text too, even within a millisecond and
+ * Entries get UUIDs of version 7 (RFC 9562). Those of one process ascend strictly, as text too, even within a millisecond and
  * when the clock is set back: the 12 bits after the version are a counter that starts at random in each millisecond.
  */
 export function systemIds(clock: Clock = systemClock()): Ids {
@@ -23,6 +23,7 @@ export function systemIds(clock: Clock = systemClock()): Ids {
       }
       return renderUuid7(lastMs, counter, randomBytes(8));
     },
+    writeId: () => randomUUID(),
   };
 }
 

@@ -1,46 +1,57 @@
 /** A directory in which something that arrives in pieces survives a crash: what was saved is confirmed by its sha256. */
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { mkdir, open, readFile, rename, rm, rmdir } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { TeddyError } from '../errors.ts';
 import { removeFile, replaceDurably, syncDirectory, writeDurably } from './durable-file.ts';
+import { seal, unseal } from './sealed-json.ts';
+import {
+  contentName,
+  readIfThere,
+  readStaging,
+  replacementName,
+  stateName,
+  toSha256,
+  type StagedContent,
+  type StagingReading,
+  type StagingState,
+} from './staged-content.ts';
 import { errorCode } from './system-error.ts';
 
+/** What is given with a save; it stands in the state until the next. */
+type Facts = Record<string, unknown>;
+
+/**
+ * One call at a time. After a failure nothing more is confirmed than before: the next call has to begin with the same
+ * bytes. What a call has confirmed is durable when it resolves.
+ */
 export interface StagingDirectory {
-  /**
-   * Adds bytes to the content; when it resolves they are durable and confirmed. After a failure nothing more is confirmed
-   * than before: the next call has to begin with the same bytes. `facts` stand in the state until the next save.
-   */
-  save(bytes: Uint8Array, facts?: Record<string, unknown>): Promise<void>;
+  /** Adds bytes to the content. */
+  save(bytes: Uint8Array, facts?: Facts): Promise<void>;
+  /** `bytes` are the whole content from now on; a crash leaves the old one or the new one. */
+  replace(bytes: Uint8Array, facts?: Facts): Promise<void>;
+  /** The confirmed bytes, from disk. Throws STAGING_DAMAGED when others stand there. */
+  read(): Promise<Uint8Array>;
+  /** Size and sha256 stay in the state. */
+  dropContent(facts?: Facts): Promise<void>;
 }
 
-/** What a process has left. */
-export interface StagedContent {
-  /** The bytes of the last save that was confirmed. */
-  verified: Uint8Array;
-  /** What lies beyond them: written, and never confirmed. */
-  tail: Uint8Array;
-  /** The content is not what the state confirms; then all of it is `tail`. */
-  isDamaged: boolean;
-}
-
-interface StagingState {
-  size: number;
-  /** Hex, of the first `size` bytes. */
-  sha256: string;
-}
-
-const metadataName = 'metadata.json';
-const contentName = 'content.txt';
-const stateName = 'state.json';
+export const metadataName = 'metadata.json';
 /** After a directory's name, while it is made. */
 export const unfinishedSuffix = '.new';
+
+interface MakeOptions {
+  onStep: (step: string) => void;
+  /** With them it has a state from the beginning. */
+  facts?: Facts;
+}
 
 /** It appears with its metadata, or not at all. */
 export async function makeStagingDirectory(
   path: string,
   metadata: object,
-  onStep: (step: string) => void,
+  { onStep, facts }: MakeOptions,
 ): Promise<StagingDirectory> {
   const unfinished = `${path}${unfinishedSuffix}`;
   // Of an attempt that failed: there is no content in it yet.
@@ -48,35 +59,130 @@ export async function makeStagingDirectory(
   await mkdir(dirname(path), { recursive: true });
   await mkdir(unfinished, { mode: 0o700 });
   await writeDurably(join(unfinished, metadataName), JSON.stringify(metadata), 0o600);
+  const content = { size: 0, hash: createHash('sha256'), file: contentName, facts: facts ?? {} } as const;
+  if (facts !== undefined) await writeDurably(join(unfinished, stateName), renderState(content), 0o600);
   await syncDirectory(unfinished);
   onStep('staging-metadata');
   await rename(unfinished, path);
   await syncDirectory(dirname(path));
   onStep('staging-made');
-  return openStaging(path, onStep);
+  return openStaging(path, onStep, content);
 }
 
-function openStaging(path: string, onStep: (step: string) => void): StagingDirectory {
-  let size = 0;
-  let hash = createHash('sha256');
+/**
+ * Goes on where the last confirmed save has ended; what lies beyond it is set aside first, as `tail-<n>.txt`. Null: it is
+ * damaged.
+ */
+export async function reopenStagingDirectory(
+  path: string,
+  onStep: (step: string) => void,
+): Promise<{ directory: StagingDirectory; facts: Facts } | null> {
+  const found = await readStaging(path);
+  const { state, facts, verified, isDamaged } = found;
+  if (isDamaged || state === null || facts === null) return null;
+  await setTailsAside(path, found, onStep);
+  const { size, file } = state;
+  const hash = createHash('sha256').update(verified);
+  const content = { size, sha256: state.sha256, hash, file: file === null ? null : found.file, facts };
+  return { directory: openStaging(path, onStep, content), facts };
+}
+
+/** The content as its last confirmed save has it. */
+interface Confirmed {
+  size: number;
+  hash: Hash;
+  /** Of content that was dropped. */
+  sha256?: string;
+  file: StagingState['file'];
+  facts: Facts;
+}
+
+function renderState({ size, hash, sha256, file, facts }: Confirmed): string {
+  const state: StagingState = { size, sha256: sha256 ?? hash.copy().digest('hex'), file };
+  return JSON.stringify(seal({ ...facts, ...state }));
+}
+
+function openStaging(path: string, onStep: (step: string) => void, begun: Confirmed): StagingDirectory {
+  const at = (name: string) => join(path, name);
+  let confirmed = begun;
+  /** A call has failed: what stands in the state may be the old one, or the one that was not acknowledged. */
+  let isUnsure = false;
+
+  async function confirm(next: Confirmed): Promise<void> {
+    isUnsure = true;
+    await replaceDurably(at(stateName), renderState(next), 0o600);
+    isUnsure = false;
+    onStep('staging-state');
+    confirmed = next;
+  }
+
+  /** Brings a replacement to its place, and takes back what a call has left that failed. */
+  async function settle(): Promise<void> {
+    if (isUnsure) {
+      await confirm(confirmed);
+      if (confirmed.file === contentName) await removeFile(at(replacementName));
+    }
+    if (confirmed.file !== replacementName) return;
+    await rename(at(replacementName), at(contentName));
+    confirmed = { ...confirmed, file: contentName };
+    await syncDirectory(path);
+    onStep('staging-replaced');
+  }
+
   return {
     async save(bytes, facts = {}) {
-      const next = hash.copy().update(bytes);
-      await writeAt(join(path, contentName), bytes, size);
+      await settle();
+      if (bytes.length === 0) return confirm({ ...confirmed, facts });
+      refuseDropped(confirmed);
+      const hash = confirmed.hash.copy().update(bytes);
+      await writeAt(at(contentName), bytes, confirmed.size);
       onStep('staging-content');
-      const state: StagingState = { size: size + bytes.length, sha256: next.copy().digest('hex') };
-      await replaceDurably(join(path, stateName), JSON.stringify({ ...facts, ...state }), 0o600);
-      onStep('staging-state');
-      ({ size } = state);
-      hash = next;
+      await confirm({ size: confirmed.size + bytes.length, hash, file: contentName, facts });
+    },
+    async replace(bytes, facts = {}) {
+      await settle();
+      refuseDropped(confirmed);
+      isUnsure = true;
+      await removeFile(at(replacementName));
+      await writeDurably(at(replacementName), bytes, 0o600);
+      onStep('staging-content');
+      const hash = createHash('sha256').update(bytes);
+      await confirm({ size: bytes.length, hash, file: replacementName, facts });
+      // It is confirmed where it is; the next call moves it where this one cannot.
+      await settle().catch(ignoreSystemError);
+    },
+    async read() {
+      if (confirmed.file === null) return new Uint8Array();
+      const bytes = ((await readIfThere(at(confirmed.file))) ?? Buffer.alloc(0)).subarray(0, confirmed.size);
+      if (toSha256(bytes) !== confirmed.hash.copy().digest('hex')) throw toChanged(path);
+      return bytes;
+    },
+    async dropContent(facts = confirmed.facts) {
+      if (isUnsure) await settle();
+      if (confirmed.file !== null) {
+        const sha256 = confirmed.hash.copy().digest('hex');
+        await confirm({ ...confirmed, sha256, file: null, facts });
+      }
+      for (const name of [contentName, replacementName]) await removeFile(at(name));
+      onStep('staging-dropped');
     },
   };
 }
 
+function refuseDropped({ file }: Confirmed): void {
+  if (file === null) throw new Error('The content was dropped, and nothing can be added to it.');
+}
+
+function ignoreSystemError(error: unknown): void {
+  if (errorCode(error) === null) throw error;
+}
+
 /** At a place of its own, so that what a failed attempt has written is written over. */
 async function writeAt(path: string, bytes: Uint8Array, position: number): Promise<void> {
-  const file = await open(path, constants.O_WRONLY | constants.O_CREAT, 0o600);
+  // Made at the beginning alone: one that somebody has removed must not come back with a hole.
+  const file = await open(path, constants.O_WRONLY | (position === 0 ? constants.O_CREAT : 0), 0o600);
   try {
+    if ((await file.stat()).size < position) throw toChanged(dirname(path));
     let done = 0;
     while (done < bytes.length) {
       const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);
@@ -88,20 +194,64 @@ async function writeAt(path: string, bytes: Uint8Array, position: number): Promi
   }
 }
 
-/** Undefined: damaged, or there is none. Throws when the file may not be read. */
-export async function readStagingMetadata(path: string): Promise<unknown> {
-  return parseJson((await readIfThere(join(path, metadataName)))?.toString('utf8') ?? '');
+async function setTailsAside(path: string, found: StagingReading, onStep: (step: string) => void): Promise<void> {
+  const { state, verified, beyond, replacement, file } = found;
+  if (state?.file === null) {
+    // A crash came before they were gone.
+    for (const name of [contentName, replacementName]) await removeFile(join(path, name));
+    return;
+  }
+  if (beyond.length > 0) {
+    await replaceDurably(await nextTailPath(path), beyond, 0o600);
+    onStep('staging-tail');
+    await truncateDurably(join(path, file), verified.length);
+  }
+  if (replacement === null) return;
+  await rename(join(path, replacementName), await nextTailPath(path));
+  await syncDirectory(path);
+}
+
+async function nextTailPath(path: string): Promise<string> {
+  const numbers = (await readdir(path)).map((name) => Number(tailPattern.exec(name)?.[1] ?? 0));
+  return join(path, `tail-${Math.max(...numbers) + 1}.txt`);
+}
+
+const tailPattern = /^tail-(\d+)\.txt$/;
+
+/** What was set aside of it, oldest first. */
+export async function readTailsAside(path: string): Promise<{ name: string; bytes: Uint8Array }[]> {
+  const names = (await readdir(path)).filter((name) => tailPattern.test(name));
+  const toNumber = (name: string) => Number(tailPattern.exec(name)?.[1]);
+  const sorted = names.toSorted((a, b) => toNumber(a) - toNumber(b));
+  return Promise.all(sorted.map(async (name) => ({ name, bytes: await readFile(join(path, name)) })));
+}
+
+async function truncateDurably(path: string, size: number): Promise<void> {
+  const file = await open(path, 'r+');
+  try {
+    await file.truncate(size);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+}
+
+function toChanged(path: string): TeddyError {
+  return new TeddyError(
+    'STAGING_DAMAGED',
+    `What was staged in ${path} has been changed by somebody else.`,
+    'Nothing more is added to it; look at its files before anything removes them.',
+  );
+}
+
+/** Null: damaged, or there is none. Throws when the file may not be read. */
+export async function readStagingMetadata(path: string): Promise<Record<string, unknown> | null> {
+  return unseal((await readIfThere(join(path, metadataName)))?.toString('utf8') ?? '');
 }
 
 export async function readStagedContent(path: string): Promise<StagedContent> {
-  const content = (await readIfThere(join(path, contentName))) ?? Buffer.alloc(0);
-  const stateBytes = await readIfThere(join(path, stateName));
-  if (stateBytes === null) return { verified: Buffer.alloc(0), tail: content, isDamaged: false };
-  const state = parseState(stateBytes.toString('utf8'));
-  const verified = content.subarray(0, state?.size ?? 0);
-  const isConfirmed = createHash('sha256').update(verified).digest('hex') === state?.sha256;
-  if (state === null || !isConfirmed) return { verified: Buffer.alloc(0), tail: content, isDamaged: true };
-  return { verified, tail: content.subarray(state.size), isDamaged: false };
+  const { verified, tail, isDamaged } = await readStaging(path);
+  return { verified, tail, isDamaged };
 }
 
 /** The metadata last: as long as anything else is there, it says what that is. */
@@ -113,25 +263,4 @@ export async function removeStagingDirectory(path: string): Promise<void> {
   await rmdir(path).catch((error: unknown) => {
     if (errorCode(error) !== 'ENOENT') throw error;
   });
-}
-
-function parseState(text: string): StagingState | null {
-  const { size, sha256 } = (parseJson(text) ?? {}) as Partial<Record<keyof StagingState, unknown>>;
-  const isWhole = typeof size === 'number' && Number.isSafeInteger(size) && size >= 0 && typeof sha256 === 'string';
-  return isWhole ? { size, sha256 } : null;
-}
-
-async function readIfThere(path: string): Promise<Buffer | null> {
-  return readFile(path).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return null;
-    throw error;
-  });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

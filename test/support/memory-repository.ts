@@ -13,18 +13,21 @@ import type {
   Masked,
   Project,
   Repository,
-  RunClaim,
+  ScratchFiles,
   Settings,
   Workspace,
 } from '../../src/ports.ts';
 import { applyMasks } from '../../src/session/mask.ts';
 import { decideSetting, requireUsable } from '../../src/session/decide-setting.ts';
-import { runName, type Oid, type RefName, type RepoPath } from '../../src/session/names.ts';
+import type { Oid, RefName, RepoPath } from '../../src/session/names.ts';
 import type { SettingName } from '../../src/session/settings.ts';
+import { syntaxChecker } from '../../src/system/check-syntax.ts';
 import { memoryFiles } from './memory-files.ts';
 import { memoryJournals, type MemoryJournal } from './memory-journals.ts';
 import { gitdir, memoryBatch, memoryDisk } from './memory-objects.ts';
+import { memoryServers } from './memory-servers.ts';
 import { memoryStore } from './memory-store.ts';
+import { memoryWrites, type MemoryWrite } from './memory-writes.ts';
 import { memoryWorkTrees, type MemoryWorkTree } from './memory-work-trees.ts';
 import { keepDisk, memoryWorkspace, writeFiles, writeTreeOf, type MemoryWorkspaceState } from './memory-workspace.ts';
 
@@ -44,6 +47,10 @@ export interface MemoryProject extends Project {
   web: Map<string, string>;
   /** Answers that arrived and are neither on the line nor discarded; a test adds those of a dead process. */
   staged: StagedText[];
+  /** Write sessions, by id. */
+  writing: Map<string, MemoryWrite>;
+  /** Files that a command was given to read, by path, as long as they are there. */
+  scratched: Map<string, Uint8Array>;
   trusted: Set<Oid>;
   /** Journals, by the name of their run: what was appended, and what was kept. */
   left: Map<string, MemoryJournal>;
@@ -93,6 +100,7 @@ export async function memoryProject(
   const pages = new Map<string, string>();
   const staged: MemoryProject['staged'] = [];
   const trusted = new Set<Oid>();
+  const scratched = new Map<string, Uint8Array>();
   const derived = new Map<string, string>();
   const identity = { text: 'Ada Example <ada@example.org> 1769248800 +0000' as string | null };
   const store = memoryStore(disk, { ident: () => identity.text, settings: configuration });
@@ -107,24 +115,27 @@ export async function memoryProject(
       Object.entries(content).map(([path, bytes]) => ({ path, bytes })),
     );
   const setRef = (ref: string, oid: Oid) => git.writeRef({ fs, gitdir, ref, value: oid, force: true });
-  const claims = new Set<string>();
+  const writes: MemoryProject['writing'] = new Map();
   const journals: MemoryProject['left'] = new Map();
   let ticks = 0;
   let ids = 0;
+  const clock = { now: () => new Date(Date.UTC(2026, 0, 24, 10, 0, (ticks += 1))) };
 
   const project: MemoryProject = {
     repository: {
       store,
       workspace,
       ...memoryWorkTrees({ store, workspace }, linked),
-      claimRun: async (place) => claimRun(claims, runName(place)),
       cache: { read: async (key) => derived.get(key) ?? null, write: async (key, text) => void derived.set(key, text) },
       installAttributes: async () => undefined,
       credential: async () => null,
       close: async () => undefined,
     },
-    clock: { now: () => new Date(Date.UTC(2026, 0, 24, 10, 0, (ticks += 1))) },
-    ids: { entryId: () => `019bf000-0000-7000-8000-${String((ids += 1)).padStart(12, '0')}` },
+    clock,
+    ids: {
+      entryId: () => `019bf000-0000-7000-8000-${String((ids += 1)).padStart(12, '0')}`,
+      writeId: () => `019bf000-0000-4000-8000-${String((ids += 1)).padStart(12, '0')}`,
+    },
     hash: (bytes) => createHash('sha256').update(bytes).digest('hex'),
     notices: { info: (text) => said.push(text), warn: (text) => said.push(`warning: ${text}`) },
     filesOf: () => memoryFiles(disk),
@@ -137,6 +148,12 @@ export async function memoryProject(
       },
     },
     answers: memoryStaging(staged),
+    writes: memoryWrites(clock, writes),
+    syntax: syntaxChecker(),
+    scratch: memoryScratch(scratched),
+    scratched,
+    writing: writes,
+    servers: memoryServers(),
     journals: memoryJournals(disk, journals),
     left: journals,
     trust: { has: async (oid) => trusted.has(oid), add: async (oids) => oids.forEach((oid) => trusted.add(oid)) },
@@ -224,6 +241,16 @@ function maskAll(text: string, secrets: Map<string, string>): Masked {
   return { ...masked, count: masked.found.length };
 }
 
+function memoryScratch(files: Map<string, Uint8Array>): ScratchFiles {
+  return {
+    async write(name, bytes) {
+      const path = `/scratch/${name}`;
+      files.set(path, bytes);
+      return { path, remove: async () => void files.delete(path) };
+    },
+  };
+}
+
 function memoryStaging(staged: StagedText[]): AnswerStaging {
   return {
     begin(place) {
@@ -249,12 +276,6 @@ function memoryStaging(staged: StagedText[]): AnswerStaging {
 
 function remove<Item>(items: Item[], item: Item): void {
   items.splice(items.indexOf(item), 1);
-}
-
-function claimRun(claims: Set<string>, key: string): RunClaim {
-  if (claims.has(key)) throw new TeddyError('LOCKED', `${key} is being executed.`);
-  claims.add(key);
-  return { release: async () => void claims.delete(key) };
 }
 
 const succeeded: CommandResult = {

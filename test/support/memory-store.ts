@@ -85,6 +85,8 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
       return { author: text, committer: text };
     },
     setting: async (key) => settings.get(key),
+    settings: async (prefix) =>
+      [...settings].filter(([key]) => key.startsWith(prefix)).map(([key, value]) => ({ key, value })),
     settingOrigin: async (key) => (settings.has(key) ? 'local .git/config' : undefined),
   };
 }

@@ -44,3 +44,11 @@ test('the hash is SHA-256 in hexadecimal, the same for text and its UTF-8', () =
   expect(sha256('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   expect(sha256('ä')).toBe(sha256(new Uint8Array([0xc3, 0xa4])));
 });
+
+test('the id of a write session is a random UUID of version 4, and never the same', () => {
+  const { writeId } = systemIds();
+  const made = Array.from({ length: 1_000 }, () => writeId());
+  expect(new Set(made).size).toBe(1_000);
+  const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+  expect(made.filter((id) => !pattern.test(id))).toEqual([]);
+});

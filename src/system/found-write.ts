@@ -1,0 +1,125 @@
+/** Looks at write sessions on disk without holding them: what is there, whole or damaged. */
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FoundWrite, WriteContent } from '../ports.ts';
+import type { WriteRecord } from '../write/write.ts';
+import type { Processes } from './claim-file.ts';
+import { parseRecord, parseWriteState } from './parse-write.ts';
+import { readFacts, readStaging } from './staged-content.ts';
+import { readStagingMetadata, readTailsAside } from './staging-directory.ts';
+import { errorCode } from './system-error.ts';
+
+export interface WritePlace extends Processes {
+  /** Holds a directory for each session, `<uuid>`, and the claims. */
+  dir: string;
+}
+
+const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+/** After a directory's name, when it is gone but for its files. */
+export const goneSuffix = '.gone';
+
+/** Sessions that this very process receives, in whichever of its projects. */
+export const controlled = new Set<string>();
+
+/** Nothing else is ever joined to a path. */
+export function isWriteId(text: string): boolean {
+  return idPattern.test(text);
+}
+
+export function directoryOf({ dir }: WritePlace, id: string): string {
+  return join(dir, id);
+}
+
+/** Oldest first. */
+export async function listWrites(place: WritePlace): Promise<FoundWrite[]> {
+  return inspectAll(place, readVerified);
+}
+
+/** The same without a look at the contents: whether these are damaged is not known. */
+export async function listStates(place: WritePlace): Promise<FoundWrite[]> {
+  return inspectAll(place, async (path) => ({ facts: await readFacts(path), tailBytes: 0 }));
+}
+
+export async function findWrite(place: WritePlace, id: string): Promise<FoundWrite | null> {
+  return isWriteId(id) ? inspect(place, id, readVerified) : null;
+}
+
+export async function readWriteContent(place: WritePlace, id: string): Promise<WriteContent | null> {
+  if (!(await isThere(place, id))) return null;
+  const path = directoryOf(place, id);
+  const { verified, tail } = await readStaging(path);
+  return { verified, tail, aside: await readTailsAside(path) };
+}
+
+export async function isThere(place: WritePlace, id: string): Promise<boolean> {
+  return isWriteId(id) && (await lastWritten(directoryOf(place, id))) !== null;
+}
+
+/** `facts` null: damaged. */
+type Read = (path: string) => Promise<{ facts: Record<string, unknown> | null; tailBytes: number }>;
+
+async function readVerified(path: string): ReturnType<Read> {
+  const { facts, tail, isDamaged } = await readStaging(path);
+  return { facts: isDamaged ? null : facts, tailBytes: tail.length };
+}
+
+async function inspectAll(place: WritePlace, read: Read): Promise<FoundWrite[]> {
+  const names = await readdir(place.dir).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  });
+  for (const name of names.filter((one) => one.endsWith(goneSuffix)))
+    // What cannot be removed now can be the next time: nothing reads it.
+    await rm(join(place.dir, name), { recursive: true, force: true }).catch(ignoreSystemError);
+  const all = await Promise.all(names.filter(isWriteId).map((id) => inspect(place, id, read)));
+  return all.filter((found) => found !== null).toSorted((a, b) => toBegunMs(a) - toBegunMs(b));
+}
+
+function toBegunMs({ record, savedAt }: FoundWrite): number {
+  return record === null ? savedAt.getTime() : Date.parse(record.begunAt);
+}
+
+/** Null: there is none, or it goes just now. */
+async function inspect(place: WritePlace, id: string, read: Read): Promise<FoundWrite | null> {
+  const path = directoryOf(place, id);
+  const savedAt = await lastWritten(path);
+  if (savedAt === null) return null;
+  try {
+    const record = parseRecord(await readStagingMetadata(path), id);
+    const isControlled = record !== null && (await isReceived(place, record));
+    const { facts, tailBytes } = await read(path);
+    const state = parseWriteState(facts);
+    const isDamaged = record === null || state === null;
+    const isGone = isDamaged && (await lastWritten(path)) === null;
+    return isGone ? null : { id, record, state, savedAt, isControlled, tailBytes, isDamaged };
+  } catch (error) {
+    ignoreSystemError(error);
+    // Of another user, or of a disk that cannot read it: it is there all the same.
+    return { id, record: null, state: null, savedAt, isControlled: false, tailBytes: 0, isDamaged: true };
+  }
+}
+
+async function isReceived({ isAlive }: WritePlace, record: WriteRecord): Promise<boolean> {
+  const { hasController, pid, bootId } = record;
+  if (!hasController) return false;
+  return pid === process.pid ? controlled.has(record.id) : isAlive(pid, bootId);
+}
+
+/** Null: there is no such directory. */
+async function lastWritten(path: string): Promise<Date | null> {
+  const [own, ...files] = await Promise.all(
+    [path, join(path, 'content.txt'), join(path, 'state.json')].map((name) => stat(name).catch(toNullIfGone)),
+  );
+  if (!own) return null;
+  return new Date(Math.max(own.mtimeMs, ...files.map((found) => found?.mtimeMs ?? 0)));
+}
+
+function toNullIfGone(error: unknown): null {
+  // EACCES: what is in a directory of another user.
+  if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(errorCode(error) ?? '')) return null;
+  throw error;
+}
+
+function ignoreSystemError(error: unknown): void {
+  if (errorCode(error) === null) throw error;
+}

@@ -1,0 +1,112 @@
+/** What stands in a staging directory: the bytes that its state confirms, and what lies beyond them. */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { unseal } from './sealed-json.ts';
+import { errorCode } from './system-error.ts';
+
+/** What a process has left. */
+export interface StagedContent {
+  /** The bytes of the last save that was confirmed. */
+  verified: Uint8Array;
+  /** What lies beyond them: written, and never confirmed. */
+  tail: Uint8Array;
+  /** The content is not what the state confirms; then all of it is `tail`. */
+  isDamaged: boolean;
+}
+
+export const contentName = 'content.txt';
+/** A whole new content, until it stands in the place of the old one. */
+export const replacementName = 'content.new';
+export const stateName = 'state.json';
+
+export interface StagingState {
+  size: number;
+  /** Hex, of the first `size` bytes. */
+  sha256: string;
+  /** Which file has them, or had until a replacement was put in its place; null: they were dropped. */
+  file: typeof contentName | typeof replacementName | null;
+}
+
+/** With all that opening it again needs. */
+export interface StagingReading extends StagedContent {
+  /** Null: there is none, or it is damaged. */
+  state: StagingState | null;
+  /** All that stands in the state. */
+  facts: Record<string, unknown> | null;
+  /** Where the verified bytes are. */
+  file: typeof contentName | typeof replacementName;
+  /** What lies behind them there. */
+  beyond: Uint8Array;
+  /** A replacement that no state has confirmed. */
+  replacement: Uint8Array | null;
+}
+
+/** How often a state may change under a reader's eyes. */
+const maxAttempts = 5;
+
+/** Also while another process writes. */
+export async function readStaging(path: string): Promise<StagingReading> {
+  for (let attempt = 1; ; attempt += 1) {
+    const before = await readState(path);
+    const reading = await readOnce(path, before);
+    const isCalm = !reading.isDamaged && reading.tail.length === 0;
+    if (isCalm || attempt === maxAttempts || before === (await readState(path))) return reading;
+  }
+}
+
+/** Of the state alone, whatever it confirms; null: there is none, or it is damaged. */
+export async function readFacts(path: string): Promise<Record<string, unknown> | null> {
+  const facts = unseal((await readState(path)) ?? '');
+  return parseState(facts) === null ? null : facts;
+}
+
+/** Null: there is none. */
+async function readState(path: string): Promise<string | null> {
+  return (await readIfThere(join(path, stateName)))?.toString('utf8') ?? null;
+}
+
+async function readOnce(path: string, stateText: string | null): Promise<StagingReading> {
+  const facts = stateText === null ? null : unseal(stateText);
+  const state = parseState(facts);
+  // The replacement first: should it be put in its place meanwhile, it is found there.
+  const replacement = await readIfThere(join(path, replacementName));
+  const content = (await readIfThere(join(path, contentName))) ?? Buffer.alloc(0);
+  const whole = { state, facts, file: contentName, isDamaged: false } as const;
+  if (state?.file === null) return { ...whole, verified: nothing, tail: nothing, beyond: nothing, replacement: null };
+  if (state !== null && replacement !== null && state.file === replacementName && isConfirmed(replacement, state)) {
+    const beyond = replacement.subarray(state.size);
+    const verified = replacement.subarray(0, state.size);
+    return { ...whole, file: replacementName, verified, tail: beyond, beyond, replacement: null };
+  }
+  const size = state?.size ?? 0;
+  const isWhole = stateText === null || (state !== null && isConfirmed(content, state));
+  const beyond = isWhole ? content.subarray(size) : content;
+  const tail = replacement === null ? beyond : Buffer.concat([beyond, replacement]);
+  const verified = isWhole ? content.subarray(0, size) : nothing;
+  return { ...whole, verified, tail, beyond, replacement, isDamaged: !isWhole };
+}
+
+const nothing: Uint8Array = new Uint8Array();
+
+function isConfirmed(content: Uint8Array, { size, sha256 }: StagingState): boolean {
+  return content.length >= size && toSha256(content.subarray(0, size)) === sha256;
+}
+
+export function toSha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** What was written before there were replacements has no `file`. */
+function parseState(facts: Record<string, unknown> | null): StagingState | null {
+  const { size, sha256, file = contentName } = facts ?? {};
+  if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0 || typeof sha256 !== 'string') return null;
+  return file === contentName || file === replacementName || file === null ? { size, sha256, file } : null;
+}
+
+export async function readIfThere(path: string): Promise<Buffer | null> {
+  return readFile(path).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return null;
+    throw error;
+  });
+}

@@ -1,0 +1,247 @@
+/** Write sessions on disk: a directory for each, below one that all processes of the repository share. */
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TeddyError } from '../errors.ts';
+import type { Clock, NewWrite, StagedWrite, WriteStaging } from '../ports.ts';
+import type { Limits } from '../write/limits.ts';
+import type { WriteRecord, WriteState } from '../write/write.ts';
+import { claimFile, waitForClaim, type Claim } from './claim-file.ts';
+import { replaceDurably, syncDirectory } from './durable-file.ts';
+import {
+  controlled,
+  directoryOf,
+  findWrite,
+  goneSuffix,
+  isThere,
+  isWriteId,
+  listStates,
+  listWrites,
+  readWriteContent,
+  type WritePlace,
+} from './found-write.ts';
+import { parseRecord, parseWriteState } from './parse-write.ts';
+import { seal } from './sealed-json.ts';
+import { stagedWrite, toFacts } from './staged-write.ts';
+import {
+  makeStagingDirectory,
+  metadataName,
+  readStagingMetadata,
+  reopenStagingDirectory,
+  unfinishedSuffix,
+  type StagingDirectory,
+} from './staging-directory.ts';
+import { asStagingErrors, toDamaged } from './staging-error.ts';
+import { errorCode } from './system-error.ts';
+import { holdsSlot, toSlotTaken } from './write-slot.ts';
+
+export interface WriteStagingOptions extends WritePlace {
+  clock: Clock;
+  onStep?: ((step: string) => void) | undefined;
+  /** For another process that has the session, or decides who gets the slot. */
+  waitMs?: number;
+}
+
+const usualWaitMs = 5000;
+
+export function writeStaging(options: WriteStagingOptions): WriteStaging {
+  return {
+    begin: (record, state, limits) => asStagingErrors('written', () => begin(options, record, state, limits)),
+    open: (id) => asStagingErrors('written', () => open(options, id)),
+    resume: (id, limits) => asStagingErrors('written', () => resume(options, id, limits)),
+    list: () => asStagingErrors('read', () => listWrites(options)),
+    find: (id) => asStagingErrors('read', () => findWrite(options, id)),
+    readContent: (id) => asStagingErrors('read', () => readWriteContent(options, id)),
+    remove: (id) => asStagingErrors('removed', () => remove(options, id)),
+    directoryOf: (id) => directoryOf(options, id),
+  };
+}
+
+async function begin(
+  options: WriteStagingOptions,
+  wanted: NewWrite,
+  state: WriteState,
+  limits: Limits,
+): Promise<StagedWrite> {
+  const { id } = wanted;
+  if (!isWriteId(id)) throw new Error(`${JSON.stringify(id)} is no id of a write session.`);
+  return withSlot(options, limits, id, async () => {
+    await removeLeftovers(options);
+    const record: WriteRecord = { ...wanted, pid: process.pid, bootId: await options.bootId() };
+    return holding(options, id, async (claim) => {
+      const facts = toFacts(state, options.clock);
+      const make = { onStep: toOnStep(options), facts };
+      const path = directoryOf(options, id);
+      const directory = await makeStagingDirectory(path, seal(record), make).catch(async (error: unknown) => {
+        // It may be there already, and would have the slot.
+        await rm(path, { recursive: true, force: true }).catch(ignoreSystemError);
+        throw error;
+      });
+      if (record.hasController) controlled.add(id);
+      return toStaged(options, { record, state, directory, claim });
+    });
+  });
+}
+
+async function open(options: WriteStagingOptions, id: string): Promise<StagedWrite | null> {
+  if (!(await isThere(options, id))) return null;
+  return holding(options, id, async (claim) => {
+    const opened = await reopen(options, id);
+    if (opened === null) await claim.release();
+    return opened && toStaged(options, { ...opened, claim });
+  });
+}
+
+async function resume(options: WriteStagingOptions, id: string, limits: Limits): Promise<StagedWrite | null> {
+  if (!(await isThere(options, id))) return null;
+  return withSlot(options, limits, id, () =>
+    holding(options, id, async (claim) => {
+      const opened = await reopen(options, id);
+      if (opened === null) {
+        await claim.release();
+        return null;
+      }
+      const record = await takeUp(options, opened.record);
+      // With a fresh activity it has the slot, before others look again.
+      const state = { ...opened.state, activityAt: options.clock.now().getTime() };
+      await opened.directory.save(new Uint8Array(), toFacts(state, options.clock));
+      return toStaged(options, { ...opened, record, state, claim });
+    }),
+  );
+}
+
+/** From now on this process receives it. */
+async function takeUp(options: WriteStagingOptions, before: WriteRecord): Promise<WriteRecord> {
+  const record = { ...before, pid: process.pid, bootId: await options.bootId(), hasController: true };
+  const path = join(directoryOf(options, record.id), metadataName);
+  await replaceDurably(path, JSON.stringify(seal(record)), 0o600);
+  toOnStep(options)('staging-metadata');
+  controlled.add(record.id);
+  return record;
+}
+
+interface Opened {
+  record: WriteRecord;
+  state: WriteState;
+  directory: StagingDirectory;
+}
+
+/** Null: it is gone. Throws STAGING_DAMAGED. */
+async function reopen(options: WriteStagingOptions, id: string): Promise<Opened | null> {
+  const path = directoryOf(options, id);
+  if (!(await isThere(options, id))) return null;
+  const record = parseRecord(await readStagingMetadata(path), id);
+  const opened = record === null ? null : await reopenStagingDirectory(path, toOnStep(options));
+  const state = parseWriteState(opened?.facts ?? null);
+  if (record === null || opened === null || state === null) throw toDamaged(id);
+  return { record, state, directory: opened.directory };
+}
+
+function toStaged(options: WriteStagingOptions, { claim, ...opened }: Opened & { claim: Claim }): StagedWrite {
+  const { record } = opened;
+  const { clock } = options;
+  return stagedWrite({
+    ...opened,
+    clock,
+    remove: () => removeDirectory(options, record.id),
+    release: () => claim.release(),
+  });
+}
+
+async function remove(options: WriteStagingOptions, id: string): Promise<void> {
+  if (!(await isThere(options, id))) return;
+  await holding(options, id, async (claim) => {
+    await removeDirectory(options, id);
+    await claim.release();
+  });
+}
+
+/** Gone at once, and as a whole; what a crash leaves of it then, the next look removes. */
+async function removeDirectory(options: WriteStagingOptions, id: string): Promise<void> {
+  const { dir, onStep } = options;
+  const gone = `${directoryOf(options, id)}${goneSuffix}`;
+  await rename(directoryOf(options, id), gone).catch((error: unknown) => {
+    if (errorCode(error) !== 'ENOENT') throw error;
+  });
+  await syncDirectory(dir);
+  onStep?.('write-discarded');
+  controlled.delete(id);
+  await rm(gone, { recursive: true, force: true });
+  onStep?.('write-removed');
+}
+
+/** Ends with the claim of the slot released, and that of the session held where `use` has succeeded. */
+async function withSlot<Value>(
+  options: WriteStagingOptions,
+  limits: Limits,
+  id: string,
+  use: () => Promise<Value>,
+): Promise<Value> {
+  await mkdir(options.dir, { recursive: true });
+  const claim = await waitFor(options, 'slot', 'Another write session is just being begun');
+  try {
+    await refuseTaken(options, limits, id);
+    return await use();
+  } finally {
+    // What was begun is begun. This process, and others when it has ended, may take the slot all the same.
+    await claim.release().catch(ignoreSystemError);
+  }
+}
+
+/** Only one that would be in the way is read as a whole. */
+async function refuseTaken(options: WriteStagingOptions, limits: Limits, id: string): Promise<void> {
+  const now = options.clock.now();
+  for (const { id: one } of (await listStates(options)).filter((found) => holdsSlot(found, limits, now))) {
+    const other = one === id ? null : await findWrite(options, one);
+    if (other !== null && holdsSlot(other, limits, now)) throw toSlotTaken(other, now);
+  }
+}
+
+/** With the claim of the session, which stays unless `use` throws or releases it. */
+async function holding<Value>(
+  options: WriteStagingOptions,
+  id: string,
+  use: (claim: Claim) => Promise<Value>,
+): Promise<Value> {
+  const claim = await waitFor(options, id, `Write session ${id} is in use`);
+  try {
+    return await use(claim);
+  } catch (error) {
+    await claim.release();
+    throw error;
+  }
+}
+
+async function waitFor(options: WriteStagingOptions, name: string, what: string): Promise<Claim> {
+  const claim = await waitForClaim(claimPath(options, name), options.waitMs ?? usualWaitMs, options);
+  if ('release' in claim) return claim;
+  const who = claim.heldBy === process.pid ? 'this process' : `process ${claim.heldBy}`;
+  throw new TeddyError(
+    'LOCKED',
+    `${what} by ${who}.`,
+    'Wait for it, or stop it; `teddy write list` shows what there is.',
+  );
+}
+
+/** What dead processes have left: whoever makes a directory has the slot, and claims of sessions that are gone are nobody's. */
+async function removeLeftovers(options: WriteStagingOptions): Promise<void> {
+  const names = await readdir(options.dir);
+  for (const name of names.filter((one) => one.endsWith(unfinishedSuffix)))
+    await rm(join(options.dir, name), { recursive: true, force: true });
+  const claimed = new Set(names.flatMap((name) => /^([0-9a-f-]{36})\.claim/.exec(name)?.[1] ?? []));
+  for (const id of [...claimed].filter((one) => !names.includes(one))) {
+    const claim = await claimFile(claimPath(options, id), options);
+    if ('release' in claim) await claim.release();
+  }
+}
+
+function claimPath({ dir }: WriteStagingOptions, name: string): string {
+  return join(dir, `${name}.claim`);
+}
+
+function ignoreSystemError(error: unknown): void {
+  if (errorCode(error) === null) throw error;
+}
+
+function toOnStep({ onStep }: WriteStagingOptions): (step: string) => void {
+  return (step) => onStep?.(step.replace('staging-', 'write-'));
+}
