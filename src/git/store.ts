@@ -86,6 +86,10 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     },
     ident: identReader(git, options.env, options.settings),
     setting: async (key) => (await options.settings()).get(toSettingKey(key))?.value,
+    settings: async (prefix) =>
+      [...(await options.settings())]
+        .filter(([key]) => key.startsWith(prefix))
+        .map(([key, { value }]) => ({ key, value })),
     settingOrigin: async (key) => (await options.settings()).get(toSettingKey(key))?.origin,
     close: () => reader.close(),
   });

@@ -1,0 +1,55 @@
+/** Syntax of a file, by its name. Each parser is loaded when a file of its language comes. */
+import type { SyntaxChecker } from '../ports.ts';
+import { extensionOf, fileName } from '../write/file-kind.ts';
+import type { Finding } from '../write/write.ts';
+import { checkJson, checkJsonc, checkJsonl } from './syntax-json.ts';
+
+type Verdict = Finding[] | { skipped: string };
+type Check = (text: string) => Verdict | Promise<Verdict>;
+
+const bom = '\uFEFF';
+
+export function syntaxChecker(): SyntaxChecker {
+  return {
+    async check(path, text) {
+      const check = findCheck(path);
+      if (check === null) return null;
+      try {
+        return await check(text.startsWith(bom) ? text.slice(1) : text);
+      } catch (error) {
+        // The stack has no room for it.
+        if (error instanceof RangeError) return { skipped: 'it is nested too deeply' };
+        throw error;
+      }
+    },
+  };
+}
+
+const noParser: Check = () => ({ skipped: 'no parser for it is at hand' });
+
+/** By extensions. */
+const checks: [extensions: string, check: Check][] = [
+  ['json geojson topojson webmanifest jsonld ipynb har avsc map', checkJson],
+  ['jsonc code-workspace swcrc jshintrc', checkJsonc],
+  ['jsonl ndjson', checkJsonl],
+  ['yaml yml', async (text) => (await import('./syntax-yaml.ts')).checkYaml(text)],
+  ['toml', async (text) => (await import('./syntax-toml.ts')).checkToml(text)],
+  ['xml svg xsd xsl xslt rss atom plist csproj', async (text) => (await import('./syntax-xml.ts')).checkXml(text)],
+  ['css', async (text) => (await import('./syntax-css.ts')).checkCss(text)],
+  ['html htm xhtml', () => ({ skipped: 'HTML is not parsed' })],
+  ['scss sass less json5 vue svelte astro', noParser],
+];
+
+/** Read with comments by the tools that own them. */
+const jsoncName =
+  /(?:^|\/)(?:[tj]sconfig(?:\.[^/]+)?|\.?devcontainer|\.eslintrc|\.oxlintrc|deno|biome|turbo|typedoc|api-extractor|renovate)\.json$|(?:^|\/)\.(?:vscode|devcontainer)\/[^/]+\.json$/i;
+
+function findCheck(path: string): Check | null {
+  if (jsoncName.test(path)) return checkJsonc;
+  const javascript = /\.((?:d\.)?[mc]?ts|tsx|[mc]?js|jsx)$/i.exec(path)?.[1]?.toLowerCase();
+  if (javascript !== undefined) {
+    return async (text) => (await import('./syntax-javascript.ts')).checkJavascript(javascript, text);
+  }
+  const extension = extensionOf(fileName(path));
+  return checks.find(([extensions]) => extensions.split(' ').includes(extension))?.[1] ?? null;
+}

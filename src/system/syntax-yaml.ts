@@ -1,0 +1,29 @@
+/** YAML: any number of documents, with tags of any kind; aliases are not followed. */
+import { parseAllDocuments } from 'yaml';
+import { locator } from '../write/positions.ts';
+import type { Finding } from '../write/write.ts';
+
+/** The parser takes more than a second and some 200 MB for it. */
+const maxLength = 1024 * 1024;
+/** Each key is compared with all others of its map. */
+const maxLinesForUniqueKeys = 2000;
+const maxTold = 100;
+
+export function checkYaml(text: string): Finding[] | { skipped: string } {
+  if (text.length > maxLength) return { skipped: 'YAML of over 1 MiB is not parsed' };
+  if (/^[ \t]*\{[{%]/m.test(text)) return { skipped: 'it is a template' };
+  const uniqueKeys = text.split('\n', maxLinesForUniqueKeys + 1).length <= maxLinesForUniqueKeys;
+  const documents = parseAllDocuments(text, { prettyErrors: false, uniqueKeys, logLevel: 'silent', strict: true });
+  const errors = 'empty' in documents ? (documents.errors ?? []) : documents.flatMap(({ errors: each }) => each);
+  if (errors.some(({ code }) => code === 'RESOURCE_EXHAUSTION')) return { skipped: 'it is nested too deeply' };
+  const locate = locator(text);
+  return errors.slice(0, maxTold).map(({ message, pos }) => ({
+    check: 'syntax',
+    message: toSentence(message),
+    ...locate(Math.min(pos[0], text.length)),
+  }));
+}
+
+function toSentence(message: string): string {
+  return /[.!?]$/.test(message) ? message : `${message}.`;
+}

@@ -1,0 +1,105 @@
+/** The user's own checkers: `git config 'teddy.validate.<glob>.command' '<shell command>'`. */
+import { TeddyError } from '../../errors.ts';
+import type { CommandResult, Project, Workspace } from '../../ports.ts';
+import type { RepoPath } from '../../session/names.ts';
+import type { Finding } from '../../write/write.ts';
+
+export interface Checker {
+  glob: string;
+  command: string;
+}
+
+type RunChecker = (target: Uint8Array) => Promise<Finding[]>;
+
+const prefix = 'teddy.validate.';
+const suffix = '.command';
+const defaultTimeoutS = 120;
+/** Of what a checker says. */
+const maxSaidLength = 2000;
+
+/**
+ * Null: no checker is set for the path. Each runs in the work tree, with the content in the file `$TEDDY_FILE`, which has the
+ * target's name and lies outside, and the target's path in `$TEDDY_TARGET`; what it says when it does not exit with 0 is a
+ * finding. Throws BAD_SETTING, ACTION_FAILED, INTERRUPTED.
+ */
+export async function findChecker(
+  project: Project,
+  { root }: Pick<Workspace, 'root'>,
+  path: RepoPath,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<RunChecker | null> {
+  const checkers = await findCheckers(project, path);
+  if (checkers.length === 0) return null;
+  return async (target) => {
+    const file = await project.scratch.write(path.slice(path.lastIndexOf('/') + 1), target);
+    try {
+      const findings: Finding[] = [];
+      for (const checker of checkers) {
+        findings.push(...(await runChecker(project, checker, { root, path, file: file.path, signal })));
+      }
+      return findings;
+    } finally {
+      await file.remove();
+    }
+  };
+}
+
+/** In the order in which git has them. */
+export async function findCheckers({ repository }: Pick<Project, 'repository'>, path: RepoPath): Promise<Checker[]> {
+  const settings = await repository.store.settings(prefix);
+  const checkers = settings.flatMap(({ key, value }) => {
+    const isChecker = key.endsWith(suffix) && key.length > prefix.length + suffix.length;
+    return isChecker ? [{ glob: key.slice(prefix.length, -suffix.length), command: value }] : [];
+  });
+  if (checkers.length === 0) return [];
+  const { compileGlob } = await import('../../session/context-glob.ts');
+  return checkers.filter(({ glob, command }) => {
+    const matches = compileGlob(glob);
+    if (typeof matches !== 'function') throw toBadGlob(glob, matches.problem);
+    return command.trim() !== '' && matches(path);
+  });
+}
+
+function toBadGlob(glob: string, problem: string): TeddyError {
+  const key = `${prefix}${glob}${suffix}`;
+  return new TeddyError(
+    'BAD_SETTING',
+    `The glob of ${key} cannot be used: ${problem}.`,
+    `Remove it: \`git config --unset ${JSON.stringify(key)}\`, and set it with another glob.`,
+  );
+}
+
+interface Place {
+  root: string;
+  path: RepoPath;
+  file: string;
+  signal: AbortSignal;
+}
+
+async function runChecker(project: Project, { command }: Checker, place: Place): Promise<Finding[]> {
+  const { root, path, file, signal } = place;
+  const timeoutMs = Number((await project.settings.get('timeout')) ?? defaultTimeoutS) * 1000;
+  const env = { TEDDY_FILE: file, TEDDY_TARGET: path };
+  const result = await project.shellOf(root).run(command, { cwd: '.', env, timeoutMs, signal });
+  if (result.aborted) throw new TeddyError('INTERRUPTED', `The check of ${path} was interrupted.`);
+  if (result.exitCode === 0) return [];
+  const said = await project.masker.mask(toSaid(result, place));
+  const failure = result.timedOut ? `did not end within ${timeoutMs / 1000} s` : `exited with ${result.exitCode}`;
+  const masked = await project.masker.mask(command);
+  return [{ check: 'checker', message: `\`${masked.text}\` ${failure}${cut(said.text)}` }];
+}
+
+/** The file's path means nothing to whoever wrote the content. */
+function toSaid({ stdout, stderr }: CommandResult, { file, path }: Place): string {
+  return [stdout, stderr]
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
+    .join('\n')
+    .replaceAll(file, path);
+}
+
+/** Masked before it is cut: half a secret is not recognised. */
+function cut(said: string): string {
+  if (said === '') return '.';
+  return `: ${said.length > maxSaidLength ? `${said.slice(0, maxSaidLength)}…` : said}`;
+}

@@ -1,0 +1,84 @@
+/** What is validated: the content that came, and the target as it stood when the session began. */
+import type { RepoPath } from '../session/names.ts';
+import { fileKind, type FileKind } from './file-kind.ts';
+import type { Finding, Operation } from './write.ts';
+
+export interface Candidate {
+  path: RepoPath;
+  operation: Operation;
+  kind: FileKind;
+  /** The content, without a fence around it. */
+  bytes: Uint8Array;
+  /** The same; what is no UTF-8 in it is U+FFFD. */
+  text: string;
+  isUtf8: boolean;
+  base: BaseFile | null;
+}
+
+export interface BaseFile {
+  bytes: Uint8Array;
+  /** Decoded when it is first asked for. */
+  text(): string;
+  /** Whether it has this line, white space around it aside. */
+  hasLine(line: string): boolean;
+}
+
+/** Null: the check does not apply to it. */
+export type Verdict = Finding[] | { skipped: string } | null;
+
+export function toCandidate(
+  path: RepoPath,
+  operation: Operation,
+  bytes: Uint8Array,
+  base: Uint8Array | null,
+): Candidate {
+  const isBinary = base !== null && looksBinary(base);
+  return {
+    path,
+    operation,
+    kind: isBinary ? 'binary' : fileKind(path),
+    bytes,
+    ...decode(bytes),
+    base: base === null ? null : toBaseFile(base),
+  };
+}
+
+function decode(bytes: Uint8Array): Pick<Candidate, 'text' | 'isUtf8'> {
+  try {
+    return { text: new TextDecoder('utf-8', { ignoreBOM: true, fatal: true }).decode(bytes), isUtf8: true };
+  } catch {
+    return { text: decodeText(bytes), isUtf8: false };
+  }
+}
+
+/** A byte order mark stays: it is a character of the text. */
+export function decodeText(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+}
+
+export function isUtf8(bytes: Uint8Array): boolean {
+  return decode(bytes).isUtf8;
+}
+
+/** As git tells: a NUL among the first bytes. */
+function looksBinary(bytes: Uint8Array): boolean {
+  return bytes.subarray(0, 8000).includes(0);
+}
+
+function toBaseFile(bytes: Uint8Array): BaseFile {
+  let text: string | undefined;
+  let lines: Set<string> | undefined;
+  const read = () => (text ??= decodeText(bytes));
+  return {
+    bytes,
+    text: read,
+    hasLine(line) {
+      lines ??= new Set(
+        read()
+          .split('\n')
+          .map((each) => each.trim()),
+      );
+      return lines.has(line.trim());
+    },
+  };
+}

@@ -1,0 +1,198 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { RepoPath } from '../../src/session/names.ts';
+import { syntaxChecker } from '../../src/system/check-syntax.ts';
+import { findJsonError } from '../../src/system/json-scanner.ts';
+
+const check = (path: string, text: string) => syntaxChecker().check(path as RepoPath, text);
+
+async function placesOf(path: string, text: string): Promise<string[]> {
+  const verdict = await check(path, text);
+  if (!Array.isArray(verdict)) throw new Error(`${path} was not checked.`);
+  return verdict.map(({ line, column }) => `${line}:${column}`);
+}
+
+describe('syntax', () => {
+  test.each([
+    ['a.json', '{\n  "a": [1, -2.5e3, "\\u00e9", true, null]\n}\n'],
+    ['tsconfig.json', '// options\n{ "a": 1, /* b */ "b": [1,], }\n'],
+    ['.vscode/settings.json', '{ "a": 1, } // end'],
+    ['a.jsonc', '{}'],
+    ['a.jsonl', '{"a":1}\n\n[2]\r\n"x"'],
+    ['a.yaml', 'a: 1\n---\nb: !Ref C\nc: !Sub "x"\nd: &x 1\ne: *x\nf:\n  <<: {a: 1}\n'],
+    ['chart.yml', '{{- if .Values.a }}\na: 1\n{{- end }}\n'],
+    ['a.toml', '[a]\nb = 1979-05-27T07:32:00Z\n[[c]]\nd = "x"\n'],
+    ['a.js', 'const a = <p>{b}</p>;\nexport default a;\n'],
+    ['a.js', '#!/usr/bin/env node\nreturn require("x");\n'],
+    ['a.cjs', 'with (a) b();\nreturn;\n'],
+    ['a.mjs', 'await import("x");\n'],
+    ['a.ts', 'const a = <T,>(x: T): x is T & {} => true;\nenum E { A }\nexport type { T } from "x";\n'],
+    ['a.tsx', 'export const A = () => <B<string> c={d as string} />;\n'],
+    ['a.d.ts', 'declare module "x" {\n  export function f(): void;\n}\n'],
+    ['a.mts', 'using x = y();\n'],
+    ['a.xml', '<?xml version="1.0"?>\n<!DOCTYPE a [<!ENTITY b "c">]>\n<a x="1">&b;<b/></a>\n'],
+    ['a.svg', '<svg xmlns="http://www.w3.org/2000/svg"><path d="M0"/></svg>'],
+    [
+      'a.css',
+      '@import "a.css";\n@tailwind base;\na:hover > b[c="}"] { --d: {e: f}; color: red !important; &:focus { f: g } }\n/* } */\n',
+    ],
+  ])('%s passes: %j', async (path, text) => {
+    const verdict = await check(path, text);
+    expect(verdict === null || 'skipped' in verdict ? [] : verdict).toEqual([]);
+  });
+
+  test.each([
+    ['a.json', '{\n  "a": 1,\n}\n', '3:1', 'A comma stands before the end of the object.'],
+    ['a.json', '{\n  "a": 1\n  "b": 2\n}\n', '3:3', 'Expected a comma or the end of the object.'],
+    ['a.json', '[1, 2,]', '1:7', 'A comma stands before the end of the array.'],
+    ['a.json', '{"a": "b\n"}', '1:9', 'A string goes beyond its line.'],
+    ['a.json', '{"a": [1', '1:9', 'The text ends inside of an array.'],
+    ['a.json', '// a\n{}', '1:1', 'Expected a value.'],
+    ['a.json', '[01]', '1:2', 'Bad number.'],
+    ['a.json', '["\\x"]', '1:3', 'Bad escape in a string.'],
+    ['a.json', '{}\n{}', '2:1', 'Something follows the end of the value.'],
+    ['a.json', '{a: 1}', '1:2', 'Expected a name in double quotes.'],
+    ['a.json', '{"a" 1}', '1:6', 'Expected a colon.'],
+    ['a.json', ' \n', '2:1', 'There is no value.'],
+    ['a.jsonc', '{ /* a }', '1:3', 'A comment is not closed.'],
+    ['a.jsonc', '{ "a": 1 "b": 2 }', '1:10', 'Expected a comma or the end of the object.'],
+    ['a.ndjson', '{"a":1}\n{"a":\n3\n', '2:6', 'The text ends inside of an object.'],
+    ['a.toml', 'a = 1\nb = \n', '2:5', null],
+    ['a.xml', '<a>\n  <b>\n</a>\n', '3:1', null],
+    ['a.css', 'a {\n  color red;\n}\n', '2:9', 'Colon is expected.'],
+    ['a.css', 'a {\n  color: red;\n', '1:3', 'The bracket { is not closed.'],
+    ['a.css', 'a { b: c }\n}\n', '2:1', 'Unexpected bracket: }.'],
+    ['a.css', 'a { b: c }\n/* d\n', '2:1', 'A comment is not closed.'],
+    ['a.css', 'a { b: "c\n}\n', '1:8', 'A string is not closed.'],
+    ['a.js', 'const a = 1;\nconst b = ;\n', '2:11', null],
+    ['a.ts', 'type A = {\n  b: string\n', '3:1', null],
+    ['a.tsx', 'const a = (\n  <p>\n);\n', '2:6', null],
+    ['a.mjs', 'return 1;\n', '1:1', null],
+  ])('%s fails: %j', async (path, text, place, message) => {
+    const verdict = await check(path, text);
+    if (!Array.isArray(verdict)) throw new Error('It was not checked.');
+    expect(verdict[0] && `${verdict[0].line}:${verdict[0].column}`).toBe(place);
+    expect(verdict[0]?.message).toMatch(/^[^a-z].*[.!?]$/s);
+    if (message !== null) expect(verdict.map((finding) => finding.message)).toEqual([message]);
+  });
+
+  test('every error of a YAML file has its place', async () => {
+    expect(await placesOf('a.yaml', 'a: 1\na: 2\nb: [1\nc: 3\n')).toEqual(['2:1', '4:1']);
+  });
+
+  test('columns count characters, not bytes', async () => {
+    expect(await placesOf('a.ts', 'const grüße = "世界"; const = 1;\n')).toEqual(['1:27']);
+  });
+
+  test('a byte order mark is no error', async () => {
+    for (const [path, text] of [
+      ['a.json', '{}'],
+      ['a.toml', 'a = 1'],
+      ['a.xml', '<a/>'],
+      ['a.css', 'a{}'],
+    ] as const) {
+      expect(await check(path, `\uFEFF${text}`)).toEqual([]);
+    }
+  });
+
+  test.each([
+    ['a.html', '<p>', 'HTML is not parsed'],
+    ['a.scss', 'a {', 'no parser for it is at hand'],
+    ['a.js', '// @flow\nconst a: ?string = 1;', 'Flow is not parsed'],
+    ['a.yaml', `- ${'a'.repeat(1024 * 1024)}`, 'YAML of over 1 MiB is not parsed'],
+  ])('%s is skipped with a reason', async (path, text, skipped) => {
+    expect(await check(path, text)).toEqual({ skipped });
+  });
+
+  test('nothing checks files of other names', async () => {
+    expect(await check('a.txt', '{')).toBeNull();
+    expect(await check('Makefile', '{')).toBeNull();
+    expect(await check('a.constructor', '{')).toBeNull();
+  });
+});
+
+describe('nesting that is too deep', () => {
+  const deep = (open: string, close: string, depth = 200_000) => open.repeat(depth) + close.repeat(depth);
+
+  test('is nothing special in JSON', async () => {
+    expect(await check('a.json', deep('[', ']'))).toEqual([]);
+    expect(await placesOf('a.json', '['.repeat(200_000))).toEqual(['1:200001']);
+  });
+
+  test('ends the check of a file, and nothing else', async () => {
+    const texts = [
+      ['a.yaml', deep('[', ']', 5000)],
+      ['a.yaml', '- '.repeat(5000)],
+      ['a.toml', `a = ${deep('[', ']')}`],
+      ['a.xml', deep('<a>', '</a>')],
+      ['a.ts', deep('[', ']')],
+      ['a.ts', `x = ${'1+'.repeat(1_000_000)}1`],
+    ] as const;
+    for (const [path, text] of texts)
+      expect(await check(path, text)).toEqual({ skipped: expect.stringMatching(/too deeply/) });
+  });
+
+  test('says that JavaScript was not checked', async () => {
+    expect(await check('a.js', deep('[', ']'))).toEqual({ skipped: 'the parser gave up: it is nested too deeply' });
+  });
+
+  test('aliases that multiply are not followed', async () => {
+    const lines = Array.from({ length: 30 }, (_, at) => `a${at + 1}: &a${at + 1} [*a${at}, *a${at}, *a${at}]`);
+    expect(await check('a.yaml', `a0: &a0 x\n${lines.join('\n')}\n`)).toEqual([]);
+  });
+});
+
+describe('the JSON scanner', () => {
+  const strict = { comments: false, trailingCommas: false };
+  const isJson = (text: string) => {
+    try {
+      JSON.parse(text);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const pieces = fc
+    .array(
+      fc.constantFrom(...'{}[],:"\\ \n\t-+.eE0123456789ab/*'.split(''), 'true', 'null', '"a"', '"a":', '\\u00e9'),
+      {
+        maxLength: 12,
+      },
+    )
+    .map((parts) => parts.join(''));
+
+  test('accepts what the engine writes', () => {
+    fc.assert(
+      fc.property(fc.json(), fc.boolean(), (text, isWide) => {
+        const written = isWide ? JSON.stringify(JSON.parse(text), null, 2) : text;
+        expect(findJsonError(written, strict)).toBeNull();
+      }),
+    );
+  });
+
+  test('agrees with the engine on what is JSON', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          pieces,
+          fc.string(),
+          fc.json().map((text) => text.slice(1)),
+        ),
+        (text) => {
+          expect(findJsonError(text, strict) === null).toBe(isJson(text));
+        },
+      ),
+      { numRuns: 4000 },
+    );
+  });
+
+  test('points into the text', () => {
+    fc.assert(
+      fc.property(pieces, fc.boolean(), (text, isLoose) => {
+        const error = findJsonError(text, { comments: isLoose, trailingCommas: isLoose });
+        if (error !== null) expect(error.offset).toBeLessThanOrEqual(text.length);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});
