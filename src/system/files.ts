@@ -7,7 +7,7 @@ import type { FileTarget, ProjectFiles } from '../ports.ts';
 import type { RepoPath } from '../session/names.ts';
 import { locate } from './contained-path.ts';
 import { findFileAge, putFileState, readerOfStates, removeEmptyDirectories } from './file-state.ts';
-import { installFile, removeFile, removeLeftovers } from './install-file.ts';
+import { installFile, installNewFile, removeFile, removeLeftovers } from './install-file.ts';
 import { errorReason } from './system-error.ts';
 
 /**
@@ -19,6 +19,7 @@ export function projectFiles(root: string): ProjectFiles {
   return {
     inspect: (path) => inspectPath(root, path).catch(toThrown(path)),
     install: (path, bytes, executable) => installFile(root, path, bytes, executable),
+    installNew: (path, bytes) => installNewFile(root, path, bytes),
     remove: (path) => removeFile(root, path),
     removeLeftovers: (path) => removeLeftovers(root, path).catch(toThrown(path)),
     readState: (path) => readState(path).catch(toThrown(path)),

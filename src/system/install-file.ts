@@ -1,6 +1,6 @@
 /** Puts whole content in the place of a file of the project: all of it or nothing, and durable once it returns. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, realpath, rename, rmdir, unlink } from 'node:fs/promises';
+import { chmod, chown, link, mkdir, readdir, realpath, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { RepoPath } from '../session/names.ts';
@@ -9,7 +9,7 @@ import { syncDirectory, writeDurably } from './durable-file.ts';
 import { errorCode, errorReason } from './system-error.ts';
 
 /**
- * Writes through a symlink that stays inside the project, and keeps the link. Keeps the permission bits of a file that
+ * Writes through a symlink that stays inside the project, and keeps the link. Keeps owner and permission bits of a file that
  * exists, but for an execute bit that is asked for or asked away. Throws DISK_FULL or WRITE_FAILED; then its temporary file
  * and the directories it made are gone again.
  */
@@ -19,22 +19,68 @@ export async function installFile(
   bytes: Uint8Array,
   executable?: boolean,
 ): Promise<void> {
+  await installBy(rename, root, path, bytes, executable);
+}
+
+/** The same where nothing stands yet: of several that come at once, one is `done`. */
+export async function installNewFile(root: string, path: RepoPath, bytes: Uint8Array): Promise<'done' | 'exists'> {
+  try {
+    await installBy(linkAway, root, path, bytes);
+    return 'done';
+  } catch (error) {
+    if (error instanceof TeddyError && errorCode(error.cause) === 'EEXIST') return 'exists';
+    throw error;
+  }
+}
+
+/** Unlike a rename it never replaces anything. */
+async function linkAway(from: string, to: string): Promise<void> {
+  await link(from, to);
+  await unlink(from);
+}
+
+async function installBy(
+  publish: (from: string, to: string) => Promise<void>,
+  root: string,
+  path: RepoPath,
+  bytes: Uint8Array,
+  executable?: boolean,
+): Promise<void> {
   const madeDirectories: string[] = [];
   let temporary: string | null = null;
   try {
-    const { real, mode } = toDestination(await locate(root, path));
+    const { real, mode, owner } = toDestination(await locate(root, path));
     await makeDirectories(dirname(real), madeDirectories);
     temporary = join(dirname(real), `.teddy-tmp-${randomBytes(8).toString('hex')}`);
     await writeDurably(temporary, bytes, toMode(mode, executable));
+    if (owner !== null) await keepOwner(temporary, owner, toMode(mode, executable));
     // A symlink may have been put in the way since the first look.
     if (toDestination(await locate(root, path)).real !== real) throw new Error('it was moved while it was written');
-    await rename(temporary, real);
+    await publish(temporary, real);
     await syncDirectory(dirname(real));
   } catch (error) {
     if (temporary !== null) await unlink(temporary).catch(() => undefined);
     for (const directory of madeDirectories.reverse()) await rmdir(directory).catch(() => undefined);
     throw toWriteError(path, error);
   }
+}
+
+/** Only root may give files away; for anybody else a replaced file becomes theirs, as with every editor. */
+async function keepOwner(path: string, { uid, gid }: Owner, mode: number): Promise<void> {
+  const { uid: ours, gid: group } = await stat(path);
+  if (uid === ours && gid === group) return;
+  try {
+    await chown(path, uid, gid);
+    // A change of owner takes away what the new one must not have by accident.
+    await chmod(path, mode);
+  } catch (error) {
+    if (errorCode(error) !== 'EPERM') throw error;
+  }
+}
+
+interface Owner {
+  uid: number;
+  gid: number;
 }
 
 /** As git does it: whoever may read it may execute it. */
@@ -86,10 +132,10 @@ export async function removeLeftovers(root: string, path: RepoPath): Promise<voi
   }
 }
 
-function toDestination(located: Located): { real: string; mode: number } {
+function toDestination(located: Located): { real: string; mode: number; owner: Owner | null } {
   switch (located.kind) {
     case 'absent':
-      return { real: located.real, mode: 0o666 & ~process.umask() };
+      return { real: located.real, mode: 0o666 & ~process.umask(), owner: null };
     case 'outside':
       throw new Error(`${located.link} leads out of the project, or into .git or .teddy`);
     case 'foreign':
@@ -99,7 +145,7 @@ function toDestination(located: Located): { real: string; mode: number } {
     case 'found':
       if (located.stats.isDirectory()) throw new Error('it is a directory');
       if (!located.stats.isFile()) throw new Error('it is a device, a socket or a FIFO');
-      return { real: located.real, mode: located.stats.mode & 0o777 };
+      return { real: located.real, mode: located.stats.mode & 0o777, owner: located.stats };
   }
 }
 

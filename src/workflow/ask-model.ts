@@ -7,7 +7,8 @@ import type { Oid } from '../session/names.ts';
 import { checkAnswer, type CheckedAnswer } from './check-answer.ts';
 import { describeAction } from './describe-action.ts';
 import { describeFailure } from './describe-failure.ts';
-import { anchorAnswer, keepPart, keepWhole, toLabelLines, toLateAnswer } from './keep-answer.ts';
+import { keepBytes } from './keep-bytes.ts';
+import { keepPart, keepWhole, toLabelLines, toLateAnswer } from './keep-answer.ts';
 import type { OpenTurn } from './open-turn.ts';
 import type { ReadyLine } from './prepare-line.ts';
 import { nothingReceived, receiveAnswer, type Listener, type Received, type Usage } from './receive-answer.ts';
@@ -115,7 +116,7 @@ async function keepStaged(
   let anchor: Oid | null;
   try {
     commit = await keep();
-    anchor = commit === null ? await anchorAnswer(project, place.id, text) : null;
+    anchor = commit === null ? await keepBytes(project, `answers/${place.id}`, text) : null;
   } catch (error) {
     await staged.save();
     throw error;

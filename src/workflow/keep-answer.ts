@@ -4,7 +4,7 @@ import { TeddyError } from '../errors.ts';
 import type { AnswerPlace, Project } from '../ports.ts';
 import type { Entry } from '../session/entry.ts';
 import { formatCount } from '../session/format-count.ts';
-import { joinPath, turnDir, type Oid, type RefName } from '../session/names.ts';
+import { joinPath, turnDir, type Oid } from '../session/names.ts';
 import { appendEntry, type Target } from './append-entry.ts';
 import type { Draft, FileEdit } from './write-entry.ts';
 import { readLine, toText, type LineState } from './read-line.ts';
@@ -62,17 +62,6 @@ export async function keepPart(
     },
     files: [toTranscript(project, state, place, received, record)],
   }));
-}
-
-/** A ref keeps it from git's garbage collection. The same answer twice is the same blob under the same ref. */
-export async function anchorAnswer(project: Project, id: string, bytes: Uint8Array | string): Promise<Oid> {
-  const { store } = project.repository;
-  const batch = store.batch();
-  const oid = await batch.blob(bytes);
-  await batch.flush();
-  const ref = `refs/teddy/keep/answers/${id}` as RefName;
-  await store.updateRefs([{ ref, old: null, new: oid }], 'teddy: keep an answer');
-  return oid;
 }
 
 export function toLateAnswer({ turn }: AnswerPlace, anchor: Oid | null): TeddyError {

@@ -2,7 +2,8 @@
 import type { AnswerPlace, LeftAnswer, OrphanedAnswer, Project } from '../ports.ts';
 import { formatCount } from '../session/format-count.ts';
 import type { Target } from './append-entry.ts';
-import { anchorAnswer, keepPart } from './keep-answer.ts';
+import { keepPart } from './keep-answer.ts';
+import { keepBytes } from './keep-bytes.ts';
 import { readLine, readTurn } from './read-line.ts';
 
 /**
@@ -33,7 +34,7 @@ async function recover(project: Project, line: Target, { id, place }: OrphanedAn
   const said: string[] = [];
   if (text !== '') said.push(await keepOrAnchor(project, line, id, place, left));
   if (damaged?.length) {
-    const oid = await anchorAnswer(project, text === '' ? id : `${id}-damaged`, damaged);
+    const oid = await keepBytes(project, `answers/${text === '' ? id : `${id}-damaged`}`, damaged);
     said.push(`What was saved of an interrupted answer is damaged; as it was found: \`git cat-file -p ${oid}\`.`);
   }
   for (const notice of said) project.notices.warn(notice);
@@ -64,7 +65,7 @@ async function keepOrAnchor(
   if (isOfLine && (await keepPart(project, line, place, received)) !== null) {
     return `${what} is kept in turn ${place.turn}.${doubt}`;
   }
-  const oid = await anchorAnswer(project, id, text);
+  const oid = await keepBytes(project, `answers/${id}`, text);
   const why =
     place === null ? 'Nothing says where it belongs' : `Turn ${place.turn} of ${place.session} has gone on without it`;
   return `${what} is kept aside: \`git cat-file -p ${oid}\`. ${why}.${doubt}`;

@@ -57,6 +57,14 @@ describe.each([
     expect(await files.inspect(path('a'))).toMatchObject({ executable: false });
   });
 
+  test('a new file is made where nothing stands, and what stands there is never replaced', async () => {
+    const files = await open();
+    expect(await files.installNew(path('a/b'), bytes('one'))).toBe('done');
+    expect(await files.installNew(path('a/b'), bytes('two'))).toBe('exists');
+    const found = await files.inspect(path('a/b'));
+    expect(found.kind === 'file' && Buffer.from(found.bytes).toString()).toBe('one');
+  });
+
   test('removing takes the directories that are empty then, no other, and nothing that is not there', async () => {
     const files = await open();
     await files.install(path('a/b/c/d'), bytes('d'));

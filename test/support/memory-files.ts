@@ -19,15 +19,21 @@ export function memoryFiles({ fs }: MemoryDisk): ProjectFiles {
     const bytes = Buffer.from(await fs.promises.readFile(`${root}/${path}`));
     return { kind: 'file', bytes, executable: (Number(stats.mode) & 0o100) !== 0 };
   };
+  const install: ProjectFiles['install'] = async (path, bytes, executable) => {
+    const { kind } = await inspect(path);
+    if (kind !== 'absent' && kind !== 'file') throw new TeddyError('WRITE_FAILED', `${path} is ${kind}.`);
+    const target = `${root}/${path}`;
+    await fs.promises.mkdir(target.slice(0, target.lastIndexOf('/')), { recursive: true });
+    await fs.promises.writeFile(target, bytes);
+    if (executable !== undefined) await fs.promises.chmod(target, executable ? 0o755 : 0o644);
+  };
   return {
     inspect,
-    async install(path, bytes, executable) {
-      const { kind } = await inspect(path);
-      if (kind !== 'absent' && kind !== 'file') throw new TeddyError('WRITE_FAILED', `${path} is ${kind}.`);
-      const target = `${root}/${path}`;
-      await fs.promises.mkdir(target.slice(0, target.lastIndexOf('/')), { recursive: true });
-      await fs.promises.writeFile(target, bytes);
-      if (executable !== undefined) await fs.promises.chmod(target, executable ? 0o755 : 0o644);
+    install,
+    async installNew(path, bytes) {
+      if ((await inspect(path)).kind === 'file') return 'exists';
+      await install(path, bytes);
+      return 'done';
     },
     async remove(path) {
       await fs.promises.rm(`${root}/${path}`, { force: true });

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmod,
+  chown,
   lstat,
   mkdir,
   mkdtemp,
@@ -41,6 +42,7 @@ afterEach(() => rm(base, { recursive: true, force: true }));
 
 const inspect = (path: string) => projectFiles(root).inspect(path as RepoPath);
 const install = (path: string, text: string) => projectFiles(root).install(path as RepoPath, Buffer.from(text));
+const installNew = (path: string, text: string) => projectFiles(root).installNew(path as RepoPath, Buffer.from(text));
 const link = (path: string, target: string) => symlink(target, join(root, path));
 const content = (path: string) => readFile(join(root, path), 'utf8');
 const everyName = () => readdir(root, { recursive: true });
@@ -305,6 +307,22 @@ describe('install', () => {
     expect(await content('src/a.ts')).toBe('inside');
     expect(await readFile(join(base, 'elsewhere', 'secret'), 'utf8')).toBe('outside');
     expect(await readdir(join(root, 'src'))).toEqual(['a.ts']);
+  });
+
+  test('of eight that make the same new file at once one is done, and its content stands there', async () => {
+    const names = ['1', '2', '3', '4', '5', '6', '7', '8'];
+    const outcomes = await Promise.all(names.map((name) => installNew('new/file', name)));
+    expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(1);
+    expect(await content('new/file')).toBe(names[outcomes.indexOf('done')]);
+    expect(await readdir(join(root, 'new'))).toEqual(['file']);
+  });
+
+  test('a file of another user stays theirs, and keeps its mode', async () => {
+    if (process.getuid?.() !== 0) return expect(process.getuid?.()).toBeGreaterThan(0);
+    await chown(join(root, 'src', 'a.ts'), 4321, 4322);
+    await chmod(join(root, 'src', 'a.ts'), 0o640);
+    await install('src/a.ts', 'new');
+    expect(await stat(join(root, 'src', 'a.ts'))).toMatchObject({ uid: 4321, gid: 4322, mode: 0o100640 });
   });
 
   test('a reader sees the old content or the new, never a part', async () => {

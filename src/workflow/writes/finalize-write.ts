@@ -1,0 +1,202 @@
+/** Ends a write session: its content is checked, put in place of its target, and committed, each exactly once. */
+import { TeddyError } from '../../errors.ts';
+import type { Project, Repository, Workspace } from '../../ports.ts';
+import { shortRef } from '../../session/names.ts';
+import type { Effect, Event } from '../../write/step.ts';
+import type { Finding, Install, ValidationSummary, WriteRecord, WriteResult } from '../../write/write.ts';
+import { replaceContent } from './append-write.ts';
+import { commitWrite } from './commit-write.ts';
+import { findWritesLine } from './find-place.ts';
+import { happen, readContent, saveWrite, toUnknownWrite, withWrite, type HeldWrite } from './held-write.ts';
+import { inspectTarget } from './inspect-target.ts';
+import { installWrite, requireBase } from './install-write.ts';
+import { discardContent, saveResult } from './save-result.ts';
+import { validateWrite, type Validated } from './validate-write.ts';
+
+export interface FinalizeRequest {
+  id: string;
+  /** The whole content, in place of what was received. */
+  content?: Uint8Array | undefined;
+  /** What was found is accepted: the content is written as it is. */
+  force?: boolean | undefined;
+}
+
+export type Finalized =
+  | { isWritten: true; record: WriteRecord; result: WriteResult }
+  | {
+      isWritten: false;
+      record: WriteRecord;
+      findings: Finding[];
+      summary: ValidationSummary;
+      /** All that was found, for whoever wrote the content. */
+      message: string;
+      /** Not null: no correction is taken any more; why. The content stays in staging. */
+      reason: string | null;
+    };
+
+/**
+ * A session that is finalized again with the same content answers the same, and makes no second commit. Throws
+ * UNKNOWN_WRITE, VALIDATION_FAILED for empty content, TARGET_CHANGED, NOT_ON_LINE, CONTENT_TOO_LARGE, DISK_FULL,
+ * WRITE_FAILED; what was received stays in staging.
+ */
+export async function finalizeWrite(project: Project, request: FinalizeRequest): Promise<Finalized> {
+  return withWrite(
+    project,
+    request.id,
+    async (held) => {
+      const known = answerAgain(project, held, request.content);
+      if (known !== null) return known;
+      if (request.content !== undefined) await replaceContent(project, held, request.content);
+      return finalizeHeld(project, held, { force: request.force === true });
+    },
+    { accepts: ['committed'] },
+  );
+}
+
+function answerAgain(project: Project, held: HeldWrite, content: Uint8Array | undefined): Finalized | null {
+  const { result } = held.write.state;
+  if (result === null) return null;
+  if (content !== undefined && project.hash(content) !== result.contentSha256) throw toUnknownWrite();
+  return { isWritten: true, record: held.record, result };
+}
+
+/** What one run of the effects has at hand. */
+interface Finalizing {
+  project: Project;
+  held: HeldWrite;
+  workspace: Workspace;
+  force: boolean;
+  /** Corrections have failed: what can be repaired mechanically is. */
+  repair: boolean;
+  validated: Validated | null;
+}
+
+/** For whoever holds the session; the content may be in memory alone. */
+export async function finalizeHeld(
+  project: Project,
+  held: HeldWrite,
+  { force = false, repair = false }: { force?: boolean; repair?: boolean } = {},
+): Promise<Finalized> {
+  if (held.write.state.size === 0) throw toEmpty();
+  const workspace = await openPlace(project, held.record);
+  const run: Finalizing = { project, held, workspace, force, repair, validated: null };
+  const effects = happen(held, { type: 'done', atMs: now(project) });
+  for (let effect = effects.shift(); effect !== undefined; effect = effects.shift()) {
+    const event = await performOrRefuse(run, effect);
+    if (event !== null) effects.push(...happen(held, event));
+  }
+  return toFinalized(run);
+}
+
+function toEmpty(): TeddyError {
+  return new TeddyError(
+    'VALIDATION_FAILED',
+    'Validation failed: content cannot be empty',
+    'Send the content first, or cancel the session.',
+  );
+}
+
+/** The work tree of the target, which must not have left the line. */
+async function openPlace({ repository }: Project, { root, line }: WriteRecord): Promise<Workspace> {
+  const workspace = await openRoot(repository, root);
+  const { ref } = await workspace.head();
+  if (line === null || ref === line.ref) return workspace;
+  throw new TeddyError(
+    'NOT_ON_LINE',
+    `The work tree has left ${shortRef(line.ref)} since the session began.`,
+    `Go back and finalize again: \`git switch ${shortRef(line.ref)}\`.`,
+  );
+}
+
+/** A repository that was moved, or copied, has other roots: those of the place it came from are not written to. */
+async function openRoot(repository: Repository, root: string): Promise<Workspace> {
+  const { workspace } = repository;
+  if (workspace?.root === root) return workspace;
+  const isOurs = (await repository.workTrees()).some((tree) => tree.root === root);
+  return workspace !== null && !isOurs ? workspace : repository.openWorkspace(root);
+}
+
+/** A target that has changed ends the session, and the content stays. */
+async function performOrRefuse(run: Finalizing, effect: Effect): Promise<Event | null> {
+  try {
+    return await perform(run, effect);
+  } catch (error) {
+    if (error instanceof TeddyError && error.code === 'TARGET_CHANGED') {
+      happen(run.held, { type: 'refused', reason: error.message });
+      await saveWrite(run.project, run.held);
+    }
+    throw error;
+  }
+}
+
+async function perform(run: Finalizing, effect: Effect): Promise<Event | null> {
+  const { project, held, workspace } = run;
+  switch (effect) {
+    case 'save':
+      await (held.write.state.phase === 'committed' ? saveResult : saveWrite)(project, held);
+      return null;
+    case 'validate':
+      return validate(run);
+    case 'install':
+      return {
+        type: await installWrite(project, workspace, held.record, installOf(held), run.validated?.final ?? null),
+      };
+    case 'commit':
+      return { type: 'committed', commit: await commitWrite(project, workspace, held.record, installOf(held)) };
+    case 'discard':
+      await discardContent(project, held);
+      return null;
+    case 'prompt':
+      return null;
+  }
+}
+
+async function validate(run: Finalizing): Promise<Event> {
+  const { project, held, workspace, force, repair } = run;
+  const content = await readContent(held);
+  const base = await inspectTarget(project, workspace, held.record.target);
+  requireBase(project, held.record, base);
+  run.validated = await validateWrite(project, workspace, { record: held.record, content, base: base.bytes, repair });
+  const { findings } = run.validated;
+  const isForced = force || held.write.state.install?.isForced === true;
+  if (findings.length > 0 && !isForced) return { type: 'rejected', findings, atMs: now(project) };
+  const install = await toInstall(project, held.record, content, run.validated, findings.length > 0);
+  return { type: 'accepted', install, atMs: now(project) };
+}
+
+async function toInstall(
+  project: Project,
+  record: WriteRecord,
+  content: Uint8Array,
+  { final, summary, notes }: Validated,
+  isForced: boolean,
+): Promise<Install> {
+  const { ref, session } = record.line ?? (await findWritesLine(project));
+  return {
+    sha256: project.hash(final),
+    contentSha256: project.hash(content),
+    tip: await project.repository.store.resolve(ref),
+    ref,
+    session,
+    summary,
+    notes,
+    isForced,
+  };
+}
+
+function installOf({ write }: HeldWrite): Install {
+  if (write.state.install === null) throw new Error('Nothing was accepted yet.');
+  return write.state.install;
+}
+
+function toFinalized({ held, validated }: Finalizing): Finalized {
+  const { record, write } = held;
+  if (write.state.result !== null) return { isWritten: true, record, result: write.state.result };
+  if (validated === null) throw new Error('A session ends with a result, or with findings.');
+  const { findings, summary, message } = validated;
+  return { isWritten: false, record, findings, summary, message, reason: write.state.reason };
+}
+
+function now(project: Project): number {
+  return project.clock.now().getTime();
+}

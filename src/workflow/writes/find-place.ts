@@ -1,0 +1,59 @@
+/** Where a write session works: the work tree that its target is in, and the line that its entry goes to. */
+import { TeddyError } from '../../errors.ts';
+import type { Project, Workspace } from '../../ports.ts';
+import { shortRef, type RefName, type SessionId } from '../../session/names.ts';
+import { findHeadLine, lineName } from '../find-line.ts';
+import { listMainLines } from '../list-main-lines.ts';
+import { newSession } from '../new-session.ts';
+import { prepareLine } from '../prepare-line.ts';
+import { refuseOperation } from '../refuse-operation.ts';
+import { refuseRunsIn } from '../unfinished-run.ts';
+
+export interface WritePlace {
+  workspace: Workspace;
+  /** Null: HEAD is on no line, and the entry goes to the session named `writes`. */
+  line: { ref: RefName; session: SessionId } | null;
+}
+
+/** Throws NO_WORK_TREE, NOT_ON_LINE, UNKNOWN_SESSION, OPERATION_IN_PROGRESS, RUN_INTERRUPTED. */
+export async function findPlace(project: Project, selector: string | undefined): Promise<WritePlace> {
+  if (selector === undefined && (await findHeadLine(project)) === null) return findPlainPlace(project);
+  const { ref, session, workspace } = await prepareLine(project, selector);
+  if (workspace) return { workspace, line: { ref, session } };
+  throw new TeddyError(
+    'NOT_ON_LINE',
+    `${lineName({ ref })} is checked out nowhere, and the file has to be written somewhere.`,
+    `Switch to it: \`git switch ${lineName({ ref })}\`.`,
+  );
+}
+
+async function findPlainPlace(project: Project): Promise<WritePlace> {
+  const { repository, notices } = project;
+  const { workspace, store } = repository;
+  if (!workspace) {
+    throw new TeddyError('NO_WORK_TREE', 'A bare repository has no files to write.', 'Run it in a clone of it.');
+  }
+  await store.ident();
+  for (const said of await workspace.repair()) notices.warn(said);
+  await refuseOperation(workspace, (await workspace.head()).ref ?? ('HEAD' as RefName));
+  await refuseRunsIn(project, workspace);
+  return { workspace, line: null };
+}
+
+/** The session that takes the files that are written off every line: made once, and used again. Throws LINE_CHECKED_OUT. */
+export async function findWritesLine(project: Project): Promise<{ ref: RefName; session: SessionId }> {
+  const lines = await listMainLines(project);
+  const newest = lines.filter(({ session, remote }) => remote === null && isWrites(session)).at(-1);
+  if (newest === undefined) return newSession(project, { name: 'writes', switch: false });
+  const holder = (await project.repository.workTrees()).find(({ ref }) => ref === newest.ref);
+  if (holder === undefined) return newest;
+  throw new TeddyError(
+    'LINE_CHECKED_OUT',
+    `${shortRef(newest.ref)}, where files go that belong to no session, is checked out in ${holder.root}.`,
+    'Switch that work tree to another branch, or start a session here: `teddy session new <name>`.',
+  );
+}
+
+function isWrites(session: SessionId): boolean {
+  return /^\d{8}-writes(?:-\d+)?$/.test(session);
+}

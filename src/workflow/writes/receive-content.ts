@@ -1,0 +1,246 @@
+/** Receives a content as plain text, up to its end marker: saved as it comes, and its writer asked when nothing does. */
+import { TeddyError } from '../../errors.ts';
+import type { Clock, Notices } from '../../ports.ts';
+import { openByteBuffer, type ByteBuffer } from '../../write/byte-buffer.ts';
+import { openScanner, type Scanned, type Scanner } from '../../write/done-scanner.ts';
+import { nextTickMs } from '../../write/pace.ts';
+import { step, toTooLarge, type Effect, type Event, type Write } from '../../write/step.ts';
+import type { WriteState } from '../../write/write.ts';
+import { openArrivals, type Arrival, type Arrivals } from './await-arrival.ts';
+
+/** Where the content is saved: staging, or a server. */
+export interface ContentSink {
+  /**
+   * The bytes that follow those of the last call that resolved. Never called while it is at work. After DISK_FULL or
+   * WRITE_FAILED it is called again later, with the same bytes and those that have come since; any other error stops.
+   */
+  save(bytes: Uint8Array, state: WriteState): Promise<void>;
+}
+
+export interface ReceiveOptions {
+  write: Write;
+  /** What is saved already, of a session that is gone on with. */
+  before?: Uint8Array;
+  marker: string;
+  isMarkdown: boolean;
+  /** The source is one answer: it is read to its end, for what follows the marker. */
+  isAnswer: boolean;
+  /** Asked at the source's end, which is that of an answer otherwise: it was cut, and its last line may be a part of one. */
+  isCut?(): boolean;
+  clock: Clock;
+  signal: AbortSignal;
+  notices: Notices;
+  sink: ContentSink;
+  /** The writer is silent, and what it has sent is saved: it is to be asked whether it has finished. */
+  onPrompt(): void;
+}
+
+export interface ReceivedContent {
+  write: Write;
+  /** The marker has come. */
+  isDone: boolean;
+  /** All of it, also what was there before. */
+  content: Uint8Array;
+  /** What came after the marker; empty where that is white space alone. No more than a content may have. */
+  trailing: Uint8Array;
+  /** The sink has all of it. */
+  isSaved: boolean;
+}
+
+interface Intake {
+  readonly options: ReceiveOptions;
+  readonly scanner: Scanner;
+  readonly content: ByteBuffer;
+  readonly trailing: ByteBuffer;
+  write: Write;
+  savedBytes: number;
+  isDone: boolean;
+  /** The last save has failed. */
+  isFailing: boolean;
+  /** The sink has thrown what stops. */
+  isBroken: boolean;
+}
+
+/**
+ * Ends with the marker or the source. The source is not closed: a correction may come on it. Pieces must not be changed
+ * while this runs. Throws CONTENT_TOO_LARGE, INTERRUPTED, and what source and sink throw; what had come is saved then.
+ */
+export async function receiveContent(
+  source: AsyncIterable<Uint8Array>,
+  options: ReceiveOptions,
+): Promise<ReceivedContent> {
+  const intake = openIntake(options);
+  const arrivals = openArrivals(source, options);
+  try {
+    await receive(intake, arrivals);
+    if (intake.isDone && options.isAnswer) await receiveTrailing(intake, arrivals);
+  } catch (error) {
+    await stop(intake);
+    throw error instanceof Aborted ? toInterrupted(intake) : error;
+  } finally {
+    arrivals.close();
+  }
+  return toReceived(intake);
+}
+
+/** What is thrown for it depends on what can be saved. */
+class Aborted extends Error {}
+
+function openIntake(options: ReceiveOptions): Intake {
+  const { before = new Uint8Array(0), write } = options;
+  const content = openByteBuffer();
+  content.append(before);
+  return {
+    options,
+    scanner: openScanner({ ...options, before }),
+    content,
+    trailing: openByteBuffer(),
+    write,
+    savedBytes: before.length,
+    isDone: false,
+    isFailing: false,
+    isBroken: false,
+  };
+}
+
+async function receive(intake: Intake, arrivals: Arrivals): Promise<void> {
+  for (let isOver = false; !isOver;) {
+    const arrival = await arrivals.next(nextTickMs(intake.write));
+    isOver = await take(intake, arrival);
+  }
+}
+
+/** Whether the content is over. */
+async function take(intake: Intake, arrival: Arrival): Promise<boolean> {
+  const { scanner, options } = intake;
+  if (arrival.type === 'abort') throw new Aborted();
+  if (arrival.type === 'tick') await perform(intake, happen(intake, { type: 'tick', atMs: nowMs(intake) }));
+  else if (arrival.type === 'bytes') await accept(intake, scanner.next(arrival.bytes), false);
+  else await accept(intake, scanner.end({ isAnswerEnd: options.isCut?.() !== true }), true);
+  return intake.isDone || arrival.type === 'end';
+}
+
+async function accept(intake: Intake, scanned: Scanned, isEnd: boolean): Promise<void> {
+  const effects = add(intake, scanned);
+  addTrailing(intake, scanned.trailing);
+  intake.isDone = scanned.isDone;
+  await perform(intake, scanned.isDone || isEnd ? happen(intake, { type: 'end' }) : effects);
+}
+
+/** As much as fits is kept, whatever is thrown. */
+function add(intake: Intake, { content, lines }: Scanned): Effect[] {
+  const { limits, state } = intake.write;
+  const fitting = content.subarray(0, limits.maxBytes - state.size);
+  const effects = happen(intake, { type: 'content', bytes: fitting.length, lines, atMs: nowMs(intake) });
+  intake.content.append(fitting);
+  // White space without end behind a marker would fill the memory as well.
+  if (fitting.length < content.length || intake.scanner.heldBytes() > limits.maxBytes) throw toTooLarge(limits);
+  return effects;
+}
+
+function addTrailing({ trailing, write }: Intake, bytes: Uint8Array): void {
+  if (bytes.length > 0) trailing.append(bytes.subarray(0, write.limits.maxBytes - trailing.length()));
+}
+
+async function receiveTrailing(intake: Intake, arrivals: Arrivals): Promise<void> {
+  for (;;) {
+    const arrival = await nextTrailing(intake, arrivals);
+    if (arrival.type === 'abort') throw new Aborted();
+    if (arrival.type === 'end') return;
+    if (arrival.type === 'bytes') addTrailing(intake, arrival.bytes);
+  }
+}
+
+/** The content is whole: what fails behind it does not undo that. */
+async function nextTrailing({ options }: Intake, arrivals: Arrivals): Promise<Arrival> {
+  try {
+    return await arrivals.next(null);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    options.notices.warn(`The answer broke off behind its end marker: ${reason}`);
+    return { type: 'end' };
+  }
+}
+
+async function perform(intake: Intake, effects: Effect[]): Promise<void> {
+  for (const effect of effects) {
+    if (effect === 'save') await save(intake);
+    if (effect === 'prompt') intake.options.onPrompt();
+  }
+}
+
+async function save(intake: Intake): Promise<void> {
+  const bytes = intake.content.view(intake.savedBytes);
+  try {
+    await intake.options.sink.save(bytes, intake.write.state);
+  } catch (error) {
+    noteFailure(intake, error);
+    return;
+  }
+  intake.savedBytes += bytes.length;
+  happen(intake, { type: 'saved', atMs: nowMs(intake) });
+  if (intake.isFailing) intake.options.notices.info('The content can be saved again; all of it is saved now.');
+  intake.isFailing = false;
+}
+
+function noteFailure(intake: Intake, error: unknown): void {
+  if (!isDiskError(error)) {
+    intake.isBroken = true;
+    throw error;
+  }
+  if (!intake.isFailing)
+    intake.options.notices.warn(`${error.message} The content is kept in memory until it can be saved.`);
+  intake.isFailing = true;
+  happen(intake, { type: 'save-failed', atMs: nowMs(intake) });
+}
+
+function isDiskError(error: unknown): error is TeddyError {
+  return error instanceof TeddyError && (error.code === 'DISK_FULL' || error.code === 'WRITE_FAILED');
+}
+
+/** Saves what there is, also what might have been a marker. */
+async function stop(intake: Intake): Promise<void> {
+  if (intake.isBroken) return;
+  const { content, lines } = intake.scanner.end({ isAnswerEnd: false });
+  const room = intake.write.limits.maxBytes - intake.write.state.size;
+  const fitting = content.subarray(0, room);
+  if (fitting.length > 0) happen(intake, { type: 'content', bytes: fitting.length, lines, atMs: nowMs(intake) });
+  intake.content.append(fitting);
+  await perform(intake, happen(intake, { type: 'end' }));
+}
+
+function toInterrupted({ content, savedBytes }: Intake): TeddyError {
+  const lost = content.length() - savedBytes;
+  return new TeddyError(
+    'INTERRUPTED',
+    lost === 0
+      ? 'Interrupted while the content was received; what had come is saved.'
+      : `Interrupted while the content was received; the last ${lost} bytes could not be saved.`,
+    '`teddy write list` shows what there is; `teddy write recover <id>` goes on with it.',
+  );
+}
+
+function toReceived({ write, isDone, content, trailing, savedBytes }: Intake): ReceivedContent {
+  const text = trailing.view();
+  return {
+    write,
+    isDone,
+    content: content.view(),
+    trailing: isWhiteSpace(text) ? new Uint8Array(0) : text,
+    isSaved: savedBytes === content.length(),
+  };
+}
+
+function isWhiteSpace(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 32 || (byte >= 9 && byte <= 13));
+}
+
+function happen(intake: Intake, event: Event): Effect[] {
+  const next = step(intake.write, event);
+  intake.write = next.write;
+  return next.effects;
+}
+
+function nowMs({ options }: Intake): number {
+  return options.clock.now().getTime();
+}

@@ -1,0 +1,57 @@
+/** Goes on with a write session that a crash, an error or a long silence has left. */
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports.ts';
+import { finalizeHeld, type Finalized } from './finalize-write.ts';
+import {
+  happen,
+  holdWrite,
+  isWriteId,
+  readWriteLimits,
+  saveWrite,
+  toDamaged,
+  toUnknownWrite,
+  type HeldWrite,
+} from './held-write.ts';
+
+/**
+ * This process goes on with it, in the only slot; close `held.staged`. Throws UNKNOWN_WRITE, WRITE_ACTIVE, LOCKED,
+ * STAGING_DAMAGED.
+ */
+export async function takeUpWrite(project: Project, id: string): Promise<HeldWrite> {
+  const limits = await readWriteLimits(project);
+  const found = isWriteId(id) ? await project.writes.find(id) : null;
+  if (found === null) throw toUnknownWrite();
+  if (found.state === null) throw toDamaged(id);
+  if (found.state.phase === 'committed') throw toCommitted(id);
+  const staged = await project.writes.resume(id, limits);
+  if (staged === null) throw toUnknownWrite();
+  try {
+    const atMs = project.clock.now().getTime();
+    const held = holdWrite(staged, limits, atMs);
+    for (const effect of happen(held, { type: 'reopen', atMs })) if (effect === 'save') await saveWrite(project, held);
+    return held;
+  } catch (error) {
+    await staged.close();
+    throw error;
+  }
+}
+
+function toCommitted(id: string): TeddyError {
+  return new TeddyError('UNKNOWN_WRITE', 'It is committed already.', `See it: \`teddy write status ${id}\`.`);
+}
+
+/** What has been received is the whole content. */
+export async function finalizeLeft(project: Project, id: string, force: boolean): Promise<Finalized> {
+  const held = await takeUpWrite(project, id);
+  try {
+    return await finalizeHeld(project, held, { force });
+  } finally {
+    await held.staged.close();
+  }
+}
+
+/** It is given up, whatever has become of it; nothing of its content is kept. Throws UNKNOWN_WRITE, LOCKED. */
+export async function discardWrite(project: Project, id: string): Promise<void> {
+  if (!isWriteId(id) || (await project.writes.find(id)) === null) throw toUnknownWrite();
+  await project.writes.remove(id);
+}

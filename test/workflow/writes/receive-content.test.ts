@@ -1,0 +1,478 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { TeddyError } from '../../../src/errors.ts';
+import { receiveContent, type ReceiveOptions } from '../../../src/workflow/writes/receive-content.ts';
+import { defaultLimits, type Limits } from '../../../src/write/limits.ts';
+import { openWrite } from '../../../src/write/step.ts';
+import type { WriteState } from '../../../src/write/write.ts';
+
+const encode = (text: string) => new TextEncoder().encode(text);
+const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+const lines = (count: number) => 'a line\n'.repeat(count);
+const full = () => new TeddyError('DISK_FULL', 'The disk is full.');
+
+/** A source that gives what a test pushes, when it pushes it. */
+function openSource() {
+  const pieces: (Uint8Array | null | Error)[] = [];
+  let wake: (() => void) | null = null;
+  const push = (piece: Uint8Array | null | Error) => {
+    pieces.push(piece);
+    wake?.();
+  };
+  const counts = { taken: 0, isReturned: false };
+  async function* read(): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) {
+        const piece = pieces.shift();
+        if (piece === undefined) {
+          await new Promise<void>((resolve) => (wake = resolve));
+        } else if (piece === null) {
+          return;
+        } else if (piece instanceof Error) {
+          throw piece;
+        } else {
+          counts.taken += 1;
+          yield piece;
+        }
+      }
+    } finally {
+      counts.isReturned = true;
+    }
+  }
+  return { bytes: read(), counts, send: (text: string) => push(encode(text)), end: () => push(null), fail: push };
+}
+
+/** Saves and prompts in the order in which they came, and everything that was said. */
+function watch(
+  source: AsyncIterable<Uint8Array>,
+  options: Partial<ReceiveOptions> & { limits?: Partial<Limits> } = {},
+) {
+  const log: string[] = [];
+  const said: string[] = [];
+  const states: WriteState[] = [];
+  const controller = new AbortController();
+  const disk = { error: null as Error | null, delayMs: 0, isBusy: false, saved: '' };
+  const clock = { now: () => new Date() };
+  const sink: ReceiveOptions['sink'] = {
+    async save(bytes, state) {
+      expect(disk.isBusy).toBe(false);
+      disk.isBusy = true;
+      if (disk.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, disk.delayMs));
+      disk.isBusy = false;
+      log.push(`${disk.error === null ? 'save' : 'fail'} ${bytes.length}`);
+      if (disk.error !== null) throw disk.error;
+      disk.saved += decode(bytes);
+      states.push(state);
+    },
+  };
+  const { limits, ...rest } = options;
+  const received = receiveContent(source, {
+    write: openWrite({ ...defaultLimits, ...limits }, Date.now()),
+    marker: 'DONE',
+    isMarkdown: false,
+    isAnswer: false,
+    clock,
+    signal: controller.signal,
+    notices: { info: (text) => said.push(`info: ${text}`), warn: (text) => said.push(`warning: ${text}`) },
+    sink,
+    onPrompt: () => log.push('prompt'),
+    ...rest,
+  });
+  const outcome = received.then(
+    (value) => ({ ...value, text: decode(value.content), rest: decode(value.trailing), error: null }),
+    (error: unknown) => ({ error: error as TeddyError }),
+  );
+  return { log, said, states, disk, outcome, abort: () => controller.abort() };
+}
+
+async function* of(...texts: string[]): AsyncIterable<Uint8Array> {
+  for (const text of texts) yield encode(text);
+}
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+describe('a content that comes at once', () => {
+  test('ends with its marker, and is saved as a whole', async () => {
+    const { outcome, log, disk, states } = watch(of('a\nb', '\nDO', 'NE\nrest'));
+    expect(await outcome).toMatchObject({ text: 'a\nb\n', rest: 'rest', isDone: true, isSaved: true });
+    expect([log, disk.saved]).toEqual([['save 4'], 'a\nb\n']);
+    expect(states[0]).toMatchObject({ phase: 'receiving', size: 4 });
+  });
+
+  test('without a marker is saved with its last line, and is not done', async () => {
+    const { outcome, disk } = watch(of('a\nDON'));
+    expect(await outcome).toMatchObject({ text: 'a\nDON', isDone: false, isSaved: true });
+    expect(disk.saved).toBe('a\nDON');
+  });
+
+  test('is done with a marker in its last line, unless it was cut there', async () => {
+    expect(await watch(of('a\nDONE')).outcome).toMatchObject({ text: 'a\n', isDone: true });
+    expect(await watch(of('a\nDONE'), { isCut: () => true }).outcome).toMatchObject({ text: 'a\nDONE', isDone: false });
+    expect(await watch(of('a\nDONE'), { isCut: () => false }).outcome).toMatchObject({ text: 'a\n', isDone: true });
+  });
+
+  test('that is empty is saved nowhere', async () => {
+    const { outcome, log } = watch(of('DONE\n'));
+    expect(await outcome).toMatchObject({ text: '', isDone: true, isSaved: true });
+    expect(log).toEqual([]);
+  });
+
+  test('has nothing trailing when white space alone follows', async () => {
+    expect(await watch(of('a\nDONE\n\n \t\r\n')).outcome).toMatchObject({ rest: '', isDone: true });
+  });
+
+  test('of a stream is read no further than the piece with the marker, and the stream stays open', async () => {
+    const source = openSource();
+    const { outcome } = watch(source.bytes);
+    source.send('a\nDONE\nx');
+    source.send('more');
+    expect(await outcome).toMatchObject({ rest: 'x' });
+    expect(source.counts).toEqual({ taken: 1, isReturned: false });
+    const second = watch(source.bytes);
+    source.end();
+    expect(await second.outcome).toMatchObject({ text: 'more', isDone: false });
+  });
+
+  test('of an answer is read to its end, and what follows the marker is trailing', async () => {
+    const { outcome } = watch(of('a\nDONE\nx', 'y\nDONE\n', 'z'), { isAnswer: true });
+    expect(await outcome).toMatchObject({ text: 'a\n', rest: 'xy\nDONE\nz', isDone: true });
+  });
+
+  test('keeps no more of what follows than a content may have', async () => {
+    const { outcome } = watch(of('a\nDONE\n12', '345678', '9'), { isAnswer: true, limits: { maxBytes: 5 } });
+    expect(await outcome).toMatchObject({ text: 'a\n', rest: '12345' });
+  });
+
+  test('is done also when the answer breaks off behind the marker, which is said', async () => {
+    const source = openSource();
+    const { outcome, said } = watch(source.bytes, { isAnswer: true });
+    source.send('a\nDONE\n');
+    source.send('x');
+    source.fail(new Error('connection reset'));
+    expect(await outcome).toMatchObject({ text: 'a\n', rest: 'x', isDone: true, isSaved: true });
+    expect(said).toEqual(['warning: The answer broke off behind its end marker: connection reset']);
+  });
+
+  test('goes on where one that was saved has stopped', async () => {
+    const before = encode('```\nold\n');
+    const write = openWrite(defaultLimits, Date.now(), {
+      ...openWrite(defaultLimits, Date.now()).state,
+      phase: 'receiving',
+      size: before.length,
+    });
+    const { outcome, log, states } = watch(of('DONE\n', 'new\n```\nDONE\n'), { write, before, isMarkdown: true });
+    expect(await outcome).toMatchObject({ text: '```\nold\nDONE\nnew\n```\n', isDone: true, isSaved: true });
+    expect([log, states[0]?.size]).toEqual([['save 13'], 21]);
+  });
+
+  test('is the same however it is cut, and what was saved is that', async () => {
+    const text = '# T\n```\nDONE\n\n```\nend é\n\nDONE \r\nrest\n';
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(text.length), { maxLength: 8 }), fc.boolean(), async (cuts, isAnswer) => {
+        const bytes = encode(text);
+        const places = [0, ...cuts, bytes.length].toSorted((a, b) => a - b);
+        async function* pieces() {
+          for (let at = 1; at < places.length; at += 1) yield bytes.slice(places[at - 1], places[at]);
+        }
+        const { outcome, disk } = watch(pieces(), { isAnswer, isMarkdown: true });
+        const content = '# T\n```\nDONE\n\n```\nend é\n\n';
+        expect(await outcome).toMatchObject({ text: content, isDone: true, ...(isAnswer ? { rest: 'rest\n' } : {}) });
+        expect(disk.saved).toBe(content);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('of 10 MiB in pieces of 64 KiB takes less than a second of the processor', async () => {
+    const piece = encode('const value = compute(input);\n'.repeat(2185));
+    async function* pieces() {
+      for (let at = 0; at < 159; at += 1) yield piece;
+      yield encode('DONE\n');
+    }
+    const from = process.cpuUsage();
+    const result = await receiveContent(pieces(), {
+      write: openWrite(defaultLimits, Date.now()),
+      marker: 'DONE',
+      isMarkdown: true,
+      isAnswer: false,
+      clock: { now: () => new Date() },
+      signal: new AbortController().signal,
+      notices: { info: () => {}, warn: () => {} },
+      sink: { save: async () => {} },
+      onPrompt: () => {},
+    });
+    const { user, system } = process.cpuUsage(from);
+    const ms = (user + system) / 1000;
+    expect([result.isDone, result.content.length]).toEqual([true, 159 * piece.length]);
+    expect(ms).toBeLessThan(1000);
+  });
+});
+
+describe('a content that comes slowly', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test('is saved with every 50 lines', async () => {
+    const source = openSource();
+    const { log } = watch(source.bytes);
+    source.send(lines(49));
+    await pass(0);
+    expect(log).toEqual([]);
+    source.send(lines(1));
+    await pass(0);
+    expect(log).toEqual(['save 350']);
+  });
+
+  test('is saved 5 s after its first byte, while more comes', async () => {
+    const source = openSource();
+    const { log } = watch(source.bytes);
+    for (let second = 0; second < 5; second += 1) {
+      source.send('x');
+      await pass(1000);
+    }
+    expect(log).toEqual(['save 5']);
+  });
+
+  test('is saved at most 4 times a second, also when its source falls silent then', async () => {
+    const source = openSource();
+    const { log } = watch(source.bytes);
+    for (let at = 0; at < 100; at += 1) {
+      source.send(lines(50));
+      await pass(10);
+    }
+    expect(log.length).toBeGreaterThanOrEqual(4);
+    expect(log.length).toBeLessThanOrEqual(5);
+    await pass(250);
+    expect(log.map((entry) => Number(entry.slice(5))).reduce((sum, size) => sum + size)).toBe(100 * 350);
+  });
+
+  test('is saved when the writer falls silent, who is asked then, once', async () => {
+    const source = openSource();
+    const { log } = watch(source.bytes);
+    source.send('a\n');
+    await pass(1999);
+    expect(log).toEqual([]);
+    await pass(1);
+    expect(log).toEqual(['save 2', 'prompt']);
+    await pass(60_000);
+    expect(log).toEqual(['save 2', 'prompt']);
+  });
+
+  test('has its writer asked three times in all, and before the first byte as well', async () => {
+    const source = openSource();
+    const { log } = watch(source.bytes);
+    for (let silence = 0; silence < 5; silence += 1) {
+      await pass(10_000);
+      source.send('x');
+    }
+    expect(log.filter((entry) => entry === 'prompt')).toHaveLength(3);
+    expect(log[0]).toBe('prompt');
+  });
+
+  test('is ended by the reply DONE', async () => {
+    const source = openSource();
+    const { outcome, log } = watch(source.bytes);
+    source.send('a\n');
+    await pass(3000);
+    source.send('DONE\n');
+    expect(await outcome).toMatchObject({ text: 'a\n', isDone: true, isSaved: true });
+    expect(log).toEqual(['save 2', 'prompt']);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('has no writer who is silent while a save takes long and more has come', async () => {
+    const source = openSource();
+    const { log, disk } = watch(source.bytes);
+    disk.delayMs = 3000;
+    source.send(lines(50));
+    await pass(100);
+    source.send('more\n');
+    await pass(3500);
+    expect(log).toEqual(['save 350']);
+  });
+
+  test('is saved by one save after the other, in order', async () => {
+    const source = openSource();
+    const { outcome, disk } = watch(source.bytes);
+    disk.delayMs = 400;
+    const sent = Array.from({ length: 20 }, (_, at) => `${at}\n`.repeat(60));
+    for (const text of sent) source.send(text);
+    source.send('DONE\n');
+    await pass(20_000);
+    expect(await outcome).toMatchObject({ isDone: true, isSaved: true });
+    expect(disk.saved).toBe(sent.join(''));
+  });
+
+  test('holds its source back while a save is at work', async () => {
+    const source = openSource();
+    const { disk } = watch(source.bytes);
+    disk.delayMs = 1000;
+    for (let at = 0; at < 10; at += 1) source.send(lines(50));
+    await pass(500);
+    expect(source.counts.taken).toBe(1);
+  });
+
+  test('is asked for far in the future without a timer that rings at once', async () => {
+    const source = openSource();
+    const { log } = watch(source.bytes, { limits: { idlePromptMs: 2 ** 40, saveMs: 2 ** 40 } });
+    source.send('a');
+    await pass(60_000);
+    expect([log, vi.getTimerCount()]).toEqual([[], 1]);
+  });
+});
+
+describe('a disk that takes nothing', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test('is told once, tried again with each later save, and told when it takes all again', async () => {
+    const source = openSource();
+    const { log, said, disk, outcome } = watch(source.bytes);
+    disk.error = full();
+    source.send(lines(50));
+    await pass(300);
+    source.send(lines(50));
+    await pass(300);
+    expect(said).toEqual(['warning: The disk is full. The content is kept in memory until it can be saved.']);
+    disk.error = null;
+    source.send(lines(50));
+    await pass(300);
+    source.send(lines(50));
+    source.send('DONE\n');
+    expect(await outcome).toMatchObject({ text: lines(200), isSaved: true });
+    expect(log).toEqual(['fail 350', 'fail 700', 'save 1050', 'save 350']);
+    expect(disk.saved).toBe(lines(200));
+    expect(said.slice(1)).toEqual(['info: The content can be saved again; all of it is saved now.']);
+  });
+
+  test('is tried again every 5 s while the writer is silent, and the writer is asked all the same', async () => {
+    const source = openSource();
+    const { log, disk } = watch(source.bytes);
+    disk.error = new TeddyError('WRITE_FAILED', 'The disk is read-only.');
+    source.send('x');
+    await pass(12_500);
+    expect(log).toEqual(['fail 1', 'prompt', 'fail 1', 'fail 1']);
+  });
+
+  test('is told again after it has taken some in between', async () => {
+    const source = openSource();
+    const { said, disk } = watch(source.bytes);
+    for (const error of [full(), null, full()]) {
+      disk.error = error;
+      source.send(lines(50));
+      await pass(300);
+    }
+    expect(said.map((text) => text.slice(0, 7))).toEqual(['warning', 'info: T', 'warning']);
+  });
+
+  test('leaves the content in memory, which is whole but not saved', async () => {
+    const source = openSource();
+    const { disk, outcome } = watch(source.bytes);
+    disk.error = full();
+    source.send('a\nDONE\n');
+    expect(await outcome).toMatchObject({ text: 'a\n', isDone: true, isSaved: false });
+  });
+
+  test.each([new TeddyError('LOCKED', 'Another process has it.'), new Error('a defect')])(
+    'for any other reason stops: %s',
+    async (error) => {
+      const source = openSource();
+      const { disk, outcome, log } = watch(source.bytes);
+      disk.error = error;
+      source.send(lines(50));
+      expect((await outcome).error).toBe(error);
+      expect(log).toEqual(['fail 350']);
+    },
+  );
+});
+
+describe('what breaks off', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test('by a signal is saved first, with what might have been a marker', async () => {
+    const source = openSource();
+    const { outcome, disk, abort } = watch(source.bytes);
+    source.send('a\nDON');
+    await pass(10);
+    abort();
+    const message = 'Interrupted while the content was received; what had come is saved.';
+    expect((await outcome).error).toMatchObject({ code: 'INTERRUPTED', message });
+    expect([disk.saved, vi.getTimerCount()]).toEqual(['a\nDON', 0]);
+  });
+
+  test('by a signal that came before it reads nothing', async () => {
+    const source = openSource();
+    const signal = AbortSignal.abort();
+    const { outcome, log } = watch(source.bytes, { signal });
+    source.send('a\n');
+    expect((await outcome).error).toMatchObject({ code: 'INTERRUPTED' });
+    expect([log, source.counts.taken]).toEqual([[], 0]);
+  });
+
+  test('by a signal says how much the disk has not taken', async () => {
+    const source = openSource();
+    const { outcome, disk, abort } = watch(source.bytes);
+    disk.error = full();
+    source.send('abc\n');
+    await pass(10);
+    abort();
+    const message = 'Interrupted while the content was received; the last 4 bytes could not be saved.';
+    expect((await outcome).error).toMatchObject({ code: 'INTERRUPTED', message });
+  });
+
+  test('by a signal during a save is saved after it', async () => {
+    const source = openSource();
+    const { outcome, disk, abort, log } = watch(source.bytes);
+    disk.delayMs = 500;
+    source.send(`${lines(50)}D`);
+    await pass(10);
+    abort();
+    await pass(2000);
+    expect((await outcome).error).toMatchObject({ code: 'INTERRUPTED' });
+    expect(log).toEqual(['save 350', 'save 1']);
+  });
+
+  test('behind the marker by a signal has its content saved', async () => {
+    const source = openSource();
+    const { outcome, disk, abort } = watch(source.bytes, { isAnswer: true });
+    source.send('a\nDONE\nx');
+    await pass(10);
+    abort();
+    expect((await outcome).error).toMatchObject({ code: 'INTERRUPTED' });
+    expect(disk.saved).toBe('a\n');
+  });
+
+  test('by a failure of the source is saved, and the failure is thrown', async () => {
+    const source = openSource();
+    const { outcome, disk } = watch(source.bytes);
+    const failure = new TeddyError('MODEL_INTERRUPTED', 'The connection was cut.');
+    source.send('a\nDONE');
+    source.fail(failure);
+    expect((await outcome).error).toBe(failure);
+    expect(disk.saved).toBe('a\nDONE');
+  });
+
+  test('at the limit is saved up to it, and nothing more is read', async () => {
+    const source = openSource();
+    const { outcome, disk } = watch(source.bytes, { limits: { maxBytes: 10 } });
+    source.send('12345678');
+    source.send('9abc');
+    source.send('more');
+    const message = 'Content exceeds 10-byte limit. Please reduce file size.';
+    expect((await outcome).error).toMatchObject({ code: 'CONTENT_TOO_LARGE', message });
+    expect([disk.saved, source.counts.taken]).toEqual(['123456789a', 2]);
+  });
+
+  test('is not what is exactly as long as the limit, with its marker', async () => {
+    const { outcome } = watch(of('12345678', '9\nDO', 'NE\n'), { limits: { maxBytes: 10 } });
+    expect(await outcome).toMatchObject({ text: '123456789\n', isDone: true });
+  });
+
+  test('by white space without end behind a marker is not kept in memory for ever', async () => {
+    const { outcome } = watch(of('DONE', ...Array<string>(20).fill(' '.repeat(1000))), {
+      limits: { maxBytes: 10_000 },
+    });
+    expect((await outcome).error).toMatchObject({ code: 'CONTENT_TOO_LARGE' });
+  });
+});
