@@ -1,0 +1,175 @@
+/** Write sessions of a server, from a command: the calls of the API, and its errors in the words of the command line. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TeddyError } from '../errors.ts';
+import type { Limits } from '../write/limits.ts';
+import type { Operation } from '../write/write.ts';
+import { toClientError, toDefect, toUnreachable, type CallName } from './client-errors.ts';
+import type { AppendAnswer, BeginAnswer, FinalizeAnswer, ListAnswer, StatusAnswer } from './schemas.ts';
+
+export interface ClientOptions {
+  /** Of the server, without a path: `http://127.0.0.1:5000`. */
+  url: string;
+  token: string;
+  limits: Pick<Limits, 'networkTries' | 'networkDelayMs' | 'idleExpiryMs' | 'maxBytes'>;
+  /** A connection has failed, and is tried again. */
+  onRetry(text: string): void;
+  signal?: AbortSignal;
+}
+
+interface RemoteBegin {
+  intent: string;
+  target: string;
+  operation: Operation | string;
+  session?: string | undefined;
+  ownMarker?: boolean | undefined;
+}
+
+/** Each throws SERVER_UNREACHABLE, and the errors of the workflow's verbs. The answers are as they stand in `/openapi.json`. */
+export interface WriteClient {
+  begin(wish: RemoteBegin): Promise<BeginAnswer>;
+  /** `offset`: where the bytes begin; without it, at the end of what the server has. The bytes are whole characters. */
+  append(wish: { id: string; offset?: number | undefined; bytes: Uint8Array }): Promise<AppendAnswer>;
+  /** Throws a RejectedContent when the content is not valid. */
+  finalize(wish: {
+    id: string;
+    content?: Uint8Array | undefined;
+    force?: boolean | undefined;
+  }): Promise<FinalizeAnswer>;
+  find(id: string): Promise<StatusAnswer>;
+  list(): Promise<ListAnswer>;
+  cancel(id: string): Promise<void>;
+}
+
+interface Request {
+  name: CallName;
+  method: 'GET' | 'POST' | 'DELETE';
+  path: string;
+  body?: object;
+  /** Whether the same request twice is as good as once: only then may it be sent again when it may have arrived. */
+  isRepeatable: boolean;
+}
+
+export function writeClient(options: ClientOptions): WriteClient {
+  const call = <Answer>(request: Request) => send<Answer>(options, request);
+  const find = (id: string) => call<StatusAnswer>(get('status', `/status/${encodeURIComponent(id)}`));
+  const orTimedOut = <Answer>(id: string, answer: Promise<Answer>) =>
+    answer.catch((error: unknown) => throwTimedOut(error, () => find(id), options));
+  return {
+    begin: ({ target, ownMarker, ...wish }) =>
+      call(post('begin', { ...wish, target_file: target, own_end_marker: ownMarker }, false)),
+    append: async ({ id, offset, bytes }) => {
+      const at = offset ?? (await find(id)).size;
+      return orTimedOut(id, call(post('append', { session_id: id, offset: at, data: toText(bytes) }, true)));
+    },
+    finalize: async ({ id, content, force }) => {
+      const body = { session_id: id, content: content && toText(content), force };
+      return orTimedOut(id, call(post('finalize', body, true)));
+    },
+    find,
+    list: () => call(get('list', '')),
+    async cancel(id) {
+      await call({ name: 'cancel', method: 'DELETE', path: `/${encodeURIComponent(id)}`, isRepeatable: false });
+    },
+  };
+}
+
+/** Throws USAGE for what is no URL of a server. */
+export function parseServerUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isPlain = url !== null && url.username === '' && url.pathname === '/' && url.search === '' && url.hash === '';
+  if (isPlain && /^https?:$/.test(url.protocol)) return url.origin;
+  throw new TeddyError(
+    'USAGE',
+    `--server=${JSON.stringify(text.slice(0, 100))} is no address of a server.`,
+    'It looks like http://127.0.0.1:5000, as `teddy serve` prints it.',
+  );
+}
+
+function post(name: 'begin' | 'append' | 'finalize', body: object, isRepeatable: boolean): Request {
+  return { name, method: 'POST', path: `/${name}`, body, isRepeatable };
+}
+
+function get(name: CallName, path: string): Request {
+  return { name, method: 'GET', path, isRepeatable: true };
+}
+
+async function send<Answer>(options: ClientOptions, request: Request): Promise<Answer> {
+  const response = await connect(options, request);
+  const body = await readAnswer(response);
+  if (!response.ok) throw toClientError(request.name, options.url, response.status, body);
+  if (body === null) throw toDefect(options.url, response.status);
+  return body as Answer;
+}
+
+/** Tries again only when there was no connection, or the request may be sent twice. */
+async function connect(options: ClientOptions, request: Request): Promise<Response> {
+  const { networkTries, networkDelayMs } = options.limits;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await fetchOnce(options, request);
+    } catch (error) {
+      if (options.signal?.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted.', undefined, { cause: error });
+      if (attempt >= networkTries || !(request.isRepeatable || isRefused(error)))
+        throw toUnreachable(options.url, error);
+      const text = 'Failed to connect to backend. Check if server is running. Retrying...';
+      options.onRetry(`${text} (attempt ${attempt}/${networkTries})`);
+      await sleep(networkDelayMs);
+    }
+  }
+}
+
+function fetchOnce({ url, token, signal }: ClientOptions, { method, path, body }: Request): Promise<Response> {
+  return fetch(`${url}/api/write-session${path}`, {
+    method,
+    redirect: 'error',
+    headers: { Authorization: `Bearer ${token}`, ...(body ? { 'Content-Type': 'application/json' } : {}) },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+    ...(signal ? { signal } : {}),
+  });
+}
+
+/** Nothing was sent. */
+function isRefused(error: unknown): boolean {
+  const { cause } = error as { cause?: { code?: unknown } };
+  const codes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'];
+  return codes.includes(String(cause?.code));
+}
+
+/** Null: it is no JSON. */
+async function readAnswer(response: Response): Promise<object | null> {
+  const text = await response.text();
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** JSON carries text alone. Throws VALIDATION_FAILED. */
+function toText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    const message = 'The content is not UTF-8, and a server takes only that.';
+    throw new TeddyError('VALIDATION_FAILED', message, 'Write it without --server.', { cause: error });
+  }
+}
+
+/** A session that was known, and is not any more, says why: an id that never was one must not be told that it has timed out. */
+async function throwTimedOut(
+  error: unknown,
+  find: () => Promise<StatusAnswer>,
+  options: ClientOptions,
+): Promise<never> {
+  if (!(error instanceof TeddyError) || error.code !== 'UNKNOWN_WRITE') throw error;
+  const { stage } = await find().catch(() => ({ stage: null }));
+  if (stage !== 'expired') throw error;
+  const minutes = options.limits.idleExpiryMs / 60_000;
+  throw new TeddyError(
+    'UNKNOWN_WRITE',
+    `Session timed out after ${minutes} ${minutes === 1 ? 'minute' : 'minutes'} of inactivity. Please start over.`,
+    '`teddy write recover <id>` brings back what was received.',
+    { cause: error },
+  );
+}

@@ -1,0 +1,174 @@
+/** A server on the loopback address, with patience for slow clients that has an end, and an end that cuts no work short. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { TeddyError } from '../errors.ts';
+import { Refusal, toErrorAnswer } from './refusal.ts';
+
+export interface Patience {
+  /** Until the headers of a request are there. */
+  headersMs: number;
+  /** Until all of it is. */
+  requestMs: number;
+  /** How long a connection may be idle between two requests. */
+  idleMs: number;
+  /** When the server stops: for requests that are still arriving. */
+  stopMs: number;
+}
+
+export const usualPatience: Patience = { headersMs: 10_000, requestMs: 60_000, idleMs: 5000, stopMs: 2000 };
+
+const loopback = '127.0.0.1';
+const firstPort = 5000;
+const triedPorts = 100;
+const maxHeaderBytes = 16 * 1024;
+const maxConnections = 256;
+
+export interface ListenOptions {
+  fetch: Parameters<typeof getRequestListener>[0];
+  /** Exactly this one, 0 for any; null: 5000, or the next one that is free. */
+  port: number | null;
+  patience: Patience;
+  /** What came was no request, or not in time. */
+  onBroken(refusal: Refusal): void;
+}
+
+export interface Listener {
+  port: number;
+  /** Takes no new connection; resolves when the last one is closed. Work that has begun is finished and answered. */
+  stop(): Promise<void>;
+}
+
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
+/** Throws USAGE when the port cannot be had. */
+export async function listen({ fetch, port, patience, onBroken }: ListenOptions): Promise<Listener> {
+  const options = {
+    headersTimeout: patience.headersMs,
+    requestTimeout: patience.requestMs,
+    keepAliveTimeout: patience.idleMs,
+    connectionsCheckingInterval: Math.min(1000, patience.headersMs),
+    maxHeaderSize: maxHeaderBytes,
+  };
+  const errorHandler = () => toBrokenResponse(new Refusal('MALFORMED_REQUEST', 'This is no HTTP request.'), onBroken);
+  const server = createServer(options, getRequestListener(fetch, { overrideGlobalObjects: false, errorHandler }));
+  server.maxConnections = maxConnections;
+  const { exchanges, sockets } = watch(server);
+  answerBroken(server, exchanges, onBroken);
+  const found = await bind(server, port);
+  return { port: found, stop: () => stop(server, exchanges, sockets, patience.stopMs) };
+}
+
+function watch(server: Server): { exchanges: Set<Exchange>; sockets: Set<Socket> } {
+  const exchanges = new Set<Exchange>();
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    const exchange = { request, response };
+    exchanges.add(exchange);
+    response.on('close', () => exchanges.delete(exchange));
+    if (!server.listening) response.shouldKeepAlive = false;
+  });
+  return { exchanges, sockets };
+}
+
+/** What is no address at all never becomes a request. */
+function toBrokenResponse(refusal: Refusal, onBroken: (refusal: Refusal) => void): Response {
+  onBroken(refusal);
+  const { status, body } = toErrorAnswer(refusal);
+  return Response.json(body, { status, headers: { Connection: 'close' } });
+}
+
+/** Node would close the connection without a word that a client can parse. */
+function answerBroken(server: Server, exchanges: Set<Exchange>, onBroken: (refusal: Refusal) => void): void {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const exchange = [...exchanges].find(({ request }) => request.socket === socket);
+    const refusal = toRefusal(error);
+    if (error.code === 'ECONNRESET' || !socket.writable || exchange?.response.headersSent) return void socket.destroy();
+    // Whoever waits for the body of a request hears of it, and logs it.
+    if (exchange === undefined) onBroken(refusal);
+    socket.end(renderAnswer(refusal), () => (exchange ? exchange.request.destroy(refusal) : socket.destroy()));
+  });
+}
+
+function toRefusal({ code }: NodeJS.ErrnoException): Refusal {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Refusal('REQUEST_TIMEOUT', 'The request did not arrive in time.');
+  if (code === 'HPE_INVALID_EOF_STATE') return new Refusal('REQUEST_ABORTED', 'The request ended before it was whole.');
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return new Refusal('HEADERS_TOO_LARGE', `The headers are over ${maxHeaderBytes / 1024} KiB.`);
+  }
+  return new Refusal('MALFORMED_REQUEST', 'This is no HTTP request.');
+}
+
+function renderAnswer(refusal: Refusal): string {
+  const { status, body } = toErrorAnswer(refusal);
+  const text = JSON.stringify(body);
+  const headers = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close`;
+  return `HTTP/1.1 ${status} ${refusal.code}\r\n${headers}\r\n\r\n${text}`;
+}
+
+async function bind(server: Server, wanted: number | null): Promise<number> {
+  if (wanted !== null) {
+    if (await tryPort(server, wanted)) return portOf(server);
+    throw new TeddyError('USAGE', `Port ${wanted} is in use.`, 'Choose another one, or leave --port out.');
+  }
+  for (let port = firstPort; port < firstPort + triedPorts; port += 1) {
+    if (await tryPort(server, port)) return port;
+  }
+  throw new TeddyError(
+    'USAGE',
+    `The ports ${firstPort} to ${firstPort + triedPorts - 1} are all in use.`,
+    'Name one that is free: --port <n>; 0 takes any.',
+  );
+}
+
+/** False: somebody else has it. */
+function tryPort(server: Server, port: number): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const settle = (act: () => void) => {
+      server.off('error', onError).off('listening', onListening);
+      act();
+    };
+    const onListening = () => settle(() => resolve(true));
+    const onError = (error: NodeJS.ErrnoException) =>
+      settle(() => (error.code === 'EADDRINUSE' ? resolve(false) : reject(toListenError(error, port))));
+    server.on('error', onError).on('listening', onListening);
+    server.listen(port, loopback);
+  });
+}
+
+function toListenError(error: NodeJS.ErrnoException, port: number): unknown {
+  if (error.code !== 'EACCES') return error;
+  return new TeddyError('USAGE', `Port ${port} may not be used by you.`, 'Choose one above 1023: --port <n>.', {
+    cause: error,
+  });
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The server has no port.');
+  return address.port;
+}
+
+function stop(server: Server, exchanges: Set<Exchange>, sockets: Set<Socket>, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    // Sends nothing, or has not sent all of it by now: there is no work of its that could be cut short.
+    const timer = setTimeout(() => {
+      const busy = new Set(
+        [...exchanges].filter(({ request }) => request.complete).map(({ request }) => request.socket),
+      );
+      for (const socket of sockets) if (!busy.has(socket)) socket.destroy();
+    }, graceMs);
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    for (const { response } of exchanges) response.shouldKeepAlive = false;
+  });
+}

@@ -1,0 +1,64 @@
+/** What a client is told when a call fails: always `{ error, code, errors }`, never a stack. */
+import { TeddyError } from '../errors.ts';
+import { statusOfRefusal, toErrorStatus, type ErrorStatus, type RefusalCode } from './status.ts';
+
+/** A request that never gets as far as the workflow. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly code: RefusalCode;
+  readonly headers: Record<string, string>;
+
+  constructor(code: RefusalCode, message: string, headers: Record<string, string> = {}, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.headers = headers;
+  }
+}
+
+interface ErrorBody {
+  error: string;
+  code: string;
+  errors: string[];
+  expected_offset?: number;
+}
+
+export interface ErrorAnswer {
+  status: ErrorStatus;
+  headers: Record<string, string>;
+  body: ErrorBody;
+}
+
+const internalError = 'An internal error occurred. Please try again.';
+
+/** An expected failure that no table knows keeps its code and its message, in `errors`; a defect keeps neither. */
+export function toErrorAnswer(error: unknown): ErrorAnswer {
+  if (error instanceof Refusal) {
+    const { code, message, headers } = error;
+    return { status: statusOfRefusal[code], headers, body: { error: message, code, errors: [message] } };
+  }
+  if (!(error instanceof TeddyError)) {
+    return { status: 500, headers: {}, body: { error: internalError, code: 'DEFECT', errors: [] } };
+  }
+  const { code, message } = error;
+  const status = toErrorStatus(code);
+  const body = { error: status === 500 ? internalError : message, code, errors: toErrors(error) };
+  return { status, headers: {}, body: { ...body, ...toExpectedOffset(error) } };
+}
+
+/** Several things can be wrong with a request at once. */
+export class InvalidRequest extends TeddyError {
+  readonly problems: string[];
+
+  constructor(code: 'USAGE' | 'BAD_TARGET' | 'BAD_OPERATION', problems: string[]) {
+    super(code, problems[0] ?? 'The request is not valid.', 'GET /openapi.json describes every call.');
+    this.problems = problems;
+  }
+}
+
+function toErrors(error: TeddyError): string[] {
+  return error instanceof InvalidRequest ? error.problems : [error.message];
+}
+
+function toExpectedOffset(error: TeddyError): { expected_offset?: number } {
+  return 'expected' in error && typeof error.expected === 'number' ? { expected_offset: error.expected } : {};
+}

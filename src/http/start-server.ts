@@ -1,0 +1,67 @@
+/** A server for one repository: one at a time, found by its record, and gone with it. */
+import { randomBytes } from 'node:crypto';
+import type { Clock, ServerRecords } from '../ports.ts';
+import type { Limits } from '../write/limits.ts';
+import { createApi } from './api.ts';
+import { listen, usualPatience, type Listener, type Patience } from './listen.ts';
+import { toErrorAnswer, type Refusal } from './refusal.ts';
+import type { RequestLine, RequestReport } from './report.ts';
+import type { WriteVerbs } from './write-verbs.ts';
+
+export interface ServerOptions {
+  verbs: WriteVerbs;
+  limits: Limits;
+  servers: ServerRecords;
+  clock: Clock;
+  report: RequestReport;
+  version: string;
+  /** Exactly this one, 0 for any; null: 5000, or the next one that is free. */
+  port: number | null;
+  pid: number;
+  patience?: Patience;
+}
+
+export interface RunningServer {
+  url: string;
+  port: number;
+  token: string;
+  /** Resolves when every request that had arrived is answered. */
+  stop(): Promise<void>;
+}
+
+/** Throws SERVER_RUNNING, and USAGE when the port cannot be had. */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const claim = await options.servers.claim();
+  try {
+    const token = randomBytes(32).toString('base64url');
+    const listener = await openListener(options, token);
+    const { port } = listener;
+    const url = `http://127.0.0.1:${port}`;
+    const stop = async () => {
+      await listener.stop();
+      await claim.release();
+    };
+    // Only now, so that whoever reads the record can call.
+    await claim.publish({ url, port, pid: options.pid, token }).catch((error: unknown) => fail(listener, error));
+    return { url, port, token, stop };
+  } catch (error) {
+    await claim.release();
+    throw error;
+  }
+}
+
+async function fail(listener: Listener, error: unknown): Promise<never> {
+  await listener.stop();
+  throw error;
+}
+
+function openListener(options: ServerOptions, token: string): Promise<Listener> {
+  const { port, clock, report, patience = usualPatience } = options;
+  const { fetch } = createApi({ ...options, token });
+  return listen({ fetch, port, patience, onBroken: (refusal) => report.request(toBrokenLine(refusal, clock)) });
+}
+
+function toBrokenLine(refusal: Refusal, clock: Clock): RequestLine {
+  const { status, body } = toErrorAnswer(refusal);
+  return { time: clock.now().toISOString(), method: null, path: null, status, ms: null, code: body.code };
+}

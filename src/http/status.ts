@@ -1,0 +1,59 @@
+/** The one table from codes to HTTP statuses. What is not in it is a failure of the server: 500. */
+import type { ErrorCode } from '../errors.ts';
+
+export const statusOfCode = {
+  USAGE: 400,
+  BAD_NAME: 400,
+  BAD_OPERATION: 400,
+  BAD_TARGET: 400,
+  AMBIGUOUS_SESSION: 400,
+  UNKNOWN_SESSION: 400,
+  FILE_NOT_FOUND: 400,
+  NO_WORK_TREE: 400,
+  VALIDATION_FAILED: 400,
+  UNKNOWN_WRITE: 404,
+  WRITE_ACTIVE: 409,
+  WRITE_FINALIZING: 409,
+  TARGET_CHANGED: 409,
+  OFFSET_MISMATCH: 409,
+  STAGING_DAMAGED: 409,
+  LOCKED: 409,
+  REF_MOVED: 409,
+  TURN_OPEN: 409,
+  PLAN_PENDING: 409,
+  RUN_INTERRUPTED: 409,
+  FILE_MODIFIED: 409,
+  LINE_CHECKED_OUT: 409,
+  NOT_ON_LINE: 409,
+  OPERATION_IN_PROGRESS: 409,
+  BRANCH_IN_THE_WAY: 409,
+  FILES_IN_THE_WAY: 409,
+  UNCOMMITTED_EDITS: 409,
+  PARTIALLY_STAGED: 409,
+  NOT_APPROVED: 409,
+  CONTENT_TOO_LARGE: 413,
+  DISK_FULL: 507,
+} as const satisfies Partial<Record<ErrorCode, number>>;
+
+/** Codes of HTTP itself: no other program than a client of the server meets them. */
+export const statusOfRefusal = {
+  MALFORMED_REQUEST: 400,
+  MALFORMED_JSON: 400,
+  REQUEST_ABORTED: 400,
+  TOKEN_REFUSED: 401,
+  HOST_REFUSED: 403,
+  ORIGIN_REFUSED: 403,
+  NO_SUCH_CALL: 404,
+  METHOD_NOT_ALLOWED: 405,
+  REQUEST_TIMEOUT: 408,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  HEADERS_TOO_LARGE: 431,
+} as const;
+
+export type RefusalCode = keyof typeof statusOfRefusal;
+export type ErrorStatus =
+  (typeof statusOfCode)[keyof typeof statusOfCode] | (typeof statusOfRefusal)[RefusalCode] | 500;
+
+export function toErrorStatus(code: ErrorCode): ErrorStatus {
+  return (statusOfCode as Partial<Record<ErrorCode, ErrorStatus>>)[code] ?? 500;
+}

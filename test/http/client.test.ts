@@ -1,0 +1,248 @@
+import { createServer, type Server } from 'node:http';
+import { createServer as createRawServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { TeddyError, type ErrorCode } from '../../src/errors.ts';
+import { parseServerUrl, writeClient, type ClientOptions, type WriteClient } from '../../src/http/client.ts';
+import type { WriteView } from '../../src/workflow/writes/list-writes.ts';
+import { defaultLimits } from '../../src/write/limits.ts';
+import { openTestServer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
+
+const id = '0b9d2f6e-3c1a-4f7e-9a55-6d2f8c1e7b40';
+const bytes = (text: string) => new TextEncoder().encode(text);
+const quick = { ...defaultLimits, networkDelayMs: 5 };
+
+let server: TestServer;
+let said: string[];
+
+function open(changes: Partial<ClientOptions> = {}): WriteClient {
+  const { url, token } = server;
+  return writeClient({ url, token, limits: quick, onRetry: (text) => void said.push(text), ...changes });
+}
+
+async function reopen(options: TestServerOptions): Promise<WriteClient> {
+  await server.stop();
+  server = await openTestServer(options);
+  return open();
+}
+
+beforeEach(async () => {
+  said = [];
+  server = await openTestServer();
+});
+
+afterEach(() => server.stop());
+
+describe('a client of the server', () => {
+  test('a session goes from begin to its commit', async () => {
+    const client = open();
+    const begun = await client.begin({ intent: 'try', target: 'a.txt', operation: 'create' });
+    expect(begun.end_marker).toBe('DONE');
+    expect(await client.append({ id: begun.session_id, offset: 0, bytes: bytes('\uFEFFä\n') })).toMatchObject({
+      offset: 6,
+    });
+    expect(await client.append({ id: begun.session_id, bytes: bytes('b\n') })).toMatchObject({ offset: 8, added: 2 });
+    const written = await client.finalize({ id: begun.session_id, force: true });
+    expect(written).toMatchObject({ success: true, written_path: 'a.txt' });
+    expect(await client.find(begun.session_id)).toMatchObject({ status: 'completed', commit: written.commit });
+    expect((await client.list()).sessions).toHaveLength(1);
+    expect(await server.project.read('a.txt')).toContain('ä\nb\n');
+  });
+
+  test('what was begun can be given up', async () => {
+    const client = open();
+    const begun = await client.begin({ intent: 'try', target: 'a.txt', operation: 'create', ownMarker: true });
+    expect(begun.end_marker).toMatch(/^DONE-/);
+    await client.cancel(begun.session_id);
+    expect((await client.list()).sessions).toEqual([]);
+  });
+
+  test('a begin that is refused says why', async () => {
+    await server.begin('b.txt');
+    await expect(open().begin({ intent: 'try', target: 'a.txt', operation: 'create' })).rejects.toMatchObject({
+      code: 'WRITE_ACTIVE',
+      exitCode: 3,
+      message: 'Cannot start new session: Another write session is already active. Please wait for it to complete.',
+    });
+  });
+
+  test('a bad operation is wrong usage', async () => {
+    await expect(open().begin({ intent: 'try', target: 'a.txt', operation: 'remove' })).rejects.toMatchObject({
+      code: 'BAD_OPERATION',
+      exitCode: 2,
+      message: "Cannot start new session: Invalid operation type. Must be 'create', 'overwrite', or 'append'.",
+    });
+  });
+
+  test('content that is not valid says what is wrong, and the answer comes with it', async () => {
+    const { session_id } = await server.begin('a.json');
+    await expect(open().finalize({ id: session_id, content: bytes('{"a": }') })).rejects.toMatchObject({
+      code: 'VALIDATION_FAILED',
+      message: expect.stringMatching(
+        /^Content validation failed: line 1, column \d.*\. Please fix and try again\.$/s,
+      ) as string,
+      answer: { stage: 'needs_corrections', validation_summary: {} },
+    });
+  });
+
+  test('content that is too large is to be split', async () => {
+    const client = await reopen({ limits: { maxBytes: 3 } });
+    const { session_id } = await server.begin('a.txt');
+    const tooLarge = {
+      code: 'CONTENT_TOO_LARGE',
+      message: 'Content too large (exceeds 10MB). Please split into smaller files.',
+    };
+    await expect(client.append({ id: session_id, offset: 0, bytes: bytes('abcd') })).rejects.toMatchObject(tooLarge);
+    await expect(client.finalize({ id: session_id, content: bytes('abcd') })).rejects.toMatchObject(tooLarge);
+  });
+
+  test('an append elsewhere than it belongs says where it belongs', async () => {
+    const { session_id } = await server.begin('a.txt');
+    await expect(open().append({ id: session_id, offset: 7, bytes: bytes('a') })).rejects.toMatchObject({
+      code: 'OFFSET_MISMATCH',
+      expected: 0,
+    });
+  });
+
+  test('a session that has timed out says so; one that never was does not', async () => {
+    const unknown = () => Promise.reject(new TeddyError('UNKNOWN_WRITE', 'Session not found or expired.'));
+    const view: WriteView = {
+      id,
+      status: 'failed',
+      stage: 'expired',
+      record: null,
+      size: 0,
+      createdAt: null,
+      savedAt: '',
+      tailBytes: 0,
+      result: null,
+      findings: [],
+      reason: null,
+    };
+    const client = await reopen({ verbs: { append: unknown, finalize: unknown, find: async () => view } });
+    const timedOut = {
+      code: 'UNKNOWN_WRITE',
+      message: 'Session timed out after 5 minutes of inactivity. Please start over.',
+    };
+    await expect(client.append({ id, offset: 0, bytes: bytes('a') })).rejects.toMatchObject(timedOut);
+    await expect(client.finalize({ id })).rejects.toMatchObject(timedOut);
+    const other = await reopen({});
+    await expect(other.finalize({ id })).rejects.toMatchObject({
+      code: 'UNKNOWN_WRITE',
+      message: 'Session not found or expired. Please start a new write session.',
+    });
+  });
+
+  test('content that is not UTF-8 is never sent', async () => {
+    const { session_id } = await server.begin('a.txt');
+    const wish = { id: session_id, content: Uint8Array.of(0xc3, 0x28) };
+    await expect(open().finalize(wish)).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
+    expect(server.lines).toHaveLength(1);
+  });
+
+  test('a wrong token is told apart from a server that is not there', async () => {
+    await expect(open({ token: 'x' }).list()).rejects.toMatchObject({
+      code: 'SERVER_UNREACHABLE',
+      exitCode: 5,
+      message: expect.stringContaining('refuses the token') as string,
+    });
+    expect(said).toEqual([]);
+  });
+
+  test('a failure of the server is none of the network: it is not tried again', async () => {
+    const client = await reopen({ verbs: { list: () => Promise.reject(new Error('broken')) } });
+    await expect(client.list()).rejects.toMatchObject({ message: 'An internal error occurred. Please try again.' });
+    expect(server.lines).toHaveLength(1);
+    expect(said).toEqual([]);
+  });
+
+  test.each(['LOCKED', 'TARGET_CHANGED', 'DISK_FULL', 'WRITE_FINALIZING'] as ErrorCode[])(
+    '%s of the server is the same error here',
+    async (code) => {
+      const client = await reopen({ verbs: { cancel: () => Promise.reject(new TeddyError(code, 'It failed.')) } });
+      await expect(client.cancel(id)).rejects.toMatchObject({ code, message: 'It failed.' });
+    },
+  );
+});
+
+describe('the network', () => {
+  test('a server that is not there is tried twice in all, and then it is exit 5', async () => {
+    const client = open();
+    await server.stop();
+    const calls = [
+      () => client.begin({ intent: 'try', target: 'a.txt', operation: 'create' }),
+      () => client.append({ id, offset: 0, bytes: bytes('a') }),
+      () => client.finalize({ id }),
+      () => client.find(id),
+      () => client.list(),
+      () => client.cancel(id),
+    ];
+    for (const call of calls) {
+      said = [];
+      await expect(call()).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE', exitCode: 5 });
+      expect(said).toEqual(['Failed to connect to backend. Check if server is running. Retrying... (attempt 1/2)']);
+    }
+  });
+
+  test('the second try waits for the delay of the limits', async () => {
+    const client = open({ limits: { ...quick, networkDelayMs: 150 } });
+    await server.stop();
+    const startMs = performance.now();
+    await expect(client.list()).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE' });
+    expect(performance.now() - startMs).toBeGreaterThan(140);
+  });
+
+  test('a begin that may have arrived is not sent again, an append is', async () => {
+    let connections = 0;
+    const cutting = createRawServer((socket) => {
+      connections += 1;
+      socket.on('error', () => undefined).once('data', () => socket.destroy());
+    });
+    await new Promise<void>((resolve) => cutting.listen(0, '127.0.0.1', resolve));
+    const client = open({ url: `http://127.0.0.1:${(cutting.address() as AddressInfo).port}` });
+    await expect(client.begin({ intent: 'try', target: 'a', operation: 'create' })).rejects.toMatchObject({
+      code: 'SERVER_UNREACHABLE',
+    });
+    expect(connections).toBe(1);
+    await expect(client.append({ id, offset: 0, bytes: bytes('a') })).rejects.toMatchObject({
+      code: 'SERVER_UNREACHABLE',
+    });
+    expect(connections).toBe(3);
+    cutting.close();
+  });
+
+  test.each([
+    [200, 'Hello'],
+    [404, '<html>'],
+    [500, '{"message":"other"}'],
+  ])('another program that answers %d with %j is no server of ours', async (status, text) => {
+    const other: Server = createServer((_, response) => response.writeHead(status).end(text));
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const client = open({ url: `http://127.0.0.1:${(other.address() as AddressInfo).port}` });
+    await expect(client.list()).rejects.toMatchObject({
+      code: 'SERVER_UNREACHABLE',
+      message: expect.stringContaining('not as a server of teddy') as string,
+    });
+    other.close();
+  });
+
+  test('the token follows no redirection', async () => {
+    const seen: (string | undefined)[] = [];
+    const other = createServer((request, response) => {
+      seen.push(request.url);
+      response.writeHead(302, { Location: '/elsewhere' }).end();
+    });
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const client = open({ url: `http://127.0.0.1:${(other.address() as AddressInfo).port}` });
+    await expect(client.list()).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE' });
+    expect(seen).not.toContain('/elsewhere');
+    other.close();
+  });
+
+  test('an address is taken with or without its slash, and nothing else is', () => {
+    expect(parseServerUrl('http://localhost:5000/')).toBe('http://localhost:5000');
+    for (const text of ['', 'localhost:5000', 'ftp://x', 'http://a:b@localhost', 'http://x/y', 'http://x?y', '5000']) {
+      expect(() => parseServerUrl(text)).toThrow(expect.objectContaining({ code: 'USAGE' }) as Error);
+    }
+  });
+});

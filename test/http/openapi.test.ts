@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openTestServer, type TestServer } from '../support/http-server.ts';
+
+interface Operation {
+  operationId: string;
+  summary: string;
+  security: object[];
+  parameters?: { name: string; in: string; required: boolean }[];
+  requestBody?: { required: boolean; content: Record<string, { schema: object }> };
+  responses: Record<string, { description: string; content: Record<string, { schema: object }> }>;
+}
+
+interface Schema {
+  type?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: boolean;
+  enum?: string[];
+}
+
+let server: TestServer;
+let document: {
+  openapi: string;
+  info: { title: string; version: string };
+  servers: { url: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema>; securitySchemes: Record<string, object> };
+};
+
+beforeAll(async () => {
+  server = await openTestServer();
+  document = (await server.call('GET', '/openapi.json')).body as unknown as typeof document;
+});
+
+afterAll(() => server.stop());
+
+function operations(): [string, string, Operation][] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): [string, string, Operation] => [method, path, operation]),
+  );
+}
+
+describe('the description of the API', () => {
+  test('it lists every call with every status that the specification names, and no other call', () => {
+    const listed = operations().map(
+      ([method, path, { responses }]) => `${method} ${path} ${Object.keys(responses).join(' ')}`,
+    );
+    expect(listed.toSorted()).toEqual([
+      'delete /api/write-session/{session_id} 200 404 409',
+      'get /api/write-session 200',
+      'get /api/write-session/status/{session_id} 200 404',
+      'post /api/write-session/append 200 400 404 409 413',
+      'post /api/write-session/begin 200 400 409',
+      'post /api/write-session/finalize 200 400 404 409 413',
+    ]);
+  });
+
+  test('it is a document of OpenAPI 3.1, for this server', () => {
+    expect(document).toMatchObject({
+      openapi: '3.1.0',
+      info: { title: 'teddy', version: '1.2.3' },
+      servers: [{ url: server.url }],
+      components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+    });
+  });
+
+  test('every call has a name of its own, needs the token, and describes each answer', () => {
+    const all = operations().map(([, , operation]) => operation);
+    expect(new Set(all.map(({ operationId }) => operationId)).size).toBe(all.length);
+    for (const { summary, security, responses } of all) {
+      expect(summary).not.toBe('');
+      expect(security).toEqual([{ token: [] }]);
+      for (const { description, content } of Object.values(responses)) {
+        expect(description).not.toBe('');
+        expect(content['application/json']?.schema).toBeTypeOf('object');
+      }
+    }
+  });
+
+  test('every parameter of a path is declared, and every reference leads somewhere', () => {
+    for (const [, path, { parameters = [] }] of operations()) {
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      expect(parameters.map(({ name }) => name)).toEqual(named);
+      expect(parameters.every((parameter) => parameter.in === 'path' && parameter.required)).toBe(true);
+    }
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, target]) => target ?? '');
+    expect(references.length).toBeGreaterThan(10);
+    const known = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`);
+    expect(references.filter((target) => !known.includes(target))).toEqual([]);
+  });
+
+  test('the requests are described by the schemas that check them', () => {
+    const { BeginRequest, AppendRequest, FinalizeRequest } = document.components.schemas;
+    expect(BeginRequest).toMatchObject({
+      required: ['intent', 'target_file', 'operation'],
+      additionalProperties: false,
+      properties: { operation: { enum: ['create', 'overwrite', 'append'] } },
+    });
+    expect(AppendRequest).toMatchObject({ required: ['session_id', 'offset', 'data'] });
+    expect(FinalizeRequest).toMatchObject({ required: ['session_id'] });
+  });
+
+  test('what announces a file has no place for content', () => {
+    const names = Object.keys(document.components.schemas['BeginRequest']?.properties ?? {});
+    expect(names.filter((name) => /content|data|text|body/.test(name))).toEqual([]);
+    expect(names).toContain('target_file');
+  });
+
+  test('an answer has the fields that its schema requires, and no others', async () => {
+    const { session_id: id } = await server.begin('a.json');
+    const answers: [string, object][] = [
+      ['AppendAnswer', (await server.append(id, 0, '{')).body],
+      ['RejectedAnswer', (await server.finalize(id)).body],
+      ['StatusAnswer', (await server.call('GET', `/api/write-session/status/${id}`)).body],
+      ['FinalizeAnswer', (await server.finalize(id, { content: '{}\n' })).body],
+      ['ListAnswer', (await server.call('GET', '/api/write-session')).body],
+      ['BeginAnswer', await server.begin('b.json')],
+      ['ErrorAnswer', (await server.append(id, 0, 'x')).body],
+    ];
+    for (const [name, answer] of answers) {
+      expect([name, Object.keys(answer).toSorted()]).toEqual([
+        name,
+        document.components.schemas[name]?.required?.toSorted(),
+      ]);
+    }
+  });
+});

@@ -1,0 +1,464 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { TeddyError, type ErrorCode } from '../../src/errors.ts';
+import { statusOfCode } from '../../src/http/status.ts';
+import { openTestServer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
+
+const base = '/api/write-session';
+const unknownId = '0b9d2f6e-3c1a-4f7e-9a55-6d2f8c1e7b40';
+const notFound = 'Session not found or expired. Please start a new write session.';
+const tooLarge = 'Content exceeds 10MB limit. Please reduce file size.';
+const maxBytes = 10 * 1024 * 1024;
+
+let server: TestServer;
+
+async function reopen(options: TestServerOptions): Promise<void> {
+  await server.stop();
+  server = await openTestServer(options);
+}
+
+function failing(code: ErrorCode, message = 'It failed.'): TestServerOptions {
+  return { verbs: { list: () => Promise.reject(new TeddyError(code, message)) } };
+}
+
+beforeEach(async () => {
+  server = await openTestServer();
+});
+
+afterEach(() => server.stop());
+
+describe('begin', () => {
+  test('answers what the writer needs to know, and nothing is written yet', async () => {
+    const begun = await server.begin('docs/guide.md');
+    expect(begun).toEqual({
+      session_id: expect.stringMatching(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/) as string,
+      status: 'active',
+      stage: 'awaiting_content',
+      session_dir: server.project.writes.directoryOf(begun.session_id),
+      end_marker: 'DONE',
+      instructions: 'Now output content. End with DONE on its own line.',
+      warnings: [],
+    });
+    expect(await server.project.read('docs/guide.md')).toBeNull();
+  });
+
+  test('an end marker of its own is given on request, and the instructions name it', async () => {
+    const begun = await server.begin('a.md', { own_end_marker: true });
+    expect(begun['end_marker']).toMatch(/^DONE-[\da-f]{8}$/);
+    expect(begun['instructions']).toBe(`Now output content. End with ${String(begun['end_marker'])} on its own line.`);
+  });
+
+  test('an overwrite of a missing file is begun, with a warning', async () => {
+    expect((await server.begin('a.md', { operation: 'overwrite' }))['warnings']).toHaveLength(1);
+  });
+
+  test.each([
+    ['no target', { operation: 'create' }, 'BAD_TARGET', 'Target file path is required.'],
+    ['an empty target', { operation: 'create', target_file: '' }, 'BAD_TARGET', 'Target file path is required.'],
+    [
+      'a target that is a number',
+      { operation: 'create', target_file: 7 },
+      'BAD_TARGET',
+      'Target file path is required.',
+    ],
+    [
+      'an unknown operation',
+      { operation: 'delete', target_file: 'a.md' },
+      'BAD_OPERATION',
+      "Invalid operation type. Must be 'create', 'overwrite', or 'append'.",
+    ],
+    ['neither target nor operation', {}, 'BAD_TARGET', 'Target file path is required.'],
+  ])('%s is 400', async (_, wish, code, error) => {
+    const answer = await server.call('POST', `${base}/begin`, { intent: 'try', ...wish });
+    expect(answer).toMatchObject({ status: 400, body: { code, error } });
+    expect((answer.body['errors'] as string[])[0]).toBe(error);
+  });
+
+  test('everything that is wrong with a request is told at once', async () => {
+    const { body } = await server.call('POST', `${base}/begin`, {});
+    expect(body['errors']).toHaveLength(3);
+  });
+
+  test('a target outside of the work tree is 400', async () => {
+    const wish = { intent: 'try', target_file: '../a.md', operation: 'create' };
+    expect(await server.call('POST', `${base}/begin`, wish)).toMatchObject({
+      status: 400,
+      body: { code: 'BAD_TARGET' },
+    });
+  });
+
+  test('a field that no call knows is refused, so that no misspelt one is overlooked', async () => {
+    const wish = { intent: 'try', target_file: 'a.md', operation: 'create', content: 'A\n' };
+    expect(await server.call('POST', `${base}/begin`, wish)).toMatchObject({ status: 400, body: { code: 'USAGE' } });
+    expect(await server.project.writes.list()).toEqual([]);
+  });
+
+  test('a second session is 409 while the first one is active', async () => {
+    await server.begin('a.md');
+    const wish = { intent: 'try', target_file: 'b.md', operation: 'create' };
+    expect(await server.call('POST', `${base}/begin`, wish)).toMatchObject({
+      status: 409,
+      body: { code: 'WRITE_ACTIVE', error: 'Another write session is already active. Please wait for it to complete.' },
+    });
+  });
+
+  test('a create of what exists is 409', async () => {
+    const wish = { intent: 'try', target_file: 'README.md', operation: 'create' };
+    const answer = await server.call('POST', `${base}/begin`, wish);
+    expect(answer).toMatchObject({ status: 409, body: { code: 'FILES_IN_THE_WAY' } });
+  });
+});
+
+describe('append', () => {
+  test('the offset counts bytes of UTF-8, and DONE is data', async () => {
+    const { session_id: id } = await server.begin('a.txt');
+    expect((await server.append(id, 0, 'ä\n')).body).toEqual({ session_id: id, offset: 3, added: 3 });
+    expect((await server.append(id, 3, 'DONE\nb\n')).body).toEqual({ session_id: id, offset: 10, added: 7 });
+    expect(await server.finalize(id)).toMatchObject({ status: 200 });
+    expect(await server.project.read('a.txt')).toBe('ä\nDONE\nb\n');
+  });
+
+  test('the same bytes again add nothing, and an overlap adds the rest', async () => {
+    const { session_id: id } = await server.begin('a.txt');
+    await server.append(id, 0, 'one\n');
+    expect(await server.append(id, 0, 'one\n')).toMatchObject({ status: 200, body: { offset: 4, added: 0 } });
+    expect(await server.append(id, 2, 'e\ntwo\n')).toMatchObject({ status: 200, body: { offset: 8, added: 4 } });
+    await server.finalize(id);
+    expect(await server.project.read('a.txt')).toBe('one\ntwo\n');
+  });
+
+  test.each([
+    ['a gap', 5, 'two\n'],
+    ['other bytes', 0, 'two\n'],
+  ])('%s is 409 with the expected offset, and adds nothing', async (_, offset, data) => {
+    const { session_id: id } = await server.begin('a.txt');
+    await server.append(id, 0, 'one\n');
+    expect(await server.append(id, offset, data)).toMatchObject({
+      status: 409,
+      body: { code: 'OFFSET_MISMATCH', expected_offset: 4 },
+    });
+    const { body } = await server.call('GET', `${base}/status/${id}`);
+    expect(body).toMatchObject({ size: 4, stage: 'receiving' });
+  });
+
+  test('an unknown session is 404, whatever its id looks like', async () => {
+    for (const id of [unknownId, 'x', '../../../etc', unknownId.replace('-4f7e', '-1f7e')]) {
+      expect(await server.append(id, 0, 'a')).toMatchObject({
+        status: 404,
+        body: { code: 'UNKNOWN_WRITE', error: notFound },
+      });
+    }
+  });
+
+  test.each([
+    ['no offset', { data: 'a' }],
+    ['a negative offset', { offset: -1, data: 'a' }],
+    ['half an offset', { offset: 0.5, data: 'a' }],
+    ['an offset as text', { offset: '0', data: 'a' }],
+    ['no data', { offset: 0 }],
+    ['data that is a list', { offset: 0, data: ['a'] }],
+    ['half of a surrogate pair', { offset: 0, data: 'a\uD83D' }],
+  ])('%s is 400', async (_, wish) => {
+    const { session_id: id } = await server.begin('a.txt');
+    const answer = await server.call('POST', `${base}/append`, { session_id: id, ...wish });
+    expect(answer).toMatchObject({ status: 400, body: { code: 'USAGE' } });
+  });
+
+  test('10 MiB are taken though JSON escapes make them six times as long, and one byte more is 413', async () => {
+    const { session_id: id } = await server.begin('a.txt');
+    const escaped = '\\u0061'.repeat(maxBytes);
+    const send = (data: string) =>
+      server.call('POST', `${base}/append`, `{"session_id":"${id}","offset":0,"data":"${data}"}`);
+    expect(await send(`${escaped}b`)).toMatchObject({
+      status: 413,
+      body: { code: 'CONTENT_TOO_LARGE', error: tooLarge },
+    });
+    expect(await send(escaped)).toMatchObject({ status: 200, body: { offset: maxBytes } });
+    expect(await server.append(id, maxBytes, 'b')).toMatchObject({ status: 413, body: { error: tooLarge } });
+  });
+
+  test('bytes are counted, not characters', async () => {
+    await reopen({ limits: { maxBytes: 10 } });
+    const { session_id: id } = await server.begin('a.txt');
+    expect(await server.append(id, 0, 'ääääää')).toMatchObject({ status: 413 });
+    expect(await server.append(id, 0, 'äääää')).toMatchObject({ status: 200 });
+  });
+});
+
+describe('finalize', () => {
+  test('answers the commit, which has the content', async () => {
+    const { session_id: id } = await server.begin('docs/a.md');
+    await server.append(id, 0, '# A\n');
+    const { status, body } = await server.finalize(id);
+    expect({ status, body }).toMatchObject({
+      status: 200,
+      body: { session_id: id, success: true, errors: [], written_path: 'docs/a.md' },
+    });
+    expect(Object.keys(body['validation_summary'] as object).toSorted()).toEqual(['failed', 'passed', 'skipped']);
+    const { store } = server.project.repository;
+    const commit = await store.resolve(String(body['commit']));
+    expect(commit === null ? null : await server.project.readAt(commit, 'docs/a.md')).toBe('# A\n');
+  });
+
+  test('content of its own replaces what was appended', async () => {
+    const { session_id: id } = await server.begin('a.txt');
+    await server.append(id, 0, 'draft\n');
+    expect(await server.finalize(id, { content: 'final\n' })).toMatchObject({ status: 200 });
+    expect(await server.project.read('a.txt')).toBe('final\n');
+  });
+
+  test('a repeated call answers the same and commits once; other content is 404', async () => {
+    const { session_id: id } = await server.begin('a.txt');
+    const first = await server.finalize(id, { content: 'A\n' });
+    expect(await server.finalize(id, { content: 'A\n' })).toMatchObject({ status: 200, body: first.body });
+    expect(await server.finalize(id)).toMatchObject({ status: 200, body: first.body });
+    expect(await server.finalize(id, { content: 'B\n' })).toMatchObject({ status: 404, body: { error: notFound } });
+    expect(await server.project.read('a.txt')).toBe('A\n');
+  });
+
+  test('two calls at once make one commit', async () => {
+    const { session_id: id } = await server.begin('a.txt');
+    const answers = await Promise.all([1, 2].map(() => server.finalize(id, { content: 'A\n' })));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(answers[0]?.body['commit']).toBe(answers[1]?.body['commit']);
+  });
+
+  test('content that is not valid is 400 with the findings, and the session goes on', async () => {
+    const { session_id: id } = await server.begin('a.json');
+    const { status, body } = await server.finalize(id, { content: '{"a": }\n' });
+    expect({ status, body }).toMatchObject({
+      status: 400,
+      body: { success: false, code: 'VALIDATION_FAILED', stage: 'needs_corrections', reason: null },
+    });
+    const [first] = body['errors'] as string[];
+    expect(first).toMatch(/^line 1, column \d+: /);
+    expect(body['error']).toBe(`Validation failed: ${(body['errors'] as string[]).join('; ')}`);
+    expect(body['findings']).toMatchObject([{ line: 1 }]);
+    expect((body['validation_summary'] as { failed: string[] }).failed).not.toEqual([]);
+    expect(await server.finalize(id, { content: '{"a": 1}\n' })).toMatchObject({ status: 200 });
+  });
+
+  test('what is found is accepted with force', async () => {
+    const { session_id: id } = await server.begin('a.json');
+    await server.append(id, 0, '{"a": }\n');
+    expect(await server.finalize(id, { force: true })).toMatchObject({ status: 200 });
+    expect(await server.project.read('a.json')).toBe('{"a": }\n');
+  });
+
+  test.each([
+    ['nothing', {}],
+    ['an empty text', { content: '' }],
+  ])('%s as content is 400, and says that it cannot be empty', async (_, wish) => {
+    const { session_id: id } = await server.begin('a.txt');
+    expect(await server.finalize(id, wish)).toMatchObject({
+      status: 400,
+      body: {
+        error: 'Validation failed: content cannot be empty',
+        code: 'VALIDATION_FAILED',
+        errors: ['content cannot be empty'],
+        success: false,
+        validation_summary: { failed: ['content'] },
+      },
+    });
+  });
+
+  test('a target that appeared since begin is 409, and stays as it is', async () => {
+    const { session_id: id } = await server.begin('a.txt');
+    await server.project.write({ 'a.txt': 'mine\n' });
+    expect(await server.finalize(id, { content: 'A\n' })).toMatchObject({
+      status: 409,
+      body: { code: 'TARGET_CHANGED', error: 'Target changed since the session began.' },
+    });
+    expect(await server.project.read('a.txt')).toBe('mine\n');
+  });
+
+  test('content over the limit is 413, and an unknown session 404', async () => {
+    const { session_id: id } = await server.begin('a.txt');
+    const content = 'a'.repeat(maxBytes + 1);
+    expect(await server.finalize(id, { content })).toMatchObject({ status: 413, body: { error: tooLarge } });
+    expect(await server.finalize(unknownId, { content: 'A\n' })).toMatchObject({
+      status: 404,
+      body: { error: notFound },
+    });
+  });
+});
+
+describe('status, list and cancel', () => {
+  test('the status says how far it has come, and names the commit at the end', async () => {
+    const { session_id: id } = await server.begin('a.txt');
+    await server.append(id, 0, 'A\n');
+    expect(await server.call('GET', `${base}/status/${id}`)).toMatchObject({
+      status: 200,
+      body: { session_id: id, status: 'active', stage: 'receiving', size: 2, target_file: 'a.txt', commit: null },
+    });
+    const { body } = await server.finalize(id);
+    expect(await server.call('GET', `${base}/status/${id}`)).toMatchObject({
+      status: 200,
+      body: { status: 'completed', stage: 'committed', commit: body['commit'], written_path: 'a.txt' },
+    });
+  });
+
+  test('the list has every session', async () => {
+    expect((await server.call('GET', base)).body).toEqual({ sessions: [] });
+    const { session_id: id } = await server.begin('a.txt');
+    expect((await server.call('GET', base)).body).toMatchObject({ sessions: [{ session_id: id, status: 'active' }] });
+  });
+
+  test('a cancelled session is gone for every call, and its slot is free', async () => {
+    const { session_id: id } = await server.begin('a.txt');
+    expect(await server.call('DELETE', `${base}/${id}`)).toMatchObject({ status: 200, body: { success: true } });
+    const answers = await Promise.all([
+      server.call('DELETE', `${base}/${id}`),
+      server.call('GET', `${base}/status/${id}`),
+      server.append(id, 0, 'A\n'),
+      server.finalize(id, { content: 'A\n' }),
+    ]);
+    for (const answer of answers) expect(answer).toMatchObject({ status: 404, body: { error: notFound } });
+    await server.begin('b.txt');
+  });
+
+  test.each(['x', '%2e%2e%2f%2e%2e', unknownId.toUpperCase(), unknownId])('the id %s is 404', async (id) => {
+    expect(await server.call('GET', `${base}/status/${id}`)).toMatchObject({
+      status: 404,
+      body: { code: 'UNKNOWN_WRITE' },
+    });
+    expect(await server.call('DELETE', `${base}/${id}`)).toMatchObject({
+      status: 404,
+      body: { code: 'UNKNOWN_WRITE' },
+    });
+  });
+});
+
+describe('what every call shares', () => {
+  test.each(['{', '', 'null', '[]', '"text"', '{"session_id":'])('the body %j is 400', async (text) => {
+    for (const name of ['begin', 'append', 'finalize']) {
+      const { status, body } = await server.call('POST', `${base}/${name}`, text);
+      expect({ name, status, body: Object.keys(body) }).toEqual({
+        name,
+        status: 400,
+        body: ['error', 'code', 'errors'],
+      });
+    }
+  });
+
+  test('a body that is not UTF-8 is 400', async () => {
+    const connection = server.open();
+    const head = [`Host: 127.0.0.1:${server.port}`, `Authorization: Bearer ${server.token}`, 'Connection: close'];
+    void connection.send(`POST ${base}/begin HTTP/1.1\r\n${head.join('\r\n')}\r\n`);
+    void connection.send('Content-Type: application/json\r\nContent-Length: 4\r\n\r\n');
+    connection.socket.write(Buffer.from([0x22, 0xc3, 0x28, 0x22]));
+    expect(await connection.closed).toMatch(/^HTTP\/1\.1 400 [^]*"code":"MALFORMED_JSON"/);
+  });
+
+  test.each([
+    ['text/plain', undefined],
+    ['application/x-www-form-urlencoded', undefined],
+    ['application/json; charset=latin1', undefined],
+    ['application/jsonp', undefined],
+    ['application/json', 'gzip'],
+  ])('a body as %s, encoded %s, is 415', async (type, encoding) => {
+    const headers = { 'Content-Type': type, ...(encoding === undefined ? {} : { 'Content-Encoding': encoding }) };
+    for (const name of ['begin', 'append', 'finalize']) {
+      expect(await server.call('POST', `${base}/${name}`, {}, headers)).toMatchObject({
+        status: 415,
+        body: { code: 'UNSUPPORTED_MEDIA_TYPE' },
+      });
+    }
+  });
+
+  test('a body with its charset named is taken', async () => {
+    const headers = { 'Content-Type': 'Application/JSON; charset=UTF-8' };
+    const wish = { intent: 'try', target_file: 'a.md', operation: 'create' };
+    expect(await server.call('POST', `${base}/begin`, wish, headers)).toMatchObject({ status: 200 });
+  });
+
+  test.each(['/', '/api', `${base}/`, `${base}/begin/x`, '/openapi.json/', '/favicon.ico'])(
+    '%s is no call',
+    async (path) => {
+      expect(await server.call('GET', path)).toMatchObject({ status: 404, body: { code: 'NO_SUCH_CALL' } });
+    },
+  );
+
+  test.each([
+    ['GET', `${base}/begin`, 'POST'],
+    ['PUT', `${base}/append`, 'POST'],
+    ['DELETE', `${base}/status/${unknownId}`, 'GET'],
+    ['POST', base, 'GET'],
+    ['POST', `${base}/${unknownId}`, 'DELETE'],
+    ['OPTIONS', `${base}/finalize`, 'POST'],
+    ['POST', '/openapi.json', 'GET'],
+  ])('%s %s is 405 and says that %s is right', async (method, path, allowed) => {
+    const answer = await server.call(method, path);
+    expect(answer).toMatchObject({ status: 405, body: { code: 'METHOD_NOT_ALLOWED' } });
+    expect(answer.headers['allow']).toContain(allowed);
+  });
+
+  test.each(Object.entries(statusOfCode) as [ErrorCode, number][])('%s is answered with %d', async (code, status) => {
+    await reopen(failing(code));
+    expect(await server.call('GET', base)).toMatchObject({
+      status,
+      body: { error: 'It failed.', code, errors: ['It failed.'] },
+    });
+  });
+
+  test('the table has every code that the verbs of the calls throw, but failures of the server', () => {
+    const names = ['begin', 'append', 'finalize', 'cancel', 'list', 'held', 'install', 'commit', 'validate', 'inspect'];
+    const dir = new URL('../../src/workflow/writes/', import.meta.url);
+    const files = readdirSync(dir).filter((name) => names.includes(name.split('-')[0] ?? ''));
+    const texts = files.map((name) => readFileSync(new URL(name, dir), 'utf8'));
+    const thrown = texts.flatMap((text) =>
+      [...text.matchAll(/(?:TeddyError|super)\(\s*'([A-Z_]+)'/g)].map(([, code]) => code),
+    );
+    const failures = ['BAD_SETTING', 'WRITE_FAILED', 'GIT_FAILED', 'NO_IDENTITY'];
+    expect(thrown).toContain('OFFSET_MISMATCH');
+    expect(thrown.filter((code = '') => !(code in statusOfCode) && !failures.includes(code))).toEqual([]);
+  });
+
+  test('a failure that nobody expected is 500, tells nothing, and is reported with its stack', async () => {
+    await reopen({ verbs: { list: () => Promise.reject(new Error('/etc/secret is missing')) } });
+    expect(await server.call('GET', base)).toMatchObject({
+      status: 500,
+      body: { error: 'An internal error occurred. Please try again.', code: 'DEFECT', errors: [] },
+    });
+    expect(server.failures).toMatchObject([{ message: '/etc/secret is missing' }]);
+  });
+
+  test('an expected failure of the server is 500 with its code', async () => {
+    await reopen(failing('NO_IDENTITY', 'git does not know who you are.'));
+    expect((await server.call('GET', base)).body).toEqual({
+      error: 'An internal error occurred. Please try again.',
+      code: 'NO_IDENTITY',
+      errors: ['git does not know who you are.'],
+    });
+  });
+
+  test('what changes something is done one after the other', async () => {
+    const running: string[] = [];
+    const slow = async (name: string) => {
+      running.push(`${name} begins`);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      running.push(`${name} ends`);
+    };
+    await reopen({
+      verbs: {
+        cancel: () => slow('cancel'),
+        append: async () => (await slow('append'), { size: 1, added: 1 }),
+      },
+    });
+    await Promise.all([server.append(unknownId, 0, 'a'), server.call('DELETE', `${base}/${unknownId}`)]);
+    expect(running.map((text) => text.split(' ')[1])).toEqual(['begins', 'ends', 'begins', 'ends']);
+  });
+
+  test('a request is one line in the log, which has neither content nor token', async () => {
+    const { session_id: id } = await server.begin('a.txt');
+    await server.append(id, 0, 'content-of-mine\n');
+    await server.call('GET', `/nothing%1b?token=${server.token}`);
+    expect(server.lines).toMatchObject([
+      { method: 'POST', path: `${base}/begin`, status: 200, session_id: id },
+      { method: 'POST', path: `${base}/append`, status: 200, session_id: id },
+      { method: 'GET', path: '/nothing%1b', status: 404, code: 'NO_SUCH_CALL' },
+    ]);
+    expect(server.lines[0]?.time).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    expect(JSON.stringify(server.lines)).not.toMatch(new RegExp(`content-of-mine|${server.token}`));
+  });
+});

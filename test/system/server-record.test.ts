@@ -1,0 +1,88 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ServerRecord, ServerRecords } from '../../src/ports.ts';
+import { serverRecords } from '../../src/system/server-record.ts';
+
+let dir: string;
+let path: string;
+let isAlive: boolean;
+let servers: ServerRecords;
+
+const record: ServerRecord = { url: 'http://127.0.0.1:5000', port: 5000, pid: process.pid, token: 'T' };
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'teddy-servers-'));
+  path = join(dir, 'teddy', 'server.json');
+  isAlive = true;
+  servers = serverRecords({ path, bootId: async () => 'boot', isAlive: async () => isAlive });
+});
+
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+/** As another process leaves it. */
+async function leaveClaim(pid: number): Promise<void> {
+  const nonce = '0123456789abcdef0123456789abcdef';
+  await writeFile(`${path}.lock`, JSON.stringify({ pid, bootId: 'boot', nonce }));
+}
+
+describe('the record of a server', () => {
+  test('only its user can read it, and it says what a client needs', async () => {
+    const claim = await servers.claim();
+    await claim.publish(record);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(await readFile(path, 'utf8'))).toEqual(record);
+    expect(await servers.read()).toEqual(record);
+  });
+
+  test('nothing is left of it after its end, and another server may begin', async () => {
+    const claim = await servers.claim();
+    await claim.publish(record);
+    await claim.release();
+    expect(await readdir(join(dir, 'teddy'))).toEqual([]);
+    expect(await servers.read()).toBeNull();
+    await (await servers.claim()).release();
+  });
+
+  test('a second server is refused, and named the address of the first', async () => {
+    await (await servers.claim()).publish(record);
+    await expect(servers.claim()).rejects.toMatchObject({
+      code: 'SERVER_RUNNING',
+      exitCode: 3,
+      message: expect.stringContaining('http://127.0.0.1:5000') as string,
+    });
+    expect(await servers.read()).toEqual(record);
+  });
+
+  test('a server that is just starting has no address yet, and is in the way all the same', async () => {
+    await servers.claim();
+    await expect(servers.claim()).rejects.toMatchObject({
+      code: 'SERVER_RUNNING',
+      message: expect.stringContaining(String(process.pid)) as string,
+    });
+  });
+
+  test('what a dead server has left is replaced, and its address is not told of a living one', async () => {
+    await (await servers.claim()).publish({ ...record, pid: 4711 });
+    await leaveClaim(4712);
+    await expect(servers.claim()).rejects.toMatchObject({ message: expect.not.stringContaining('5000') as string });
+    isAlive = false;
+    await (await servers.claim()).publish(record);
+    expect(await servers.read()).toEqual(record);
+  });
+
+  test.each(['', '{', 'null', '{"url":1}', '[]'])('a record that holds %j is none', async (text) => {
+    await (await servers.claim()).publish(record);
+    await writeFile(path, text);
+    expect(await servers.read()).toBeNull();
+  });
+
+  test('a place that cannot be written is named', async () => {
+    await writeFile(join(dir, 'teddy'), 'a file');
+    await expect(servers.claim()).rejects.toMatchObject({
+      code: 'WRITE_FAILED',
+      message: expect.stringContaining(path) as string,
+    });
+  });
+});
