@@ -1,6 +1,7 @@
 /** Turns the chunks of a chat completion into the events of the port. Tolerant of what servers leave out. */
 import type { OpenAI } from 'openai';
 import type { ModelEvent } from '../ports.ts';
+import { gatherToolCalls } from './openai-tool-calls.ts';
 
 type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
 type FinishReason = Extract<ModelEvent, { type: 'finish' }>['reason'];
@@ -11,10 +12,15 @@ export class CutStream extends Error {
 }
 
 /**
- * Text as it comes, then usage (if the server told any) and `finish`, once each. Throws `CutStream` when the chunks end
- * with neither a finish reason nor `[DONE]`; once a finish reason has come the answer is whole, and no later error counts.
+ * Text as it comes, then its calls (if it was offered tools), usage (if the server told any) and `finish`, once each. Throws
+ * `CutStream` when the chunks end with neither a finish reason nor `[DONE]`; once a finish reason has come the answer is
+ * whole, and no later error counts.
  */
-export async function* toModelEvents(chunks: AsyncIterable<Chunk>, sawDone: () => boolean): AsyncGenerator<ModelEvent> {
+export async function* toModelEvents(
+  chunks: AsyncIterable<Chunk>,
+  { sawDone, hasTools }: { sawDone: () => boolean; hasTools: boolean },
+): AsyncGenerator<ModelEvent> {
+  const gathered = gatherToolCalls();
   let finish: FinishReason | null = null;
   let usage: ModelEvent | null = null;
   let half = '';
@@ -23,6 +29,7 @@ export async function* toModelEvents(chunks: AsyncIterable<Chunk>, sawDone: () =
       const text = half + textOf(chunk);
       half = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? '';
       if (text.length > half.length) yield { type: 'text', text: text.slice(0, text.length - half.length) };
+      if (hasTools) gathered.add(choiceOf(chunk)?.delta?.tool_calls);
       usage = usageOf(chunk) ?? usage;
       finish = finishOf(chunk) ?? finish;
     }
@@ -31,8 +38,16 @@ export async function* toModelEvents(chunks: AsyncIterable<Chunk>, sawDone: () =
   }
   if (finish === null && !sawDone()) throw new CutStream('the connection was closed before the answer was complete');
   if (half !== '') yield { type: 'text', text: half };
+  const calls = gathered.whole();
+  for (const call of calls) yield { type: 'tool_call', ...call };
   if (usage !== null) yield usage;
-  yield { type: 'finish', reason: finish ?? 'stop' };
+  yield { type: 'finish', reason: toReason(finish ?? 'stop', calls.length) };
+}
+
+/** Of an answer with calls some servers say `stop`; and what makes no call waits for no result. */
+function toReason(finish: FinishReason, calls: number): FinishReason {
+  if (calls > 0) return finish === 'stop' ? 'tool_calls' : finish;
+  return finish === 'tool_calls' ? 'other' : finish;
 }
 
 // The types promise more than servers keep: any field may be missing or null.
@@ -61,5 +76,5 @@ function costOf(usage: object): { costUsd?: number } {
 function finishOf(chunk: Chunk): FinishReason | null {
   const reason = choiceOf(chunk)?.finish_reason;
   if (!reason) return null;
-  return reason === 'stop' || reason === 'length' ? reason : 'other';
+  return reason === 'stop' || reason === 'length' || reason === 'tool_calls' ? reason : 'other';
 }

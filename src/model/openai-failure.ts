@@ -46,10 +46,14 @@ function rootMessage(error: Error): string {
   return error.message || String((error as NodeJS.ErrnoException).code ?? error.name);
 }
 
-const again = '`teddy session plan` without -m tries again; the message is kept.';
+/** How a request of `session plan` is made again. */
+export const planAgain = '`teddy session plan` without -m tries again; the message is kept.';
 
-/** The failure as the user reads it. The API key is in no part of it, even where the server repeats it. */
-export function toTeddyError(failure: Failure, endpoint: Endpoint, model: string): TeddyError {
+/**
+ * The failure as the user reads it; `again` is the end of its hint. The API key is in no part of it, even where the server
+ * repeats it.
+ */
+export function toTeddyError(failure: Failure, endpoint: Endpoint, model: string, again: string): TeddyError {
   const server = `The model server at ${endpoint.url}`;
   const reason = oneLine(failure.message, endpoint.apiKey);
   switch (failure.kind) {

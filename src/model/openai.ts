@@ -4,8 +4,9 @@ import type { OpenAI } from 'openai';
 import { TeddyError } from '../errors.ts';
 import type { Model, ModelEvent, ModelRequest } from '../ports.ts';
 import { toModelEvents } from './openai-events.ts';
-import { toFailure, toTeddyError, type Failure } from './openai-failure.ts';
+import { planAgain, toFailure, toTeddyError, type Failure } from './openai-failure.ts';
 import { parseEndpoint, type Endpoint } from './openai-settings.ts';
+import { toBody } from './openai-request.ts';
 import { openWire, type Wire } from './openai-wire.ts';
 
 interface OpenaiSettings {
@@ -50,11 +51,11 @@ async function* answer(service: Service, request: ModelRequest): AsyncGenerator<
   try {
     const stream = await openStream(client, service, request, (error) => toFailure(sdk, error, false));
     begun = true;
-    yield* toModelEvents(stream, wire.sawDone);
+    yield* toModelEvents(stream, { sawDone: wire.sawDone, hasTools: request.tools !== undefined });
   } catch (error) {
-    if (request.signal.aborted) throw interrupted(service);
+    if (request.signal.aborted) throw interrupted(service, request);
     const failure = toFailure(sdk, error, begun);
-    throw failure === null ? error : toTeddyError(failure, service.endpoint, service.model);
+    throw failure === null ? error : toTeddyError(failure, service.endpoint, service.model, request.again ?? planAgain);
   }
 }
 
@@ -78,16 +79,12 @@ function toClient(Client: typeof OpenAI, endpoint: Endpoint, wire: Wire): OpenAI
 async function openStream(
   client: OpenAI,
   service: Service,
-  { messages, parameters, signal }: ModelRequest,
+  request: ModelRequest,
   classify: (error: unknown) => Failure | null,
 ) {
-  const body = {
-    ...parameters,
-    model: service.model,
-    messages,
-    stream: true as const,
-    stream_options: { include_usage: true },
-  };
+  const body = toBody(service.model, request);
+  // The package never takes its listener back, and a conversation asks many times under one signal.
+  const signal = AbortSignal.any([request.signal]);
   for (let retry = 0; ; retry++) {
     try {
       return await client.chat.completions.create(body, { signal });
@@ -112,10 +109,6 @@ function withJitter(delayMs: number): number {
   return delayMs * (0.75 + Math.random() / 4);
 }
 
-function interrupted({ endpoint }: Service): TeddyError {
-  return new TeddyError(
-    'INTERRUPTED',
-    `Interrupted while the model at ${endpoint.url} was answering.`,
-    '`teddy session plan` without -m tries again; the message is kept.',
-  );
+function interrupted({ endpoint }: Service, { again = planAgain }: ModelRequest): TeddyError {
+  return new TeddyError('INTERRUPTED', `Interrupted while the model at ${endpoint.url} was answering.`, again);
 }

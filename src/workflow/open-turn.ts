@@ -11,6 +11,7 @@ import { readStoredRequest } from './build-request.ts';
 import { composeRequest, type Composed, type TurnWish } from './compose-request.ts';
 import { requireTrust } from './foreign-texts.ts';
 import { readGlobal } from './global-branch.ts';
+import { maskMessage } from './mask-message.ts';
 import type { ReadyLine } from './prepare-line.ts';
 import { readLine, toText, type LineState, type Turn } from './read-line.ts';
 import { takeSnapshot } from './take-snapshot.ts';
@@ -52,18 +53,6 @@ export async function openTurn(project: Project, line: ReadyLine, wish: TurnWish
   for (const note of notes) project.notices.warn(note);
   if (!opened) throw new TeddyError('REF_MOVED', 'The message was not appended.', 'Run the command again.');
   return opened;
-}
-
-/** A secret in a message goes no further than here. */
-export async function maskMessage(project: Project, wish: TurnWish): Promise<TurnWish> {
-  if (wish.message === undefined) return wish;
-  const { text, count } = await project.masker.mask(wish.message);
-  if (count > 0) {
-    project.notices.warn(
-      `${count} ${count === 1 ? 'secret in your message was' : 'secrets in your message were'} masked.`,
-    );
-  }
-  return { ...wish, message: text };
 }
 
 export function refusePending({ latest }: LineState, request: Pick<TurnWish, 'message'>): void {

@@ -128,7 +128,7 @@ async function receive(
     } else if (event.type === 'usage') {
       received.usage = addUsage(received.usage, event);
       listener.onUsage?.(received.usage);
-    } else {
+    } else if (event.type === 'finish') {
       received.finish = event.reason;
     }
   }
@@ -142,7 +142,7 @@ function toContinued(request: ModelRequest, before: string): ModelRequest {
   return { ...request, messages: [...request.messages, ...goOn] };
 }
 
-function addUsage(sum: Usage | null, event: Extract<ModelEvent, { type: 'usage' }>): Usage {
+export function addUsage(sum: Usage | null, event: Extract<ModelEvent, { type: 'usage' }>): Usage {
   const { inputTokens, outputTokens, costUsd } = event;
   const cost = costUsd === undefined && sum?.costUsd === undefined ? null : (sum?.costUsd ?? 0) + (costUsd ?? 0);
   return {

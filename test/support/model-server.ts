@@ -43,6 +43,8 @@ interface TextAnswer {
   usage?: { prompt_tokens: number; completion_tokens: number };
   /** Thinking, which is streamed before the text and is no part of the answer. */
   reasoning?: string;
+  /** What it calls, after the text; streamed in pieces of the chunk size. The finish reason is `tool_calls` if not given. */
+  toolCalls?: { name: string; arguments: string; id?: string }[];
 }
 
 /** These bytes as a 200 event stream, one write each, then the end of the response, or of the socket if `destroy`. */
@@ -133,8 +135,9 @@ function toFixture(
   if ('cutAfter' in answer) return toCutFixture(answer, pace);
   if ('status' in answer) return { response: toErrorResponse(answer) };
   if ('raw' in answer) throw new Error('A function cannot give a raw answer; use a list.');
-  const { text, ...overrides } = answer;
-  return { ...pace, response: { content: text, ...overrides } };
+  const { text, toolCalls, ...overrides } = answer;
+  if (toolCalls === undefined) return { ...pace, response: { content: text, ...overrides } };
+  return { ...pace, response: { ...(text === '' ? {} : { content: text }), toolCalls, ...overrides } };
 }
 
 // aimock destroys the socket in the tick of the last chunk, which therefore never leaves; the first has no text. Without a

@@ -1,11 +1,13 @@
 /** A model that answers from a list, and remembers what it was asked. */
-import type { Model, ModelEvent, ModelRequest } from '../../src/ports.ts';
+import type { Model, ModelEvent, ModelRequest, ModelToolCall } from '../../src/ports.ts';
 
 export interface ScriptedAnswer {
   /** Streamed one by one. */
   texts: string[];
   usage?: { inputTokens: number; outputTokens: number; costUsd?: number };
-  finish?: 'stop' | 'length' | 'other';
+  /** After the texts; the answer then ends with `tool_calls`, if nothing else is said. */
+  calls?: ModelToolCall[];
+  finish?: 'stop' | 'length' | 'tool_calls' | 'other';
   /** Thrown after the texts, instead of a finish. */
   error?: Error;
   /** Runs after the texts: what happens elsewhere while the model is still speaking. */
@@ -28,12 +30,13 @@ export function scriptedModel(...script: (string | Error | ScriptedAnswer)[]): S
       requests.push(request);
       const next = script.shift();
       if (next === undefined) throw new Error('The test has given the model no answer more.');
-      const { texts, usage, finish = 'stop', error, meanwhile } = toAnswer(next);
+      const { texts, calls = [], usage, finish, error, meanwhile } = toAnswer(next);
       for (const text of texts) yield { type: 'text', text };
       await meanwhile?.();
       if (error) throw error;
+      for (const call of calls) yield { type: 'tool_call', ...call };
       if (usage) yield { type: 'usage', ...usage };
-      yield { type: 'finish', reason: finish };
+      yield { type: 'finish', reason: finish ?? (calls.length > 0 ? 'tool_calls' : 'stop') };
     },
   };
 }
