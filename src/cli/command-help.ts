@@ -18,6 +18,15 @@ const valueNames: Record<string, string> = {
   '--interrupted': ' <choice>',
   '--reject': '[=reason]',
   '--replan': ' <n>',
+  '--resume': ' <id>',
+  '--port': ' <n>',
+  '--target': ' <file>',
+  '--operation': ' <name>',
+  '--intent': ' <text>',
+  '--offset': ' <bytes>',
+  '--content': ' <file>',
+  '--output': ' <file>',
+  '--server': ' <url>',
   '--color': '[=when]',
 };
 const width = 80;

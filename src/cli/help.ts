@@ -25,6 +25,10 @@ Side by side
   teddy session new <name> --worktree
                                     a session in a work tree of its own
   teddy worktree ...                those work trees: list, remove
+Write large files
+  teddy write stream --target <file> --operation <create|overwrite|append>
+                                    a file that comes on stdin, ended by a line DONE
+  teddy write ...                   the same in steps, and what was interrupted: begin, recover, ...
 Once
   teddy init                        make what all sessions share (done by \`new\` too)
   teddy memo ...                    facts that every session is told: list, add, remove, edit
@@ -104,6 +108,38 @@ export class WorktreeHelp extends TeddyCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     terminal.print(worktreeSummary);
+    return Promise.resolve(0);
+  }
+}
+
+export const writeSummary = `teddy write: large files as plain text, saved as they come, checked, committed once
+
+In one go
+  teddy write stream --target <file> --operation <create|overwrite|append>
+                                    from stdin, up to a line DONE
+  teddy write ask -m <message>      a model writes the files
+In steps
+  teddy write begin --target <file> --operation <name> --intent <text>
+                                    announce a file; prints the id
+  teddy write append <id>           add what comes on stdin
+  teddy write finalize <id>         check it, put it in place, commit it
+Look
+  teddy write list                  all that are known
+  teddy write status <id>           how far one has come
+  teddy write show <id>             what it has received
+After an interruption
+  teddy write recover [id]          finish, go on, show, export or discard
+  teddy write cancel <id>           give one up
+  teddy write clean                 clear away what is left over; git keeps its content
+
+\`teddy serve\` offers the same to other programs, over HTTP.
+`;
+
+export class WriteHelp extends TeddyCommand {
+  static override paths = [['write']];
+
+  protected run(terminal: Terminal): Promise<number> {
+    terminal.print(writeSummary);
     return Promise.resolve(0);
   }
 }

@@ -19,11 +19,14 @@ import {
   summary,
   WorktreeHelp,
   worktreeSummary,
+  WriteHelp,
+  writeSummary,
 } from './help.ts';
 import { MemoAddCommand } from './memo-add.ts';
 import { MemoListCommand } from './memo-list.ts';
 import { MemoRemoveCommand } from './memo-remove.ts';
 import { renderError } from './render-error.ts';
+import { ServeCommand } from './serve.ts';
 import { SessionBranchCommand } from './session-branch.ts';
 import { SessionContextCommand } from './session-context.ts';
 import { SessionExecuteCommand } from './session-execute.ts';
@@ -37,8 +40,19 @@ import { SessionShowCommand } from './session-show.ts';
 import { SessionUndoCommand } from './session-undo.ts';
 import { openTerminal } from './terminal.ts';
 import { toUnknownCommand, toUsageError } from './usage-error.ts';
+import { WriteAppendCommand } from './write-append.ts';
+import { WriteBeginCommand } from './write-begin.ts';
+import { WriteCancelCommand } from './write-cancel.ts';
+import { WriteCleanCommand } from './write-clean.ts';
+import { WriteFinalizeCommand } from './write-finalize.ts';
+import { WriteListCommand } from './write-list.ts';
+import { WriteRecoverCommand } from './write-recover.ts';
+import { WriteShowCommand } from './write-show.ts';
+import { WriteStatusCommand } from './write-status.ts';
+import { WriteStreamCommand } from './write-stream.ts';
 import { WorktreeListCommand } from './worktree-list.ts';
 import { WorktreeRemoveCommand } from './worktree-remove.ts';
+import { WriteAskCommand } from './write-ask.ts';
 
 const commands: CommandClass[] = [
   RootHelp,
@@ -46,6 +60,7 @@ const commands: CommandClass[] = [
   MemoHelp,
   GlobalHelp,
   WorktreeHelp,
+  WriteHelp,
   InitCommand,
   ConfigCommand,
   SessionNewCommand,
@@ -68,6 +83,18 @@ const commands: CommandClass[] = [
   GlobalTrustCommand,
   WorktreeListCommand,
   WorktreeRemoveCommand,
+  WriteAskCommand,
+  WriteStreamCommand,
+  WriteBeginCommand,
+  WriteAppendCommand,
+  WriteFinalizeCommand,
+  WriteStatusCommand,
+  WriteListCommand,
+  WriteShowCommand,
+  WriteRecoverCommand,
+  WriteCancelCommand,
+  WriteCleanCommand,
+  ServeCommand,
 ];
 
 export async function runCli(argv: string[]): Promise<number> {
@@ -132,6 +159,7 @@ const namespaces = new Map([
   ['memo', memoSummary],
   ['global', globalSummary],
   ['worktree', worktreeSummary],
+  ['write', writeSummary],
 ]);
 
 function printHelp(cli: Cli, words: string[]): number {

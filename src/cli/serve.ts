@@ -9,7 +9,7 @@ import { toVisible, type Terminal } from './terminal.ts';
 export class ServeCommand extends TeddyCommand {
   static override paths = [['serve']];
   static override usage = Command.Usage({
-    category: 'Write',
+    category: 'Write large files',
     description: 'Serve write sessions to other programs of this machine, over HTTP.',
     details: `
       Listens on 127.0.0.1 alone, on port 5000 or the next one that is free, until Ctrl-C or SIGTERM; what is under way then is

@@ -29,6 +29,7 @@ export class SessionBranchCommand extends PlanningCommand {
   protected run(terminal: Terminal): Promise<number> {
     return withInterrupt(terminal, 'teddy session plan', (signal) =>
       this.withProject(terminal, async (project) => {
+        await this.offerOrphans(terminal, project, signal);
         const message = await this.composeMessage(project);
         if (message?.trim() === '')
           throw new TeddyError('EMPTY_MESSAGE', 'The message is empty.', 'Say what you want: -m "...".');

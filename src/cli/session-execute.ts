@@ -77,6 +77,7 @@ export class SessionExecuteCommand extends TeddyCommand {
     const loading = import('./execute-and-show.ts');
     return withInterrupt(terminal, 'teddy session execute', (signal) =>
       this.withProject(terminal, async (project) => {
+        await this.offerOrphans(terminal, project, signal);
         const { executeAndShow } = await loading;
         const selector = this.worktree
           ? await openOwnWorkTree(project, this.session, { needsPlan: true })

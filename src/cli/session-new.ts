@@ -35,6 +35,7 @@ export class SessionNewCommand extends TeddyCommand {
   protected run(terminal: Terminal): Promise<number> {
     requireOne({ '--no-switch': this.noSwitch, '--worktree': this.worktree });
     return this.withProject(terminal, async (project) => {
+      await this.offerOrphans(terminal, project);
       const made = await newSession(project, { name: this.name, switch: !this.noSwitch, worktree: this.worktree });
       const branch = shortRef(made.ref);
       if (this.json) {

@@ -35,6 +35,7 @@ export class SessionPlanCommand extends PlanningCommand {
     void import('../workflow/plan-turn.ts');
     return withInterrupt(terminal, 'teddy session plan', (signal) =>
       this.withProject(terminal, async (project) => {
+        if (!this.dryRun) await this.offerOrphans(terminal, project, signal);
         const message = await this.composeMessage(project);
         if (message?.trim() !== '' && this.worktree)
           this.session = await openOwnWorkTree(project, this.session, { needsPlan: false });

@@ -24,6 +24,7 @@ export class SessionRestoreCommand extends TeddyCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
+      await this.offerOrphans(terminal, project);
       const { from, ref, turn, commit } = await restoreTurn(project, { turn: this.turn, selector: this.session });
       const branch = shortRef(ref);
       if (this.json) {

@@ -46,6 +46,7 @@ export class SessionResumeCommand extends TeddyCommand {
     const loading = import('../workflow/find-next-step.ts');
     return withInterrupt(terminal, 'teddy session resume', (signal) =>
       this.withProject(terminal, async (project) => {
+        await this.offerOrphans(terminal, project, signal);
         const { findNextStep } = await loading;
         const step = await findNextStep(project, this.session);
         if (!this.json && step.kind !== 'message') terminal.say(describeStep(step));

@@ -32,13 +32,12 @@ export class SessionUndoCommand extends TeddyCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     // It is short, and files without their entry are worse than waiting: Ctrl-C is taken note of, and it goes on.
-    return withInterrupt(terminal, 'teddy session undo', () =>
-      this.withProject(terminal, async (project) =>
-        this.show(
-          terminal,
-          await undoTurn(project, { turn: this.turn, selector: this.session, isPartial: this.partial }),
-        ),
-      ),
+    return withInterrupt(terminal, 'teddy session undo', (signal) =>
+      this.withProject(terminal, async (project) => {
+        await this.offerOrphans(terminal, project, signal);
+        const wish = { turn: this.turn, selector: this.session, isPartial: this.partial };
+        return this.show(terminal, await undoTurn(project, wish));
+      }),
     );
   }
 

@@ -42,6 +42,18 @@ export abstract class TeddyCommand extends Command {
     }
   }
 
+  /** What a command that writes does first: write sessions that were interrupted are offered, or cleared away. */
+  protected async offerOrphans(
+    terminal: Terminal,
+    project: Project,
+    signal: AbortSignal = new AbortController().signal,
+  ): Promise<void> {
+    if ((await project.writes.list()).length === 0) return;
+    const { offerOrphans } = await import('./offer-orphans.ts');
+    const page = (text: string) => this.page(terminal, project, text);
+    await offerOrphans({ terminal, project, signal, page, canAsk: terminal.isInteractive && !this.json });
+  }
+
   /** Long text, for a person to read. */
   protected async page(terminal: Terminal, project: Project, text: string): Promise<void> {
     await terminal.page(text, terminal.isOutputTty ? await project.repository.store.setting('core.pager') : undefined);

@@ -1,6 +1,6 @@
 /** `--server URL`: the same calls, asked of a server. */
-import { TeddyError } from '../errors.ts';
 import { parseServerUrl, writeClient } from '../http/client.ts';
+import { TeddyError } from '../errors.ts';
 import type { ServerRecord, Project } from '../ports.ts';
 import { readWriteLimits } from '../workflow/writes/held-write.ts';
 import { defaultLimits } from '../write/limits.ts';
@@ -42,11 +42,16 @@ export async function serverCalls({ server, project, env, say, signal }: ServerW
 function toToken(url: string, record: ServerRecord | null, env: Record<string, string | undefined>): string {
   // `localhost` is the same server: it listens on 127.0.0.1 alone.
   if (record !== null && record.url === url.replace('//localhost:', '//127.0.0.1:')) return record.token;
-  const token = env['TEDDY_SERVER_TOKEN'];
-  if (token) return token;
+  const token = env['TEDDY_SERVER_TOKEN'] ?? '';
+  // On this machine it is tried without: a server that is there says what is wrong, and one that is not is unreachable.
+  if (token !== '' || isLoopback(url)) return token;
   throw new TeddyError(
     'USAGE',
-    `No server at ${url} serves this repository, and TEDDY_SERVER_TOKEN is not set.`,
-    'Start one here: `teddy serve`; or set TEDDY_SERVER_TOKEN to the token of its server.json.',
+    `${url} is on another machine, and TEDDY_SERVER_TOKEN is not set.`,
+    'Set it to the token of its server.json.',
   );
+}
+
+function isLoopback(url: string): boolean {
+  return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);
 }

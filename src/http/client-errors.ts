@@ -9,7 +9,7 @@ export class RejectedContent extends TeddyError {
   readonly answer: RejectedAnswer;
 
   constructor(answer: RejectedAnswer) {
-    const details = answer.error.replace(/^Validation failed: /, '');
+    const details = answer.error.replace(/^Validation failed: /, '').replace(/\.$/, '');
     const hint =
       answer.reason === null
         ? 'Send the corrected content; the session goes on.'

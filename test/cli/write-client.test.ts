@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { serverCalls, type ServerWish } from '../../src/cli/write-client.ts';
 import { openTestServer, type TestServer } from '../support/http-server.ts';
@@ -32,9 +34,25 @@ describe('the calls with --server', () => {
   });
 
   test('the token of the own server is sent to no other one', async () => {
-    await expect(ask({ server: `http://127.0.0.1:${server.port + 1}` })).rejects.toMatchObject({ code: 'USAGE' });
+    const headers: (string | undefined)[] = [];
+    const other = createServer(({ headers: { authorization } }, response) => {
+      headers.push(authorization);
+      response.writeHead(401).end('{}');
+    });
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as AddressInfo;
+    const calls = await ask({ server: `http://127.0.0.1:${port}` });
+    await expect(calls.list()).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE' });
+    await new Promise((resolve) => other.close(resolve));
+    expect(headers.map((header) => header?.trim())).toEqual(['Bearer']);
     await expect(ask({ server: 'http://example.org' })).rejects.toMatchObject({ code: 'USAGE' });
-    await expect(ask({ project: null })).rejects.toMatchObject({ code: 'USAGE' });
+  });
+
+  test('where no server is, it is tried twice, and the exit code is that of the network', async () => {
+    server.project.configuration.set('teddy.write.networkDelayMs', '1');
+    const calls = await ask({ server: 'http://127.0.0.1:1' });
+    await expect(calls.list()).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE', exitCode: 5 });
+    expect(said.join()).toContain('Retrying... (attempt 1/2)');
   });
 
   test('a session goes from begin to its commit, in the words of the local calls', async () => {

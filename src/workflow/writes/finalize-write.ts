@@ -172,9 +172,10 @@ async function toInstall(
   isForced: boolean,
 ): Promise<Install> {
   const { ref, session } = record.line ?? (await findWritesLine(project));
+  const sha256 = project.hash(final);
   return {
-    sha256: project.hash(final),
-    contentSha256: project.hash(content),
+    sha256,
+    contentSha256: final === content ? sha256 : project.hash(content),
     tip: await project.repository.store.resolve(ref),
     ref,
     session,

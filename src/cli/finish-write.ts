@@ -1,0 +1,63 @@
+/** The end of a write session as a person sees it: what was written, or what was found and what can be done about it. */
+import { TeddyError } from '../errors.ts';
+import { askLine } from './ask-line.ts';
+import { countFindings, describeCorrection, showFindings, showWritten } from './render-write.ts';
+import { toVisible, type Terminal } from './terminal.ts';
+import type { FinalizedJson, RejectedJson } from './write-json.ts';
+
+export interface Shown {
+  terminal: Terminal;
+  /** Null: for a person. */
+  printJson: ((value: object) => void) | null;
+  /** A person was shown this already. */
+  shownMessage?: string | undefined;
+}
+
+/** Returns the exit code. Throws VALIDATION_FAILED, after a person was shown what was found. */
+export function showFinalized({ terminal, printJson, shownMessage }: Shown, finalized: FinalizedJson): number {
+  if (printJson !== null) {
+    printJson(finalized);
+    return finalized.success ? 0 : 1;
+  }
+  if (finalized.success) {
+    showWritten(terminal, finalized);
+    return 0;
+  }
+  if (finalized.message !== shownMessage) showFindings(terminal, finalized);
+  throw toRejected(finalized);
+}
+
+function toRejected(rejected: RejectedJson): TeddyError {
+  const why = rejected.reason === null ? '' : ` (${rejected.reason})`;
+  return new TeddyError(
+    'VALIDATION_FAILED',
+    `Nothing is written: ${countFindings(rejected)}${why}.`,
+    describeCorrection(rejected),
+  );
+}
+
+/** What only asks for a yes. */
+export function isShrinkAlone({ findings }: Pick<RejectedJson, 'findings'>): boolean {
+  return findings.length > 0 && findings.every(({ check }) => check === 'shrink');
+}
+
+/** Throws INTERRUPTED on Ctrl-C. */
+export async function askShrink(terminal: Terminal, signal: AbortSignal, rejected: RejectedJson): Promise<boolean> {
+  for (const { message } of rejected.findings) terminal.say(toVisible(message));
+  const question = 'The new content is less than half of the old. Write it all the same? [y/N] ';
+  return isYes(await askOrStop(terminal, signal, question), false);
+}
+
+/** Null: the input has ended. Throws INTERRUPTED on Ctrl-C. */
+export async function askOrStop(terminal: Terminal, signal: AbortSignal, question: string): Promise<string | null> {
+  const answer = await askLine(signal, terminal.style('bold', question, 'stderr'));
+  if (!signal.aborted) return answer;
+  throw new TeddyError('INTERRUPTED', 'Interrupted before it was answered.', '`teddy write list` shows what there is.');
+}
+
+/** Enter alone means `usual`; the end of the input means no. */
+export function isYes(answer: string | null, usual: boolean): boolean {
+  if (answer === null) return false;
+  const word = answer.trim().toLowerCase();
+  return word === '' ? usual : word === 'y' || word === 'yes';
+}

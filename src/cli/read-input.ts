@@ -1,0 +1,63 @@
+/** Content that is given to a command: bytes, as they come. */
+import { readFile } from 'node:fs/promises';
+import { TeddyError } from '../errors.ts';
+import { toTooLarge } from '../write/step.ts';
+import type { Terminal } from './terminal.ts';
+
+/** So long nothing came, before it is said that something is waited for. */
+const patienceMs = 2000;
+
+export interface InputWish {
+  terminal: Terminal;
+  /** One byte more stops at once. */
+  maxBytes: number;
+  signal: AbortSignal;
+  /** What is said when nothing comes. */
+  waiting: string;
+}
+
+/** All of stdin. Throws CONTENT_TOO_LARGE, INTERRUPTED. */
+export async function readInput({ terminal, maxBytes, signal, waiting }: InputWish): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  const isTyped = process.stdin.isTTY === true;
+  if (isTyped) terminal.say(waiting);
+  const timer = isTyped ? undefined : setTimeout(() => terminal.say(waiting), patienceMs);
+  const stop = () => process.stdin.destroy();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    for await (const piece of process.stdin as AsyncIterable<Buffer>) {
+      clearTimeout(timer);
+      size += piece.length;
+      if (size > maxBytes) throw toTooLarge({ maxBytes });
+      pieces.push(piece);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+  }
+  if (signal.aborted) throw toInterrupted();
+  return Buffer.concat(pieces);
+}
+
+function toInterrupted(): TeddyError {
+  return new TeddyError(
+    'INTERRUPTED',
+    'Interrupted before all of stdin was read.',
+    'Nothing was added; send it again.',
+  );
+}
+
+/** `from` is a path, or `-` for stdin. Throws FILE_NOT_FOUND, CONTENT_TOO_LARGE, INTERRUPTED. */
+export async function readContentFrom(from: string, wish: InputWish): Promise<Uint8Array> {
+  if (from === '-') return readInput(wish);
+  const bytes = await readFile(from).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message.replace(/,.*$/, '') : String(error);
+    const message = `The content cannot be read from ${from}: ${reason}.`;
+    throw new TeddyError('FILE_NOT_FOUND', message, 'Give a file, or - for stdin.');
+  });
+  if (bytes.length > wish.maxBytes) throw toTooLarge(wish);
+  return bytes;
+}

@@ -1,0 +1,150 @@
+/** `teddy write` at a terminal: what is asked, and what becomes of the answers. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ctrlC, hasTerminal, runInTerminal, type TerminalRun } from '../support/run-in-terminal.ts';
+import { openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+
+beforeEach(async () => {
+  project = await openTeddyProject();
+});
+
+afterEach(() => project.close());
+
+function inTerminal(...args: string[]): TerminalRun {
+  return runInTerminal(args, { cwd: project.repo.root, env: project.env });
+}
+
+const begins = 'Now output content. End with DONE on its own line.';
+const recover = 'Recover previous write session? (Y/n) ';
+const ways = 'What now? [f,s,o,d,q] ';
+
+/** What a stream has left that ended without DONE. */
+async function interrupted(target: string, content: string): Promise<string> {
+  const cut = await project.run(['write', 'stream', '--target', target, '--operation', 'create'], { stdin: content });
+  expect(cut.exitCode).toBe(1);
+  return /write recover (\S+) /.exec(cut.stderr)?.[1] ?? '';
+}
+
+const stages = async () => {
+  const { sessions } = JSON.parse(await project.ok('write', 'list', '--json')) as { sessions: { stage: string }[] };
+  return sessions.map(({ stage }) => stage);
+};
+
+describe.skipIf(!hasTerminal)('at a terminal', () => {
+  test('a content in which something was found can be sent again as a whole', async () => {
+    const run = inTerminal('write', 'stream', '--target', 'a.json', '--operation', 'create');
+    await run.waitFor(begins);
+    run.press('{\nDONE\n');
+    expect(await run.waitFor('Send the whole content again? [Y/n] ')).toContain('1. syntax, line ');
+    run.press('\n');
+    await run.waitFor('Send the whole content again, and end it as before.');
+    run.press('{ "a": 1 }\nDONE\n');
+    expect(await run.exitCode).toBe(0);
+    expect(await project.repo.read('a.json')).toBe('{ "a": 1 }\n');
+    expect(run.text()).toMatch(/^a\.json [0-9a-f]{10}$/m);
+  });
+
+  test('whoever does not want to send it again is told how to go on, and what was sent is kept', async () => {
+    const run = inTerminal('write', 'stream', '--target', 'a.json', '--operation', 'create');
+    await run.waitFor(begins);
+    run.press('{\nDONE\n');
+    await run.waitFor('[Y/n] ');
+    run.press('n\n');
+    expect(await run.exitCode).toBe(1);
+    expect(run.text()).toContain('[VALIDATION_FAILED]');
+    expect(run.text().match(/1\. syntax/g)).toHaveLength(1);
+    expect(await project.ok('write', 'recover', '--show')).toBe('{\n');
+  });
+
+  test('the same findings twice end it: no third content is asked for', async () => {
+    const run = inTerminal('write', 'stream', '--target', 'a.json', '--operation', 'create');
+    await run.waitFor(begins);
+    run.press('{\nDONE\n');
+    await run.waitFor('[Y/n] ');
+    run.press('y\n');
+    await run.waitFor('as before.');
+    run.press('{\nDONE\n');
+    expect(await run.exitCode).toBe(1);
+    expect(run.text()).toContain('the same findings twice');
+    expect(await stages()).toEqual(['failed']);
+  });
+
+  test('a content of less than half of the old is asked about, and no writes nothing', async () => {
+    await project.repo.commit({ 'long.txt': 'a line of the old text\n'.repeat(100) });
+    const wish = ['--target', 'long.txt', '--operation', 'overwrite', '--intent', 'Shorter'];
+    const id = (await project.ok('write', 'begin', ...wish)).trim();
+    await project.run(['write', 'append', id], { stdin: 'short\n' });
+    const question = 'The new content is less than half of the old. Write it all the same? [y/N] ';
+    const no = inTerminal('write', 'finalize', id);
+    await no.waitFor(question);
+    no.press('\n');
+    expect(await no.exitCode).toBe(1);
+    expect(await project.repo.read('long.txt')).toContain('a line of the old text');
+    const yes = inTerminal('write', 'finalize', id);
+    await yes.waitFor(question);
+    yes.press('y\n');
+    expect(await yes.exitCode).toBe(0);
+    expect(await project.repo.read('long.txt')).toBe('short\n');
+  });
+
+  test('Ctrl-C saves what was typed, and exits with 130', async () => {
+    const run = inTerminal('write', 'stream', '--target', 'a.txt', '--operation', 'create');
+    await run.waitFor(begins);
+    run.press('typed\n');
+    await run.waitFor("If you're finished, reply DONE on its own line. Otherwise continue writing.");
+    run.press(ctrlC);
+    expect(await run.exitCode).toBe(130);
+    expect(await project.ok('write', 'recover', '--show')).toBe('typed\n');
+  });
+
+  test('an interrupted session is offered before another command, and finished there', async () => {
+    await interrupted('a.txt', 'one\n');
+    const run = inTerminal('session', 'new', 'other', '--no-switch');
+    expect(await run.waitFor(recover)).toContain('create a.txt, 4 bytes, ');
+    run.press('\n');
+    await run.waitFor(ways);
+    run.press('s\n');
+    expect(await run.waitFor(ways)).toContain('one\n');
+    run.press('f\n');
+    expect(await run.exitCode).toBe(0);
+    expect(await project.repo.read('a.txt')).toBe('one\n');
+    expect(run.text()).toContain('.teddy/sessions/');
+  });
+
+  test('no goes on with the command at once, and leaves the session for another time', async () => {
+    await interrupted('a.txt', 'one\n');
+    const run = inTerminal('session', 'new', 'other', '--no-switch');
+    await run.waitFor(recover);
+    run.press('n\n');
+    expect(await run.exitCode).toBe(0);
+    expect(run.text().split(recover)).toHaveLength(2);
+    expect(await stages()).toEqual(['orphaned']);
+  });
+
+  test('Ctrl-C at the offer runs nothing', async () => {
+    await interrupted('a.txt', 'one\n');
+    const before = await project.repo.fingerprint();
+    const run = inTerminal('session', 'plan', '-m', 'Hello');
+    await run.waitFor(recover);
+    run.press(ctrlC);
+    expect(await run.exitCode).toBe(130);
+    expect(await project.repo.fingerprint()).toEqual(before);
+  });
+
+  test('write recover asks for the way, and can export and discard', async () => {
+    const id = await interrupted('a.txt', 'one\n');
+    const run = inTerminal('write', 'recover');
+    await run.waitFor(recover);
+    run.press('y\n');
+    await run.waitFor(ways);
+    run.press('o\n');
+    await run.waitFor('File: ');
+    run.press('README.md\n');
+    expect(await run.waitFor(ways)).toContain('README.md exists already.');
+    run.press('d\n');
+    expect(await run.exitCode).toBe(0);
+    expect(run.text()).toContain(`Discarded ${id}.`);
+    expect(await stages()).toEqual([]);
+  });
+});

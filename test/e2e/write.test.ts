@@ -1,0 +1,464 @@
+/** `teddy write`: each command, what it prints and how it ends, and what stands in the repository after it. */
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { environmentOf, teddyPath, type RunResult } from '../support/run-teddy.ts';
+import { openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+
+beforeEach(async () => {
+  project = await openTeddyProject();
+});
+
+afterEach(() => project.close());
+
+const unknownId = '3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77';
+const begin = (target: string, operation: string, ...args: string[]) =>
+  project.run(['write', 'begin', '--target', target, '--operation', operation, '--intent', 'A test', ...args]);
+const beginId = async (target: string, operation = 'create') => (await begin(target, operation)).stdout.trim();
+const stream = (stdin: string, target: string, operation: string, ...args: string[]) =>
+  project.run(['write', 'stream', '--target', target, '--operation', operation, ...args], { stdin });
+const json = async (...args: string[]) => JSON.parse(await project.ok(...args, '--json')) as Record<string, unknown>;
+const writesRef = () => project.repo.git('for-each-ref', '--format=%(refname:short)', 'refs/heads/teddy/*-writes');
+
+/** A running command whose stdin stays open. */
+function start(args: string[]): { child: ChildProcessWithoutNullStreams; said(): string; result: Promise<RunResult> } {
+  const child = spawn(process.execPath, [teddyPath, ...args], {
+    cwd: project.repo.root,
+    env: environmentOf(project.env),
+    detached: true,
+  });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  child.stdin.on('error', () => undefined);
+  const result = new Promise<RunResult>((resolve) => {
+    child.on('close', (code, signal) => resolve({ exitCode: code ?? -1, stdout, stderr, signal }));
+  });
+  return { child, said: () => stdout + stderr, result };
+}
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    if (await isSo()) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error('It has never become so.');
+}
+
+/** A stream that was killed after it had saved this. */
+async function killedStream(target: string, content: string): Promise<string> {
+  await project.repo.git('config', 'teddy.write.idlePromptMs', '100');
+  const { child, said, result } = start(['write', 'stream', '--target', target, '--operation', 'create']);
+  child.stdin.write(content);
+  // It asks only when everything is saved.
+  await until(() => said().includes('reply DONE'));
+  child.kill('SIGKILL');
+  await result;
+  return /Write session (\S+)\./.exec(said())?.[1] ?? '';
+}
+
+describe('in steps', () => {
+  test('begin prints the id alone, append where the next byte belongs, finalize the path and the commit', async () => {
+    const begun = await begin('docs/guide.md', 'create');
+    expect(begun.exitCode).toBe(0);
+    expect(begun.stdout).toMatch(/^[0-9a-f-]{36}\n$/);
+    const id = begun.stdout.trim();
+    expect(begun.stderr).toContain(`teddy write append ${id}`);
+    const added = await project.run(['write', 'append', id], { stdin: '# Guide\n' });
+    expect(added).toMatchObject({ exitCode: 0, stdout: '8\n' });
+    expect(await project.run(['write', 'append', id], { stdin: 'DONE\n' })).toMatchObject({ stdout: '13\n' });
+    const before = await project.repo.fingerprint();
+    const written = await project.run(['write', 'finalize', id]);
+    expect(written).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^docs\/guide\.md [0-9a-f]{10}\n$/) });
+    expect(written.stderr).toMatch(/Checks: passed: .*utf-8/);
+    expect(await project.repo.read('docs/guide.md')).toBe('# Guide\nDONE\n');
+    const { head, index, stash } = await project.repo.fingerprint();
+    expect({ head, index, stash }).toEqual({ head: before.head, index: before.index, stash: before.stash });
+  });
+
+  test('the commit has exactly the file, and says of which session, what for, which bytes and how they were checked', async () => {
+    const id = await beginId('docs/guide.md');
+    const content = '# Guide\n';
+    const { stdout } = await project.run(['write', 'finalize', id], { stdin: content });
+    const commit = stdout.trim().split(' ')[1] ?? '';
+    expect(await project.repo.git('diff-tree', '-r', '--name-status', '--no-commit-id', commit)).toBe(
+      'A\tdocs/guide.md',
+    );
+    const trailers = await project.repo.git('log', '-1', '--format=%(trailers:unfold)', commit);
+    expect(trailers).toContain(`Teddy-Write-Session: ${id}\n`);
+    expect(trailers).toContain('Teddy-Intent: A test\n');
+    expect(trailers).toContain(`Teddy-Sha256: ${createHash('sha256').update(content).digest('hex')}\n`);
+    expect(trailers).toMatch(/^Teddy-Validation: passed: .*utf-8/m);
+    expect(await writesRef()).toMatch(/^teddy\/\d{8}-writes$/);
+    expect(await project.repo.git('rev-parse', await writesRef())).toContain(commit);
+  });
+
+  test('on a session, the entry goes to its line and HEAD follows with a clean index', async () => {
+    await project.begin('pages');
+    const id = await beginId('docs/guide.md');
+    await project.run(['write', 'finalize', id], { stdin: '# Guide\n' });
+    expect((await project.subjects())[0]).toBe('write: create docs/guide.md');
+    expect(await project.repo.git('status', '--porcelain')).toBe('');
+  });
+
+  test('the bytes are written as they came, whatever they are', async () => {
+    const bytes = Buffer.from(Array.from({ length: 512 }, (_, at) => at % 256));
+    await project.repo.write('source.bin', bytes);
+    const id = await beginId('image.png');
+    const file = join(project.repo.root, 'source.bin');
+    expect(await project.run(['write', 'finalize', id, '--content', file])).toMatchObject({ exitCode: 0 });
+    expect((await readFile(join(project.repo.root, 'image.png'))).equals(bytes)).toBe(true);
+  });
+
+  test('append takes a repeated part once, and refuses a gap and other bytes with the place that is expected', async () => {
+    const id = await beginId('a.txt');
+    await project.run(['write', 'append', id, '--offset', '0'], { stdin: 'one\n' });
+    expect(await project.run(['write', 'append', id, '--offset', '2'], { stdin: 'e\ntwo\n' })).toMatchObject({
+      exitCode: 0,
+      stdout: '8\n',
+    });
+    const gap = await project.run(['write', 'append', id, '--offset', '9'], { stdin: 'x' });
+    expect(gap).toMatchObject({ exitCode: 3, stdout: '' });
+    expect(gap.stderr).toContain('expected 8. [OFFSET_MISMATCH]');
+    expect((await project.run(['write', 'append', id, '--offset', '0'], { stdin: 'other' })).exitCode).toBe(3);
+    expect(await project.ok('write', 'show', id)).toBe('one\ntwo\n');
+  });
+
+  test('what is found is shown with its lines, nothing is written, and a corrected content is taken', async () => {
+    const id = await beginId('a.json');
+    const wrong = await project.run(['write', 'finalize', id], { stdin: '{\n  "a": 1,\n  "b": \n}\n' });
+    expect(wrong).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(wrong.stderr).toMatch(/syntax, line \d, column \d: /);
+    expect(wrong.stderr).toContain('  2 |   "a": 1,\n  3 |   "b":\n> 4 | }\n');
+    expect(wrong.stderr).toContain('[VALIDATION_FAILED]');
+    expect(await project.repo.list('.')).not.toContain('a.json');
+    expect(await json('write', 'status', id)).toMatchObject({ status: 'active', stage: 'needs_corrections' });
+    expect(await project.run(['write', 'finalize', id], { stdin: '{ "a": 1 }\n' })).toMatchObject({ exitCode: 0 });
+  });
+
+  test('with --force it is written all the same, and the commit says so', async () => {
+    const id = await beginId('a.json');
+    const forced = await project.run(['write', 'finalize', id, '--force'], { stdin: '{\n' });
+    expect(forced.exitCode).toBe(0);
+    expect(await project.repo.git('log', '-1', '--format=%(trailers)', await writesRef())).toContain('forced: syntax');
+  });
+
+  test('the same content again is answered the same without a second commit, and another one is not known', async () => {
+    const id = await beginId('a.txt');
+    const first = await project.run(['write', 'finalize', id], { stdin: 'text\n' });
+    const count = await project.repo.git('rev-list', '--count', await writesRef());
+    expect((await project.run(['write', 'finalize', id], { stdin: 'text\n' })).stdout).toBe(first.stdout);
+    expect((await project.run(['write', 'finalize', id, '--received'], { stdin: 'not looked at' })).stdout).toBe(
+      first.stdout,
+    );
+    await project.refuses('UNKNOWN_WRITE', 2, ['write', 'finalize', id], { stdin: 'other\n' });
+    expect(await project.repo.git('rev-list', '--count', await writesRef())).toBe(count);
+    expect(await json('write', 'status', id)).toMatchObject({ status: 'completed', stage: 'committed' });
+  });
+
+  test('a target that has changed since is left as it is', async () => {
+    const id = await beginId('README.md', 'overwrite');
+    await project.repo.write('README.md', '# Mine\n');
+    await project.refuses('TARGET_CHANGED', 3, ['write', 'finalize', id], { stdin: '# Theirs\n' });
+    expect(await project.repo.read('README.md')).toBe('# Mine\n');
+  });
+
+  test('a content over the limit is refused at once, and so is an empty one', async () => {
+    await project.repo.git('config', 'teddy.write.maxBytes', '4');
+    const id = await beginId('a.txt');
+    await project.refuses('CONTENT_TOO_LARGE', 1, ['write', 'append', id], { stdin: 'five\n' });
+    expect(await project.run(['write', 'append', id], { stdin: 'two\n' })).toMatchObject({ exitCode: 0 });
+    await project.refuses('CONTENT_TOO_LARGE', 1, ['write', 'append', id], { stdin: 'x' });
+    await project.ok('write', 'cancel', id);
+    const empty = await beginId('b.txt');
+    await project.refuses('VALIDATION_FAILED', 1, ['write', 'finalize', empty]);
+  });
+});
+
+describe('what is refused', () => {
+  test('a missing option, a bad operation, a bad target, and an operation against what exists', async () => {
+    const rest = ['--target', 'a.txt', '--operation', 'create'];
+    expect(await project.refuses('USAGE', 2, ['write', 'begin', ...rest])).toContain('needs --intent');
+    expect(await project.refuses('USAGE', 2, ['write', 'stream', '--target', 'a.txt'])).toContain('needs --operation');
+    const wish = (target: string, operation: string) => [
+      'write',
+      'stream',
+      '--target',
+      target,
+      '--operation',
+      operation,
+    ];
+    const said = await project.refuses('BAD_OPERATION', 2, wish('a.txt', 'replace'));
+    expect(said).toContain("Invalid operation type. Must be 'create', 'overwrite', or 'append'.");
+    expect(await project.refuses('BAD_TARGET', 2, wish(' ', 'create'))).toContain('Target file path is required.');
+    await project.refuses('BAD_TARGET', 2, wish('../a.txt', 'create'));
+    await project.refuses('BAD_TARGET', 2, wish('.git/config', 'overwrite'));
+    await project.refuses('FILES_IN_THE_WAY', 3, wish('README.md', 'create'));
+    await project.refuses('FILE_NOT_FOUND', 2, wish('a.txt', 'append'));
+    await project.refuses('USAGE', 2, ['write', 'append', unknownId, '--offset', 'x']);
+  });
+
+  test('an id that is not known is exit code 2 with each command, before anything is read', async () => {
+    for (const verb of ['append', 'finalize', 'status', 'show', 'cancel', 'recover']) {
+      await project.refuses('UNKNOWN_WRITE', 2, ['write', verb, unknownId]);
+      await project.refuses('UNKNOWN_WRITE', 2, ['write', verb, '../../x']);
+    }
+  });
+
+  test('a second session while one is active is exit code 3, and after cancel it is free', async () => {
+    const id = await beginId('a.txt');
+    const second = await begin('b.txt', 'create');
+    expect(second).toMatchObject({ exitCode: 3, stdout: '' });
+    expect(second.stderr).toContain(
+      'Another write session is already active. Please wait for it to complete. [WRITE_ACTIVE]',
+    );
+    await project.ok('write', 'cancel', id);
+    await project.refuses('UNKNOWN_WRITE', 2, ['write', 'append', id], { stdin: 'x' });
+    expect(await begin('b.txt', 'create')).toMatchObject({ exitCode: 0 });
+  });
+});
+
+describe('--json', () => {
+  test('each command prints one document with a schema', async () => {
+    const begun = await json('write', 'begin', '--target', 'a.md', '--operation', 'create', '--intent', 'A test');
+    const id = String(begun['session_id']);
+    expect(begun).toEqual({
+      schema: 'teddy.write-begin/1',
+      session_id: expect.any(String),
+      status: 'active',
+      stage: 'awaiting_content',
+      session_dir: join(project.repo.root, '.git/teddy/write_sessions', id),
+      end_marker: 'DONE',
+      instructions: 'Now output content. End with DONE on its own line.',
+      warnings: [],
+    });
+    const append = await project.run(['write', 'append', id, '--json'], { stdin: 'abc' });
+    expect(JSON.parse(append.stdout)).toEqual({ schema: 'teddy.write-append/1', session_id: id, offset: 3, added: 3 });
+    expect(await json('write', 'status', id)).toMatchObject({
+      schema: 'teddy.write-status/1',
+      session_id: id,
+      size: 3,
+    });
+    expect(await json('write', 'list')).toMatchObject({ schema: 'teddy.write-list/1', sessions: [{ session_id: id }] });
+    expect(await json('write', 'show', id)).toMatchObject({ schema: 'teddy.write-show/1', content: 'abc' });
+    expect(await json('write', 'finalize', id)).toMatchObject({
+      schema: 'teddy.write-finalize/1',
+      success: true,
+      written_path: 'a.md',
+      commit: expect.stringMatching(/^[0-9a-f]{40}$/),
+    });
+    const other = await json('write', 'begin', '--target', 'b.md', '--operation', 'create', '--intent', 'B');
+    expect(await json('write', 'cancel', String(other['session_id']))).toMatchObject({
+      schema: 'teddy.write-cancel/1',
+    });
+    expect(await json('write', 'clean')).toEqual({ schema: 'teddy.write-clean/1', sessions: [] });
+    const streamed = await stream('{}\nDONE\n', 'c.json', 'create', '--json');
+    expect(JSON.parse(streamed.stdout)).toMatchObject({ schema: 'teddy.write-stream/1', success: true });
+  });
+
+  test('findings are a document too, with exit code 1, and so are errors', async () => {
+    const found = await stream('{\nDONE\n', 'a.json', 'create', '--json');
+    expect(found.exitCode).toBe(1);
+    expect(JSON.parse(found.stdout)).toMatchObject({
+      schema: 'teddy.write-stream/1',
+      success: false,
+      findings: [{ check: 'syntax', line: expect.any(Number) }],
+      validation_summary: { failed: ['syntax'] },
+    });
+    const cut = await stream('text\n', 'b.txt', 'create', '--json');
+    expect(cut.exitCode).toBe(1);
+    expect(JSON.parse(cut.stdout)).toMatchObject({ schema: 'teddy.error/1', error: { code: 'END_MISSING' } });
+  });
+});
+
+describe('stream', () => {
+  test('writes and commits what comes before DONE, byte for byte, and touches nothing else', async () => {
+    const before = await project.repo.fingerprint();
+    const content = '\n  indented\r\n\ttabs  \nDONE.\nWe are DONE\n';
+    const done = await stream(`${content}DONE \n`, 'notes.txt', 'create');
+    expect(done).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^notes\.txt [0-9a-f]{10}\n$/) });
+    expect(await project.repo.read('notes.txt')).toBe(content);
+    const after = await project.repo.fingerprint();
+    expect({ ...after, refs: [], workTree: {} }).toEqual({ ...before, refs: [], workTree: {} });
+    expect(after.workTree).toEqual({ ...before.workTree, 'notes.txt': expect.any(String) });
+    expect(await project.repo.git('log', '-1', '--format=%(trailers:key=Teddy-Intent)', await writesRef())).toContain(
+      'create notes.txt',
+    );
+  });
+
+  test('what comes after DONE is reported, kept in git, and not in the file', async () => {
+    const done = await stream('text\nDONE\nI hope that helps.\n', 'a.txt', 'create');
+    expect(done.exitCode).toBe(0);
+    expect(await project.repo.read('a.txt')).toBe('text\n');
+    const oid = /git cat-file -p ([0-9a-f]+)/.exec(done.stderr)?.[1] ?? '';
+    expect(await project.repo.git('cat-file', '-p', oid)).toBe('I hope that helps.');
+    const refs = await project.repo.git('for-each-ref', '--format=%(refname) %(objectname)', 'refs/teddy/keep/writes');
+    expect(refs).toMatch(new RegExp(`^refs/teddy/keep/writes/[0-9a-f-]{36} ${oid}`));
+  });
+
+  test('without DONE the content is kept and nothing is written; recover finishes it', async () => {
+    const cut = await stream('one\ntwo', 'a.txt', 'create');
+    expect(cut).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(cut.stderr).toContain('[END_MISSING]');
+    const command = /`teddy (write recover \S+ --finalize)`/.exec(cut.stderr)?.[1] ?? '';
+    expect(await project.repo.list('.')).not.toContain('a.txt');
+    expect(await project.run(['write', 'recover', '--show'])).toMatchObject({ stdout: 'one\ntwo' });
+    await project.ok(...command.split(' '));
+    expect(await project.repo.read('a.txt')).toBe('one\ntwo');
+  });
+
+  test('with --eof-is-done the end of stdin is enough, and nothing at all leaves no session behind', async () => {
+    expect(await stream('one\n', 'a.txt', 'create', '--eof-is-done')).toMatchObject({ exitCode: 0 });
+    expect(await stream('two\n', 'a.txt', 'append', '--eof-is-done')).toMatchObject({ exitCode: 0 });
+    expect(await project.repo.read('a.txt')).toBe('one\ntwo\n');
+    expect(await stream('', 'b.txt', 'create')).toMatchObject({ exitCode: 1 });
+    expect((await json('write', 'list'))['sessions']).toMatchObject([
+      { target_file: 'a.txt' },
+      { target_file: 'a.txt' },
+    ]);
+  });
+
+  test('findings end it with exit code 1, and recover --finalize --force writes the content all the same', async () => {
+    const wrong = await stream('{\nDONE\n', 'a.json', 'create');
+    expect(wrong).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(wrong.stderr).toContain('[VALIDATION_FAILED]');
+    expect(await project.run(['write', 'recover', '--finalize'])).toMatchObject({ exitCode: 1 });
+    await project.ok('write', 'recover', '--finalize', '--force');
+    expect(await project.repo.read('a.json')).toBe('{\n');
+  });
+
+  test('a marker of its own lets DONE stand in the content', async () => {
+    const wish = ['--target', 'a.md', '--operation', 'create', '--own-marker'];
+    const { child, said, result } = start(['write', 'stream', ...wish]);
+    await until(() => said().includes('End with'));
+    const marker = /End with (DONE-[0-9a-f]{8}) on its own line/.exec(said())?.[1] ?? '';
+    child.stdin.end(`DONE\n${marker}\n`);
+    expect(await result).toMatchObject({ exitCode: 0 });
+    expect(await project.repo.read('a.md')).toBe('DONE\n');
+  });
+
+  test('a silent writer is asked on stderr, and DONE writes the file while stdin is still open', async () => {
+    const { child, said, result } = start(['write', 'stream', '--target', 'a.txt', '--operation', 'create']);
+    child.stdin.write('slow\n');
+    await until(() => said().includes("If you're finished, reply DONE on its own line. Otherwise continue writing.\n"));
+    child.stdin.write('DONE\n');
+    expect(await result).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^a\.txt /) });
+    expect(await project.repo.read('a.txt')).toBe('slow\n');
+  });
+
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    '%s saves what has come, says how to go on, and exits with 130',
+    async (name) => {
+      const { child, said, result } = start(['write', 'stream', '--target', 'a.txt', '--operation', 'create']);
+      child.stdin.write('half a line');
+      await until(() => said().includes('Write session'));
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      child.kill(name);
+      const { exitCode, stderr } = await result;
+      expect(exitCode).toBe(130);
+      expect(stderr).toMatch(/write recover \S+ --continue/);
+      const rest = await project.run(['write', 'recover', '--continue'], { stdin: ', and the rest\nDONE\n' });
+      expect(rest.exitCode).toBe(0);
+      expect(await project.repo.read('a.txt')).toBe('half a line, and the rest\n');
+    },
+  );
+});
+
+describe('recover', () => {
+  test('a stream that was killed is an orphan: it blocks nobody, and is shown, exported and finished', async () => {
+    const id = await killedStream('a.txt', 'one\ntwo\n');
+    expect(await json('write', 'status', id)).toMatchObject({ status: 'active', stage: 'orphaned', size: 8 });
+    const asked = await project.run(['write', 'recover']);
+    expect(asked).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(asked.stderr).toContain('create a.txt, 8 bytes, ');
+    for (const way of ['--continue', '--finalize', '--show', '--output', '--discard']) {
+      expect(asked.stderr).toContain(`teddy write recover ${id} ${way}`);
+    }
+    expect(await project.ok('write', 'recover', id, '--show')).toBe('one\ntwo\n');
+    const path = join(project.repo.root, 'rescued.txt');
+    await project.ok('write', 'recover', '--output', path);
+    expect(await readFile(path, 'utf8')).toBe('one\ntwo\n');
+    const again = await project.run(['write', 'recover', '--output', path]);
+    expect(again.exitCode).toBe(3);
+    expect(again.stderr).toContain('exists already. [FILES_IN_THE_WAY]');
+    await project.ok('write', 'recover', id, '--finalize');
+    expect(await project.repo.read('a.txt')).toBe('one\ntwo\n');
+    expect((await project.run(['write', 'recover'])).exitCode).toBe(2);
+  });
+
+  test('one that is damaged cannot be finished, and can be exported with all its bytes', async () => {
+    const id = await killedStream('a.txt', 'one\ntwo\n');
+    await project.repo.write(`.git/teddy/write_sessions/${id}/state.json`, 'not JSON');
+    expect(await json('write', 'status', id)).toMatchObject({ status: 'failed', stage: 'damaged' });
+    await project.refuses('STAGING_DAMAGED', 1, ['write', 'recover', id, '--finalize']);
+    expect((await project.run(['write', 'recover', id])).stderr).not.toContain('--finalize');
+    const path = join(project.repo.root, 'rescued.txt');
+    await project.ok('write', 'recover', id, '--output', path);
+    expect(await readFile(path, 'utf8')).toContain('one\ntwo\n');
+    await project.ok('write', 'recover', id, '--discard');
+    expect((await json('write', 'list'))['sessions']).toEqual([]);
+  });
+
+  test('bytes that no save has confirmed are named, and shown only with --tail', async () => {
+    const id = await killedStream('a.txt', 'one\n');
+    const file = join('.git/teddy/write_sessions', id, 'content.txt');
+    await project.repo.write(file, `${await project.repo.read(file)}tail`);
+    const shown = await project.run(['write', 'show', id]);
+    expect(shown.stdout).toBe('one\n');
+    expect(shown.stderr).toContain('4 bytes more are on disk');
+    expect(await project.ok('write', 'show', id, '--tail')).toBe('one\ntail');
+  });
+
+  test('options that exclude each other, or need another one, are wrong usage', async () => {
+    const id = await killedStream('a.txt', 'one\n');
+    await project.refuses('USAGE', 2, ['write', 'recover', id, '--show', '--discard']);
+    await project.refuses('USAGE', 2, ['write', 'recover', id, '--force']);
+    await project.refuses('USAGE', 2, ['write', 'recover', id, '--finalize', '--eof-is-done']);
+  });
+
+  test('clean clears away what is left over, and says where git keeps its content', async () => {
+    const id = await killedStream('a.txt', 'one\n');
+    const cleaned = await project.ok('write', 'clean');
+    expect(cleaned).toContain(`Cleared the write session ${id} of a.txt`);
+    const oid = /git cat-file -p ([0-9a-f]+)/.exec(cleaned)?.[1] ?? '';
+    expect(await project.repo.git('cat-file', '-p', oid)).toBe('one');
+    expect(await project.repo.git('for-each-ref', '--format=%(refname)', 'refs/teddy/keep/writes')).toContain(id);
+    expect((await json('write', 'list'))['sessions']).toEqual([]);
+  });
+});
+
+describe('before a command that writes', () => {
+  test('one line names what was interrupted, --json stays one document, and commands that only look say nothing', async () => {
+    const id = await killedStream('a.txt', 'one\n');
+    const made = await project.run(['session', 'new', 'other', '--no-switch', '--json']);
+    expect(JSON.parse(made.stdout)).toMatchObject({ schema: 'teddy.session-new/1' });
+    const line = new RegExp(
+      `^A write session was interrupted: create a.txt, 4 bytes, .*teddy write recover ${id}$`,
+      'm',
+    );
+    expect(made.stderr).toMatch(line);
+    expect((await begin('b.txt', 'create')).stderr).toMatch(line);
+    expect((await project.run(['session', 'list'])).stderr).not.toContain('interrupted');
+  });
+
+  test('one that is over an hour old is cleared away and kept, with one line', async () => {
+    const id = await killedStream('a.txt', 'one\n');
+    await project.repo.git('config', 'teddy.write.orphanMs', '1');
+    const made = await project.run(['session', 'new', 'other', '--no-switch']);
+    expect(made.exitCode).toBe(0);
+    expect(made.stderr).toContain(`Cleared the write session ${id} of a.txt; what it had received: git cat-file -p `);
+    expect((await project.run(['session', 'new', 'more', '--no-switch'])).stderr).not.toContain('write session');
+  });
+
+  test('a setting that cannot be used is named, and keeps no session from being made', async () => {
+    await killedStream('a.txt', 'one\n');
+    await project.repo.git('config', 'teddy.write.orphanMs', 'soon');
+    const made = await project.run(['session', 'new', 'other', '--no-switch']);
+    expect(made.exitCode).toBe(0);
+    expect(made.stderr).toContain('warning: teddy.write.orphanMs is "soon"');
+  });
+});
