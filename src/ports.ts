@@ -609,7 +609,7 @@ export interface ServerRecord {
 }
 
 /** The right to be the server of the repository. A process that dies loses it. */
-export interface ServerClaim {
+interface ServerClaim {
   /** Lets others find it. Throws DISK_FULL or WRITE_FAILED. */
   publish(record: ServerRecord): Promise<void>;
   /** The record goes with it. */

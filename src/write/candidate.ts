@@ -15,7 +15,7 @@ export interface Candidate {
   base: BaseFile | null;
 }
 
-export interface BaseFile {
+interface BaseFile {
   bytes: Uint8Array;
   /** Decoded when it is first asked for. */
   text(): string;

@@ -4,7 +4,7 @@ import { takeLines } from './positions.ts';
 import type { Finding } from './write.ts';
 
 /** `line` counts from 1. */
-export interface FoundSecret {
+interface FoundSecret {
   kind: string;
   line?: number;
 }

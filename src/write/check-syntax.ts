@@ -10,7 +10,8 @@ export async function checkSyntax(candidate: Candidate, syntax: SyntaxChecker): 
   const before = candidate.operation === 'append' ? (candidate.base?.text() ?? '') : '';
   const whole = before + candidate.text;
   const verdict = await syntax.check(candidate.path, whole);
-  if (verdict === null || 'skipped' in verdict || verdict.length === 0) return verdict;
+  if (verdict === null) return candidate.kind === 'code' ? { skipped: 'no parser for files of this name' } : null;
+  if ('skipped' in verdict || verdict.length === 0) return verdict;
   const known = await findKnown(candidate, syntax);
   const isNew = toKeys(verdict, whole);
   return verdict.filter((_, at) => !known.has(isNew[at] ?? '')).map((finding) => shiftUp(finding, before));

@@ -58,7 +58,7 @@ export type Phase =
 
 export type Status = 'active' | 'completed' | 'failed';
 
-export interface Skipped {
+interface Skipped {
   check: string;
   reason: string;
 }

@@ -34,6 +34,12 @@ describe('validation as a whole', () => {
     ]);
   });
 
+  test('code that no parser is there for is skipped by name, and prose needs none', async () => {
+    const { summary } = await validate('a.go', 'package main\n');
+    expect(summary.skipped).toEqual([{ check: 'syntax', reason: 'no parser for files of this name' }]);
+    expect((await validate('a.txt', 'text\n')).summary.skipped).toEqual([]);
+  });
+
   test('the whole target is what would be written', async () => {
     const { final } = await validate('a.txt', 'c\n', { base: 'a\nb\n', operation: 'append' });
     expect(new TextDecoder().decode(final)).toBe('a\nb\nc\n');

@@ -4,7 +4,7 @@ import type { Project } from '../../ports.ts';
 import { happen, readContent, saveWrite, withWrite, type HeldWrite } from './held-write.ts';
 
 /** The bytes do not fit to what is known; `expected` is where the next ones belong. */
-export class OffsetMismatch extends TeddyError {
+class OffsetMismatch extends TeddyError {
   readonly expected: number;
 
   constructor(offset: number, expected: number, reason: string) {

@@ -78,7 +78,7 @@ function toEntry(
     id: project.ids.entryId(),
     created: state.entry.created,
     title: `${operation} ${target}`,
-    details: [intent, `${bytes.length} bytes`, validation],
+    details: [intent, `${bytes.length} bytes`],
     sha256,
     write: { id, intent, validation },
   };

@@ -23,7 +23,16 @@ export interface HeldWrite {
 export function holdWrite(staged: StagedWrite, limits: Limits, nowMs: number): HeldWrite {
   const { record, state } = staged;
   const write = openWrite(limits, nowMs, state);
-  return { staged, record, write, content: null, savedBytes: state.size, isReplaced: false, isTolerant: false, isFailing: false };
+  return {
+    staged,
+    record,
+    write,
+    content: null,
+    savedBytes: state.size,
+    isReplaced: false,
+    isTolerant: false,
+    isFailing: false,
+  };
 }
 
 export function readWriteLimits(project: Project): Promise<Limits> {

@@ -15,7 +15,10 @@ export async function installWrite(
   const files = project.filesOf(workspace.root);
   const target = await inspectTarget(project, workspace, record.target);
   // A crash came between the two: it stands there already.
-  if (target.bytes !== null && project.hash(target.bytes) === sha256) return 'installed';
+  if (target.bytes !== null && project.hash(target.bytes) === sha256) {
+    await files.removeLeftovers(record.target);
+    return 'installed';
+  }
   requireBase(project, record, target);
   if (final === null) {
     await files.removeLeftovers(record.target);

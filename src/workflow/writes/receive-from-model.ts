@@ -163,7 +163,7 @@ function toResumable(record: WriteRecord, error: unknown): unknown {
   return new TeddyError('INTERRUPTED', error.message, describeResume(record), { cause: error });
 }
 
-export function describeResume({ id, target }: WriteRecord): string {
+function describeResume({ id, target }: WriteRecord): string {
   return `What arrived of ${target} is saved: \`teddy write ask --resume ${id}\` goes on, \`teddy write recover ${id}\` offers other ways.`;
 }
 

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { TeddyError } from '../../../src/errors.ts';
+import { beginHeldWrite, beginWrite } from '../../../src/workflow/writes/begin-write.ts';
+import { finalizeHeld } from '../../../src/workflow/writes/finalize-write.ts';
+import { happen } from '../../../src/workflow/writes/held-write.ts';
+import { findWrite, listWrites } from '../../../src/workflow/writes/list-writes.ts';
+import { memoryProject } from '../../support/memory-repository.ts';
+import { start } from '../../support/turns.ts';
+
+const full = () => Promise.reject(new TeddyError('DISK_FULL', 'The disk is full.'));
+
+/** A controller whose content is in memory alone. */
+async function beginInMemory(operation: string) {
+  const project = await memoryProject();
+  await start(project);
+  const { held } = await beginHeldWrite(project, { intent: 'x', target: 'a.txt', operation, hasController: true });
+  held.content = Buffer.from('text\n');
+  held.isTolerant = true;
+  happen(held, { type: 'content', bytes: 5, lines: 1, atMs: project.clock.now().getTime() });
+  return { project, held };
+}
+
+test('a session that no save has told of its commit is gone afterwards, and is not offered again', async () => {
+  const { project, held } = await beginInMemory('create');
+  held.staged.save = full;
+  held.staged.dropContent = full;
+  expect(await finalizeHeld(project, held)).toMatchObject({ isWritten: true });
+  expect(await project.read('a.txt')).toBe('text\n');
+  expect(await listWrites(project)).toEqual([]);
+  expect(project.said.filter((text) => text.startsWith('warning'))).toHaveLength(1);
+  await beginWrite(project, { intent: 'x', target: 'b.txt', operation: 'create', hasController: true });
+});
+
+test('content that cannot be removed after the commit is a warning, and no failure', async () => {
+  const { project, held } = await beginInMemory('create');
+  held.staged.dropContent = full;
+  expect(await finalizeHeld(project, held)).toMatchObject({ isWritten: true });
+  expect(await findWrite(project, held.record.id)).toMatchObject({ stage: 'committed' });
+  expect(project.said).toContainEqual('warning: a.txt is committed, but: The disk is full.');
+});
+
+test('a failure that is not one of the disk is never taken for one', async () => {
+  const { project, held } = await beginInMemory('create');
+  held.staged.dropContent = () => Promise.reject(new Error('It was closed.'));
+  await expect(finalizeHeld(project, held)).rejects.toThrow('It was closed.');
+});
