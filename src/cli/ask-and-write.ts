@@ -7,7 +7,7 @@ import { askOrStop, isYes } from './finish-write.ts';
 import { describeEffort } from './progress.ts';
 import { showWritten } from './render-write.ts';
 import { toVisible, visibleChunks, type Terminal } from './terminal.ts';
-import { toWrittenJson } from './write-json.ts';
+import { toFinalizeAnswer } from '../http/answers.ts';
 import { showWriteProgress } from './write-progress.ts';
 
 export interface AskWish extends Omit<ModelWish, 'message'> {
@@ -98,7 +98,7 @@ function viewWriting(terminal: Terminal, project: Project, wish: AskWish): Writi
     onWritten(file) {
       progress.hide();
       files.push(file);
-      if (!isQuiet) showWritten(terminal, toWrittenJson({ isWritten: true, ...file }));
+      if (!isQuiet) showWritten(terminal, toFinalizeAnswer({ isWritten: true, ...file }));
       progress.wait();
     },
   };
@@ -145,7 +145,10 @@ function showEffort(terminal: Terminal, { usage }: ModelWritten, elapsedMs: numb
 
 function toJson({ files, said, usage }: ModelWritten): object {
   return {
-    files: files.map((file) => ({ ...toWrittenJson({ isWritten: true, ...file }), operation: file.record.operation })),
+    files: files.map((file) => ({
+      ...toFinalizeAnswer({ isWritten: true, ...file }),
+      operation: file.record.operation,
+    })),
     said,
     usage,
   };

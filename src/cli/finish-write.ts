@@ -3,7 +3,8 @@ import { TeddyError } from '../errors.ts';
 import { askLine } from './ask-line.ts';
 import { countFindings, describeCorrection, showFindings, showWritten } from './render-write.ts';
 import { toVisible, type Terminal } from './terminal.ts';
-import type { FinalizedJson, RejectedJson } from './write-json.ts';
+import type { FinalizedAnswer } from '../http/answers.ts';
+import type { RejectedAnswer } from '../http/schemas.ts';
 
 export interface Shown {
   terminal: Terminal;
@@ -14,7 +15,7 @@ export interface Shown {
 }
 
 /** Returns the exit code. Throws VALIDATION_FAILED, after a person was shown what was found. */
-export function showFinalized({ terminal, printJson, shownMessage }: Shown, finalized: FinalizedJson): number {
+export function showFinalized({ terminal, printJson, shownMessage }: Shown, finalized: FinalizedAnswer): number {
   if (printJson !== null) {
     printJson(finalized);
     return finalized.success ? 0 : 1;
@@ -27,7 +28,7 @@ export function showFinalized({ terminal, printJson, shownMessage }: Shown, fina
   throw toRejected(finalized);
 }
 
-function toRejected(rejected: RejectedJson): TeddyError {
+function toRejected(rejected: RejectedAnswer): TeddyError {
   const why = rejected.reason === null ? '' : ` (${rejected.reason})`;
   return new TeddyError(
     'VALIDATION_FAILED',
@@ -37,12 +38,12 @@ function toRejected(rejected: RejectedJson): TeddyError {
 }
 
 /** What only asks for a yes. */
-export function isShrinkAlone({ findings }: Pick<RejectedJson, 'findings'>): boolean {
+export function isShrinkAlone({ findings }: Pick<RejectedAnswer, 'findings'>): boolean {
   return findings.length > 0 && findings.every(({ check }) => check === 'shrink');
 }
 
 /** Throws INTERRUPTED on Ctrl-C. */
-export async function askShrink(terminal: Terminal, signal: AbortSignal, rejected: RejectedJson): Promise<boolean> {
+export async function askShrink(terminal: Terminal, signal: AbortSignal, rejected: RejectedAnswer): Promise<boolean> {
   for (const { message } of rejected.findings) terminal.say(toVisible(message));
   const question = 'The new content is less than half of the old. Write it all the same? [y/N] ';
   return isYes(await askOrStop(terminal, signal, question), false);

@@ -17,7 +17,7 @@ import {
 } from './recover-ways.ts';
 import { streamContent } from './stream-content.ts';
 import { toVisible } from './terminal.ts';
-import { toFinalizedJson, toStatusJson } from './write-json.ts';
+import { toFinalizedAnswer, toStatusAnswer } from '../http/answers.ts';
 
 /** Which one, and one way at most; without any it is asked. */
 export interface RecoverWish {
@@ -57,13 +57,13 @@ function goOn(
   return streamContent({ terminal, signal, eofIsDone, force, printJson }, async (stream, { onPrompt, decide }) => {
     const finalized = await continueWrite(project, id, stream, {
       onPrompt,
-      decide: (rejected) => decide(toFinalizedJson(rejected)),
+      decide: (rejected) => decide(toFinalizedAnswer(rejected)),
       onTakenUp: ({ record, write }) => {
         const place = `Going on with ${record.target} after ${write.state.size} bytes.`;
         terminal.say(toVisible(`${place} End with ${record.endMarker} on its own line.`));
       },
     });
-    return toFinalizedJson(finalized);
+    return toFinalizedAnswer(finalized);
   });
 }
 
@@ -78,7 +78,7 @@ async function decide(recovering: Recovering, view: WriteView): Promise<number> 
 
 function sayWays({ terminal, project, printJson }: Recovering, view: WriteView): number {
   if (printJson !== null) {
-    printJson({ ...toStatusJson(view), ways: listWays(view).map(({ option }) => option) });
+    printJson({ ...toStatusAnswer(view), ways: listWays(view).map(({ option }) => option) });
   } else {
     terminal.say(`${describeLeft({ project }, view)}.`);
     const rows = listWays(view).map(({ option, does }) => ({

@@ -8,7 +8,7 @@ import { discardWrite, finalizeLeft } from '../workflow/writes/recover-write.ts'
 import { askOrStop, isYes, showFinalized } from './finish-write.ts';
 import { describeAge, describeBytes, describeTarget, printContent, showFindings } from './render-write.ts';
 import { toVisible, type Terminal } from './terminal.ts';
-import { toFinalizedJson, toStatusJson, type FinalizedJson } from './write-json.ts';
+import { type FinalizedAnswer, toFinalizedAnswer, toStatusAnswer } from '../http/answers.ts';
 
 export interface Recovering {
   terminal: Terminal;
@@ -22,7 +22,7 @@ export interface Recovering {
 /** `create docs/guide.md, 12,345 bytes, 5 min ago`. */
 export function describeLeft({ project }: Pick<Recovering, 'project'>, view: WriteView): string {
   const age = describeAge(view.savedAt, project.clock.now().getTime());
-  return toVisible(`${describeTarget(toStatusJson(view))}, ${describeBytes(view.size + view.tailBytes)}, ${age} ago`);
+  return toVisible(`${describeTarget(toStatusAnswer(view))}, ${describeBytes(view.size + view.tailBytes)}, ${age} ago`);
 }
 
 /** What `write recover` can do with it. */
@@ -48,18 +48,18 @@ export async function isWhole(project: Project, { id }: WriteView): Promise<bool
 /** Returns the exit code. Throws VALIDATION_FAILED, and what `finalizeLeft` throws. */
 export async function finalizeAndShow(recovering: Recovering, id: string, force: boolean): Promise<number> {
   const { terminal, project, printJson } = recovering;
-  const finalized = toFinalizedJson(await finalizeLeft(project, id, force));
+  const finalized = toFinalizedAnswer(await finalizeLeft(project, id, force));
   if (!finalized.success && !force && printJson === null && terminal.isInteractive) {
     return forceAndShow(recovering, finalized);
   }
   return showFinalized({ terminal, printJson }, finalized);
 }
 
-async function forceAndShow(recovering: Recovering, rejected: FinalizedJson & { success: false }): Promise<number> {
+async function forceAndShow(recovering: Recovering, rejected: FinalizedAnswer & { success: false }): Promise<number> {
   const { terminal, project, signal, printJson } = recovering;
   showFindings(terminal, rejected);
   const isAccepted = isYes(await askOrStop(terminal, signal, 'Write it all the same? [y/N] '), false);
-  const finalized = isAccepted ? toFinalizedJson(await finalizeLeft(project, rejected.session_id, true)) : rejected;
+  const finalized = isAccepted ? toFinalizedAnswer(await finalizeLeft(project, rejected.session_id, true)) : rejected;
   return showFinalized({ terminal, printJson, shownMessage: rejected.message }, finalized);
 }
 

@@ -3,9 +3,9 @@ import { formatCount } from '../session/format-count.ts';
 import { describeValidation } from '../workflow/writes/commit-write.ts';
 import type { CleanedWrite } from '../workflow/writes/clean-writes.ts';
 import { toVisible, type Terminal } from './terminal.ts';
-import type { RejectedJson, StatusJson, WrittenJson } from './write-json.ts';
+import type { FinalizeAnswer, RejectedAnswer, StatusAnswer } from '../http/schemas.ts';
 
-export function renderStatus(terminal: Terminal, write: StatusJson, nowMs: number): string {
+export function renderStatus(terminal: Terminal, write: StatusAnswer, nowMs: number): string {
   const { session_id, status, stage, intent, size, unverified_bytes, findings, reason, commit } = write;
   const lines = [
     `${describeTarget(write)}${intent === null || intent === '' ? '' : `: ${intent}`}`,
@@ -22,7 +22,7 @@ export function renderStatus(terminal: Terminal, write: StatusJson, nowMs: numbe
   return `${[title, ...lines.map(toVisible)].join('\n')}\n`;
 }
 
-export function renderStatuses(terminal: Terminal, writes: StatusJson[], nowMs: number): string {
+export function renderStatuses(terminal: Terminal, writes: StatusAnswer[], nowMs: number): string {
   const stages = writes.map(({ stage }) => describeStage(stage));
   const sizes = writes.map(({ size, unverified_bytes }) => describeBytes(size + unverified_bytes));
   const widest = (texts: string[]) => Math.max(...texts.map(({ length }) => length));
@@ -36,7 +36,7 @@ export function renderStatuses(terminal: Terminal, writes: StatusJson[], nowMs: 
     .join('');
 }
 
-export function describeTarget({ operation, target_file }: Pick<StatusJson, 'operation' | 'target_file'>): string {
+export function describeTarget({ operation, target_file }: Pick<StatusAnswer, 'operation' | 'target_file'>): string {
   return target_file === null ? 'nothing says which file' : `${operation ?? 'write'} ${target_file}`;
 }
 
@@ -58,23 +58,23 @@ export function describeAge(since: string, nowMs: number): string {
 /** `<path> <commit>` on stdout, and on stderr what was checked. */
 export function showWritten(
   terminal: Terminal,
-  { written_path, commit, notes, validation_summary }: WrittenJson,
+  { written_path, commit, notes, validation_summary }: FinalizeAnswer,
 ): void {
   for (const note of notes) terminal.say(`note: ${toVisible(note)}`);
   terminal.say(terminal.style('dim', toVisible(`Checks: ${describeValidation(validation_summary)}.`), 'stderr'));
   terminal.print(`${toVisible(written_path)} ${commit.slice(0, 10)}\n`);
 }
 
-export function showFindings(terminal: Terminal, { message }: Pick<RejectedJson, 'message'>): void {
+export function showFindings(terminal: Terminal, { message }: Pick<RejectedAnswer, 'message'>): void {
   terminal.say(toVisible(message.trimEnd()));
 }
 
-export function countFindings({ findings }: Pick<RejectedJson, 'findings'>): string {
+export function countFindings({ findings }: Pick<RejectedAnswer, 'findings'>): string {
   return findings.length === 1 ? '1 finding' : `${findings.length} findings`;
 }
 
 /** What to do with a content that was not accepted. */
-export function describeCorrection({ session_id, reason }: RejectedJson): string {
+export function describeCorrection({ session_id, reason }: RejectedAnswer): string {
   return reason === null
     ? `Send it corrected: \`teddy write finalize ${session_id} < file\`; as it is: \`teddy write finalize ${session_id} --received --force\`.`
     : `The content is kept: \`teddy write recover ${session_id} --finalize --force\` writes it as it is, --output <file> elsewhere.`;

@@ -4,7 +4,8 @@ import { askOrStop, askShrink, isShrinkAlone, isYes, showFinalized } from './fin
 import { showFindings } from './render-write.ts';
 import { stdinSource } from './stdin-source.ts';
 import type { Terminal } from './terminal.ts';
-import type { FinalizedJson, RejectedJson } from './write-json.ts';
+import type { FinalizedAnswer } from '../http/answers.ts';
+import type { RejectedAnswer } from '../http/schemas.ts';
 
 export interface Streaming {
   terminal: Terminal;
@@ -15,14 +16,14 @@ export interface Streaming {
   printJson: ((value: object) => void) | null;
 }
 
-export type ContentStream = (wish: StreamWish, listener: StreamListener<FinalizedJson>) => Promise<FinalizedJson>;
+export type ContentStream = (wish: StreamWish, listener: StreamListener<FinalizedAnswer>) => Promise<FinalizedAnswer>;
 
 /** Returns the exit code. Throws what `run` throws, and VALIDATION_FAILED. */
 export async function streamContent(streaming: Streaming, run: ContentStream): Promise<number> {
   const { terminal, signal, eofIsDone, force, printJson } = streaming;
   const isCorrectable = terminal.isInteractive && printJson === null;
   let shownMessage: string | undefined;
-  const listener: StreamListener<FinalizedJson> = {
+  const listener: StreamListener<FinalizedAnswer> = {
     onPrompt: (text) => terminal.say(text),
     async decide(rejected) {
       if (!isCorrectable || rejected.success) return 'leave';
@@ -40,7 +41,7 @@ export async function streamContent(streaming: Streaming, run: ContentStream): P
   }
 }
 
-async function askCorrection(terminal: Terminal, signal: AbortSignal, rejected: RejectedJson): Promise<Decision> {
+async function askCorrection(terminal: Terminal, signal: AbortSignal, rejected: RejectedAnswer): Promise<Decision> {
   if (isShrinkAlone(rejected)) return (await askShrink(terminal, signal, rejected)) ? 'accept' : 'leave';
   showFindings(terminal, rejected);
   if (!isYes(await askOrStop(terminal, signal, 'Send the whole content again? [Y/n] '), true)) return 'leave';

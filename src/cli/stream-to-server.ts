@@ -5,11 +5,12 @@ import type { StreamPlace } from '../workflow/writes/stream-write.ts';
 import type { Limits } from '../write/limits.ts';
 import { openWrite, step } from '../write/step.ts';
 import type { WriteCalls } from './write-calls.ts';
-import type { BegunJson, FinalizedJson } from './write-json.ts';
+import type { FinalizedAnswer } from '../http/answers.ts';
+import type { BeginAnswer } from '../http/schemas.ts';
 
 export interface ServerPlaceOptions {
   calls: WriteCalls;
-  begun: BegunJson;
+  begun: BeginAnswer;
   target: string;
   limits: Limits;
   nowMs(): number;
@@ -24,7 +25,7 @@ export function serverPlace({
   limits,
   nowMs,
   server,
-}: ServerPlaceOptions): StreamPlace<FinalizedJson> {
+}: ServerPlaceOptions): StreamPlace<FinalizedAnswer> {
   const { session_id: id, end_marker: endMarker } = begun;
   let write = openWrite(limits, nowMs());
   let content: Uint8Array = new Uint8Array();

@@ -3,22 +3,16 @@ import type { Project } from '../ports.ts';
 import type { AppendRequest } from '../workflow/writes/append-write.ts';
 import type { WriteRequest } from '../workflow/writes/begin-write.ts';
 import type { FinalizeRequest } from '../workflow/writes/finalize-write.ts';
-import {
-  toBegunJson,
-  toFinalizedJson,
-  toStatusJson,
-  type BegunJson,
-  type FinalizedJson,
-  type StatusJson,
-} from './write-json.ts';
+import { type FinalizedAnswer, toBeginAnswer, toFinalizedAnswer, toStatusAnswer } from '../http/answers.ts';
+import type { BeginAnswer, StatusAnswer } from '../http/schemas.ts';
 
 export interface WriteCalls {
-  begin(request: WriteRequest): Promise<BegunJson>;
+  begin(request: WriteRequest): Promise<BeginAnswer>;
   append(request: AppendRequest): Promise<{ size: number; added: number }>;
   /** A server's calls throw a RejectedContent for what is not valid. */
-  finalize(request: FinalizeRequest): Promise<FinalizedJson>;
-  status(id: string): Promise<StatusJson>;
-  list(): Promise<StatusJson[]>;
+  finalize(request: FinalizeRequest): Promise<FinalizedAnswer>;
+  status(id: string): Promise<StatusAnswer>;
+  list(): Promise<StatusAnswer[]>;
   cancel(id: string): Promise<void>;
 }
 
@@ -26,7 +20,7 @@ export function localCalls(project: Project): WriteCalls {
   return {
     async begin(request) {
       const { beginWrite } = await import('../workflow/writes/begin-write.ts');
-      return toBegunJson(await beginWrite(project, request));
+      return toBeginAnswer(await beginWrite(project, request));
     },
     async append(request) {
       const { appendWrite } = await import('../workflow/writes/append-write.ts');
@@ -34,15 +28,15 @@ export function localCalls(project: Project): WriteCalls {
     },
     async finalize(request) {
       const { finalizeWrite } = await import('../workflow/writes/finalize-write.ts');
-      return toFinalizedJson(await finalizeWrite(project, request));
+      return toFinalizedAnswer(await finalizeWrite(project, request));
     },
     async status(id) {
       const { findWrite } = await import('../workflow/writes/list-writes.ts');
-      return toStatusJson(await findWrite(project, id));
+      return toStatusAnswer(await findWrite(project, id));
     },
     async list() {
       const { listWrites } = await import('../workflow/writes/list-writes.ts');
-      return (await listWrites(project)).map(toStatusJson);
+      return (await listWrites(project)).map(toStatusAnswer);
     },
     async cancel(id) {
       const { cancelWrite } = await import('../workflow/writes/cancel-write.ts');

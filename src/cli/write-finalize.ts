@@ -4,7 +4,7 @@ import type { FinalizeRequest } from '../workflow/writes/finalize-write.ts';
 import { requireOne } from './plan-options.ts';
 import type { Terminal } from './terminal.ts';
 import { ServedCommand, type Calling } from './write-command.ts';
-import type { FinalizedJson } from './write-json.ts';
+import type { FinalizedAnswer } from '../http/answers.ts';
 
 export class WriteFinalizeCommand extends ServedCommand {
   static override paths = [['write', 'finalize']];
@@ -77,7 +77,7 @@ export class WriteFinalizeCommand extends ServedCommand {
     terminal: Terminal,
     { calls, project, signal }: Calling,
     content: Uint8Array | undefined,
-  ): Promise<FinalizedJson> {
+  ): Promise<FinalizedAnswer> {
     const request: FinalizeRequest = { id: this.id, content, force: this.force };
     const finalized = await calls.finalize(request);
     const canAsk = terminal.isInteractive && !this.json && this.server === undefined;
@@ -86,8 +86,8 @@ export class WriteFinalizeCommand extends ServedCommand {
     if (!isShrinkAlone(finalized)) return finalized;
     if (!(await askShrink(terminal, signal, finalized))) return finalized;
     const { finalizeLeft } = await import('../workflow/writes/recover-write.ts');
-    const { toFinalizedJson } = await import('./write-json.ts');
+    const { toFinalizedAnswer } = await import('../http/answers.ts');
     // Also where it was the last correction that is taken.
-    return toFinalizedJson(await finalizeLeft(project, this.id, true));
+    return toFinalizedAnswer(await finalizeLeft(project, this.id, true));
   }
 }

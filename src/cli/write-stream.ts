@@ -2,7 +2,7 @@ import { Command, Option } from 'clipanion';
 import type { Project } from '../ports.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 import { requireOption, ServedCommand, type Calling } from './write-command.ts';
-import { toFinalizedJson } from './write-json.ts';
+import { toFinalizedAnswer } from '../http/answers.ts';
 
 interface Announced {
   target: string;
@@ -70,11 +70,11 @@ export class WriteStreamCommand extends ServedCommand {
         }
         const finalized = await streamWrite(project, announced, wish, {
           onPrompt,
-          decide: (rejected) => decide(toFinalizedJson(rejected)),
+          decide: (rejected) => decide(toFinalizedAnswer(rejected)),
           onBegun: ({ record, instructions, warnings }) =>
             this.sayBegun(terminal, project, { id: record.id, instructions, warnings }),
         });
-        return toFinalizedJson(finalized);
+        return toFinalizedAnswer(finalized);
       });
     });
   }

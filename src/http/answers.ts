@@ -32,6 +32,12 @@ export function toFinalizeAnswer({ record, result }: Written): FinalizeAnswer {
   };
 }
 
+export type FinalizedAnswer = FinalizeAnswer | RejectedAnswer;
+
+export function toFinalizedAnswer(finalized: Finalized): FinalizedAnswer {
+  return finalized.isWritten ? toFinalizeAnswer(finalized) : toRejectedAnswer(finalized.record.id, finalized);
+}
+
 export function toRejectedAnswer(id: string, { findings, summary, message, reason }: Rejected): RejectedAnswer {
   const errors = findings.map(renderFinding);
   return {

@@ -1,6 +1,6 @@
 /** What is sent and answered, on the wire: the requests are checked by these schemas, and `/openapi.json` is made of them. */
 import { z } from '@hono/zod-openapi';
-import { operations, type Finding } from '../write/write.ts';
+import { operations, phases, type Finding } from '../write/write.ts';
 
 /** JSON can say half of a surrogate pair, which is no character: there are no bytes for it. */
 const text = z.string().refine((value) => !/\p{Surrogate}/u.test(value), {
@@ -39,20 +39,7 @@ export const finalizeRequest = z
   })
   .openapi('FinalizeRequest');
 
-const stage = z.enum([
-  'awaiting_content',
-  'receiving',
-  'finalizing',
-  'needs_corrections',
-  'installing',
-  'installed',
-  'committed',
-  'cancelled',
-  'expired',
-  'failed',
-  'orphaned',
-  'damaged',
-]);
+const stage = z.enum([...phases, 'orphaned', 'damaged']);
 const status = z.enum(['active', 'completed', 'failed']);
 const finding = z
   .object({ check: z.string(), message: z.string(), line: z.int().optional(), column: z.int().optional() })

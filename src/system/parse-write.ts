@@ -1,7 +1,7 @@
 /** Reads a write session's record and state from disk, where anything may stand: null for whatever we would not have written. */
 import { parseRepoPath } from '../plan/paths.ts';
 import { isSessionId } from '../session/names.ts';
-import { operations, type Base, type WriteRecord, type WriteState } from '../write/write.ts';
+import { operations, phases, type Base, type WriteRecord, type WriteState } from '../write/write.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -27,22 +27,9 @@ export function parseWriteState(value: Fields | null): WriteState | null {
   return { phase, size, activityAt, validations, findings, install, result, reason };
 }
 
-const phases = new Set<unknown>([
-  'awaiting_content',
-  'receiving',
-  'finalizing',
-  'needs_corrections',
-  'installing',
-  'installed',
-  'committed',
-  'cancelled',
-  'expired',
-  'failed',
-] satisfies WriteState['phase'][]);
-
 function isState(value: Fields): value is Fields & WriteState {
   return (
-    phases.has(value['phase']) &&
+    phases.some((phase) => phase === value['phase']) &&
     ['size', 'activityAt', 'validations'].every((name) => isCount(value[name])) &&
     isListOf(value['findings'], isFinding) &&
     (value['install'] === null || isInstall(value['install'])) &&

@@ -1,5 +1,6 @@
 /** JSON that says when any of it was changed: `check` is the sha256 (hex) of the rest. */
 import { createHash } from 'node:crypto';
+import { parseObject } from '../write/parse-object.ts';
 
 export function seal<Value extends object>(value: Value): Value & { check: string } {
   return { ...value, check: toCheck(value) };
@@ -15,15 +16,4 @@ export function unseal(text: string): Record<string, unknown> | null {
 
 function toCheck(value: object): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex');
-}
-
-function parseObject(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
-  } catch {
-    return null;
-  }
 }

@@ -1,4 +1,5 @@
 /** The one tool that a model has for writing: it announces a file. The content comes after it, as plain text. */
+import { parseObject } from './parse-object.ts';
 import { operations, type WriteRecord } from './write.ts';
 
 /** What the model is offered; it has no parameter for content, which breaks as JSON when it is long. */
@@ -52,17 +53,6 @@ export function parseToolCall(text: string): BeginWish | { problem: string } {
 
 const callAgain =
   'Call it again with the texts intent, target_file and operation, and send the content as plain text after its result.';
-
-function parseObject(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
-  } catch {
-    return null;
-  }
-}
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== '';

@@ -44,17 +44,19 @@ export interface WriteRecord {
  * `installing`: the target is being replaced, or was; its sha256 tells. `installed`: the target is in place, and its entry is
  * not known to be on the line. The last four are ends.
  */
-export type Phase =
-  | 'awaiting_content'
-  | 'receiving'
-  | 'finalizing'
-  | 'needs_corrections'
-  | 'installing'
-  | 'installed'
-  | 'committed'
-  | 'cancelled'
-  | 'expired'
-  | 'failed';
+export const phases = [
+  'awaiting_content',
+  'receiving',
+  'finalizing',
+  'needs_corrections',
+  'installing',
+  'installed',
+  'committed',
+  'cancelled',
+  'expired',
+  'failed',
+] as const;
+export type Phase = (typeof phases)[number];
 
 export type Status = 'active' | 'completed' | 'failed';
 
