@@ -17,7 +17,10 @@ export async function readSettledStatus(
   return readStatus(git, wanted);
 }
 
-export async function readStatus(git: GitRunner, options: { untracked: boolean }): Promise<WorkspaceStatus> {
+export async function readStatus(
+  git: GitRunner,
+  options: { untracked: boolean; path?: RepoPath },
+): Promise<WorkspaceStatus> {
   const untracked = options.untracked ? 'all' : 'no';
   const args = [
     'status',
@@ -26,6 +29,7 @@ export async function readStatus(git: GitRunner, options: { untracked: boolean }
     '--no-renames',
     '--ignore-submodules=none',
     `--untracked-files=${untracked}`,
+    ...(options.path === undefined ? [] : ['--', `:(top,literal)${options.path}`]),
   ];
   return parseStatus(splitNul((await git.run(args)).stdout));
 }

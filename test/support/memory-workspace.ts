@@ -30,7 +30,15 @@ export function memoryWorkspace(disk: MemoryDisk, store: Store, state: MemoryWor
     root,
     head,
     operationInProgress: async () => state.operation,
-    status: async ({ untracked }) => ({ ...(await status()), ...(untracked ? {} : { untracked: [] }) }),
+    async status({ untracked, path }) {
+      const isMeant = (one: RepoPath) => path === undefined || one === path;
+      const all = await status();
+      return {
+        edits: all.edits.filter((edit) => isMeant(edit.path)),
+        unmerged: all.unmerged.filter(isMeant),
+        untracked: untracked ? all.untracked.filter(isMeant) : [],
+      };
+    },
     untrackedBelow: async (top) =>
       (await listDisk(disk)).filter((path) => `${path}/`.startsWith(`${top}/`) && !state.index.has(path)),
     async snapshotTree(except) {

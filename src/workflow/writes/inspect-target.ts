@@ -53,7 +53,7 @@ function toTarget(path: RepoPath, found: FileTarget): Target {
 
 /** The user has staged one state and edited on: one of the two would be lost. Throws PARTIALLY_STAGED. */
 export async function refusePartlyStaged(workspace: Workspace, path: RepoPath): Promise<void> {
-  const { edits, unmerged } = await workspace.status({ untracked: false });
+  const { edits, unmerged } = await workspace.status({ untracked: false, path });
   const edit = edits.find((found) => found.path === path);
   const isPartly = edit !== undefined && edit.staged !== '.' && edit.unstaged !== '.';
   if (!isPartly && !unmerged.includes(path)) return;
