@@ -4,6 +4,13 @@ import { renderRows, type Row } from './measure.ts';
 import { measurePlans } from './plans.ts';
 import { gitVersion, measureLargeContext, measureList, measureProcesses } from './processes.ts';
 import { benchEnvironment, git, makeRepository, removeRepositories } from './repositories.ts';
+import { measureWrites, memoryVariable, printWriteMemory } from './writes.ts';
+
+const memoryRoot = process.env[memoryVariable];
+if (memoryRoot !== undefined) {
+  await printWriteMemory(memoryRoot);
+  process.exit();
+}
 
 const quick = process.argv.includes('--quick');
 const runs = quick ? 3 : 15;
@@ -21,6 +28,8 @@ try {
   rows.push(await measureList(env, runs));
   note('appends');
   rows.push(await measureObjects(env, runs), await measureAppend(env, runs), await measureLongSession(env, runs));
+  note('write sessions');
+  rows.push(...(await measureWrites(env, runs)));
   note('a repository of 50,000 files');
   const large = makeRepository(env, 50_000);
   rows.push(...(await measureLargeContext(env, runs, large)), await measureOnLine(env, runs, large));

@@ -7,9 +7,9 @@ export interface Row {
   /** Medians, in milliseconds. */
   oursMs: number;
   againstMs: number | null;
-  /** The figure that the aim is about: a ratio, or milliseconds. */
+  /** The figure that the aim is about: a ratio, milliseconds, or megabytes. */
   figure: number;
-  unit: 'x' | 'ms';
+  unit: 'x' | 'ms' | 'MB';
   aim: number;
 }
 
@@ -62,8 +62,8 @@ export function renderRows(rows: Row[]): string {
     row.against,
     `${row.oursMs.toFixed(1)} ms`,
     row.againstMs === null ? '' : `${row.againstMs.toFixed(1)} ms`,
-    `${row.figure.toFixed(row.unit === 'x' ? 2 : 0)}${row.unit === 'x' ? '' : ' ms'}`,
-    `<= ${row.aim}${row.unit === 'x' ? '' : ' ms'}`,
+    `${row.figure.toFixed(row.unit === 'x' ? 2 : 0)}${row.unit === 'x' ? '' : ` ${row.unit}`}`,
+    `<= ${row.aim}${row.unit === 'x' ? '' : ` ${row.unit}`}`,
     row.figure <= row.aim ? 'met' : 'MISSED',
   ]);
   const head = ['what', 'against', 'ours', 'theirs', 'figure', 'aim', ''];

@@ -34,10 +34,14 @@ const withoutOldValue: Plugin = {
 };
 
 /** Returns the path of the program, below `dir`. */
-export async function buildChild(dir: string, variant: 'as-it-is' | 'without-old-value' = 'as-it-is'): Promise<string> {
-  const outfile = join(dir, `child-${variant}.mjs`);
+export async function buildChild(
+  dir: string,
+  variant: 'as-it-is' | 'without-old-value' = 'as-it-is',
+  entry: 'child' | 'write-child' = 'child',
+): Promise<string> {
+  const outfile = join(dir, `${entry}-${variant}.mjs`);
   await build({
-    entryPoints: [join(here, 'child.ts')],
+    entryPoints: [join(here, `${entry}.ts`)],
     outfile,
     bundle: true,
     format: 'esm',

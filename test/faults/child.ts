@@ -17,7 +17,8 @@ import { planTurn } from '../../src/workflow/plan-turn.ts';
 import { prepareLine } from '../../src/workflow/prepare-line.ts';
 import { readLine } from '../../src/workflow/read-line.ts';
 import { takeSnapshot } from '../../src/workflow/take-snapshot.ts';
-import { passStep, points, print } from './fault-points.ts';
+import { endChild } from './end-child.ts';
+import { passStep, print } from './fault-points.ts';
 import { answerText, slowAnswerText } from './plans.ts';
 
 const [, , operation = '', root = '', countText = '1', name = 'one', startAtMs = '0'] = process.argv;
@@ -128,11 +129,4 @@ async function run(): Promise<void> {
   }
 }
 
-try {
-  await run();
-} catch (error) {
-  const code = error instanceof TeddyError ? error.code : null;
-  print({ line: 'failed', code, text: error instanceof Error ? (error.stack ?? error.message) : String(error) });
-  process.exitCode = 1;
-}
-print({ line: 'points', points });
+await endChild(run);

@@ -1,7 +1,7 @@
 /** What a run may look like in which the system, or git, said no. */
 import { chooseCalls, everyNth, readPoints, type Job } from './sweep.ts';
 import type { ChildRun } from './run-child.ts';
-import type { Scene, Stage } from './scenes.ts';
+import type { Copies, Scene } from './scenes.ts';
 
 const codes = ['ENOSPC', 'EIO', 'EACCES'] as const;
 const hows = ['refused', 'killed', 'answer-lost'] as const;
@@ -14,17 +14,26 @@ export function failedCleanly({ failure, acknowledged, timedOut, stderr }: Child
 }
 
 /** With a stride, every so many calls; without, as `chooseCalls` has it. */
-export async function failEachCall(stage: Stage, scene: Scene, stride?: number): Promise<Job[]> {
-  const { points } = await readPoints(stage, scene);
+export async function failEachCall(copies: Copies, scene: Scene, stride?: number): Promise<Job[]> {
+  const { points } = await readPoints(copies, scene);
   const places = stride === undefined ? chooseCalls(points.calls) : everyNth(points.calls.length, stride);
+  return failCalls(scene, places);
+}
+
+/** `places` count from 1. */
+export function failCalls(scene: Scene, places: number[]): Job[] {
   return places.map((at) => ({
     scene,
     fault: { kind: 'fail-call', at, code: codes[at % codes.length] ?? 'EIO' },
   }));
 }
 
-export async function failEachGit(stage: Stage, scene: Scene, ways: readonly (typeof hows)[number][]): Promise<Job[]> {
-  const { points } = await readPoints(stage, scene);
+export async function failEachGit(
+  copies: Copies,
+  scene: Scene,
+  ways: readonly (typeof hows)[number][],
+): Promise<Job[]> {
+  const { points } = await readPoints(copies, scene);
   return ways.flatMap((how) =>
     everyNth(points.gits.length).map((at): Job => ({ scene, fault: { kind: 'fail-git', at, how } })),
   );

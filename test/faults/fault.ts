@@ -27,6 +27,11 @@ export interface Points {
 export type ChildLine =
   | { line: 'hit'; point: string }
   | { line: 'acknowledged'; commit: string }
+  /** A write session has its place. */
+  | { line: 'begun'; id: string }
+  /** So many bytes of its content were saved. */
+  | { line: 'saved'; size: number }
+  | { line: 'warned'; text: string }
   | { line: 'refused'; code: string }
   | { line: 'failed'; code: string | null; text: string }
   | { line: 'points'; points: Points };

@@ -16,6 +16,15 @@ const places: [pattern: RegExp, name: string][] = [
   [/\/teddy\/snapshot-/, 'snapshot index'],
   [/\/teddy\/runs\/[^/]+\/kept$/, 'kept bytes'],
   [/\/teddy\/runs\/[^/]+(\/journal\.jsonl)?$/, 'journal'],
+  [/\/write_sessions\/[^/]+\.claim\.(new|after)-/, 'temporary write claim'],
+  [/\/write_sessions\/[^/]+\.claim$/, 'write claim'],
+  [/\/write_sessions\/[^/]+\.(new|gone)(\/|$)/, 'unfinished write'],
+  [/\/write_sessions\/[^/]+\/metadata/, 'write metadata'],
+  [/\/write_sessions\/[^/]+\/state\.json\.tmp$/, 'temporary write state'],
+  [/\/write_sessions\/[^/]+\/state\.json$/, 'write state'],
+  [/\/write_sessions\/[^/]+\/content/, 'write content'],
+  [/\/write_sessions\/[^/]+\/tail-/, 'write tail'],
+  [/\/write_sessions(\/|$)/, 'write directory'],
   [/\/teddy\/aside(\/|$)/, 'place aside'],
   [/\/\.git\/index\.lock$/, 'index lock'],
   [/\/\.git\/index$/, 'index'],
@@ -95,6 +104,7 @@ export const access = guard('access', real.access);
 export const cp = guard('cp', real.cp, 1);
 export const symlink = guard('symlink', real.symlink, 1);
 export const chmod = guard('chmod', real.chmod);
+export const chown = guard('chown', real.chown);
 export const copyFile = guard('copyFile', real.copyFile, 1);
 export const link = guard('link', real.link, 1);
 export const lstat = guard('lstat', real.lstat as Call<[string, object?], unknown>);

@@ -10,6 +10,11 @@ export interface ChildRun {
   /** The point that went wrong; null when the run did not come so far. */
   hit: string | null;
   acknowledged: string[];
+  /** Ids of write sessions that were begun. */
+  begun: string[];
+  /** Bytes of content of which the last save said that they are safe. */
+  savedBytes: number;
+  warnings: string[];
   /** Refusals after which a writer of a race tried again. */
   refusals: number;
   failure: { code: string | null; text: string } | null;
@@ -75,7 +80,9 @@ function killAt(pid: number, everything: boolean): void {
   }
 }
 
-function readLines(stdout: string): Pick<ChildRun, 'hit' | 'acknowledged' | 'refusals' | 'failure' | 'points'> {
+type Told = Omit<ChildRun, 'exitCode' | 'signal' | 'stderr' | 'durationMs' | 'timedOut'>;
+
+function readLines(stdout: string): Told {
   const lines = stdout
     .split('\n')
     .slice(0, -1)
@@ -85,6 +92,9 @@ function readLines(stdout: string): Pick<ChildRun, 'hit' | 'acknowledged' | 'ref
   return {
     hit: one('hit')?.point ?? null,
     acknowledged: lines.flatMap((line) => (line.line === 'acknowledged' ? [line.commit] : [])),
+    begun: lines.flatMap((line) => (line.line === 'begun' ? [line.id] : [])),
+    savedBytes: lines.flatMap((line) => (line.line === 'saved' ? [line.size] : [])).at(-1) ?? 0,
+    warnings: lines.flatMap((line) => (line.line === 'warned' ? [line.text] : [])),
     refusals: lines.filter(({ line }) => line === 'refused').length,
     failure: one('failed'),
     points: one('points')?.points ?? null,

@@ -9,6 +9,7 @@ import { makeScratchRepository, openScratchRepository, type ScratchRepository } 
 import { buildChild } from './build-child.ts';
 import { answerText, failingText, memoAnswerText, runText } from './plans.ts';
 import { runChild } from './run-child.ts';
+import type { WriteSceneName } from './write-wishes.ts';
 
 export type SceneName =
   | 'append-on-line'
@@ -25,10 +26,19 @@ export type SceneName =
   | 'killed';
 
 export interface Scene {
-  name: SceneName;
+  name: SceneName | WriteSceneName;
   /** Of the child program. */
   operation:
-    'append' | 'new' | 'snapshot' | 'plan' | 'answer' | 'execute' | 'undo' | 'execute-or-roll-back' | 'roll-back';
+    | 'append'
+    | 'new'
+    | 'snapshot'
+    | 'plan'
+    | 'answer'
+    | 'execute'
+    | 'undo'
+    | 'execute-or-roll-back'
+    | 'roll-back'
+    | WriteSceneName;
   template: string;
   /** The line that the operation works on; null when it makes one. */
   ref: string | null;
@@ -39,10 +49,14 @@ export interface Scene {
   status: string[];
 }
 
-export interface Stage {
-  program: string;
+export interface Stage extends Copies {
   answer: string;
   scenes: Record<SceneName, Scene>;
+}
+
+/** What a run needs of a stage. */
+export interface Copies {
+  program: string;
   /** A copy of a scene's repository; `into` is another directory than the stage's own. */
   copy(scene: Scene, into?: string): Promise<ScratchRepository>;
   discard(copy: ScratchRepository): Promise<void>;
@@ -70,11 +84,13 @@ export async function openStage(): Promise<Stage> {
   await writeFile(join(dir, 'failing.md'), failingText);
   const program = await buildChild(dir);
   const scenes = await makeScenes(dir, program);
+  return { answer, scenes, ...copiesIn(dir, program) };
+}
+
+export function copiesIn(dir: string, program: string): Copies {
   let copies = 0;
   return {
     program,
-    answer,
-    scenes,
     async copy(scene, into = dir) {
       const root = join(into, `run-${(copies += 1)}`);
       await run('cp', ['-a', scene.template, root]);
@@ -167,13 +183,13 @@ async function takeRuns(
   return { run, failing, killed };
 }
 
-async function copyTo({ root }: ScratchRepository, dir: string, name: string): Promise<ScratchRepository> {
+export async function copyTo({ root }: ScratchRepository, dir: string, name: string): Promise<ScratchRepository> {
   await run('cp', ['-a', root, join(dir, name)]);
   return openScratchRepository(join(dir, name));
 }
 
 /** Work of the user's that every operation has to leave as it is, or to take into a snapshot. */
-async function dirty(repository: ScratchRepository): Promise<void> {
+export async function dirty(repository: ScratchRepository): Promise<void> {
   await repository.write('src/staged.txt', 'staged\n');
   await repository.git('add', 'src/staged.txt');
   await repository.write('src/edited.txt', 'after\n');

@@ -2,7 +2,8 @@
 import type { Fault, Points } from './fault.ts';
 import { checkRun } from './check-run.ts';
 import { runChild, type ChildJob, type ChildRun } from './run-child.ts';
-import type { Scene, Stage } from './scenes.ts';
+import type { ScratchRepository } from '../support/scratch-repository.ts';
+import type { Copies, Scene, Stage } from './scenes.ts';
 
 export interface Tally {
   runs: number;
@@ -21,28 +22,42 @@ export function emptyTally(): Tally {
   return { runs: 0, hits: new Map(), problems: [] };
 }
 
+/** What is wrong after a run, one sentence each; none is right. */
+type Check = (scene: Scene, repository: ScratchRepository, run: ChildRun) => Promise<string[]>;
+
 export async function sweep(stage: Stage, jobs: Job[], tally: Tally, checkOutcome: CheckOutcome): Promise<void> {
+  await sweepWith(stage, jobs, tally, checkOutcome, (...args) => checkRun(stage, ...args));
+}
+
+export async function sweepWith(
+  copies: Copies,
+  jobs: Job[],
+  tally: Tally,
+  checkOutcome: CheckOutcome,
+  check: Check,
+): Promise<void> {
   const rest = [...jobs];
   const lane = async () => {
-    for (let job = rest.shift(); job !== undefined; job = rest.shift()) await runJob(stage, job, tally, checkOutcome);
+    for (let job = rest.shift(); job !== undefined; job = rest.shift())
+      await runJob(copies, job, tally, checkOutcome, check);
   };
   await Promise.all(Array.from({ length: lanes }, lane));
 }
 
-async function runJob(stage: Stage, job: Job, tally: Tally, checkOutcome: CheckOutcome): Promise<void> {
+async function runJob(copies: Copies, job: Job, tally: Tally, checkOutcome: CheckOutcome, check: Check): Promise<void> {
   const { scene, ...wish } = job;
-  const repository = await stage.copy(scene);
-  const run = await runChild({ program: stage.program, operation: scene.operation, root: repository.root, ...wish });
+  const repository = await copies.copy(scene);
+  const run = await runChild({ program: copies.program, operation: scene.operation, root: repository.root, ...wish });
   tally.runs += 1;
   if (run.hit !== null) tally.hits.set(run.hit, (tally.hits.get(run.hit) ?? 0) + 1);
-  const found = [...checkOutcome(run, job), ...(await checkRun(stage, scene, repository, run).catch(toProblems))];
+  const found = [...checkOutcome(run, job), ...(await check(scene, repository, run).catch(toProblems))];
   const where = `${scene.name}, ${JSON.stringify(wish)} at ${run.hit ?? 'no point'}`;
   for (const problem of found) {
     // At once: a sweep takes minutes.
     console.log(`  ${where}: ${problem}`);
     tally.problems.push(`${where}: ${problem}`);
   }
-  await stage.discard(repository);
+  await copies.discard(repository);
 }
 
 function toProblems(error: unknown): string[] {
@@ -50,9 +65,9 @@ function toProblems(error: unknown): string[] {
 }
 
 /** The points of a run in which nothing goes wrong, and how long it takes. */
-export async function readPoints(stage: Stage, scene: Scene): Promise<{ points: Points; durationMs: number }> {
-  const { root } = await stage.copy(scene);
-  const { points, failure, durationMs } = await runChild({ program: stage.program, operation: scene.operation, root });
+export async function readPoints(copies: Copies, scene: Scene): Promise<{ points: Points; durationMs: number }> {
+  const { root } = await copies.copy(scene);
+  const { points, failure, durationMs } = await runChild({ program: copies.program, operation: scene.operation, root });
   if (points === null || failure !== null) throw new Error(`${scene.name} fails by itself: ${failure?.text}`);
   return { points, durationMs };
 }

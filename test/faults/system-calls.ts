@@ -5,11 +5,14 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const traced = 'fsync,fdatasync,link,linkat,rename,renameat,renameat2';
+const written = 'write,pwrite64';
 
 export interface SystemCall {
   name: string;
   /** As they stand in the trace: quoted names, or what a descriptor is open on. */
   paths: string[];
+  /** As it stands in the trace; of what is written, the beginning. */
+  text: string;
   /** Places in the trace. */
   begin: number;
   end: number;
@@ -23,8 +26,13 @@ export function canTrace(): Promise<boolean> {
 }
 
 /** Of the command and all its children; `log` is where the trace is kept. */
-export async function traceSystemCalls(command: string[], log: string): Promise<SystemCall[]> {
-  await run('strace', ['-f', '-y', '-s', '4096', '-e', `trace=${traced}`, '-o', log, ...command]);
+export async function traceSystemCalls(
+  command: string[],
+  log: string,
+  { withWrites = false }: { withWrites?: boolean } = {},
+): Promise<SystemCall[]> {
+  const names = withWrites ? `${traced},${written}` : traced;
+  await run('strace', ['-f', '-y', '-s', '4096', '-e', `trace=${names}`, '-o', log, ...command]);
   return parseTrace(await readFile(log, 'utf8'));
 }
 
@@ -43,7 +51,7 @@ function parseTrace(text: string): SystemCall[] {
     const name = /^(\w+)\(/.exec(rest)?.[1];
     if (name === undefined) continue;
     const paths = [...rest.matchAll(/"([^"]+)"|\d+<([^>]+)>/g)].map(([, quoted, opened]) => quoted ?? opened ?? '');
-    const call = { name, paths, begin: place, end: place };
+    const call = { name, paths, text: rest, begin: place, end: place };
     calls.push(call);
     if (rest.includes('<unfinished')) open.set(thread, call);
   }

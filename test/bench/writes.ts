@@ -1,0 +1,173 @@
+/** A write session of 10 MiB: streamed, staged, checked and committed; and the scanner of its end marker alone. */
+import { spawnSync } from 'node:child_process';
+import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openProject } from '../../src/app.ts';
+import type { Project } from '../../src/ports.ts';
+import { beginHeldWrite } from '../../src/workflow/writes/begin-write.ts';
+import { finalizeHeld } from '../../src/workflow/writes/finalize-write.ts';
+import { receiveHeld } from '../../src/workflow/writes/receive-held.ts';
+import { openScanner } from '../../src/write/done-scanner.ts';
+import { comparePairs, median, type Row } from './measure.ts';
+import { makeRepository } from './repositories.ts';
+
+type Env = NodeJS.ProcessEnv;
+const maxBytes = 10 * 1024 * 1024;
+const chunkBytes = 64 * 1024;
+/** In the environment of the process that measures its own memory: the repository. */
+export const memoryVariable = 'TEDDY_BENCH_MEMORY';
+
+/** JSON in chunks, as large as a content may be. */
+function* makeChunks(bytes: number): Generator<Buffer> {
+  let text = '[\n  "000000",\n';
+  let sent = 0;
+  for (let at = 0; sent + text.length < bytes - 200; at += 1) {
+    text += `  { "id": ${at}, "name": "item ${(at * 7919) % 100_003}", "tags": ["a", "b"], "value": ${at / 8} },\n`;
+    if (text.length < chunkBytes) continue;
+    yield Buffer.from(text);
+    sent += text.length;
+    text = '';
+  }
+  const end = '  { "id": -1 }\n]\n';
+  yield Buffer.from(text + ' '.repeat(bytes - sent - text.length - end.length) + end);
+}
+
+export async function measureWrites(env: Env, runs: number): Promise<Row[]> {
+  const scanner = [
+    measureScanner('one chunk', () => [contentOf(maxBytes)]),
+    measureScanner('chunks of 80 bytes', () => split(contentOf(maxBytes), 80)),
+    measureScanner('chunks of one byte', () => eachByte(contentOf(maxBytes))),
+  ];
+  return [await measureSession(env, runs), measureMemory(env), ...scanner];
+}
+
+function contentOf(bytes: number): Buffer {
+  return Buffer.concat([...makeChunks(bytes)]);
+}
+
+function split(content: Buffer, bytes: number): Buffer[] {
+  return Array.from({ length: Math.ceil(content.length / bytes) }, (_, at) =>
+    content.subarray(at * bytes, (at + 1) * bytes),
+  );
+}
+
+/** Without ten million new arrays: their making would be most of what is measured. */
+function* eachByte(content: Uint8Array): Generator<Uint8Array> {
+  const pieces = Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte));
+  for (const byte of content) yield pieces[byte] ?? content;
+}
+
+async function openBench(root: string, env: Env): Promise<Project> {
+  const notices = { info: () => undefined, warn: (text: string) => void process.stderr.write(`${text}\n`) };
+  return openProject({ cwd: root, env, notices });
+}
+
+async function measureSession(env: Env, runs: number): Promise<Row> {
+  const [root, other] = [makeRepository(env, 20), makeRepository(env, 20)];
+  const project = await openBench(root, env);
+  const dir = mkdtempSync(join(tmpdir(), 'teddy-bench-write-'));
+  const content = contentOf(maxBytes);
+  let file = 0;
+  const { ours, against, ratio } = await comparePairs(
+    Math.min(runs, 9),
+    async () => {
+      // Another blob each time: one that is there already is not written again.
+      content.write(String((file += 1)).padStart(6, '0'), '[\n  "'.length);
+      await writeSession(project, `data/file${file}.json`, split(content, chunkBytes));
+    },
+    () => writeAndHash(other, env, join(dir, `file${file}`), content),
+  );
+  await project.repository.close();
+  rmSync(dir, { recursive: true });
+  return {
+    what: 'write session, 10 MiB of JSON',
+    against: 'write, fsync and git hash-object -w, core.fsync=all',
+    oursMs: ours,
+    againstMs: against,
+    figure: ratio,
+    unit: 'x',
+    aim: 2.5,
+  };
+}
+
+async function writeSession(project: Project, target: string, chunks: Iterable<Uint8Array>): Promise<void> {
+  const wish = { intent: 'measure', target, operation: 'create', hasController: true };
+  const { held } = await beginHeldWrite(project, wish);
+  async function* source(): AsyncGenerator<Uint8Array> {
+    yield* chunks;
+    yield Buffer.from('DONE\n');
+  }
+  try {
+    await receiveHeld(project, held, source(), {
+      isRestart: false,
+      isAnswer: false,
+      signal: new AbortController().signal,
+      onPrompt: () => undefined,
+    });
+    const finalized = await finalizeHeld(project, held);
+    if (!finalized.isWritten) throw new Error(finalized.message);
+    if (!finalized.result.summary.passed.includes('syntax')) throw new Error('Its syntax was not checked.');
+  } finally {
+    await held.staged.close();
+  }
+}
+
+function writeAndHash(root: string, env: Env, path: string, content: Uint8Array): void {
+  const file = openSync(path, 'w');
+  writeSync(file, content);
+  fsyncSync(file);
+  closeSync(file);
+  const args = ['-c', 'core.fsync=all', 'hash-object', '-w', path];
+  const { status, stderr } = spawnSync('git', args, { cwd: root, env });
+  if (status !== 0) throw new Error(stderr.toString());
+}
+
+/** In a process of its own, since the peak of this one has been reached elsewhere. */
+function measureMemory(env: Env): Row {
+  const root = makeRepository(env, 20);
+  const started = performance.now();
+  const { status, stdout, stderr } = spawnSync(process.execPath, [process.argv[1] ?? ''], {
+    env: { ...env, [memoryVariable]: root },
+  });
+  if (status !== 0) throw new Error(stderr.toString());
+  return {
+    what: 'write session, 10 MiB of JSON: peak RSS over that of 1 KiB',
+    against: '',
+    oursMs: performance.now() - started,
+    againstMs: null,
+    figure: Number(stdout),
+    unit: 'MB',
+    aim: 50,
+  };
+}
+
+/** Prints megabytes. */
+export async function printWriteMemory(root: string): Promise<void> {
+  const project = await openBench(root, process.env);
+  await writeSession(project, 'small.json', makeChunks(1024));
+  const before = process.resourceUsage().maxRSS;
+  await writeSession(project, 'large.json', makeChunks(maxBytes));
+  await project.repository.close();
+  process.stdout.write(String((process.resourceUsage().maxRSS - before) / 1024));
+}
+
+function measureScanner(how: string, make: () => Iterable<Uint8Array>): Row {
+  const times = Array.from({ length: 3 }, () => {
+    const chunks = make();
+    const started = performance.now();
+    scan(chunks);
+    return performance.now() - started;
+  });
+  const what = `DONE scanner, 10 MiB in ${how}`;
+  const oursMs = median(times);
+  return { what, against: '', oursMs, againstMs: null, figure: oursMs, unit: 'ms', aim: 2000 };
+}
+
+function scan(chunks: Iterable<Uint8Array>): void {
+  const scanner = openScanner({ marker: 'DONE', isMarkdown: false });
+  let bytes = 0;
+  for (const chunk of chunks) bytes += scanner.next(chunk).content.length;
+  bytes += scanner.end({ isAnswerEnd: true }).content.length;
+  if (bytes !== maxBytes) throw new Error(`The scanner gave ${bytes} bytes.`);
+}

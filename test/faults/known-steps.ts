@@ -1,0 +1,24 @@
+/** The steps that the product names, as they are written in its source: one that is added there has to be hit. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Of `src/git` and `src/system`. */
+export function readKnownSteps(): string[] {
+  const dirs = ['git', 'system'].map((room) => fileURLToPath(new URL(`../../src/${room}`, import.meta.url)));
+  const text = dirs.flatMap((dir) => readdirSync(dir).map((name) => readFileSync(join(dir, name), 'utf8')));
+  return [...new Set(text.join('\n').matchAll(/(?:\bstep|\bonStep(?:\?\.)?)\('([a-z-]+)'\)/g))].map(
+    ([, name = '']) => name,
+  );
+}
+
+/** Those that only a write session passes, or whoever goes on with one. */
+export function isWriteStep(name: string): boolean {
+  return /^(?:write-|claim-|staging-(?:tail|replaced|dropped)$)/.test(name);
+}
+
+/** Under the names that a write session gives them. */
+export function readWriteSteps(): string[] {
+  const names = readKnownSteps().filter((name) => isWriteStep(name) || name.startsWith('staging-'));
+  return [...new Set(names.map((name) => name.replace('staging-', 'write-')))];
+}

@@ -1,0 +1,155 @@
+/** SIGKILL at any moment of a write session, and a system that says no. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkWrite, wentOn } from './check-write.ts';
+import { allWays, failCalls, failEachGit, failedCleanly } from './failure.ts';
+import { readKnownSteps, readWriteSteps } from './known-steps.ts';
+import type { ChildRun } from './run-child.ts';
+import type { Scene } from './scenes.ts';
+import { raceToBegin } from './write-race.ts';
+import { openWriteStage, type WriteStage } from './write-scenes.ts';
+import {
+  chooseCalls,
+  emptyTally,
+  everyNth,
+  readPoints,
+  report,
+  sweepWith,
+  type CheckOutcome,
+  type Job,
+  type Tally,
+} from './sweep.ts';
+
+let stage: WriteStage;
+let scenes: Scene[];
+beforeAll(async () => {
+  stage = await openWriteStage();
+  scenes = Object.values(stage.scenes);
+});
+afterAll(() => stage.close());
+
+const total = emptyTally();
+/** Of each scene. */
+const randomKills = 50;
+/** A write session makes some hundred calls, most of them many times. */
+const mostOfEach = 2;
+/** With more than 1, only every so many of these calls. */
+const stride = Number(process.env['FAULT_STRIDE'] ?? 1);
+
+test('a kill at every step of a write session leaves the old target or the new one, and one entry in the end', async () => {
+  const tally = emptyTally();
+  const jobs: Job[] = [];
+  for (const scene of scenes) {
+    const { points } = await readPoints(stage, scene);
+    jobs.push(...everyNth(points.steps.length).map((at) => ({ scene, fault: { kind: 'kill-at-step', at } }) as const));
+  }
+  await sweepWrites(jobs, tally, wasKilledOrDone);
+  finish('SIGKILL at each step of a write session', tally);
+  expect(tally.problems).toEqual([]);
+  const steps = [...readWriteSteps(), ...readKnownSteps().filter(isOfAnEntry)];
+  expect(steps.filter((step) => !tally.hits.has(step))).toEqual([]);
+});
+
+test('a kill before calls to the file system, everywhere in a write session, does as well', async () => {
+  const tally = emptyTally();
+  const jobs: Job[] = [];
+  const known = new Set<string>();
+  for (const scene of scenes) {
+    const { points } = await readPoints(stage, scene);
+    points.calls.forEach((call) => known.add(call));
+    const places = chooseCalls(points.calls, 0, mostOfEach).filter((_, at) => at % stride === 0);
+    jobs.push(...places.map((at) => ({ scene, fault: { kind: 'kill-at-call', at } }) as const));
+  }
+  await sweepWrites(jobs, tally, wasKilledOrDone);
+  finish('SIGKILL before file-system calls of a write session', tally);
+  expect(tally.problems).toEqual([]);
+  expect([...known].filter((call) => !tally.hits.has(call))).toEqual([]);
+});
+
+test('git and teddy dying together while git holds the lock of the ref does as well', async () => {
+  const tally = emptyTally();
+  const jobs: Job[] = [];
+  for (const scene of scenes) {
+    const { points } = await readPoints(stage, scene);
+    const count = points.gits.filter((name) => name === 'update-ref').length;
+    jobs.push(...everyNth(count).map((at) => ({ scene, fault: { kind: 'kill-in-transaction', at } }) as const));
+  }
+  await sweepWrites(jobs, tally, wasKilledOrDone);
+  finish('SIGKILL of git and teddy inside a ref transaction of a write session', tally);
+  expect(tally.problems).toEqual([]);
+});
+
+test('a kill at any time does as well, with the gits or without them', async () => {
+  const tally = emptyTally();
+  const jobs: Job[] = [];
+  for (const scene of scenes) {
+    const { durationMs } = await readPoints(stage, scene);
+    const kills = Array.from({ length: randomKills }, (_, at) => ({
+      scene,
+      kill: { afterMs: durationMs * (0.25 + 0.8 * Math.random()), everything: at % 2 === 0 },
+    }));
+    jobs.push(...kills);
+  }
+  await sweepWrites(jobs, tally, () => []);
+  finish('SIGKILL of a write session at random times', tally);
+  expect(tally.problems).toEqual([]);
+});
+
+test('these were at least 1,000 runs, and each way on was gone', () => {
+  report('SIGKILL of a write session, all together', { ...total, hits: wentOn });
+  expect(total.runs).toBeGreaterThanOrEqual(1000);
+  const ways = ['ask again', 'begin anew', 'continue', 'discard', 'finalize'];
+  expect([...wentOn.keys()]).toEqual(expect.arrayContaining(ways));
+});
+
+test('whichever call to the file system fails, the error has a code, and nothing that was acknowledged is lost', async () => {
+  const tally = emptyTally();
+  const jobs: Job[] = [];
+  for (const scene of scenes) jobs.push(...(await failSomeCalls(scene)));
+  await sweepWrites(jobs, tally, failedCleanly);
+  report('file-system calls of a write session failing (ENOSPC, EIO, EACCES, short writes)', tally);
+  expect(tally.problems).toEqual([]);
+});
+
+test('whichever git fails, dies, or does its work and cannot say so, the same is true', async () => {
+  const tally = emptyTally();
+  const jobs: Job[] = [];
+  for (const scene of scenes) jobs.push(...(await failEachGit(stage, scene, allWays)));
+  await sweepWrites(jobs, tally, failedCleanly);
+  report('each git of a write session failing (refused, killed, answer lost)', tally);
+  expect(tally.problems).toEqual([]);
+});
+
+test('of two processes that begin at the same time exactly one gets its session, 200 times', async () => {
+  const repository = await stage.copy(stage.scenes['write-create']);
+  const { begun, refused, failures } = await raceToBegin(stage, repository, 200);
+  expect(failures).toEqual([]);
+  expect({ begun, refused }).toEqual({ begun: 200, refused: 200 });
+  expect(await repository.list('.git/teddy/write_sessions')).toEqual([]);
+});
+
+async function failSomeCalls(scene: Scene): Promise<Job[]> {
+  const { points } = await readPoints(stage, scene);
+  const places = chooseCalls(points.calls, 0, mostOfEach).filter((_, at) => at % stride === 0);
+  return failCalls(scene, places);
+}
+
+async function sweepWrites(jobs: Job[], tally: Tally, checkOutcome: CheckOutcome): Promise<void> {
+  await sweepWith(stage, jobs, tally, checkOutcome, checkWrite);
+}
+
+/** How often is saved, and how many calls that takes, differs a little; the last ones may not be reached. */
+function wasKilledOrDone({ hit, exitCode, signal }: ChildRun): string[] {
+  const isFine = hit === null ? exitCode === 0 : signal === 'SIGKILL';
+  return isFine ? [] : [`it was not killed (${String(signal)})`];
+}
+
+/** Of publishing an entry; a run and an answer pass others. */
+function isOfAnEntry(step: string): boolean {
+  return !/^(?:write|claim|staging|journal)/.test(step) && step !== 'journaled';
+}
+
+function finish(title: string, tally: Tally): void {
+  report(title, tally);
+  total.runs += tally.runs;
+  total.problems.push(...tally.problems);
+}
