@@ -235,7 +235,8 @@ export interface Workspace {
   head(): Promise<Head>;
   /** `rebase`, `merge`, ... while git is in the middle of one, also when `ref` is being rebased in any work tree. */
   operationInProgress(ref: RefName | null): Promise<string | null>;
-  status(options: { untracked: boolean }): Promise<WorkspaceStatus>;
+  /** With `path` of it alone: no other file is looked at. */
+  status(options: { untracked: boolean; path?: RepoPath }): Promise<WorkspaceStatus>;
   /** The tree of what is staged plus tracked edits, without those in `except`; the user's index is not touched. Durable. */
   snapshotTree(except: RepoPath[]): Promise<Oid>;
   /** The tree of `base` with exactly these paths as they are on disk (through git's filters). Durable. */
@@ -546,8 +547,8 @@ export interface StagedWrite {
   dropContent(): Promise<void>;
   /** All of it is gone. */
   remove(): Promise<void>;
-  /** Lets others have it. */
-  close(): Promise<void>;
+  /** Lets others have it. With `goesOn` this process stays its controller, if it is; else it is received by nobody any more. */
+  close(options?: { goesOn: boolean }): Promise<void>;
 }
 
 /** To be begun by this process. */
@@ -589,6 +590,8 @@ export interface WriteStaging {
   open(id: string): Promise<StagedWrite | null>;
   /** The same by who receives it from now on: this process is its controller then. Throws WRITE_ACTIVE while another holds the slot. */
   resume(id: string, limits: Limits): Promise<StagedWrite | null>;
+  /** Cheap: no session is looked at. */
+  isEmpty(): Promise<boolean>;
   list(): Promise<FoundWrite[]>;
   find(id: string): Promise<FoundWrite | null>;
   /** Also of a damaged one; null: there is none. */
@@ -619,7 +622,7 @@ interface ServerClaim {
 export interface ServerRecords {
   /** Absolute: where the record is, for its user alone. */
   readonly path: string;
-  /** Of the last server that has published one, which may be dead; null: none has, or it has ended. */
+  /** Of the server that is running; null: none is, or it has not published one yet. */
   read(): Promise<ServerRecord | null>;
   /** Throws SERVER_RUNNING, which names its URL, while another one is running. */
   claim(): Promise<ServerClaim>;

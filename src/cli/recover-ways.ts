@@ -47,8 +47,8 @@ export async function isWhole(project: Project, { id }: WriteView): Promise<bool
 
 /** Returns the exit code. Throws VALIDATION_FAILED, and what `finalizeLeft` throws. */
 export async function finalizeAndShow(recovering: Recovering, id: string, force: boolean): Promise<number> {
-  const { terminal, project, printJson } = recovering;
-  const finalized = toFinalizedAnswer(await finalizeLeft(project, id, force));
+  const { terminal, project, signal, printJson } = recovering;
+  const finalized = toFinalizedAnswer(await finalizeLeft(project, id, force, signal));
   if (!finalized.success && !force && printJson === null && terminal.isInteractive) {
     return forceAndShow(recovering, finalized);
   }
@@ -59,7 +59,7 @@ async function forceAndShow(recovering: Recovering, rejected: FinalizedAnswer & 
   const { terminal, project, signal, printJson } = recovering;
   showFindings(terminal, rejected);
   const isAccepted = isYes(await askOrStop(terminal, signal, 'Write it all the same? [y/N] '), false);
-  const finalized = isAccepted ? toFinalizedAnswer(await finalizeLeft(project, rejected.session_id, true)) : rejected;
+  const finalized = isAccepted ? toFinalizedAnswer(await finalizeLeft(project, rejected.session_id, true, signal)) : rejected;
   return showFinalized({ terminal, printJson, shownMessage: rejected.message }, finalized);
 }
 

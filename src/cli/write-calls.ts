@@ -16,7 +16,7 @@ export interface WriteCalls {
   cancel(id: string): Promise<void>;
 }
 
-export function localCalls(project: Project): WriteCalls {
+export function localCalls(project: Project, signal: AbortSignal): WriteCalls {
   return {
     async begin(request) {
       const { beginWrite } = await import('../workflow/writes/begin-write.ts');
@@ -28,7 +28,7 @@ export function localCalls(project: Project): WriteCalls {
     },
     async finalize(request) {
       const { finalizeWrite } = await import('../workflow/writes/finalize-write.ts');
-      return toFinalizedAnswer(await finalizeWrite(project, request));
+      return toFinalizedAnswer(await finalizeWrite(project, { ...request, signal }));
     },
     async status(id) {
       const { findWrite } = await import('../workflow/writes/list-writes.ts');

@@ -27,7 +27,7 @@ export abstract class ServedCommand extends TeddyCommand {
 
   protected async toCalls(project: Project, signal: AbortSignal): Promise<WriteCalls> {
     const { server } = this;
-    if (server === undefined) return localCalls(project);
+    if (server === undefined) return localCalls(project, signal);
     const { serverCalls } = await import('./write-client.ts');
     return serverCalls({ server, project, env: process.env, say: (text) => project.notices.info(text), signal });
   }

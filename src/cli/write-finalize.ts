@@ -88,6 +88,6 @@ export class WriteFinalizeCommand extends ServedCommand {
     const { finalizeLeft } = await import('../workflow/writes/recover-write.ts');
     const { toFinalizedAnswer } = await import('../http/answers.ts');
     // Also where it was the last correction that is taken.
-    return toFinalizedAnswer(await finalizeLeft(project, this.id, true));
+    return toFinalizedAnswer(await finalizeLeft(project, this.id, true, signal));
   }
 }

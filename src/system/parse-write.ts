@@ -15,6 +15,7 @@ export function parseRecord(value: Fields | null, id: string): WriteRecord | nul
     !Number.isNaN(Date.parse(String(value['begunAt']))) &&
     isCount(value['pid']) &&
     typeof value['hasController'] === 'boolean' &&
+    typeof value['isLinked'] === 'boolean' &&
     (value['line'] === null || isLine(value['line'])) &&
     (value['base'] === null || isBase(value['base']));
   return isRecord ? (value as Fields & WriteRecord) : null;

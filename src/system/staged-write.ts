@@ -10,7 +10,8 @@ export interface StagedWriteParts {
   directory: StagingDirectory;
   clock: Clock;
   remove(): Promise<void>;
-  release(): Promise<void>;
+  /** `goesOn`: this process stays its controller. */
+  release(goesOn: boolean): Promise<void>;
 }
 
 export function stagedWrite({ record, directory, clock, ...parts }: StagedWriteParts): StagedWrite {
@@ -26,9 +27,9 @@ export function stagedWrite({ record, directory, clock, ...parts }: StagedWriteP
     return result;
   }
 
-  async function close(): Promise<void> {
+  async function close({ goesOn } = { goesOn: false }): Promise<void> {
     if (isClosed) return;
-    const released = inTurn('removed', parts.release);
+    const released = inTurn('removed', () => parts.release(goesOn));
     isClosed = true;
     await released;
   }

@@ -1,9 +1,10 @@
 /** Write sessions on disk: a directory for each, below one that all processes of the repository share. */
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { Clock, NewWrite, StagedWrite, WriteStaging } from '../ports.ts';
 import type { Limits } from '../write/limits.ts';
+import { isWriteId } from '../write/write-id.ts';
 import type { WriteRecord, WriteState } from '../write/write.ts';
 import { claimFile, waitForClaim, type Claim } from './claim-file.ts';
 import { replaceDurably, syncDirectory } from './durable-file.ts';
@@ -12,14 +13,15 @@ import {
   directoryOf,
   findWrite,
   goneSuffix,
+  isEmpty,
   isThere,
-  isWriteId,
   listStates,
   listWrites,
   readWriteContent,
   type WritePlace,
 } from './found-write.ts';
 import { parseRecord, parseWriteState } from './parse-write.ts';
+import { makePrivateDirectory } from './private-directory.ts';
 import { seal } from './sealed-json.ts';
 import { stagedWrite, toFacts } from './staged-write.ts';
 import {
@@ -48,6 +50,7 @@ export function writeStaging(options: WriteStagingOptions): WriteStaging {
     begin: (record, state, limits) => asStagingErrors('written', () => begin(options, record, state, limits)),
     open: (id) => asStagingErrors('written', () => open(options, id)),
     resume: (id, limits) => asStagingErrors('written', () => resume(options, id, limits)),
+    isEmpty: () => asStagingErrors('read', () => isEmpty(options)),
     list: () => asStagingErrors('read', () => listWrites(options)),
     find: (id) => asStagingErrors('read', () => findWrite(options, id)),
     readContent: (id) => asStagingErrors('read', () => readWriteContent(options, id)),
@@ -143,7 +146,10 @@ function toStaged(options: WriteStagingOptions, { claim, ...opened }: Opened & {
     ...opened,
     clock,
     remove: () => removeDirectory(options, record.id),
-    release: () => claim.release(),
+    async release(goesOn) {
+      if (!goesOn) controlled.delete(record.id);
+      await claim.release();
+    },
   });
 }
 
@@ -176,7 +182,7 @@ async function withSlot<Value>(
   id: string,
   use: () => Promise<Value>,
 ): Promise<Value> {
-  await mkdir(options.dir, { recursive: true });
+  await makePrivateDirectory(options.dir);
   const claim = await waitFor(options, 'slot', 'Another write session is just being begun');
   try {
     await refuseTaken(options, limits, id);

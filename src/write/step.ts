@@ -99,7 +99,7 @@ export function step(write: Write, event: Event): Step {
     case 'committed':
       return toCommitted(write, event.commit);
     case 'refused':
-      return { write: change(write, { phase: 'failed', reason: event.reason }), effects: ['save'] };
+      return { write: change(write, { phase: 'failed', install: null, reason: event.reason }), effects: ['save'] };
     case 'cancel':
       return cancel(write);
     case 'reopen':
@@ -109,7 +109,8 @@ export function step(write: Write, event: Event): Step {
 
 /** Nobody has done anything with it for so long that it holds the slot no more. */
 export function isExpired({ phase, activityAt }: WriteState, { idleExpiryMs }: Limits, nowMs: number): boolean {
-  return !isOver(phase) && nowMs - activityAt >= idleExpiryMs;
+  // A clock that was set back would otherwise keep the slot for as long as that.
+  return !isOver(phase) && Math.abs(nowMs - activityAt) >= idleExpiryMs;
 }
 
 function receive(write: Write, { bytes, lines, atMs }: Extract<Event, { type: 'content' }>): Step {
@@ -178,7 +179,9 @@ function toCommitted(write: Write, commit: Oid): Step {
 }
 
 function cancel(write: Write): Step {
-  if (write.state.phase === 'committed') throw toOver();
+  const { phase } = write.state;
+  if (phase === 'committed') throw toOver();
+  if (phase === 'installed') throw toFinalizing();
   return { write: change(write, { phase: 'cancelled' }), effects: ['discard'] };
 }
 
@@ -186,7 +189,7 @@ function reopen(write: Write, atMs: number): Step {
   const { phase } = write.state;
   if (phase === 'committed' || phase === 'cancelled') throw toOver();
   const isPlaced = phase === 'installing' || phase === 'installed';
-  const fresh: Partial<WriteState> = { phase: 'receiving', validations: 0, findings: [], reason: null };
+  const fresh: Partial<WriteState> = { phase: 'receiving', validations: 0, findings: [], install: null, reason: null };
   const reopened = change(write, { ...(isPlaced ? {} : fresh), activityAt: atMs });
   return { write: { ...reopened, contentAtMs: atMs }, effects: ['save'] };
 }
@@ -201,13 +204,15 @@ function isUnsaved({ unsavedSinceMs }: Write): boolean {
 
 function refuseUnlessOpen({ phase }: WriteState): void {
   if (isOver(phase)) throw toOver();
-  if (phase === 'installing' || phase === 'installed') {
-    throw new TeddyError(
-      'WRITE_FINALIZING',
-      'The content is being installed; nothing more can be added.',
-      'Finalize it: `teddy write finalize <id>`, which goes on where it stopped.',
-    );
-  }
+  if (phase === 'installing' || phase === 'installed') throw toFinalizing();
+}
+
+export function toFinalizing(): TeddyError {
+  return new TeddyError(
+    'WRITE_FINALIZING',
+    'The content is whole, and is being put in place; nothing more can be done with it.',
+    'Go on where it stopped: `teddy write recover <id> --finalize`.',
+  );
 }
 
 function toOver(): TeddyError {

@@ -25,6 +25,8 @@ export interface WriteRecord {
   operation: Operation;
   /** The work tree that the target is in, absolute. */
   root: string;
+  /** It is a linked work tree: nothing else stands for it when it is gone. */
+  isLinked: boolean;
   /** Where the entry goes; null: to the session named `writes`. */
   line: { ref: RefName; session: SessionId } | null;
   /** Null: there was no target. */

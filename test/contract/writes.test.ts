@@ -64,6 +64,7 @@ function wish(more: Partial<NewWrite> = {}): NewWrite {
     target: 'docs/guide.md' as RepoPath,
     operation: 'create',
     root: '/project',
+    isLinked: false,
     line: null,
     base: null,
     endMarker: 'DONE',
@@ -93,7 +94,7 @@ describe.each([
   async function leaveOne(stage: Stage, content = 'one\n', more: Partial<NewWrite> = {}): Promise<string> {
     const staged = await beginOne(stage, more);
     await staged.save(bytes(content), received(stage, bytes(content).length));
-    await staged.close();
+    await staged.close({ goesOn: true });
     return staged.record.id;
   }
 
@@ -192,8 +193,11 @@ describe.each([
     expect(text((await resumed?.read()) ?? bytes(''))).toBe('one\n');
     expect(resumed?.state.activityAt).toBe(stage.clock.nowMs);
     expect(await stage.writes.find(first)).toMatchObject({ isControlled: true, record: { hasController: true } });
-    await resumed?.close();
+    await resumed?.close({ goesOn: true });
     await expect(beginOne(stage)).rejects.toMatchObject({ code: 'WRITE_ACTIVE' });
+    await (await stage.writes.open(first))?.close();
+    expect(await stage.writes.find(first)).toMatchObject({ isControlled: false });
+    await beginOne(stage);
   });
 
   test('whoever has it opened holds it, until it is closed', async () => {

@@ -63,8 +63,9 @@ export function memoryWrites(
       state = next;
       Object.assign(write, { content, state: next, savedAt: clock.now() });
     };
-    const close = async () => {
+    const close = async ({ goesOn } = { goesOn: false }) => {
       if (!isClosed) write.isHeld = false;
+      if (!isClosed && !goesOn) write.isAlive = false;
       isClosed = true;
     };
     return {
@@ -124,6 +125,7 @@ export function memoryWrites(
       Object.assign(opened.write, { record, state, isAlive: true });
       return toStaged(id, opened.write, record, state);
     },
+    isEmpty: async () => writes.size === 0,
     list: async () => [...writes].map(([id, write]) => toFound(id, write)),
     async find(id) {
       const write = writes.get(id);

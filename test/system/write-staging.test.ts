@@ -57,6 +57,7 @@ const wanted: NewWrite = {
   target: 'docs/guide.md' as RepoPath,
   operation: 'overwrite',
   root: '/project',
+  isLinked: false,
   line: { ref: 'refs/heads/teddy/20260124-add-login' as RefName, session: '20260124-add-login' as SessionId },
   base: { sha256: 'a'.repeat(64), size: 3, mode: 0o644, lineEndings: 'lf', finalNewline: true, bom: false },
   endMarker: 'DONE',

@@ -44,7 +44,7 @@ export interface Begun {
  */
 export async function beginWrite(project: Project, request: WriteRequest): Promise<Begun> {
   const { begun, held } = await beginHeldWrite(project, request);
-  await held.staged.close();
+  await held.staged.close({ goesOn: true });
   return begun;
 }
 
@@ -87,6 +87,7 @@ async function toRecord(project: Project, request: WriteRequest): Promise<{ reco
     target: target.path,
     operation,
     root: workspace.root,
+    isLinked: (await project.repository.workTrees())[0]?.root !== workspace.root,
     line,
     base: await describeBase(project, workspace.root, target),
     endMarker: isOwnWanted ? toOwnMarker(id.slice(0, 8)) : usualMarker,

@@ -1,10 +1,10 @@
 /** Write sessions that nobody goes on with: the recent ones are offered, the old ones are cleared away, and kept in git. */
 import { TeddyError } from '../../errors.ts';
-import type { FoundWrite, Project } from '../../ports.ts';
+import type { FoundWrite, Project, StagedWrite } from '../../ports.ts';
 import type { Oid } from '../../session/names.ts';
 import type { Limits } from '../../write/limits.ts';
 import { isExpired } from '../../write/step.ts';
-import { isOver } from '../../write/write.ts';
+import { isOver, type WriteState } from '../../write/write.ts';
 import { keepBytes } from '../keep-bytes.ts';
 import { isOrphaned, readWriteLimits } from './held-write.ts';
 import { toView, type WriteView } from './list-writes.ts';
@@ -32,10 +32,9 @@ export async function sweepWrites(project: Project): Promise<Swept> {
   const limits = await readWriteLimits(project);
   const nowMs = project.clock.now().getTime();
   const left = found.filter((write) => isLeft(write, limits, nowMs));
-  const isOld = ({ savedAt, state }: FoundWrite) =>
-    nowMs - savedAt.getTime() >= (state?.phase === 'committed' ? limits.resultMs : limits.orphanMs);
+  const isOld = (write: FoundWrite) => nowMs - write.savedAt.getTime() >= keptMs(write, limits);
   const cleaned = await cleanAll(project, left.filter(isOld));
-  const orphans = left.filter((write) => !isOld(write) && write.state?.phase !== 'committed' && hasContent(write));
+  const orphans = left.filter((write) => !isOld(write) && isUnfinished(write));
   return { orphans: orphans.map((write) => toView(write, limits, nowMs)), cleaned };
 }
 
@@ -43,21 +42,36 @@ export async function sweepWrites(project: Project): Promise<Swept> {
 export async function cleanWrites(project: Project): Promise<CleanedWrite[]> {
   const limits = await readWriteLimits(project);
   const nowMs = project.clock.now().getTime();
+  const left = (await project.writes.list()).filter((write) => isLeft(write, limits, nowMs));
+  for (const { id, record } of left.filter(({ state }) => state !== null && isPlaced(state))) {
+    project.notices.warn(`${record?.target} is not committed yet: \`teddy write recover ${id} --finalize\`.`);
+  }
   return cleanAll(
     project,
-    (await project.writes.list()).filter((write) => isLeft(write, limits, nowMs)),
+    left.filter(({ state }) => state === null || !isPlaced(state)),
   );
 }
 
-/** Nobody holds it. */
+/** Nobody goes on with it: a living controller does, however long it has been silent. */
 function isLeft(found: FoundWrite, limits: Limits, nowMs: number): boolean {
-  const { state, isDamaged } = found;
-  if (state === null || isDamaged) return true;
-  return isOver(state.phase) || isOrphaned(found) || isExpired(state, limits, nowMs);
+  const { state, isDamaged, isControlled } = found;
+  if (state === null || isDamaged) return !isControlled;
+  return isOver(state.phase) || isOrphaned(found) || (!isControlled && isExpired(state, limits, nowMs));
 }
 
-function hasContent({ state, tailBytes }: FoundWrite): boolean {
-  return (state?.size ?? 0) + tailBytes > 0;
+function keptMs({ state }: FoundWrite, limits: Limits): number {
+  if (state !== null && isPlaced(state)) return Number.POSITIVE_INFINITY;
+  return state?.phase === 'committed' ? limits.resultMs : limits.orphanMs;
+}
+
+/** The target may be replaced, and only its entry be missing: that is for somebody to finish, however old it is. */
+function isPlaced({ phase }: WriteState): boolean {
+  return phase === 'installing' || phase === 'installed';
+}
+
+/** Whoever saw it fail was told then. */
+function isUnfinished({ state, tailBytes }: FoundWrite): boolean {
+  return state === null ? tailBytes > 0 : !isOver(state.phase) && state.size + tailBytes > 0;
 }
 
 async function cleanAll(project: Project, found: FoundWrite[]): Promise<CleanedWrite[]> {
@@ -70,22 +84,36 @@ async function cleanAll(project: Project, found: FoundWrite[]): Promise<CleanedW
   return cleaned.filter(({ id }) => found.find((write) => write.id === id)?.state?.phase !== 'committed');
 }
 
-/** Null: another process has it, or its files cannot be removed. */
-async function clean(project: Project, { id, record, state }: FoundWrite): Promise<CleanedWrite | null> {
-  const isKept = state?.phase === 'committed' || state?.phase === 'cancelled';
-  const content = isKept ? null : await project.writes.readContent(id);
-  const kept: Oid[] = [];
-  const parts =
-    content === null ? [] : [join(content.verified, content.tail), ...content.aside.map(({ bytes }) => bytes)];
-  for (const bytes of parts) if (bytes.length > 0) kept.push(await keepBytes(project, `writes/${id}`, bytes));
+/** Null: somebody goes on with it by now, or its files cannot be removed. */
+async function clean(project: Project, found: FoundWrite): Promise<CleanedWrite | null> {
   try {
-    await project.writes.remove(id);
-    return { id, target: record?.target ?? null, kept };
+    // Held while it is read and removed: what is added meanwhile would be gone. One that is damaged takes nothing more.
+    const staged = found.state === null || found.isDamaged ? null : await project.writes.open(found.id);
+    try {
+      return await keepAndRemove(project, found, staged);
+    } finally {
+      await staged?.close();
+    }
   } catch (error) {
     if (!(error instanceof TeddyError)) throw error;
     project.notices.warn(error.message);
     return null;
   }
+}
+
+async function keepAndRemove(
+  project: Project,
+  { id, record, state }: FoundWrite,
+  staged: StagedWrite | null,
+): Promise<CleanedWrite | null> {
+  if (staged !== null && staged.state.activityAt !== state?.activityAt) return null;
+  const content = await project.writes.readContent(id);
+  const kept: Oid[] = [];
+  const whole =
+    content === null ? [] : [join(content.verified, content.tail), ...content.aside.map(({ bytes }) => bytes)];
+  for (const bytes of whole) if (bytes.length > 0) kept.push(await keepBytes(project, `writes/${id}`, bytes));
+  await (staged === null ? project.writes.remove(id) : staged.remove());
+  return { id, target: record?.target ?? null, kept };
 }
 
 function join(a: Uint8Array, b: Uint8Array): Uint8Array {

@@ -6,7 +6,8 @@ import type { Oid, RefName } from '../../session/names.ts';
 import type { Install, ValidationSummary, WriteRecord } from '../../write/write.ts';
 import { appendEntry } from '../append-entry.ts';
 import { readLine, type LineState } from '../read-line.ts';
-import { toTargetChanged } from './install-write.ts';
+import { inspectTarget } from './inspect-target.ts';
+import { isInPlace, toTargetChanged } from './install-write.ts';
 
 /**
  * The commit of the session's entry, which is made unless it is on the line already. Throws TARGET_CHANGED when the target
@@ -24,11 +25,15 @@ export async function commitWrite(
   const isHead = (await workspace.head()).ref === install.ref;
   const target = { ref: install.ref, workspace: isHead ? workspace : null };
   const { commit } = await appendEntry(project, target, async (tip) => {
-    const { bytes } = await readTarget(project, workspace, record);
-    if (bytes === null || project.hash(bytes) !== install.sha256) throw toTargetChanged(record);
+    const found = await inspectTarget(project, workspace, record.target);
+    if (!isInPlace(project, record, install.sha256, found)) throw toTargetChanged(record);
     const { tree } = await store.readCommit(tip);
     const codeTree = await workspace.treeOfPaths(tree, [record.target]);
-    return { entry: toEntry(project, await readLine(store, tip), record, install, bytes), files: [], codeTree };
+    return {
+      entry: toEntry(project, await readLine(store, tip), record, install, found.bytes?.length ?? 0),
+      files: [],
+      codeTree,
+    };
   });
   return commit;
 }
@@ -44,15 +49,6 @@ async function findCommitted(project: Project, { id }: WriteRecord, { ref, tip }
   return null;
 }
 
-async function readTarget(
-  project: Project,
-  workspace: Workspace,
-  { target }: WriteRecord,
-): Promise<{ bytes: Uint8Array | null }> {
-  const found = await project.filesOf(workspace.root).inspect(target);
-  return { bytes: found.kind === 'file' ? found.bytes : null };
-}
-
 function toLineGone(ref: RefName): TeddyError {
   return new TeddyError(
     'REF_MOVED',
@@ -66,7 +62,7 @@ function toEntry(
   state: LineState,
   record: WriteRecord,
   { sha256, summary }: Install,
-  bytes: Uint8Array,
+  size: number,
 ): Entry {
   const { id, intent, operation, target } = record;
   const isOpen = state.latest !== null && state.latest.status !== 'closed';
@@ -78,7 +74,7 @@ function toEntry(
     id: project.ids.entryId(),
     created: state.entry.created,
     title: `${operation} ${target}`,
-    details: [intent, `${bytes.length} bytes`],
+    details: [intent, `${size} bytes`],
     sha256,
     write: { id, intent, validation },
   };

@@ -1,10 +1,12 @@
 /** Ends a write session: its content is checked, put in place of its target, and committed, each exactly once. */
 import { TeddyError } from '../../errors.ts';
 import type { Project, Repository, Workspace } from '../../ports.ts';
-import { shortRef } from '../../session/names.ts';
+import { shortRef, type RefName } from '../../session/names.ts';
 import type { Effect, Event } from '../../write/step.ts';
 import type { Finding, Install, ValidationSummary, WriteRecord, WriteResult } from '../../write/write.ts';
 import { replaceContent } from './append-write.ts';
+import { refuseOperation } from '../refuse-operation.ts';
+import { refuseRunsIn } from '../unfinished-run.ts';
 import { commitWrite } from './commit-write.ts';
 import { findWritesLine } from './find-place.ts';
 import { happen, readContent, saveWrite, toUnknownWrite, withWrite, type HeldWrite } from './held-write.ts';
@@ -19,6 +21,8 @@ export interface FinalizeRequest {
   content?: Uint8Array | undefined;
   /** What was found is accepted: the content is written as it is. */
   force?: boolean | undefined;
+  /** Stops the user's own checker. */
+  signal?: AbortSignal | undefined;
 }
 
 export type Finalized =
@@ -46,8 +50,9 @@ export async function finalizeWrite(project: Project, request: FinalizeRequest):
     async (held) => {
       const known = answerAgain(project, held, request.content);
       if (known !== null) return known;
+      if (request.content?.length === 0) throw toEmpty();
       if (request.content !== undefined) await replaceContent(project, held, request.content);
-      return finalizeHeld(project, held, { force: request.force === true });
+      return finalizeHeld(project, held, request);
     },
     { accepts: ['committed'] },
   );
@@ -66,8 +71,7 @@ interface Finalizing {
   held: HeldWrite;
   workspace: Workspace;
   force: boolean;
-  /** Corrections have failed: what can be repaired mechanically is. */
-  repair: boolean;
+  signal: AbortSignal | undefined;
   validated: Validated | null;
 }
 
@@ -75,11 +79,11 @@ interface Finalizing {
 export async function finalizeHeld(
   project: Project,
   held: HeldWrite,
-  { force = false, repair = false }: { force?: boolean; repair?: boolean } = {},
+  { force = false, signal }: Pick<FinalizeRequest, 'force' | 'signal'> = {},
 ): Promise<Finalized> {
   if (held.write.state.size === 0) throw toEmpty();
-  const workspace = await openPlace(project, held.record);
-  const run: Finalizing = { project, held, workspace, force, repair, validated: null };
+  const workspace = await openPlace(project, held);
+  const run: Finalizing = { project, held, workspace, force, signal, validated: null };
   const effects = happen(held, { type: 'done', atMs: now(project) });
   for (let effect = effects.shift(); effect !== undefined; effect = effects.shift()) {
     const event = await performOrRefuse(run, effect);
@@ -96,10 +100,16 @@ function toEmpty(): TeddyError {
   );
 }
 
-/** The work tree of the target, which must not have left the line. */
-async function openPlace({ repository }: Project, { root, line }: WriteRecord): Promise<Workspace> {
-  const workspace = await openRoot(repository, root);
+/** The work tree of the target, which must not have left the line, nor be in the middle of something. */
+async function openPlace(project: Project, { record, write }: HeldWrite): Promise<Workspace> {
+  const { line } = record;
+  const workspace = await openRoot(project.repository, record);
   const { ref } = await workspace.head();
+  // What is in place already only lacks its entry.
+  if (write.state.phase !== 'installed') {
+    await refuseOperation(workspace, line?.ref ?? ref ?? ('HEAD' as RefName));
+    await refuseRunsIn(project, workspace);
+  }
   if (line === null || ref === line.ref) return workspace;
   throw new TeddyError(
     'NOT_ON_LINE',
@@ -109,11 +119,19 @@ async function openPlace({ repository }: Project, { root, line }: WriteRecord): 
 }
 
 /** A repository that was moved, or copied, has other roots: those of the place it came from are not written to. */
-async function openRoot(repository: Repository, root: string): Promise<Workspace> {
+async function openRoot(repository: Repository, { id, root, isLinked }: WriteRecord): Promise<Workspace> {
   const { workspace } = repository;
   if (workspace?.root === root) return workspace;
-  const isOurs = (await repository.workTrees()).some((tree) => tree.root === root);
-  return workspace !== null && !isOurs ? workspace : repository.openWorkspace(root);
+  const trees = await repository.workTrees();
+  if (trees.some((tree) => tree.root === root)) return repository.openWorkspace(root);
+  const main = trees[0];
+  if (!isLinked && main !== undefined)
+    return main.root === workspace?.root ? workspace : repository.openWorkspace(main.root);
+  throw new TeddyError(
+    'NOT_ON_LINE',
+    `The work tree ${root}, in which the session began, is gone.`,
+    `\`teddy write recover ${id} --output <file>\` writes the content elsewhere.`,
+  );
 }
 
 /** A target that has changed ends the session, and the content stays. */
@@ -152,16 +170,28 @@ async function perform(run: Finalizing, effect: Effect): Promise<Event | null> {
 }
 
 async function validate(run: Finalizing): Promise<Event> {
-  const { project, held, workspace, force, repair } = run;
+  const { project, held, workspace, force, signal } = run;
+  const { record } = held;
   const content = await readContent(held);
-  const base = await inspectTarget(project, workspace, held.record.target);
-  requireBase(project, held.record, base);
-  run.validated = await validateWrite(project, workspace, { record: held.record, content, base: base.bytes, repair });
+  const base = await inspectTarget(project, workspace, record.target);
+  requireBase(project, record, base);
+  const checked = { record, content, base: base.bytes, signal };
+  run.validated = await validateWrite(project, workspace, { ...checked, repair: false });
+  if (run.validated.findings.some(({ check }) => check === 'utf-8') && isLastTry(held, run.validated)) {
+    run.validated = await validateWrite(project, workspace, { ...checked, repair: true });
+  }
   const { findings } = run.validated;
   const isForced = force || held.write.state.install?.isForced === true;
   if (findings.length > 0 && !isForced) return { type: 'rejected', findings, atMs: now(project) };
   const install = await toInstall(project, held.record, content, run.validated, findings.length > 0);
   return { type: 'accepted', install, atMs: now(project) };
+}
+
+/** Corrections have failed: what can be repaired mechanically is. */
+function isLastTry({ write }: HeldWrite, { findings }: Validated): boolean {
+  const { validations, findings: before } = write.state;
+  const isRepeated = validations > 0 && JSON.stringify(findings) === JSON.stringify(before);
+  return isRepeated || validations + 1 >= write.limits.maxValidations;
 }
 
 async function toInstall(

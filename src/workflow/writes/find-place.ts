@@ -37,14 +37,20 @@ async function findPlainPlace(project: Project): Promise<WritePlace> {
   for (const said of await workspace.repair()) notices.warn(said);
   await refuseOperation(workspace, (await workspace.head()).ref ?? ('HEAD' as RefName));
   await refuseRunsIn(project, workspace);
+  await findNewestWrites(project);
   return { workspace, line: null };
 }
 
 /** The session that takes the files that are written off every line: made once, and used again. Throws LINE_CHECKED_OUT. */
 export async function findWritesLine(project: Project): Promise<{ ref: RefName; session: SessionId }> {
+  return (await findNewestWrites(project)) ?? newSession(project, { name: 'writes', switch: false });
+}
+
+/** Null: it is still to be made. */
+async function findNewestWrites(project: Project): Promise<{ ref: RefName; session: SessionId } | null> {
   const lines = await listMainLines(project);
   const newest = lines.filter(({ session, remote }) => remote === null && isWrites(session)).at(-1);
-  if (newest === undefined) return newSession(project, { name: 'writes', switch: false });
+  if (newest === undefined) return null;
   const holder = (await project.repository.workTrees()).find(({ ref }) => ref === newest.ref);
   if (holder === undefined) return newest;
   throw new TeddyError(

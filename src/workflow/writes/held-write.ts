@@ -44,20 +44,27 @@ export async function withWrite<Value>(
   project: Project,
   id: string,
   use: (held: HeldWrite) => Promise<Value>,
-  { accepts = [] }: { accepts?: Phase[] } = {},
+  { accepts = [], takesSlot = true }: { accepts?: Phase[]; takesSlot?: boolean } = {},
 ): Promise<Value> {
   const limits = await readWriteLimits(project);
   const nowMs = project.clock.now().getTime();
   const found = await findActive(project, id, limits, nowMs, accepts);
   // Its controller is dead: whoever goes on with it needs the slot, which others may have by now.
-  const isOrphan = isOrphaned(found) && !isOver(found.state?.phase ?? 'failed');
+  const isOrphan = takesSlot && isOrphaned(found) && !isOver(found.state?.phase ?? 'failed');
+  tellTail(project, found);
   const staged = isOrphan ? await project.writes.resume(id, limits) : await project.writes.open(id);
   if (staged === null) throw toUnknownWrite();
   try {
     return await use(holdWrite(staged, limits, nowMs));
   } finally {
-    await staged.close();
+    await staged.close({ goesOn: true });
   }
+}
+
+/** Opening it sets the tail aside. */
+export function tellTail({ notices }: Project, { id, tailBytes }: FoundWrite): void {
+  if (tailBytes === 0) return;
+  notices.warn(`${tailBytes} bytes that no save had confirmed are set aside: \`teddy write show ${id} --tail\`.`);
 }
 
 export function isOrphaned({ record, isControlled }: FoundWrite): boolean {

@@ -2,6 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project, Workspace } from '../../ports.ts';
 import type { Install, WriteRecord } from '../../write/write.ts';
+import { keepBase } from './keep-base.ts';
 import { inspectTarget, refusePartlyStaged, type Target } from './inspect-target.ts';
 
 /** `unprepared`: the target is as it was, and `final` is not there to be put in its place. */
@@ -9,13 +10,14 @@ export async function installWrite(
   project: Project,
   workspace: Workspace,
   record: WriteRecord,
-  { sha256 }: Install,
+  install: Install,
   final: Uint8Array | null,
 ): Promise<'installed' | 'unprepared'> {
+  const { sha256 } = install;
   const files = project.filesOf(workspace.root);
   const target = await inspectTarget(project, workspace, record.target);
   // A crash came between the two: it stands there already.
-  if (target.bytes !== null && project.hash(target.bytes) === sha256) {
+  if (isInPlace(project, record, sha256, target)) {
     await files.removeLeftovers(record.target);
     return 'installed';
   }
@@ -25,15 +27,22 @@ export async function installWrite(
     return 'unprepared';
   }
   if (record.line !== null) await refusePartlyStaged(workspace, record.target);
+  if (record.base !== null) await keepBase(project, workspace, record, install);
   if (record.base !== null) await files.install(record.target, final);
   else if ((await files.installNew(record.target, final)) === 'exists') throw toTargetChanged(record);
   return 'installed';
 }
 
 /** Throws TARGET_CHANGED. */
-export function requireBase(project: Project, record: WriteRecord, { bytes }: Target): void {
+export function requireBase(project: Project, record: WriteRecord, { path, bytes }: Target): void {
   const sha256 = bytes === null ? null : project.hash(bytes);
-  if (sha256 !== (record.base?.sha256 ?? null)) throw toTargetChanged(record);
+  // By way of a link that came since, it would be another file.
+  if (path !== record.target || sha256 !== (record.base?.sha256 ?? null)) throw toTargetChanged(record);
+}
+
+/** The target is what was to be installed, and stands at its own path. */
+export function isInPlace(project: Project, { target }: WriteRecord, sha256: string, { path, bytes }: Target): boolean {
+  return path === target && bytes !== null && project.hash(bytes) === sha256;
 }
 
 export function toTargetChanged({ id, target }: WriteRecord): TeddyError {

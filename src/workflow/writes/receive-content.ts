@@ -2,6 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Clock, Notices } from '../../ports.ts';
 import { openByteBuffer, type ByteBuffer } from '../../write/byte-buffer.ts';
+import { isDiskError } from '../../write/disk-error.ts';
 import { openScanner, type Scanned, type Scanner } from '../../write/done-scanner.ts';
 import { nextTickMs } from '../../write/pace.ts';
 import { step, toTooLarge, type Effect, type Event, type Write } from '../../write/step.ts';
@@ -75,8 +76,9 @@ export async function receiveContent(
     await receive(intake, arrivals);
     if (intake.isDone && options.isAnswer) await receiveTrailing(intake, arrivals);
   } catch (error) {
+    if (error instanceof Aborted) throw toInterrupted(intake, await stop(intake).catch(toRefused));
     await stop(intake);
-    throw error instanceof Aborted ? toInterrupted(intake) : error;
+    throw error;
   } finally {
     arrivals.close();
   }
@@ -105,7 +107,7 @@ function openIntake(options: ReceiveOptions): Intake {
 
 async function receive(intake: Intake, arrivals: Arrivals): Promise<void> {
   for (let isOver = false; !isOver;) {
-    const arrival = await arrivals.next(nextTickMs(intake.write));
+    const arrival = await arrivals.next(nextTickMs(intake.write, nowMs(intake)));
     isOver = await take(intake, arrival);
   }
 }
@@ -194,10 +196,6 @@ function noteFailure(intake: Intake, error: unknown): void {
   happen(intake, { type: 'save-failed', atMs: nowMs(intake) });
 }
 
-function isDiskError(error: unknown): error is TeddyError {
-  return error instanceof TeddyError && (error.code === 'DISK_FULL' || error.code === 'WRITE_FAILED');
-}
-
 /** Saves what there is, also what might have been a marker. */
 async function stop(intake: Intake): Promise<void> {
   if (intake.isBroken) return;
@@ -209,7 +207,13 @@ async function stop(intake: Intake): Promise<void> {
   await perform(intake, happen(intake, { type: 'end' }));
 }
 
-function toInterrupted({ content, savedBytes }: Intake): TeddyError {
+/** The interruption stays what is told. */
+function toRefused(error: unknown): TeddyError {
+  if (error instanceof TeddyError) return error;
+  throw error;
+}
+
+function toInterrupted({ content, savedBytes }: Intake, cause: TeddyError | void): TeddyError {
   const lost = content.length() - savedBytes;
   return new TeddyError(
     'INTERRUPTED',
@@ -217,6 +221,7 @@ function toInterrupted({ content, savedBytes }: Intake): TeddyError {
       ? 'Interrupted while the content was received; what had come is saved.'
       : `Interrupted while the content was received; the last ${lost} bytes could not be saved.`,
     '`teddy write list` shows what there is; `teddy write recover <id>` goes on with it.',
+    { cause },
   );
 }
 

@@ -220,9 +220,8 @@ export function refuseCalls(talk: Talk, calls: ModelToolCall[], { target, endMar
   for (const call of calls) answerCall(talk, call, renderToolError(problem));
 }
 
-async function finalize({ project, held }: Receiving): Promise<Finalized> {
-  const { state, limits } = held.write;
-  return finalizeHeld(project, held, { repair: state.validations + 1 >= limits.maxValidations });
+async function finalize({ project, held, talk }: Receiving): Promise<Finalized> {
+  return finalizeHeld(project, held, { signal: talk.request.signal });
 }
 
 type Rejected = Extract<Finalized, { isWritten: false }>;

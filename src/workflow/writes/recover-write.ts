@@ -1,6 +1,10 @@
 /** Goes on with a write session that a crash, an error or a long silence has left. */
 import { TeddyError } from '../../errors.ts';
-import type { Project } from '../../ports.ts';
+import type { FoundWrite, Project } from '../../ports.ts';
+import type { Limits } from '../../write/limits.ts';
+import { isExpired, openWrite } from '../../write/step.ts';
+import { isOver } from '../../write/write.ts';
+import { refusePlaced } from './cancel-write.ts';
 import { finalizeHeld, type Finalized } from './finalize-write.ts';
 import {
   happen,
@@ -8,6 +12,7 @@ import {
   isWriteId,
   readWriteLimits,
   saveWrite,
+  tellTail,
   toDamaged,
   toUnknownWrite,
   type HeldWrite,
@@ -23,6 +28,8 @@ export async function takeUpWrite(project: Project, id: string): Promise<HeldWri
   if (found === null) throw toUnknownWrite();
   if (found.state === null) throw toDamaged(id);
   if (found.state.phase === 'committed') throw toCommitted(id);
+  refuseReceived(found, limits, project.clock.now().getTime());
+  tellTail(project, found);
   const staged = await project.writes.resume(id, limits);
   if (staged === null) throw toUnknownWrite();
   try {
@@ -40,11 +47,27 @@ function toCommitted(id: string): TeddyError {
   return new TeddyError('UNKNOWN_WRITE', 'It is committed already.', `See it: \`teddy write status ${id}\`.`);
 }
 
+/** Its controller lives, and goes on with it. */
+function refuseReceived(found: FoundWrite, limits: Limits, nowMs: number): void {
+  const { id, state, isControlled } = found;
+  if (!isControlled || state === null || isOver(state.phase) || isExpired(state, limits, nowMs)) return;
+  throw new TeddyError(
+    'LOCKED',
+    `Write session ${id} is being received by another process.`,
+    `Wait for it, or give it up: \`teddy write cancel ${id}\`.`,
+  );
+}
+
 /** What has been received is the whole content. */
-export async function finalizeLeft(project: Project, id: string, force: boolean): Promise<Finalized> {
+export async function finalizeLeft(
+  project: Project,
+  id: string,
+  force: boolean,
+  signal?: AbortSignal,
+): Promise<Finalized> {
   const held = await takeUpWrite(project, id);
   try {
-    return await finalizeHeld(project, held, { force });
+    return await finalizeHeld(project, held, { force, signal });
   } finally {
     await held.staged.close();
   }
@@ -52,6 +75,13 @@ export async function finalizeLeft(project: Project, id: string, force: boolean)
 
 /** It is given up, whatever has become of it; nothing of its content is kept. Throws UNKNOWN_WRITE, LOCKED. */
 export async function discardWrite(project: Project, id: string): Promise<void> {
-  if (!isWriteId(id) || (await project.writes.find(id)) === null) throw toUnknownWrite();
+  const found = isWriteId(id) ? await project.writes.find(id) : null;
+  if (found === null) throw toUnknownWrite();
+  const limits = await readWriteLimits(project);
+  const nowMs = project.clock.now().getTime();
+  refuseReceived(found, limits, nowMs);
+  const { record, state } = found;
+  if (record !== null && state !== null)
+    await refusePlaced(project, { record, write: openWrite(limits, nowMs, state) });
   await project.writes.remove(id);
 }

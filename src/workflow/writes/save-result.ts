@@ -1,6 +1,7 @@
 /** What is left to do on disk once the entry is on its line. Nothing that the disk refuses here undoes that. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports.ts';
+import { keepBytes } from '../keep-bytes.ts';
 import type { HeldWrite } from './held-write.ts';
 
 /** Warns where it cannot be saved. */
@@ -10,6 +11,7 @@ export async function saveResult(project: Project, held: HeldWrite): Promise<voi
 
 /** Warns where it cannot be removed. */
 export async function discardContent(project: Project, held: HeldWrite): Promise<void> {
+  await keepTails(project, held);
   // Where the disk does not say that it is committed, it would be offered once more.
   const isTold = held.staged.state.phase === 'committed';
   await warnIfRefused(project, held, () => (isTold ? held.staged.dropContent() : held.staged.remove()));
@@ -22,5 +24,15 @@ async function warnIfRefused(project: Project, held: HeldWrite, act: () => Promi
     if (!(error instanceof TeddyError) || !['DISK_FULL', 'WRITE_FAILED'].includes(error.code)) throw error;
     if (!held.isFailing) project.notices.warn(`${held.record.target} is committed, but: ${error.message}`);
     held.isFailing = true;
+  }
+}
+
+/** What no save had confirmed is in no commit. */
+async function keepTails(project: Project, { record }: HeldWrite): Promise<void> {
+  for (const { bytes } of (await project.writes.readContent(record.id))?.aside ?? []) {
+    const oid = await keepBytes(project, `writes/${record.id}`, bytes);
+    project.notices.info(
+      `${bytes.length} bytes that no save had confirmed are kept: \`git cat-file -p ${oid.slice(0, 10)}\`.`,
+    );
   }
 }

@@ -3,7 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports.ts';
 import { fileKind } from '../../write/file-kind.ts';
 import { renderIdlePrompt } from '../../write/idle-prompt.ts';
-import type { Write } from '../../write/step.ts';
+import { toFinalizing, type Write } from '../../write/step.ts';
 import type { WriteState } from '../../write/write.ts';
 import { beginHeldWrite, type Begun, type WriteRequest } from './begin-write.ts';
 import { finalizeHeld, type Finalized } from './finalize-write.ts';
@@ -53,8 +53,8 @@ export interface StreamPlace<Outcome> {
   finalize(options: { force: boolean }): Promise<{ outcome: Outcome; isRejected: boolean }>;
   /** Nothing of it is worth keeping. */
   remove(): Promise<void>;
-  /** The commands that take what was saved for the whole, and that add to it. */
-  readonly ways: { finalize: string; goOn: string };
+  /** The commands that take what was saved for the whole, add to it, show it, and give it up. */
+  readonly ways: { finalize: string; goOn: string; look: string; giveUp: string };
 }
 
 /**
@@ -85,8 +85,8 @@ export async function continueWrite(
 ): Promise<Finalized> {
   const held = await takeUpWrite(project, id);
   try {
-    // Its content was whole when it was left.
-    if (held.write.state.install !== null) return await finalizeHeld(project, held, { force: wish.force });
+    // Its content was whole when it was left, and nothing can be added to it.
+    if (held.write.state.install !== null) throw toFinalizing();
     const before = await readContent(held);
     listener.onTakenUp(held);
     return await streamInto(project, toPlace(project, held, wish, before), wish, listener);
@@ -139,8 +139,18 @@ async function receiveInto<Outcome>(
     const rest = received.isDone && !isCorrectable ? await readRest(project, wish) : new Uint8Array();
     await keepTrailing(project, place, [received.trailing, rest]);
   } catch (error) {
-    if (place.savedBytes() === 0) await place.remove();
+    if (place.savedBytes() === 0) await removeEmpty(project, place);
     throw toSaved(place, error);
+  }
+}
+
+/** What goes wrong with it is said: why it was removed is what is to be known. */
+async function removeEmpty<Outcome>({ notices }: Project, { remove, ways }: StreamPlace<Outcome>): Promise<void> {
+  try {
+    await remove();
+  } catch (error) {
+    if (!(error instanceof TeddyError)) throw error;
+    notices.warn(`The empty write session is still there: ${error.message} \`${ways.giveUp}\` gives it up.`);
   }
 }
 
@@ -158,7 +168,7 @@ async function finalizeOrDecide<Outcome>(
 function toPlace(
   project: Project,
   held: HeldWrite,
-  { isCorrectable }: StreamWish,
+  { signal }: StreamWish,
   before: Uint8Array,
 ): StreamPlace<Finalized> {
   const { record, staged } = held;
@@ -186,16 +196,15 @@ function toPlace(
       held.content = content;
     },
     async finalize({ force }) {
-      const { state, limits } = held.write;
-      // Only where corrections were possible have they failed.
-      const repair = isCorrectable && state.validations + 1 >= limits.maxValidations;
-      const outcome = await finalizeHeld(project, held, { force, repair });
+      const outcome = await finalizeHeld(project, held, { force, signal });
       return { outcome, isRejected: !outcome.isWritten && outcome.reason === null };
     },
     remove: () => staged.remove(),
     ways: {
       finalize: `teddy write recover ${record.id} --finalize`,
       goOn: `teddy write recover ${record.id} --continue`,
+      look: `teddy write status ${record.id}`,
+      giveUp: `teddy write recover ${record.id} --discard`,
     },
   };
 }
@@ -220,7 +229,7 @@ function toSaved<Outcome>({ savedBytes, ways }: StreamPlace<Outcome>, error: unk
   if (!(error instanceof TeddyError) || error.code !== 'INTERRUPTED') return error;
   const hint =
     savedBytes() === 0
-      ? 'Nothing had come; run the command again.'
-      : `\`${ways.goOn}\` goes on with it; if it is whole: \`${ways.finalize}\`.`;
+      ? 'Nothing of it is saved; run the command again.'
+      : `\`${ways.look}\` shows it, \`${ways.goOn}\` goes on with it; if it is whole: \`${ways.finalize}\`. \`${ways.giveUp}\` gives it up.`;
   return new TeddyError('INTERRUPTED', error.message, hint, { cause: error });
 }

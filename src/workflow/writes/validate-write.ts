@@ -20,12 +20,14 @@ export interface Checked {
   base: Uint8Array | null;
   /** What can be repaired mechanically is. */
   repair: boolean;
+  /** Stops the user's own checker. */
+  signal?: AbortSignal | undefined;
 }
 
 export async function validateWrite(
   project: Project,
   workspace: Workspace,
-  { record, content, base, repair }: Checked,
+  { record, content, base, repair, signal }: Checked,
 ): Promise<Validated> {
   const { target: path, operation } = record;
   const validation = await validateContent(
@@ -33,11 +35,16 @@ export async function validateWrite(
     {
       syntax: project.syntax,
       findSecrets: async (text, at) => (await project.masker.mask(text, at)).found,
-      runChecker: await findChecker(project, workspace, path),
+      runChecker: await findChecker(project, workspace, path, signal),
     },
     { repair },
   );
   // It quotes lines of the content, and goes to a model, a log or a terminal.
-  const message = renderFindings(validation.findings, content, await readWriteLimits(project));
-  return { ...validation, message: await maskString(project.masker, message) };
+  const limits = await readWriteLimits(project);
+  const message = await maskString(project.masker, renderFindings(validation.findings, content, limits));
+  const told = validation.findings.slice(0, limits.maxFindings);
+  const findings = await Promise.all(
+    told.map(async (finding) => ({ ...finding, message: await maskString(project.masker, finding.message) })),
+  );
+  return { ...validation, findings, message };
 }

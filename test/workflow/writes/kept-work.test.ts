@@ -1,0 +1,267 @@
+/** What belongs to somebody, in files and in staging, is never lost to a write, nor cleared away from under them. */
+import { expect, test } from 'vitest';
+import { decodeEntry } from '../../../src/session/entry.ts';
+import { appendWrite } from '../../../src/workflow/writes/append-write.ts';
+import { beginHeldWrite, beginWrite, type WriteRequest } from '../../../src/workflow/writes/begin-write.ts';
+import { cancelWrite } from '../../../src/workflow/writes/cancel-write.ts';
+import { cleanWrites, sweepWrites } from '../../../src/workflow/writes/clean-writes.ts';
+import { finalizeWrite, type Finalized } from '../../../src/workflow/writes/finalize-write.ts';
+import { findWrite } from '../../../src/workflow/writes/list-writes.ts';
+import { discardWrite, finalizeLeft, takeUpWrite } from '../../../src/workflow/writes/recover-write.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { line, start } from '../../support/turns.ts';
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+async function begin(project: MemoryProject, content: string, more: Partial<WriteRequest> = {}): Promise<string> {
+  const wish = { intent: 'Try', target: 'new.txt', operation: 'create', hasController: false, ...more };
+  const { record } = await beginWrite(project, wish);
+  if (content !== '') await appendWrite(project, { id: record.id, bytes: bytes(content) });
+  return record.id;
+}
+
+function written(finalized: Finalized) {
+  if (!finalized.isWritten) throw new Error(`Not written: ${finalized.message}`);
+  return finalized.result;
+}
+
+async function storyOf(project: MemoryProject, branch: string): Promise<string[]> {
+  const story: string[] = [];
+  for await (const { commit } of project.repository.store.firstParents(await project.tipOf(branch))) {
+    const entry = decodeEntry(commit.message);
+    if (entry) story.unshift(entry.kind);
+  }
+  return story;
+}
+
+/** The entry cannot be made: the target is in place, and the phase says so. */
+async function stopBeforeCommit(project: MemoryProject, id: string): Promise<void> {
+  const treeOfPaths = () => Promise.reject(new Error('git is gone'));
+  const workspace = { ...project.repository.workspace, treeOfPaths };
+  const broken = { ...project, repository: { ...project.repository, workspace } };
+  await expect(finalizeWrite(broken, { id })).rejects.toThrow('git is gone');
+  expect(await findWrite(project, id)).toMatchObject({ stage: 'installed' });
+}
+
+test("the user's own edits of the target become a commit of theirs before they are replaced", async () => {
+  const project = await memoryProject({ 'a.txt': 'committed\n' });
+  await start(project);
+  await project.write({ 'a.txt': 'edited\n' });
+  const id = await begin(project, 'written\n', { target: 'a.txt', operation: 'overwrite' });
+  const { commit } = written(await finalizeWrite(project, { id }));
+  expect(await storyOf(project, line)).toEqual(['start', 'snapshot', 'write']);
+  const [parent = ''] = (await project.repository.store.readCommit(commit)).parents;
+  expect(await project.readAt(parent as typeof commit, 'a.txt')).toBe('edited\n');
+  expect(await project.readAt(commit, 'a.txt')).toBe('written\n');
+});
+
+test('what is appended is all that its entry adds', async () => {
+  const project = await memoryProject({ 'a.txt': 'committed\n' });
+  await start(project);
+  await project.write({ 'a.txt': 'committed\nedited\n' });
+  const id = await begin(project, 'added\n', { target: 'a.txt', operation: 'append' });
+  const { commit } = written(await finalizeWrite(project, { id }));
+  const [parent = ''] = (await project.repository.store.readCommit(commit)).parents;
+  expect(await project.readAt(parent as typeof commit, 'a.txt')).toBe('committed\nedited\n');
+});
+
+test('a target as the line has it needs no snapshot', async () => {
+  const project = await memoryProject({ 'a.txt': 'committed\n' });
+  await start(project);
+  written(
+    await finalizeWrite(project, { id: await begin(project, 'one\n', { target: 'a.txt', operation: 'overwrite' }) }),
+  );
+  written(
+    await finalizeWrite(project, { id: await begin(project, 'two\n', { target: 'a.txt', operation: 'overwrite' }) }),
+  );
+  expect(await storyOf(project, line)).toEqual(['start', 'write', 'write']);
+});
+
+test('a file that no commit has is kept before it is replaced, and said', async () => {
+  const project = await memoryProject();
+  await start(project);
+  await project.write({ 'mine.txt': 'precious\n' });
+  const id = await begin(project, 'written\n', { target: 'mine.txt', operation: 'overwrite' });
+  written(await finalizeWrite(project, { id }));
+  const [kept] = await project.repository.store.listRefs(`refs/teddy/keep/writes/${id}`);
+  expect(kept && Buffer.from(await project.repository.store.readBlob(kept.oid)).toString()).toBe('precious\n');
+  expect(project.said.join('\n')).toContain('mine.txt was in no commit; what it held is kept');
+  expect(await storyOf(project, line)).toEqual(['start', 'write']);
+});
+
+test('empty content is refused, and what was received stays', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const id = await begin(project, 'received\n');
+  await expect(finalizeWrite(project, { id, content: bytes('') })).rejects.toMatchObject({ code: 'VALIDATION_FAILED' });
+  expect((await findWrite(project, id)).size).toBe(9);
+});
+
+test('what is in place and lacks only its entry can neither be cancelled nor given up nor cleared away', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const id = await begin(project, 'text\n');
+  await stopBeforeCommit(project, id);
+  await expect(cancelWrite(project, id)).rejects.toMatchObject({ code: 'WRITE_FINALIZING' });
+  await expect(discardWrite(project, id)).rejects.toMatchObject({ code: 'WRITE_FINALIZING' });
+  for (const name of ['orphanMs', 'idleExpiryMs']) project.configuration.set(`teddy.write.${name}`, '1');
+  expect(await sweepWrites(project)).toMatchObject({ orphans: [{ id }], cleaned: [] });
+  expect(await cleanWrites(project)).toEqual([]);
+  expect(project.said.join('\n')).toContain(`teddy write recover ${id} --finalize`);
+  written(await finalizeLeft(project, id, false));
+  expect(await storyOf(project, line)).toEqual(['start', 'write']);
+});
+
+test('a content that was forced once is checked again when the session is taken up', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const id = await begin(project, '{ "a": }\n', { target: 'a.json' });
+  const treeOfPaths = () => Promise.reject(new Error('git is gone'));
+  const workspace = { ...project.repository.workspace, treeOfPaths };
+  const broken = { ...project, repository: { ...project.repository, workspace } };
+  await expect(finalizeWrite(broken, { id, force: true })).rejects.toThrow('git is gone');
+  await project.write({ 'a.json': null });
+  await expect(finalizeWrite(project, { id })).rejects.toMatchObject({ code: 'TARGET_CHANGED' });
+  expect(await finalizeLeft(project, id, false)).toMatchObject({ isWritten: false, findings: [{ check: 'syntax' }] });
+});
+
+test('what is added while a session is cleared away is refused, not lost', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const id = await begin(project, 'one\n');
+  project.configuration.set('teddy.write.idleExpiryMs', '1');
+  const { readContent } = project.writes;
+  let attempt: Promise<unknown> | undefined;
+  project.writes.readContent = async (wanted) => {
+    project.configuration.delete('teddy.write.idleExpiryMs');
+    attempt ??= appendWrite(project, { id, bytes: bytes('two\n') }).catch((error: unknown) => error);
+    await attempt;
+    return readContent(wanted);
+  };
+  expect(await cleanWrites(project)).toHaveLength(1);
+  expect(await attempt).toMatchObject({ code: 'LOCKED' });
+});
+
+test('a controller that has been silent for long is not offered to anybody, nor taken from it', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const { held } = await beginHeldWrite(project, {
+    intent: 'x',
+    target: 'a',
+    operation: 'create',
+    hasController: true,
+  });
+  await held.staged.save(bytes('one\n'), { ...held.write.state, phase: 'receiving', size: 4 });
+  // As a server does it, which holds no session between two requests.
+  await held.staged.close({ goesOn: true });
+  const { id } = held.record;
+  await expect(finalizeLeft(project, id, false)).rejects.toMatchObject({ code: 'LOCKED' });
+  await expect(discardWrite(project, id)).rejects.toMatchObject({ code: 'LOCKED' });
+  for (const name of ['orphanMs', 'idleExpiryMs']) project.configuration.set(`teddy.write.${name}`, '1');
+  expect(await sweepWrites(project)).toEqual({ orphans: [], cleaned: [] });
+  expect(await cleanWrites(project)).toEqual([]);
+});
+
+test('an orphan is cancelled also while another session is active', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const { held } = await beginHeldWrite(project, {
+    intent: 'x',
+    target: 'a',
+    operation: 'create',
+    hasController: true,
+  });
+  await held.staged.close();
+  const left = project.writing.get(held.record.id);
+  if (left) left.isAlive = false;
+  await begin(project, 'text\n');
+  await cancelWrite(project, held.record.id);
+  await expect(findWrite(project, held.record.id)).rejects.toMatchObject({ code: 'UNKNOWN_WRITE' });
+});
+
+test('a session that has failed is no interrupted one', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const id = await begin(project, '{ "a": }\n', { target: 'a.json' });
+  await finalizeWrite(project, { id });
+  await finalizeWrite(project, { id });
+  expect(await sweepWrites(project)).toEqual({ orphans: [], cleaned: [] });
+});
+
+test('bytes that no save had confirmed are told of, and kept in git once the rest is committed', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const id = await begin(project, 'one\n');
+  const left = project.writing.get(id);
+  if (left) left.tail = bytes('half a li');
+  await appendWrite(project, { id, bytes: bytes('two\n') });
+  expect(project.said.join('\n')).toContain('9 bytes that no save had confirmed are set aside');
+  written(await finalizeWrite(project, { id }));
+  expect(await project.read('new.txt')).toBe('one\ntwo\n');
+  const [kept] = await project.repository.store.listRefs(`refs/teddy/keep/writes/${id}`);
+  expect(kept && Buffer.from(await project.repository.store.readBlob(kept.oid)).toString()).toBe('half a li');
+});
+
+test('in the middle of a merge nothing is written, and afterwards it is', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const id = await begin(project, 'text\n');
+  project.state.operation = 'merge';
+  await expect(finalizeWrite(project, { id })).rejects.toMatchObject({ code: 'OPERATION_IN_PROGRESS' });
+  expect(await project.read('new.txt')).toBeNull();
+  project.state.operation = null;
+  written(await finalizeWrite(project, { id }));
+});
+
+test('the session of all other files is looked for before a byte comes', async () => {
+  const project = await memoryProject();
+  const { session, ref } = written(await finalizeWrite(project, { id: await begin(project, 'one\n') }));
+  project.linked.push({ root: '/elsewhere', ref } as (typeof project.linked)[number]);
+  await expect(begin(project, '', { target: 'b.txt' })).rejects.toMatchObject({ code: 'LINE_CHECKED_OUT' });
+  expect(session).toMatch(/-writes$/);
+});
+
+test("Ctrl-C reaches the user's own checker, and nothing is written", async () => {
+  const project = await memoryProject();
+  await start(project);
+  project.configuration.set('teddy.validate.*.txt.command', 'check');
+  const id = await begin(project, 'text\n');
+  const controller = new AbortController();
+  project.command.run = async (_, signal) => {
+    controller.abort();
+    return { aborted: signal.aborted };
+  };
+  await expect(finalizeWrite(project, { id, signal: controller.signal })).rejects.toMatchObject({
+    code: 'INTERRUPTED',
+  });
+  expect(await project.read('new.txt')).toBeNull();
+});
+
+test('bytes that are no UTF-8 are repaired when corrections have failed, and not before', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const { record } = await beginWrite(project, {
+    intent: 'x',
+    target: 'a.txt',
+    operation: 'create',
+    hasController: false,
+  });
+  const content = Uint8Array.of(97, 255, 10);
+  expect(await finalizeWrite(project, { id: record.id, content })).toMatchObject({
+    isWritten: false,
+    findings: [{ check: 'utf-8', line: 1, column: 2 }],
+  });
+  const { notes } = written(await finalizeWrite(project, { id: record.id, content }));
+  expect(await project.read('a.txt')).toBe('a\uFFFD\n');
+  expect(notes.join()).toContain('U+FFFD');
+});
+
+test('a taken up session whose content was whole takes nothing more', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const id = await begin(project, 'text\n');
+  await stopBeforeCommit(project, id);
+  const held = await takeUpWrite(project, id);
+  expect(held.write.state.phase).toBe('installed');
+  await held.staged.close();
+});

@@ -1,0 +1,67 @@
+/** A stream that is interrupted, into a place that does not do what it is asked. */
+import { expect, test } from 'vitest';
+import { TeddyError } from '../../../src/errors.ts';
+import { streamInto, type StreamPlace } from '../../../src/workflow/writes/stream-write.ts';
+import { defaultLimits } from '../../../src/write/limits.ts';
+import { openWrite } from '../../../src/write/step.ts';
+import { memoryProject } from '../../support/memory-repository.ts';
+
+const unreachable = () => Promise.reject(new TeddyError('SERVER_UNREACHABLE', 'It does not answer.'));
+
+async function interrupt(changes: Partial<StreamPlace<string>>, pieces: string[]) {
+  const project = await memoryProject();
+  const controller = new AbortController();
+  const write = openWrite(defaultLimits, project.clock.now().getTime());
+  let removals = 0;
+  const place: StreamPlace<string> = {
+    id: 'id',
+    target: 'a.txt',
+    endMarker: 'DONE',
+    before: new Uint8Array(),
+    write: () => write,
+    save: async () => undefined,
+    savedBytes: () => 0,
+    restart: () => undefined,
+    take: () => undefined,
+    finalize: async () => ({ outcome: 'written', isRejected: false }),
+    remove: async () => void (removals += 1),
+    ways: { finalize: 'finalize it', goOn: 'go on', look: 'look at it', giveUp: 'give it up' },
+    ...changes,
+  };
+  async function* source() {
+    for (const piece of pieces) yield new TextEncoder().encode(piece);
+    controller.abort();
+    await new Promise<never>(() => undefined);
+  }
+  const wish = { source: source(), eofIsDone: false, force: false, isCorrectable: false, signal: controller.signal };
+  const error = await streamInto(project, place, wish, {
+    onPrompt: () => undefined,
+    decide: async () => 'leave' as const,
+  }).then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  return { error, removals, warnings: project.warnings };
+}
+
+test('what was saved is told with the ways to look at it, to go on, to finalize and to give up', async () => {
+  const { error, removals } = await interrupt({ savedBytes: () => 4 }, ['one\n']);
+  expect(error).toMatchObject({ code: 'INTERRUPTED', message: expect.stringContaining('is saved') as string });
+  for (const way of ['look at it', 'go on', 'finalize it', 'give it up'])
+    expect((error as TeddyError).hint).toContain(`\`${way}\``);
+  expect(removals).toBe(0);
+});
+
+test('a closing save that fails leaves it an interruption, which says how much is lost', async () => {
+  const { error } = await interrupt({ save: unreachable, savedBytes: () => 2 }, ['one\n']);
+  expect(error).toMatchObject({
+    code: 'INTERRUPTED',
+    message: expect.stringContaining('the last 4 bytes could not be saved') as string,
+  });
+});
+
+test('an empty session that cannot be removed is warned of, and it is an interruption all the same', async () => {
+  const { error, warnings } = await interrupt({ remove: unreachable }, []);
+  expect(error).toMatchObject({ code: 'INTERRUPTED', hint: 'Nothing of it is saved; run the command again.' });
+  expect(warnings.join()).toContain('It does not answer. `give it up` gives it up.');
+});
