@@ -81,7 +81,10 @@ export async function discardWrite(project: Project, id: string): Promise<void> 
   const nowMs = project.clock.now().getTime();
   refuseReceived(found, limits, nowMs);
   const { record, state } = found;
-  if (record !== null && state !== null)
+  if (record !== null && state !== null) {
     await refusePlaced(project, { record, write: openWrite(limits, nowMs, state) });
+    // It may have died between writing the new file and giving it its name.
+    if (state.phase === 'installing') await project.filesOf(record.root).removeLeftovers(record.target);
+  }
   await project.writes.remove(id);
 }

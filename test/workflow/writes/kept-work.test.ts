@@ -112,6 +112,19 @@ test('what is in place and lacks only its entry can neither be cancelled nor giv
   expect(await storyOf(project, line)).toEqual(['start', 'write']);
 });
 
+test('one that died while it wrote its file is given up with what it had written there', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const id = await begin(project, 'text\n');
+  const filesOf = () => ({ ...project.filesOf('/project'), installNew: () => Promise.reject(new Error('killed')) });
+  await expect(finalizeWrite({ ...project, filesOf }, { id })).rejects.toThrow('killed');
+  expect(await findWrite(project, id)).toMatchObject({ stage: 'installing' });
+  const removed: string[] = [];
+  const removeLeftovers = async (path: string) => void removed.push(path);
+  await discardWrite({ ...project, filesOf: () => ({ ...project.filesOf('/project'), removeLeftovers }) }, id);
+  expect(removed).toEqual(['new.txt']);
+});
+
 test('a content that was forced once is checked again when the session is taken up', async () => {
   const project = await memoryProject();
   await start(project);
