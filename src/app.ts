@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TeddyError } from './errors.ts';
 import { openBundle } from './git/bundle.ts';
-import { isAlive, readBootId } from './git/index-lock.ts';
+import { isAlive, readBootId, readStartTime } from './git/index-lock.ts';
 import { openRepository, type OpenedRepository } from './git/repository.ts';
 import { gitTrust } from './git/trust.ts';
 import { manualModel } from './model/manual.ts';
@@ -38,6 +38,9 @@ export interface OpenProjectOptions {
   onStep?: (step: string) => void;
 }
 
+/** How a file says which process it is of. */
+const processes = { bootId: readBootId, isAlive, startTime: readStartTime };
+
 /** Opens the repository that `cwd` is in. `close` it: it holds a child process. Throws NOT_A_REPOSITORY, GIT_TOO_OLD. */
 export async function openProject({ cwd, env, notices, trace, onStep }: OpenProjectOptions): Promise<Project> {
   const repository = await openRepository({ cwd, env, ...(trace ? { trace } : {}), ...(onStep ? { onStep } : {}) });
@@ -59,8 +62,7 @@ export async function openProject({ cwd, env, notices, trace, onStep }: OpenProj
     answers: answerStaging({
       dir: join(repository.commonDir, 'teddy', 'answers'),
       clock,
-      bootId: readBootId,
-      isAlive,
+      ...processes,
       warn: (text) => notices.warn(text),
       onStep,
     }),
@@ -70,17 +72,15 @@ export async function openProject({ cwd, env, notices, trace, onStep }: OpenProj
     scratch: scratchFiles(),
     servers: serverRecords({
       path: join(repository.commonDir, 'teddy', 'server.json'),
-      bootId: readBootId,
-      isAlive,
+      ...processes,
     }),
     writes: writeStaging({
       dir: join(repository.commonDir, 'teddy', 'write_sessions'),
       clock,
-      bootId: readBootId,
-      isAlive,
+      ...processes,
       onStep,
     }),
-    journals: runJournals({ dir: join(repository.commonDir, 'teddy'), bootId: readBootId, isAlive, onStep }),
+    journals: runJournals({ dir: join(repository.commonDir, 'teddy'), ...processes, onStep }),
     trust: gitTrust(repository.commonDir),
     settings,
   };

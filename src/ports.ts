@@ -166,6 +166,8 @@ export interface Repository {
   ignoredFilesOf(root: string): Promise<string[]>;
   openWorkspace(root: string): Promise<Workspace>;
   readonly cache: Cache;
+  /** A process that lives long asks git's configuration anew: somebody may have changed it. */
+  reloadSettings(): void;
   /** Writes teddy's marked block in `info/attributes`, once. */
   installAttributes(): Promise<void>;
   /** What git's credential helpers keep for a URL and the user name `teddy`; null when nothing. Nobody is asked. */

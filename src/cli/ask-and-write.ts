@@ -3,7 +3,7 @@ import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports.ts';
 import type { WriteRecord } from '../write/write.ts';
 import type { ModelListener, ModelWish, ModelWritten, WrittenFile } from '../workflow/writes/write-with-model.ts';
-import { askOrStop, isYes } from './finish-write.ts';
+import { askYes } from './finish-write.ts';
 import { describeEffort } from './progress.ts';
 import { showWritten } from './render-write.ts';
 import { toVisible, visibleChunks, type Terminal } from './terminal.ts';
@@ -124,7 +124,7 @@ async function approve(
 ): Promise<boolean> {
   if (approval === 'all') return true;
   if (approval === 'ask') {
-    return isYes(await askOrStop(terminal, signal, `Write ${describe(record)}? [y/N] `), false);
+    return await askYes(terminal, signal, `Write ${describe(record)}? [y/N] `, false);
   }
   notices.warn(`${record.target} is not written: there is no terminal to ask in. -y approves every file.`);
   return false;

@@ -46,7 +46,26 @@ export function isShrinkAlone({ findings }: Pick<RejectedAnswer, 'findings'>): b
 export async function askShrink(terminal: Terminal, signal: AbortSignal, rejected: RejectedAnswer): Promise<boolean> {
   for (const { message } of rejected.findings) terminal.say(toVisible(message));
   const question = 'The new content is less than half of the old. Write it all the same? [y/N] ';
-  return isYes(await askOrStop(terminal, signal, question), false);
+  return await askYes(terminal, signal, question, false);
+}
+
+/**
+ * Until it is answered: what else is typed or pasted is no answer. Enter alone means `usual`; the end of the input means no.
+ * Throws INTERRUPTED on Ctrl-C.
+ */
+export async function askYes(
+  terminal: Terminal,
+  signal: AbortSignal,
+  question: string,
+  usual: boolean,
+): Promise<boolean> {
+  for (;;) {
+    const answer = (await askOrStop(terminal, signal, question))?.trim().toLowerCase();
+    if (answer === undefined || answer === 'n' || answer === 'no') return false;
+    if (answer === 'y' || answer === 'yes') return true;
+    if (answer === '') return usual;
+    terminal.say('Answer y or n.');
+  }
 }
 
 /** Null: the input has ended. Throws INTERRUPTED on Ctrl-C. */
@@ -54,11 +73,4 @@ export async function askOrStop(terminal: Terminal, signal: AbortSignal, questio
   const answer = await askLine(signal, terminal.style('bold', question, 'stderr'));
   if (!signal.aborted) return answer;
   throw new TeddyError('INTERRUPTED', 'Interrupted before it was answered.', '`teddy write list` shows what there is.');
-}
-
-/** Enter alone means `usual`; the end of the input means no. */
-export function isYes(answer: string | null, usual: boolean): boolean {
-  if (answer === null) return false;
-  const word = answer.trim().toLowerCase();
-  return word === '' ? usual : word === 'y' || word === 'yes';
 }

@@ -2,8 +2,9 @@
 import { exitCodes, TeddyError } from '../errors.ts';
 import type { Project } from '../ports.ts';
 import { findWrite, listWrites, type WriteView } from '../workflow/writes/list-writes.ts';
+import { toCommitted } from '../workflow/writes/recover-write.ts';
 import { continueWrite } from '../workflow/writes/stream-write.ts';
-import { askOrStop, isYes } from './finish-write.ts';
+import { askYes } from './finish-write.ts';
 import {
   askWay,
   describeLeft,
@@ -40,6 +41,7 @@ export async function recoverAndShow(recovering: Recovering, wish: RecoverWish):
   const { project } = recovering;
   const view = wish.id === undefined ? await findOnly(project) : await findWrite(project, wish.id);
   const { id } = view;
+  if (view.stage === 'committed') throw toCommitted(id);
   if (wish.finalize) return finalizeAndShow(recovering, id, wish.force);
   if (wish.goOn) return goOn(recovering, id, wish);
   if (wish.show) await showLeft(recovering, id);
@@ -71,7 +73,7 @@ async function decide(recovering: Recovering, view: WriteView): Promise<number> 
   const { terminal, project, signal, printJson } = recovering;
   if (printJson !== null || !terminal.isInteractive) return sayWays(recovering, view);
   terminal.say(`${describeLeft(recovering, view)}.`);
-  if (!isYes(await askOrStop(terminal, signal, 'Recover previous write session? (Y/n) '), true)) return 0;
+  if (!(await askYes(terminal, signal, 'Recover previous write session? (Y/n) ', true))) return 0;
   if (await isWhole(project, view)) return finalizeAndShow(recovering, view.id, false);
   return (await askWay(recovering, view)) ?? 0;
 }

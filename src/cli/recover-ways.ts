@@ -5,8 +5,16 @@ import type { Project } from '../ports.ts';
 import { toShellWord } from '../session/shell-word.ts';
 import { showWrite, type WriteView } from '../workflow/writes/list-writes.ts';
 import { discardWrite, finalizeLeft } from '../workflow/writes/recover-write.ts';
-import { askOrStop, isYes, showFinalized } from './finish-write.ts';
-import { describeAge, describeBytes, describeTarget, printContent, showFindings } from './render-write.ts';
+import { askOrStop, askYes, showFinalized } from './finish-write.ts';
+import {
+  describeAge,
+  describeAside,
+  describeBytes,
+  describeTarget,
+  printContent,
+  showFindings,
+  toAsideJson,
+} from './render-write.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 import { type FinalizedAnswer, toFinalizedAnswer, toStatusAnswer } from '../http/answers.ts';
 
@@ -58,20 +66,24 @@ export async function finalizeAndShow(recovering: Recovering, id: string, force:
 async function forceAndShow(recovering: Recovering, rejected: FinalizedAnswer & { success: false }): Promise<number> {
   const { terminal, project, signal, printJson } = recovering;
   showFindings(terminal, rejected);
-  const isAccepted = isYes(await askOrStop(terminal, signal, 'Write it all the same? [y/N] '), false);
-  const finalized = isAccepted ? toFinalizedAnswer(await finalizeLeft(project, rejected.session_id, true, signal)) : rejected;
+  const isAccepted = await askYes(terminal, signal, 'Write it all the same? [y/N] ', false);
+  const finalized = isAccepted
+    ? toFinalizedAnswer(await finalizeLeft(project, rejected.session_id, true, signal))
+    : rejected;
   return showFinalized({ terminal, printJson, shownMessage: rejected.message }, finalized);
 }
 
 export async function showLeft({ terminal, project, printJson, page }: Recovering, id: string): Promise<void> {
-  const { verified, tail } = await showWrite(project, id);
+  const { verified, tail, aside } = await showWrite(project, id);
   const bytes = Buffer.concat([verified, tail]);
   if (printJson !== null) {
-    printJson({ session_id: id, content: bytes.toString('utf8'), unverified_bytes: tail.length });
+    const unverified = { unverified_bytes: tail.length, aside: toAsideJson(aside) };
+    printJson({ session_id: id, content: bytes.toString('utf8'), ...unverified });
     return;
   }
   await printContent(terminal, bytes, page);
   if (tail.length > 0) terminal.say(`No save has confirmed the last ${describeBytes(tail.length)}.`);
+  for (const line of describeAside(aside, false)) terminal.say(line);
 }
 
 /** Also of a damaged one. Throws FILES_IN_THE_WAY, WRITE_FAILED; the session stays. */
@@ -80,15 +92,16 @@ export async function exportLeft(
   id: string,
   path: string,
 ): Promise<void> {
-  const { verified, tail } = await showWrite(project, id);
+  const { verified, tail, aside } = await showWrite(project, id);
   await writeNewFile(path, Buffer.concat([verified, tail]));
   const size = verified.length + tail.length;
   if (printJson !== null) {
-    printJson({ session_id: id, output: path, size, unverified_bytes: tail.length });
+    printJson({ session_id: id, output: path, size, unverified_bytes: tail.length, aside: toAsideJson(aside) });
     return;
   }
   const unsure = tail.length === 0 ? '' : `, the last ${describeBytes(tail.length)} as no save has confirmed them`;
   terminal.print(`Wrote ${describeBytes(size)} to ${toVisible(path)}${unsure}.\n`);
+  for (const line of describeAside(aside, false)) terminal.say(line);
   terminal.say(`The write session stays. Give it up: teddy write recover ${id} --discard`);
 }
 

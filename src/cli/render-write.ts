@@ -1,4 +1,5 @@
 /** Write sessions as a person reads them. */
+import type { WriteContent } from '../ports.ts';
 import { formatCount } from '../session/format-count.ts';
 import { describeValidation } from '../workflow/writes/commit-write.ts';
 import type { CleanedWrite } from '../workflow/writes/clean-writes.ts';
@@ -88,6 +89,19 @@ export async function printContent(
 ): Promise<void> {
   if (terminal.isOutputTty) await page(toVisible(new TextDecoder().decode(bytes)));
   else process.stdout.write(bytes);
+}
+
+/** Lines for stderr: what was set aside when the session was opened again. */
+export function describeAside(aside: WriteContent['aside'], isPrinted: boolean): string[] {
+  return aside.map(({ name, bytes }) => {
+    const what = `${name}: ${describeBytes(bytes.length)} that no save had confirmed were set aside`;
+    return toVisible(isPrinted ? `${what}.` : `${what}: \`teddy write show <id> --tail\` prints them.`);
+  });
+}
+
+/** The same in JSON. */
+export function toAsideJson(aside: WriteContent['aside']): { name: string; bytes: number }[] {
+  return aside.map(({ name, bytes }) => ({ name, bytes: bytes.length }));
 }
 
 export function describeCleaned({ id, target, kept }: CleanedWrite): string {

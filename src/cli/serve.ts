@@ -35,15 +35,16 @@ export class ServeCommand extends TeddyCommand {
   }
 
   private async serve(terminal: Terminal, project: Project, port: number | null, signal: AbortSignal): Promise<number> {
-    const [{ startServer }, { bindWriteVerbs }, { readWriteLimits }] = await Promise.all([
+    const [{ startServer }, { bindWriteVerbs }, { readWriteLimits }, { describeCleaned }] = await Promise.all([
       import('../http/start-server.ts'),
       import('../http/write-verbs.ts'),
       import('../workflow/writes/held-write.ts'),
+      import('./render-write.ts'),
     ]);
     await this.offerOrphans(terminal, project, signal);
     const { servers, clock } = project;
     const server = await startServer({
-      verbs: bindWriteVerbs(project),
+      verbs: bindWriteVerbs(project, (cleaned) => terminal.say(toVisible(describeCleaned(cleaned)))),
       limits: await readWriteLimits(project),
       servers,
       clock,

@@ -1,6 +1,6 @@
 /** A content that comes on stdin: what its writer is told, and asked. For `write stream` and `write recover --continue`. */
 import type { Decision, StreamListener, StreamWish } from '../workflow/writes/stream-write.ts';
-import { askOrStop, askShrink, isShrinkAlone, isYes, showFinalized } from './finish-write.ts';
+import { askShrink, askYes, isShrinkAlone, showFinalized } from './finish-write.ts';
 import { showFindings } from './render-write.ts';
 import { stdinSource } from './stdin-source.ts';
 import type { Terminal } from './terminal.ts';
@@ -44,7 +44,7 @@ export async function streamContent(streaming: Streaming, run: ContentStream): P
 async function askCorrection(terminal: Terminal, signal: AbortSignal, rejected: RejectedAnswer): Promise<Decision> {
   if (isShrinkAlone(rejected)) return (await askShrink(terminal, signal, rejected)) ? 'accept' : 'leave';
   showFindings(terminal, rejected);
-  if (!isYes(await askOrStop(terminal, signal, 'Send the whole content again? [Y/n] '), true)) return 'leave';
+  if (!(await askYes(terminal, signal, 'Send the whole content again? [Y/n] ', true))) return 'leave';
   terminal.say('Send the whole content again, and end it as before.');
   return 'correct';
 }

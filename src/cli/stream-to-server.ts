@@ -67,7 +67,12 @@ export function serverPlace({
       }
     },
     remove: () => calls.cancel(id),
-    ways: { finalize: `teddy write finalize ${id} --received ${option}`, goOn: `teddy write append ${id} ${option}` },
+    ways: {
+      finalize: `teddy write finalize ${id} --received ${option}`,
+      goOn: `teddy write append ${id} ${option}`,
+      look: `teddy write status ${id} ${option}`,
+      giveUp: `teddy write cancel ${id} ${option}`,
+    },
   };
 }
 

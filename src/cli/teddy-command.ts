@@ -2,7 +2,7 @@
 import { Command, Option } from 'clipanion';
 import { openProject } from '../app.ts';
 import { exitCodes, TeddyError } from '../errors.ts';
-import type { Project } from '../ports.ts';
+import type { Notices, Project } from '../ports.ts';
 import { renderError } from './render-error.ts';
 import { openTerminal, toVisible, type Terminal } from './terminal.ts';
 
@@ -26,20 +26,19 @@ export abstract class TeddyCommand extends Command {
 
   /** Opens the project that the command stands in, and closes it whatever happens. */
   protected async withProject(terminal: Terminal, use: (project: Project) => Promise<number>): Promise<number> {
-    const project = await openProject({
-      cwd: readWorkingDirectory(),
-      env: process.env,
-      notices: {
-        info: (text) => terminal.say(toVisible(text)),
-        warn: (text) => terminal.say(`${terminal.style('yellow', 'warning:', 'stderr')} ${toVisible(text)}`),
-      },
-      ...(isDebug() ? { trace: (line: string) => terminal.say(terminal.style('dim', line, 'stderr')) } : {}),
+    return closeAfter(await openHere(terminal), use);
+  }
+
+  /** Null: there is no repository here. */
+  protected async withProjectIfAny(
+    terminal: Terminal,
+    use: (project: Project | null) => Promise<number>,
+  ): Promise<number> {
+    const project = await openHere(terminal).catch((error: unknown) => {
+      if (error instanceof TeddyError && error.code === 'NOT_A_REPOSITORY') return null;
+      throw error;
     });
-    try {
-      return await use(project);
-    } finally {
-      await project.repository.close();
-    }
+    return project === null ? use(null) : closeAfter(project, use);
   }
 
   /** What a command that writes does first: write sessions that were interrupted are offered, or cleared away. */
@@ -47,16 +46,20 @@ export abstract class TeddyCommand extends Command {
     terminal: Terminal,
     project: Project,
     signal: AbortSignal = new AbortController().signal,
+    /** False where what comes on stdin is no answer. */
+    mayAsk = true,
   ): Promise<void> {
-    if ((await project.writes.list()).length === 0) return;
+    // Usually there is none. What cannot even be looked at is said there, and keeps no command from its work.
+    if (await project.writes.isEmpty().catch(() => false)) return;
     const { offerOrphans } = await import('./offer-orphans.ts');
     const page = (text: string) => this.page(terminal, project, text);
-    await offerOrphans({ terminal, project, signal, page, canAsk: terminal.isInteractive && !this.json });
+    await offerOrphans({ terminal, project, signal, page, canAsk: mayAsk && terminal.isInteractive && !this.json });
   }
 
   /** Long text, for a person to read. */
-  protected async page(terminal: Terminal, project: Project, text: string): Promise<void> {
-    await terminal.page(text, terminal.isOutputTty ? await project.repository.store.setting('core.pager') : undefined);
+  protected async page(terminal: Terminal, project: Project | null, text: string): Promise<void> {
+    const pager = terminal.isOutputTty ? project?.repository.store.setting('core.pager') : undefined;
+    await terminal.page(text, await pager);
   }
 
   protected printJson(terminal: Terminal, schema: string, value: object): void {
@@ -70,6 +73,30 @@ export abstract class TeddyCommand extends Command {
     if (this.color === 'auto' || this.color === 'always' || this.color === 'never') return this.color;
     throw new TeddyError('USAGE', `--color=${String(this.color)} is not known.`, 'It can be auto, always or never.');
   }
+}
+
+function openHere(terminal: Terminal): Promise<Project> {
+  return openProject({
+    cwd: readWorkingDirectory(),
+    env: process.env,
+    notices: terminalNotices(terminal),
+    ...(isDebug() ? { trace: (line: string) => terminal.say(terminal.style('dim', line, 'stderr')) } : {}),
+  });
+}
+
+async function closeAfter(project: Project, use: (project: Project) => Promise<number>): Promise<number> {
+  try {
+    return await use(project);
+  } finally {
+    await project.repository.close();
+  }
+}
+
+export function terminalNotices(terminal: Terminal): Notices {
+  return {
+    info: (text) => terminal.say(toVisible(text)),
+    warn: (text) => terminal.say(`${terminal.style('yellow', 'warning:', 'stderr')} ${toVisible(text)}`),
+  };
 }
 
 function readWorkingDirectory(): string {

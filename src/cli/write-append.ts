@@ -25,15 +25,14 @@ export class WriteAppendCommand extends ServedCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     const offset = this.offset === undefined ? undefined : parseOffset(this.offset);
-    return this.withCalls(terminal, async ({ calls, project, signal }) => {
-      const [{ readWriteLimits }, { readInput }, { describeBytes }] = await Promise.all([
-        import('../workflow/writes/held-write.ts'),
+    return this.withCalls(terminal, async ({ calls, limits, signal }) => {
+      const [{ readInput }, { describeBytes }] = await Promise.all([
         import('./read-input.ts'),
         import('./render-write.ts'),
       ]);
       // Before anything is read: the id may be wrong.
       await calls.status(this.id);
-      const { maxBytes } = await readWriteLimits(project);
+      const { maxBytes } = await limits();
       const waiting = 'Reading the content from stdin; Ctrl-D on an empty line ends it.';
       const bytes = await readInput({ terminal, maxBytes, signal, waiting });
       const { size, added } = await calls.append({ id: this.id, offset, bytes });

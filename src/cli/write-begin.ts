@@ -40,15 +40,15 @@ export class WriteBeginCommand extends ServedCommand {
     const target = requireOption(name, '--target', this.target);
     const operation = requireOption(name, '--operation', this.operation);
     const intent = requireOption(name, '--intent', this.intent);
-    return this.withCalls(terminal, async ({ calls, project, signal }) => {
-      await this.offerOrphans(terminal, project, signal);
+    return this.withCalls(terminal, async ({ calls, project, notices, signal }) => {
+      if (project !== null && this.server === undefined) await this.offerOrphans(terminal, project, signal);
       const wish = { target, operation, intent, session: this.session, ownMarker: this.ownMarker };
       const begun = await calls.begin({ ...wish, hasController: false });
       if (this.json) {
         this.printJson(terminal, 'write-begin', begun);
         return 0;
       }
-      for (const warning of begun.warnings) project.notices.warn(warning);
+      for (const warning of begun.warnings) notices.warn(warning);
       terminal.say(`Send the content: teddy write append ${begun.session_id} < file`);
       terminal.say(`Then:             teddy write finalize ${toVisible(begun.session_id)}`);
       terminal.print(`${toVisible(begun.session_id)}\n`);

@@ -1,14 +1,19 @@
 /** What the commands share that a server can answer too. */
 import { Option } from 'clipanion';
 import { TeddyError } from '../errors.ts';
-import type { Project } from '../ports.ts';
-import { TeddyCommand, withInterrupt } from './teddy-command.ts';
+import type { Clock, Notices, Project } from '../ports.ts';
+import { defaultLimits, type Limits } from '../write/limits.ts';
+import { TeddyCommand, terminalNotices, withInterrupt } from './teddy-command.ts';
 import type { Terminal } from './terminal.ts';
 import { localCalls, type WriteCalls } from './write-calls.ts';
 
 export interface Calling {
   calls: WriteCalls;
-  project: Project;
+  /** Null: with --server, outside of every repository. */
+  project: Project | null;
+  notices: Notices;
+  clock: Clock;
+  limits(): Promise<Limits>;
   signal: AbortSignal;
 }
 
@@ -18,19 +23,35 @@ export abstract class ServedCommand extends TeddyCommand {
   /** What is short is not broken off by Ctrl-C; reading stdin and waiting for a server are. */
   protected withCalls(terminal: Terminal, use: (calling: Calling) => Promise<number>): Promise<number> {
     return withInterrupt(terminal, 'teddy write list', (signal) =>
-      this.withProject(terminal, async (project) => {
-        const calls = await this.toCalls(project, signal);
-        return use({ calls, project, signal });
-      }),
+      this.server === undefined
+        ? this.withProject(terminal, (project) => use(toLocal(project, signal)))
+        : this.withServer(terminal, signal, this.server, use),
     );
   }
 
-  protected async toCalls(project: Project, signal: AbortSignal): Promise<WriteCalls> {
-    const { server } = this;
-    if (server === undefined) return localCalls(project, signal);
-    const { serverCalls } = await import('./write-client.ts');
-    return serverCalls({ server, project, env: process.env, say: (text) => project.notices.info(text), signal });
+  /** Its own repository is where its token is; with that of the environment it is asked from anywhere. */
+  private withServer(
+    terminal: Terminal,
+    signal: AbortSignal,
+    server: string,
+    use: (calling: Calling) => Promise<number>,
+  ): Promise<number> {
+    return this.withProjectIfAny(terminal, async (project) => {
+      const { serverCalls } = await import('./write-client.ts');
+      const notices = terminalNotices(terminal);
+      const say = (text: string) => notices.info(text);
+      const calls = await serverCalls({ server, project, env: process.env, say, signal });
+      if (project !== null) return use({ ...toLocal(project, signal), calls });
+      const clock = { now: () => new Date() };
+      return use({ calls, project, notices, clock, limits: async () => defaultLimits, signal });
+    });
   }
+}
+
+function toLocal(project: Project, signal: AbortSignal): Calling & { project: Project } {
+  const { notices, clock } = project;
+  const limits = async () => (await import('../workflow/writes/held-write.ts')).readWriteLimits(project);
+  return { calls: localCalls(project, signal), project, notices, clock, limits, signal };
 }
 
 /** What has to be told; clipanion would say that there is no such command. Throws USAGE. */

@@ -58,13 +58,10 @@ export class WriteFinalizeCommand extends ServedCommand {
   }
 
   /** Undefined: what was received. */
-  private async readContent(terminal: Terminal, { project, signal }: Calling): Promise<Uint8Array | undefined> {
+  private async readContent(terminal: Terminal, { limits, signal }: Calling): Promise<Uint8Array | undefined> {
     if (this.received || (this.content === undefined && process.stdin.isTTY === true)) return undefined;
-    const [{ readWriteLimits }, { readContentFrom }] = await Promise.all([
-      import('../workflow/writes/held-write.ts'),
-      import('./read-input.ts'),
-    ]);
-    const { maxBytes } = await readWriteLimits(project);
+    const { readContentFrom } = await import('./read-input.ts');
+    const { maxBytes } = await limits();
     const waiting =
       this.content === undefined
         ? 'Reading the content from stdin. --received finalizes what was received.'
@@ -81,7 +78,7 @@ export class WriteFinalizeCommand extends ServedCommand {
     const request: FinalizeRequest = { id: this.id, content, force: this.force };
     const finalized = await calls.finalize(request);
     const canAsk = terminal.isInteractive && !this.json && this.server === undefined;
-    if (finalized.success || !canAsk) return finalized;
+    if (finalized.success || !canAsk || project === null) return finalized;
     const { askShrink, isShrinkAlone } = await import('./finish-write.ts');
     if (!isShrinkAlone(finalized)) return finalized;
     if (!(await askShrink(terminal, signal, finalized))) return finalized;

@@ -12,14 +12,14 @@ export class WriteListCommand extends ServedCommand {
   });
 
   protected run(terminal: Terminal): Promise<number> {
-    return this.withCalls(terminal, async ({ calls, project }) => {
+    return this.withCalls(terminal, async ({ calls, project, clock }) => {
       const sessions = await calls.list();
       if (this.json) this.printJson(terminal, 'write-list', { sessions });
       else if (sessions.length === 0)
         terminal.say('There is no write session. Begin one: teddy write begin, or teddy write stream');
       else {
         const { renderStatuses } = await import('./render-write.ts');
-        await this.page(terminal, project, renderStatuses(terminal, sessions, project.clock.now().getTime()));
+        await this.page(terminal, project, renderStatuses(terminal, sessions, clock.now().getTime()));
       }
       return 0;
     });

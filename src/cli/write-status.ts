@@ -1,4 +1,5 @@
 import { Command, Option } from 'clipanion';
+import type { Project, WriteContent } from '../ports.ts';
 import type { Terminal } from './terminal.ts';
 import { ServedCommand } from './write-command.ts';
 
@@ -14,14 +15,24 @@ export class WriteStatusCommand extends ServedCommand {
   id = Option.String({ name: 'id' });
 
   protected run(terminal: Terminal): Promise<number> {
-    return this.withCalls(terminal, async ({ calls, project }) => {
+    return this.withCalls(terminal, async ({ calls, project, clock }) => {
       const status = await calls.status(this.id);
-      if (this.json) this.printJson(terminal, 'write-status', status);
-      else {
-        const { renderStatus } = await import('./render-write.ts');
-        terminal.print(renderStatus(terminal, status, project.clock.now().getTime()));
+      const { describeAside, renderStatus, toAsideJson } = await import('./render-write.ts');
+      const aside = await this.readAside(project);
+      if (this.json) {
+        this.printJson(terminal, 'write-status', { ...status, ...(aside ? { aside: toAsideJson(aside) } : {}) });
+        return 0;
       }
+      terminal.print(renderStatus(terminal, status, clock.now().getTime()));
+      for (const line of describeAside(aside ?? [], false)) terminal.say(line);
       return 0;
     });
+  }
+
+  /** Null: a server does not tell. */
+  private async readAside(project: Project | null): Promise<WriteContent['aside'] | null> {
+    if (project === null || this.server !== undefined) return null;
+    const { showWrite } = await import('../workflow/writes/list-writes.ts');
+    return (await showWrite(project, this.id)).aside;
   }
 }

@@ -1,4 +1,5 @@
 import { Command, Option } from 'clipanion';
+import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 import { requireOption, ServedCommand, type Calling } from './write-command.ts';
@@ -56,7 +57,8 @@ export class WriteStreamCommand extends ServedCommand {
     const announced = this.toAnnounced();
     return this.withCalls(terminal, async (calling) => {
       const { project, signal } = calling;
-      if (this.server === undefined) await this.offerOrphans(terminal, project, signal);
+      if (project === null) throw toOutside();
+      if (this.server === undefined) await this.offerOrphans(terminal, project, signal, false);
       const { eofIsDone, force } = this;
       const printJson = this.json ? (value: object) => this.printJson(terminal, 'write-stream', value) : null;
       const [{ streamInto, streamWrite }, { streamContent }] = await Promise.all([
@@ -65,7 +67,7 @@ export class WriteStreamCommand extends ServedCommand {
       ]);
       return streamContent({ terminal, signal, eofIsDone, force, printJson }, async (wish, { onPrompt, decide }) => {
         if (this.server !== undefined) {
-          const place = await this.beginAtServer(terminal, calling, announced, this.server);
+          const place = await this.beginAtServer(terminal, project, calling, announced, this.server);
           return streamInto(project, place, wish, { onPrompt, decide });
         }
         const finalized = await streamWrite(project, announced, wish, {
@@ -87,16 +89,18 @@ export class WriteStreamCommand extends ServedCommand {
     return { target, operation, intent, session, ownMarker };
   }
 
-  private async beginAtServer(terminal: Terminal, { calls, project }: Calling, announced: Announced, server: string) {
-    const [{ serverPlace }, { readWriteLimits }] = await Promise.all([
-      import('./stream-to-server.ts'),
-      import('../workflow/writes/held-write.ts'),
-    ]);
+  private async beginAtServer(
+    terminal: Terminal,
+    project: Project,
+    { calls, limits }: Calling,
+    announced: Announced,
+    server: string,
+  ) {
+    const { serverPlace } = await import('./stream-to-server.ts');
     const begun = await calls.begin({ ...announced, hasController: true });
     this.sayBegun(terminal, project, { id: begun.session_id, ...begun });
     const nowMs = () => project.clock.now().getTime();
-    const limits = await readWriteLimits(project);
-    return serverPlace({ calls, begun, target: announced.target, limits, nowMs, server });
+    return serverPlace({ calls, begun, target: announced.target, limits: await limits(), nowMs, server });
   }
 
   private sayBegun(
@@ -107,4 +111,12 @@ export class WriteStreamCommand extends ServedCommand {
     for (const warning of warnings) notices.warn(warning);
     terminal.say(toVisible(`Write session ${id}. ${instructions}`));
   }
+}
+
+function toOutside(): TeddyError {
+  return new TeddyError(
+    'NOT_A_REPOSITORY',
+    'This is not a git repository, and what follows the end marker of a stream is kept in one.',
+    'Run it in a repository; from elsewhere `teddy write begin`, `append` and `finalize` reach a server.',
+  );
 }

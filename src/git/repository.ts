@@ -33,7 +33,7 @@ export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): 
   const redirected = { GIT_DIR: env['GIT_DIR'], GIT_WORK_TREE: env['GIT_WORK_TREE'] };
   const here = gitRunner(cwd, { ...childEnv, ...redirected }, trace);
   // Asked for at once, beside the discovery: hardly a command does without, and each process in turn costs its time.
-  const loading = readGitSettings(here, env);
+  let loading = readGitSettings(here, env);
   loading.catch(() => undefined);
   const layout = await findRepository(here);
   const open = (found: RepositoryLayout): GitRunner =>
@@ -56,6 +56,10 @@ export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): 
       return workspaceOf({ ...found, root: found.root });
     },
     cache: derivedCache(layout.commonDir),
+    reloadSettings() {
+      loading = readGitSettings(git, env);
+      loading.catch(() => undefined);
+    },
     installAttributes: () => installAttributes(layout.commonDir),
     credential: async (url) => readCredential(git, await loading, new URL(url)),
     close: () => store.close(),

@@ -1,6 +1,8 @@
 /** What a server's refusal is on the command line: the same code, in the words for whoever runs the command. */
 import { exitCodes, TeddyError, type ErrorCode } from '../errors.ts';
+import { OffsetMismatch } from '../write/offset-mismatch.ts';
 import type { RejectedAnswer } from './schemas.ts';
+import { toErrorStatus } from './status.ts';
 
 export type CallName = 'begin' | 'append' | 'finalize' | 'status' | 'list' | 'cancel';
 
@@ -16,16 +18,6 @@ export class RejectedContent extends TeddyError {
         : `No correction is taken any more (${answer.reason}); begin again.`;
     super('VALIDATION_FAILED', `Content validation failed: ${details}. Please fix and try again.`, hint);
     this.answer = answer;
-  }
-}
-
-/** It belongs elsewhere than it was sent to; as the workflow's own error, `expected` is where. */
-class RemoteMismatch extends TeddyError {
-  readonly expected: number;
-
-  constructor(message: string, expected: number) {
-    super('OFFSET_MISMATCH', message, `Send what follows byte ${expected}.`);
-    this.expected = expected;
   }
 }
 
@@ -46,7 +38,7 @@ export function toClientError(name: CallName, url: string, status: number, body:
     const message = 'Content too large (exceeds 10MB). Please split into smaller files.';
     return new TeddyError('CONTENT_TOO_LARGE', message, hintOf(code));
   }
-  if (expected !== null) return new RemoteMismatch(error, expected);
+  if (expected !== null) return new OffsetMismatch(error, expected);
   return new TeddyError(toCode(code), error, hintOf(code));
 }
 
@@ -87,10 +79,11 @@ function toCode(code: string): ErrorCode {
   return Object.hasOwn(exitCodes, code) ? (code as ErrorCode) : 'SERVER_UNREACHABLE';
 }
 
-function hintOf(code: string): string {
+function hintOf(code: string): string | undefined {
   if (code === 'WRITE_ACTIVE') return '`teddy write list` shows it; `teddy write cancel <id>` gives it up.';
   if (code === 'UNKNOWN_WRITE') return '`teddy write list` shows what there is.';
   if (code === 'CONTENT_TOO_LARGE')
     return 'Or raise the limit where the server runs: `git config teddy.write.maxBytes`.';
-  return 'The log of the server says more.';
+  // What was wrong with the request, the message says itself.
+  return toErrorStatus(code as ErrorCode) === 500 ? 'The log of the server says more.' : undefined;
 }

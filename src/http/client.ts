@@ -13,7 +13,10 @@ export interface ClientOptions {
   limits: Pick<Limits, 'networkTries' | 'networkDelayMs' | 'idleExpiryMs' | 'maxBytes'>;
   /** A connection has failed, and is tried again. */
   onRetry(text: string): void;
+  /** From its abort on nothing more is asked, but that what had come is saved, or an empty session given up. */
   signal?: AbortSignal;
+  /** So long that may take then; 3,000 if not given. */
+  closingMs?: number;
 }
 
 interface RemoteBegin {
@@ -94,21 +97,20 @@ function get(name: CallName, path: string): Request {
 }
 
 async function send<Answer>(options: ClientOptions, request: Request): Promise<Answer> {
-  const response = await connect(options, request);
-  const body = await readAnswer(response);
-  if (!response.ok) throw toClientError(request.name, options.url, response.status, body);
-  if (body === null) throw toDefect(options.url, response.status);
+  const { isOk, status, body } = await connect(options, request);
+  if (!isOk) throw toClientError(request.name, options.url, status, body);
+  if (body === null) throw toDefect(options.url, status);
   return body as Answer;
 }
 
 /** Tries again only when there was no connection, or the request may be sent twice. */
-async function connect(options: ClientOptions, request: Request): Promise<Response> {
+async function connect(options: ClientOptions, request: Request): Promise<Answered> {
   const { networkTries, networkDelayMs } = options.limits;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await fetchOnce(options, request);
     } catch (error) {
-      if (options.signal?.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted.', undefined, { cause: error });
+      if (options.signal?.aborted) throw toInterrupted(options, error);
       if (attempt >= networkTries || !(request.isRepeatable || isRefused(error)))
         throw toUnreachable(options.url, error);
       const text = 'Failed to connect to backend. Check if server is running. Retrying...';
@@ -118,14 +120,63 @@ async function connect(options: ClientOptions, request: Request): Promise<Respon
   }
 }
 
-function fetchOnce({ url, token, signal }: ClientOptions, { method, path, body }: Request): Promise<Response> {
-  return fetch(`${url}/api/write-session${path}`, {
-    method,
-    redirect: 'error',
-    headers: { Authorization: `Bearer ${token}`, ...(body ? { 'Content-Type': 'application/json' } : {}) },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-    ...(signal ? { signal } : {}),
+interface Answered {
+  isOk: boolean;
+  status: number;
+  /** Null: it is no JSON. */
+  body: object | null;
+}
+
+function fetchOnce({ url, token, signal, closingMs }: ClientOptions, request: Request): Promise<Answered> {
+  const { name, method, path, body } = request;
+  const graceMs = isClosing(name) ? (closingMs ?? usualClosingMs) : 0;
+  return withSignal({ signal, graceMs }, async (own) => {
+    const response = await fetch(`${url}/api/write-session${path}`, {
+      method,
+      redirect: 'error',
+      headers: { Authorization: `Bearer ${token}`, ...(body ? { 'Content-Type': 'application/json' } : {}) },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+      signal: own,
+    });
+    return { isOk: response.ok, status: response.status, body: await readAnswer(response) };
   });
+}
+
+/** What had come is saved after an interruption too, and a session with nothing in it is given up. */
+function isClosing(name: CallName): boolean {
+  return name === 'append' || name === 'cancel';
+}
+
+const usualClosingMs = 3000;
+
+/** Aborts `graceMs` after `signal` does; at once without any. */
+async function withSignal<Value>(
+  { signal, graceMs }: { signal: AbortSignal | undefined; graceMs: number },
+  use: (own: AbortSignal) => Promise<Value>,
+): Promise<Value> {
+  const own = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const abort = () => {
+    if (graceMs === 0) own.abort();
+    else timer = setTimeout(() => own.abort(), graceMs);
+  };
+  if (signal?.aborted) abort();
+  signal?.addEventListener('abort', abort);
+  try {
+    return await use(own.signal);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+function toInterrupted({ url }: ClientOptions, cause: unknown): TeddyError {
+  return new TeddyError(
+    'INTERRUPTED',
+    `Interrupted before ${url} had answered; whether it has done what it was asked is not known.`,
+    `\`teddy write list --server ${url}\` shows what there is.`,
+    { cause },
+  );
 }
 
 /** Nothing was sent. */

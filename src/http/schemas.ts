@@ -35,7 +35,7 @@ export const finalizeRequest = z
   .strictObject({
     session_id: uuid,
     content: text.optional().openapi({ description: 'The whole content, in place of what was appended.' }),
-    force: z.boolean().optional().openapi({ description: 'Accept findings that ask for a decision.' }),
+    force: z.boolean().optional().openapi({ description: 'Write it whatever is found; the commit says so.' }),
   })
   .openapi('FinalizeRequest');
 

@@ -1,9 +1,10 @@
 /** What each call does: checks what was sent, asks the workflow, and says it in the words of the wire. */
 import type { RouteConfig, z } from '@hono/zod-openapi';
 import { TeddyError } from '../errors.ts';
-import { isWriteId, toUnknownWrite } from '../workflow/writes/held-write.ts';
+import { toUnknownWrite } from '../workflow/writes/held-write.ts';
 import type { Limits } from '../write/limits.ts';
 import { toTooLarge } from '../write/step.ts';
+import { isWriteId } from '../write/write-id.ts';
 import { toBeginAnswer, toFinalizeAnswer, toRejectedAnswer, toStatusAnswer, type Rejected } from './answers.ts';
 import type { Call, Reply } from './api.ts';
 import { oneAtATime } from './queue.ts';

@@ -40,14 +40,14 @@ function toShown(name: SettingName, text: string): string {
 /** The value, undefined when nothing sets it. Throws BAD_SETTING, which names the origin. */
 export function requireUsable({ name, value, origin, problem }: FoundSetting): string | undefined {
   if (problem === null) return value ?? undefined;
-  const { takes } = settingOf(name);
+  const { takes, fallback } = settingOf(name);
   const scope = origin.includes('(global ') ? ' --global' : '';
   throw new TeddyError(
     'BAD_SETTING',
     `teddy.${name} is ${JSON.stringify(shorten(value ?? ''))} (${origin}), and ${problem}.`,
     origin.startsWith('environment ')
       ? `Change or unset ${origin.slice('environment '.length)}.`
-      : `Change it: \`git config${scope} teddy.${name} ${toExample(takes)}\`.`,
+      : `Change it: \`git config${scope} teddy.${name} ${/^\d+$/.test(fallback) ? fallback : toExample(takes)}\`.`,
   );
 }
 

@@ -4,13 +4,15 @@ import { link, open, readdir, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { removeFile } from './durable-file.ts';
-import { errorCode } from './system-error.ts';
+import { errorCode, ignoreSystemError } from './system-error.ts';
 
 export interface Processes {
   /** Changes with every start of the machine. */
   bootId(): Promise<string>;
-  /** Another process than this one. */
-  isAlive(pid: number, bootId: string): Promise<boolean>;
+  /** Another process than this one. Without `startTime` the pid may be of one that came after it. */
+  isAlive(pid: number, bootId: string, startTime?: string | null): Promise<boolean>;
+  /** Of this process, in the system's own unit; null: it does not say. Left out: a pid alone tells who it is. */
+  startTime?(): Promise<string | null>;
 }
 
 export interface ClaimOptions extends Processes {
@@ -25,6 +27,8 @@ export interface Claim {
 interface Holder {
   pid: number;
   bootId: string;
+  /** A pid is used again; null: not recorded. */
+  startTime: string | null;
   /** No two claims have the same: a claim that was seen once, and is gone, never comes back. */
   nonce: string;
 }
@@ -56,6 +60,12 @@ export async function claimFile(path: string, options: ClaimOptions): Promise<Cl
   return heldBy === null ? { release: () => releaseClaim(path, mine.nonce) } : { heldBy };
 }
 
+/** The process that holds it; null: nobody who lives does. */
+export async function findHolder(path: string, options: Processes): Promise<number | null> {
+  const holder = await readHolder(path);
+  return holder !== null && (await isHeld(holder, options)) ? holder.pid : null;
+}
+
 /** The same, after others have let go of it; `heldBy` tells who has not after `waitMs`. */
 export async function waitForClaim(
   path: string,
@@ -70,10 +80,15 @@ export async function waitForClaim(
   }
 }
 
-async function makeOwnFile(path: string, { bootId }: Processes): Promise<OwnFile> {
+async function makeOwnFile(path: string, { bootId, startTime }: Processes): Promise<OwnFile> {
   const nonce = randomBytes(16).toString('hex');
   const mine = { path: `${path}.new-${process.pid}-${nonce}`, nonce };
-  const holder: Holder = { pid: process.pid, bootId: await bootId(), nonce };
+  const holder: Holder = {
+    pid: process.pid,
+    bootId: await bootId(),
+    startTime: (await startTime?.()) ?? null,
+    nonce,
+  };
   own.add(nonce);
   try {
     await writeFile(mine.path, JSON.stringify(holder), { flag: 'wx' });
@@ -141,8 +156,8 @@ async function releaseClaim(path: string, nonce: string): Promise<void> {
   }
 }
 
-async function isHeld({ pid, bootId, nonce }: Holder, options: Processes): Promise<boolean> {
-  return own.has(nonce) || (pid > 0 && pid !== process.pid && options.isAlive(pid, bootId));
+async function isHeld({ pid, bootId, startTime, nonce }: Holder, options: Processes): Promise<boolean> {
+  return own.has(nonce) || (pid > 0 && pid !== process.pid && options.isAlive(pid, bootId, startTime));
 }
 
 /** What dead processes have left of their attempts. Successors of claims before ours find that it has changed. */
@@ -154,14 +169,14 @@ async function removeLeftovers(path: string, options: Processes): Promise<void> 
     const isLeft =
       pid === undefined
         ? name.startsWith(`${prefix}after-`)
-        : !(await isHeld({ pid: Number(pid), bootId: await options.bootId(), nonce: nonce ?? '' }, options));
+        : !(await isHeld(await toHolder(Number(pid), nonce ?? '', options), options));
     if (isLeft) await removeFile(join(dirname(path), name)).catch(ignoreSystemError);
   }
 }
 
-/** They are in nobody's way. */
-function ignoreSystemError(error: unknown): void {
-  if (errorCode(error) === null) throw error;
+/** Of whom its name alone tells. */
+async function toHolder(pid: number, nonce: string, { bootId }: Processes): Promise<Holder> {
+  return { pid, bootId: await bootId(), startTime: null, nonce };
 }
 
 /** Null: there is none. One that is damaged (the machine has crashed) is of nobody who lives. */
@@ -180,10 +195,11 @@ async function readHolder(path: string): Promise<Holder | null> {
 }
 
 function parseHolder(text: string, otherNonce: string): Holder {
-  const { pid, bootId, nonce } = parseObject(text);
+  const { pid, bootId, startTime, nonce } = parseObject(text);
   return {
     pid: Number.isSafeInteger(pid) && Number(pid) > 0 ? Number(pid) : 0,
     bootId: typeof bootId === 'string' ? bootId : '',
+    startTime: typeof startTime === 'string' ? startTime : null,
     // It becomes part of a file's name.
     nonce: typeof nonce === 'string' && /^[0-9a-f]{32}$/.test(nonce) ? nonce : otherNonce,
   };

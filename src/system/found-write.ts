@@ -2,32 +2,40 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FoundWrite, WriteContent } from '../ports.ts';
+import { isWriteId } from '../write/write-id.ts';
 import type { WriteRecord } from '../write/write.ts';
 import type { Processes } from './claim-file.ts';
 import { parseRecord, parseWriteState } from './parse-write.ts';
 import { readFacts, readStaging } from './staged-content.ts';
-import { readStagingMetadata, readTailsAside } from './staging-directory.ts';
-import { errorCode } from './system-error.ts';
+import { readStagingMetadata } from './staging-directory.ts';
+import { errorCode, ignoreSystemError } from './system-error.ts';
+import { readTailsAside } from './tails-aside.ts';
 
 export interface WritePlace extends Processes {
   /** Holds a directory for each session, `<uuid>`, and the claims. */
   dir: string;
 }
 
-const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 /** After a directory's name, when it is gone but for its files. */
 export const goneSuffix = '.gone';
 
 /** Sessions that this very process receives, in whichever of its projects. */
 export const controlled = new Set<string>();
 
-/** Nothing else is ever joined to a path. */
-export function isWriteId(text: string): boolean {
-  return idPattern.test(text);
-}
-
 export function directoryOf({ dir }: WritePlace, id: string): string {
   return join(dir, id);
+}
+
+/** Without a look at any of them; what is being removed counts too, until it is gone. */
+export async function isEmpty(place: WritePlace): Promise<boolean> {
+  return (await readNames(place)).every((name) => !isWriteId(name) && !name.endsWith(goneSuffix));
+}
+
+async function readNames({ dir }: WritePlace): Promise<string[]> {
+  return readdir(dir).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  });
 }
 
 /** Oldest first. */
@@ -64,10 +72,7 @@ async function readVerified(path: string): ReturnType<Read> {
 }
 
 async function inspectAll(place: WritePlace, read: Read): Promise<FoundWrite[]> {
-  const names = await readdir(place.dir).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  });
+  const names = await readNames(place);
   for (const name of names.filter((one) => one.endsWith(goneSuffix)))
     // What cannot be removed now can be the next time: nothing reads it.
     await rm(join(place.dir, name), { recursive: true, force: true }).catch(ignoreSystemError);
@@ -118,8 +123,4 @@ function toNullIfGone(error: unknown): null {
   // EACCES: what is in a directory of another user.
   if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(errorCode(error) ?? '')) return null;
   throw error;
-}
-
-function ignoreSystemError(error: unknown): void {
-  if (errorCode(error) === null) throw error;
 }

@@ -10,7 +10,7 @@ import type { Processes } from './claim-file.ts';
 import { syncDirectory } from './durable-file.ts';
 import { moveAside } from './move-aside.ts';
 import { claimRun } from './run-claim.ts';
-import { errorCode, errorReason } from './system-error.ts';
+import { errorCode, errorReason, ignoreSystemError } from './system-error.ts';
 
 export interface RunJournalOptions extends Processes {
   /** `<git-common-dir>/teddy`. */
@@ -160,10 +160,6 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
 }
 
 /** What was acknowledged is on disk by its own fsync; no close can take it back, nor is a run less done for it. */
-function ignoreSystemError(error: unknown): void {
-  if (errorCode(error) === null) throw error;
-}
-
 interface JournalFiles {
   log: FileHandle;
   /** How much of it is whole records. */

@@ -3,7 +3,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { ServerRecord, ServerRecords } from '../ports.ts';
-import { claimFile, type Claim, type Processes } from './claim-file.ts';
+import { claimFile, findHolder, type Claim, type Processes } from './claim-file.ts';
 import { removeFile, replaceDurably } from './durable-file.ts';
 import { errorCode, errorReason } from './system-error.ts';
 
@@ -14,7 +14,11 @@ export interface ServerRecordOptions extends Processes {
 export function serverRecords({ path, ...processes }: ServerRecordOptions): ServerRecords {
   return {
     path,
-    read: () => readRecord(path),
+    async read() {
+      const record = await readRecord(path);
+      // Of a server that was killed: whoever has its port now must not be sent its token.
+      return record?.pid === (await findHolder(claimPath(path), processes)) ? record : null;
+    },
     async claim() {
       const claim = await orFail(path, () => takeClaim(path, processes));
       if (!('release' in claim)) throw toRunning(await readRecord(path), claim.heldBy);
@@ -32,7 +36,11 @@ export function serverRecords({ path, ...processes }: ServerRecordOptions): Serv
 /** The claim is a file of its own: the record can be written only when the port is known. */
 async function takeClaim(path: string, processes: Processes): Promise<Claim | { heldBy: number }> {
   await mkdir(dirname(path), { recursive: true });
-  return claimFile(`${path}.lock`, processes);
+  return claimFile(claimPath(path), processes);
+}
+
+function claimPath(path: string): string {
+  return `${path}.lock`;
 }
 
 function toRunning(record: ServerRecord | null, pid: number): TeddyError {

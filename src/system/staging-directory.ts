@@ -1,7 +1,7 @@
 /** A directory in which something that arrives in pieces survives a crash: what was saved is confirmed by its sha256. */
 import { createHash, type Hash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, rmdir } from 'node:fs/promises';
+import { mkdir, open, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import { removeFile, replaceDurably, syncDirectory, writeDurably } from './durable-file.ts';
@@ -14,10 +14,10 @@ import {
   stateName,
   toSha256,
   type StagedContent,
-  type StagingReading,
   type StagingState,
 } from './staged-content.ts';
-import { errorCode } from './system-error.ts';
+import { errorCode, ignoreSystemError } from './system-error.ts';
+import { setTailsAside } from './tails-aside.ts';
 
 /** What is given with a save; it stands in the state until the next. */
 type Facts = Record<string, unknown>;
@@ -173,10 +173,6 @@ function refuseDropped({ file }: Confirmed): void {
   if (file === null) throw new Error('The content was dropped, and nothing can be added to it.');
 }
 
-function ignoreSystemError(error: unknown): void {
-  if (errorCode(error) === null) throw error;
-}
-
 /** At a place of its own, so that what a failed attempt has written is written over. */
 async function writeAt(path: string, bytes: Uint8Array, position: number): Promise<void> {
   // Made at the beginning alone: one that somebody has removed must not come back with a hole.
@@ -188,48 +184,6 @@ async function writeAt(path: string, bytes: Uint8Array, position: number): Promi
       const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);
       done += bytesWritten;
     }
-    await file.datasync();
-  } finally {
-    await file.close();
-  }
-}
-
-async function setTailsAside(path: string, found: StagingReading, onStep: (step: string) => void): Promise<void> {
-  const { state, verified, beyond, replacement, file } = found;
-  if (state?.file === null) {
-    // A crash came before they were gone.
-    for (const name of [contentName, replacementName]) await removeFile(join(path, name));
-    return;
-  }
-  if (beyond.length > 0) {
-    await replaceDurably(await nextTailPath(path), beyond, 0o600);
-    onStep('staging-tail');
-    await truncateDurably(join(path, file), verified.length);
-  }
-  if (replacement === null) return;
-  await rename(join(path, replacementName), await nextTailPath(path));
-  await syncDirectory(path);
-}
-
-async function nextTailPath(path: string): Promise<string> {
-  const numbers = (await readdir(path)).map((name) => Number(tailPattern.exec(name)?.[1] ?? 0));
-  return join(path, `tail-${Math.max(...numbers) + 1}.txt`);
-}
-
-const tailPattern = /^tail-(\d+)\.txt$/;
-
-/** What was set aside of it, oldest first. */
-export async function readTailsAside(path: string): Promise<{ name: string; bytes: Uint8Array }[]> {
-  const names = (await readdir(path)).filter((name) => tailPattern.test(name));
-  const toNumber = (name: string) => Number(tailPattern.exec(name)?.[1]);
-  const sorted = names.toSorted((a, b) => toNumber(a) - toNumber(b));
-  return Promise.all(sorted.map(async (name) => ({ name, bytes: await readFile(join(path, name)) })));
-}
-
-async function truncateDurably(path: string, size: number): Promise<void> {
-  const file = await open(path, 'r+');
-  try {
-    await file.truncate(size);
     await file.datasync();
   } finally {
     await file.close();

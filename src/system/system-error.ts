@@ -12,3 +12,8 @@ export function errorReason(error: unknown): string {
   if (known) return `${known[1]} (${known[0]})`;
   return error instanceof Error ? error.message : String(error);
 }
+
+/** For what is in nobody's way when the system refuses it; a defect of ours is thrown on. */
+export function ignoreSystemError(error: unknown): void {
+  if (errorCode(error) === null) throw error;
+}

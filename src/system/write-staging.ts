@@ -33,7 +33,7 @@ import {
   type StagingDirectory,
 } from './staging-directory.ts';
 import { asStagingErrors, toDamaged } from './staging-error.ts';
-import { errorCode } from './system-error.ts';
+import { errorCode, ignoreSystemError } from './system-error.ts';
 import { holdsSlot, toSlotTaken } from './write-slot.ts';
 
 export interface WriteStagingOptions extends WritePlace {
@@ -242,10 +242,6 @@ async function removeLeftovers(options: WriteStagingOptions): Promise<void> {
 
 function claimPath({ dir }: WriteStagingOptions, name: string): string {
   return join(dir, `${name}.claim`);
-}
-
-function ignoreSystemError(error: unknown): void {
-  if (errorCode(error) === null) throw error;
 }
 
 function toOnStep({ onStep }: WriteStagingOptions): (step: string) => void {

@@ -2,9 +2,9 @@
 import type { Write } from './step.ts';
 
 /** When `tick` has something to do; null: never. */
-export function nextTickMs(write: Write): number | null {
+export function nextTickMs(write: Write, nowMs: number): number | null {
   if (!isReceiving(write)) return null;
-  const times = [saveDueMs(write), promptDueMs(write)].filter((time) => time !== null);
+  const times = [saveDueMs(write, nowMs), promptDueMs(write)].filter((time) => time !== null);
   return times.length === 0 ? null : Math.min(...times);
 }
 
@@ -13,7 +13,7 @@ export function isReceiving({ state: { phase } }: Write): boolean {
 }
 
 export function isSaveDue(write: Write, atMs: number): boolean {
-  return isDue(saveDueMs(write), atMs);
+  return isDue(saveDueMs(write, atMs), atMs);
 }
 
 export function isPromptDue(write: Write, atMs: number): boolean {
@@ -24,10 +24,12 @@ function isDue(dueMs: number | null, atMs: number): boolean {
   return dueMs !== null && atMs >= dueMs;
 }
 
-function saveDueMs({ limits, unsavedLines, unsavedSinceMs, savedAtMs }: Write): number | null {
+function saveDueMs({ limits, unsavedLines, unsavedSinceMs, savedAtMs }: Write, nowMs: number): number | null {
   if (unsavedSinceMs === null) return null;
+  // The clock was set back: nothing says how long the bytes have waited, and they must not wait for as long as it jumped.
+  if (unsavedSinceMs > nowMs) return nowMs;
   const wanted = unsavedLines >= limits.saveLines ? unsavedSinceMs : unsavedSinceMs + limits.saveMs;
-  return Math.max(wanted, savedAtMs === null ? wanted : savedAtMs + limits.saveGapMs);
+  return Math.max(wanted, savedAtMs === null || savedAtMs > nowMs ? wanted : savedAtMs + limits.saveGapMs);
 }
 
 function promptDueMs({ limits, contentAtMs, prompts, isPrompted }: Write): number | null {

@@ -1,6 +1,10 @@
 /** `teddy write --server`: the same commands, answered by `teddy serve`. */
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { RunningTeddy } from '../support/run-teddy.ts';
+import { environmentOf, teddyPath, type RunningTeddy, type RunResult } from '../support/run-teddy.ts';
 import { openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
@@ -40,6 +44,14 @@ test('a file is announced, sent in parts, corrected and committed through a serv
   expect((await ask(['list'])).stdout).toContain(`${id}  committed`);
 });
 
+test("a check of the user's that is set while the server runs counts", async () => {
+  await project.repo.git('config', 'teddy.validate.*.txt.command', 'echo not today; exit 7');
+  const refused = await ask(['stream', ...wish('a.txt')], 'text\nDONE\n');
+  expect(refused.exitCode).toBe(1);
+  expect(refused.stderr).toContain('not today');
+  expect(await project.repo.list('.')).not.toContain('a.txt');
+});
+
 test('a stream goes to a server as it comes, byte for byte, and what follows DONE is kept', async () => {
   const content = 'Zeile äöü 🧸\r\nDONE.\n';
   const done = await ask(['stream', ...wish('a.txt')], `${content}DONE\nBye.\n`);
@@ -65,4 +77,107 @@ test('one session is active at a time, and cancel frees it; an id that is not kn
   expect(await ask(['cancel', id])).toMatchObject({ exitCode: 0 });
   expect(await ask(['append', id], 'x')).toMatchObject({ exitCode: 2 });
   expect(await ask(['begin', ...wish('b.txt')])).toMatchObject({ exitCode: 0 });
+});
+
+/** A stream whose stdin stays open. */
+function startStream(
+  target: string,
+  to = ['--server', url],
+): { child: ChildProcessWithoutNullStreams; result: Promise<RunResult> } {
+  const child = spawn(process.execPath, [teddyPath, 'write', 'stream', ...wish(target), ...to], {
+    cwd: project.repo.root,
+    env: environmentOf(project.env),
+    detached: true,
+  });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  child.stdin.on('error', () => undefined);
+  const result = new Promise<RunResult>((resolve) => {
+    child.on('close', (code, signal) => resolve({ exitCode: code ?? -1, stdout, stderr, signal }));
+  });
+  return { child, result };
+}
+
+const listed = async () => {
+  const { sessions } = JSON.parse((await ask(['list', '--json'])).stdout) as { sessions: { session_id: string }[] };
+  return sessions.map(({ session_id }) => session_id);
+};
+
+async function untilBegun(): Promise<string> {
+  for (let tries = 0; tries < 100; tries += 1) {
+    const [id] = await listed();
+    if (id !== undefined) return id;
+  }
+  throw new Error('No session has begun.');
+}
+
+test('Ctrl-C sends what had come to the server, and says how to go on there', async () => {
+  const { child, result } = startStream('a.txt');
+  const id = await untilBegun();
+  child.stdin.write('one\ntwo\nthr');
+  // Less than what makes a save due: it is sent by the end alone.
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  child.kill('SIGINT');
+  const { exitCode, stderr } = await result;
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 130,
+    stderr: expect.stringContaining('what had come is saved') as string,
+  });
+  for (const way of ['status', 'append', 'finalize', 'cancel'])
+    expect(stderr).toMatch(new RegExp(`\`teddy write ${way} ${id} [^\`]*--server ${url}\``));
+  expect((await ask(['status', id])).stdout).toContain('11 bytes');
+  expect(await ask(['append', id], 'ee\n')).toMatchObject({ exitCode: 0, stdout: '14\n' });
+  expect(await ask(['finalize', id])).toMatchObject({ exitCode: 0 });
+  expect(await project.repo.read('a.txt')).toBe('one\ntwo\nthree\n');
+});
+
+test('Ctrl-C before anything has come leaves no session at the server', async () => {
+  const { child, result } = startStream('a.txt');
+  await untilBegun();
+  child.kill('SIGINT');
+  expect(await result).toMatchObject({ exitCode: 130 });
+  expect(await listed()).toEqual([]);
+  expect(await ask(['begin', ...wish('b.txt')])).toMatchObject({ exitCode: 0 });
+});
+
+test('a server is asked from outside of every repository, with the token of the environment', async () => {
+  const cwd = await mkdtemp(join(tmpdir(), 'teddy-outside-'));
+  const { token } = JSON.parse(await project.repo.read('.git/teddy/server.json')) as { token: string };
+  const outside = (args: string[], stdin = '', TEDDY_SERVER_TOKEN = token) =>
+    project.run(['write', ...args, '--server', url], { cwd, stdin, env: { TEDDY_SERVER_TOKEN } });
+  try {
+    const id = (await outside(['begin', ...wish('a.txt')])).stdout.trim();
+    expect(await outside(['append', id], 'one\n')).toMatchObject({ exitCode: 0, stdout: '4\n' });
+    expect((await outside(['status', id])).stdout).toContain('create a.txt');
+    expect((await outside(['list'])).stdout).toContain(id);
+    expect(await outside(['finalize', id, '--received'])).toMatchObject({ exitCode: 0 });
+    expect(await project.repo.read('a.txt')).toBe('one\n');
+    const other = (await outside(['begin', ...wish('b.txt')])).stdout.trim();
+    expect(await outside(['cancel', other])).toMatchObject({ exitCode: 0 });
+    expect(await outside(['list'], '', 'wrong')).toMatchObject({ exitCode: 5 });
+    expect(await outside(['stream', ...wish('b.txt')], 'x\nDONE\n')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('[NOT_A_REPOSITORY]'),
+    });
+    expect(await listed()).toEqual([id]);
+  } finally {
+    await rm(cwd, { recursive: true });
+  }
+});
+
+test('begin through a server says nothing of sessions that were interrupted here', async () => {
+  await project.repo.git('config', 'teddy.write.idlePromptMs', '100');
+  const { child, result } = startStream('a.txt', []);
+  child.stdin.write('one\n');
+  // It asks only when everything is saved.
+  await new Promise<void>((resolve) =>
+    child.stderr.on('data', (text: string) => text.includes('reply DONE') && resolve()),
+  );
+  child.kill('SIGKILL');
+  await result;
+  const begun = await ask(['begin', ...wish('b.txt')]);
+  expect(begun).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining('interrupted') });
+  await ask(['cancel', begun.stdout.trim()]);
+  expect((await project.run(['write', 'begin', ...wish('b.txt')])).stderr).toContain('interrupted');
 });

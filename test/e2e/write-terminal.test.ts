@@ -57,6 +57,53 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     expect(await project.ok('write', 'recover', '--show')).toBe('{\n');
   });
 
+  test('what is pasted at a question is no answer to it', async () => {
+    await interrupted('left.txt', 'left\n');
+    const run = inTerminal('write', 'begin', '--target', 'a.txt', '--operation', 'create', '--intent', 'A test');
+    await run.waitFor(recover);
+    run.press('first line\n');
+    await run.waitFor('Answer y or n.');
+    run.press('n\n');
+    expect(await run.exitCode).toBe(0);
+    expect(await stages()).toEqual(['orphaned', 'awaiting_content']);
+  });
+
+  test('what is pasted for a stream is its content, also where another one was interrupted', async () => {
+    await interrupted('left.txt', 'left\n');
+    const run = inTerminal('write', 'stream', '--target', 'a.txt', '--operation', 'create');
+    run.press('first\nsecond\nDONE\n');
+    expect(await run.exitCode).toBe(0);
+    expect(run.text()).toContain('A write session was interrupted');
+    expect(await project.repo.read('a.txt')).toBe('first\nsecond\n');
+  });
+
+  test('a committed session is nothing to recover', async () => {
+    const done = await project.run(['write', 'stream', '--target', 'a.txt', '--operation', 'create'], {
+      stdin: 'a\nDONE\n',
+    });
+    expect(done.exitCode).toBe(0);
+    const { sessions } = JSON.parse(await project.ok('write', 'list', '--json')) as {
+      sessions: { session_id: string }[];
+    };
+    for (const way of [[], ['--finalize'], ['--output', 'out.txt'], ['--discard'], ['--show']]) {
+      const { exitCode, stderr } = await project.run(['write', 'recover', sessions[0]?.session_id ?? '', ...way]);
+      expect({ exitCode, stderr }).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining('It is committed already.') as string,
+      });
+    }
+  });
+
+  test('a line that the terminal has cut is refused, and nothing is written', async () => {
+    const run = inTerminal('write', 'stream', '--target', 'a.txt', '--operation', 'create');
+    await run.waitFor(begins);
+    run.press(`${'x'.repeat(6000)}\n`);
+    run.press('DONE\n');
+    expect(await run.exitCode).toBe(1);
+    expect(run.text()).toContain('A line is longer than a terminal takes (4095 bytes), and was cut there.');
+    expect(await project.repo.list('.')).not.toContain('a.txt');
+  });
+
   test('the same findings twice end it: no third content is asked for', async () => {
     const run = inTerminal('write', 'stream', '--target', 'a.json', '--operation', 'create');
     await run.waitFor(begins);

@@ -413,6 +413,31 @@ describe('recover', () => {
     expect(await project.ok('write', 'show', id, '--tail')).toBe('one\ntail');
   });
 
+  test('what was set aside when it was opened again is named with its size, and printed behind all else with --tail', async () => {
+    const id = await beginId('a.txt');
+    const append = (stdin: string) => project.run(['write', 'append', id], { stdin });
+    await append('one\n');
+    const file = join('.git/teddy/write_sessions', id, 'content.txt');
+    await project.repo.write(file, `${await project.repo.read(file)}lost`);
+    expect(await append('two\n')).toMatchObject({ exitCode: 0, stdout: '8\n' });
+    const line = 'tail-1.txt: 4 bytes that no save had confirmed were set aside';
+    const shown = await project.run(['write', 'show', id]);
+    expect(shown).toMatchObject({ stdout: 'one\ntwo\n', stderr: expect.stringContaining(line) });
+    const all = await project.run(['write', 'show', id, '--tail']);
+    expect(all).toMatchObject({ stdout: 'one\ntwo\nlost', stderr: expect.stringContaining(line) });
+    for (const args of [
+      ['status', id],
+      ['recover', id, '--show'],
+    ])
+      expect((await project.run(['write', ...args])).stderr).toContain(line);
+    for (const args of [
+      ['status', id],
+      ['show', id],
+      ['recover', id, '--show'],
+    ])
+      expect(await json('write', ...args)).toMatchObject({ aside: [{ name: 'tail-1.txt', bytes: 4 }] });
+  });
+
   test('options that exclude each other, or need another one, are wrong usage', async () => {
     const id = await killedStream('a.txt', 'one\n');
     await project.refuses('USAGE', 2, ['write', 'recover', id, '--show', '--discard']);
@@ -452,6 +477,12 @@ describe('before a command that writes', () => {
     expect(made.exitCode).toBe(0);
     expect(made.stderr).toContain(`Cleared the write session ${id} of a.txt; what it had received: git cat-file -p `);
     expect((await project.run(['session', 'new', 'more', '--no-switch'])).stderr).not.toContain('write session');
+  });
+
+  test('write sessions that cannot be looked at are warned of, and keep no session from being made', async () => {
+    await project.repo.write('.git/teddy/write_sessions', 'a file');
+    const made = await project.run(['session', 'new', 'other', '--no-switch']);
+    expect(made).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('warning: The staging of the write') });
   });
 
   test('a setting that cannot be used is named, and keeps no session from being made', async () => {

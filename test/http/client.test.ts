@@ -184,6 +184,44 @@ describe('the network', () => {
     }
   });
 
+  test('after an interruption what had come is still saved, and an empty session given up; nothing else is asked', async () => {
+    const { session_id } = await server.begin('a.txt');
+    const stopped = open({ signal: AbortSignal.abort() });
+    expect(await stopped.append({ id: session_id, offset: 0, bytes: bytes('a') })).toMatchObject({ offset: 1 });
+    const asked = server.lines.length;
+    for (const call of [
+      () => stopped.begin({ intent: 'try', target: 'b.txt', operation: 'create' }),
+      () => stopped.finalize({ id: session_id }),
+      () => stopped.list(),
+    ]) {
+      await expect(call()).rejects.toMatchObject({
+        code: 'INTERRUPTED',
+        hint: expect.stringContaining(`teddy write list --server ${server.url}`) as string,
+      });
+    }
+    expect(server.lines).toHaveLength(asked);
+    await stopped.cancel(session_id);
+    expect((await open().list()).sessions).toEqual([]);
+  });
+
+  test('an append that is under way is finished when it is interrupted, but not for ever', async () => {
+    const { session_id } = await server.begin('a.txt');
+    const controller = new AbortController();
+    const sent = open({ signal: controller.signal }).append({ id: session_id, offset: 0, bytes: bytes('a') });
+    controller.abort();
+    expect(await sent).toMatchObject({ offset: 1 });
+    const silent = createRawServer((socket) => void socket.on('error', () => undefined));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const startMs = performance.now();
+    await expect(
+      open({ url, signal: AbortSignal.abort(), closingMs: 150 }).append({ id, offset: 0, bytes: bytes('a') }),
+    ).rejects.toMatchObject({ code: 'INTERRUPTED' });
+    expect(performance.now() - startMs).toBeGreaterThan(140);
+    expect(performance.now() - startMs).toBeLessThan(2500);
+    silent.close();
+  });
+
   test('the second try waits for the delay of the limits', async () => {
     const client = open({ limits: { ...quick, networkDelayMs: 150 } });
     await server.stop();

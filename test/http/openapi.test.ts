@@ -125,3 +125,8 @@ describe('the description of the API', () => {
     }
   });
 });
+
+test('what force accepts is said: all that was found', () => {
+  const { properties } = document.components.schemas['FinalizeRequest'] ?? {};
+  expect(properties?.['force']).toMatchObject({ description: 'Write it whatever is found; the commit says so.' });
+});

@@ -42,6 +42,23 @@ describe('begin', () => {
     expect(await server.project.read('docs/guide.md')).toBeNull();
   });
 
+  test('clears away what nobody has gone on with for an hour, and says which', async () => {
+    const { session_id } = await server.begin('old.md');
+    await server.append(session_id, 0, 'old\n');
+    const left = server.project.writing.get(session_id);
+    if (left === undefined) throw new Error('It was not begun.');
+    Object.assign(left, { isAlive: false, savedAt: new Date(left.savedAt.getTime() - 3_600_000) });
+    await server.begin('a.md');
+    expect(server.cleaned).toEqual([session_id]);
+    expect(server.project.writing.has(session_id)).toBe(false);
+  });
+
+  test('is not refused because old sessions cannot be looked at', async () => {
+    server.project.writes.list = () => Promise.reject(new TeddyError('WRITE_FAILED', 'It cannot be read.'));
+    await server.begin('a.md');
+    expect(server.project.said).toContain('warning: It cannot be read.');
+  });
+
   test('an end marker of its own is given on request, and the instructions name it', async () => {
     const begun = await server.begin('a.md', { own_end_marker: true });
     expect(begun['end_marker']).toMatch(/^DONE-[\da-f]{8}$/);
@@ -410,7 +427,7 @@ describe('what every call shares', () => {
       [...text.matchAll(/(?:TeddyError|super)\(\s*'([A-Z_]+)'/g)].map(([, code]) => code),
     );
     const failures = ['BAD_SETTING', 'WRITE_FAILED', 'GIT_FAILED', 'NO_IDENTITY'];
-    expect(thrown).toContain('OFFSET_MISMATCH');
+    expect(thrown).toContain('UNKNOWN_WRITE');
     expect(thrown.filter((code = '') => !(code in statusOfCode) && !failures.includes(code))).toEqual([]);
   });
 

@@ -56,6 +56,13 @@ describe('the first source that says something', () => {
     expect(decideSetting('model', [])).toEqual({ name: 'model', value: null, origin: 'default', problem: null });
   });
 
+  test('of a setting with a number of its own the hint names that one', () => {
+    const found = decideSetting('write.maxBytes', [from('git config (local .git/config)', '1k')]);
+    expect(() => requireUsable(found)).toThrow(
+      expect.objectContaining({ hint: 'Change it: `git config teddy.write.maxBytes 10485760`.' }),
+    );
+  });
+
   test('decides also when it is wrong: no later one takes its place', () => {
     const found = decideSetting('maxTurns', [from('git config (global ~/.gitconfig)', 'many'), from('file', '5')]);
     expect(found).toMatchObject({ value: 'many', problem: 'it takes a whole number above 0' });

@@ -23,6 +23,8 @@ export interface TestServer {
   /** What was logged. */
   lines: RequestLine[];
   failures: unknown[];
+  /** Sessions that were cleared away. */
+  cleaned: string[];
   /** With the token, and an object as JSON. */
   call(method: string, path: string, body?: unknown, headers?: OutgoingHttpHeaders): Promise<Answer>;
   /** A session for a new file; its answer. */
@@ -59,8 +61,9 @@ export async function openTestServer(options: TestServerOptions = {}): Promise<T
   const project = options.project ?? (await memoryProject());
   const lines: RequestLine[] = [];
   const failures: unknown[] = [];
+  const cleaned: string[] = [];
   const { url, port, token, stop } = await startServer({
-    verbs: { ...bindWriteVerbs(project), ...options.verbs },
+    verbs: { ...bindWriteVerbs(project, ({ id }) => void cleaned.push(id)), ...options.verbs },
     limits: { ...defaultLimits, ...options.limits },
     servers: project.servers,
     clock: project.clock,
@@ -80,6 +83,7 @@ export async function openTestServer(options: TestServerOptions = {}): Promise<T
     token,
     lines,
     failures,
+    cleaned,
     call,
     async begin(target, more = {}) {
       const { status, body } = await post('begin', {

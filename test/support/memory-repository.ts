@@ -127,6 +127,7 @@ export async function memoryProject(
       workspace,
       ...memoryWorkTrees({ store, workspace }, linked),
       cache: { read: async (key) => derived.get(key) ?? null, write: async (key, text) => void derived.set(key, text) },
+      reloadSettings: () => undefined,
       installAttributes: async () => undefined,
       credential: async () => null,
       close: async () => undefined,

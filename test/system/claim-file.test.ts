@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { claimFile, waitForClaim, type Claim, type ClaimOptions } from '../../src/system/claim-file.ts';
+import { claimFile, findHolder, waitForClaim, type Claim, type ClaimOptions } from '../../src/system/claim-file.ts';
 
 let dir: string;
 let path: string;
@@ -51,6 +51,29 @@ test('of many that come at once within a process exactly one has the claim, also
     await winners[0]?.release();
     expect(await readdir(dir)).toEqual([]);
   }
+});
+
+test('a living process keeps its claim only as long as it is the one that took it, not another with its pid', async () => {
+  const startedAt = new Map([[42, '200']]);
+  const started: ClaimOptions = {
+    bootId: async () => 'boot-1',
+    startTime: async () => '100',
+    isAlive: async (pid, _, startTime) => startTime === null || startedAt.get(pid) === startTime,
+  };
+  const leave = (facts: object) =>
+    writeFile(path, JSON.stringify({ pid: 42, bootId: 'boot-1', nonce: newNonce(), ...facts }));
+  await leave({ startTime: '200' });
+  expect(await claimFile(path, started)).toEqual({ heldBy: 42 });
+  expect(await findHolder(path, started)).toBe(42);
+  // Of a version that did not record it.
+  await leave({});
+  expect(await claimFile(path, started)).toEqual({ heldBy: 42 });
+  await leave({ startTime: '199' });
+  expect(await findHolder(path, started)).toBeNull();
+  const claim = await claimFile(path, started);
+  expect(claim).toHaveProperty('release');
+  expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ pid: process.pid, startTime: '100' });
+  expect(await findHolder(path, started)).toBe(process.pid);
 });
 
 test('a living process keeps its claim, and one that waits gets it when that lets go', async () => {

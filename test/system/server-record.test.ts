@@ -72,6 +72,19 @@ describe('the record of a server', () => {
     expect(await servers.read()).toEqual(record);
   });
 
+  test('a record that a killed server has left is none: its token must not go to whoever has the port now', async () => {
+    await (await servers.claim()).publish({ ...record, pid: 4711 });
+    await leaveClaim(4711);
+    expect(await servers.read()).toMatchObject({ pid: 4711 });
+    isAlive = false;
+    expect(await servers.read()).toBeNull();
+    isAlive = true;
+    await leaveClaim(4712);
+    expect(await servers.read()).toBeNull();
+    await rm(`${path}.lock`);
+    expect(await servers.read()).toBeNull();
+  });
+
   test.each(['', '{', 'null', '{"url":1}', '[]'])('a record that holds %j is none', async (text) => {
     await (await servers.claim()).publish(record);
     await writeFile(path, text);

@@ -122,6 +122,29 @@ test('its files are readable by their owner only, and say what the design says',
   expect(steps).toEqual(['write-metadata', 'write-made', 'write-content', 'write-state']);
 });
 
+test('the directory of all of them is of its owner alone, but one that was there stays as it is', async () => {
+  dir = join(base, 'teddy', 'write_sessions');
+  await leave('one\n');
+  expect((await stat(dir)).mode & 0o777).toBe(0o700);
+  expect((await stat(join(base, 'teddy'))).mode & 0o777).toBe(0o777 & ~process.umask());
+  await chmod(dir, 0o755);
+  await staging().remove(id);
+  await leave('two\n');
+  expect((await stat(dir)).mode & 0o777).toBe(0o755);
+});
+
+test('whether there is any is told without a look at them', async () => {
+  expect(await staging().isEmpty()).toBe(true);
+  await leave('one\n');
+  await writeFile(inSession('metadata.json'), 'damaged');
+  expect(await staging().isEmpty()).toBe(false);
+  await staging().remove(id);
+  expect(await staging().isEmpty()).toBe(true);
+  await rm(dir, { recursive: true });
+  await writeFile(dir, 'a file');
+  await expect(staging().isEmpty()).rejects.toMatchObject({ code: 'WRITE_FAILED' });
+});
+
 test('content that came in whichever pieces, over several openings, is there byte for byte', async () => {
   const piece = fc.record({ bytes: fc.uint8Array({ maxLength: 40 }), reopens: fc.boolean(), replaces: fc.boolean() });
   await fc.assert(
@@ -523,7 +546,7 @@ describe('a controller', () => {
 
   test('under our pid that this process never was is dead', async () => {
     const foreign = `${id.slice(0, -1)}3`;
-    await (await begin({}, { ...controlled, id: foreign })).close();
+    await (await begin({}, { ...controlled, id: foreign })).close({ goesOn: true });
     expect(await staging().find(foreign)).toMatchObject({ isControlled: true });
     const path = join(dir, foreign, 'metadata.json');
     const metadata = JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>;
@@ -538,7 +561,7 @@ describe('a controller', () => {
     await leaveOf(42);
     const staged = await staging().resume(id, defaultLimits);
     expect(staged?.record).toMatchObject({ pid: process.pid, hasController: true });
-    await staged?.close();
+    await staged?.close({ goesOn: true });
     expect(await staging().find(id)).toMatchObject({ isControlled: true, record: { pid: process.pid } });
     await expect(begin({}, { id: other })).rejects.toMatchObject({ code: 'WRITE_ACTIVE' });
   });

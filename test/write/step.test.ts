@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Oid, RefName, SessionId } from '../../src/session/names.ts';
 import { defaultLimits, type Limits } from '../../src/write/limits.ts';
-import { nextTickMs } from '../../src/write/pace.ts';
+import { isSaveDue, nextTickMs } from '../../src/write/pace.ts';
 import { isExpired, openWrite, step, type Effect, type Event, type Write } from '../../src/write/step.ts';
 import { initialState, type Finding, type Install, type Phase, type WriteState } from '../../src/write/write.ts';
 
@@ -55,8 +55,10 @@ const at = <Type extends 'tick' | 'saved' | 'save-failed' | 'restart' | 'done' |
 });
 const rejected = (found = findings): Event => ({ type: 'rejected', findings: found, atMs: begunMs + 9 });
 const accepted: Event = { type: 'accepted', install, atMs: begunMs + 9 };
+/** Behind all that happens here. */
+const latestMs = begunMs + 1_000_000;
 const tickAfter = (write: Write) => {
-  const ms = nextTickMs(write);
+  const ms = nextTickMs(write, latestMs);
   return ms === null ? null : ms - begunMs;
 };
 
@@ -134,6 +136,22 @@ describe('a save is due', () => {
     expect(step(write, content(250)).effects).toEqual(['save']);
   });
 
+  test('in its usual pace after the clock was set back, however far', () => {
+    const hourMs = 3_600_000;
+    const { write, effects } = play(open(), [content(0, 50), at('saved', 0), content(10 - hourMs, 50)]);
+    expect(effects).toEqual([['save'], [], ['save']]);
+    const waiting = play(open(), [content(0, 50), at('saved', 0), content(10 - hourMs)]).write;
+    expect(isSaveDue(waiting, begunMs - hourMs + 5009)).toBe(false);
+    expect(isSaveDue(waiting, begunMs - hourMs + 5010)).toBe(true);
+    expect(step(write, at('saved', 10 - hourMs)).write.savedAtMs).toBe(begunMs + 10 - hourMs);
+  });
+
+  test('at once when it was set back while bytes waited', () => {
+    const { write } = play(open(), [content(0)]);
+    expect(nextTickMs(write, begunMs - 60_000)).toBe(begunMs - 60_000);
+    expect(step(write, at('tick', -60_000)).effects).toEqual(['save']);
+  });
+
   test('no more once it is saved, until more has come', () => {
     const { write } = play(open(), [content(0, 50), at('saved', 10)]);
     expect(step(write, at('tick', 1999)).effects).toEqual([]);
@@ -192,7 +210,7 @@ describe('a silent writer', () => {
   });
 
   test('is not asked once its content is not received any more', () => {
-    const phases = allPhases.filter((phase) => nextTickMs(open({ phase })) !== null);
+    const phases = allPhases.filter((phase) => nextTickMs(open({ phase }), latestMs) !== null);
     expect(phases).toEqual(['awaiting_content', 'receiving']);
     const asked = allPhases.filter((phase) => step(open({ phase }), at('tick', 9000)).effects.length > 0);
     expect(asked).toEqual(['awaiting_content', 'receiving']);
@@ -290,12 +308,19 @@ describe('a content in which something was found', () => {
 });
 
 describe('an end', () => {
-  test('by cancelling comes in any phase but after the commit', () => {
-    for (const phase of allPhases.filter((of) => of !== 'committed')) {
+  test('by cancelling comes in any phase but after the target is in place', () => {
+    for (const phase of allPhases.filter((of) => of !== 'committed' && of !== 'installed')) {
       const { write, effects } = step(open({ phase }), { type: 'cancel' });
       expect([write.state.phase, effects]).toEqual(['cancelled', ['discard']]);
     }
     expect(() => step(open({ phase: 'committed' }), { type: 'cancel' })).toThrow('Session not found or expired.');
+    expect(() => step(open({ phase: 'installed' }), { type: 'cancel' })).toThrow('is being put in place');
+  });
+
+  test('by silence comes also when the clock was set back by more than that', () => {
+    const state = { ...initialState(begunMs), phase: 'receiving' as const };
+    expect(isExpired(state, defaultLimits, begunMs - 299_999)).toBe(false);
+    expect(isExpired(state, defaultLimits, begunMs - 300_000)).toBe(true);
   });
 
   test('by silence comes 5 minutes after the last activity, and never twice', () => {

@@ -1,21 +1,7 @@
 /** Adds content to a write session at a known place, so that a request that is sent twice adds nothing twice. */
-import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports.ts';
+import { OffsetMismatch } from '../../write/offset-mismatch.ts';
 import { happen, readContent, saveWrite, withWrite, type HeldWrite } from './held-write.ts';
-
-/** The bytes do not fit to what is known; `expected` is where the next ones belong. */
-class OffsetMismatch extends TeddyError {
-  readonly expected: number;
-
-  constructor(offset: number, expected: number, reason: string) {
-    super(
-      'OFFSET_MISMATCH',
-      `${reason} at offset ${offset}; expected ${expected}.`,
-      `Send what follows byte ${expected}; bytes that are known already may be sent again, unchanged.`,
-    );
-    this.expected = expected;
-  }
-}
 
 export interface AppendRequest {
   id: string;
@@ -43,12 +29,16 @@ export async function appendWrite(project: Project, request: AppendRequest): Pro
 /** What is not known yet; the overlap has to be the same. */
 async function toFresh(held: HeldWrite, offset: number, bytes: Uint8Array): Promise<Uint8Array> {
   const { size } = held.write.state;
-  if (offset > size) throw new OffsetMismatch(offset, size, 'There is a gap before the bytes');
+  if (offset > size) throw toMismatch(offset, size, 'There is a gap before the bytes');
   if (offset === size) return bytes;
   const known = (await readContent(held)).subarray(offset, offset + bytes.length);
   const repeated = bytes.subarray(0, known.length);
-  if (!isSame(known, repeated)) throw new OffsetMismatch(offset, size, 'Other bytes are known');
+  if (!isSame(known, repeated)) throw toMismatch(offset, size, 'Other bytes are known');
   return bytes.subarray(known.length);
+}
+
+function toMismatch(offset: number, size: number, reason: string): OffsetMismatch {
+  return new OffsetMismatch(`${reason} at offset ${offset}; expected ${size}.`, size);
 }
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {

@@ -3,7 +3,14 @@ import { TeddyError } from '../../errors.ts';
 import type { Project, Repository, Workspace } from '../../ports.ts';
 import { shortRef, type RefName } from '../../session/names.ts';
 import type { Effect, Event } from '../../write/step.ts';
-import type { Finding, Install, ValidationSummary, WriteRecord, WriteResult } from '../../write/write.ts';
+import {
+  isOver,
+  type Finding,
+  type Install,
+  type ValidationSummary,
+  type WriteRecord,
+  type WriteResult,
+} from '../../write/write.ts';
 import { replaceContent } from './append-write.ts';
 import { refuseOperation } from '../refuse-operation.ts';
 import { refuseRunsIn } from '../unfinished-run.ts';
@@ -11,7 +18,7 @@ import { commitWrite } from './commit-write.ts';
 import { findWritesLine } from './find-place.ts';
 import { happen, readContent, saveWrite, toUnknownWrite, withWrite, type HeldWrite } from './held-write.ts';
 import { inspectTarget } from './inspect-target.ts';
-import { installWrite, requireBase } from './install-write.ts';
+import { installWrite, requireBase, toTargetChanged } from './install-write.ts';
 import { discardContent, saveResult } from './save-result.ts';
 import { validateWrite, type Validated } from './validate-write.ts';
 
@@ -85,11 +92,26 @@ export async function finalizeHeld(
   const workspace = await openPlace(project, held);
   const run: Finalizing = { project, held, workspace, force, signal, validated: null };
   const effects = happen(held, { type: 'done', atMs: now(project) });
-  for (let effect = effects.shift(); effect !== undefined; effect = effects.shift()) {
-    const event = await performOrRefuse(run, effect);
-    if (event !== null) effects.push(...happen(held, event));
+  try {
+    for (let effect = effects.shift(); effect !== undefined; effect = effects.shift()) {
+      const event = await performOrRefuse(run, effect);
+      if (event !== null) effects.push(...happen(held, event));
+    }
+  } catch (error) {
+    throw toUnfinished(held, error);
   }
   return toFinalized(run);
+}
+
+/** Whatever stopped it, what is in staging can be gone on with. */
+function toUnfinished({ record, write, savedBytes, isReplaced }: HeldWrite, error: unknown): unknown {
+  if (!(error instanceof TeddyError) || isOver(write.state.phase)) return error;
+  const lost = write.state.size - (isReplaced ? 0 : savedBytes);
+  const hint =
+    lost > 0
+      ? `The last ${lost} bytes of the content were in memory alone: send it again. \`teddy write list\` shows the rest.`
+      : `What was received is kept. When that is mended: \`teddy write recover ${record.id} --finalize\`.`;
+  return new TeddyError(error.code, error.message, hint, { cause: error });
 }
 
 function toEmpty(): TeddyError {
@@ -111,10 +133,13 @@ async function openPlace(project: Project, { record, write }: HeldWrite): Promis
     await refuseRunsIn(project, workspace);
   }
   if (line === null || ref === line.ref) return workspace;
+  const isGone = (await project.repository.store.resolve(line.ref)) === null;
   throw new TeddyError(
     'NOT_ON_LINE',
-    `The work tree has left ${shortRef(line.ref)} since the session began.`,
-    `Go back and finalize again: \`git switch ${shortRef(line.ref)}\`.`,
+    `${isGone ? `${shortRef(line.ref)} is gone` : `The work tree has left ${shortRef(line.ref)}`} since the session began.`,
+    isGone
+      ? `\`teddy write recover ${record.id} --output <file>\` writes the content elsewhere.`
+      : `Go back, and finalize again: \`git switch ${shortRef(line.ref)}\`, \`teddy write recover ${record.id} --finalize\`.`,
   );
 }
 
@@ -139,11 +164,13 @@ async function performOrRefuse(run: Finalizing, effect: Effect): Promise<Event |
   try {
     return await perform(run, effect);
   } catch (error) {
-    if (error instanceof TeddyError && error.code === 'TARGET_CHANGED') {
-      happen(run.held, { type: 'refused', reason: error.message });
-      await saveWrite(run.project, run.held);
-    }
-    throw error;
+    // What may not be written now could be when it began.
+    const isChanged = error instanceof TeddyError && ['TARGET_CHANGED', 'BAD_TARGET'].includes(error.code);
+    if (!isChanged) throw error;
+    const changed = toTargetChanged(run.held.record);
+    happen(run.held, { type: 'refused', reason: changed.message });
+    await saveWrite(run.project, run.held);
+    throw changed;
   }
 }
 

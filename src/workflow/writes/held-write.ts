@@ -1,8 +1,10 @@
 /** A write session that this process holds, in memory and on disk. */
 import { TeddyError } from '../../errors.ts';
 import type { FoundWrite, Project, StagedWrite } from '../../ports.ts';
+import { isDiskError } from '../../write/disk-error.ts';
 import { readLimits, type Limits } from '../../write/limits.ts';
 import { isExpired, openWrite, step, type Effect, type Event, type Write } from '../../write/step.ts';
+import { isWriteId } from '../../write/write-id.ts';
 import { isOver, type Phase, type WriteRecord } from '../../write/write.ts';
 
 export interface HeldWrite {
@@ -87,10 +89,6 @@ async function findActive(
   return found;
 }
 
-export function isWriteId(text: string): boolean {
-  return /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text);
-}
-
 export function toUnknownWrite(): TeddyError {
   return new TeddyError(
     'UNKNOWN_WRITE',
@@ -135,8 +133,4 @@ export async function saveWrite(project: Project, held: HeldWrite): Promise<void
     held.isFailing = true;
     happen(held, { type: 'save-failed', atMs: project.clock.now().getTime() });
   }
-}
-
-function isDiskError(error: unknown): error is TeddyError {
-  return error instanceof TeddyError && (error.code === 'DISK_FULL' || error.code === 'WRITE_FAILED');
 }

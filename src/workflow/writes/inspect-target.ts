@@ -4,6 +4,7 @@ import { whyNotAFile } from '../../plan/out-of-reach.ts';
 import { parseRepoPath } from '../../plan/paths.ts';
 import type { FileTarget, Project, Workspace } from '../../ports.ts';
 import type { RepoPath } from '../../session/names.ts';
+import { beginsWithBom, endsInNewline, lineEndingsOf } from '../../write/line-endings.ts';
 import { operations, type Base, type Operation } from '../../write/write.ts';
 
 export interface Target {
@@ -86,23 +87,9 @@ export async function describeBase(project: Project, root: string, target: Targe
     sha256: project.hash(bytes),
     size: bytes.length,
     mode: state.kind === 'file' ? state.mode : 0o644,
-    ...describeText(bytes),
-  };
-}
-
-const [lineFeed, carriageReturn] = [10, 13];
-
-function describeText(bytes: Uint8Array): Pick<Base, 'lineEndings' | 'finalNewline' | 'bom'> {
-  let [plain, withReturn] = [0, 0];
-  for (let at = bytes.indexOf(lineFeed); at !== -1; at = bytes.indexOf(lineFeed, at + 1)) {
-    if (bytes[at - 1] === carriageReturn) withReturn += 1;
-    else plain += 1;
-  }
-  const lineEndings = plain + withReturn === 0 ? 'none' : withReturn === 0 ? 'lf' : plain === 0 ? 'crlf' : 'mixed';
-  return {
-    lineEndings,
-    finalNewline: bytes.at(-1) === lineFeed,
-    bom: bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf,
+    lineEndings: lineEndingsOf(bytes),
+    finalNewline: endsInNewline(bytes),
+    bom: beginsWithBom(bytes),
   };
 }
 

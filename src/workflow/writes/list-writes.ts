@@ -2,6 +2,7 @@
 import type { FoundWrite, Project, WriteContent } from '../../ports.ts';
 import type { Limits } from '../../write/limits.ts';
 import { isExpired } from '../../write/step.ts';
+import { isWriteId } from '../../write/write-id.ts';
 import {
   isOver,
   toStatus,
@@ -11,7 +12,7 @@ import {
   type WriteRecord,
   type WriteResult,
 } from '../../write/write.ts';
-import { isOrphaned, isWriteId, readWriteLimits, toUnknownWrite } from './held-write.ts';
+import { isOrphaned, readWriteLimits, toUnknownWrite } from './held-write.ts';
 
 export interface WriteView {
   id: string;

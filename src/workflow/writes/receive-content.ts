@@ -5,6 +5,7 @@ import { openByteBuffer, type ByteBuffer } from '../../write/byte-buffer.ts';
 import { isDiskError } from '../../write/disk-error.ts';
 import { openScanner, type Scanned, type Scanner } from '../../write/done-scanner.ts';
 import { nextTickMs } from '../../write/pace.ts';
+import { isWhiteSpace } from '../../write/white-space.ts';
 import { step, toTooLarge, type Effect, type Event, type Write } from '../../write/step.ts';
 import type { WriteState } from '../../write/write.ts';
 import { openArrivals, type Arrival, type Arrivals } from './await-arrival.ts';
@@ -76,6 +77,7 @@ export async function receiveContent(
     await receive(intake, arrivals);
     if (intake.isDone && options.isAnswer) await receiveTrailing(intake, arrivals);
   } catch (error) {
+    // Whatever else fails now, the interruption is what is told.
     if (error instanceof Aborted) throw toInterrupted(intake, await stop(intake).catch(toRefused));
     await stop(intake);
     throw error;
@@ -85,7 +87,6 @@ export async function receiveContent(
   return toReceived(intake);
 }
 
-/** What is thrown for it depends on what can be saved. */
 class Aborted extends Error {}
 
 function openIntake(options: ReceiveOptions): Intake {
@@ -207,7 +208,6 @@ async function stop(intake: Intake): Promise<void> {
   await perform(intake, happen(intake, { type: 'end' }));
 }
 
-/** The interruption stays what is told. */
 function toRefused(error: unknown): TeddyError {
   if (error instanceof TeddyError) return error;
   throw error;
@@ -217,9 +217,11 @@ function toInterrupted({ content, savedBytes }: Intake, cause: TeddyError | void
   const lost = content.length() - savedBytes;
   return new TeddyError(
     'INTERRUPTED',
-    lost === 0
-      ? 'Interrupted while the content was received; what had come is saved.'
-      : `Interrupted while the content was received; the last ${lost} bytes could not be saved.`,
+    content.length() === 0
+      ? 'Interrupted before any content came.'
+      : lost === 0
+        ? 'Interrupted while the content was received; what had come is saved.'
+        : `Interrupted while the content was received; the last ${lost} bytes could not be saved.`,
     '`teddy write list` shows what there is; `teddy write recover <id>` goes on with it.',
     { cause },
   );
@@ -234,10 +236,6 @@ function toReceived({ write, isDone, content, trailing, savedBytes }: Intake): R
     trailing: isWhiteSpace(text) ? new Uint8Array(0) : text,
     isSaved: savedBytes === content.length(),
   };
-}
-
-function isWhiteSpace(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => byte === 32 || (byte >= 9 && byte <= 13));
 }
 
 function happen(intake: Intake, event: Event): Effect[] {

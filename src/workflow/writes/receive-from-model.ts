@@ -1,16 +1,16 @@
 /** The content of one file from a model: until its end marker, with corrections, into the commit. */
 import { TeddyError } from '../../errors.ts';
 import type { ModelToolCall, Project } from '../../ports.ts';
-import { openScanner } from '../../write/done-scanner.ts';
-import { fileKind } from '../../write/file-kind.ts';
 import { renderIdlePrompt } from '../../write/idle-prompt.ts';
 import { renderToolError } from '../../write/tool.ts';
 import type { WriteRecord, WriteResult } from '../../write/write.ts';
 import { maskString } from '../mask-text.ts';
 import { finalizeHeld, type Finalized } from './finalize-write.ts';
-import { readContent, type HeldWrite } from './held-write.ts';
+import type { HeldWrite } from './held-write.ts';
 import { answerCall, hearAnswer, newAnswer, say, type Answer, type EarlierText, type Talk } from './model-talk.ts';
 import { receiveHeld } from './receive-held.ts';
+import { toCorrection, toRejected, type Rejected } from './reject-content.ts';
+import { watchForEnd, type EndWatch } from './watch-for-end.ts';
 
 /** Who hears how the content comes. */
 export interface FileListener {
@@ -109,26 +109,6 @@ async function receiveAnswer(
   return { answer, isDone };
 }
 
-interface EndWatch {
-  take(bytes: Uint8Array): void;
-  /** The answer has come to the end marker; also at its very end, where no line ends. */
-  isReached(answer: Answer): boolean;
-}
-
-/** An answer that is cut behind its end marker is not gone on with. */
-async function watchForEnd(held: HeldWrite, isRestart: boolean): Promise<EndWatch> {
-  const { endMarker: marker, target } = held.record;
-  const before = isRestart ? new Uint8Array(0) : await readContent(held);
-  const scanner = openScanner({ marker, isMarkdown: fileKind(target) === 'markdown', before });
-  let isDone = false;
-  return {
-    take(bytes) {
-      isDone ||= scanner.next(bytes).isDone;
-    },
-    isReached: ({ text }) => isDone || text.slice(text.lastIndexOf('\n') + 1).trimEnd() === marker,
-  };
-}
-
 function endsOpen({ content }: HeldWrite): boolean {
   return content !== null && content.length > 0 && content.at(-1) !== newline;
 }
@@ -224,8 +204,6 @@ async function finalize({ project, held, talk }: Receiving): Promise<Finalized> 
   return finalizeHeld(project, held, { signal: talk.request.signal });
 }
 
-type Rejected = Extract<Finalized, { isWritten: false }>;
-
 async function askForCorrection(receiving: Receiving, answer: Answer, rejected: Rejected): Promise<void> {
   const { project, talk, held, listener } = receiving;
   const { record } = held;
@@ -235,24 +213,4 @@ async function askForCorrection(receiving: Receiving, answer: Answer, rejected: 
   refuseCalls(talk, answer.calls, record);
   say(talk, toCorrection(rejected, message));
   receiving.isRestart = true;
-}
-
-function toCorrection({ record, findings }: Rejected, message: string): string {
-  const { target, endMarker } = record;
-  const count = findings.length === 1 ? 'this' : `these ${findings.length} things`;
-  const rest = `Send the whole corrected content of ${target}, and end with ${endMarker} on its own line.`;
-  return `The content of ${target} was not accepted, for ${count}:\n\n${message}\n\n${rest}`;
-}
-
-async function toRejected(project: Project, { record, findings }: Rejected, reason: string): Promise<TeddyError> {
-  const { id, target } = record;
-  const [first] = findings;
-  const place = first?.line === undefined ? '' : `line ${first.line}: `;
-  const more = findings.length > 1 ? ` And ${findings.length - 1} more.` : '';
-  const details = await maskString(project.masker, `${place}${first?.message ?? ''}`);
-  return new TeddyError(
-    'VALIDATION_FAILED',
-    `${target} was not written, for ${reason}. Validation failed: ${details}${more}`,
-    `The content is saved: \`teddy write show ${id}\`; \`teddy write recover ${id} --finalize --force\` writes it as it is.`,
-  );
 }

@@ -3,13 +3,13 @@ import { TeddyError } from '../../errors.ts';
 import type { FoundWrite, Project } from '../../ports.ts';
 import type { Limits } from '../../write/limits.ts';
 import { isExpired, openWrite } from '../../write/step.ts';
+import { isWriteId } from '../../write/write-id.ts';
 import { isOver } from '../../write/write.ts';
 import { refusePlaced } from './cancel-write.ts';
 import { finalizeHeld, type Finalized } from './finalize-write.ts';
 import {
   happen,
   holdWrite,
-  isWriteId,
   readWriteLimits,
   saveWrite,
   tellTail,
@@ -43,7 +43,7 @@ export async function takeUpWrite(project: Project, id: string): Promise<HeldWri
   }
 }
 
-function toCommitted(id: string): TeddyError {
+export function toCommitted(id: string): TeddyError {
   return new TeddyError('UNKNOWN_WRITE', 'It is committed already.', `See it: \`teddy write status ${id}\`.`);
 }
 

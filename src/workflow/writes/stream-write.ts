@@ -209,7 +209,7 @@ function toPlace(
   };
 }
 
-function toEndMissing<Outcome>({ endMarker, ways }: StreamPlace<Outcome>, size: number): TeddyError {
+function toEndMissing<Outcome>({ endMarker, ways, savedBytes }: StreamPlace<Outcome>, size: number): TeddyError {
   if (size === 0) {
     return new TeddyError(
       'END_MISSING',
@@ -219,9 +219,16 @@ function toEndMissing<Outcome>({ endMarker, ways }: StreamPlace<Outcome>, size: 
   }
   return new TeddyError(
     'END_MISSING',
-    `The content has ended without ${endMarker} on its own line; ${size} bytes are saved, and nothing is written.`,
-    `If it is whole: \`${ways.finalize}\`. If more is to come: \`${ways.goOn}\`.`,
+    `The content has ended without ${endMarker} on its own line; ${describeSaved(size, savedBytes())}, and nothing is written.`,
+    savedBytes() === size
+      ? `If it is whole: \`${ways.finalize}\`. If more is to come: \`${ways.goOn}\`.`
+      : `Free some space, and send it again; or go on behind what is saved: \`${ways.goOn}\`.`,
   );
+}
+
+function describeSaved(size: number, saved: number): string {
+  if (saved === size) return `${size} bytes are saved`;
+  return `of ${size} bytes ${saved} are saved, the others are lost`;
 }
 
 /** Says where it is, if anything of it is. */

@@ -4,6 +4,7 @@ import type { Model, ModelMessage, ModelRequest, ModelToolCall, Project } from '
 import { beginTool, parseToolCall, renderBegun, renderToolError, writeProtocol } from '../../write/tool.ts';
 import type { WriteRecord, WriteResult } from '../../write/write.ts';
 import { maskMessage } from '../mask-message.ts';
+import { maskString } from '../mask-text.ts';
 import type { Usage } from '../receive-answer.ts';
 import { beginHeldWrite } from './begin-write.ts';
 import { happen, type HeldWrite } from './held-write.ts';
@@ -152,6 +153,10 @@ async function beginFirst(conversation: Conversation, calls: ModelToolCall[]): P
   const [first, ...others] = calls;
   if (first === undefined) throw new Error('An answer without calls begins nothing.');
   const begun = await beginOne(conversation, first);
+  if ('problem' in begun && !begun.isRefused) {
+    const problem = await maskString(conversation.project.masker, begun.problem);
+    conversation.project.notices.warn(`What the model has announced was refused: ${problem}`);
+  }
   answerCall(talk, first, 'held' in begun ? begun.result : renderToolError(begun.problem));
   if ('held' in begun) refuseCalls(talk, others, begun.held.record);
   else for (const call of others) answerCall(talk, call, renderToolError(notTaken));

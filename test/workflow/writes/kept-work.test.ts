@@ -1,11 +1,12 @@
 /** What belongs to somebody, in files and in staging, is never lost to a write, nor cleared away from under them. */
 import { expect, test } from 'vitest';
+import { TeddyError } from '../../../src/errors.ts';
 import { decodeEntry } from '../../../src/session/entry.ts';
 import { appendWrite } from '../../../src/workflow/writes/append-write.ts';
 import { beginHeldWrite, beginWrite, type WriteRequest } from '../../../src/workflow/writes/begin-write.ts';
 import { cancelWrite } from '../../../src/workflow/writes/cancel-write.ts';
 import { cleanWrites, sweepWrites } from '../../../src/workflow/writes/clean-writes.ts';
-import { finalizeWrite, type Finalized } from '../../../src/workflow/writes/finalize-write.ts';
+import { finalizeHeld, finalizeWrite, type Finalized } from '../../../src/workflow/writes/finalize-write.ts';
 import { findWrite } from '../../../src/workflow/writes/list-writes.ts';
 import { discardWrite, finalizeLeft, takeUpWrite } from '../../../src/workflow/writes/recover-write.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
@@ -213,6 +214,65 @@ test('bytes that no save had confirmed are told of, and kept in git once the res
   expect(await project.read('new.txt')).toBe('one\ntwo\n');
   const [kept] = await project.repository.store.listRefs(`refs/teddy/keep/writes/${id}`);
   expect(kept && Buffer.from(await project.repository.store.readBlob(kept.oid)).toString()).toBe('half a li');
+});
+
+test('a target that has become a directory has changed, and the content can be written elsewhere', async () => {
+  const project = await memoryProject({ 'a.txt': 'one\n' });
+  await start(project);
+  const id = await begin(project, 'text\n', { target: 'a.txt', operation: 'overwrite' });
+  await project.write({ 'a.txt': null });
+  await project.write({ 'a.txt/b.txt': 'in a directory\n' });
+  await expect(finalizeWrite(project, { id })).rejects.toMatchObject({
+    code: 'TARGET_CHANGED',
+    hint: expect.stringContaining(`teddy write recover ${id} --output`) as string,
+  });
+  expect(await findWrite(project, id)).toMatchObject({ stage: 'failed', size: 5 });
+});
+
+test('a line that is gone is no place to go back to', async () => {
+  const project = await memoryProject();
+  const { ref } = await start(project);
+  const id = await begin(project, 'text\n');
+  await project.switchTo('main');
+  await expect(finalizeWrite(project, { id })).rejects.toMatchObject({
+    code: 'NOT_ON_LINE',
+    hint: expect.stringContaining(`git switch ${line}`) as string,
+  });
+  await project.repository.store.updateRefs(
+    [{ ref, old: (await project.repository.store.resolve(ref)) ?? null, new: null }],
+    'gone',
+  );
+  await expect(finalizeWrite(project, { id })).rejects.toMatchObject({
+    code: 'NOT_ON_LINE',
+    hint: `\`teddy write recover ${id} --output <file>\` writes the content elsewhere.`,
+  });
+});
+
+test('what stops it on the way says how it is gone on with, and what is lost', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const full = () =>
+    Promise.reject(new TeddyError('DISK_FULL', 'new.txt could not be written: no space.', 'Free some.'));
+  const filesOf = () => ({ ...project.filesOf('/project'), installNew: full });
+  const id = await begin(project, 'text\n');
+  await expect(finalizeWrite({ ...project, filesOf }, { id })).rejects.toMatchObject({
+    code: 'DISK_FULL',
+    hint: `What was received is kept. When that is mended: \`teddy write recover ${id} --finalize\`.`,
+  });
+  written(await finalizeLeft(project, id, false));
+
+  const request = { intent: 'x', target: 'other.txt', operation: 'create', hasController: true };
+  const { held } = await beginHeldWrite(project, request);
+  Object.assign(held, {
+    isTolerant: true,
+    content: bytes('in memory\n'),
+    write: { ...held.write, state: { ...held.write.state, size: 10 } },
+  });
+  held.staged.save = full;
+  await expect(finalizeHeld({ ...project, filesOf }, held)).rejects.toMatchObject({
+    code: 'DISK_FULL',
+    hint: expect.stringContaining('The last 10 bytes of the content were in memory alone') as string,
+  });
 });
 
 test('in the middle of a merge nothing is written, and afterwards it is', async () => {

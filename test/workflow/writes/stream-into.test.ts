@@ -41,7 +41,7 @@ async function interrupt(changes: Partial<StreamPlace<string>>, pieces: string[]
     () => null,
     (thrown: unknown) => thrown,
   );
-  return { error, removals, warnings: project.warnings };
+  return { error, removals, said: project.said };
 }
 
 test('what was saved is told with the ways to look at it, to go on, to finalize and to give up', async () => {
@@ -61,7 +61,7 @@ test('a closing save that fails leaves it an interruption, which says how much i
 });
 
 test('an empty session that cannot be removed is warned of, and it is an interruption all the same', async () => {
-  const { error, warnings } = await interrupt({ remove: unreachable }, []);
+  const { error, said } = await interrupt({ remove: unreachable }, []);
   expect(error).toMatchObject({ code: 'INTERRUPTED', hint: 'Nothing of it is saved; run the command again.' });
-  expect(warnings.join()).toContain('It does not answer. `give it up` gives it up.');
+  expect(said.join()).toContain('It does not answer. `give it up` gives it up.');
 });

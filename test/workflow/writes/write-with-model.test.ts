@@ -194,6 +194,7 @@ describe('a model that writes a file', () => {
     expect(told[1]).toContain('The arguments are not a JSON object.');
     expect(told[2]).toContain('README.md exists already.');
     expect(told[5]).toContain('../out.txt cannot be written');
+    expect(project.said.join('\n')).toContain('What the model has announced was refused: ../out.txt cannot be written');
     expect(told[6]).toContain('There is no tool rm');
     expect(run.heard.written).toEqual(['a.txt']);
     expect(leftIds(project)).toEqual([]);

@@ -1,0 +1,12 @@
+/** A directory for its user alone. */
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { errorCode } from './system-error.ts';
+
+/** One that is there is left as it is, and those above it are made as any other. */
+export async function makePrivateDirectory(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await mkdir(path, { mode: 0o700 }).catch((error: unknown) => {
+    if (errorCode(error) !== 'EEXIST') throw error;
+  });
+}

@@ -1,0 +1,44 @@
+/** Which process a record on disk is of: a pid is used again. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { isAlive, readBootId, readStartTime } from '../../src/git/index-lock.ts';
+
+let other: ChildProcess;
+
+beforeEach(async () => {
+  other = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: ['pipe', 'ignore', 'ignore'] });
+  await once(other, 'spawn');
+});
+afterEach(async () => {
+  other.stdin?.end();
+  if (other.exitCode === null && other.signalCode === null) await once(other, 'exit');
+});
+
+const pidOf = ({ pid }: ChildProcess) => pid ?? 0;
+
+test('a living process is alive in this start of the machine alone', async () => {
+  expect(await isAlive(pidOf(other), await readBootId())).toBe(true);
+  expect(await isAlive(pidOf(other), 'another start')).toBe(false);
+});
+
+test('a process that ended is not alive', async () => {
+  other.kill('SIGKILL');
+  await once(other, 'exit');
+  expect(await isAlive(pidOf(other), await readBootId())).toBe(false);
+});
+
+// Only Linux tells it there.
+test.runIf(existsSync('/proc/self/stat'))('a living process is not the one that had its pid before', async () => {
+  const stat = await readFile(`/proc/${pidOf(other)}/stat`, 'utf8');
+  // Field 22, counted from the third: the name before it may hold spaces.
+  const startTime = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[22 - 3] ?? '';
+  expect(startTime).toMatch(/^\d+$/);
+  const bootId = await readBootId();
+  expect(await isAlive(pidOf(other), bootId, startTime)).toBe(true);
+  expect(await isAlive(pidOf(other), bootId, `${Number(startTime) - 1}`)).toBe(false);
+  expect(await isAlive(pidOf(other), bootId, null)).toBe(true);
+  expect(Number(await readStartTime())).toBeLessThanOrEqual(Number(startTime));
+});
