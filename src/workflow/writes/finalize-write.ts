@@ -1,7 +1,6 @@
 /** Ends a write session: its content is checked, put in place of its target, and committed, each exactly once. */
 import { TeddyError } from '../../errors.ts';
-import type { Project, Repository, Workspace } from '../../ports.ts';
-import { shortRef, type RefName } from '../../session/names.ts';
+import type { Project, Workspace } from '../../ports.ts';
 import type { Effect, Event } from '../../write/step.ts';
 import {
   isOver,
@@ -12,13 +11,12 @@ import {
   type WriteResult,
 } from '../../write/write.ts';
 import { replaceContent } from './append-write.ts';
-import { refuseOperation } from '../refuse-operation.ts';
-import { refuseRunsIn } from '../unfinished-run.ts';
 import { commitWrite } from './commit-write.ts';
 import { findWritesLine } from './find-place.ts';
 import { happen, readContent, saveWrite, toUnknownWrite, withWrite, type HeldWrite } from './held-write.ts';
 import { inspectTarget } from './inspect-target.ts';
 import { installWrite, requireBase, toTargetChanged } from './install-write.ts';
+import { openPlace } from './open-place.ts';
 import { discardContent, saveResult } from './save-result.ts';
 import { validateWrite, type Validated } from './validate-write.ts';
 
@@ -119,43 +117,6 @@ function toEmpty(): TeddyError {
     'VALIDATION_FAILED',
     'Validation failed: content cannot be empty',
     'Send the content first, or cancel the session.',
-  );
-}
-
-/** The work tree of the target, which must not have left the line, nor be in the middle of something. */
-async function openPlace(project: Project, { record, write }: HeldWrite): Promise<Workspace> {
-  const { line } = record;
-  const workspace = await openRoot(project.repository, record);
-  const { ref } = await workspace.head();
-  // What is in place already only lacks its entry.
-  if (write.state.phase !== 'installed') {
-    await refuseOperation(workspace, line?.ref ?? ref ?? ('HEAD' as RefName));
-    await refuseRunsIn(project, workspace);
-  }
-  if (line === null || ref === line.ref) return workspace;
-  const isGone = (await project.repository.store.resolve(line.ref)) === null;
-  throw new TeddyError(
-    'NOT_ON_LINE',
-    `${isGone ? `${shortRef(line.ref)} is gone` : `The work tree has left ${shortRef(line.ref)}`} since the session began.`,
-    isGone
-      ? `\`teddy write recover ${record.id} --output <file>\` writes the content elsewhere.`
-      : `Go back, and finalize again: \`git switch ${shortRef(line.ref)}\`, \`teddy write recover ${record.id} --finalize\`.`,
-  );
-}
-
-/** A repository that was moved, or copied, has other roots: those of the place it came from are not written to. */
-async function openRoot(repository: Repository, { id, root, isLinked }: WriteRecord): Promise<Workspace> {
-  const { workspace } = repository;
-  if (workspace?.root === root) return workspace;
-  const trees = await repository.workTrees();
-  if (trees.some((tree) => tree.root === root)) return repository.openWorkspace(root);
-  const main = trees[0];
-  if (!isLinked && main !== undefined)
-    return main.root === workspace?.root ? workspace : repository.openWorkspace(main.root);
-  throw new TeddyError(
-    'NOT_ON_LINE',
-    `The work tree ${root}, in which the session began, is gone.`,
-    `\`teddy write recover ${id} --output <file>\` writes the content elsewhere.`,
   );
 }
 

@@ -12,6 +12,7 @@ import { discardWrite, finalizeLeft, takeUpWrite } from '../../../src/workflow/w
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { line, start } from '../../support/turns.ts';
 
+const controlled: WriteRequest = { intent: 'x', target: 'a', operation: 'create', hasController: true };
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 async function begin(project: MemoryProject, content: string, more: Partial<WriteRequest> = {}): Promise<string> {
@@ -159,12 +160,7 @@ test('what is added while a session is cleared away is refused, not lost', async
 test('a controller that has been silent for long is not offered to anybody, nor taken from it', async () => {
   const project = await memoryProject();
   await start(project);
-  const { held } = await beginHeldWrite(project, {
-    intent: 'x',
-    target: 'a',
-    operation: 'create',
-    hasController: true,
-  });
+  const { held } = await beginHeldWrite(project, controlled);
   await held.staged.save(bytes('one\n'), { ...held.write.state, phase: 'receiving', size: 4 });
   // As a server does it, which holds no session between two requests.
   await held.staged.close({ goesOn: true });
@@ -179,12 +175,7 @@ test('a controller that has been silent for long is not offered to anybody, nor 
 test('an orphan is cancelled also while another session is active', async () => {
   const project = await memoryProject();
   await start(project);
-  const { held } = await beginHeldWrite(project, {
-    intent: 'x',
-    target: 'a',
-    operation: 'create',
-    hasController: true,
-  });
+  const { held } = await beginHeldWrite(project, controlled);
   await held.staged.close();
   const left = project.writing.get(held.record.id);
   if (left) left.isAlive = false;
