@@ -9,7 +9,10 @@ import { estimateTokens } from '../../src/session/tokens.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
-const readAll = (dir: string) => readdirSync(join(root, dir)).map((name) => read(`${dir}/${name}`));
+const readAll = (dir: string) =>
+  readdirSync(join(root, dir))
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => read(`${dir}/${name}`));
 const digest = (n: number) => createHash('sha512').update(String(n)).digest();
 const digests = Buffer.concat(Array.from({ length: 200 }, (_, n) => digest(n)));
 
