@@ -6,6 +6,7 @@
  *   await endGroup(group);
  */
 import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { TeddyProject } from './teddy-project.ts';
 
@@ -16,10 +17,18 @@ export const waitHere = 'echo "waits in $$"; sleep 60';
 export async function killRun(project: TeddyProject, ...args: string[]): Promise<number> {
   const run = project.start(['session', 'execute', '-y', ...args]);
   await run.waitForOutput(/waits in \d+\n/);
+  // It may speak before its process group is on record, which takes a millisecond.
+  await expect.poll(() => readJournals(project), { timeout: 20_000, interval: 10 }).toContain('"record":"start"');
   run.kill('SIGKILL');
   const { signal, stdout, stderr } = await run.result;
   expect(signal).toBe('SIGKILL');
   return Number(/waits in (\d+)/.exec(stdout + stderr)?.[1]);
+}
+
+async function readJournals({ repo }: TeddyProject): Promise<string> {
+  const dir = join(repo.root, '.git', 'teddy', 'runs');
+  const names = (await readdir(dir, { recursive: true })).filter((name) => name.endsWith('journal.jsonl'));
+  return (await Promise.all(names.map((name) => readFile(join(dir, name), 'utf8')))).join('');
 }
 
 export async function endGroup(group: number): Promise<void> {
