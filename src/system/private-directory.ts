@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode } from './system-error.ts';
 
-/** One that is there is left as it is, and those above it are made as any other. */
+/** One that is there is left as it is; those above it get the usual mode. */
 export async function makePrivateDirectory(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await mkdir(path, { mode: 0o700 }).catch((error: unknown) => {

@@ -3,7 +3,7 @@ import type { Candidate, Verdict } from './candidate.ts';
 import { locator } from './positions.ts';
 import type { Finding } from './write.ts';
 
-// eslint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const control = /[\0-\x08\x0b\x0e-\x1f\x7f]/g;
 const maxTold = 20;
 const names: Record<string, string> = { '\0': 'NUL', '\x1b': 'ESC', '\x08': 'backspace', '\x7f': 'DEL' };
