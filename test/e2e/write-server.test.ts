@@ -1,10 +1,10 @@
 /** `teddy write --server`: the same commands, answered by `teddy serve`. */
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { environmentOf, teddyPath, type RunningTeddy, type RunResult } from '../support/run-teddy.ts';
+import { startWithOpenStdin } from '../support/open-stdin.ts';
+import type { RunningTeddy } from '../support/run-teddy.ts';
 import { openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
@@ -79,25 +79,8 @@ test('one session is active at a time, and cancel frees it; an id that is not kn
   expect(await ask(['begin', ...wish('b.txt')])).toMatchObject({ exitCode: 0 });
 });
 
-/** A stream whose stdin stays open. */
-function startStream(
-  target: string,
-  to = ['--server', url],
-): { child: ChildProcessWithoutNullStreams; result: Promise<RunResult> } {
-  const child = spawn(process.execPath, [teddyPath, 'write', 'stream', ...wish(target), ...to], {
-    cwd: project.repo.root,
-    env: environmentOf(project.env),
-    detached: true,
-  });
-  let [stdout, stderr] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  child.stdin.on('error', () => undefined);
-  const result = new Promise<RunResult>((resolve) => {
-    child.on('close', (code, signal) => resolve({ exitCode: code ?? -1, stdout, stderr, signal }));
-  });
-  return { child, result };
-}
+const startStream = (target: string, to = ['--server', url]) =>
+  startWithOpenStdin(project, ['write', 'stream', ...wish(target), ...to]);
 
 const listed = async () => {
   const { sessions } = JSON.parse((await ask(['list', '--json'])).stdout) as { sessions: { session_id: string }[] };

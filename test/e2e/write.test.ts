@@ -1,10 +1,9 @@
 /** `teddy write`: each command, what it prints and how it ends, and what stands in the repository after it. */
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { environmentOf, teddyPath, type RunResult } from '../support/run-teddy.ts';
+import { startWithOpenStdin } from '../support/open-stdin.ts';
 import { openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
@@ -24,22 +23,7 @@ const stream = (stdin: string, target: string, operation: string, ...args: strin
 const json = async (...args: string[]) => JSON.parse(await project.ok(...args, '--json')) as Record<string, unknown>;
 const writesRef = () => project.repo.git('for-each-ref', '--format=%(refname:short)', 'refs/heads/teddy/*-writes');
 
-/** A running command whose stdin stays open. */
-function start(args: string[]): { child: ChildProcessWithoutNullStreams; said(): string; result: Promise<RunResult> } {
-  const child = spawn(process.execPath, [teddyPath, ...args], {
-    cwd: project.repo.root,
-    env: environmentOf(project.env),
-    detached: true,
-  });
-  let [stdout, stderr] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  child.stdin.on('error', () => undefined);
-  const result = new Promise<RunResult>((resolve) => {
-    child.on('close', (code, signal) => resolve({ exitCode: code ?? -1, stdout, stderr, signal }));
-  });
-  return { child, said: () => stdout + stderr, result };
-}
+const start = (args: string[]) => startWithOpenStdin(project, args);
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 200; tries += 1) {
