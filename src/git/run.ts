@@ -2,6 +2,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
 
 /** Kept of the user's environment; every other `GIT_*` variable would change what our calls mean. */
@@ -19,6 +20,14 @@ const fixedSettings = [
   'maintenance.auto=false',
   'advice.detachedHead=false',
 ].flatMap((setting) => ['-c', setting]);
+
+/**
+ * Another git is making a linked work tree, and has not filled its files yet: a command that looks at all work trees dies of
+ * that before it has done anything.
+ */
+const halfMadeWorkTree = /^fatal: failed to read \S*worktrees\/.*commondir: /m;
+const waitStepMs = 25;
+const maxWaitMs = 2_000;
 
 export type Environment = Record<string, string | undefined>;
 
@@ -73,11 +82,19 @@ export function gitRunner(cwd: string, env: Environment, trace?: (line: string) 
       windowsHide: true,
     });
 
-  async function run(args: string[], options: GitRunOptions = {}): Promise<GitResult> {
-    const started = performance.now();
-    const result = await collect(launch(args, options.env), options.input).catch((error: NodeJS.ErrnoException) => {
+  async function runOnce(args: string[], options: GitRunOptions): Promise<GitResult> {
+    return collect(launch(args, options.env), options.input).catch((error: NodeJS.ErrnoException) => {
       throw toSpawnError(error, cwd);
     });
+  }
+
+  async function run(args: string[], options: GitRunOptions = {}): Promise<GitResult> {
+    const started = performance.now();
+    let result = await runOnce(args, options);
+    while (halfMadeWorkTree.test(result.stderr) && performance.now() - started < maxWaitMs) {
+      await sleep(waitStepMs);
+      result = await runOnce(args, options);
+    }
     trace?.(`git ${args.join(' ')}  ${Math.round(performance.now() - started)} ms, exit ${result.exitCode}`);
     if (result.exitCode !== 0 && !options.accept?.includes(result.exitCode))
       throw toGitError(args, result.exitCode, result.stderr);

@@ -1,6 +1,7 @@
 /** Linked work trees that teddy makes and removes, with real git and whatever the user has set up around it. */
 import { chmod, mkdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
 import type { LinkedWorkTree, Repository } from '../../src/ports.ts';
@@ -110,6 +111,16 @@ describe('a new work tree', () => {
     for (const result of results) {
       if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'LINE_CHECKED_OUT' });
     }
+  });
+
+  test('waits for one that another git is in the middle of making', async () => {
+    const other = join(repo.root, '.git/worktrees/other');
+    await repo.git('worktree', 'add', '--quiet', '--detach', join(repo.root, '.git/other'));
+    // As git leaves it between making the file and filling it.
+    await writeFile(join(other, 'commondir'), '');
+    const filled = sleep(300).then(() => writeFile(join(other, 'commondir'), '../..\n'));
+    expect(await add()).toBe(join(repo.root, '.git/teddy/worktrees/20260124-add-login'));
+    await filled;
   });
 
   test('that git cannot fill is taken back', async () => {
