@@ -1,5 +1,6 @@
 /** Puts an answer on its line, whole or in part, if the turn still waits for it; else keeps it where it can be found. */
-import { encodeRecord, type TranscriptRecord } from '../conversation/transcript.ts';
+import type { TranscriptRecord } from '../conversation/record.ts';
+import { encodeRecord } from '../conversation/transcript.ts';
 import { TeddyError } from '../errors.ts';
 import type { AnswerPlace, Project } from '../ports.ts';
 import type { Entry } from '../session/entry.ts';

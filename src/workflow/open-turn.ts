@@ -1,5 +1,6 @@
 /** The open turn of a line: its request, as it was stored or as it is composed anew. */
-import { encodeRecord, userMessages, type UserRecord } from '../conversation/transcript.ts';
+import type { UserRecord } from '../conversation/record.ts';
+import { encodeRecord, userMessages } from '../conversation/transcript.ts';
 import { TeddyError } from '../errors.ts';
 import type { ModelMessage, Project } from '../ports.ts';
 import type { RequestInfo } from '../session/context-log.ts';

@@ -1,5 +1,6 @@
 /** The earlier turns of a line as the model may read them: rendered once, secrets masked, newest first. */
-import { lastAnswer, userMessages, type TranscriptRecord } from '../conversation/transcript.ts';
+import type { TranscriptRecord } from '../conversation/record.ts';
+import { lastAnswer, userMessages } from '../conversation/transcript.ts';
 import type { Project } from '../ports.ts';
 import { estimateTokens } from '../session/tokens.ts';
 import { renderTurn, type TurnHistory } from '../session/history-text.ts';

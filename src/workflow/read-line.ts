@@ -1,5 +1,7 @@
 /** What a line holds at one of its commits: its turns, and how far the latest one has come. */
-import { decodeTranscript, lastAnswer, type TranscriptRecord } from '../conversation/transcript.ts';
+import type { TranscriptRecord } from '../conversation/record.ts';
+import { decodeTranscript } from '../conversation/decode-transcript.ts';
+import { lastAnswer } from '../conversation/transcript.ts';
 import { TeddyError } from '../errors.ts';
 import { parsePlan } from '../plan/parse.ts';
 import type { Store } from '../ports.ts';

@@ -1,12 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  decodeTranscript,
-  encodeRecord,
-  lastAnswer,
-  type TranscriptRecord,
-  userMessages,
-} from '../../src/conversation/transcript.ts';
+import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
+import type { TranscriptRecord } from '../../src/conversation/record.ts';
+import { encodeRecord, lastAnswer, userMessages } from '../../src/conversation/transcript.ts';
 
 const base = { id: '0190f5fe-7c00-7a00-8000-000000000000', timestamp: '2026-01-24T10:00:00.000Z' };
 const user = (content: string): TranscriptRecord => ({

@@ -1,7 +1,7 @@
 /** What has to be true of an answer that was killed while it arrived. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { decodeTranscript } from '../../src/conversation/transcript.ts';
+import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
 import type { ScratchRepository } from '../support/scratch-repository.ts';
 import { slowAnswerText } from './plans.ts';
 import type { Scene } from './scenes.ts';

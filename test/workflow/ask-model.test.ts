@@ -1,7 +1,8 @@
 /** How an answer is received, staged and kept. */
 import { describe, expect, test } from 'vitest';
 import { continueMessage } from '../../src/conversation/continuation.ts';
-import { decodeTranscript, type TranscriptRecord } from '../../src/conversation/transcript.ts';
+import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
+import type { TranscriptRecord } from '../../src/conversation/record.ts';
 import { TeddyError } from '../../src/errors.ts';
 import type { Model } from '../../src/ports.ts';
 import { decodeEntry } from '../../src/session/entry.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { decodeTranscript, userMessages } from '../../src/conversation/transcript.ts';
+import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
+import { userMessages } from '../../src/conversation/transcript.ts';
 import { previewRequest } from '../../src/workflow/plan-turn.ts';
 import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
 import { scriptedModel } from '../support/scripted-model.ts';

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { decodeTranscript, type TranscriptRecord } from '../../src/conversation/transcript.ts';
+import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
+import type { TranscriptRecord } from '../../src/conversation/record.ts';
 import { TeddyError } from '../../src/errors.ts';
 import { decodeEntry, type Entry } from '../../src/session/entry.ts';
 import { parseOid, type RefName } from '../../src/session/names.ts';

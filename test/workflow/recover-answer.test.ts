@@ -1,6 +1,7 @@
 /** What a command that was killed had received. */
 import { describe, expect, test } from 'vitest';
-import { decodeTranscript, type TranscriptRecord } from '../../src/conversation/transcript.ts';
+import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
+import type { TranscriptRecord } from '../../src/conversation/record.ts';
 import { TeddyError } from '../../src/errors.ts';
 import type { AnswerPlace } from '../../src/ports.ts';
 import { decodeEntry } from '../../src/session/entry.ts';

@@ -1,0 +1,86 @@
+/** The history of a conversation, in a form that no provider has and each can be rendered from. */
+import type { ResultReason, RecordSource } from './record.ts';
+
+/** Whole and in order; nothing of it is lost, and nothing in it can break a rule of a provider's. */
+export interface History {
+  turns: HistoryTurn[];
+  /** What had to be put right, in the order in which it was met. */
+  repairs: Repair[];
+}
+
+/** What the user said, and all that came of it until they spoke again. */
+export interface HistoryTurn {
+  /** Empty only where the history begins with the assistant. */
+  said: UserBlock[];
+  steps: HistoryStep[];
+}
+
+export interface UserBlock {
+  id: string;
+  timestamp: string;
+  text: string;
+  source: RecordSource;
+}
+
+/** One message of the assistant, with the results that follow it at once. */
+export interface HistoryStep {
+  texts: AssistantBlock[];
+  calls: HistoryCall[];
+}
+
+export interface AssistantBlock {
+  id: string;
+  timestamp: string;
+  text: string;
+  /** It ends where it was interrupted. */
+  isInterrupted: boolean;
+  source: RecordSource;
+}
+
+export interface HistoryCall {
+  /** Of the record. */
+  id: string;
+  timestamp: string;
+  /** Unique in the history. */
+  callId: string;
+  name: string;
+  input: unknown;
+  result: HistoryResult;
+}
+
+export interface HistoryResult {
+  /** Of the record; of a synthetic one, always the same for the same call. */
+  id: string;
+  timestamp: string;
+  output: unknown;
+  isError: boolean;
+  /** There was none: it stands in for one. */
+  isSynthetic: boolean;
+  reason?: ResultReason;
+}
+
+export type RepairKind =
+  | 'line-skipped'
+  | 'line-mended'
+  | 'call-without-result'
+  | 'orphan-result'
+  | 'late-result'
+  | 'duplicate-record'
+  | 'duplicate-call'
+  | 'duplicate-result'
+  | 'opening-added'
+  | 'empty-text'
+  | 'bad-input';
+
+export interface Repair {
+  kind: RepairKind;
+  /** Of the turn, where it is known; `02`. */
+  turn?: string;
+  /** Of the transcript, from 1. */
+  line?: number;
+  /** What was met, and what became of it; one sentence. */
+  text: string;
+}
+
+export const historyFormats = ['openai', 'anthropic', 'jsonl', 'markdown'] as const;
+export type HistoryFormat = (typeof historyFormats)[number];

@@ -1,0 +1,96 @@
+/** The records of a transcript: what was said and called, message by message. */
+
+interface RecordBase {
+  /** Unique in its session; empty in a damaged line. */
+  id: string;
+  /** ISO 8601; empty in a damaged line. */
+  timestamp: string;
+}
+
+/** How it came: `text`, `voice_transcription`, `voice_response`, `plan`, `report`, `import`; others are kept. */
+export type RecordSource = string;
+
+/** `file` stands for the content of a file of the turn: `plan.md`, `report.md`. */
+type Said<Role extends string> = { role: Role; content: string } | { role: Role; file: string };
+
+export interface UserRecord extends RecordBase {
+  type: 'user';
+  message: Said<'user'>;
+  source: RecordSource;
+}
+
+/** A complete text of an answer; with calls after it, the text before the calls. */
+export interface AssistantRecord extends RecordBase {
+  type: 'assistant';
+  message: Said<'assistant'>;
+  source: RecordSource;
+}
+
+/** An answer that was interrupted, as far as it came. */
+export interface PartialRecord extends RecordBase {
+  type: 'assistant_partial';
+  message: { role: 'assistant'; content: string };
+  source: RecordSource;
+}
+
+export interface ToolUseRecord extends RecordBase {
+  type: 'tool_use';
+  tool_call_id: string;
+  tool_name: string;
+  /** An object, if the model wrote it well; else what it wrote. */
+  tool_input: unknown;
+}
+
+/** Why a result is not that of the tool. `recovered`: a crash came between call and result. */
+export type ResultReason = 'denied' | 'aborted' | 'recovered';
+
+export interface ToolResultRecord extends RecordBase {
+  type: 'tool_result';
+  tool_call_id: string;
+  /** Text, content blocks, an object, or nothing. */
+  output: unknown;
+  is_error: boolean;
+  reason?: ResultReason;
+}
+
+/** The user has spoken into an answer, or into the tools. */
+export interface InterruptedRecord extends RecordBase {
+  type: 'voice_interrupted';
+  /** Whatever else the front end says of it. */
+  details: Record<string, unknown>;
+}
+
+/** What a front end notes of itself: a switch between voice and text, its session id. No part of what was said. */
+export interface MetaRecord extends RecordBase {
+  type: 'orchestrator_meta';
+  details: Record<string, unknown>;
+}
+
+/** Something teddy has to say about the conversation. */
+export interface NoteRecord extends RecordBase {
+  type: 'note';
+  text: string;
+}
+
+/** A line of another type: kept as it is, and ignored. */
+export interface OtherRecord {
+  type: 'other';
+  value: Record<string, unknown>;
+}
+
+export type KnownRecord =
+  | UserRecord
+  | AssistantRecord
+  | PartialRecord
+  | ToolUseRecord
+  | ToolResultRecord
+  | InterruptedRecord
+  | MetaRecord
+  | NoteRecord;
+
+export type TranscriptRecord = KnownRecord | OtherRecord;
+
+/** What the results of tools say that did not run to their end. */
+export const deniedOutput = 'Tool execution denied by user';
+export const abortedOutput = 'Tool execution aborted by user';
+export const recoveredOutput = 'Tool execution was interrupted by a crash; its result is not known';

@@ -1,0 +1,57 @@
+/** What a conversation in a session asks of whoever shows it, and what comes of one message. */
+import type { ResultReason } from '../../conversation/record.ts';
+import type { Oid, TurnName } from '../../session/names.ts';
+import type { WriteRecord } from '../../write/write.ts';
+import type { Answered } from '../ask-model.ts';
+import type { TurnWish } from '../compose-request.ts';
+import type { ReadyLine } from '../prepare-line.ts';
+import type { Usage } from '../receive-answer.ts';
+import type { FileListener } from '../writes/receive-from-model.ts';
+
+export interface ChatWish extends TurnWish {
+  selector?: string | undefined;
+  signal: AbortSignal;
+}
+
+/** A call of the model's, for a person. */
+export interface ShownCall {
+  /** Of the model. */
+  id: string;
+  name: string;
+  /** In one line: `run_command npm test`. Without control characters, secrets masked. */
+  summary: string;
+  /** What has to be read before it is approved: the whole command; null where the summary says it all. */
+  detail: string | null;
+  needsApproval: boolean;
+}
+
+/** Secrets are masked in `output`. */
+export interface ToolOutcome {
+  output: string;
+  isError: boolean;
+  reason?: ResultReason;
+}
+
+export interface ChatListener {
+  /** The message is on the line, and the model is asked; again after each batch of tools. */
+  onAsk(asked: { line: ReadyLine; turn: TurnName; agent: string; label: string; request: number }): void;
+  onText(text: string): void;
+  /** Of all requests of the turn until now. */
+  onUsage(usage: Usage): void;
+  /** It runs now. */
+  onCall(call: ShownCall): void;
+  /** Of a command, as it comes, masked. */
+  onOutput(stream: 'stdout' | 'stderr', text: string): void;
+  onResult(call: ShownCall, outcome: ToolOutcome): void;
+  /** Null: there is nobody to ask, and what needs approval is denied. Throws INTERRUPTED. */
+  approve: ((call: ShownCall) => Promise<boolean>) | null;
+  /** How the content of a file comes that the model writes. */
+  file: FileListener & { onBegun(record: WriteRecord): void };
+}
+
+export type ChatOutcome =
+  | ({ kind: 'answered'; line: ReadyLine; turn: TurnName; exchanges: number } & Answered)
+  /** The user has denied a tool: the turn ends there. */
+  | { kind: 'denied'; line: ReadyLine; turn: TurnName; commit: Oid; calls: ShownCall[]; usage: Usage | null }
+  /** The message is committed and nobody was asked. */
+  | { kind: 'open'; line: ReadyLine; turn: TurnName; logPath: string };
