@@ -23,6 +23,8 @@ export const exitCodes = {
   CONTENT_TOO_LARGE: 1,
   END_MISSING: 1,
   STAGING_DAMAGED: 1,
+  NOTHING_TO_IMPORT: 1,
+  HISTORY_INVALID: 1,
   // 2: wrong usage
   USAGE: 2,
   BAD_NAME: 2,
@@ -40,6 +42,9 @@ export const exitCodes = {
   BAD_OPERATION: 2,
   BAD_TARGET: 2,
   UNKNOWN_WRITE: 2,
+  UNKNOWN_COMMIT: 2,
+  UNKNOWN_FORMAT: 2,
+  BAD_RECORD: 2,
   // 3: refused by a guard
   TURN_OPEN: 3,
   PLAN_PENDING: 3,
@@ -68,6 +73,7 @@ export const exitCodes = {
   TARGET_CHANGED: 3,
   OFFSET_MISMATCH: 3,
   SERVER_RUNNING: 3,
+  ENTRY_EXISTS: 3,
   // 4: not approved
   NOT_APPROVED: 4,
   // 5: model or network
