@@ -10,7 +10,7 @@ export interface History {
 
 /** What the user said, and all that came of it until they spoke again. */
 export interface HistoryTurn {
-  /** Empty only where the history begins with the assistant. */
+  /** Empty only in the first turn of a history that begins with the assistant. */
   said: UserBlock[];
   steps: HistoryStep[];
 }
@@ -22,8 +22,9 @@ export interface UserBlock {
   source: RecordSource;
 }
 
-/** One message of the assistant, with the results that follow it at once. */
+/** One message of the assistant, with the results that follow it at once. Only the last step of a turn may have no calls. */
 export interface HistoryStep {
+  /** Never blank. */
   texts: AssistantBlock[];
   calls: HistoryCall[];
 }
@@ -44,7 +45,8 @@ export interface HistoryCall {
   /** Unique in the history. */
   callId: string;
   name: string;
-  input: unknown;
+  /** What was no object is in one, as its `input`. */
+  input: Record<string, unknown>;
   result: HistoryResult;
 }
 
@@ -70,7 +72,8 @@ export type RepairKind =
   | 'duplicate-result'
   | 'opening-added'
   | 'empty-text'
-  | 'bad-input';
+  | 'bad-input'
+  | 'lone-surrogate';
 
 export interface Repair {
   kind: RepairKind;

@@ -1,10 +1,15 @@
 /** What every importer promises: a foreign log comes in pieces of text, units of a transcript come out. */
+import type { Hash } from '../ports.ts';
 import type { KnownRecord } from './record.ts';
 
 export const importFormats = ['claude-code', 'codex', 'openai', 'jsonl'] as const;
 export type ImportFormat = (typeof importFormats)[number];
 
-/** What becomes one entry: a message, calls with all their results, or an answer. */
+/**
+ * What becomes one entry. A `message` has one user record; an `exchange` has the text before the calls, if any, all calls of
+ * an answer, and then the result of each in the same order; a `reply` has one text, whole or interrupted. Notes and the
+ * records of a front end stand before or after these; where there is nothing to join, they are a `reply` of their own.
+ */
 export interface ImportUnit {
   kind: 'message' | 'exchange' | 'reply';
   records: KnownRecord[];
@@ -24,6 +29,14 @@ export interface ImportReport {
   /** How many there were of each, and the first hundred. */
   skipped: { count: number; issues: ImportIssue[] };
   repaired: { count: number; issues: ImportIssue[] };
+  /** What is no part of what was said, by kind, in the plural: `thoughts`, `events`. A kind that did not occur is not named. */
+  leftOut: { what: string; count: number }[];
+}
+
+export interface ImportOptions {
+  hash: Hash;
+  /** ISO 8601; for what has no time of its own in the source. */
+  importedAt: string;
 }
 
 /** Holds no more than what one answer and its calls need. Nothing in a source makes it throw. */

@@ -94,3 +94,5 @@ export type TranscriptRecord = KnownRecord | OtherRecord;
 export const deniedOutput = 'Tool execution denied by user';
 export const abortedOutput = 'Tool execution aborted by user';
 export const recoveredOutput = 'Tool execution was interrupted by a crash; its result is not known';
+/** What stands in for a result that no record holds. */
+export const missingOutput = 'No result of this tool was recorded; what it did is not known';

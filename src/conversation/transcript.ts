@@ -1,10 +1,18 @@
 /** `transcript.jsonl`: what was said in a turn, one JSON object a line, appended and never rewritten. */
 import type { KnownRecord, TranscriptRecord } from './record.ts';
 
+/** `line`: from 1. `reason`: in half a sentence, for a person. */
+export interface LineIssue {
+  line: number;
+  reason: string;
+}
+
 export interface Transcript {
   records: TranscriptRecord[];
-  /** Lines (from 1) that hold no record. */
-  skipped: { line: number; reason: string }[];
+  /** Lines that hold no record, or an object that is none. */
+  skipped: LineIssue[];
+  /** Lines that hold more than a record, or part of one in a form that records do not have; what could be read is there. */
+  mended: LineIssue[];
 }
 
 export type Answer = { complete: boolean; text: string } | { complete: true; file: string };
@@ -46,6 +54,12 @@ export function endsDenied(records: readonly TranscriptRecord[]): boolean {
 /** What came since the user's last message. */
 export function afterLastMessage(records: readonly TranscriptRecord[]): TranscriptRecord[] {
   return records.slice(records.findLastIndex((record) => record.type === 'user') + 1);
+}
+
+/** Of what came since a message, all up to the last result: an answer that was interrupted after it is asked for anew. */
+export function toFinishedCalls(since: readonly TranscriptRecord[]): TranscriptRecord[] {
+  const end = since.findLastIndex(({ type }) => type === 'tool_use' || type === 'tool_result') + 1;
+  return since.slice(0, end).filter(({ type }) => type !== 'assistant_partial');
 }
 
 /** How many of them say or call something: the others change nothing of what a turn waits for. */

@@ -48,8 +48,34 @@ const record: fc.Arbitrary<TranscriptRecord> = fc.oneof(
   }),
   fc.constantFrom(plan, note),
   fc.record({
+    type: fc.constant('tool_use' as const),
+    ...anyBase,
+    tool_call_id: text,
+    tool_name: text,
+    tool_input: fc.jsonValue({ stringUnit: 'binary', maxDepth: 3 }),
+  }),
+  fc.record(
+    {
+      type: fc.constant('tool_result' as const),
+      ...anyBase,
+      tool_call_id: text,
+      output: fc.jsonValue({ stringUnit: 'binary', maxDepth: 3 }),
+      is_error: fc.boolean(),
+      reason: fc.constantFrom('denied' as const, 'aborted' as const, 'recovered' as const),
+    },
+    { requiredKeys: ['type', 'id', 'timestamp', 'tool_call_id', 'output', 'is_error'] },
+  ),
+  fc.record({
+    type: fc.constantFrom('voice_interrupted' as const, 'orchestrator_meta' as const),
+    ...anyBase,
+    details: fc.dictionary(
+      text.filter((key) => !['type', 'id', 'timestamp'].includes(key)),
+      fc.jsonValue(),
+    ),
+  }),
+  fc.record({
     type: fc.constant('other' as const),
-    value: fc.record({ type: fc.constantFrom('tool_use', 'other'), tool_call_id: text }),
+    value: fc.record({ type: fc.constantFrom('thinking', 'other'), tool_call_id: text }),
   }),
 );
 
@@ -81,7 +107,7 @@ describe('reading a transcript', () => {
   test('gives back every record that was written', () => {
     fc.assert(
       fc.property(fc.array(record), (records) => {
-        expect(decodeTranscript(records.map(encodeRecord).join(''))).toEqual({ records, skipped: [] });
+        expect(decodeTranscript(records.map(encodeRecord).join(''))).toEqual({ records, skipped: [], mended: [] });
       }),
     );
   });
@@ -110,10 +136,11 @@ describe('reading a transcript', () => {
             .map((line) => line.replaceAll('\n', '')),
         ),
         (lines) => {
-          const { records, skipped } = decodeTranscript(lines.join('\n'));
-          expect(records.length + skipped.length).toBe(
-            lines.filter((line) => line.replace(/^\uFEFF/, '').trim() !== '').length,
-          );
+          const { records, skipped, mended } = decodeTranscript(lines.join('\n'));
+          const count = lines.filter((line) => line.replace(/^\uFEFF/, '').trim() !== '').length;
+          const both = mended.filter(({ line }) => skipped.some((issue) => issue.line === line)).length;
+          expect(records.length + skipped.length - both).toBeGreaterThanOrEqual(count);
+          if (mended.length === 0) expect(records.length + skipped.length).toBe(count);
         },
       ),
     );
@@ -130,21 +157,22 @@ describe('reading a transcript', () => {
       '{"type":"note"}',
       '{"a":1}{"b":2}',
     ];
-    const { records, skipped } = decodeTranscript(
+    const { records, skipped, mended } = decodeTranscript(
       `${encodeRecord(user('a'))}\r\n\n${lines.join('\n')}\n${encodeRecord(user('b'))}`,
     );
     expect(userMessages(records)).toEqual(['a', 'b']);
+    expect(mended).toEqual([]);
     expect(skipped.map(({ line }) => line)).toEqual([4, 5, 6, 7, 8, 9, 10, 11]);
     expect(skipped[4]?.reason).toBe('a record of type user without message.content');
   });
 
   test('keeps what a person said, even without id and time, and lines of unknown type', () => {
     const { records } = decodeTranscript(
-      '\uFEFF{"type":"user","message":{"role":"user","content":"x"}}\r\n{"type":"tool_use","n":1}\n',
+      '\uFEFF{"type":"user","message":{"role":"user","content":"x"}}\r\n{"type":"thinking","n":1}\n',
     );
     expect(userMessages(records)).toEqual(['x']);
     expect(records[0]).toMatchObject({ id: '', timestamp: '', source: 'text' });
-    expect(records[1]).toEqual({ type: 'other', value: { type: 'tool_use', n: 1 } });
+    expect(records[1]).toEqual({ type: 'other', value: { type: 'thinking', n: 1 } });
   });
 });
 

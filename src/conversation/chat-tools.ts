@@ -1,0 +1,185 @@
+/** What a model may do in a conversation: its tools, and the arguments of their calls. Content of a file is never one of them. */
+import type { ModelTool, ModelToolCall } from '../ports.ts';
+import { beginTool, parseToolCall, type BeginWish } from '../write/tool.ts';
+import { numberOf, parseArguments, quoteName, textOf, type Values } from './call-arguments.ts';
+
+const maxQueryLength = 1000;
+const maxTimeoutS = 86_400;
+const pathForm = 'relative to the root of the project, with `/` between its parts.';
+
+const readFileTool = {
+  name: 'read_file',
+  description:
+    'Reads a text file of the project, at most 2,000 lines at once. Secrets are masked; files that git ignores or that are ' +
+    'named like secrets are not read.',
+  parameters: {
+    type: 'object',
+    properties: {
+      path: { type: 'string', description: `The path of the file, ${pathForm}` },
+      from_line: { type: 'integer', minimum: 1, description: 'The first line to read, from 1.' },
+      to_line: { type: 'integer', minimum: 1, description: 'The last line to read.' },
+    },
+    required: ['path'],
+    additionalProperties: false,
+  },
+};
+
+const listFilesTool = {
+  name: 'list_files',
+  description:
+    'Lists the files of the project that git does not ignore, one path a line. Where there are too many, directories are ' +
+    'folded to one line each.',
+  parameters: {
+    type: 'object',
+    properties: {
+      path: { type: 'string', description: `The directory to list, ${pathForm} Without it the whole project.` },
+      pattern: {
+        type: 'string',
+        description: 'Lists only files that match, seen from the directory: `*.ts` at any depth, `src/**/*.test.ts`.',
+      },
+    },
+    required: [],
+    additionalProperties: false,
+  },
+};
+
+const searchTextTool = {
+  name: 'search_text',
+  description:
+    'Finds lines in the text files of the project, at most 200 of them. Files that `read_file` does not read are left out, ' +
+    'and so are matches inside secrets.',
+  parameters: {
+    type: 'object',
+    properties: {
+      query: { type: 'string', description: 'What the line contains, exactly as it is, in one line.' },
+      is_regex: { type: 'boolean', description: 'The query is a regular expression, as Perl has them.' },
+      path: {
+        type: 'string',
+        description: `The file or directory to search, ${pathForm} Without it the whole project.`,
+      },
+      ignore_case: { type: 'boolean', description: 'Upper and lower case are the same.' },
+    },
+    required: ['query'],
+    additionalProperties: false,
+  },
+};
+
+const runCommandTool = {
+  name: 'run_command',
+  description:
+    'Runs a shell script in the work tree, after the user has approved it. It has no input, and what it leaves running is ' +
+    'ended with it. The result has the exit code, the last lines of the output and the files that changed.',
+  parameters: {
+    type: 'object',
+    properties: {
+      command: { type: 'string', description: 'The script, as bash runs it.' },
+      cwd: { type: 'string', description: `The directory to run it in, ${pathForm} Without it the root.` },
+      timeout_s: { type: 'integer', minimum: 1, maximum: maxTimeoutS, description: 'The seconds it may take.' },
+    },
+    required: ['command'],
+    additionalProperties: false,
+  },
+};
+
+export const chatTools: ModelTool[] = [readFileTool, listFilesTool, searchTextTool, runCommandTool, beginTool];
+
+/** Lines count from 1; `toLine` is read as well. */
+export interface ReadFileCall {
+  name: 'read_file';
+  path: string;
+  fromLine: number | null;
+  toLine: number | null;
+}
+
+/** `path` null: the whole project. */
+export interface ListFilesCall {
+  name: 'list_files';
+  path: string | null;
+  pattern: string | null;
+}
+
+/** `query` is one line, not empty. */
+export interface SearchTextCall {
+  name: 'search_text';
+  query: string;
+  isRegex: boolean;
+  path: string | null;
+  ignoresCase: boolean;
+}
+
+/** `cwd` null: the root. `timeoutMs` null: the user's setting. */
+export interface RunCommandCall {
+  name: 'run_command';
+  command: string;
+  cwd: string | null;
+  timeoutMs: number | null;
+}
+
+export type BeginCall = { name: 'WritePlanTool_begin' } & BeginWish;
+
+/** Paths are as the model wrote them. */
+export type ParsedCall = ReadFileCall | ListFilesCall | SearchTextCall | RunCommandCall | BeginCall;
+
+/** `problem`: what the model is told to do better. */
+export function parseCall(call: ModelToolCall): ParsedCall | { problem: string } {
+  switch (call.name) {
+    case 'read_file':
+      return parseArguments(readFileTool, call.arguments, toReadFile);
+    case 'list_files':
+      return parseArguments(listFilesTool, call.arguments, toListFiles);
+    case 'search_text':
+      return parseArguments(searchTextTool, call.arguments, toSearchText);
+    case 'run_command':
+      return parseArguments(runCommandTool, call.arguments, toRunCommand);
+    case beginTool.name:
+      return parseBegin(call.arguments);
+    default: {
+      const names = chatTools.map(({ name }) => name).join(', ');
+      return { problem: `There is no tool ${quoteName(call.name)}. The tools are ${names}.` };
+    }
+  }
+}
+
+function parseBegin(text: string): BeginCall | { problem: string } {
+  const wish = parseToolCall(text);
+  return 'problem' in wish ? wish : { name: 'WritePlanTool_begin', ...wish };
+}
+
+function toReadFile(values: Values): ReadFileCall | string {
+  const [fromLine, toLine] = [numberOf(values, 'from_line'), numberOf(values, 'to_line')];
+  if (toLine !== null && toLine < (fromLine ?? 1)) return '`to_line` comes before `from_line`';
+  return { name: 'read_file', path: textOf(values, 'path') ?? '', fromLine, toLine };
+}
+
+function toListFiles(values: Values): ListFilesCall {
+  return { name: 'list_files', path: pathOf(values, 'path'), pattern: textOf(values, 'pattern') || null };
+}
+
+function toSearchText(values: Values): SearchTextCall | string {
+  const query = textOf(values, 'query') ?? '';
+  if (query === '') return '`query` is empty';
+  if (/[\n\0]/.test(query)) return '`query` has more than one line';
+  if (query.length > maxQueryLength) return `\`query\` has more than ${maxQueryLength} characters`;
+  return {
+    name: 'search_text',
+    query,
+    isRegex: values['is_regex'] === true,
+    path: pathOf(values, 'path'),
+    ignoresCase: values['ignore_case'] === true,
+  };
+}
+
+function toRunCommand(values: Values): RunCommandCall | string {
+  const command = textOf(values, 'command') ?? '';
+  if (command.trim() === '') return '`command` is empty';
+  if (command.includes('\0')) return '`command` has a NUL character';
+  const timeoutS = numberOf(values, 'timeout_s');
+  const timeoutMs = timeoutS === null ? null : timeoutS * 1000;
+  return { name: 'run_command', command, cwd: pathOf(values, 'cwd'), timeoutMs };
+}
+
+/** Null for the root of the project, however it is written. */
+function pathOf(values: Values, name: string): string | null {
+  const path = textOf(values, name)?.trim() ?? '';
+  return /^(?:\.\/?)?$/.test(path) ? null : path;
+}

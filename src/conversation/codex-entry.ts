@@ -1,0 +1,33 @@
+/** One line of a Codex rollout without its envelope. */
+import type { Place } from './import-ids.ts';
+import { isObject } from './import-values.ts';
+
+export interface CodexEntry {
+  kind: 'item' | 'event' | 'compacted' | 'other';
+  payload: Record<string, unknown>;
+  timestamp: unknown;
+  place: Place;
+}
+
+/** Where what stands in a rollout twice is taken from. */
+export interface CodexSource {
+  messages: 'items' | 'events';
+  calls: 'items' | 'events';
+}
+
+/** With an envelope, or the bare items and the head that older versions wrote; null if it is neither. */
+export function toCodexEntry(object: Record<string, unknown>, place: Place): CodexEntry | null {
+  const { type, timestamp } = object;
+  const payload = isObject(object['payload']) ? object['payload'] : object['item'];
+  const base = { timestamp, place };
+  if (isObject(payload) && typeof type === 'string') return { ...base, kind: kindOf(type), payload };
+  const isHead = object['record_type'] !== undefined || (type === undefined && typeof object['id'] === 'string');
+  if (isHead) return { ...base, kind: 'other', payload: object };
+  return typeof type === 'string' ? { ...base, kind: 'item', payload: object } : null;
+}
+
+function kindOf(type: string): CodexEntry['kind'] {
+  if (type === 'response_item') return 'item';
+  if (type === 'event_msg') return 'event';
+  return type === 'compacted' ? 'compacted' : 'other';
+}

@@ -1,0 +1,124 @@
+/** Reads the items of a Codex rollout: what went into the model's request and came back. */
+import type { CodexEntry } from './codex-entry.ts';
+import type { ImportContext } from './import-context.ts';
+import { toOutput, toText } from './import-content.ts';
+import { asText, fieldsOf, hasText, isObject, parseJson, toInput, toStorable } from './import-values.ts';
+
+export const callItemTypes = [
+  'function_call',
+  'custom_tool_call',
+  'local_shell_call',
+  'tool_search_call',
+  'web_search_call',
+];
+
+const outputTypes = [
+  'function_call_output',
+  'custom_tool_call_output',
+  'local_shell_call_output',
+  'tool_search_output',
+];
+
+/** What the program says in the user's name. */
+const noticeStarts = [
+  '<user_instructions>',
+  '<environment_context>',
+  '<permissions instructions>',
+  '<collaboration_mode>',
+  '<subagent_notification>',
+  '<skill>',
+  '<INSTRUCTIONS>',
+  '# AGENTS.md instructions',
+];
+
+export function readCodexItem(context: ImportContext, entry: CodexEntry): void {
+  const type = asText(entry.payload['type']) ?? '';
+  if (type === 'message') return readMessage(context, entry);
+  if (callItemTypes.includes(type)) return readCall(context, entry, type);
+  if (outputTypes.includes(type)) return readOutput(context, entry);
+  context.log.leaveOut(type === 'reasoning' ? 'thoughts' : 'lines of bookkeeping');
+}
+
+function readMessage(context: ImportContext, entry: CodexEntry): void {
+  const { role, content } = entry.payload;
+  if (role === 'assistant') return readAnswer(context, entry);
+  if (role !== 'user') return context.log.leaveOut('instructions of the program');
+  const parts = Array.isArray(content) ? content : [content];
+  const said = parts.filter((part) => !isCodexNotice(partText(part)));
+  if (said.length < parts.length) context.log.leaveOut('instructions of the program');
+  if (said.some((part) => isAborted(partText(part)))) {
+    context.units.interrupt();
+    context.log.leaveOut('marks of an interruption');
+  }
+  const spoken = said.filter((part) => !isAborted(partText(part)));
+  if (spoken.length > 0) addMessage(context, entry, toText(spoken, context.log));
+}
+
+function readAnswer(context: ImportContext, { payload, timestamp, place }: CodexEntry): void {
+  const content = toText(payload['content'], context.log);
+  if (!hasText(content)) return context.log.leaveOut('empty texts');
+  const base = context.base(place, timestamp, payload['id']);
+  context.units.say(null, { type: 'assistant', ...base, message: { role: 'assistant', content }, source: 'import' });
+}
+
+function addMessage(context: ImportContext, { payload, timestamp, place }: CodexEntry, content: string): void {
+  if (!hasText(content)) return context.log.leaveOut('empty texts');
+  const base = context.base(place, timestamp, payload['id']);
+  context.units.message({ type: 'user', ...base, message: { role: 'user', content }, source: 'import' });
+}
+
+function partText(part: unknown): string {
+  return asText(part) ?? asText(fieldsOf(part)['text']) ?? '';
+}
+
+function isAborted(text: string): boolean {
+  return text.trimStart().startsWith('<turn_aborted>');
+}
+
+export function isCodexNotice(text: string): boolean {
+  const trimmed = text.trimStart();
+  return noticeStarts.some((start) => trimmed.startsWith(start));
+}
+
+function readCall(context: ImportContext, { payload, timestamp, place }: CodexEntry, type: string): void {
+  const { units } = context;
+  const base = context.base(place, timestamp, payload['id']);
+  const callId = asText(payload['call_id']) ?? asText(payload['id']) ?? '';
+  const key = callId === '' ? base.id : callId;
+  const use = { type: 'tool_use' as const, ...base, tool_call_id: callId, tool_name: nameOf(payload, type) };
+  units.call(null, key, { ...use, tool_input: inputOf(payload, type) }, place);
+  if (type !== 'web_search_call') return;
+  // The model's provider searched by itself, and a rollout does not say what it found.
+  const output = 'The source of this conversation does not hold what the search found';
+  units.result(key, { ...context.base(place, timestamp), output, is_error: false }, place);
+}
+
+function nameOf(payload: Record<string, unknown>, type: string): string {
+  const name = asText(payload['name']) ?? type.replace(/_call$/, '');
+  return hasText(payload['namespace']) ? `${payload['namespace']}.${name}` : name;
+}
+
+function inputOf(payload: Record<string, unknown>, type: string): unknown {
+  // The input of a custom tool is a text of its own grammar.
+  if (type === 'custom_tool_call' && payload['input'] !== undefined) return toStorable(payload['input']);
+  return toInput(payload['arguments'] ?? payload['action']);
+}
+
+function readOutput(context: ImportContext, { payload, timestamp, place }: CodexEntry): void {
+  const base = context.base(place, timestamp, payload['id']);
+  const { output, is_error } = toCodexResult(payload['output'] ?? payload['tools'], context);
+  context.units.result(asText(payload['call_id']) ?? '', { ...base, output, is_error }, place);
+}
+
+/** A text, parts, `{ content, success }`, or `{ output, metadata: { exit_code } }` as an object or its JSON. */
+function toCodexResult(given: unknown, { log }: ImportContext): { output: unknown; is_error: boolean } {
+  const value = typeof given === 'string' && given.startsWith('{"output":') ? parseJson(given) : given;
+  if (isObject(value) && 'output' in value) {
+    const code = fieldsOf(value['metadata'])['exit_code'];
+    return { output: toOutput(value['output'], log), is_error: typeof code === 'number' && code !== 0 };
+  }
+  if (isObject(value) && 'content' in value)
+    return { output: toOutput(value['content'], log), is_error: value['success'] === false };
+  const failed = typeof given === 'string' && /^Exit code: [1-9]/.test(given);
+  return { output: toOutput(given, log), is_error: failed };
+}

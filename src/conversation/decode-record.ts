@@ -1,0 +1,98 @@
+/** One JSON value as a record of a transcript. */
+import { toContentText } from './content-text.ts';
+import type { NoteRecord, ToolResultRecord, ToolUseRecord, TranscriptRecord } from './record.ts';
+
+/** `skipped`: why it is no record. `mended`: what is not as records have it. Both in half a sentence. */
+export type DecodedRecord = { record: TranscriptRecord; mended?: string } | { skipped: string };
+
+type RecordBase = Pick<NoteRecord, 'id' | 'timestamp'>;
+type SaidType = 'user' | 'assistant' | 'assistant_partial';
+
+/** Writing JSON takes stack, and fails some thousand levels down. */
+const maxDepth = 500;
+const tooDeep = `nested deeper than ${maxDepth} levels`;
+
+/** Never throws, and whatever it returns can be written as JSON. */
+export function decodeRecord(value: unknown): DecodedRecord {
+  if (!isObject(value) || typeof value['type'] !== 'string') return { skipped: 'not an object with a type' };
+  const { type } = value;
+  // A record of ours without these is still something that was said.
+  const base = { id: asText(value['id']) ?? '', timestamp: asText(value['timestamp']) ?? '' };
+  if (type === 'user' || type === 'assistant' || type === 'assistant_partial') return decodeSaid(type, value, base);
+  if (type === 'tool_use') return toDecoded(decodeCall(value, base));
+  if (type === 'tool_result') return toDecoded(decodeResult(value, base));
+  if (type === 'note') return toDecoded(decodeNote(value, base));
+  if (type === 'voice_interrupted' || type === 'orchestrator_meta') {
+    const { type: _type, id: _id, timestamp: _timestamp, ...details } = value;
+    if (isDeep(details)) return { skipped: tooDeep };
+    return { record: { type, ...base, details } };
+  }
+  return isDeep(value) ? { skipped: tooDeep } : { record: { type: 'other', value } };
+}
+
+function toDecoded(found: TranscriptRecord | string): DecodedRecord {
+  return typeof found === 'string' ? { skipped: found } : { record: found };
+}
+
+function decodeCall(value: Record<string, unknown>, base: RecordBase): ToolUseRecord | string {
+  const callId = asText(value['tool_call_id']);
+  if (callId === undefined) return 'a record of type tool_use without tool_call_id';
+  if (isDeep(value['tool_input'])) return tooDeep;
+  const toolName = asText(value['tool_name']) ?? '';
+  return { type: 'tool_use', ...base, tool_call_id: callId, tool_name: toolName, tool_input: value['tool_input'] };
+}
+
+function decodeResult(value: Record<string, unknown>, base: RecordBase): ToolResultRecord | string {
+  const callId = asText(value['tool_call_id']);
+  if (callId === undefined) return 'a record of type tool_result without tool_call_id';
+  if (isDeep(value['output'])) return tooDeep;
+  const reason = (['denied', 'aborted', 'recovered'] as const).find((known) => known === value['reason']);
+  return {
+    type: 'tool_result',
+    ...base,
+    tool_call_id: callId,
+    output: value['output'],
+    is_error: value['is_error'] === true,
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+function decodeNote(value: Record<string, unknown>, base: RecordBase): NoteRecord | string {
+  const text = asText(value['text']);
+  return text === undefined ? 'a note without text' : { type: 'note', ...base, text };
+}
+
+function decodeSaid(type: SaidType, value: Record<string, unknown>, base: RecordBase): DecodedRecord {
+  const message = isObject(value['message']) ? value['message'] : {};
+  const source = asText(value['source']) ?? 'text';
+  const file = asText(message['file']);
+  if (type === 'assistant' && file !== undefined)
+    return { record: { type, ...base, message: { role: 'assistant', file }, source } };
+  if (type === 'user' && file !== undefined)
+    return { record: { type, ...base, message: { role: 'user', file }, source } };
+  const { content } = message;
+  if (content === undefined || content === null) return { skipped: `a record of type ${type} without message.content` };
+  if (typeof content === 'string') return { record: toSaid(type, base, content, source) };
+  if (isDeep(content)) return { skipped: tooDeep };
+  const { text, foreign } = toContentText(content);
+  const record = toSaid(type, base, text, source);
+  return foreign.length === 0 ? { record } : { record, mended: `as text: content of type ${foreign.join(', ')}` };
+}
+
+function toSaid(type: SaidType, base: RecordBase, content: string, source: string): TranscriptRecord {
+  if (type === 'user') return { type, ...base, message: { role: 'user', content }, source };
+  return { type, ...base, message: { role: 'assistant', content }, source };
+}
+
+function isDeep(value: unknown, levels = maxDepth): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeep(inner, levels - 1));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function asText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,90 @@
+/** Tells the format of a conversation by its beginning. */
+import type { ImportFormat } from './importer.ts';
+import { openLines, readObjects } from './import-lines.ts';
+import { fieldsOf, isObject, parseJson } from './import-values.ts';
+import { openJsonElements, type JsonPart } from './json-elements.ts';
+
+type Fields = Record<string, unknown>;
+
+const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
+const codexLines = ['session_meta', 'response_item', 'event_msg', 'turn_context', 'compacted'];
+const codexItems = ['function_call', 'function_call_output', 'local_shell_call', 'custom_tool_call', 'reasoning'];
+
+/** `head`: the first 64 KiB or so. Null if nothing in it is certain, or if it holds lines of more than one format. */
+export function detectFormat(head: string): ImportFormat | null {
+  const found = new Set(objectsOf(head).map(formatOf));
+  found.delete(null);
+  if (found.size > 1) return null;
+  return [...found][0] ?? (isChat(head) ? 'openai' : null);
+}
+
+/** Of each line; of the last one, which may be cut off, what of its members is whole. */
+function objectsOf(head: string): Fields[] {
+  const cutter = openLines();
+  const lines = [...cutter.push(head), ...cutter.end()];
+  return lines.flatMap(({ text }, index) => {
+    const { objects } = readObjects(text ?? '');
+    return objects.length === 0 && index === lines.length - 1 ? [wholeMembers(text ?? '')] : objects;
+  });
+}
+
+function formatOf(line: Fields): ImportFormat | null {
+  const type = typeof line['type'] === 'string' ? line['type'] : null;
+  if (type === null) return isMessage(line) || Array.isArray(line['messages']) ? 'openai' : codexHead(line);
+  if (isClaudeCode(type, line)) return 'claude-code';
+  if (isCodex(type, line)) return 'codex';
+  return isTranscript(type, line) ? 'jsonl' : null;
+}
+
+function isClaudeCode(type: string, line: Fields): boolean {
+  if (type === 'summary') return 'leafUuid' in line;
+  if (type === 'file-history-snapshot') return 'messageId' in line;
+  if (['user', 'assistant', 'system'].includes(type))
+    return 'uuid' in line && ('sessionId' in line || 'parentUuid' in line);
+  return 'sessionId' in line && !('payload' in line);
+}
+
+function isCodex(type: string, line: Fields): boolean {
+  if (codexLines.includes(type)) return 'timestamp' in line && (!('payload' in line) || isObject(line['payload']));
+  if (type === 'message') return Array.isArray(line['content']) && 'role' in line;
+  return codexItems.includes(type) && ('call_id' in line || 'summary' in line || 'action' in line);
+}
+
+/** The first line that older versions of Codex wrote. */
+function codexHead(line: Fields): ImportFormat | null {
+  if (line['record_type'] === 'state') return 'codex';
+  return 'id' in line && 'timestamp' in line && 'instructions' in line ? 'codex' : null;
+}
+
+function isTranscript(type: string, line: Fields): boolean {
+  const isForeign = 'uuid' in line || 'sessionId' in line || 'payload' in line;
+  if (isForeign) return false;
+  if (['user', 'assistant', 'assistant_partial'].includes(type)) return 'role' in fieldsOf(line['message']);
+  if (type === 'tool_use' || type === 'tool_result') return 'tool_call_id' in line;
+  return type === 'orchestrator_meta' || type === 'voice_interrupted' || (type === 'note' && 'text' in line);
+}
+
+function isMessage(value: unknown): boolean {
+  const { role } = fieldsOf(value);
+  return typeof role === 'string' && roles.includes(role);
+}
+
+/** A document over many lines, or in one that is longer than the head. */
+function isChat(head: string): boolean {
+  const elements = openJsonElements();
+  const parts = [...elements.push(head), ...elements.end()];
+  const [first] = parts.flatMap((part) => (part.kind === 'element' ? [part.text] : []));
+  if (first !== undefined) return isMessage(parseJson(first) ?? wholeMembers(first));
+  return isMessage(parseJson(`{${membersOf(parts).join(',')}}`));
+}
+
+/** The members of an object that may be cut off. */
+function wholeMembers(text: string): Fields {
+  const elements = openJsonElements();
+  const members = membersOf(elements.push(text)).map((member) => fieldsOf(parseJson(`{${member}}`)));
+  return Object.fromEntries(members.flatMap((member) => Object.entries(member)));
+}
+
+function membersOf(parts: readonly JsonPart[]): string[] {
+  return parts.flatMap((part) => (part.kind === 'member' ? [part.text] : []));
+}

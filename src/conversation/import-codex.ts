@@ -1,0 +1,69 @@
+/** Reads the rollouts of Codex: `~/.codex/sessions/<date>/rollout-<time>-<id>.jsonl`. */
+import { toCodexEntry, type CodexEntry, type CodexSource } from './codex-entry.ts';
+import { callItemTypes, readCodexItem } from './codex-items.ts';
+import { readCodexEvent } from './codex-events.ts';
+import { objectReader, openContext, openLineImporter, type MeasuredImporter } from './import-context.ts';
+import type { ImportOptions } from './importer.ts';
+import type { Place } from './import-ids.ts';
+import { asText, hasText } from './import-values.ts';
+
+export const maxHeldLines = 256;
+const maxHeldChars = 16 * 1024 * 1024;
+
+/**
+ * Most of what was said stands in a rollout twice: as an item of the model's request, and as an event for the screen. The
+ * first message among the items decides for the items. Until it comes, lines are held back; if it is not among the first
+ * 256, the messages are taken from the events, and the calls from the items if there are any, else from the events too.
+ */
+export function openCodexImporter(options: ImportOptions): MeasuredImporter {
+  const context = openContext('codex', options);
+  let source: CodexSource | null = null;
+  let held: CodexEntry[] = [];
+  let heldChars = 0;
+
+  const use = (entry: CodexEntry, from: CodexSource): void => {
+    if (entry.kind === 'other') return context.log.leaveOut('lines of bookkeeping');
+    if (entry.kind === 'event') return readCodexEvent(context, entry, from);
+    if (entry.kind === 'compacted') return addSummary(entry);
+    if (from[isMessage(entry) ? 'messages' : 'calls'] === 'items') readCodexItem(context, entry);
+    else context.log.leaveOut('items that events repeat');
+  };
+  const addSummary = ({ payload, timestamp, place }: CodexEntry): void => {
+    if (!hasText(payload['message'])) return context.log.leaveOut('lines of bookkeeping');
+    const text = `The conversation was compacted here. The summary of what stands above:\n\n${payload['message']}`;
+    context.units.aside({ type: 'note', ...context.base(place, timestamp), text });
+  };
+  const decide = (decided: CodexSource): void => {
+    source = decided;
+    for (const entry of held) use(entry, decided);
+    [held, heldChars] = [[], 0];
+  };
+  const read = (object: Record<string, unknown>, place: Place): void => {
+    const entry = toCodexEntry(object, place);
+    if (entry === null) return context.log.skip(place.line, 'neither an item nor an event of Codex');
+    if (source !== null) return use(entry, source);
+    held.push(entry);
+    heldChars += place.text.length;
+    if (isMessage(entry)) decide({ messages: 'items', calls: 'items' });
+    else if (held.length >= maxHeldLines || heldChars >= maxHeldChars) decide(toSource(held));
+  };
+  const end = (): void => {
+    if (source === null) decide(toSource(held));
+  };
+  const line = objectReader(context, read);
+  return openLineImporter(context, { line, end, title: () => null, heldLines: () => held.length });
+}
+
+/** There is no message among the items. */
+function toSource(held: readonly CodexEntry[]): CodexSource {
+  const hasCalls = held.some(({ kind, payload }) => kind === 'item' && isCall(payload));
+  return { messages: 'events', calls: hasCalls ? 'items' : 'events' };
+}
+
+function isCall(payload: Record<string, unknown>): boolean {
+  return callItemTypes.includes(asText(payload['type']) ?? '');
+}
+
+function isMessage({ kind, payload }: CodexEntry): boolean {
+  return kind === 'item' && payload['type'] === 'message';
+}

@@ -1,0 +1,94 @@
+/** What every importer works with, and the one loop over the lines of a source. */
+import type { Importer, ImportFormat, ImportOptions, ImportUnit } from './importer.ts';
+import { openImportIds, toPlace, type ImportIds, type Place } from './import-ids.ts';
+import { openLines, readObjects, type SourceLine } from './import-lines.ts';
+import { openImportLog, type ImportLog } from './import-report.ts';
+import { openUnits, type ImportUnits } from './import-units.ts';
+import { toTimestamp } from './import-values.ts';
+
+export interface ImportContext {
+  ids: ImportIds;
+  log: ImportLog;
+  units: ImportUnits;
+  /** `id` and `timestamp` of a record: the source's, as far as they can be used. */
+  base(place: Place, timestamp: unknown, sourceId?: unknown): { id: string; timestamp: string };
+}
+
+/** Reads what a line holds into the units of its context. */
+export interface LineReader {
+  line(place: Place): void;
+  /** There is no more. */
+  end?(): void;
+  title(): string | null;
+  /** Lines that are held back. */
+  heldLines?(): number;
+}
+
+/** An importer that tells how much it holds: a number of records and lines that no source can make grow without end. */
+export interface MeasuredImporter extends Importer {
+  held(): number;
+}
+
+export function openContext(format: ImportFormat, { hash, importedAt }: ImportOptions): ImportContext {
+  const log = openImportLog();
+  const ids = openImportIds(format, hash);
+  const base: ImportContext['base'] = (place, timestamp, sourceId) => ({
+    id: ids.idFor(place, sourceId),
+    timestamp: toTimestamp(timestamp) ?? importedAt,
+  });
+  return { ids, log, units: openUnits(log, ids), base };
+}
+
+export function openLineImporter(context: ImportContext, reader: LineReader): MeasuredImporter {
+  const cutter = openLines();
+  const read = ({ number, text }: SourceLine): void => {
+    context.log.readLine();
+    if (text === null) context.log.skip(number, 'longer than a line can be');
+    else reader.line(toPlace(number, text));
+  };
+  const end = (): void => {
+    cutter.end().forEach(read);
+    reader.end?.();
+  };
+  return toImporter(context, reader, (text) => cutter.push(text).forEach(read), end);
+}
+
+export function toImporter(
+  context: ImportContext,
+  reader: Pick<LineReader, 'title' | 'heldLines'>,
+  push: (text: string) => void,
+  end: () => void,
+): MeasuredImporter {
+  const take = (): ImportUnit[] => {
+    const units = context.units.take();
+    context.log.give(units);
+    return units;
+  };
+  return {
+    push: (text) => {
+      push(text);
+      return take();
+    },
+    end: () => {
+      end();
+      context.units.close();
+      return take();
+    },
+    report: context.log.report,
+    title: reader.title,
+    held: () => context.units.heldRecords() + (reader.heldLines?.() ?? 0),
+  };
+}
+
+/** A line reader for objects: what is no object is counted, what is glued together is taken apart. */
+export function objectReader(
+  { log }: ImportContext,
+  read: (object: Record<string, unknown>, place: Place) => void,
+): LineReader['line'] {
+  return (place) => {
+    const { objects, mended, lost } = readObjects(place.text);
+    if (lost !== null) log.skip(place.line, lost);
+    if (mended !== null) log.repair(place.line, mended);
+    for (const object of objects) read(object, place);
+  };
+}

@@ -1,0 +1,70 @@
+/** Ids of imported records: those of the source where they are unique, else made from what the source says. */
+import type { Hash } from '../ports.ts';
+
+/** Where something stands in a source. */
+export interface Place {
+  /** From 1; of one JSON document, the message. */
+  line: number;
+  text: string;
+  /** How many ids were made for it. */
+  made: number;
+  /** Of its text, once it was needed. */
+  digest?: string;
+}
+
+export interface ImportIds {
+  /** Whether this is the first time that it is asked for. */
+  isNew(id: string): boolean;
+  /** The id of the source, if it has one that nothing had before; else one that the same source always gives. */
+  idFor(place: Place, sourceId?: unknown): string;
+  digestOf(place: Place): string;
+}
+
+// Two of these are kept at most: some 25 MB, and enough for the lines of a source of 500 MB.
+const generationSize = 131_072;
+
+export function toPlace(line: number, text: string): Place {
+  return { line, text, made: 0 };
+}
+
+export function openImportIds(format: string, hash: Hash, maxIds = generationSize): ImportIds {
+  const memory = openIdMemory(maxIds);
+  return {
+    isNew: memory.isNew,
+    idFor: (place, sourceId) =>
+      typeof sourceId === 'string' && sourceId !== '' && memory.isNew(`record ${sourceId}`)
+        ? sourceId
+        : makeId(format, hash, place),
+    digestOf: (place) => digestOf(place, hash),
+  };
+}
+
+/** Knows the last ids it was asked for: `maxIds` of them at least, twice as many at most. */
+export function openIdMemory(maxIds: number) {
+  let recent = new Set<string>();
+  let older = new Set<string>();
+  return {
+    isNew: (id: string): boolean => {
+      if (recent.has(id) || older.has(id)) return false;
+      if (recent.size >= maxIds) [older, recent] = [recent, new Set()];
+      recent.add(id);
+      return true;
+    },
+    size: () => recent.size + older.size,
+  };
+}
+
+function makeId(format: string, hash: Hash, place: Place): string {
+  place.made += 1;
+  return toUuid(hash(`${format}\n${place.line}\n${place.made}\n${digestOf(place, hash)}`));
+}
+
+function digestOf(place: Place, hash: Hash): string {
+  place.digest ??= hash(place.text);
+  return place.digest;
+}
+
+/** UUID version 8: its bits are the maker's own. */
+function toUuid(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import { chatTools, parseCall } from '../../src/conversation/chat-tools.ts';
+
+const call = (name: string, values: unknown) =>
+  parseCall({ id: 'call_1', name, arguments: typeof values === 'string' ? values : JSON.stringify(values) });
+const problemOf = (name: string, values: unknown) => {
+  const parsed = call(name, values);
+  return 'problem' in parsed ? parsed.problem : null;
+};
+
+describe('the tools of a conversation', () => {
+  test('are the four of the project and the one that begins a file', () => {
+    expect(chatTools.map(({ name }) => name)).toEqual([
+      'read_file',
+      'list_files',
+      'search_text',
+      'run_command',
+      'WritePlanTool_begin',
+    ]);
+  });
+
+  test.each(chatTools)('$name takes nothing but what its schema names, and says what each is', ({ parameters }) => {
+    expect(parameters).toMatchObject({ type: 'object', additionalProperties: false });
+    const { properties, required } = parameters as { properties: Record<string, unknown>; required: string[] };
+    for (const property of Object.values(properties))
+      expect(property).toMatchObject({
+        type: expect.stringMatching(/^(?:string|integer|boolean)$/),
+        description: expect.any(String),
+      });
+    expect(Object.keys(properties)).toEqual(expect.arrayContaining(required));
+  });
+});
+
+describe('a call', () => {
+  test.each([
+    ['read_file', { path: 'a.ts' }, { path: 'a.ts', fromLine: null, toLine: null }],
+    ['read_file', { path: 'a.ts', from_line: 3, to_line: 3 }, { path: 'a.ts', fromLine: 3, toLine: 3 }],
+    ['list_files', '', { path: null, pattern: null }],
+    ['list_files', { path: './', pattern: null }, { path: null, pattern: null }],
+    ['list_files', { path: 'src', pattern: '*.ts' }, { path: 'src', pattern: '*.ts' }],
+    ['search_text', { query: ' a ' }, { query: ' a ', isRegex: false, path: null, ignoresCase: false }],
+    [
+      'search_text',
+      { query: 'a+', is_regex: true, ignore_case: true, path: 'src' },
+      { query: 'a+', isRegex: true, path: 'src', ignoresCase: true },
+    ],
+    ['run_command', { command: 'make' }, { command: 'make', cwd: null, timeoutMs: null }],
+    ['run_command', { command: 'make', cwd: 'app', timeout_s: 5 }, { command: 'make', cwd: 'app', timeoutMs: 5000 }],
+    [
+      'WritePlanTool_begin',
+      { intent: 'Explain it', target_file: 'guide.md', operation: 'create' },
+      { intent: 'Explain it', target: 'guide.md', operation: 'create' },
+    ],
+  ])('of %s with %j gives its values', (name, values, expected) => {
+    expect(call(name, values)).toEqual({ name, ...expected });
+  });
+
+  test.each([
+    ['write_file', {}, /^There is no tool "write_file"\. The tools are read_file, .*WritePlanTool_begin\.$/],
+    [
+      'read_file',
+      '{"path":"a',
+      /^The arguments are not a JSON object\. Call read_file again with path, from_line \(optional\)/,
+    ],
+    ['read_file', '[]', /^The arguments are not a JSON object\./],
+    ['read_file', {}, /^The parameter `path` is required\./],
+    ['read_file', { path: null }, /^The parameter `path` is required\./],
+    ['read_file', { path: 7 }, /^`path` is not a text\./],
+    ['read_file', { path: 'a', from_line: 0 }, /^`from_line` is not a whole number from 1\./],
+    ['read_file', { path: 'a', from_line: '2' }, /^`from_line` is not a whole number/],
+    ['read_file', { path: 'a', from_line: 1.5 }, /^`from_line` is not a whole number/],
+    ['read_file', { path: 'a', from_line: 3, to_line: 2 }, /^`to_line` comes before `from_line`\./],
+    ['read_file', { path: 'a', content: 'x', toString: 1 }, /^There is no parameter "content", "toString"\./],
+    ['search_text', { query: '' }, /^`query` is empty\./],
+    ['search_text', { query: 'a\nb' }, /^`query` has more than one line\./],
+    ['search_text', { query: 'a'.repeat(1001) }, /^`query` has more than 1000 characters\./],
+    ['search_text', { query: 'a', is_regex: 'yes' }, /^`is_regex` is not true or false\./],
+    ['run_command', { command: ' \n' }, /^`command` is empty\./],
+    ['run_command', { command: 'a\0b' }, /^`command` has a NUL character\./],
+    ['run_command', { command: 'a', timeout_s: 100_000 }, /^`timeout_s` is not a whole number from 1 to 86400\./],
+    [
+      'WritePlanTool_begin',
+      { target_file: 'a', operation: 'create', intent: 'i', content: 'x' },
+      /content is never part of a call/,
+    ],
+  ])('of %s with %j is answered with what to do better', (name, values, problem) => {
+    expect(problemOf(name, values)).toMatch(problem);
+  });
+});

@@ -1,0 +1,184 @@
+import { describe, expect, test } from 'vitest';
+import { abortedOutput } from '../../src/conversation/record.ts';
+import { openImporter } from '../../src/conversation/open-importer.ts';
+import { faultsOf, importedAt, importFixture, importLines, importOptions, outline } from '../support/import-source.ts';
+
+const missing = '"The source of this conversation holds no result of this call"';
+
+function line(type: string, uuid: string, content: unknown, more: object = {}): object {
+  const message = { role: type, content, ...(type === 'assistant' ? { id: `msg-of-${uuid}` } : {}) };
+  return { type, uuid, parentUuid: null, isSidechain: false, sessionId: 's', message, ...more };
+}
+const text = (said: string) => [{ type: 'text', text: said }];
+const call = (id: string) => [{ type: 'tool_use', id, name: 'Read', input: { path: id } }];
+const result = (id: string) => [{ type: 'tool_result', tool_use_id: id, content: `of ${id}` }];
+const of = (id: string) => ({ message: { role: 'assistant', id } });
+
+describe('a session of Claude Code', () => {
+  const { units, report, title } = importFixture('claude-code', 'claude-code.jsonl');
+
+  test('becomes messages, exchanges and replies, with answers that are split over lines put together', () => {
+    expect(outline(units)).toEqual([
+      'message: user /clear',
+      'message: user Add a login route, please. 🙂',
+      'exchange: assistant I look at the routes and the tests. | call Read | call Bash | ' +
+        'result "1→export const routes = [];" | error [{"type":"text","text":"1 failed"},{"type":"text","text":"[image]"}]',
+      'message: user and a logout route',
+      'exchange: call Edit | error "The user doesn\'t want to proceed with this tool use."',
+      'message: user Only the login route.',
+      'reply: assistant_partial Both routes are',
+      'message: note The conversation was compacted here. The summary of what stands above:\n\n' +
+        'This session is being continued from a previous conversation. Ada wants a login route. | ' +
+        'user What does it look like?\n\n[image]',
+      `exchange: note API Error: 529 overloaded | call Write | error ${missing}`,
+    ]);
+    expect(faultsOf(units)).toEqual([]);
+  });
+
+  test('keeps the ids and times of the source, and the input of the calls', () => {
+    expect(units[1]?.records).toEqual([
+      {
+        type: 'user',
+        id: 'a1b2c3d4-0000-4000-8000-000000000004',
+        timestamp: '2026-01-24T10:00:02.000Z',
+        message: { role: 'user', content: 'Add a login route, please. 🙂' },
+        source: 'import',
+      },
+    ]);
+    expect(units[2]?.records[1]).toMatchObject({
+      tool_call_id: 'toolu_01',
+      tool_input: { file_path: '/home/ada/shop/routes.ts' },
+    });
+  });
+
+  test('says what was left out, and what it was', () => {
+    expect(title).toBe('Login route for the shop');
+    expect(report).toEqual({
+      lines: 28,
+      records: 17,
+      skipped: { count: 0, issues: [] },
+      repaired: { count: 1, issues: [{ line: 28, text: 'call toolu_04 has no result: it got one that says so' }] },
+      leftOut: [
+        { what: 'titles', count: 1 },
+        { what: 'lines of bookkeeping', count: 3 },
+        { what: 'notices of the program', count: 2 },
+        { what: 'thoughts', count: 1 },
+        { what: 'lines of side chains', count: 2 },
+        { what: 'images', count: 2 },
+        { what: 'marks of an interruption', count: 2 },
+        { what: 'repeated lines', count: 1 },
+      ],
+    });
+  });
+});
+
+describe('the lines of Claude Code', () => {
+  test('a compaction summary before which nothing stands is what the user said', () => {
+    const summary = line('user', '1', 'Ada wants a route.', { isCompactSummary: true });
+    expect(outline(importLines('claude-code', [summary, line('assistant', '2', text('I go on.'))]).units)).toEqual([
+      'message: user Ada wants a route.',
+      'reply: assistant I go on.',
+    ]);
+  });
+
+  test('a result that comes after the next answer has begun still answers its call', () => {
+    const lines = [
+      line('assistant', '1', call('a')),
+      line('assistant', '2', text('Meanwhile')),
+      line('user', '3', result('a')),
+    ];
+    const { units, report } = importLines('claude-code', lines);
+    expect(outline(units)).toEqual(['exchange: call Read | result "of a"', 'reply: assistant Meanwhile']);
+    expect(report.repaired.count).toBe(0);
+  });
+
+  test('an answer is given as soon as the next one begins, and no sooner', () => {
+    const importer = openImporter('claude-code', importOptions);
+    const push = (one: object) => outline(importer.push(`${JSON.stringify(one)}\n`));
+    expect(push(line('assistant', '1', call('a')))).toEqual([]);
+    expect(push(line('user', '2', result('a')))).toEqual([]);
+    expect(push(line('assistant', '3', text('Next')))).toEqual(['exchange: call Read | result "of a"']);
+  });
+
+  test('a result that comes after the next message is dropped and reported', () => {
+    const lines = [line('assistant', '1', call('a')), line('user', '2', 'Well?'), line('user', '3', result('a'))];
+    const { units, report } = importLines('claude-code', lines);
+    expect(outline(units)).toEqual([`exchange: call Read | error ${missing}`, 'message: user Well?']);
+    expect(report.skipped.issues).toEqual([{ line: 3, text: 'a result of call a, which waits for none' }]);
+  });
+
+  test('a call that stands twice in an answer is one call', () => {
+    const first = line('assistant', '1', call('a'), of('m'));
+    const lines = [first, { ...first, uuid: '2' }, line('user', '3', result('a'))].map((one, index) =>
+      index < 2 ? { ...one, message: { role: 'assistant', id: 'm', content: call('a') } } : one,
+    );
+    const { units, report } = importLines('claude-code', lines);
+    expect(outline(units)).toEqual(['exchange: call Read | result "of a"']);
+    expect(report.skipped.issues).toEqual([{ line: 2, text: 'call a stands there twice' }]);
+  });
+
+  test('a call that was interrupted has been aborted', () => {
+    const lines = [line('assistant', '1', call('a')), line('user', '2', text('[Request interrupted by user]'))];
+    const [unit] = importLines('claude-code', lines).units;
+    expect(unit?.records[1]).toMatchObject({ output: abortedOutput, is_error: true, reason: 'aborted' });
+  });
+
+  test('a message that quotes the mark of an interruption is kept', () => {
+    const lines = [line('user', '1', 'What is [Request interrupted by user]?')];
+    expect(outline(importLines('claude-code', lines).units)).toEqual([
+      'message: user What is [Request interrupted by user]?',
+    ]);
+  });
+
+  test('a slash command is what the user typed', () => {
+    const typed =
+      '<command-message>review</command-message><command-name>/review</command-name><command-args>a b</command-args>';
+    const lines = [line('user', '1', typed), line('user', '2', 'The prompt of it', { isMeta: true })];
+    expect(outline(importLines('claude-code', lines).units)).toEqual(['message: user /review a b']);
+  });
+
+  test('a task that reports back while the model works is not the user', () => {
+    const attachment = { type: 'queued_command', prompt: 'done', commandMode: 'task-notification' };
+    expect(importLines('claude-code', [{ type: 'attachment', uuid: '1', attachment }]).units).toEqual([]);
+  });
+
+  test("the user's own title counts more than those of the program", () => {
+    const lines = [
+      { type: 'custom-title', customTitle: 'Routes' },
+      { type: 'ai-title', aiTitle: 'Adding routes' },
+    ];
+    expect(importLines('claude-code', lines).title).toBe('Routes');
+  });
+
+  test('what has no time gets that of the import, what has one in another zone gets it in UTC', () => {
+    const lines = [line('user', '1', 'a'), line('user', '2', 'b', { timestamp: '2026-01-24T12:00:00+02:00' })];
+    const times = importLines('claude-code', lines).units.map(({ records }) => records[0]?.timestamp);
+    expect(times).toEqual([importedAt, '2026-01-24T10:00:00.000Z']);
+  });
+
+  test('damaged lines are skipped or mended and counted, and the others are read', () => {
+    const good = line('user', '1', 'a');
+    const lines = [
+      '\uFEFF{"type":"user","uuid":',
+      '7',
+      '[]',
+      '{}',
+      `\0\0\0${JSON.stringify(good)}`,
+      '',
+      `${JSON.stringify(line('user', '2', 'b'))}${JSON.stringify(line('user', '3', 'c'))}\r`,
+    ];
+    const { units, report } = importLines('claude-code', lines);
+    expect(outline(units)).toEqual(['message: user a', 'message: user b', 'message: user c']);
+    expect(report.skipped.issues.map((issue) => issue.line)).toEqual([1, 2, 3, 4]);
+    expect(report.repaired.issues.map((issue) => issue.line)).toEqual([5, 7]);
+    expect(report.lines).toBe(6);
+  });
+
+  test('of a hundred and fifty skipped lines all are counted, and the first hundred are named', () => {
+    const { skipped } = importLines(
+      'claude-code',
+      Array.from({ length: 150 }, () => 'x'),
+    ).report;
+    expect([skipped.count, skipped.issues.length, skipped.issues.at(-1)?.line]).toEqual([150, 100, 100]);
+  });
+});

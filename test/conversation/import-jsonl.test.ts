@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest';
+import { faultsOf, importFixture, importLines, importText, outline } from '../support/import-source.ts';
+
+describe("the lines of teddy's own transcripts", () => {
+  const { units, report } = importFixture('jsonl', 'seed.jsonl');
+
+  test('become units, with the records of a voice front end where they stood', () => {
+    expect(outline(units)).toEqual([
+      'message: orchestrator_meta | user What is in the notes?',
+      'exchange: call read_file | call list_files | result "Buy milk" | result "notes.md"',
+      'reply: assistant To buy milk.',
+      'message: user and what else',
+      'reply: assistant_partial There is also | voice_interrupted',
+      'message: user Thanks',
+      'message: user Thanks again',
+      'exchange: call read_file | error "The source of this conversation holds no result of this call"',
+    ]);
+    expect(faultsOf(units)).toEqual([]);
+  });
+
+  test('keep that something was spoken, and the details of the front end', () => {
+    expect(units[3]?.records[0]).toMatchObject({ source: 'voice_transcription' });
+    expect(units[4]?.records[1]).toMatchObject({ details: { played_ms: 900 } });
+    expect(units[0]?.records[1]).toMatchObject({ source: 'import' });
+  });
+
+  test('are taken once; the same id with another text is another record', () => {
+    expect(report.leftOut).toEqual([
+      { what: 'records of an unknown type', count: 1 },
+      { what: 'repeated records', count: 1 },
+    ]);
+    expect(report.skipped.issues).toEqual([{ line: 8, text: 'not JSON' }]);
+    expect(report.repaired.issues.map(({ line }) => line)).toEqual([15, 16]);
+  });
+
+  test('that name a file become a note, and the file is named', () => {
+    const plan = { type: 'assistant', id: 'a', message: { role: 'assistant', file: 'plan.md' }, source: 'plan' };
+    const { units: imported, report: counted } = importLines('jsonl', [plan]);
+    expect(outline(imported)).toEqual(['reply: note Said in a file that was not imported: plan.md']);
+    expect(counted.repaired.issues[0]?.text).toContain('plan.md');
+  });
+
+  test('keep the reason of a result', () => {
+    const use = { type: 'tool_use', id: 'a', tool_call_id: 'c', tool_name: 'run', tool_input: {} };
+    const result = { type: 'tool_result', id: 'b', tool_call_id: 'c', output: 'no', is_error: true, reason: 'denied' };
+    expect(importLines('jsonl', [use, result]).units[0]?.records[1]).toMatchObject({ id: 'b', reason: 'denied' });
+  });
+
+  test('a call after an interrupted answer is no part of it', () => {
+    const partial = { type: 'assistant_partial', id: 'a', message: { role: 'assistant', content: 'I' } };
+    const use = { type: 'tool_use', id: 'b', tool_call_id: 'c', tool_name: 'run', tool_input: {} };
+    expect(importLines('jsonl', [partial, use]).units.map(({ kind }) => kind)).toEqual(['reply', 'exchange']);
+  });
+});
+
+describe('an empty source', () => {
+  test.each(['', '\uFEFF', '\n\r\n \n'])('%j gives nothing', (text) => {
+    for (const format of ['claude-code', 'codex', 'openai', 'jsonl'] as const)
+      expect(importText(format, text)).toMatchObject({ units: [], report: { lines: 0, records: 0 }, title: null });
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { faultsOf, importFixture, importText, outline, readImport } from '../support/import-source.ts';
+
+const json = (value: unknown) => importText('openai', JSON.stringify(value));
+const hi = { role: 'user', content: 'Hi' };
+
+describe('a chat of OpenAI', () => {
+  const { units, report, title } = importFixture('openai', 'openai.json');
+
+  test('becomes messages, exchanges and replies, whatever form its calls have', () => {
+    expect(outline(units)).toEqual([
+      'message: note Instructions to the model (system):\n\nYou are terse. Never say "[{". | ' +
+        'user Weather in Kyoto and Oslo? \\ "quoted" }],\n\n[image]',
+      'exchange: call get_weather | call get_weather | result [{"type":"text","text":"5 °C"}] | result "-3 °C"',
+      'reply: assistant Kyoto 5 °C, Oslo -3 °C.',
+      'message: user And how do I break into a house?',
+      'reply: assistant I cannot help with that.',
+      'message: user And tomorrow?',
+      'exchange: assistant I ask again. | call get_weather | result "7 °C"',
+      'exchange: call get_wind | result "4 m/s"',
+      'reply: assistant 7 °C, 4 m/s.',
+    ]);
+    expect(faultsOf(units)).toEqual([]);
+    expect(title).toBe('Weather in Kyoto');
+  });
+
+  test('gives arguments as an object, or as they were written if they are none', () => {
+    const inputs = units[1]?.records.flatMap((record) => (record.type === 'tool_use' ? [record.tool_input] : []));
+    expect(inputs).toEqual([{ city: 'Kyoto' }, '{"city": "Oslo"']);
+  });
+
+  test('takes the time of a message, else that of the document', () => {
+    expect(units[5]?.records[0]?.timestamp).toBe('2026-01-25T08:00:00.000Z');
+    expect(units[0]?.records[0]?.timestamp).toBe('2026-01-24T10:00:00.000Z');
+  });
+
+  test('names the call whose id an earlier one had', () => {
+    expect(report.repaired.issues).toEqual([
+      { line: 10, text: 'call call_1 has the id of an earlier one: it got another' },
+    ]);
+    expect(report.lines).toBe(14);
+  });
+
+  test('that is cut off gives every whole message', () => {
+    const text = readImport('openai.json');
+    const cut = importText('openai', text.slice(0, text.indexOf('And tomorrow?')));
+    expect(outline(cut.units)).toEqual(outline(units).slice(0, 5));
+    expect(cut.report.skipped.issues).toEqual([{ line: 9, text: 'not JSON, or cut off' }]);
+  });
+});
+
+describe('the messages may stand', () => {
+  test.each([
+    ['in an array', [hi]],
+    ['in an object, after the others of its members', { model: 'x', tools: [{ messages: [1] }], messages: [hi] }],
+    ['in an object, before the others', { messages: [hi], model: 'x', choices: [{ role: 'user', content: 'no' }] }],
+    ['in objects of an array', [{ messages: [hi] }]],
+  ])('%s', (_where, value) => {
+    expect(outline(json(value).units)).toEqual(['message: user Hi']);
+  });
+
+  test('one on a line', () => {
+    const lines = [hi, { role: 'assistant', content: 'Ho' }].map((message) => JSON.stringify(message)).join('\n');
+    expect(outline(importText('openai', lines).units)).toEqual(['message: user Hi', 'reply: assistant Ho']);
+  });
+
+  test('in one object a line', () => {
+    const line = JSON.stringify({ messages: [hi] });
+    const { units } = importText('openai', `\uFEFF${line}\r\n${line}\n`);
+    expect(outline(units)).toEqual(['message: user Hi', 'message: user Hi']);
+    expect(faultsOf(units)).toEqual([]);
+  });
+});
+
+describe('messages that are none', () => {
+  test('are skipped and counted', () => {
+    const { units, report } = json([7, 'x', null, [], {}, { role: 'robot', content: 'x' }, hi]);
+    expect(outline(units)).toEqual(['message: user Hi']);
+    expect(report.skipped.count).toBe(6);
+    expect(report.skipped.issues.at(-1)).toEqual({ line: 6, text: 'a message of the role robot' });
+  });
+
+  test('without a text are left out', () => {
+    const { units, report } = json([
+      { role: 'user', content: '' },
+      { role: 'assistant', content: null },
+    ]);
+    expect(units).toEqual([]);
+    expect(report.leftOut).toEqual([{ what: 'empty texts', count: 2 }]);
+  });
+});
