@@ -32,10 +32,15 @@ export interface WrittenEntry {
   isOnTip: boolean;
 }
 
-/** The commit that would be appended, as an object on no branch. Durable. */
-export async function writeDraft(project: Project, parent: Oid, draft: Draft): Promise<Oid> {
+/** The commit that would be appended, as an object on no branch. Durable. With `starts`, that of a new line. */
+export async function writeDraft(
+  project: Project,
+  parent: Oid | null,
+  draft: Draft,
+  { starts = false }: { starts?: boolean } = {},
+): Promise<Oid> {
   const batch = project.repository.store.batch();
-  const { commit } = await writeCommit(project, batch, parent, draft, false);
+  const { commit } = await writeCommit(project, batch, parent, draft, starts);
   await batch.flush();
   return commit;
 }

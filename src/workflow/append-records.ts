@@ -1,0 +1,181 @@
+/** Appends what was said elsewhere to a line: by a voice front end, an editor, a person at the shell. Nobody is asked. */
+import { encodeRecord } from '../conversation/transcript.ts';
+import type { KnownRecord, ResultReason } from '../conversation/record.ts';
+import { toUnitKind, type UnitKind } from '../conversation/unit.ts';
+import { TeddyError } from '../errors.ts';
+import type { Project, Store } from '../ports.ts';
+import type { Entry } from '../session/entry.ts';
+import { joinPath, shortRef, turnDir, type Oid, type SessionId, type TurnName } from '../session/names.ts';
+import { appendEntry } from './append-entry.ts';
+import { findRecords, type FoundRecord } from './find-records.ts';
+import { toLabelLines } from './keep-answer.ts';
+import { maskRecord } from './mask-record.ts';
+import { prepareLine, type ReadyLine } from './prepare-line.ts';
+import { nextTurn, readLine, readTurn, toText, type LineState } from './read-line.ts';
+
+export interface AppendRequest {
+  selector?: string | undefined;
+  /** One unit. */
+  records: KnownRecord[];
+}
+
+export interface AppendedRecords {
+  session: SessionId;
+  /** `teddy/20260124-add-login`. */
+  line: string;
+  turn: TurnName;
+  commit: Oid;
+  entry: UnitKind;
+  /** False: all of it was there already, with the same content; `commit` is then the one that brought it. */
+  isNew: boolean;
+}
+
+/**
+ * A message opens the next turn unless one waits for an answer, or a plan waits to be executed; anything else goes to the latest
+ * turn. Secrets are masked. Throws BAD_RECORD, ENTRY_EXISTS where an id is there with other content, UNKNOWN_SESSION.
+ */
+export async function appendRecords(project: Project, request: AppendRequest): Promise<AppendedRecords> {
+  const entry = toUnitKind(request.records);
+  const line = await prepareLine(project, request.selector);
+  const records = await maskRecords(project, request.records);
+  const known = await findKnown(project.repository.store, line, line.tip, records);
+  if (known !== null) return toKnown(line, entry, known);
+  return append(project, line, entry, records);
+}
+
+async function maskRecords(project: Project, records: KnownRecord[]): Promise<KnownRecord[]> {
+  const masked = await Promise.all(records.map((record) => maskRecord(project.masker, record)));
+  const count = masked.reduce((sum, one) => sum + one.count, 0);
+  if (count > 0) {
+    project.notices.warn(`${count} ${count === 1 ? 'secret in it was' : 'secrets in it were'} masked.`);
+  }
+  return masked.map(({ record }) => record);
+}
+
+async function append(
+  project: Project,
+  line: ReadyLine,
+  kind: UnitKind,
+  records: KnownRecord[],
+): Promise<AppendedRecords> {
+  const { store } = project.repository;
+  let turn: TurnName | undefined;
+  let known: FoundRecord | null = null;
+  const appended = await appendEntry(project, line, async (tip) => {
+    // Somebody may have sent the same meanwhile.
+    if (tip !== line.tip) known = await findKnown(store, line, tip, records);
+    if (known !== null) throw alreadyThere;
+    const state = await readLine(store, tip);
+    turn = toTurn(state, kind);
+    const transcript = await readTranscript(store, state, turn);
+    const path = joinPath(turnDir(state.session, turn), 'transcript.jsonl');
+    const bytes = transcript + records.map(encodeRecord).join('');
+    return { entry: toEntry(project, state, turn, kind, records), files: [{ path, bytes }] };
+  }).catch((error: unknown) => {
+    if (error === alreadyThere) return null;
+    throw error;
+  });
+  if (appended === null) return toKnown(line, kind, known as unknown as FoundRecord);
+  return { ...toPlace(line), turn: turn as TurnName, commit: appended.commit, entry: kind, isNew: true };
+}
+
+const alreadyThere = new Error('The records are on the line.');
+
+function toPlace({ session, ref }: ReadyLine): Pick<AppendedRecords, 'session' | 'line'> {
+  return { session, line: shortRef(ref) };
+}
+
+function toKnown(line: ReadyLine, entry: UnitKind, { turn, commit }: FoundRecord): AppendedRecords {
+  return { ...toPlace(line), turn, commit, entry, isNew: false };
+}
+
+/** Null: none of the ids is there. Throws ENTRY_EXISTS where one is, and not all of it is the same. */
+async function findKnown(
+  store: Store,
+  { session }: ReadyLine,
+  tip: Oid,
+  records: KnownRecord[],
+): Promise<FoundRecord | null> {
+  const state = await readLine(store, tip);
+  const found = await findRecords(store, state, new Set(records.map(({ id }) => id)));
+  if (found.length === 0) return null;
+  const same = records.filter((record) => found.some((one) => isSameRecord(one.record, record)));
+  const [first] = found;
+  if (same.length === records.length && first !== undefined) return first;
+  const other = records.find((record) => !same.includes(record));
+  throw new TeddyError(
+    'ENTRY_EXISTS',
+    `The record ${JSON.stringify(other?.id ?? '')} is not what ${session} has of it.`,
+    'What was said is never rewritten: send another record under a new id.',
+  );
+}
+
+/** Whoever sends it again may have taken the time anew. */
+function isSameRecord(one: KnownRecord, other: KnownRecord): boolean {
+  return encodeRecord({ ...one, timestamp: '' }) === encodeRecord({ ...other, timestamp: '' });
+}
+
+function toTurn(state: LineState, kind: UnitKind): TurnName {
+  const { latest } = state;
+  if (latest === null) return nextTurn(state);
+  return kind === 'message' && latest.status === 'closed' ? nextTurn(state) : latest.turn;
+}
+
+async function readTranscript(store: Store, state: LineState, turn: TurnName): Promise<string> {
+  if (!state.turns.includes(turn)) return '';
+  const text = toText((await readTurn(store, state.entryOid, state.session, turn)).transcript);
+  // A line that a crash of another program has torn stays as it is; ours begins on its own.
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
+}
+
+function toEntry(project: Project, state: LineState, turn: TurnName, kind: UnitKind, records: KnownRecord[]): Entry {
+  const isPartial = records.some(({ type }) => type === 'assistant_partial');
+  return {
+    kind,
+    session: state.session,
+    turn,
+    id: project.ids.entryId(),
+    created: state.entry.created,
+    ...describeRecords(records),
+    ...(isPartial ? { status: 'PARTIAL' } : {}),
+  };
+}
+
+/** What a commit says of them: the first lines of a text, the calls by name. */
+export function describeRecords(records: readonly KnownRecord[]): Pick<Entry, 'title' | 'details'> {
+  const calls = records.flatMap((record) => (record.type === 'tool_use' ? [record] : []));
+  if (calls.length > 0) return describeCalls(records, calls);
+  const [record] = records;
+  if (record === undefined) return { title: '', details: [] };
+  if (record.type === 'assistant_partial')
+    return { ...toLabelLines(record.message.content), title: 'interrupted answer' };
+  if (record.type === 'user' || record.type === 'assistant')
+    return toLabelLines('file' in record.message ? record.message.file : record.message.content);
+  if (record.type === 'note') return { title: 'note', details: record.text.split('\n') };
+  return { title: record.type === 'voice_interrupted' ? 'the user interrupted' : record.type, details: [] };
+}
+
+function describeCalls(
+  records: readonly KnownRecord[],
+  calls: readonly Extract<KnownRecord, { type: 'tool_use' }>[],
+): Pick<Entry, 'title' | 'details'> {
+  const details = calls.map(({ tool_name, tool_input, tool_call_id }, at) => {
+    const result = records.find((record) => record.type === 'tool_result' && record.tool_call_id === tool_call_id);
+    const outcome = result?.type === 'tool_result' ? describeOutcome(result) : '';
+    return `${at + 1}. ${tool_name} ${JSON.stringify(tool_input) ?? ''}${outcome}`;
+  });
+  const names = calls.map(({ tool_name }) => tool_name);
+  const title = names.length === 1 ? `call ${names[0]}` : `${names.length} calls: ${names.join(', ')}`;
+  return { title, details };
+}
+
+const reasonWords: Record<ResultReason, string> = {
+  denied: ': denied',
+  aborted: ': aborted',
+  recovered: ': interrupted by a crash',
+};
+
+function describeOutcome({ is_error, reason }: Extract<KnownRecord, { type: 'tool_result' }>): string {
+  if (reason !== undefined) return reasonWords[reason];
+  return is_error ? ': failed' : '';
+}
