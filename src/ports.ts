@@ -72,6 +72,12 @@ export interface Ident {
   committer: string;
 }
 
+/** A commit on top of the one before it: its tree is that one's with one more file, or with another version of one. */
+export interface LineCommit extends Ident {
+  message: string;
+  file: { path: RepoPath; bytes: Uint8Array };
+}
+
 /** The objects and refs of one repository, shared by all its work trees. */
 export interface Store {
   readonly objectFormat: 'sha1' | 'sha256';
@@ -93,11 +99,29 @@ export interface Store {
   /** Commits from `from` along first parents, newest first, none of them reachable from `not`. */
   firstParents(from: Oid, not?: Oid[]): AsyncIterable<{ oid: Oid; commit: Commit }>;
   isAncestor(ancestor: Oid, descendant: Oid): Promise<boolean>;
+  /** Commits along the first parents of the refs below these prefixes whose message holds this text, in one go. */
+  findCommits(text: string, ...prefixes: string[]): Promise<Oid[]>;
   /** Every file below a tree, in git's order, links and submodules included. */
   listTree(treeish: Oid): Promise<TreeFile[]>;
+  /**
+   * The wanted files below a directory of a commit or tree, in git's order, their paths counted from there; nothing when
+   * there is no such directory. They come as many at a time as there are: it is for many small ones, and costs two processes.
+   * Throws DAMAGED_SESSION, GIT_FAILED.
+   */
+  readFilesBelow(treeish: Oid, dir: RepoPath, isWanted: (path: string) => boolean): AsyncIterable<FileBelow[]>;
   /** What differs between two trees, path by path; a rename is a deletion and an addition. Null is the empty tree. */
   diffTrees(before: Oid | null, after: Oid): Promise<TreeChange[]>;
+  /** Lines of the text files of a commit or tree; `.teddy` is left out. Throws what `Workspace.search` throws. */
+  search(treeish: Oid, query: TextQuery): Promise<TextHits[]>;
+  /** A git bundle of a branch with all of its history, piece by piece. Throws DAMAGED_SESSION where that is cut off. */
+  bundle(ref: RefName): AsyncIterable<Uint8Array>;
   batch(): ObjectBatch;
+  /**
+   * Writes many commits in a row, the first on `parent`, and returns the last (`parent`, if there are none). No ref moves; no
+   * object is there before all are, and durable; none stays if `commits` throws. It is asked for the next one when the last
+   * is written. A directory is not come back to once the commits have gone on to another one beside it.
+   */
+  writeLine(parent: Oid, commits: AsyncIterable<LineCommit>): Promise<Oid>;
   /**
    * All or nothing, by compare-and-swap. `moved`: some ref was not at its old value, and nothing was changed. With
    * `durable`, objects are still being written: no ref moves before that resolves, nor if it fails.
@@ -181,6 +205,31 @@ export interface TreeFile {
   oid: Oid;
 }
 
+/** `path` is relative to the directory that was asked for. */
+export interface FileBelow {
+  path: string;
+  bytes: Uint8Array;
+}
+
+/** Lines that contain `text`, or match it as a regular expression. */
+export interface TextQuery {
+  /** One line. */
+  text: string;
+  isRegex: boolean;
+  /** For letters of ASCII. */
+  ignoresCase: boolean;
+  /** A file or a directory; null: everywhere. */
+  path: RepoPath | null;
+  signal: AbortSignal;
+}
+
+/** Of one file, the numbers (from 1) of the first lines that match, and how many there are. */
+export interface TextHits {
+  path: RepoPath;
+  lines: number[];
+  count: number;
+}
+
 export interface TreeChange {
   path: RepoPath;
   change: 'added' | 'modified' | 'deleted';
@@ -250,6 +299,11 @@ export interface Workspace {
   untrackedBelow(path: RepoPath): Promise<RepoPath[]>;
   /** Untracked paths, of these, that git ignores. */
   ignored(paths: RepoPath[]): Promise<RepoPath[]>;
+  /**
+   * Lines of the text files on disk, tracked ones and untracked ones that git does not ignore; `.teddy` and other repositories
+   * are left out. Throws ACTION_FAILED for an expression that is none, or that takes too long; INTERRUPTED.
+   */
+  search(query: TextQuery): Promise<TextHits[]>;
   /** Moves the ref by compare-and-swap, and index and files with it. `moved`: nothing was changed. */
   publish(publication: Publication): Promise<'done' | 'moved'>;
   /** Finishes or takes back what a crash of ours left between objects and index. Says what it did. */
@@ -489,8 +543,12 @@ export interface AnswerPlace {
   session: SessionId;
   turn: TurnName;
   ref: RefName;
-  /** How many records the turn had when the model was asked. */
+  /** How many records of the turn had said something when the model was asked. */
   recordCount: number;
+  /** Calls and their results, as lines of a transcript; without it, the text of an answer. */
+  unit?: 'exchange';
+  /** Of a conversation: what was said meanwhile makes no answer void. */
+  isChat?: true;
   provider: string;
   model: string;
   agent: string;
@@ -634,6 +692,37 @@ export interface ServerRecords {
 export interface SyntaxChecker {
   /** Findings, or why it could not be checked; null: nothing checks files of this name. */
   check(path: RepoPath, text: string): Promise<Finding[] | { skipped: string } | null>;
+}
+
+/** A file of the user's, wherever it lies, to be read piece by piece. */
+export interface SourceFile {
+  /** As the user named it. */
+  path: string;
+  sizeBytes: number;
+  /** From its beginning. Throws FILE_NOT_FOUND. */
+  read(): SourceReading;
+}
+
+export interface SourceReading {
+  /** The text, decoded; `bytes`: how many were read for it. */
+  pieces: AsyncIterable<{ text: string; bytes: number }>;
+  /** Of the bytes that were read; to be asked once, at the end. */
+  sha256(): string;
+}
+
+/** Where an export goes: a file, a directory, stdout. */
+export interface ExportPlace {
+  /** For a person. */
+  name: string;
+  /** Before anything is read. Throws FILES_IN_THE_WAY, FILE_NOT_FOUND. */
+  refuse(): Promise<void>;
+  /** Whole or not at all. Throws DISK_FULL or WRITE_FAILED, and whatever `pieces` throws. */
+  put(pieces: AsyncIterable<Uint8Array>): Promise<void>;
+}
+
+export interface ExportDirectory extends Omit<ExportPlace, 'put'> {
+  /** The same for files. */
+  put(files: AsyncIterable<FileBelow>): Promise<void>;
 }
 
 /** Files for a command to read, outside of every work tree, for nobody else's eyes. */

@@ -19,7 +19,7 @@ const mayImport: Record<string, string[]> = {
   workflow: ['ports', 'errors', ...core],
   session: ['errors', 'ports', 'plan', 'conversation', 'write'],
   plan: ['errors', 'ports', 'session'],
-  conversation: ['errors', 'ports', 'session'],
+  conversation: ['errors', 'ports', 'session', 'write'],
   write: ['errors', 'ports', 'session'],
   git: ['ports', 'errors', ...core],
   model: ['ports', 'errors', ...core],

@@ -2,16 +2,20 @@
 import { TeddyError } from '../errors.ts';
 import type { Commit, Store, TreeEntry, TreeFile, TreeMode } from '../ports.ts';
 import { parseOid, repoPathFromGit, type Oid } from '../session/names.ts';
+import { createBundle } from './create-bundle.ts';
 import { diffTrees } from './diff-trees.ts';
 import { identReader } from './ident.ts';
 import { decodeCommit, decodeTree, type ObjectType } from './object-format.ts';
 import { objectReader, type ObjectReader } from './object-reader.ts';
 import { objectBatch } from './object-writer.ts';
+import { readMany } from './read-many.ts';
 import { withRefRecord } from './ref-record.ts';
-import { listRefs, listTips, syncRefs, updateRefs } from './refs.ts';
+import { findCommits, listRefs, listTips, syncRefs, updateRefs } from './refs.ts';
 import { withOwnErrors } from './own-errors.ts';
+import { searchTree } from './search-text.ts';
 import type { Environment, GitRunner } from './run.ts';
 import type { GitSetting } from './settings.ts';
+import { writeLine } from './write-line.ts';
 
 export interface StoreOptions {
   git: GitRunner;
@@ -52,10 +56,16 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
       const { exitCode } = await git.run(['merge-base', '--is-ancestor', ancestor, descendant], { accept: [1] });
       return exitCode === 0;
     },
+    findCommits: (text, ...prefixes) => findCommits(git, text, prefixes),
     listTree: async (treeish) => (await git.list(['ls-tree', '-r', '-z', '--full-tree', treeish])).map(parseTreeRow),
+    async *readFilesBelow(treeish, dir, isWanted) {
+      const found = await reader.info(dir === '' ? `${treeish}^{tree}` : `${treeish}:${dir}`);
+      if (found?.type === 'tree') yield* readMany(git, found.oid, isWanted);
+    },
     diffTrees: (before, after) =>
       // The two may be commits.
       diffTrees(async (oid) => toTree(await read(`${oid}^{tree}`, 'tree'), objectFormat), before, after),
+    search: (treeish, query) => searchTree(git, treeish, query),
     batch() {
       // The setting is read before the batch is flushed, when the settings have long been loaded.
       const opened = options.settings().then((settings) =>
@@ -73,6 +83,14 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
         commit: async (commit) => (await opened).commit(commit),
         flush: async () => (await opened).flush(),
       });
+    },
+    bundle: (ref) => createBundle(git, commonDir, ref),
+    async writeLine(parent, commits) {
+      const { objectsDir, onStep } = options;
+      const shared = (await options.settings()).get('core.sharedrepository')?.value;
+      const { tree } = decodeCommit(await read(parent, 'commit'));
+      const readTree = async (oid: Oid) => toTree(await read(oid, 'tree'), objectFormat);
+      return writeLine({ objectsDir, objectFormat, shared, onStep }, { oid: parent, tree, readTree }, commits);
     },
     async updateRefs(updates, reflog, durable) {
       const outcome = await withRefRecord(commonDir, updates, async () => {

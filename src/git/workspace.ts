@@ -14,6 +14,7 @@ import { readHeadRef } from './layout.ts';
 import { splitNul, type GitRunner } from './run.ts';
 import { withOwnErrors } from './own-errors.ts';
 import { listUntrackedDirectories, lstatIfThere, scan } from './scan.ts';
+import { searchWorkTree } from './search-text.ts';
 import { readSettledStatus } from './status.ts';
 import { unstage } from './unstage.ts';
 
@@ -39,6 +40,7 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     untrackedBelow: async (path) =>
       (await git.list(['ls-files', '--others', '-z', '--', `:(top,literal)${path}`])).map(repoPathFromGit),
     ignored: async (paths) => findIgnored(git, await notBeyondLinks(layout.root, paths)),
+    search: (query) => searchWorkTree(git, query),
     publish: (publication) => publish(options, publication),
     repair: () => repair(options, store),
     readDisk: (path) => readDisk(join(layout.root, path)),

@@ -119,7 +119,7 @@ function toAskEffect({ index, text }: AskAction): EffectOutcome {
   return { effect: { kind: 'ask', action: index, text } };
 }
 
-async function findDirectory(cwd: string, inspect: Inspect): Promise<{ path: string } | { problem: string }> {
+export async function findDirectory(cwd: string, inspect: Inspect): Promise<{ path: string } | { problem: string }> {
   if (cwd === '.') return { path: cwd };
   const parsed = parseRepoPath(cwd);
   if ('problem' in parsed) return parsed;

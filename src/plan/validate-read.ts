@@ -29,7 +29,11 @@ function toFetchEffect(action: ReadAction, url: string): { effect: FetchEffect }
 }
 
 /** What a model asks for never brings in secrets, nor what the repository does not have. */
-function whyWithheld(path: RepoPath, target: FileTarget, { ignored }: PlanWorld): string | null {
+export function whyWithheld(
+  path: RepoPath,
+  target: FileTarget,
+  { ignored }: Pick<PlanWorld, 'ignored'>,
+): string | null {
   // With the slash `.ssh` counts as the directory, and a directory `.env` not as a file of secrets.
   const name = target.kind === 'directory' ? (`${path}/` as RepoPath) : path;
   if (target.kind === 'file' && target.real !== undefined)

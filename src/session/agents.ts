@@ -24,12 +24,15 @@ const builtins: ReadonlyMap<string, string> = new Map([
   ['reviewer', reviewer],
 ]);
 
-/** `own`: name -> Markdown of the repository's agents. Throws UNKNOWN_AGENT, listing the names that there are. */
-export function findAgent(name: string, own: ReadonlyMap<string, string>): Agent {
+/**
+ * `own`: name -> Markdown of the repository's agents. With `mode` its prompt for a conversation. Throws UNKNOWN_AGENT, listing
+ * the names that there are.
+ */
+export function findAgent(name: string, own: ReadonlyMap<string, string>, mode?: 'chat'): Agent {
   const ownText = own.get(name);
-  if (ownText !== undefined) return { name, text: renderPrompt(ownText), source: 'own' };
+  if (ownText !== undefined) return { name, text: renderPrompt(ownText, mode), source: 'own' };
   const builtinText = builtins.get(name);
-  if (builtinText !== undefined) return { name, text: renderPrompt(builtinText), source: 'builtin' };
+  if (builtinText !== undefined) return { name, text: renderPrompt(builtinText, mode), source: 'builtin' };
   throw new TeddyError(
     'UNKNOWN_AGENT',
     `There is no agent ${JSON.stringify(name)}.`,

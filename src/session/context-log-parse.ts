@@ -5,6 +5,7 @@ import { TeddyError } from '../errors.ts';
 import type { Hash } from '../ports.ts';
 import {
   countMasked,
+  historySection,
   messageSection,
   parseSection,
   systemSection,
@@ -28,6 +29,7 @@ const frontMatterSchema = z.object({
   session: z.custom<SessionId>((value) => typeof value === 'string' && isSessionId(value)),
   turn: z.custom<TurnName>((value) => typeof value === 'string' && isTurnName(value)),
   agent: z.string(),
+  mode: z.optional(z.literal('chat')),
   provider: z.string(),
   model: z.string(),
   parameters: z.record(z.string(), z.union([z.number(), z.string(), z.boolean()])),
@@ -66,23 +68,43 @@ export function parseContextLog(log: string): ParsedContextLog {
   };
 }
 
+/** `earlier`: what was said in the turn itself before its message, rendered; null: nothing. */
+interface NewRequest {
+  info: Partial<RequestInfo>;
+  system: SourcedText;
+  message: string;
+  earlier?: { text: string; masked: number } | null;
+}
+
 /**
  * Another request on the same context: memos, history, tree and files are taken over byte for byte, what is given is
  * new. Throws DAMAGED_SESSION as `parseContextLog` does.
  */
-export function replaceRequest(
-  log: string,
-  request: { info: Partial<RequestInfo>; system: SourcedText; message: string },
-  hash: Hash,
-): ContextLog {
+export function replaceRequest(log: string, request: NewRequest, hash: Hash): ContextLog {
   const { frontMatter, sections } = parseContextLog(log);
-  const { session, turn, agent, provider, model, parameters } = { ...frontMatter, ...request.info };
-  const info: RequestInfo = { session, turn, agent, provider, model, parameters };
+  const { mode: _mode, tokens: _tokens, masked: _masked, boundary: _boundary, ...before } = frontMatter;
+  const info: RequestInfo = { ...before, ...request.info };
   return assembleLog(
     info,
-    [systemSection(request.system), ...sections.slice(1, -1), messageSection(request.message)],
+    [
+      systemSection(request.system),
+      ...addToHistory(sections.slice(1, -1), request.earlier ?? null),
+      messageSection(request.message),
+    ],
     hash,
   );
+}
+
+/** After the turns that are there; without any, where the history stands: after the memos. */
+function addToHistory(sections: LogSection[], earlier: (NewRequest['earlier'] & object) | null): LogSection[] {
+  if (earlier === null) return sections;
+  const known = sections.find(({ name }) => name === 'history');
+  const masked = known?.provenance.kind === 'shown' ? known.provenance.masked : 0;
+  const before = known === undefined ? '' : `${known.body}\n`;
+  const history = historySection({ text: `${before}${earlier.text}`, masked: masked + earlier.masked });
+  const rest = sections.filter(({ name }) => name !== 'history');
+  const memos = rest.filter(({ name }) => name === 'memos');
+  return [...memos, history, ...rest.filter(({ name }) => name !== 'memos')];
 }
 
 function splitSections(content: string, opening: string): LogSection[] {
@@ -104,8 +126,9 @@ function parseFrontMatter(text: string): FrontMatter {
     const [issue] = read.error.issues;
     throw damaged(`its front matter is wrong at \`${issue?.path.join('.')}\`: ${issue?.message}`);
   }
-  const { session, turn, agent, provider, model, parameters, tokens, masked = 0, boundary } = read.data;
-  return { session, turn, agent, provider, model, parameters, tokens, masked, boundary };
+  const { session, turn, agent, mode, provider, model, parameters, tokens, masked = 0, boundary } = read.data;
+  const asked = { session, turn, agent, provider, model, parameters, ...(mode === undefined ? {} : { mode }) };
+  return { ...asked, tokens, masked, boundary };
 }
 
 function readYaml(text: string): unknown {

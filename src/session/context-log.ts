@@ -21,6 +21,8 @@ export interface RequestInfo {
   session: SessionId;
   turn: TurnName;
   agent: string;
+  /** A conversation with tools; without it, the answer is to be a plan. */
+  mode?: 'chat';
   provider: string;
   model: string;
   parameters: Record<string, number | string | boolean>;
@@ -106,7 +108,7 @@ function renderFrontMatter(
   info: RequestInfo,
   { tokens, masked, boundary }: { tokens: number; masked: number; boundary: string },
 ): string {
-  const { session, turn, agent, provider, model, parameters } = info;
+  const { session, turn, agent, mode, provider, model, parameters } = info;
   const given = Object.entries(parameters).map(([name, value]) => `${renderScalar(name)}: ${renderScalar(value)}`);
   return `${[
     '---',
@@ -114,6 +116,7 @@ function renderFrontMatter(
     `session: ${session}`,
     `turn: ${JSON.stringify(turn)}`,
     `agent: ${renderScalar(agent)}`,
+    ...(mode === undefined ? [] : [`mode: ${mode}`]),
     `provider: ${renderScalar(provider)}`,
     `model: ${renderScalar(model)}`,
     `parameters: ${given.length === 0 ? '{}' : `{ ${given.join(', ')} }`}`,

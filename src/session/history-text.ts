@@ -2,27 +2,29 @@
 import { renderFenced } from './fenced-text.ts';
 import { turnNumber, type TurnName } from './names.ts';
 
+/** One thing that was said, called or answered. */
+export interface HistoryPart {
+  /** `Message`, `Reply (spoken)`, `Result (denied)`. */
+  title: string;
+  /** Of a call; ends the title. */
+  tool?: string;
+  /** As it was, byte for byte. */
+  text: string;
+  /** Of its fence. */
+  language: string;
+  /** The file of the turn that it is, if it is one. */
+  file?: string;
+}
+
+/** A turn with its parts, in order. */
 export interface TurnHistory {
   turn: TurnName;
-  /** All messages of the user, in order. */
-  messages: readonly string[];
-  /** `plan.md`, byte for byte. */
-  plan: string | null;
-  /** Answers that are not plans. */
-  replies: readonly string[];
-  /** `report.md`, byte for byte. */
-  report: string | null;
+  parts: readonly HistoryPart[];
 }
 
 /** One turn as Markdown; everything that was said stands in a fence, exactly as it was. */
-export function renderTurn({ turn, messages, plan, replies, report }: TurnHistory): string {
-  const parts = [
-    ...messages.map((text) => renderPart('Message', text, 'text')),
-    ...(plan === null ? [] : [renderPart('Plan', plan, 'markdown')]),
-    ...replies.map((text) => renderPart('Reply', text, 'markdown')),
-    ...(report === null ? [] : [renderPart('Report', report, 'yaml')]),
-  ];
-  return [`## Turn ${turn}\n`, ...parts].join('\n');
+export function renderTurn({ turn, parts }: TurnHistory): string {
+  return [`## Turn ${turn}\n`, ...parts.map(renderPart)].join('\n');
 }
 
 /** Rendered turns, oldest first, below the names of those before them that the budget has no room for. */
@@ -35,8 +37,9 @@ export function renderLeftOut(turns: readonly TurnName[]): string {
   return `Left out to fit the budget: ${listTurns(turns)}.`;
 }
 
-function renderPart(title: string, text: string, language: string): string {
-  return `### ${title}\n\n${renderFenced(text, language)}`;
+function renderPart({ title, tool, text, language }: HistoryPart): string {
+  const named = tool === undefined ? title : `${title} ${tool}`;
+  return `### ${named}\n\n${renderFenced(text, language)}`;
 }
 
 /** `turn 01`, `turns 01-07`, `turns 01, 02-branch-01, 03-09`. */

@@ -5,13 +5,14 @@ import type { AnswerPlace, Model, ModelRequest, Project, StagedAnswer } from '..
 import { formatCount } from '../session/format-count.ts';
 import type { Oid } from '../session/names.ts';
 import { checkAnswer, type CheckedAnswer } from './check-answer.ts';
+import { checkRequest } from './check-request.ts';
 import { describeAction } from './describe-action.ts';
 import { describeFailure } from './describe-failure.ts';
 import { keepBytes } from './keep-bytes.ts';
 import { keepPart, keepWhole, toLabelLines, toLateAnswer } from './keep-answer.ts';
 import type { OpenTurn } from './open-turn.ts';
 import type { ReadyLine } from './prepare-line.ts';
-import { nothingReceived, receiveAnswer, type Listener, type Received, type Usage } from './receive-answer.ts';
+import { isCut, nothingReceived, receiveAnswer, type Listener, type Received, type Usage } from './receive-answer.ts';
 
 export interface Answered extends CheckedAnswer {
   commit: Oid;
@@ -19,6 +20,13 @@ export interface Answered extends CheckedAnswer {
   text: string;
   usage: Usage | null;
   actions: number;
+}
+
+/** A whole answer that is in staging, and not on the line yet. */
+export interface StagedReception {
+  place: AnswerPlace;
+  received: Received;
+  staged: StagedAnswer;
 }
 
 /** Throws EMPTY_ANSWER and the MODEL_ codes; what had arrived by then is on the line, flagged as partial, if it could be. */
@@ -29,11 +37,25 @@ export async function askModel(
   model: Model,
   listener: Listener,
 ): Promise<Answered> {
-  const place = toPlace(project, line, open, model);
+  const request = toRequest(project, open, listener.signal);
+  const reception = await receiveStaged(project, line, toPlace(project, line, open, model), model, request, listener);
+  return keepAnswer(project, line, reception);
+}
+
+/** The same for an answer that may call tools, and is not kept yet. */
+export async function receiveStaged(
+  project: Project,
+  line: ReadyLine,
+  place: AnswerPlace,
+  model: Model,
+  request: ModelRequest,
+  listener: Listener,
+): Promise<StagedReception> {
+  checkRequest(request.messages);
   const staged = project.answers.begin(place);
   const received = nothingReceived();
   try {
-    await receiveAnswer(model, toRequest(project, open, listener.signal), received, {
+    await receiveAnswer(model, request, received, {
       ...listener,
       onText(text) {
         staged.add(text);
@@ -45,10 +67,10 @@ export async function askModel(
     await keepInterrupted(project, line, place, received, staged);
     throw error;
   }
-  return keepAnswer(project, line, place, received, staged);
+  return { place, received, staged };
 }
 
-function toPlace(
+export function toPlace(
   project: Project,
   { ref }: ReadyLine,
   { info, turn, recordCount }: OpenTurn,
@@ -59,14 +81,15 @@ function toPlace(
   return { id, session, turn, ref, recordCount, provider: model.provider, model: model.model, agent };
 }
 
-function toRequest(project: Project, open: OpenTurn, signal: AbortSignal): ModelRequest {
+export function toRequest(project: Project, open: OpenTurn, signal: AbortSignal): ModelRequest {
   const { session, parameters } = open.info;
   const { messages, turn } = open;
   return { messages, parameters, session, turn, messageSha256: project.hash(open.message), signal };
 }
 
-function refuseIncomplete(model: Model, { text, finish, continuations }: Received): void {
-  if (text.trim() === '') {
+function refuseIncomplete(model: Model, received: Received): void {
+  const { text, finish, calls, continuations } = received;
+  if (text.trim() === '' && calls.length === 0) {
     const reason = finish === 'length' ? ': it reached its limit before it said anything' : '';
     throw new TeddyError(
       'EMPTY_ANSWER',
@@ -74,7 +97,7 @@ function refuseIncomplete(model: Model, { text, finish, continuations }: Receive
       '`teddy session plan` without -m tries again; the message is kept.',
     );
   }
-  if (finish !== 'length') return;
+  if (!isCut(received)) return;
   const times = continuations.length === 0 ? '' : ` and ${continuations.length} continuations`;
   throw new TeddyError(
     'MODEL_INTERRUPTED',
@@ -104,8 +127,8 @@ async function keepInterrupted(
   }
 }
 
-/** If what is to keep the answer fails, it stays on disk: the next command finds it there. */
-async function keepStaged(
+/** If what is to keep it fails, it stays on disk: the next command finds it there. */
+export async function keepStaged(
   project: Project,
   place: AnswerPlace,
   text: string,
@@ -126,12 +149,11 @@ async function keepStaged(
   return commit;
 }
 
-async function keepAnswer(
+/** As one entry: a plan where it is one, a reply where not. */
+export async function keepAnswer(
   project: Project,
   line: ReadyLine,
-  place: AnswerPlace,
-  received: Received,
-  staged: StagedAnswer,
+  { place, received, staged }: StagedReception,
 ): Promise<Answered> {
   const { text, usage } = received;
   const planned = isPlan(text);

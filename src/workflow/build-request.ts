@@ -13,7 +13,7 @@ import type { FileEdit } from './write-entry.ts';
 import { openCodeTree } from './code-tree.ts';
 import type { GlobalBranch } from './global-branch.ts';
 import { readContext, type ReadContext } from './read-context.ts';
-import { readNewestTurns, readOlderTurns, type HistoryTurn } from './read-history.ts';
+import { readEarlierOfTurn, readNewestTurns, readOlderTurns, type HistoryTurn } from './read-history.ts';
 import { readTurnFile, toText, type LineState } from './read-line.ts';
 import { noteDamagedReport } from './read-turn-logs.ts';
 
@@ -44,14 +44,17 @@ export async function buildRequest(
   wish: RequestWish,
 ): Promise<BuiltRequest> {
   const { info, message } = wish;
-  const newestFirst = state.turns.filter((name) => name !== info.turn).toReversed();
-  const [budget, system, memos, { context, files, tree }, newest] = await Promise.all([
+  const older = state.turns.filter((name) => name !== info.turn).toReversed();
+  const [budget, system, memos, { context, files, tree }, earlier, newestOlder] = await Promise.all([
     readWishedBudget(project, info),
-    readSystem(project, info.agent, global),
+    readSystem(project, info, global),
     readMemos(project, state.tip, global),
     readMaskedContext(project, state, global, wish),
-    readNewestTurns(project, state, newestFirst),
+    readEarlier(project, state, wish),
+    readNewestTurns(project, state, older),
   ]);
+  const newestFirst = [...earlier.map(({ turn }) => turn), ...older];
+  const newest = [...earlier, ...newestOlder];
   const render = (history: MaskedText | null) =>
     renderContextLog({ info, system, memos, history, tree, files, message }, project.hash);
   const bare = render(null);
@@ -70,20 +73,33 @@ export async function buildRequest(
   return { log: log.log, messages: log.messages, files: [list, toLogFile(info, log)], notes };
 }
 
-/** Another message on the exact context of a conversation branch's turn. Throws as `buildRequest` does. */
+/** Of the turn itself, when it is open. */
+async function readEarlier(
+  project: Project,
+  { latest }: LineState,
+  { info, message }: RequestWish,
+): Promise<HistoryTurn[]> {
+  if (latest?.turn !== info.turn) return [];
+  const earlier = await readEarlierOfTurn(project, latest, { message, mode: info.mode });
+  return earlier === null ? [] : [earlier];
+}
+
+/** Another message on the exact context of a conversation branch's turn, whose log is given. Throws as `buildRequest` does. */
 export async function rebuildRequest(
   project: Project,
+  state: LineState,
   log: string,
   global: GlobalBranch | null,
   wish: RequestWish,
 ): Promise<BuiltRequest> {
   const { info, message } = wish;
-  const [{ replaceRequest }, budget, system] = await Promise.all([
+  const [{ replaceRequest }, budget, system, [earlier = null]] = await Promise.all([
     import('../session/context-log-parse.ts'),
     readWishedBudget(project, info),
-    readSystem(project, info.agent, global),
+    readSystem(project, info, global),
+    readEarlier(project, state, wish),
   ]);
-  const rebuilt = replaceRequest(log, { info, system, message }, project.hash);
+  const rebuilt = replaceRequest(log, { info, system, message, earlier }, project.hash);
   refuseTooLarge(rebuilt, budget, { session: info.session, keepsFiles: true });
   return { log: rebuilt.log, messages: rebuilt.messages, files: [toLogFile(info, rebuilt)], notes: [] };
 }
@@ -170,10 +186,14 @@ async function maskText(project: Project, text: string, path?: string): Promise<
 }
 
 /** A prompt that comes with teddy holds no secret of anybody's; the user's own is masked before the protocol follows. */
-async function readSystem(project: Project, name: string, global: GlobalBranch | null): Promise<SourcedText> {
+async function readSystem(
+  project: Project,
+  { agent: name, mode }: RequestInfo,
+  global: GlobalBranch | null,
+): Promise<SourcedText> {
   const own = global?.agents.get(name);
   if (global === null || own === undefined) {
-    const { text } = findAgent(name, global?.agents ?? new Map());
+    const { text } = findAgent(name, global?.agents ?? new Map(), mode);
     return { text, source: { kind: 'builtin', sha: project.hash(text) }, masked: 0 };
   }
   const path = `agents/${name}.md` as RepoPath;
@@ -182,7 +202,7 @@ async function readSystem(project: Project, name: string, global: GlobalBranch |
     project.repository.store.readFile(global.tip, path),
   ]);
   const source: SourcedText['source'] = found ? { kind: 'blob', oid: found.oid } : { kind: 'stored' };
-  return { text: findAgent(name, new Map([[name, text]])).text, source, masked };
+  return { text: findAgent(name, new Map([[name, text]]), mode).text, source, masked };
 }
 
 /** `memos.yaml` as the turn's commit will have it; its blob is in that commit. */

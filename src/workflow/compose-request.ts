@@ -2,7 +2,7 @@
 import { userMessages } from '../conversation/transcript.ts';
 import { parsePlan } from '../plan/parse.ts';
 import { listSucceeded } from '../plan/report-outcomes.ts';
-import type { Model, Project, ProviderName } from '../ports.ts';
+import type { Model, Project, ProviderName, Store } from '../ports.ts';
 import { defaultAgent } from '../session/agents.ts';
 import type { RequestInfo } from '../session/context-log.ts';
 import { decodeEntry } from '../session/entry.ts';
@@ -27,6 +27,8 @@ export interface TurnWish {
   /** Undefined: answer the open turn. */
   message?: string | undefined;
   agent?: string | undefined;
+  /** A conversation with tools; without it, a plan is asked for. */
+  mode?: 'chat' | undefined;
   choice: ModelChoice;
   /** Shows agents and context lists that came from elsewhere; without it they are refused. */
   approveForeign?: ApproveForeign | undefined;
@@ -53,16 +55,28 @@ export async function composeRequest(
   const message = request.message ?? userMessages(latest?.records ?? []).at(-1) ?? '';
   const agent = request.agent ?? (await readLastAgent(project, state)) ?? defaultAgent;
   const { provider, name, parameters } = request.choice;
-  const info: RequestInfo = { session: state.session, turn, agent, provider, model: name, parameters };
+  const asked = { session: state.session, turn, agent, provider, model: name, parameters };
+  const info: RequestInfo = { ...asked, ...(request.mode === undefined ? {} : { mode: request.mode }) };
   const global = previewed ?? (await readGlobal(project));
   const wish = { info, message, workspace: line.workspace };
-  const kept = isBranchTurn(turn) ? await readStoredRequest(store, state, turn) : null;
+  const kept = isBranchTurn(turn) ? await readBranchRequest(store, state, turn) : null;
   const steering = await readSteering(project, state, global, { agent, keepsContext: kept !== null });
   await requireTrust(project, shortRef(line.ref), steering, request.approveForeign);
   const built = kept
-    ? await rebuildRequest(project, await maskKept(project, kept.log), global, wish)
+    ? await rebuildRequest(project, state, await maskKept(project, kept.log), global, wish)
     : await buildRequest(project, state, global, wish);
   return { turn, message, info, built };
+}
+
+/** As the branch was made with it: what was said there since is added anew. */
+async function readBranchRequest(store: Store, state: LineState, turn: TurnName) {
+  for await (const { oid, commit } of store.firstParents(state.entryOid)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.kind === 'branch' && entry.turn === turn)
+      return readStoredRequest(store, { ...state, entryOid: oid }, turn);
+    if (entry?.kind === 'start') break;
+  }
+  return readStoredRequest(store, state, turn);
 }
 
 async function maskKept(project: Project, log: string): Promise<string> {

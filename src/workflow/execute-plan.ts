@@ -199,7 +199,7 @@ function toNotApproved(turn: Turn, count: number): TeddyError {
   );
 }
 
-async function readTimeoutMs(project: Project): Promise<number> {
+export async function readTimeoutMs(project: Project): Promise<number> {
   return Number((await project.settings.get('timeout')) ?? defaultTimeoutS) * 1000;
 }
 

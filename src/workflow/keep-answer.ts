@@ -1,6 +1,6 @@
 /** Puts an answer on its line, whole or in part, if the turn still waits for it; else keeps it where it can be found. */
-import type { TranscriptRecord } from '../conversation/record.ts';
-import { encodeRecord } from '../conversation/transcript.ts';
+import type { NoteRecord, TranscriptRecord } from '../conversation/record.ts';
+import { countSaid, encodeRecord } from '../conversation/transcript.ts';
 import { TeddyError } from '../errors.ts';
 import type { AnswerPlace, Project } from '../ports.ts';
 import type { Entry } from '../session/entry.ts';
@@ -11,7 +11,7 @@ import type { Draft, FileEdit } from './write-entry.ts';
 import { readLine, toText, type LineState } from './read-line.ts';
 import type { Received, Usage } from './receive-answer.ts';
 
-type ReceivedText = Pick<Received, 'text' | 'usage' | 'continuations'>;
+export type ReceivedText = Pick<Received, 'text' | 'usage' | 'continuations'>;
 
 /** What only a complete answer has. */
 interface AnswerDraft {
@@ -36,7 +36,7 @@ export async function keepWhole(
   const record = { type: 'assistant' as const, message, source: kind === 'plan' ? 'plan' : 'text' };
   const sha256 = kind === 'plan' ? { sha256: project.hash(text) } : {};
   return appendIfAwaited(project, target, place, (state) => ({
-    entry: { ...toEntry(project, state, place, kind, received.usage), title, details, ...sha256 },
+    entry: { ...toAnswerEntry(project, state, place, kind, received.usage), title, details, ...sha256 },
     files: [...plan, toTranscript(project, state, place, received, record)],
   }));
 }
@@ -56,7 +56,7 @@ export async function keepPart(
   };
   return appendIfAwaited(project, target, place, (state) => ({
     entry: {
-      ...toEntry(project, state, place, 'reply', received.usage),
+      ...toAnswerEntry(project, state, place, 'reply', received.usage),
       ...toLabelLines(text),
       title: 'interrupted answer',
       status: 'PARTIAL',
@@ -78,7 +78,8 @@ export function toLabelLines(text: string): { title: string; details: string[] }
   return { title, details };
 }
 
-async function appendIfAwaited(
+/** Null: the turn does not wait for it any more, and nothing was kept. */
+export async function appendIfAwaited(
   project: Project,
   target: Target,
   place: AnswerPlace,
@@ -99,10 +100,10 @@ async function appendIfAwaited(
   }
 }
 
-/** The turn is as it was when the model was asked. */
+/** The turn is as it was when the model was asked. In a conversation somebody may have spoken meanwhile. */
 function waitsFor({ session, latest }: LineState, place: AnswerPlace): boolean {
   const isSame = session === place.session && latest?.turn === place.turn && latest.status === 'open';
-  return isSame && latest.records.length === place.recordCount;
+  return isSame && (place.isChat === true || countSaid(latest.records) === place.recordCount);
 }
 
 /** The record has the id of the place: so it is known again when the answer is found in staging. */
@@ -114,15 +115,21 @@ function toTranscript(
   record: Omit<Extract<TranscriptRecord, { type: 'assistant' | 'assistant_partial' }>, 'id' | 'timestamp'>,
 ): FileEdit {
   const timestamp = project.clock.now().toISOString();
-  const notes = received.continuations.map((_, at) => ({
-    type: 'note' as const,
+  const notes = describeContinuations(project, received);
+  const added = [...notes, { ...record, id, timestamp } as TranscriptRecord].map(encodeRecord).join('');
+  const before = toText(state.latest?.transcript ?? null);
+  return { path: joinPath(turnDir(session, turn), 'transcript.jsonl'), bytes: before + added };
+}
+
+/** What the transcript says of an answer that was cut and gone on with. */
+export function describeContinuations(project: Project, received: ReceivedText): NoteRecord[] {
+  const timestamp = project.clock.now().toISOString();
+  return received.continuations.map((_, at) => ({
+    type: 'note',
     id: project.ids.entryId(),
     timestamp,
     text: describeContinuation(received, at),
   }));
-  const added = [...notes, { ...record, id, timestamp } as TranscriptRecord].map(encodeRecord).join('');
-  const before = toText(state.latest?.transcript ?? null);
-  return { path: joinPath(turnDir(session, turn), 'transcript.jsonl'), bytes: before + added };
 }
 
 function describeContinuation({ continuations }: ReceivedText, at: number): string {
@@ -132,11 +139,11 @@ function describeContinuation({ continuations }: ReceivedText, at: number): stri
   return `${where}; ${formatCount(droppedBytes)} bytes at the seam, an exact repetition of its last lines, were dropped.`;
 }
 
-function toEntry(
+export function toAnswerEntry(
   project: Project,
   state: LineState,
   { turn, agent, provider, model }: AnswerPlace,
-  kind: 'plan' | 'reply',
+  kind: 'plan' | 'reply' | 'exchange',
   usage: Usage | null,
 ): Entry {
   return {

@@ -1,6 +1,6 @@
 /** The open turn of a line: its request, as it was stored or as it is composed anew. */
-import type { UserRecord } from '../conversation/record.ts';
-import { encodeRecord, userMessages } from '../conversation/transcript.ts';
+import type { TranscriptRecord, UserRecord } from '../conversation/record.ts';
+import { afterLastMessage, countSaid, encodeRecord, userMessages } from '../conversation/transcript.ts';
 import { TeddyError } from '../errors.ts';
 import type { ModelMessage, Project } from '../ports.ts';
 import type { RequestInfo } from '../session/context-log.ts';
@@ -23,7 +23,9 @@ export interface OpenTurn {
   messages: ModelMessage[];
   message: string;
   info: RequestInfo;
-  /** How many transcript records the turn has: by it a late answer finds that somebody else was faster. */
+  /** What came since the message: calls with their results, interrupted answers. */
+  records: TranscriptRecord[];
+  /** How many records of the turn say something: by it a late answer finds that somebody else was faster. */
   recordCount: number;
 }
 
@@ -46,8 +48,10 @@ export async function openTurn(project: Project, line: ReadyLine, wish: TurnWish
     const composed = await composeRequest(project, line, state, request);
     notes = composed.built.notes;
     const record = toUserRecord(project, state, composed);
-    const known = state.latest?.turn === composed.turn ? state.latest.records.length : 0;
-    opened = { ...composed, messages: composed.built.messages, recordCount: known + (record === null ? 0 : 1) };
+    const known = state.latest?.turn === composed.turn ? state.latest.records : [];
+    const records = record === null ? afterLastMessage(known) : [];
+    const recordCount = countSaid(known) + (record === null ? 0 : 1);
+    opened = { ...composed, messages: composed.built.messages, records, recordCount };
     return toMessageDraft(project, state, composed, record, tip);
   });
   // Once, however many times the race was lost.
@@ -81,7 +85,7 @@ function hasMessage(turn: Turn): boolean {
 /** The newcomers of a lost race may be snapshots, memos and the user's commits; another turn is not ours to answer. */
 function refuseOtherTurn(before: LineState, now: LineState): void {
   const same = before.latest?.turn === now.latest?.turn && before.latest?.status === now.latest?.status;
-  if (same && before.latest?.records.length === now.latest?.records.length) return;
+  if (same && countSaid(before.latest?.records ?? []) === countSaid(now.latest?.records ?? [])) return;
   throw new TeddyError(
     'REF_MOVED',
     'Another process has taken this turn meanwhile.',
@@ -104,6 +108,7 @@ export async function reuseStored(
   if (request.agent !== undefined && request.agent !== stored.info.agent) return null;
   const { provider, name, parameters } = request.choice;
   const changesRequest = provider !== 'manual' && provider !== 'none';
+  if (changesRequest && request.mode !== stored.info.mode) return null;
   if (changesRequest && (provider !== stored.info.provider || name !== stored.info.model)) return null;
   // A log that somebody has pushed must not choose what an answer may cost.
   if (changesRequest && !hasSameValues(parameters, stored.info.parameters)) return null;
@@ -114,7 +119,8 @@ export async function reuseStored(
     message,
     info: stored.info,
     log: stored.log,
-    recordCount: latest.records.length,
+    records: afterLastMessage(latest.records),
+    recordCount: countSaid(latest.records),
   };
 }
 

@@ -1,9 +1,8 @@
 /** One turn with the model: the message is committed before the request leaves, the answer as soon as it is whole. */
-import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports.ts';
 import { joinPath, turnDir, type TurnName } from '../session/names.ts';
 import { askModel, type Answered } from './ask-model.ts';
-import { checkBudget } from './check-budget.ts';
+import { beginTurn, refuseEmpty, refuseSpent } from './begin-turn.ts';
 import { composeRequest, type TurnWish } from './compose-request.ts';
 import { maskMessage } from './mask-message.ts';
 import { openTurn, refusePending, reuseStored } from './open-turn.ts';
@@ -27,12 +26,7 @@ export type PlanOutcome =
 
 /** Throws PLAN_PENDING, EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT, the MODEL_ codes and what a snapshot throws. */
 export async function planTurn(project: Project, request: PlanRequest): Promise<PlanOutcome> {
-  refuseEmpty(request.message);
-  const line = await prepareLine(project, request.selector);
-  const state = await readLine(project.repository.store, line.tip);
-  refusePending(state, request);
-  await refuseSpent(project, state, request);
-  const open = await openTurn(project, line, request);
+  const { line, open } = await beginTurn(project, request);
   const { model } = request.choice;
   if (model === null) {
     return { kind: 'open', line, turn: open.turn, logPath: joinPath(turnDir(line.session, open.turn), '_context.log') };
@@ -47,7 +41,7 @@ export async function recordMessage(
   project: Project,
   request: TurnWish & Pick<PlanRequest, 'selector'>,
 ): Promise<{ turn: TurnName }> {
-  refuseEmpty(request.message);
+  refuseEmpty(request);
   const line = await prepareLine(project, request.selector);
   await refuseSpent(project, await readLine(project.repository.store, line.tip), { ...request, asksNobody: true });
   return openTurn(project, line, request);
@@ -58,7 +52,7 @@ export async function previewRequest(
   project: Project,
   wish: TurnWish & Pick<PlanRequest, 'selector'>,
 ): Promise<string> {
-  refuseEmpty(wish.message);
+  refuseEmpty(wish);
   const line = await prepareLine(project, wish.selector, { recover: false });
   const request = await maskMessage(project, wish);
   const state = await readLine(project.repository.store, line.tip);
@@ -80,19 +74,4 @@ async function composePreview(project: Project, line: ReadyLine, state: LineStat
     project.notices.info(`${edits} counted in; plan commits them first.`);
   }
   return composeRequest(project, line, await readLine(project.repository.store, tip), request, global);
-}
-
-/** An answer by hand spends nothing. */
-function refuseSpent(
-  project: Project,
-  state: LineState,
-  { choice, asksNobody = false }: Pick<TurnWish, 'choice'> & { asksNobody?: boolean },
-): Promise<void> {
-  const asksModel = !asksNobody && choice.model !== null && choice.provider !== 'manual';
-  return checkBudget(project, state, { opensTurn: state.latest?.status !== 'open', asksModel });
-}
-
-function refuseEmpty(message: string | undefined): void {
-  if (message === undefined || message.trim() !== '') return;
-  throw new TeddyError('EMPTY_MESSAGE', 'The message is empty.', 'Say what you want: `teddy session plan -m "..."`.');
 }

@@ -89,12 +89,12 @@ async function dropLines(
   return carried.filter(({ text, origin }) => origin !== 'list' || !gone.has(parseTurnContext(text)[0] ?? text));
 }
 
-async function readList(store: Store, tip: Oid, path: RepoPath): Promise<string> {
+export async function readList(store: Store, tip: Oid, path: RepoPath): Promise<string> {
   return toText((await store.readFile(tip, path))?.bytes ?? null);
 }
 
 /** The rules of the tree's `.teddyignore` files. */
-async function readIgnored(store: Store, tree: readonly TreeFile[]): Promise<IsIgnored | undefined> {
+export async function readIgnored(store: Store, tree: readonly TreeFile[]): Promise<IsIgnored | undefined> {
   const found = tree.filter(({ path, mode }) => /(?:^|\/)\.teddyignore$/.test(path) && mode.startsWith('100'));
   if (found.length === 0) return undefined;
   const { readIgnoreFiles } = await import('../session/ignore-rules.ts');

@@ -1,10 +1,12 @@
 /** The earlier turns of a line as the model may read them: rendered once, secrets masked, newest first. */
 import type { TranscriptRecord } from '../conversation/record.ts';
-import { lastAnswer, userMessages } from '../conversation/transcript.ts';
+import type { TurnFiles } from '../conversation/resolve-files.ts';
+import { afterLastMessage, toFinishedCalls, userMessages } from '../conversation/transcript.ts';
 import type { Project } from '../ports.ts';
-import { estimateTokens } from '../session/tokens.ts';
-import { renderTurn, type TurnHistory } from '../session/history-text.ts';
+import { renderTurn, type HistoryPart } from '../session/history-text.ts';
 import type { TurnName } from '../session/names.ts';
+import { estimateTokens } from '../session/tokens.ts';
+import { toTurnHistory } from '../session/turn-history.ts';
 import { readTurn, toText, type LineState, type Turn } from './read-line.ts';
 
 export interface HistoryTurn {
@@ -44,6 +46,36 @@ export async function readOlderTurns(
   return turns;
 }
 
+/**
+ * What was said in an open turn beside the message that it is to be asked now; null: nothing. In a conversation, the calls since
+ * that message go with the request as they are.
+ */
+export async function readEarlierOfTurn(
+  project: Project,
+  { turn, records }: Turn,
+  { message, mode }: { message: string; mode: 'chat' | undefined },
+): Promise<HistoryTurn | null> {
+  const since = afterLastMessage(records);
+  const isSaid = userMessages(records).at(-1) === message;
+  const before = records.slice(0, records.length - since.length - 1);
+  const earlier = isSaid ? [...before, ...(mode === 'chat' ? [] : toFinishedCalls(since))] : records;
+  return earlier.length === 0 ? null : renderRecords(project, turn, earlier, { plan: null, report: null });
+}
+
+/** Everything in its order, masked part by part, so that no mask reaches from one part into the next. Throws MASKING_FAILED. */
+async function renderRecords(
+  project: Project,
+  turn: TurnName,
+  records: readonly TranscriptRecord[],
+  files: TurnFiles,
+): Promise<HistoryTurn> {
+  const { parts } = toTurnHistory(turn, records, files);
+  const masked = await Promise.all(parts.map((part) => maskPart(project, part)));
+  const text = renderTurn({ turn, parts: masked.map(({ part }) => part) });
+  const count = masked.reduce((sum, one) => sum + one.count, 0);
+  return { turn, text, masked: count, tokens: estimateTokens(text) };
+}
+
 /** Each estimate is rounded up: together they may have nearly one token a turn less. */
 function countAtLeast(turns: readonly HistoryTurn[]): number {
   return turns.reduce((sum, { tokens }) => sum + tokens - 1, 0);
@@ -53,42 +85,18 @@ function readTurns(project: Project, state: LineState, turns: readonly TurnName[
   const { store } = project.repository;
   return Promise.all(
     turns.map(async (name) => {
-      const turn = toHistory(await readTurn(store, state.entryOid, state.session, name));
-      const { shown, masked } = await maskTurn(project, turn);
-      const text = renderTurn(shown);
-      return { turn: name, text, masked, tokens: estimateTokens(text) };
+      const { records, plan, report } = await readTurn(store, state.entryOid, state.session, name);
+      return renderRecords(project, name, records, { plan: plan && toText(plan), report: report && toText(report) });
     }),
   );
 }
 
-/** Part by part, so that no mask reaches from one part into the next. */
-async function maskTurn(project: Project, turn: TurnHistory): Promise<{ shown: TurnHistory; masked: number }> {
-  let masked = 0;
-  const mask = async (text: string, path?: string) => {
-    const { text: shown, count } = await project.masker.mask(text, path);
-    masked += count;
-    return shown;
-  };
-  const [messages, plan, replies, report] = await Promise.all([
-    Promise.all(turn.messages.map((text) => mask(text))),
-    turn.plan === null ? null : mask(turn.plan, 'plan.md'),
-    Promise.all(turn.replies.map((text) => mask(text))),
-    turn.report === null ? null : mask(turn.report, 'report.md'),
+async function maskPart(project: Project, part: HistoryPart): Promise<{ part: HistoryPart; count: number }> {
+  const { tool, text, file } = part;
+  const [shown, name] = await Promise.all([
+    project.masker.mask(text, file),
+    tool === undefined ? null : project.masker.mask(tool),
   ]);
-  return { shown: { turn: turn.turn, messages, plan, replies, report }, masked };
-}
-
-function toHistory({ turn, records, plan, report }: Turn): TurnHistory {
-  return {
-    turn,
-    messages: userMessages(records),
-    plan: plan && toText(plan),
-    replies: plan === null ? readReplies(records) : [],
-    report: report && toText(report),
-  };
-}
-
-function readReplies(records: TranscriptRecord[]): string[] {
-  const answer = lastAnswer(records);
-  return answer && 'text' in answer ? [answer.text] : [];
+  const count = shown.count + (name?.count ?? 0);
+  return { part: { ...part, text: shown.text, ...(name === null ? {} : { tool: name.text }) }, count };
 }

@@ -1,7 +1,7 @@
 /** What a line holds at one of its commits: its turns, and how far the latest one has come. */
 import type { TranscriptRecord } from '../conversation/record.ts';
 import { decodeTranscript } from '../conversation/decode-transcript.ts';
-import { lastAnswer } from '../conversation/transcript.ts';
+import { endsDenied, lastAnswer } from '../conversation/transcript.ts';
 import { TeddyError } from '../errors.ts';
 import { parsePlan } from '../plan/parse.ts';
 import type { Store } from '../ports.ts';
@@ -119,7 +119,7 @@ function toUnknownTurn(session: SessionId, turn: string): TeddyError {
 function toStatus(records: TranscriptRecord[], plan: Uint8Array | null, report: Uint8Array | null): TurnStatus {
   if (report !== null) return 'closed';
   if (plan !== null) return isOnlyMessage(toText(plan)) ? 'closed' : 'planned';
-  return lastAnswer(records)?.complete === true ? 'closed' : 'open';
+  return lastAnswer(records)?.complete === true || endsDenied(records) ? 'closed' : 'open';
 }
 
 /** A plan that only speaks has nothing to execute. */

@@ -2,7 +2,7 @@
 import { continueMessage, openSeam } from '../conversation/continuation.ts';
 import { TeddyError } from '../errors.ts';
 import { maxPlanBytes } from '../plan/parse.ts';
-import type { Model, ModelEvent, ModelMessage, ModelRequest } from '../ports.ts';
+import type { Model, ModelEvent, ModelMessage, ModelRequest, ModelToolCall } from '../ports.ts';
 
 export interface Usage {
   input: number;
@@ -22,6 +22,8 @@ interface Continuation {
 /** As far as it has come. */
 export interface Received {
   text: string;
+  /** After the text. */
+  calls: ModelToolCall[];
   /** Of all requests together. */
   usage: Usage | null;
   finish: Extract<ModelEvent, { type: 'finish' }>['reason'] | null;
@@ -39,7 +41,7 @@ export interface Listener {
 const maxContinuations = 8;
 
 export function nothingReceived(): Received {
-  return { text: '', usage: null, finish: null, continuations: [] };
+  return { text: '', calls: [], usage: null, finish: null, continuations: [] };
 }
 
 /** A plan cannot be larger. */
@@ -59,12 +61,17 @@ export async function receiveAnswer(
 ): Promise<void> {
   const accept = acceptLimited(model, received, listener);
   await receive(model, request, received, listener, accept);
-  while (received.finish === 'length' && received.continuations.length < maxContinuations) {
+  while (isCut(received) && received.continuations.length < maxContinuations) {
     const before = received.text;
     if (before.trim() === '') return;
     await receiveContinuation(model, toContinued(request, before), received, listener, accept);
     if (received.text === before) return;
   }
+}
+
+/** A call that was cut is answered as one that cannot be read: to go on within it is more than models can do. */
+export function isCut({ finish, calls }: Received): boolean {
+  return finish === 'length' && calls.length === 0;
 }
 
 /** An endpoint that never stops would fill the memory. */
@@ -128,7 +135,9 @@ async function receive(
     } else if (event.type === 'usage') {
       received.usage = addUsage(received.usage, event);
       listener.onUsage?.(received.usage);
-    } else if (event.type === 'finish') {
+    } else if (event.type === 'tool_call') {
+      received.calls.push({ id: event.id, name: event.name, arguments: event.arguments });
+    } else {
       received.finish = event.reason;
     }
   }
@@ -144,10 +153,17 @@ function toContinued(request: ModelRequest, before: string): ModelRequest {
 
 export function addUsage(sum: Usage | null, event: Extract<ModelEvent, { type: 'usage' }>): Usage {
   const { inputTokens, outputTokens, costUsd } = event;
-  const cost = costUsd === undefined && sum?.costUsd === undefined ? null : (sum?.costUsd ?? 0) + (costUsd ?? 0);
-  return {
-    input: (sum?.input ?? 0) + inputTokens,
-    output: (sum?.output ?? 0) + outputTokens,
-    ...(cost === null ? {} : { costUsd: cost }),
-  };
+  const more = { input: inputTokens, output: outputTokens, ...(costUsd === undefined ? {} : { costUsd }) };
+  return sum === null ? more : joinUsage(sum, more);
+}
+
+/** Null: nobody has told. */
+export function sumUsage(one: Usage | null, other: Usage | null): Usage | null {
+  return one === null || other === null ? (one ?? other) : joinUsage(one, other);
+}
+
+function joinUsage(one: Usage, other: Usage): Usage {
+  const costs = [one.costUsd, other.costUsd].filter((cost) => cost !== undefined);
+  const costUsd = costs.length === 0 ? {} : { costUsd: costs.reduce((sum, cost) => sum + cost, 0) };
+  return { input: one.input + other.input, output: one.output + other.output, ...costUsd };
 }

@@ -3,6 +3,7 @@ import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports.ts';
 import { findAgent } from '../session/agents.ts';
 import type { LogSection } from '../session/context-log-sections.ts';
+import type { RequestInfo } from '../session/context-log.ts';
 import { parseContextLog } from '../session/context-log-parse.ts';
 import type { TurnName } from '../session/names.ts';
 import { isTrusted, type SteeringText } from './foreign-texts.ts';
@@ -12,23 +13,27 @@ import { maskString } from './mask-text.ts';
 export async function readStoredPrompt(project: Project, turn: TurnName, log: string): Promise<SteeringText[]> {
   const { frontMatter, sections } = parseContextLog(log);
   const [system] = sections;
-  if (system === undefined || (await isKnownPrompt(project, frontMatter.agent, system))) return [];
+  if (system === undefined || (await isKnownPrompt(project, frontMatter, system))) return [];
   return [{ kind: 'agent', name: `the prompt that is stored in turn ${turn}`, text: system.body }];
 }
 
-async function isKnownPrompt(project: Project, agent: string, { provenance, body }: LogSection): Promise<boolean> {
+async function isKnownPrompt(
+  project: Project,
+  { agent, mode }: Pick<RequestInfo, 'agent' | 'mode'>,
+  { provenance, body }: LogSection,
+): Promise<boolean> {
   const source = provenance.kind === 'shown' ? provenance.source : null;
-  if (source?.kind !== 'blob') return renderKnown(agent, new Map()) === body;
+  if (source?.kind !== 'blob') return renderKnown(agent, new Map(), mode) === body;
   const own = await project.repository.store.readBlob(source.oid).catch(toNullIfDamaged);
   if (own === null) return false;
   const text = new TextDecoder().decode(own);
   if (!(await isTrusted(project, { kind: 'agent', text }))) return false;
-  return renderKnown(agent, new Map([[agent, await maskString(project.masker, text)]])) === body;
+  return renderKnown(agent, new Map([[agent, await maskString(project.masker, text)]]), mode) === body;
 }
 
-function renderKnown(agent: string, own: ReadonlyMap<string, string>): string | null {
+function renderKnown(agent: string, own: ReadonlyMap<string, string>, mode: RequestInfo['mode']): string | null {
   try {
-    return findAgent(agent, own).text;
+    return findAgent(agent, own, mode).text;
   } catch (error) {
     if (error instanceof TeddyError && error.code === 'UNKNOWN_AGENT') return null;
     throw error;

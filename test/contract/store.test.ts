@@ -140,6 +140,29 @@ describe.each([
     ]);
   });
 
+  test('the wanted files below a directory come in git’s order, with their paths from there', async () => {
+    const read = async (treeish: Oid, dir: string, isWanted = (_: string) => true) =>
+      (await collect(store.readFilesBelow(treeish, path(dir), isWanted)))
+        .flat()
+        .map((file) => [file.path, textOf(file.bytes)]);
+    const { tree } = await store.readCommit(made.first);
+    const inDir = [
+      ['b.txt', 'b\n'],
+      ['c.txt', 'c\n'],
+    ];
+    for (const treeish of [made.first, tree]) {
+      expect(await read(treeish, 'dir')).toEqual(inDir);
+      expect(await read(treeish, 'dir', (name) => name.startsWith('c'))).toEqual([['c.txt', 'c\n']]);
+      expect(await read(treeish, '', (name) => /^dir/.test(name))).toEqual([
+        ['dir.sh', 'run\n'],
+        ...inDir.map(([name, text]) => [`dir/${name}`, text]),
+      ]);
+      expect(await read(treeish, 'dir', () => false)).toEqual([]);
+      expect(await read(treeish, 'none')).toEqual([]);
+      expect(await read(treeish, 'a.txt')).toEqual([]);
+    }
+  });
+
   test('two trees differ by what was added, modified and deleted, a change of the mode alone included', async () => {
     const changes = await store.diffTrees(made.first, made.second);
     expect(changes.map(({ change, path: name, mode }) => [change, name, mode])).toEqual([

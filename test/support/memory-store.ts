@@ -3,6 +3,7 @@ import git from 'isomorphic-git';
 import { TeddyError } from '../../src/errors.ts';
 import type { RefTip, RefUpdate, Store, TreeChange, TreeFile } from '../../src/ports.ts';
 import { parseOid, type Oid, type RefName, type RepoPath } from '../../src/session/names.ts';
+import { editTree } from '../../src/workflow/edit-tree.ts';
 import {
   gitdir,
   listFiles,
@@ -13,6 +14,7 @@ import {
   readTree,
   type MemoryDisk,
 } from './memory-objects.ts';
+import { searchTexts } from './memory-search.ts';
 
 export interface MemoryStoreOptions {
   /** `author` and `committer`; null: git would not know who the user is. */
@@ -27,7 +29,7 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
     (await listAllRefs(disk)).filter(({ ref }) => prefixes.some((prefix) => matches(ref, prefix)));
   const find = (treeish: Oid, path: RepoPath) => findEntry(disk, treeish, path);
 
-  return {
+  const store: Store = {
     objectFormat: 'sha1',
     readBlob: (oid) => readBlob(disk, oid),
     readTree: async (oid) => {
@@ -72,9 +74,45 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
     },
     isAncestor: async (ancestor, descendant) => (await listAncestors(disk, descendant)).has(ancestor),
     listTree: (treeish) => listFiles(disk, treeish),
+    async *readFilesBelow(treeish, dir, isWanted) {
+      const found = dir === '' ? { mode: '40000', oid: treeish } : await find(treeish, dir);
+      if (found?.mode !== '40000') return;
+      for (const { path, mode, oid } of await listFiles(disk, found.oid))
+        if (mode !== '160000' && isWanted(path)) yield [{ path, bytes: await readBlob(disk, oid) }];
+    },
     diffTrees: async (before, after) =>
       toChanges(before === null ? [] : await listFiles(disk, before), await listFiles(disk, after)),
+    async search(treeish, query) {
+      const files = await listFiles(disk, treeish);
+      const readable = files.filter(({ mode }) => mode.startsWith('100'));
+      return searchTexts(
+        await Promise.all(readable.map(async ({ path, oid }) => ({ path, bytes: await readBlob(disk, oid) }))),
+        query,
+      );
+    },
     batch: () => memoryBatch(disk),
+    async *bundle(ref) {
+      yield new TextEncoder().encode(`a bundle of ${ref}`);
+    },
+    async findCommits(text, ...prefixes) {
+      const found = new Set<Oid>();
+      for (const { oid: tip } of await listRefs(...prefixes)) {
+        for await (const { oid, commit } of store.firstParents(tip)) if (commit.message.includes(text)) found.add(oid);
+      }
+      return [...found];
+    },
+    async writeLine(parent, commits) {
+      let tip = parent;
+      for await (const { author, committer, message, file } of commits) {
+        const batch = memoryBatch(disk);
+        const entry = { mode: '100644' as const, oid: await batch.blob(file.bytes) };
+        const before = (await readCommit(disk, tip)).tree;
+        const tree = await editTree(store, batch, before, [{ path: file.path, entry }]);
+        tip = await batch.commit({ tree, parents: [tip], author, committer, message });
+        await batch.flush();
+      }
+      return tip;
+    },
     async updateRefs(updates, _, durable) {
       await durable;
       return inTurn(() => moveRefs(disk, updates));
@@ -89,6 +127,7 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
       [...settings].filter(([key]) => key.startsWith(prefix)).map(([key, value]) => ({ key, value })),
     settingOrigin: async (key) => (settings.has(key) ? 'local .git/config' : undefined),
   };
+  return store;
 }
 
 /** Runs one task after the other. */

@@ -4,6 +4,7 @@ import { TeddyError } from '../../src/errors.ts';
 import type { Edit, Store, TreeFile, TreeMode, Workspace, WorkspaceStatus } from '../../src/ports.ts';
 import { parseOid, type Oid, type RefName, type RepoPath } from '../../src/session/names.ts';
 import { gitdir, memoryBatch, root, type MemoryDisk } from './memory-objects.ts';
+import { searchTexts } from './memory-search.ts';
 
 export interface StagedFile {
   mode: TreeMode;
@@ -83,6 +84,15 @@ export function memoryWorkspace(disk: MemoryDisk, store: Store, state: MemoryWor
     async ignored(paths) {
       const flags = await Promise.all(paths.map((path) => isIgnored(disk, path)));
       return paths.filter((_, at) => flags[at]);
+    },
+    async search(query) {
+      const { untracked } = await status();
+      const paths = [...new Set([...state.index.keys(), ...untracked])];
+      const read = await Promise.all(paths.map(async (path) => ({ path, bytes: await readDisk(disk, path) })));
+      return searchTexts(
+        read.flatMap(({ path, bytes }) => (bytes === null ? [] : [{ path, bytes }])),
+        query,
+      );
     },
     async publish({ ref, old, new: commit, reflog, durable, index, files }) {
       if ((await head()).ref !== ref) return 'moved';

@@ -1,0 +1,36 @@
+/** What the lists of the user, and `.teddyignore`, keep from a model that asks for a path by its name. */
+import type { Project, Workspace } from '../../ports.ts';
+import { resolveContext } from '../../session/context.ts';
+import { globalContextPath } from '../../session/global-files.ts';
+import { joinPath, sessionDir, type Oid, type RepoPath, type SessionId } from '../../session/names.ts';
+import { quotePath } from '../../session/quoted-path.ts';
+import { openCodeTree } from '../code-tree.ts';
+import { readGlobal } from '../global-branch.ts';
+import { readIgnored, readList } from '../read-context.ts';
+
+interface ListPlace {
+  session: SessionId;
+  tip: Oid;
+  workspace: Workspace | null;
+}
+
+/** Path -> why a READ of it would not show it in the next turn either; paths without a reason are not in it. */
+export async function findVetoes(
+  project: Project,
+  { session, tip, workspace }: ListPlace,
+  paths: readonly RepoPath[],
+): Promise<Map<string, string>> {
+  const { store } = project.repository;
+  const [global, sessionList] = await Promise.all([
+    readGlobal(project).then((found) => found?.globalContext ?? readList(store, tip, globalContextPath)),
+    readList(store, tip, joinPath(sessionDir(session), 'session.context')),
+  ]);
+  const lists = { global, session: sessionList };
+  const turn = paths.map(quotePath);
+  const lines = [...Object.values(lists).flatMap((list) => list.split('\n')), ...turn];
+  const tree = await openCodeTree(project, tip).filesFor(lines, workspace?.root);
+  const isIgnored = await readIgnored(store, tree);
+  const { leftOut } = await resolveContext({ ...lists, turn }, tree, { root: workspace?.root, isIgnored });
+  const asked = leftOut.filter(({ place, isQuiet }) => place.level === 'turn' && !isQuiet);
+  return new Map(asked.map(({ path, reason }) => [path, reason]));
+}

@@ -1,0 +1,185 @@
+/** Runs the calls of an answer one after the other, each noted in staging as it ends, and keeps them as one entry. */
+import {
+  abortedOutput,
+  deniedOutput,
+  type AssistantRecord,
+  type KnownRecord,
+  type ToolResultRecord,
+  type ToolUseRecord,
+} from '../../conversation/record.ts';
+import { parseCall } from '../../conversation/chat-tools.ts';
+import { encodeRecord } from '../../conversation/transcript.ts';
+import { TeddyError } from '../../errors.ts';
+import type { AnswerPlace, ModelMessage, ModelToolCall, Project, StagedAnswer } from '../../ports.ts';
+import type { Oid } from '../../session/names.ts';
+import { parseObject } from '../../write/parse-object.ts';
+import { keepStaged, type StagedReception } from '../ask-model.ts';
+import { describeContinuations } from '../keep-answer.ts';
+import { keepExchange } from '../keep-exchange.ts';
+import { maskString } from '../mask-text.ts';
+import type { ReadyLine } from '../prepare-line.ts';
+import { sumUsage, type Usage } from '../receive-answer.ts';
+import type { ChatListener, ShownCall, ToolOutcome } from './chat.ts';
+import { performCall } from './perform-call.ts';
+import { toShownCall } from './show-call.ts';
+import { writeFile, type WritingModel } from './write-file.ts';
+
+export interface CallRun {
+  project: Project;
+  line: ReadyLine;
+  listener: ChatListener;
+  signal: AbortSignal;
+  /** Who is asked for the content of a file. */
+  writing: WritingModel;
+  /** What the model was sent before it called. */
+  messages: readonly ModelMessage[];
+}
+
+export interface RunCalls {
+  commit: Oid;
+  /** As they are in the transcript now. */
+  records: KnownRecord[];
+  calls: ShownCall[];
+  isDenied: boolean;
+  /** Of the answer, and of those that were asked for during the calls. */
+  usage: Usage | null;
+}
+
+interface Batch extends CallRun {
+  place: AnswerPlace;
+  journal: StagedAnswer;
+  records: KnownRecord[];
+  /** What ends the batch early; the calls that are left get results that say so. */
+  end: 'denied' | 'aborted' | null;
+  /** Thrown when the batch is kept. */
+  failure: unknown;
+  usage: Usage | null;
+}
+
+/** Throws INTERRUPTED, and what the model throws whose file was cut, after all of it is on the line. */
+export async function runCalls(run: CallRun, reception: StagedReception): Promise<RunCalls> {
+  const batch = await beginBatch(run, reception);
+  const shown: ShownCall[] = [];
+  for (const call of reception.received.calls) {
+    const view = await toShownCall(run.project, call);
+    shown.push(view);
+    await runOne(batch, call, view);
+  }
+  // In the last of them: nobody is to be asked after it.
+  if (run.signal.aborted) abort(batch, toInterrupted());
+  const text = batch.records.map(encodeRecord).join('');
+  const commit = await keepStaged(run.project, batch.place, text, batch.journal, () =>
+    keepExchange(run.project, run.line, batch.place, batch.records, batch.usage),
+  );
+  if (batch.failure !== null) throw batch.failure;
+  return { commit, records: batch.records, calls: shown, isDenied: batch.end === 'denied', usage: batch.usage };
+}
+
+/** From here on the calls are on disk, with what was said before them; the answer's own staging is not needed any more. */
+async function beginBatch(run: CallRun, { place, received, staged }: StagedReception): Promise<Batch> {
+  const { project } = run;
+  const records = await toRecords(project, place, received);
+  const ownPlace: AnswerPlace = { ...place, id: project.ids.entryId(), unit: 'exchange' };
+  const journal = project.answers.begin(ownPlace);
+  for (const record of records) journal.add(encodeRecord(record));
+  await journal.save();
+  await staged.discard();
+  return { ...run, place: ownPlace, journal, records, end: null, failure: null, usage: received.usage };
+}
+
+async function toRecords(
+  project: Project,
+  { id }: AnswerPlace,
+  received: StagedReception['received'],
+): Promise<KnownRecord[]> {
+  const timestamp = project.clock.now().toISOString();
+  const said: AssistantRecord = {
+    type: 'assistant',
+    id,
+    timestamp,
+    message: { role: 'assistant', content: received.text },
+    source: 'text',
+  };
+  return [
+    ...(received.text.trim() === '' ? [] : [...describeContinuations(project, received), said]),
+    ...received.calls.map((call) => toCallRecord(project, call, timestamp)),
+  ];
+}
+
+function toCallRecord(
+  project: Project,
+  { id, name, arguments: text }: ModelToolCall,
+  timestamp: string,
+): ToolUseRecord {
+  return {
+    type: 'tool_use',
+    id: project.ids.entryId(),
+    timestamp,
+    tool_call_id: id,
+    tool_name: name,
+    tool_input: parseObject(text) ?? text,
+  };
+}
+
+async function runOne(batch: Batch, call: ModelToolCall, shown: ShownCall): Promise<void> {
+  const outcome = await decide(batch, call, shown);
+  const record: ToolResultRecord = {
+    type: 'tool_result',
+    id: batch.project.ids.entryId(),
+    timestamp: batch.project.clock.now().toISOString(),
+    tool_call_id: call.id,
+    output: outcome.output,
+    is_error: outcome.isError,
+    ...(outcome.reason === undefined ? {} : { reason: outcome.reason }),
+  };
+  batch.records.push(record);
+  batch.journal.add(encodeRecord(record));
+  await batch.journal.save();
+  batch.listener.onResult(shown, outcome);
+}
+
+const denied: ToolOutcome = { output: deniedOutput, isError: true, reason: 'denied' };
+const aborted: ToolOutcome = { output: abortedOutput, isError: true, reason: 'aborted' };
+
+async function decide(batch: Batch, call: ModelToolCall, shown: ShownCall): Promise<ToolOutcome> {
+  const { signal, listener } = batch;
+  if (signal.aborted) abort(batch, toInterrupted());
+  if (batch.end !== null) return batch.end === 'denied' ? denied : aborted;
+  const parsed = parseCall(call);
+  if ('problem' in parsed) return { output: await maskString(batch.project.masker, parsed.problem), isError: true };
+  try {
+    if (shown.needsApproval && !(await isApproved(listener, shown))) {
+      batch.end = 'denied';
+      return denied;
+    }
+    listener.onCall(shown);
+    if (parsed.name === 'WritePlanTool_begin') return await write(batch, call, parsed);
+    return await performCall({ ...batch, onOutput: listener.onOutput }, parsed);
+  } catch (error) {
+    if (!(error instanceof TeddyError) || (error.code !== 'INTERRUPTED' && !signal.aborted)) throw error;
+    abort(batch, error);
+    return aborted;
+  }
+}
+
+async function isApproved({ approve }: ChatListener, shown: ShownCall): Promise<boolean> {
+  return approve !== null && (await approve(shown));
+}
+
+function abort(batch: Batch, error: unknown): void {
+  batch.end = 'aborted';
+  batch.failure ??= error;
+}
+
+function toInterrupted(): TeddyError {
+  return new TeddyError('INTERRUPTED', 'Interrupted while tools were running; what they had done is kept.');
+}
+
+type FileCall = Extract<ReturnType<typeof parseCall>, { name: 'WritePlanTool_begin' }>;
+
+async function write(batch: Batch, call: ModelToolCall, parsed: FileCall): Promise<ToolOutcome> {
+  const written = await writeFile(batch, batch.messages, call, parsed);
+  batch.usage = sumUsage(batch.usage, written.usage);
+  if (written.failure !== null) abort(batch, written.failure);
+  return written.outcome;
+}

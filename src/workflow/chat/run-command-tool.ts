@@ -1,0 +1,129 @@
+/** `run_command`: a script in the work tree of the line, what it printed and what it changed. */
+import type { RunCommandCall } from '../../conversation/chat-tools.ts';
+import { abortedOutput } from '../../conversation/record.ts';
+import { toWellFormed } from '../../conversation/well-formed.ts';
+import { findDirectory } from '../../plan/validate-action.ts';
+import type { CommandResult, Project, Workspace } from '../../ports.ts';
+import { isGuardedPath } from '../../session/global-files.ts';
+import { shortRef, type RefName, type RepoPath } from '../../session/names.ts';
+import { shownLines, takeLast } from '../cut-output.ts';
+import { readTimeoutMs } from '../execute-plan.ts';
+import { findInputNote } from '../find-input-note.ts';
+import {
+  keepSessionFiles,
+  listChanged,
+  restoreSessionFiles,
+  type KeptFiles,
+  type RestoredFiles,
+  type SessionPlace,
+} from '../guard-session-files.ts';
+import { maskString } from '../mask-text.ts';
+import { maskedOutput } from '../masked-output.ts';
+import { toReason } from '../run-scripts.ts';
+import { findWorkspace } from './chat-files.ts';
+import type { ToolOutcome } from './chat.ts';
+import type { CallPlace } from './perform-call.ts';
+import { refuseAborted, toFailure } from './tool-failure.ts';
+
+/** Of one stream. */
+const maxShownLength = 32 * 1024;
+const maxNamed = 50;
+
+/** The user has approved it. What it changes stays in the work tree, but for `.teddy/`, which is as it was before. */
+export async function runCommand(place: CallPlace, call: RunCommandCall): Promise<ToolOutcome> {
+  const { project, line, signal } = place;
+  refuseAborted(signal);
+  const workspace = await findWorkspace(line);
+  if (workspace === null) return toFailure(`run_command: ${toNowhere(line.ref)}`);
+  const cwd = await findDirectory(call.cwd ?? '.', project.filesOf(workspace.root).inspect);
+  if ('problem' in cwd) return toFailure(`run_command: cwd ${call.cwd}: ${cwd.problem}.`);
+  const timeoutMs = call.timeoutMs ?? (await readTimeoutMs(project));
+  const session = { project, workspace, session: line.session };
+  const kept = await keepSessionFiles(session);
+  const [ran] = await Promise.allSettled([runScript(place, workspace, { ...call, cwd: cwd.path, timeoutMs })]);
+  // Before anything else can fail: what the command wrote in `.teddy/` is put back.
+  const changes = await takeStock(session, kept);
+  if (ran.status === 'rejected') throw ran.reason;
+  return toOutcome(ran.value, changes, timeoutMs, project);
+}
+
+function toNowhere(ref: RefName): string {
+  const branch = shortRef(ref);
+  return `${branch} is checked out in no work tree, so no command can be run. The user can check it out: \`git switch ${branch}\`.`;
+}
+
+async function runScript(
+  { project, signal, onOutput }: CallPlace,
+  workspace: Workspace,
+  { command, cwd, timeoutMs }: { command: string; cwd: string; timeoutMs: number },
+): Promise<CommandResult> {
+  const output = maskedOutput(project.masker, onOutput);
+  const options = { cwd, env: {}, timeoutMs, signal, onOutput: output.add };
+  const result = await project.shellOf(workspace.root).run(command, options);
+  await output.end();
+  return result;
+}
+
+interface Changes extends RestoredFiles {
+  changed: RepoPath[];
+}
+
+async function takeStock(place: SessionPlace, kept: KeptFiles): Promise<Changes> {
+  const after = await place.workspace.scan();
+  const changed = listChanged(kept.scan, after).filter((path) => !isGuardedPath(path));
+  return { changed: changed.toSorted(), ...(await restoreSessionFiles(place, kept, after, 'The command')) };
+}
+
+async function toOutcome(
+  result: CommandResult,
+  changes: Changes,
+  timeoutMs: number,
+  { masker }: Project,
+): Promise<ToolOutcome> {
+  // As a whole, before it is cut: of half a secret nobody knows that it is one.
+  const [stdout, stderr] = await Promise.all([maskString(masker, result.stdout), maskString(masker, result.stderr)]);
+  const parts = [
+    describeEnd(result, timeoutMs),
+    ...renderStream('stdout', stdout),
+    ...renderStream('stderr', stderr),
+    ...(result.truncated ? ['The output was cut at 10 MiB.'] : []),
+    ...[findInputNote(result)].filter((note) => note !== null),
+    ...(await describeChanges(changes, masker)),
+  ];
+  const output = parts.map((part) => (part.endsWith('\n') ? part : `${part}\n`)).join('');
+  const isError = result.aborted || result.exitCode !== 0 || changes.failure !== null;
+  return { output, isError, ...(result.aborted ? { reason: 'aborted' } : {}) };
+}
+
+function describeEnd({ aborted, timedOut, exitCode }: CommandResult, timeoutMs: number): string {
+  if (aborted) return `${abortedOutput}. The command was ended before it was done.`;
+  if (timedOut) return `The command was ended after ${timeoutMs / 1000} s. Exit code ${exitCode}.`;
+  return `Exit code ${exitCode}.`;
+}
+
+/** Its last lines; nothing of a stream that is empty. */
+function renderStream(name: 'stdout' | 'stderr', text: string): string[] {
+  if (text === '') return [];
+  const lines = takeLast(text, shownLines);
+  const shown = lines.length <= maxShownLength ? lines : toWellFormed(lines.slice(-maxShownLength));
+  const note = shown === text ? '' : `, its end; ${text.length - shown.length} characters before it are left out`;
+  return [`--- ${name}${note}`, shown];
+}
+
+async function describeChanges(
+  { changed, restored, strays, failure }: Changes,
+  masker: Project['masker'],
+): Promise<string[]> {
+  const lines = [
+    ...(changed.length === 0 ? [] : [`--- changed files\n${toList(changed)}`]),
+    ...(restored.length === 0 ? [] : [`--- put back: no command changes files of .teddy/\n${toList(restored)}`]),
+    ...(strays.length === 0 ? [] : [`--- new in .teddy/, where no commit takes them\n${toList(strays)}`]),
+    ...(failure === null ? [] : [`${toReason(failure)}`]),
+  ];
+  return Promise.all(lines.map((line) => maskString(masker, line)));
+}
+
+function toList(paths: RepoPath[]): string {
+  const rest = paths.length - maxNamed;
+  return [...paths.slice(0, maxNamed), ...(rest > 0 ? [`and ${rest} more`] : [])].join('\n');
+}

@@ -1,0 +1,118 @@
+/** `WritePlanTool_begin` in a conversation: the model's next answer is the content of a file, through a write session. */
+import { TeddyError } from '../../errors.ts';
+import type { Model, ModelMessage, ModelRequest, ModelToolCall, Project } from '../../ports.ts';
+import { shortRef } from '../../session/names.ts';
+import { beginTool, renderBegun, renderToolError, type BeginWish } from '../../write/tool.ts';
+import type { WriteRecord, WriteResult } from '../../write/write.ts';
+import { maskString } from '../mask-text.ts';
+import type { ReadyLine } from '../prepare-line.ts';
+import type { Usage } from '../receive-answer.ts';
+import { beginHeldWrite } from '../writes/begin-write.ts';
+import type { HeldWrite } from '../writes/held-write.ts';
+import type { Talk } from '../writes/model-talk.ts';
+import { receiveFromModel } from '../writes/receive-from-model.ts';
+import type { ChatListener, ToolOutcome } from './chat.ts';
+
+/** Who writes, and with which parameters. */
+export interface WritingModel {
+  model: Model;
+  request: Omit<ModelRequest, 'messages'>;
+}
+
+interface FilePlace {
+  project: Project;
+  line: ReadyLine;
+  listener: ChatListener;
+  writing: WritingModel;
+}
+
+export interface WrittenOutcome {
+  outcome: ToolOutcome;
+  usage: Usage | null;
+  /** The model could not be heard to the end: nothing more can be asked of it now. */
+  failure: unknown;
+}
+
+/** What the model is told of the file is one result, also where it took several answers; the content is in the file's own entry. */
+export async function writeFile(
+  place: FilePlace,
+  messages: readonly ModelMessage[],
+  call: ModelToolCall,
+  wish: BeginWish,
+): Promise<WrittenOutcome> {
+  const { project, line } = place;
+  let talk: Talk | null = null;
+  let record: WriteRecord | null = null;
+  try {
+    const { begun, held } = await beginHeldWrite(project, {
+      intent: wish.intent,
+      target: wish.target,
+      operation: wish.operation,
+      session: shortRef(line.ref),
+      hasController: true,
+    });
+    for (const warning of begun.warnings) project.notices.warn(warning);
+    ({ record } = begun);
+    place.listener.file.onBegun(record);
+    talk = openTalk(place.writing, messages, call, renderBegun(begun));
+    const result = await receive(place, talk, held);
+    return { outcome: toWritten(record, result), usage: talk.usage, failure: null };
+  } catch (error) {
+    if (!(error instanceof TeddyError)) throw error;
+    const outcome = await toFailed(project, record, error);
+    return { outcome, usage: talk?.usage ?? null, failure: isOfModel(error) ? error : null };
+  }
+}
+
+async function receive({ project, listener }: FilePlace, talk: Talk, held: HeldWrite): Promise<WriteResult> {
+  try {
+    return (await receiveFromModel(project, talk, held, listener.file)).result;
+  } finally {
+    await held.staged.close();
+  }
+}
+
+/** Only this call is in it: the others of the answer have their turn before or after. */
+function openTalk(
+  { model, request }: WritingModel,
+  messages: readonly ModelMessage[],
+  call: ModelToolCall,
+  begun: string,
+): Talk {
+  return {
+    model,
+    request,
+    messages: [
+      ...messages,
+      { role: 'assistant', content: '', toolCalls: [call] },
+      { role: 'tool', toolCallId: call.id, content: begun },
+    ],
+    usage: null,
+  };
+}
+
+function toWritten({ id, target }: WriteRecord, { commit, summary }: WriteResult): ToolOutcome {
+  const output = JSON.stringify({
+    session_id: id,
+    status: 'completed',
+    written_path: target,
+    commit,
+    validation_summary: summary,
+  });
+  return { output, isError: false };
+}
+
+async function toFailed(project: Project, record: WriteRecord | null, error: TeddyError): Promise<ToolOutcome> {
+  const text = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
+  const kept = record === null ? '' : ` What had arrived is in write session ${record.id}.`;
+  const output = renderToolError(await maskString(project.masker, `${text}${kept}`));
+  return { output, isError: true, ...(error.code === 'INTERRUPTED' ? { reason: 'aborted' as const } : {}) };
+}
+
+/** The model, the network or the user ended it. */
+function isOfModel({ code }: TeddyError): boolean {
+  return code === 'INTERRUPTED' || code === 'NO_MODEL' || code.startsWith('MODEL_');
+}
+
+/** For the list of what may be called while a content is asked for. */
+export const writingTools = [beginTool];

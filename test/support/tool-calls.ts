@@ -1,0 +1,21 @@
+/** Calling the tools of a conversation on a line, as the model would. */
+import { parseCall } from '../../src/conversation/chat-tools.ts';
+import type { Project } from '../../src/ports.ts';
+import { prepareLine } from '../../src/workflow/prepare-line.ts';
+import { performCall, type CallPlace } from '../../src/workflow/chat/perform-call.ts';
+import type { ToolOutcome } from '../../src/workflow/chat/chat.ts';
+
+/** `selector`: of the line, when HEAD is not on it. */
+export async function callTool(
+  project: Project,
+  name: string,
+  values: object,
+  { selector, ...more }: Partial<CallPlace> & { selector?: string } = {},
+): Promise<ToolOutcome> {
+  const call = parseCall({ id: 'call_1', name, arguments: JSON.stringify(values) });
+  if ('problem' in call) throw new Error(call.problem);
+  if (call.name === 'WritePlanTool_begin') throw new Error('This begins a file.');
+  const line = await prepareLine(project, selector);
+  const signal = new AbortController().signal;
+  return performCall({ project, line, signal, onOutput: () => undefined, ...more }, call);
+}
