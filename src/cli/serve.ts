@@ -10,11 +10,15 @@ export class ServeCommand extends TeddyCommand {
   static override paths = [['serve']];
   static override usage = Command.Usage({
     category: 'Write large files',
-    description: 'Serve write sessions to other programs of this machine, over HTTP.',
+    description: 'Serve sessions and write sessions to other programs of this machine, over HTTP.',
     details: `
       Listens on 127.0.0.1 alone, on port 5000 or the next one that is free, until Ctrl-C or SIGTERM; what is under way then is
       finished. GET /openapi.json describes the calls. Each needs the token of \`.git/teddy/server.json\`, which only you can read:
       Authorization: Bearer <token>.
+
+      A voice front end or an editor adds what was said with POST /api/sessions/<session>/entries, follows a session with
+      GET /api/sessions/<session>/events, and reads it with GET /api/sessions/<session>/history; GET /api/sessions lists them.
+      Large files are written with /api/write-session/begin, append and finalize.
 
       One server serves a repository; a second one is refused and named the first. Each request is one line of JSON on stderr,
       without content.
@@ -35,16 +39,19 @@ export class ServeCommand extends TeddyCommand {
   }
 
   private async serve(terminal: Terminal, project: Project, port: number | null, signal: AbortSignal): Promise<number> {
-    const [{ startServer }, { bindWriteVerbs }, { readWriteLimits }, { describeCleaned }] = await Promise.all([
-      import('../http/start-server.ts'),
-      import('../http/write-verbs.ts'),
-      import('../workflow/writes/held-write.ts'),
-      import('./render-write.ts'),
-    ]);
+    const [{ startServer }, { bindWriteVerbs }, { bindSessionVerbs }, { readWriteLimits }, { describeCleaned }] =
+      await Promise.all([
+        import('../http/start-server.ts'),
+        import('../http/write-verbs.ts'),
+        import('../http/session-verbs.ts'),
+        import('../workflow/writes/held-write.ts'),
+        import('./render-write.ts'),
+      ]);
     await this.offerOrphans(terminal, project, signal);
     const { servers, clock } = project;
     const server = await startServer({
       verbs: bindWriteVerbs(project, (cleaned) => terminal.say(toVisible(describeCleaned(cleaned)))),
+      sessions: bindSessionVerbs(project),
       limits: await readWriteLimits(project),
       servers,
       clock,

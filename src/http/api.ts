@@ -2,69 +2,101 @@
 import type { IncomingMessage } from 'node:http';
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
-import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Clock } from '../ports.ts';
 import type { Limits } from '../write/limits.ts';
+import { appendSignal } from './append-signal.ts';
+import { eventStreams, streamHeaders, type EventStreams, type StreamEnd, type StreamLimits } from './event-stream.ts';
 import { admit } from './gate.ts';
+import { oneAtATime } from './queue.ts';
 import { readJson } from './read-body.ts';
 import { Refusal, toErrorAnswer } from './refusal.ts';
 import type { RequestReport } from './report.ts';
-import { writeRoutes, type Route } from './write-routes.ts';
+import type { Call, Route } from './route.ts';
+import { sessionRoutes } from './session-routes.ts';
+import type { SessionVerbs } from './session-verbs.ts';
+import type { StatusChanges } from './status.ts';
+import { writeRoutes } from './write-routes.ts';
 import type { WriteVerbs } from './write-verbs.ts';
-
-/** A request that was admitted. */
-export interface Call {
-  /** Of the path; empty where the path has none. */
-  sessionId: string;
-  json(): Promise<unknown>;
-  /** Which session it is about, for the log. */
-  note(sessionId: string): void;
-}
-
-export interface Reply {
-  status: ContentfulStatusCode;
-  body: object;
-}
 
 export interface ApiOptions {
   verbs: WriteVerbs;
+  sessions: SessionVerbs;
   limits: Limits;
+  streamLimits: StreamLimits;
   token: string;
   version: string;
   clock: Clock;
   report: RequestReport;
 }
 
-type Env = { Bindings: HttpBindings; Variables: { sessionId?: string; code?: string } };
+interface Variables {
+  sessionId?: string;
+  code?: string;
+  statuses?: StatusChanges;
+  /** Of a stream, when it has ended: the code for the log, if there is one. */
+  ended?: Promise<string | undefined>;
+}
+
+type Env = { Bindings: HttpBindings; Variables: Variables };
 type Api = OpenAPIHono<Env>;
 
-export function createApi(options: ApiOptions): Api {
-  const { verbs, limits, token } = options;
+export interface RunningApi {
+  fetch: Api['fetch'];
+  /** No stream keeps the server from stopping; all other calls are answered as before. */
+  endStreams(): void;
+}
+
+export function createApi(options: ApiOptions): RunningApi {
+  const { token, report } = options;
   const api: Api = new OpenAPIHono<Env>();
   logRequests(api, options);
   api.use((context, next) => {
     admit(toKnock(context.env.incoming), token);
     return next();
   });
-  const routes = writeRoutes(verbs, limits);
-  for (const route of routes) addRoute(api, route, limits);
+  const streams = eventStreams(options.streamLimits, (error) => report.failure(error));
+  const routes = listRoutes(options);
+  for (const route of routes) addRoute(api, route, options.limits, streams);
   addDocument(api, options.version);
   refuseOtherMethods(api, [...routes.map(toPlace), { method: 'get', path: documentPath }]);
   api.notFound((context) => toResponse(context, new Refusal('NO_SUCH_CALL', 'There is no such call.'), options));
   api.onError((error, context) => toResponse(context, error, options));
-  return api;
+  return { fetch: api.fetch, endStreams: () => streams.stop() };
+}
+
+/** One opened project serves all clients: what changes something is done one after the other. */
+function listRoutes({ verbs, sessions, limits, clock }: ApiOptions): Route[] {
+  const appended = appendSignal();
+  const inTurn = oneAtATime(() => appended.notify());
+  return [...writeRoutes(verbs, inTurn, limits), ...sessionRoutes({ sessions, inTurn, appended, limits, clock })];
 }
 
 const documentPath = '/openapi.json';
 
-function addRoute(api: Api, { config, answer }: Route, limits: Limits): void {
+function addRoute(api: Api, { config, statuses, answer }: Route, limits: Limits, streams: EventStreams): void {
   api.openAPIRegistry.registerPath(config);
   api.on(config.method.toUpperCase(), config.getRoutingPath(), async (context) => {
-    const { status, body } = await answer(toCall(context, limits));
+    if (statuses !== undefined) context.set('statuses', statuses);
+    const reply = await answer(toCall(context, limits));
+    if ('events' in reply) {
+      // What is asked for is the headers alone: they are those of a stream.
+      if (context.env.incoming.method === 'HEAD') return context.body(null, 200, streamHeaders);
+      const ended = streams.open(context.env.outgoing, reply.events);
+      context.set('ended', ended.then(toCode));
+      return RESPONSE_ALREADY_SENT;
+    }
+    const { status, body } = reply;
     if ('code' in body) context.set('code', String(body.code));
     return context.json(body, status);
   });
+}
+
+/** A stream ends as it should when its client leaves, when there is nothing more to come, and when the server stops. */
+function toCode(end: StreamEnd): string | undefined {
+  if (end === 'stalled') return 'STREAM_STALLED';
+  return end === 'failed' ? 'STREAM_FAILED' : undefined;
 }
 
 function toCall(context: Context<Env>, limits: Limits): Call {
@@ -72,6 +104,9 @@ function toCall(context: Context<Env>, limits: Limits): Call {
   if (sessionId !== '') context.set('sessionId', sessionId);
   return {
     sessionId,
+    session: context.req.param('session') ?? '',
+    query: context.req.queries(),
+    lastEventId: context.req.header('Last-Event-ID'),
     json: () => readJson(context.env.incoming, limits),
     note: (id) => context.set('sessionId', id),
   };
@@ -80,7 +115,10 @@ function toCall(context: Context<Env>, limits: Limits): Call {
 /** Described and served from the schemas that check the requests. */
 function addDocument(api: Api, version: string): void {
   api.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' });
-  const description = 'Large content as plain text: staged as it comes, validated, committed exactly once.';
+  const description = [
+    'Large content as plain text: staged as it comes, validated, committed exactly once.',
+    'Sessions: what was said is appended, followed as it happens, and told as the messages for a model.',
+  ].join('\n');
   const info = { title: 'teddy', version, description };
   api.get(documentPath, (context) => {
     const url = new URL(context.req.url).origin;
@@ -109,7 +147,7 @@ function toKnock({ headers, headersDistinct, socket }: IncomingMessage) {
 }
 
 function toResponse(context: Context<Env>, error: unknown, { report }: ApiOptions): Response {
-  const { status, headers, body } = toErrorAnswer(error);
+  const { status, headers, body } = toErrorAnswer(error, context.get('statuses'));
   if (status === 500) report.failure(error);
   context.set('code', body.code);
   // What is left of the body is not read: the connection cannot be used again.
@@ -122,19 +160,24 @@ function isArriving({ complete, headers }: IncomingMessage): boolean {
   return hasBody && !complete;
 }
 
+/** Of a stream, when it has ended. */
 function logRequests(api: Api, { clock, report }: ApiOptions): void {
   api.use(async (context, next) => {
     const startMs = performance.now();
     await next();
-    report.request({
-      time: clock.now().toISOString(),
-      method: context.req.method,
-      // As it is encoded in a URL: no character of it can do anything to a terminal.
-      path: new URL(context.req.url).pathname,
-      status: context.res.status,
-      ms: Math.round(performance.now() - startMs),
-      ...(context.get('sessionId') === undefined ? {} : { session_id: context.get('sessionId') }),
-      ...(context.get('code') === undefined ? {} : { code: context.get('code') }),
-    });
+    const log = (code: string | undefined) =>
+      report.request({
+        time: clock.now().toISOString(),
+        method: context.req.method,
+        // As it is encoded in a URL: no character of it can do anything to a terminal.
+        path: new URL(context.req.url).pathname,
+        status: context.res.status,
+        ms: Math.round(performance.now() - startMs),
+        ...(context.get('sessionId') === undefined ? {} : { session_id: context.get('sessionId') }),
+        ...(code === undefined ? {} : { code }),
+      });
+    const ended = context.get('ended');
+    if (ended === undefined) log(context.get('code'));
+    else void ended.then(log);
   });
 }

@@ -1,8 +1,10 @@
 /** Work that must not overlap: each piece begins when the one before has ended, however that ended. */
-export function oneAtATime(): <Result>(work: () => Promise<Result>) => Promise<Result> {
+export type InTurn = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
+export function oneAtATime(onEnd: () => void = () => undefined): InTurn {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
-    const run = last.then(work);
+    const run = last.then(work).finally(onEnd);
     last = run.catch(() => undefined);
     return run;
   };

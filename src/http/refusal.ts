@@ -1,6 +1,6 @@
 /** What a client is told when a call fails: always `{ error, code, errors }`, never a stack. */
 import { TeddyError } from '../errors.ts';
-import { statusOfRefusal, toErrorStatus, type ErrorStatus, type RefusalCode } from './status.ts';
+import { statusOfRefusal, toErrorStatus, type ErrorStatus, type RefusalCode, type StatusChanges } from './status.ts';
 
 /** A request that never gets as far as the workflow. */
 export class Refusal extends Error {
@@ -31,7 +31,7 @@ export interface ErrorAnswer {
 const internalError = 'An internal error occurred. Please try again.';
 
 /** An expected failure that no table knows keeps its code and its message, in `errors`; a defect keeps neither. */
-export function toErrorAnswer(error: unknown): ErrorAnswer {
+export function toErrorAnswer(error: unknown, changes?: StatusChanges): ErrorAnswer {
   if (error instanceof Refusal) {
     const { code, message, headers } = error;
     return { status: statusOfRefusal[code], headers, body: { error: message, code, errors: [message] } };
@@ -40,7 +40,7 @@ export function toErrorAnswer(error: unknown): ErrorAnswer {
     return { status: 500, headers: {}, body: { error: internalError, code: 'DEFECT', errors: [] } };
   }
   const { code, message } = error;
-  const status = toErrorStatus(code);
+  const status = toErrorStatus(code, changes);
   const body = { error: status === 500 ? internalError : message, code, errors: toErrors(error) };
   return { status, headers: {}, body: { ...body, ...toExpectedOffset(error) } };
 }
@@ -49,7 +49,7 @@ export function toErrorAnswer(error: unknown): ErrorAnswer {
 export class InvalidRequest extends TeddyError {
   readonly problems: string[];
 
-  constructor(code: 'USAGE' | 'BAD_TARGET' | 'BAD_OPERATION', problems: string[]) {
+  constructor(code: 'USAGE' | 'BAD_TARGET' | 'BAD_OPERATION' | 'BAD_RECORD', problems: string[]) {
     super(code, problems[0] ?? 'The request is not valid.', 'GET /openapi.json describes every call.');
     this.problems = problems;
   }

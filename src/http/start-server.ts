@@ -4,12 +4,15 @@ import type { Clock, ServerRecords } from '../ports.ts';
 import type { Limits } from '../write/limits.ts';
 import { createApi } from './api.ts';
 import { listen, usualPatience, type Listener, type Patience } from './listen.ts';
+import { usualStreamLimits, type StreamLimits } from './event-stream.ts';
 import { toErrorAnswer, type Refusal } from './refusal.ts';
 import type { RequestLine, RequestReport } from './report.ts';
+import type { SessionVerbs } from './session-verbs.ts';
 import type { WriteVerbs } from './write-verbs.ts';
 
 export interface ServerOptions {
   verbs: WriteVerbs;
+  sessions: SessionVerbs;
   limits: Limits;
   servers: ServerRecords;
   clock: Clock;
@@ -19,6 +22,7 @@ export interface ServerOptions {
   port: number | null;
   pid: number;
   patience?: Patience;
+  streamLimits?: StreamLimits;
 }
 
 export interface RunningServer {
@@ -56,9 +60,16 @@ async function fail(listener: Listener, error: unknown): Promise<never> {
 }
 
 function openListener(options: ServerOptions, token: string): Promise<Listener> {
-  const { port, clock, report, patience = usualPatience } = options;
-  const { fetch } = createApi({ ...options, token });
-  return listen({ fetch, port, patience, onBroken: (refusal) => report.request(toBrokenLine(refusal, clock)) });
+  const { port, clock, report, patience = usualPatience, streamLimits = usualStreamLimits } = options;
+  const { fetch, endStreams } = createApi({ ...options, streamLimits, token });
+  const onBroken = (refusal: Refusal) => report.request(toBrokenLine(refusal, clock));
+  return listen({ fetch, port, patience, onBroken }).then((listener) => ({
+    ...listener,
+    stop() {
+      endStreams();
+      return listener.stop();
+    },
+  }));
 }
 
 function toBrokenLine(refusal: Refusal, clock: Clock): RequestLine {

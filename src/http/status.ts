@@ -53,12 +53,16 @@ export const statusOfRefusal = {
   REQUEST_TIMEOUT: 408,
   UNSUPPORTED_MEDIA_TYPE: 415,
   HEADERS_TOO_LARGE: 431,
+  TOO_MANY_STREAMS: 503,
 } as const;
 
 export type RefusalCode = keyof typeof statusOfRefusal;
 export type ErrorStatus =
   (typeof statusOfCode)[keyof typeof statusOfCode] | (typeof statusOfRefusal)[RefusalCode] | 500;
 
-export function toErrorStatus(code: ErrorCode): ErrorStatus {
-  return (statusOfCode as Partial<Record<ErrorCode, ErrorStatus>>)[code] ?? 500;
+/** What a code means to one call, where that differs from the table. */
+export type StatusChanges = Partial<Record<ErrorCode, ErrorStatus>>;
+
+export function toErrorStatus(code: ErrorCode, changes: StatusChanges = {}): ErrorStatus {
+  return changes[code] ?? (statusOfCode as StatusChanges)[code] ?? 500;
 }

@@ -1,5 +1,6 @@
 /** The calls of the API as they stand in `/openapi.json`. */
 import { createRoute, z } from '@hono/zod-openapi';
+import { json, refusals, security } from './describe-call.ts';
 import {
   appendAnswer,
   appendRequest,
@@ -15,14 +16,6 @@ import {
 } from './schemas.ts';
 
 const base = '/api/write-session';
-const security = [{ token: [] }];
-
-const reasons = {
-  400: 'What was sent is not valid.',
-  404: 'There is no such session, or it has expired.',
-  409: 'It cannot be done as things stand.',
-  413: 'The content is too large.',
-};
 
 export const beginCall = createRoute({
   operationId: 'begin',
@@ -92,13 +85,3 @@ export const cancelCall = createRoute({
   request: { params },
   responses: { 200: { description: 'It is gone.', content: json(cancelAnswer) }, ...refusals(404, 409) },
 });
-
-function json<Schema extends z.ZodType>(schema: Schema) {
-  return { 'application/json': { schema } };
-}
-
-function refusals(...statuses: (keyof typeof reasons)[]) {
-  return Object.fromEntries(
-    statuses.map((status) => [status, { description: reasons[status], content: json(errorAnswer) }]),
-  );
-}

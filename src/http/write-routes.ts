@@ -1,26 +1,19 @@
 /** What each call does: checks what was sent, asks the workflow, and says it in the words of the wire. */
-import type { RouteConfig, z } from '@hono/zod-openapi';
+import type { z } from '@hono/zod-openapi';
 import { TeddyError } from '../errors.ts';
 import { toUnknownWrite } from '../workflow/writes/held-write.ts';
 import type { Limits } from '../write/limits.ts';
 import { toTooLarge } from '../write/step.ts';
 import { isWriteId } from '../write/write-id.ts';
 import { toBeginAnswer, toFinalizeAnswer, toRejectedAnswer, toStatusAnswer, type Rejected } from './answers.ts';
-import type { Call, Reply } from './api.ts';
-import { oneAtATime } from './queue.ts';
+import type { InTurn } from './queue.ts';
 import { InvalidRequest } from './refusal.ts';
+import type { Call, Reply, Route } from './route.ts';
 import { appendRequest, beginRequest, finalizeRequest } from './schemas.ts';
 import { appendCall, beginCall, cancelCall, finalizeCall, listCall, statusCall } from './write-calls.ts';
 import type { WriteVerbs } from './write-verbs.ts';
 
-export interface Route {
-  config: RouteConfig & { getRoutingPath(): string };
-  answer(call: Call): Promise<Reply>;
-}
-
-export function writeRoutes(verbs: WriteVerbs, limits: Limits): Route[] {
-  // One opened project serves all clients: what changes something is done one after the other.
-  const inTurn = oneAtATime();
+export function writeRoutes(verbs: WriteVerbs, inTurn: InTurn, limits: Limits): Route[] {
   return [
     { config: beginCall, answer: (call) => begin(call, inTurn, verbs) },
     { config: appendCall, answer: (call) => append(call, inTurn, verbs, limits) },
@@ -30,8 +23,6 @@ export function writeRoutes(verbs: WriteVerbs, limits: Limits): Route[] {
     { config: cancelCall, answer: (call) => cancel(call, inTurn, verbs) },
   ];
 }
-
-type InTurn = ReturnType<typeof oneAtATime>;
 
 async function begin(call: Call, inTurn: InTurn, verbs: WriteVerbs): Promise<Reply> {
   const { intent, target_file, operation, session, own_end_marker } = parse(beginRequest, await call.json());

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newSession } from '../../src/workflow/new-session.ts';
 import { openTestServer, type TestServer } from '../support/http-server.ts';
 
 interface Operation {
@@ -40,6 +41,11 @@ function operations(): [string, string, Operation][] {
   );
 }
 
+async function firstSession(): Promise<object> {
+  const { sessions } = (await server.call('GET', '/api/sessions')).body as { sessions: object[] };
+  return sessions[0] ?? {};
+}
+
 describe('the description of the API', () => {
   test('it lists every call with every status that the specification names, and no other call', () => {
     const listed = operations().map(
@@ -47,8 +53,12 @@ describe('the description of the API', () => {
     );
     expect(listed.toSorted()).toEqual([
       'delete /api/write-session/{session_id} 200 404 409',
+      'get /api/sessions 200',
+      'get /api/sessions/{session}/events 200 400 404 503',
+      'get /api/sessions/{session}/history 200 400 404',
       'get /api/write-session 200',
       'get /api/write-session/status/{session_id} 200 404',
+      'post /api/sessions/{session}/entries 200 400 404 409 413',
       'post /api/write-session/append 200 400 404 409 413',
       'post /api/write-session/begin 200 400 409',
       'post /api/write-session/finalize 200 400 404 409 413',
@@ -72,7 +82,9 @@ describe('the description of the API', () => {
       expect(security).toEqual([{ token: [] }]);
       for (const { description, content } of Object.values(responses)) {
         expect(description).not.toBe('');
-        expect(content['application/json']?.schema).toBeTypeOf('object');
+        const [type, { schema } = {}] = Object.entries(content)[0] ?? [];
+        expect(type).toMatch(/^(?:application\/json|text\/event-stream)$/);
+        expect(schema).toBeTypeOf('object');
       }
     }
   });
@@ -80,8 +92,12 @@ describe('the description of the API', () => {
   test('every parameter of a path is declared, and every reference leads somewhere', () => {
     for (const [, path, { parameters = [] }] of operations()) {
       const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      expect(parameters.map(({ name }) => name)).toEqual(named);
-      expect(parameters.every((parameter) => parameter.in === 'path' && parameter.required)).toBe(true);
+      const [inPath, others] = [true, false].map((isOfPath) =>
+        parameters.filter((parameter) => (parameter.in === 'path') === isOfPath),
+      );
+      expect(inPath?.map(({ name }) => name)).toEqual(named);
+      expect(inPath?.every(({ required }) => required)).toBe(true);
+      expect(others?.filter(({ required }) => required)).toEqual([]);
     }
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, target]) => target ?? '');
     expect(references.length).toBeGreaterThan(10);
@@ -100,6 +116,16 @@ describe('the description of the API', () => {
     expect(FinalizeRequest).toMatchObject({ required: ['session_id'] });
   });
 
+  test('the stream of a session has events of its own type, and can be gone on with', () => {
+    const call = document.paths['/api/sessions/{session}/events']?.['get'];
+    expect(Object.keys(call?.responses['200']?.content ?? {})).toEqual(['text/event-stream']);
+    expect(call?.parameters?.map(({ in: place, name }) => `${place} ${name}`)).toEqual([
+      'path session',
+      'query since',
+      'header Last-Event-ID',
+    ]);
+  });
+
   test('what announces a file has no place for content', () => {
     const names = Object.keys(document.components.schemas['BeginRequest']?.properties ?? {});
     expect(names.filter((name) => /content|data|text|body/.test(name))).toEqual([]);
@@ -107,8 +133,14 @@ describe('the description of the API', () => {
   });
 
   test('an answer has the fields that its schema requires, and no others', async () => {
+    const { session } = await newSession(server.project, { name: 'try', switch: true });
+    const record = { type: 'user', id: 'u1', message: { role: 'user', content: 'Hello' } };
     const { session_id: id } = await server.begin('a.json');
     const answers: [string, object][] = [
+      ['EntryAnswer', (await server.call('POST', `/api/sessions/${session}/entries`, record)).body],
+      ['SessionsAnswer', (await server.call('GET', '/api/sessions')).body],
+      ['ListedSession', await firstSession()],
+      ['HistoryAnswer', (await server.call('GET', `/api/sessions/${session}/history`)).body],
       ['AppendAnswer', (await server.append(id, 0, '{')).body],
       ['RejectedAnswer', (await server.finalize(id)).body],
       ['StatusAnswer', (await server.call('GET', `/api/write-session/status/${id}`)).body],

@@ -8,8 +8,10 @@
  */
 import { request, type OutgoingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { usualStreamLimits, type StreamLimits } from '../../src/http/event-stream.ts';
 import { usualPatience, type Patience } from '../../src/http/listen.ts';
 import type { RequestLine } from '../../src/http/report.ts';
+import { bindSessionVerbs, type SessionVerbs } from '../../src/http/session-verbs.ts';
 import { startServer } from '../../src/http/start-server.ts';
 import { bindWriteVerbs, type WriteVerbs } from '../../src/http/write-verbs.ts';
 import { defaultLimits, type Limits } from '../../src/write/limits.ts';
@@ -52,8 +54,10 @@ export interface RawConnection {
 
 export interface TestServerOptions {
   verbs?: Partial<WriteVerbs>;
+  sessions?: Partial<SessionVerbs>;
   limits?: Partial<Limits>;
   patience?: Partial<Patience>;
+  streamLimits?: Partial<StreamLimits>;
   project?: MemoryProject;
 }
 
@@ -64,6 +68,7 @@ export async function openTestServer(options: TestServerOptions = {}): Promise<T
   const cleaned: string[] = [];
   const { url, port, token, stop } = await startServer({
     verbs: { ...bindWriteVerbs(project, ({ id }) => void cleaned.push(id)), ...options.verbs },
+    sessions: { ...bindSessionVerbs(project), ...options.sessions },
     limits: { ...defaultLimits, ...options.limits },
     servers: project.servers,
     clock: project.clock,
@@ -72,6 +77,7 @@ export async function openTestServer(options: TestServerOptions = {}): Promise<T
     port: 0,
     pid: 4711,
     patience: { ...usualPatience, ...options.patience },
+    streamLimits: { ...usualStreamLimits, ...options.streamLimits },
   });
   const call: TestServer['call'] = (method, path, body, headers = {}) =>
     callServer({ port, method, path, body, headers: { Authorization: `Bearer ${token}`, ...headers } });

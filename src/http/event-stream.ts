@@ -1,0 +1,153 @@
+/** Server-sent events: each stream takes no more than its client reads, and all of them end with the server. */
+import type { ServerResponse } from 'node:http';
+import { Refusal } from './refusal.ts';
+
+/** `id` is what a client sends as `Last-Event-ID` to go on after it. */
+export interface ServerEvent {
+  event: string;
+  id?: string;
+  data: object;
+}
+
+export interface StreamLimits {
+  maxStreams: number;
+  /** A comment is sent so often, so that a connection that is gone is noticed. */
+  heartbeatMs: number;
+  /** A client that takes nothing for so long is dropped. */
+  stallMs: number;
+  /** How long a client may take for the end of its stream. */
+  endMs: number;
+}
+
+export const usualStreamLimits: StreamLimits = { maxStreams: 64, heartbeatMs: 15_000, stallMs: 30_000, endMs: 1000 };
+
+/** The connection ends with the stream: a client that is told `end` hears of it at once. */
+export const streamHeaders = { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', Connection: 'close' };
+
+/** How long a client should wait before it connects again. */
+const retryMs = 2000;
+
+/** `closed`: by the client, or because there is nothing more to come. */
+export type StreamEnd = 'closed' | 'stopped' | 'stalled' | 'failed';
+
+export interface EventStreams {
+  /** Resolves when the stream has ended, and never rejects. Throws TOO_MANY_STREAMS before anything is sent. */
+  open(response: ServerResponse, events: EventSource): Promise<StreamEnd>;
+  /** Every stream ends, and so does each that is opened from now on. */
+  stop(): void;
+}
+
+type EventSource = (signal: AbortSignal) => AsyncIterable<ServerEvent>;
+
+export function eventStreams(limits: StreamLimits, onFailure: (error: unknown) => void): EventStreams {
+  const stopping = new AbortController();
+  let count = 0;
+  return {
+    open(response, events) {
+      if (count >= limits.maxStreams) {
+        const message = `This server sends ${limits.maxStreams} event streams at once, and no more.`;
+        throw new Refusal('TOO_MANY_STREAMS', message, { 'Retry-After': '10' });
+      }
+      count += 1;
+      return send(response, events, stopping.signal, limits, onFailure).finally(() => (count -= 1));
+    },
+    stop: () => stopping.abort(),
+  };
+}
+
+async function send(
+  response: ServerResponse,
+  events: EventSource,
+  stopping: AbortSignal,
+  limits: StreamLimits,
+  onFailure: (error: unknown) => void,
+): Promise<StreamEnd> {
+  const gone = new AbortController();
+  response.on('close', () => gone.abort()).on('error', () => gone.abort());
+  // It may have left while the line was looked for.
+  if (response.destroyed) gone.abort();
+  const signal = AbortSignal.any([stopping, gone.signal]);
+  const client = openClient(response, limits, signal);
+  let end: StreamEnd = 'closed';
+  try {
+    for await (const event of events(signal)) {
+      if (signal.aborted) break;
+      await client.send(renderEvent(event));
+    }
+    if (stopping.aborted && !gone.signal.aborted) end = 'stopped';
+  } catch (error) {
+    onFailure(error);
+    end = 'failed';
+  }
+  if (end !== 'closed') await client.send(renderEvent({ event: 'end', data: { reason: end } }));
+  client.end();
+  return client.isStalled() ? 'stalled' : end;
+}
+
+interface Client {
+  /** Resolves when it has room for more, or `signal` says that no more is to come. */
+  send(text: string): Promise<void>;
+  isStalled(): boolean;
+  end(): void;
+}
+
+function openClient(response: ServerResponse, limits: StreamLimits, signal: AbortSignal): Client {
+  let stall: NodeJS.Timeout | undefined;
+  let isStalled = false;
+  const drop = () => {
+    isStalled = true;
+    response.destroy();
+  };
+  const write = (text: string) => {
+    if (response.destroyed || response.writableEnded) return;
+    if (!response.write(text)) stall ??= setTimeout(drop, limits.stallMs);
+  };
+  const resume = () => {
+    clearTimeout(stall);
+    stall = undefined;
+  };
+  // What cannot be sent now need not be said: the client has not even read what came before.
+  const heartbeat = setInterval(() => response.writableNeedDrain || write(':\n\n'), limits.heartbeatMs);
+  response.on('drain', resume).on('close', () => {
+    clearInterval(heartbeat);
+    clearTimeout(stall);
+  });
+  response.writeHead(200, streamHeaders);
+  write(`retry: ${retryMs}\n\n`);
+  return {
+    async send(text) {
+      write(text);
+      if (response.writableNeedDrain) await untilDrained(response, signal);
+    },
+    isStalled: () => isStalled,
+    end() {
+      clearInterval(heartbeat);
+      resume();
+      if (response.destroyed) return;
+      const timer = setTimeout(() => response.destroy(), limits.endMs);
+      response.on('close', () => clearTimeout(timer));
+      response.end();
+    },
+  };
+}
+
+function untilDrained(response: ServerResponse, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      response.off('drain', settle).off('close', settle);
+      signal.removeEventListener('abort', settle);
+      resolve();
+    };
+    if (signal.aborted || response.destroyed) return resolve();
+    response.on('drain', settle).on('close', settle);
+    signal.addEventListener('abort', settle);
+  });
+}
+
+const escapes: Record<string, string> = { '\u0085': '\\u0085', '\u2028': '\\u2028', '\u2029': '\\u2029' };
+
+function renderEvent({ event, id, data }: ServerEvent): string {
+  // Some readers of lines take these for line ends.
+  const json = JSON.stringify(data).replace(/[\u0085\u2028\u2029]/g, (found) => escapes[found] ?? found);
+  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${json}\n\n`;
+}

@@ -1,0 +1,151 @@
+/** Sessions on the wire: records as they are sent, and what the calls answer. */
+import { z } from '@hono/zod-openapi';
+import { historyFormats } from '../conversation/history.ts';
+
+const sources = ['text', 'voice_transcription', 'voice_response'] as const;
+const maxRecords = 1000;
+
+const base = {
+  id: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,200}$/, { error: 'must be 1 to 200 visible ASCII characters' })
+    .openapi({ description: 'Unique in the session, e.g. a UUID: whoever sends a record again, sends the same one.' }),
+  timestamp: z.iso
+    .datetime({ offset: true, error: 'must be a time in ISO 8601, with its zone' })
+    .optional()
+    .openapi({ description: 'ISO 8601; the time of the call if not given.' }),
+};
+const source = z.enum(sources).optional().openapi({ description: '`text` if not given.' });
+const words = z.string().refine((text) => text.trim() !== '', { error: 'must not be empty' });
+const callId = z.string().min(1).max(200);
+
+function said<Role extends 'user' | 'assistant'>(role: Role) {
+  return z.strictObject({ role: z.literal(role), content: words });
+}
+
+const userRecord = z.strictObject({ type: z.literal('user'), ...base, message: said('user'), source });
+const assistantRecord = z.strictObject({ type: z.literal('assistant'), ...base, message: said('assistant'), source });
+const partialRecord = z
+  .strictObject({ type: z.literal('assistant_partial'), ...base, message: said('assistant'), source })
+  .openapi({ description: 'An answer that was interrupted, as far as it came.' });
+const interruptedRecord = z
+  .looseObject({ type: z.literal('voice_interrupted'), ...base })
+  .openapi({ description: 'The user has spoken into an answer. Other fields are kept.' });
+const metaRecord = z
+  .looseObject({ type: z.literal('orchestrator_meta'), ...base })
+  .openapi({ description: 'What a front end notes of itself. Other fields are kept.' });
+const noteRecord = z.strictObject({ type: z.literal('note'), ...base, text: words });
+const toolUseRecord = z.strictObject({
+  type: z.literal('tool_use'),
+  ...base,
+  tool_call_id: callId,
+  tool_name: words,
+  tool_input: z.unknown().optional().openapi({ description: 'The arguments, as an object.' }),
+});
+const toolResultRecord = z.strictObject({
+  type: z.literal('tool_result'),
+  ...base,
+  tool_call_id: callId,
+  output: z.unknown().optional().openapi({ description: 'Text, content blocks, an object, or nothing.' }),
+  is_error: z.boolean().optional(),
+  reason: z.enum(['denied', 'aborted', 'recovered']).optional(),
+});
+
+/** One record of a transcript, as it is sent. */
+export const sentRecord = z
+  .discriminatedUnion('type', [
+    userRecord,
+    assistantRecord,
+    partialRecord,
+    interruptedRecord,
+    metaRecord,
+    noteRecord,
+    toolUseRecord,
+    toolResultRecord,
+  ])
+  .openapi('TranscriptRecord');
+
+export const sentRecords = z.array(sentRecord).min(1).max(maxRecords).openapi('TranscriptUnit', {
+  description: 'Calls with all of their results, and the text of the assistant before them, if there is one.',
+});
+
+export const entryRequest = z.union([sentRecord, sentRecords]).openapi('EntryRequest');
+
+const session = z.string().openapi({ example: '20260124-add-user-auth' });
+const line = z.string().openapi({ description: 'A branch.', example: 'teddy/20260124-add-user-auth' });
+const commit = z.string().openapi({ description: 'An object id, in full.' });
+
+export const entryAnswer = z
+  .object({
+    session,
+    line,
+    turn: z.string().openapi({ example: '02' }),
+    commit,
+    entry: z.enum(['message', 'exchange', 'reply']),
+    is_new: z.boolean().openapi({ description: 'False: it was there already, with the same content.' }),
+  })
+  .openapi('EntryAnswer');
+
+const listedSession = z
+  .object({
+    session,
+    branch: line,
+    remote: z.string().nullable().openapi({ description: 'Which remote has it, when there is no local branch.' }),
+    created: z.string(),
+    turns: z.int(),
+    status: z.enum(['new', 'open', 'planned', 'closed']),
+    last: z.string().openapi({ description: 'What the last entry says.' }),
+    conversationBranches: z.array(z.string()),
+    current: z.boolean().openapi({ description: 'HEAD is on it.' }),
+  })
+  .openapi('ListedSession');
+
+export const sessionsAnswer = z.object({ sessions: z.array(listedSession) }).openapi('SessionsAnswer');
+
+const repair = z
+  .object({ kind: z.string(), turn: z.string().optional(), line: z.int().optional(), text: z.string() })
+  .openapi('Repair', { description: 'What had to be put right, so that the history is valid.' });
+
+export const historyAnswer = z
+  .object({
+    session,
+    commit,
+    format: z.enum(historyFormats),
+    messages: z.union([z.array(z.unknown()), z.string()]).openapi({ description: 'Text for jsonl and markdown.' }),
+    repairs: z.array(repair),
+  })
+  .openapi('HistoryAnswer');
+
+const oid = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, { error: 'must be the whole id of a commit' });
+
+export const historyQuery = z.strictObject({
+  format: z.enum(historyFormats).optional().openapi({ description: '`openai` if not given.' }),
+  from: z.string().optional().openapi({ description: 'The first turn of it.', example: '03' }),
+  commit: oid.optional().openapi({ description: 'As of this commit of the session; the newest if not given.' }),
+});
+
+const position = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})(?::\d{1,9})?$/, {
+  error: 'must be a commit, or the id of an event',
+});
+
+export const eventsQuery = z.strictObject({
+  since: position.optional().openapi({ description: 'What comes after this commit, or after the event of this id.' }),
+});
+
+export const eventsHeaders = z.object({
+  'Last-Event-ID': position.optional().openapi({ description: 'As `since`, and stronger.' }),
+});
+
+export const eventData = z
+  .object({
+    session,
+    line,
+    turn: z.string().nullable(),
+    commit,
+    entry: z.string().openapi({ description: 'What the commit is: message, exchange, plan, reply, report, ...' }),
+    record: z.looseObject({ type: z.string() }).optional().openapi({ description: 'With the event `record`.' }),
+    title: z.string().optional().openapi({ description: 'With the event `entry`.' }),
+  })
+  .openapi('EventData');
+
+export type SentRecord = z.infer<typeof sentRecord>;

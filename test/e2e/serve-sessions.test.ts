@@ -1,0 +1,158 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ServerRecord } from '../../src/ports.ts';
+import { openEvents, type EventClient } from '../support/event-client.ts';
+import type { RunningTeddy } from '../support/run-teddy.ts';
+import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+let session: string;
+let running: RunningTeddy[];
+let clients: EventClient[];
+
+beforeEach(async () => {
+  project = await openTeddyProject();
+  session = await project.begin('talk');
+  running = [];
+  clients = [];
+});
+
+afterEach(async () => {
+  for (const client of clients) client.close();
+  for (const { kill } of running) kill('SIGTERM');
+  await Promise.all(running.map(({ result }) => result));
+  await project.close();
+});
+
+/** Ready to be called. */
+async function serve(): Promise<RunningTeddy & { record: ServerRecord }> {
+  const run = project.start(['serve', '--port', '0'], { timeoutMs: 50_000 });
+  running.push(run);
+  await run.waitForOutput(/The token is in /);
+  const path = join(project.repo.root, '.git', 'teddy', 'server.json');
+  return { ...run, record: JSON.parse(await readFile(path, 'utf8')) as ServerRecord };
+}
+
+async function call({ url, token }: ServerRecord, method: string, path: string, body?: object) {
+  const response = await fetch(`${url}/api/sessions${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+const say = (record: ServerRecord, id: string, content: string, role: 'user' | 'assistant' = 'user') =>
+  call(record, 'POST', `/${session}/entries`, { type: role, id, message: { role, content }, source: 'text' });
+
+async function listen(record: ServerRecord, headers: Record<string, string> = {}): Promise<EventClient> {
+  const client = await openEvents(record, `/api/sessions/${session}/events`, headers);
+  clients.push(client);
+  await client.until(1);
+  return client;
+}
+
+/** `message 01 Hello`, with `-` for what is no text. */
+function told({ events }: EventClient): string[] {
+  return events.slice(1).map(({ event, data }) => {
+    const record = data['record'] as { message?: { content: string } } | undefined;
+    const said = event === 'record' ? (record?.message?.content ?? '-').split('\n')[0] : event;
+    return `${String(data['entry'])} ${String(data['turn'])} ${said ?? ''}`;
+  });
+}
+
+describe('teddy serve, for front ends', () => {
+  test('what is said in voice and what the command line does are one session, and a client hears all of it', async () => {
+    const { record } = await serve();
+    const client = await listen(record);
+    expect(await say(record, 'u1', 'Hello')).toMatchObject({ status: 200, body: { turn: '01', is_new: true } });
+    expect(await say(record, 'a1', 'Good day', 'assistant')).toMatchObject({ status: 200, body: { turn: '01' } });
+    await project.plan(createPlan('a.txt', 'A\n'), 'Make a.txt');
+    await project.ok('session', 'execute', '-y');
+    await client.until(6);
+    expect(told(client)).toEqual([
+      'message 01 Hello',
+      'reply 01 Good day',
+      'message 02 Make a.txt',
+      'plan 02 # Try it',
+      'report 02 entry',
+    ]);
+    const commits = client.events.slice(1).map(({ data }) => data['commit']);
+    const line = await project.repo.git('log', '--first-parent', '--reverse', '--format=%H', '-5', `teddy/${session}`);
+    expect(commits).toEqual(line.split('\n'));
+    const { body } = await call(record, 'GET', `/${session}/history`);
+    expect(body).toMatchObject({ session, format: 'openai', commit: commits.at(-1) });
+    expect(JSON.stringify(body['messages'])).toContain('Good day');
+  });
+
+  test('a client that was away while the server was killed goes on with the next one, without loss or repetition', async () => {
+    const first = await serve();
+    const before = await listen(first.record);
+    await say(first.record, 'u1', 'one');
+    await before.until(2);
+    first.kill('SIGKILL');
+    await first.result;
+    await before.ended;
+    await project.plan('No plan, an answer.', 'two');
+    const { record } = await serve();
+    const after = await listen(record, { 'Last-Event-ID': before.events.at(-1)?.id ?? '' });
+    await say(record, 'u3', 'three');
+    await after.until(4);
+    expect([...told(before), ...told(after)]).toEqual([
+      'message 01 one',
+      'message 01 two',
+      'reply 01 No plan, an answer.',
+      'message 02 three',
+    ]);
+    // The same again, as from a client that has lost the answer: there is still one of it.
+    expect(await say(record, 'u3', 'three')).toMatchObject({ status: 200, body: { is_new: false } });
+    expect(await say(record, 'u3', 'other')).toMatchObject({ status: 409, body: { code: 'ENTRY_EXISTS' } });
+  });
+
+  test('two clients at once while the command line appends as well: each record is there exactly once', async () => {
+    const { record } = await serve();
+    const client = await listen(record);
+    const sent = ['x', 'y'].flatMap((name) => Array.from({ length: 4 }, (_, at) => `${name}${at}`));
+    const both = ['x', 'y'].map(async (name) => {
+      for (const id of sent.filter((one) => one.startsWith(name))) {
+        expect(await say(record, id, id, 'assistant')).toMatchObject({ status: 200, body: { is_new: true } });
+      }
+    });
+    const heard = ['one', 'two', 'three'];
+    const typed = heard.map(async (text) => {
+      const { exitCode, stderr } = await project.run(['session', 'say', '--voice', '-m', text, '--id', text]);
+      expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+    });
+    await Promise.all([...both, ...typed]);
+    await client.until(1 + sent.length + heard.length);
+    const said = told(client).map((text) => text.replace(/^\S+ \S+ /, ''));
+    expect(said.toSorted()).toEqual([...sent, ...heard].toSorted());
+  });
+
+  test('an open stream does not keep the server from stopping, and no word is in its log', async () => {
+    const { record, kill, result } = await serve();
+    const client = await listen(record);
+    await say(record, 'u1', 'a private word');
+    await client.until(2);
+    const startMs = performance.now();
+    kill('SIGTERM');
+    const { exitCode, stderr } = await result;
+    expect(exitCode).toBe(0);
+    expect(performance.now() - startMs).toBeLessThan(2000);
+    await client.ended;
+    expect(client.events.at(-1)).toMatchObject({ event: 'end', data: { reason: 'stopped' } });
+    expect(stderr).not.toContain('private');
+    expect(stderr).not.toContain(record.token);
+    const lines = stderr.split('\n').filter((line) => line.startsWith('{'));
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { method: 'POST', path: `/api/sessions/${session}/entries`, status: 200 },
+      { method: 'GET', path: `/api/sessions/${session}/events`, status: 200 },
+    ]);
+  });
+
+  test('its help names the calls', async () => {
+    const help = await project.ok('serve', '--help');
+    for (const text of ['/entries', '/events', '/history', '/api/write-session']) expect(help).toContain(text);
+  });
+});
