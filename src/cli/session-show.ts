@@ -40,16 +40,36 @@ function renderTurn(terminal: Terminal, shown: ShownTurn): string {
       .split('\n')
       .map((line) => `  ${line}`.trimEnd())
       .join('\n');
-  const reply =
-    shown.reply === null ? [] : [title(shown.replyIsPartial ? 'Answer (interrupted)' : 'Answer'), quote(shown.reply)];
+  const said = isTalk(shown) ? shown.said.map(toTitled) : toUsual(shown);
   return `${[
     title(`Turn ${shown.turn} of ${shown.session}: ${shown.status}`),
-    ...shown.messages.flatMap((message) => [title('Message'), quote(message)]),
-    ...(shown.plan === null ? [] : [title('Plan'), quote(shown.plan)]),
-    ...reply,
+    ...said.flatMap((part) => [title(toVisible(part.title)), quote(part.text)]),
     ...(shown.report === null ? [] : [title('Outcome'), renderOutcome(terminal, shown.report)]),
     ...(shown.diff === '' ? [] : [title('Changes'), colorDiff(terminal, shown.diff, 'stdout')]),
   ].join('\n')}\n`;
+}
+
+interface Titled {
+  title: string;
+  text: string;
+}
+
+/** Tools were called in it, or it was spoken: then the order tells something. */
+function isTalk({ said }: ShownTurn): boolean {
+  return said.some((part) => part.tool !== undefined || part.title.endsWith('(spoken)'));
+}
+
+function toTitled({ title, tool, text }: ShownTurn['said'][number]): Titled {
+  const named = title.replace('Reply', 'Answer');
+  return { title: tool === undefined ? named : `${named} ${tool}`, text };
+}
+
+function toUsual({ messages, plan, reply, replyIsPartial }: ShownTurn): Titled[] {
+  return [
+    ...messages.map((text) => ({ title: 'Message', text })),
+    ...(plan === null ? [] : [{ title: 'Plan', text: plan }]),
+    ...(reply === null ? [] : [{ title: replyIsPartial ? 'Answer (interrupted)' : 'Answer', text: reply }]),
+  ];
 }
 
 function renderOutcome(terminal: Terminal, report: Report): string {

@@ -5,7 +5,9 @@ import { renderUnifiedDiff } from '../plan/diff.ts';
 import { parseReport } from '../plan/report-schema.ts';
 import type { Report } from '../plan/report.ts';
 import type { Project } from '../ports.ts';
+import type { HistoryPart } from '../session/history-text.ts';
 import { type Oid, type SessionId, type TurnName } from '../session/names.ts';
+import { toTurnHistory } from '../session/turn-history.ts';
 import { findLine, lineName } from './find-line.ts';
 import { findTurn, readLine, readTurn, toText, type LineState, type TurnStatus } from './read-line.ts';
 
@@ -15,6 +17,8 @@ export interface ShownTurn {
   turn: TurnName;
   status: TurnStatus;
   messages: string[];
+  /** Everything in its order, tool calls and what was spoken included, but for the report. */
+  said: readonly HistoryPart[];
   plan: string | null;
   /** An answer that is no plan. */
   reply: string | null;
@@ -44,6 +48,7 @@ export async function showTurn(
     turn: name,
     status: turn.status,
     messages: userMessages(turn.records),
+    said: toTurnHistory(name, turn.records, { plan: turn.plan && toText(turn.plan), report: null }).parts,
     plan: turn.plan === null ? null : toText(turn.plan),
     reply: answer && 'text' in answer ? answer.text : null,
     replyIsPartial: answer?.complete === false,

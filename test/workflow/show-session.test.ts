@@ -5,6 +5,9 @@ import { listSessions } from '../../src/workflow/list-sessions.ts';
 import { logSession } from '../../src/workflow/log-session.ts';
 import { readRecordedLine } from '../../src/workflow/read-recording.ts';
 import { showTurn } from '../../src/workflow/show-turn.ts';
+import type { KnownRecord } from '../../src/conversation/record.ts';
+import { appendRecords } from '../../src/workflow/append-records.ts';
+import { assistant, call, result, user } from '../support/records.ts';
 import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
 import { scriptedModel } from '../support/scripted-model.ts';
 import { create, line, planOf, run, say, session, start, turn } from '../support/turns.ts';
@@ -113,6 +116,24 @@ describe('show', () => {
     expect(shown.diff).toContain('+new');
     const last = await showTurn(project, {});
     expect(last).toMatchObject({ turn: '02', reply: 'Just words.', replyIsPartial: false, plan: null, diff: '' });
+  });
+
+  test('has what was spoken and the tools that were called, in their order', async () => {
+    const project = await memoryProject();
+    await start(project);
+    const append = (...records: KnownRecord[]) => appendRecords(project, { records });
+    await append(user('a', 'Look.', 'voice_transcription'));
+    await append(assistant('b', 'I look.'), call('c'), result('c', '# Notes'));
+    await append(assistant('d', 'Notes.'));
+    const { said, messages, reply } = await showTurn(project, {});
+    expect(said.map(({ title, tool, text }) => [title, tool, text])).toEqual([
+      ['Message (spoken)', undefined, 'Look.'],
+      ['Reply', undefined, 'I look.'],
+      ['Tool call', 'read_file', '{"path":"README.md"}'],
+      ['Result', undefined, '# Notes'],
+      ['Reply', undefined, 'Notes.'],
+    ]);
+    expect({ messages, reply }).toEqual({ messages: ['Look.'], reply: 'Notes.' });
   });
 
   test('says that an answer is only a part', async () => {

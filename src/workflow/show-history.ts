@@ -1,0 +1,153 @@
+/** The messages of a session as a provider would take them: folded, rendered, checked. */
+import { checkHistory } from '../conversation/check-history.ts';
+import { toHistory } from '../conversation/fold-history.ts';
+import type { History, HistoryFormat, Repair } from '../conversation/history.ts';
+import { TeddyError } from '../errors.ts';
+import type { Project } from '../ports.ts';
+import { parseTurnName, type Oid, type SessionId, type TurnName } from '../session/names.ts';
+import { findConversation, readTurns, type ConversationPlace } from './read-conversation.ts';
+
+export interface HistoryRequest {
+  /** A session, as of `-s`, or anything that git takes for a commit. */
+  target?: string | undefined;
+  format: HistoryFormat;
+  /** Turns before this one are left out. */
+  from?: string | undefined;
+}
+
+export interface ShownHistory {
+  session: SessionId;
+  commit: Oid;
+  format: HistoryFormat;
+  /** What is printed: one message a line in a JSON array, or the text itself. */
+  text: string;
+  /** The same as values; of `jsonl` and `markdown` the text. Parsed when it is asked for. */
+  readonly messages: unknown[] | string;
+  repairs: Repair[];
+}
+
+/** What a cache holds of a history; whoever changes what is rendered counts this up. */
+const rendering = 1;
+/** With fewer it takes as long to look into the cache. */
+const leastCached = 200;
+
+type Rendered = Pick<ShownHistory, 'text' | 'repairs'>;
+
+/** Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION, UNKNOWN_COMMIT, UNKNOWN_TURN, NOT_ON_LINE, DAMAGED_SESSION, HISTORY_INVALID. */
+export async function showHistory(project: Project, request: HistoryRequest): Promise<ShownHistory> {
+  const { format } = request;
+  const from = request.from === undefined ? undefined : parseTurnName(request.from);
+  const place = await findTarget(project, request.target);
+  const key = `history-${rendering}-${place.source}-${format}-${from ?? 'all'}`;
+  const rendered = (await readCached(project, key)) ?? (await renderAndKeep(project, place, format, from, key));
+  return {
+    session: place.session,
+    commit: place.commit,
+    format,
+    ...rendered,
+    get messages() {
+      return isText(format) ? rendered.text : (JSON.parse(rendered.text) as unknown[]);
+    },
+  };
+}
+
+async function renderAndKeep(
+  project: Project,
+  place: ConversationPlace,
+  format: HistoryFormat,
+  from: TurnName | undefined,
+  key: string,
+): Promise<Rendered> {
+  const { turns, repairs } = await readTurns(project.repository.store, place, from);
+  if (turns.length === 0 && from !== undefined) throw toUnknownTurn(place, from);
+  const history = toHistory(turns);
+  const text = await render(history, format, place);
+  const rendered = { text, repairs: [...repairs, ...history.repairs] };
+  if (turns.length >= leastCached) await project.repository.cache.write(key, encodeCached(rendered));
+  return rendered;
+}
+
+/** Each renderer is loaded only where it is needed. Never a history that breaks a rule of its format. */
+async function render(history: History, format: HistoryFormat, place: ConversationPlace): Promise<string> {
+  const rendered = await renderAs(history, format);
+  const [violation, ...more] = checkHistory(format, rendered);
+  if (violation === undefined) return typeof rendered === 'string' ? rendered : renderMessages(rendered);
+  throw new TeddyError(
+    'HISTORY_INVALID',
+    `The history of ${place.session} breaks a rule of ${format}: ${violation}` +
+      (more.length === 0 ? '' : ` (and ${more.length} more)`),
+    'This is a defect of teddy. `--format jsonl` and `--format markdown` show what was said.',
+  );
+}
+
+async function renderAs(history: History, format: HistoryFormat): Promise<unknown[] | string> {
+  switch (format) {
+    case 'openai':
+      return (await import('../conversation/render-openai.ts')).renderOpenai(history);
+    case 'anthropic':
+      return (await import('../conversation/render-anthropic.ts')).renderAnthropic(history);
+    case 'jsonl':
+      return (await import('../conversation/render-jsonl.ts')).renderJsonl(history);
+    case 'markdown':
+      return (await import('../conversation/render-history-markdown.ts')).renderMarkdown(history);
+  }
+}
+
+/** A JSON array with a message on each line. */
+function renderMessages(messages: unknown[]): string {
+  return messages.length === 0 ? '[]\n' : `[\n${messages.map((one) => JSON.stringify(one)).join(',\n')}\n]\n`;
+}
+
+function isText(format: HistoryFormat): boolean {
+  return format === 'jsonl' || format === 'markdown';
+}
+
+function encodeCached({ text, repairs }: Rendered): string {
+  return `${JSON.stringify(repairs)}\n${text}`;
+}
+
+/** What cannot be read is rendered anew. */
+async function readCached(project: Project, key: string): Promise<Rendered | null> {
+  const kept = await project.repository.cache.read(key);
+  const end = kept?.indexOf('\n') ?? -1;
+  if (kept === null || end === -1) return null;
+  const repairs = parseRepairs(kept.slice(0, end));
+  return repairs && { repairs, text: kept.slice(end + 1) };
+}
+
+function parseRepairs(text: string): Repair[] | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A session is meant first; what is none may be a commit. Without a target the line may be one that a shallow clone cut off. */
+async function findTarget(project: Project, target: string | undefined): Promise<ConversationPlace> {
+  try {
+    return await findConversation(project, { selector: target });
+  } catch (error) {
+    if (!(error instanceof TeddyError) || error.code !== 'UNKNOWN_SESSION') throw error;
+    return findConversation(project, { commit: target ?? 'HEAD' }).catch((reason: unknown) => {
+      throw saysLess(reason, target) ? error : reason;
+    });
+  }
+}
+
+/** Than that there is no such session. */
+function saysLess(reason: unknown, target: string | undefined): boolean {
+  if (!(reason instanceof TeddyError)) return false;
+  if (target === undefined) return reason.code === 'UNKNOWN_COMMIT' || reason.code === 'NOT_ON_LINE';
+  const isCommitLike = /^(?:[0-9a-f]{4,64}|HEAD)$|[~^@:]/.test(target);
+  return reason.code === 'UNKNOWN_COMMIT' && !isCommitLike;
+}
+
+function toUnknownTurn({ session }: ConversationPlace, from: TurnName): TeddyError {
+  return new TeddyError(
+    'UNKNOWN_TURN',
+    `${session} has no turn ${from}, nor one after it.`,
+    '`teddy session log` shows the turns.',
+  );
+}

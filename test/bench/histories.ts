@@ -1,0 +1,169 @@
+/** Histories of many turns, against `git log --format=%B` over commits that carry the same bytes: time and memory. */
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { comparePairs, type Row } from './measure.ts';
+import { executable, git, keepForRemoval } from './repositories.ts';
+
+type Env = NodeJS.ProcessEnv;
+type Layout = 'loose' | 'packed';
+
+const session = '20260124-bench';
+const line = `refs/heads/teddy/${session}`;
+const ident = 'Ada Example <ada@example.org> 1769248800 +0000';
+
+interface Histories {
+  root: string;
+  turns: number;
+  layout: Layout;
+}
+
+export async function measureHistories(env: Env, runs: number, sizes: number[]): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const turns of sizes)
+    for (const layout of ['loose', 'packed'] as const)
+      rows.push(...(await measureHistory(env, Math.min(runs, 9), makeHistories(env, turns, layout))));
+  return rows;
+}
+
+async function measureHistory(env: Env, runs: number, histories: Histories): Promise<Row[]> {
+  const { root, turns, layout } = histories;
+  const cache = join(root, '.git/teddy/cache');
+  const ours = (format = 'openai') => [executable, 'session', 'history', '-s', session, '--format', format];
+  const against = ['log', '--format=%B', 'messages'];
+  const run = (command: string, args: string[]) => requireDone(spawnSync(command, args, { cwd: root, env, stdio }));
+  const cold = () => {
+    rmSync(cache, { recursive: true, force: true });
+    run(process.execPath, ours());
+  };
+  const log = () => run('git', against);
+  const what = `history of ${turns.toLocaleString('en')} turns, ${layout}`;
+  const toRow = (name: string, times: Awaited<ReturnType<typeof comparePairs>>, aim: number): Row => ({
+    what: `${what}${name}`,
+    against: 'git log --format=%B of the same bytes',
+    oursMs: times.ours,
+    againstMs: times.against,
+    figure: times.ratio,
+    unit: 'x',
+    aim,
+  });
+  const uncached = await comparePairs(runs, cold, log);
+  const cached = await comparePairs(runs, () => run(process.execPath, ours()), log);
+  rmSync(cache, { recursive: true, force: true });
+  const memory = await compareMemory(env, root, ours(), against);
+  return [
+    toRow('', uncached, 1.3),
+    toRow(', from the cache', cached, 0.1),
+    { ...toRow(': peak memory', uncached, 1.2), oursMs: uncached.ours, figure: memory },
+  ];
+}
+
+const stdio: ['ignore', 'ignore', 'pipe'] = ['ignore', 'ignore', 'pipe'];
+
+function requireDone({ status, stderr }: { status: number | null; stderr: Buffer }): void {
+  if (status !== 0) throw new Error(stderr.toString());
+}
+
+async function compareMemory(env: Env, root: string, ours: string[], against: string[]): Promise<number> {
+  const [mine, theirs] = [
+    await readPeakKiB(process.execPath, ours, root, env),
+    await readPeakKiB('git', against, root, env),
+  ];
+  process.stderr.write(`  peak: ${Math.round(mine / 1024)} MB, ${Math.round(theirs / 1024)} MB\n`);
+  return mine / theirs;
+}
+
+/** A process that waits for its reader is still there to be looked at: its output comes in pieces, up to the last. */
+function readPeakKiB(command: string, args: string[], cwd: string, env: Env): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
+    let peak = 0;
+    child.stdout.on('data', () => {
+      try {
+        const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+        peak = Math.max(peak, Number(/^VmHWM:\s*(\d+) kB/m.exec(status)?.[1] ?? 0));
+      } catch {
+        // It has ended meanwhile.
+      }
+    });
+    child.on('close', (code) => (code === 0 && peak > 0 ? resolve(peak) : reject(new Error(`exit code ${code}`))));
+  });
+}
+
+/** A session of so many turns, and a branch whose commits carry the same bytes as messages, one for each entry. */
+function makeHistories(env: Env, turns: number, layout: Layout): Histories {
+  const root = mkdtempSync(join(tmpdir(), 'teddy-bench-'));
+  keepForRemoval(root);
+  git(root, env, ['init', '-q', '-b', 'main']);
+  git(root, env, ['commit', '-q', '--allow-empty', '-m', 'first']);
+  const made = Array.from({ length: turns }, (_, at) => makeTurn(at + 1));
+  const limit = layout === 'loose' ? 100_000_000 : 1;
+  const options = ['-c', `fastimport.unpackLimit=${limit}`, '-c', 'core.fsync=none'];
+  git(root, env, [...options, 'fast-import', '--quiet'], `${toSession(made)}${toMessages(made)}done\n`);
+  if (layout === 'packed') git(root, env, ['repack', '-adq']);
+  return { root, turns, layout };
+}
+
+interface MadeTurn {
+  name: string;
+  files: Record<string, string>;
+  /** What each of its entries adds. */
+  entries: string[];
+}
+
+/** Every second turn is planned and executed, the others are answered; 1 to 2 KB each. */
+function makeTurn(number: number): MadeTurn {
+  const name = String(number).padStart(2, '0');
+  const record = (type: string, at: number, more: object) => {
+    const id = `019bf000-0000-7000-8000-${String(number * 10 + at).padStart(12, '0')}`;
+    return `${JSON.stringify({ type, id, timestamp: '2026-01-24T10:00:00.000Z', ...more })}\n`;
+  };
+  const said = (role: string, content: string) => ({ message: { role, content }, source: 'text' });
+  const message = record('user', 1, said('user', toProse(number, 60)));
+  if (number % 2 === 0) {
+    const reply = record('assistant', 2, said('assistant', toProse(number, 130)));
+    return { name, files: { 'transcript.jsonl': message + reply }, entries: [message, reply] };
+  }
+  const plan = `# Change ${number}\n\n## Rationale\n\n${toProse(number, 90)}\n\n## Action Plan\n\n### \`EXECUTE\`\n\n\`\`\`sh\nmake\n\`\`\`\n`;
+  const planned = record('assistant', 2, { message: { role: 'assistant', file: 'plan.md' }, source: 'plan' });
+  const report = `version: 1\nsession: ${session}\nturn: "${name}"\nrun_summary:\n  status: SUCCESS\n  end_time: 2026-01-24T10:00:00.000Z\naction_logs:\n  - index: 1\n    details: |\n      ${toProse(number, 40)}\n`;
+  return {
+    name,
+    files: { 'transcript.jsonl': message + planned, 'plan.md': plan, 'report.md': report },
+    entries: [message, plan + planned, report],
+  };
+}
+
+const words = 'add read route login test file when then the a of server client error value name path check'.split(' ');
+
+function toProse(seed: number, count: number): string {
+  return Array.from({ length: count }, (_, at) => words[(seed * 31 + at * at * 7 + at) % words.length]).join(' ');
+}
+
+function toSession(turns: MadeTurn[]): string {
+  const trailers = [
+    `Teddy-Session: ${session}`,
+    'Teddy-Entry: reply',
+    'Teddy-Entry-Id: 019bf000-0000-7000-8000-000000000001',
+    'Teddy-Created: 2026-01-24T10:00:00.000Z',
+    'Teddy-Format: 1',
+  ];
+  const files = turns.flatMap(({ name, files: ofTurn }) =>
+    Object.entries(ofTurn).map(
+      ([file, text]) => `M 100644 inline .teddy/sessions/${session}/${name}/${file}\n${toData(text)}`,
+    ),
+  );
+  return `commit ${line}\ncommitter ${ident}\n${toData(`turn 01 reply: Bench\n\n${trailers.join('\n')}\n`)}from refs/heads/main^0\n${files.join('')}\n`;
+}
+
+function toMessages(turns: MadeTurn[]): string {
+  const commits = turns.flatMap(({ entries }) =>
+    entries.map((text) => `commit refs/heads/messages\ncommitter ${ident}\n${toData(text)}\n`),
+  );
+  return commits.join('');
+}
+
+function toData(text: string): string {
+  return `data ${Buffer.byteLength(text)}\n${text}\n`;
+}

@@ -1,0 +1,134 @@
+/** The same history out of every repository that holds the commit: bare, cloned, cut off, merged into. */
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openProject } from '../../src/app.ts';
+import { historyFormats } from '../../src/conversation/history.ts';
+import type { Project } from '../../src/ports.ts';
+import { newSession } from '../../src/workflow/new-session.ts';
+import { showHistory } from '../../src/workflow/show-history.ts';
+import { gitText } from '../support/git-process.ts';
+import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+import { assistantSays, assistantWrites, brings, calls, userSays, writeTurns } from '../support/transcripts.ts';
+
+const silent = { info: () => undefined, warn: () => undefined };
+
+/** Opens the repository at `cwd`, and closes it again. */
+async function inProject<Value>(cwd: string, use: (project: Project) => Promise<Value>): Promise<Value> {
+  const project = await openProject({ cwd, env: process.env, notices: silent });
+  try {
+    return await use(project);
+  } finally {
+    await project.repository.close();
+  }
+}
+
+/** In every format, one after the other. */
+async function textAt(cwd: string, target?: string): Promise<string> {
+  return inProject(cwd, async (project) => {
+    const texts = [];
+    for (const format of historyFormats) texts.push((await showHistory(project, { format, target })).text);
+    return texts.join('---\n');
+  });
+}
+
+describe.each(['sha1', 'sha256'] as const)('in a repository of %s', (objectFormat) => {
+  let repo: ScratchRepository;
+  let elsewhere: string;
+  let line: string;
+  let session: string;
+  let text: string;
+
+  beforeEach(async () => {
+    repo = await makeScratchRepository({ 'README.md': '# Scratch\n' }, { objectFormat });
+    elsewhere = await realpath(await mkdtemp(join(tmpdir(), 'teddy-histories-')));
+    await inProject(repo.root, async (project) => {
+      const made = await newSession(project, { name: 'talk', switch: true });
+      session = made.session;
+      line = `teddy/${session}`;
+      await writeTurns(project, line, {
+        '01': {
+          records: [userSays('Plan ünïcode\r\n'), assistantWrites('plan.md')],
+          plan: '# Do it\n',
+          report: 'version: 1\n',
+        },
+        '02': {
+          records: [userSays('Look'), calls('c', 'read_file', { path: 'a' }), brings('c', 'A'), assistantSays('Seen.')],
+        },
+      });
+    });
+    text = await textAt(repo.root);
+    expect(text).toContain('Plan ünïcode');
+    expect(text).toContain('Seen.');
+  });
+  afterEach(async () => {
+    await rm(elsewhere, { recursive: true });
+    await repo.close();
+  });
+
+  test('it is read out of .git alone: bare, detached, without a work tree', async () => {
+    const bare = join(elsewhere, 'bare.git');
+    await gitText(repo.root, ['clone', '-q', '--bare', repo.root, bare]);
+    expect(await textAt(bare, session)).toBe(text);
+    await repo.git('checkout', '-q', '--detach');
+    expect(await textAt(repo.root)).toBe(text);
+    expect(await textAt(repo.root, 'HEAD')).toBe(text);
+    await repo.git('switch', '-q', 'main');
+    expect(await textAt(repo.root, session)).toBe(text);
+    expect(await textAt(repo.root, await repo.git('rev-parse', '--short', line))).toBe(text);
+  });
+
+  test('a fresh clone has the same, also of a line that it knows from its remote alone', async () => {
+    const clone = join(elsewhere, 'clone');
+    await gitText(repo.root, ['clone', '-q', '-b', 'main', repo.root, clone]);
+    expect(await textAt(clone)).toBe(text);
+    expect(await textAt(clone, session)).toBe(text);
+    expect(await textAt(clone, `origin/${line}`)).toBe(text);
+  });
+
+  test('a shallow clone has all of it, where its end is an entry and where it is a commit of the user’s', async () => {
+    const cloneOf = async (name: string) => {
+      const clone = join(elsewhere, name);
+      await gitText(repo.root, ['clone', '-q', '--depth', '1', '-b', line, `file://${repo.root}`, clone]);
+      expect(await gitText(clone, ['rev-list', '--count', 'HEAD'])).toBe('1');
+      return clone;
+    };
+    expect(await textAt(await cloneOf('entry'))).toBe(text);
+    await repo.commit({ 'mine.txt': 'mine\n' }, 'My own');
+    expect(await textAt(repo.root)).toBe(text);
+    const cut = await cloneOf('own');
+    expect(await textAt(cut)).toBe(text);
+    expect(await textAt(cut, line)).toBe(text);
+    expect(await textAt(cut, 'HEAD')).toBe(text);
+  });
+
+  test('commits of others and merges on the line change nothing, and bring no other session into it', async () => {
+    await repo.git('switch', '-q', 'main');
+    const foreign = '.teddy/sessions/20200101-foreign/03/transcript.jsonl';
+    await repo.commit(
+      { [foreign]: '{"type":"user","id":"f","message":{"role":"user","content":"Foreign"}}\n' },
+      'Foreign',
+    );
+    await repo.git('switch', '-q', line);
+    await repo.git('merge', '-q', '--no-ff', '-m', 'Merge main', 'main');
+    expect(await textAt(repo.root)).toBe(text);
+    await repo.commit({ 'after.txt': 'x\n' }, 'After the merge');
+    expect(await textAt(repo.root)).toBe(text);
+    expect(await textAt(repo.root, 'HEAD^')).toBe(text);
+    // The other way round the branch is no line: its first parents know nothing of the session.
+    await repo.git('switch', '-q', 'main');
+    await repo.git('merge', '-q', '--no-ff', '-m', 'Merge the session', line);
+    await expect(textAt(repo.root, 'HEAD')).rejects.toMatchObject({ code: 'NOT_ON_LINE' });
+  });
+
+  test('a commit further back has what was said by then, and so has a branch that leaves there', async () => {
+    const before = await repo.git('rev-parse', 'HEAD');
+    await inProject(repo.root, (project) => writeTurns(project, line, { '03': { records: [userSays('More')] } }));
+    expect(await textAt(repo.root)).toContain('More');
+    expect(await textAt(repo.root, `${line}~1`)).toBe(text);
+    expect(await textAt(repo.root, before)).toBe(text);
+    await repo.git('switch', '-q', '-c', 'try-again', `${line}~1`);
+    expect(await textAt(repo.root)).toBe(text);
+  });
+});
