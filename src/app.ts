@@ -11,7 +11,17 @@ import { keyedOpenaiModel, keyFromEnvironment, toNoModel, type ApiKey } from './
 import { parseEndpoint } from './model/openai-settings.ts';
 import { readRecordedDirectory } from './model/recorded-directory.ts';
 import { recordedModel, type RecordedAnswer } from './model/recorded.ts';
-import type { Model, Notices, Project, ProviderName, Repository, Store } from './ports.ts';
+import type {
+  ExportDirectory,
+  ExportPlace,
+  Model,
+  Notices,
+  Project,
+  ProviderName,
+  Repository,
+  SourceFile,
+  Store,
+} from './ports.ts';
 import { providers } from './session/settings.ts';
 import { readAnswer } from './system/answer-file.ts';
 import { answerStaging } from './system/answer-staging.ts';
@@ -84,6 +94,21 @@ export async function openProject({ cwd, env, notices, trace, onStep }: OpenProj
     trust: gitTrust(repository.commonDir),
     settings,
   };
+}
+
+/** Throws FILE_NOT_FOUND. */
+export async function openSource(path: string): Promise<SourceFile> {
+  return (await import('./system/source-file.ts')).openSourceFile(path);
+}
+
+/** `force`: what stands there is replaced. */
+export async function openExportFile(path: string, { force }: { force: boolean }): Promise<ExportPlace> {
+  return (await import('./system/export-file.ts')).exportFile(path, force);
+}
+
+/** A new one, or an empty one. */
+export async function openExportDirectory(path: string): Promise<ExportDirectory> {
+  return (await import('./system/export-file.ts')).exportDirectory(path);
 }
 
 /** Most repositories have one work tree, and git need not be asked for others. */

@@ -84,6 +84,12 @@ export async function listTips(git: GitRunner, prefixes: string[]): Promise<(Ref
   return tips;
 }
 
+export async function findCommits(git: GitRunner, text: string, prefixes: string[]): Promise<Oid[]> {
+  const globs = prefixes.map((prefix) => `--glob=${prefix.replace(/\/$/, '/*')}`);
+  const rows = await git.text(['rev-list', '--first-parent', '--fixed-strings', `--grep=${text}`, ...globs]);
+  return rows === '' ? [] : rows.split('\n').map(parseOid);
+}
+
 /** For git, a pattern with a glob in it is not a prefix any more. */
 function toPattern(prefix: string): string {
   return prefix.includes('*') && prefix.endsWith('/') ? `${prefix}**` : prefix;

@@ -95,7 +95,7 @@ async function refuseBusyWorkspace(project: Project, workspace: Workspace): Prom
 }
 
 /** A file or link of the project's own that is called `.teddy`. */
-async function refuseTrackedFile(project: Project, { oid }: Base): Promise<void> {
+export async function refuseTrackedFile(project: Project, { oid }: Base): Promise<void> {
   const root = oid === null ? null : await project.repository.store.readDir(oid, '' as RepoPath);
   const found = root?.entries.find(({ name }) => name === '.teddy');
   if (found === undefined || found.mode === '40000') return;
@@ -106,13 +106,13 @@ async function refuseTrackedFile(project: Project, { oid }: Base): Promise<void>
   );
 }
 
-interface Base {
+export interface Base {
   oid: Oid | null;
   branch: string | null;
 }
 
 /** HEAD; in a bare repository, what its HEAD names. */
-async function readBase(project: Project): Promise<Base> {
+export async function readBase(project: Project): Promise<Base> {
   const { store, workspace } = project.repository;
   const head = await workspace?.head();
   const oid = head ? head.oid : await store.resolve('HEAD');
@@ -125,7 +125,7 @@ async function publishStart(project: Project, name: string, base: Base): Promise
   for (let attempt = 1; ; attempt += 1) {
     const session = toSessionId(now, name, attempt);
     if (taken.has(session)) continue;
-    const draft = await toDraft(project, session, now, base);
+    const draft = await draftStart(project, session, now, base);
     const commit = await publishStartAt(project, session, base, draft);
     if (commit !== null) return { session, commit };
     taken.add(session);
@@ -137,7 +137,7 @@ async function publishStartAt(project: Project, session: SessionId, base: Base, 
   return publishDraft(project, { ref: mainLineRef(session), workspace: null }, base.oid, draft, { create: true });
 }
 
-async function readTakenIds(project: Project): Promise<Set<string>> {
+export async function readTakenIds(project: Project): Promise<Set<string>> {
   const refs = await project.repository.store.listRefs(
     'refs/heads/teddy/',
     'refs/remotes/*/teddy/*',
@@ -146,7 +146,14 @@ async function readTakenIds(project: Project): Promise<Set<string>> {
   return new Set(refs.map(({ ref }) => ref.split('/').at(-1)?.split('--')[0] ?? ''));
 }
 
-async function toDraft(project: Project, session: SessionId, now: Date, base: Base): Promise<Draft> {
+/** `sha256`: of what the session is made of, where that is no commit. */
+export async function draftStart(
+  project: Project,
+  session: SessionId,
+  now: Date,
+  base: Base,
+  sha256?: string,
+): Promise<Draft> {
   const global = await readGlobal(project);
   const files: FileEdit[] = [
     { path: attributesPath, bytes: attributesText },
@@ -163,6 +170,7 @@ async function toDraft(project: Project, session: SessionId, now: Date, base: Ba
     title: session,
     details: [],
     ...(base.branch === null ? {} : { baseBranch: base.branch }),
+    ...(sha256 === undefined ? {} : { sha256 }),
   };
   return { entry, files };
 }

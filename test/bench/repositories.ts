@@ -19,6 +19,10 @@ export function benchEnvironment(): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(kept), HOME: home, GIT_CONFIG_NOSYSTEM: '1' };
 }
 
+export function keepForRemoval(dir: string): void {
+  made.push(dir);
+}
+
 export function removeRepositories(): void {
   for (const dir of made) rmSync(dir, { recursive: true, force: true });
 }

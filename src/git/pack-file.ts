@@ -1,0 +1,237 @@
+/** Writes a pack, object by object: what is new of each version of a file or directory, and durable when it is whole. */
+import { createHash, randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { mkdir, open, readdir, rename, unlink, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { crc32, deflateSync } from 'node:zlib';
+import type { Oid } from '../session/names.ts';
+import { removeFile, syncDir, toWriteError } from './durable-file.ts';
+import { isAlive, readBootId } from './index-lock.ts';
+import { toSharedMode, type ObjectWriterOptions } from './object-writer.ts';
+import { toDelta } from './pack-delta.ts';
+import { packIndex, type PackIndex } from './pack-index.ts';
+
+export interface PackFile {
+  /** `slot`: the object is most likely a little more than the last one that came with the same name. */
+  add(type: 'blob' | 'tree' | 'commit', content: Buffer, slot: string | null): Oid;
+  /** Waits for the disk, when there is much to write. */
+  drain(): Promise<void>;
+  /** All objects become visible, and durable. */
+  finish(): Promise<void>;
+  /** Nothing of it stays. */
+  discard(): Promise<void>;
+}
+
+const typeNumbers = { commit: 1, tree: 2, blob: 3 } as const;
+const offsetDelta = 6;
+const headerBytes = 12;
+const flushBytes = 1 << 20;
+/**
+ * A version is stored as what differs from the one before; every 50th as what differs from the 50th before it, and every
+ * 2,500th whole: so no more than 100 steps lead to any, and large directories do not fill the pack.
+ */
+const stepsToMilestone = 50;
+const milestones = 50;
+const smallBytes = 4096;
+const tinyBytes = 128;
+
+interface Version {
+  content: Buffer;
+  offset: number;
+}
+
+interface Slot {
+  last: Version;
+  milestone: Version;
+  /** Since the last whole one. */
+  steps: number;
+}
+
+/** The temporary file's name is one that git's gc knows and clears away, and says whose it is. */
+export async function openPack(options: ObjectWriterOptions): Promise<PackFile> {
+  const dir = join(options.objectsDir, 'pack');
+  await mkdir(dir, { recursive: true });
+  await removeDead(dir);
+  const temporary = join(dir, `tmp_pack_teddy-${process.pid}-${await readBootId()}-${randomBytes(4).toString('hex')}`);
+  const file = await open(temporary, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o600);
+  const index = packIndex(options.objectFormat);
+  const slots = new Map<string, Slot>();
+  let waiting: Buffer[] = [encodeHeader(0)];
+  let waitingBytes = headerBytes;
+  let flushedBytes = 0;
+
+  const flush = async () => {
+    const bytes = Buffer.concat(waiting);
+    waiting = [];
+    waitingBytes = 0;
+    await writeAll(file, bytes, flushedBytes);
+    flushedBytes += bytes.length;
+  };
+  return {
+    add(type, content, slot) {
+      const id = createHash(options.objectFormat).update(`${type} ${content.length}\0`).update(content).digest();
+      const oid = id.toString('hex') as Oid;
+      if (index.has(id)) return oid;
+      const offset = flushedBytes + waitingBytes;
+      const known = slot === null ? undefined : slots.get(slot);
+      const base = known && chooseBase(known);
+      const delta = base ? toDelta(base.content, content) : null;
+      const bytes = encodeEntry(type, content, base && delta ? { delta, distance: offset - base.offset } : null);
+      index.add(id, crc32(bytes), offset);
+      waiting.push(bytes);
+      waitingBytes += bytes.length;
+      if (slot !== null) slots.set(slot, toSlot(known, { content, offset }, delta !== null));
+      return oid;
+    },
+    async drain() {
+      if (waitingBytes >= flushBytes) await flush();
+    },
+    async finish() {
+      await flush();
+      const checksum = await sealPack(file, options.objectFormat, index.count, flushedBytes);
+      await file.sync();
+      await finishFile(file, options);
+      options.onStep?.('pack-written');
+      await install({ dir, temporary, checksum, index, options });
+    },
+    async discard() {
+      await file.close().catch(() => undefined);
+      await removeFile(temporary);
+    },
+  };
+}
+
+/** Null: it is to be stored whole. */
+function chooseBase({ last, milestone, steps }: Slot): Version | null {
+  if ((steps + 1) % (stepsToMilestone * milestones) === 0) return null;
+  return (steps + 1) % stepsToMilestone === 0 ? milestone : last;
+}
+
+function toSlot(known: Slot | undefined, version: Version, isDelta: boolean): Slot {
+  if (known === undefined || !isDelta) return { last: version, milestone: version, steps: 0 };
+  const steps = known.steps + 1;
+  return { last: version, milestone: steps % stepsToMilestone === 0 ? version : known.milestone, steps };
+}
+
+function encodeHeader(count: number): Buffer {
+  const header = Buffer.from('PACK\0\0\0\u0002\0\0\0\0', 'latin1');
+  header.writeUInt32BE(count, 8);
+  return header;
+}
+
+function encodeEntry(
+  type: keyof typeof typeNumbers,
+  content: Buffer,
+  difference: { delta: Buffer; distance: number } | null,
+): Buffer {
+  const body = difference?.delta ?? content;
+  const head = encodeTypeAndSize(difference === null ? typeNumbers[type] : offsetDelta, body.length);
+  const distance = difference === null ? [] : encodeDistance(difference.distance);
+  return Buffer.concat([Buffer.from([...head, ...distance]), compress(body)]);
+}
+
+/** What changes in a directory is an id, in which there is nothing to compress; and for little a small window is set up faster. */
+function compress(body: Buffer): Buffer {
+  if (body.length <= tinyBytes) return asIs(body);
+  return deflateSync(body, body.length <= smallBytes ? { level: 1, windowBits: 12, memLevel: 5 } : { level: 1 });
+}
+
+/** A stream of zlib with one stored block. */
+function asIs(body: Buffer): Buffer {
+  let [low, high] = [1, 0];
+  for (const byte of body) {
+    low = (low + byte) % 65521;
+    high = (high + low) % 65521;
+  }
+  const stream = Buffer.alloc(body.length + 11);
+  stream.set([0x78, 0x01, 0x01]);
+  stream.writeUInt16LE(body.length, 3);
+  stream.writeUInt16LE(0xffff - body.length, 5);
+  stream.set(body, 7);
+  stream.writeUInt16BE(high, body.length + 7);
+  stream.writeUInt16BE(low, body.length + 9);
+  return stream;
+}
+
+function encodeTypeAndSize(type: number, size: number): number[] {
+  const bytes = [(type << 4) | (size % 16)];
+  for (let rest = Math.floor(size / 16); rest > 0; rest = Math.floor(rest / 0x80)) {
+    bytes[bytes.length - 1] = 0x80 | (bytes.at(-1) ?? 0);
+    bytes.push(rest % 0x80);
+  }
+  return bytes;
+}
+
+/** How far back the base begins; the highest part first, each but the last one less than it stands for. */
+function encodeDistance(distance: number): number[] {
+  const bytes = [distance % 0x80];
+  for (let rest = Math.floor(distance / 0x80); rest > 0; rest = Math.floor(rest / 0x80)) {
+    rest -= 1;
+    bytes.unshift(0x80 | (rest % 0x80));
+  }
+  return bytes;
+}
+
+async function writeAll(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
+  for (let at = 0; at < bytes.length;) {
+    const { bytesWritten } = await file.write(bytes, at, bytes.length - at, position + at);
+    at += bytesWritten;
+  }
+}
+
+/** The number of objects stands at the beginning, and is known only now; then the checksum of all, at the end. */
+async function sealPack(file: FileHandle, format: 'sha1' | 'sha256', count: number, size: number): Promise<Buffer> {
+  await writeAll(file, encodeHeader(count), 0);
+  const hash = createHash(format);
+  const piece = Buffer.alloc(flushBytes);
+  for (let at = 0; at < size;) {
+    const { bytesRead } = await file.read(piece, 0, Math.min(piece.length, size - at), at);
+    if (bytesRead === 0) throw new Error('The pack is shorter than what was written of it.');
+    hash.update(piece.subarray(0, bytesRead));
+    at += bytesRead;
+  }
+  const checksum = hash.digest();
+  await writeAll(file, checksum, size);
+  return checksum;
+}
+
+async function finishFile(file: FileHandle, { shared }: ObjectWriterOptions): Promise<void> {
+  await file.chmod(toSharedMode(0o444, shared) ?? 0o444 & ~process.umask());
+  await file.close();
+}
+
+interface WrittenPack {
+  dir: string;
+  temporary: string;
+  checksum: Buffer;
+  index: PackIndex;
+  options: ObjectWriterOptions;
+}
+
+/** The index comes last: git looks for packs by it. */
+async function install({ dir, temporary, checksum, index, options }: WrittenPack): Promise<void> {
+  const temporaryIndex = temporary.replace('tmp_pack_', 'tmp_idx_');
+  const name = join(dir, `pack-${checksum.toString('hex')}`);
+  try {
+    const file = await open(temporaryIndex, 'wx', 0o600);
+    await file.writeFile(index.render(checksum));
+    await file.sync();
+    await finishFile(file, options);
+    await rename(temporary, `${name}.pack`);
+    options.onStep?.('pack-named');
+    await rename(temporaryIndex, `${name}.idx`);
+    await syncDir(dir);
+  } catch (error) {
+    await removeFile(temporaryIndex);
+    throw toWriteError(error, `${name}.pack`);
+  }
+}
+
+/** What a process that was killed has left behind. */
+async function removeDead(dir: string): Promise<void> {
+  for (const name of await readdir(dir)) {
+    const [, pid, bootId] = /^tmp_(?:pack|idx)_teddy-(\d+)-(.+)-[0-9a-f]{8}$/.exec(name) ?? [];
+    if (pid === undefined || bootId === undefined || Number(pid) === process.pid) continue;
+    if (!(await isAlive(Number(pid), bootId))) await unlink(join(dir, name)).catch(() => undefined);
+  }
+}

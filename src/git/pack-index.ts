@@ -1,0 +1,108 @@
+/** What a pack holds and where: collected in little memory, for there may be millions, and rendered as git's index of it. */
+import { createHash } from 'node:crypto';
+
+export interface PackIndex {
+  readonly count: number;
+  has(id: Buffer): boolean;
+  add(id: Buffer, crc: number, offset: number): void;
+  /** Version 2, for the pack with this checksum. */
+  render(packChecksum: Buffer): Buffer;
+}
+
+const firstCapacity = 1024;
+/** From here on an offset is one of eight bytes, in a table of its own. */
+const longOffset = 0x8000_0000;
+
+export function packIndex(objectFormat: 'sha1' | 'sha256'): PackIndex {
+  const idBytes = objectFormat === 'sha1' ? 20 : 32;
+  let count = 0;
+  let ids = Buffer.alloc(firstCapacity * idBytes);
+  let crcs = new Uint32Array(firstCapacity);
+  let offsets = new Float64Array(firstCapacity);
+  // Open addressing by the first bytes of an id, which are as good as random. 0: free, else the place + 1.
+  let places = new Uint32Array(firstCapacity * 2);
+
+  const idAt = (place: number) => ids.subarray(place * idBytes, (place + 1) * idBytes);
+  /** Where the id is in the table, or would be. */
+  const find = (id: Buffer) => {
+    for (let at = id.readUInt32BE(0) % places.length; ; at = (at + 1) % places.length) {
+      const place = places[at] ?? 0;
+      if (place === 0 || idAt(place - 1).equals(id)) return at;
+    }
+  };
+  const grow = () => {
+    const capacity = crcs.length * 2;
+    ids = Buffer.concat([ids], capacity * idBytes);
+    crcs = copyInto(new Uint32Array(capacity), crcs);
+    offsets = copyInto(new Float64Array(capacity), offsets);
+    places = new Uint32Array(capacity * 2);
+    for (let place = 0; place < count; place += 1) places[find(idAt(place))] = place + 1;
+  };
+
+  return {
+    get count() {
+      return count;
+    },
+    has: (id) => places[find(id)] !== 0,
+    add(id, crc, offset) {
+      if (count === crcs.length) grow();
+      id.copy(ids, count * idBytes);
+      crcs[count] = crc;
+      offsets[count] = offset;
+      count += 1;
+      places[find(id)] = count;
+    },
+    render(packChecksum) {
+      const sorted = Uint32Array.from({ length: count }, (_, place) => place).sort((a, b) =>
+        Buffer.compare(idAt(a), idAt(b)),
+      );
+      const long = [...sorted].filter((place) => (offsets[place] ?? 0) >= longOffset);
+      const parts = [
+        Buffer.from([0xff, 0x74, 0x4f, 0x63, 0, 0, 0, 2]),
+        renderFanOut(sorted, (place) => idAt(place)[0] ?? 0),
+        Buffer.concat([...sorted].map(idAt)),
+        render32(sorted, (place) => crcs[place] ?? 0),
+        renderOffsets(sorted, offsets),
+        renderLong(long, offsets),
+        packChecksum,
+      ];
+      const hash = createHash(objectFormat);
+      for (const part of parts) hash.update(part);
+      return Buffer.concat([...parts, hash.digest()]);
+    },
+  };
+}
+
+function copyInto<Values extends Uint32Array | Float64Array>(to: Values, from: Values): Values {
+  to.set(from);
+  return to;
+}
+
+/** For each first byte, how many ids begin with it or a smaller one. */
+function renderFanOut(sorted: Uint32Array, firstByte: (place: number) => number): Buffer {
+  const counts = new Uint32Array(256);
+  for (const place of sorted) counts[firstByte(place)] = (counts[firstByte(place)] ?? 0) + 1;
+  let total = 0;
+  return render32(counts, (count) => (total += count));
+}
+
+/** The offset of eight bytes: the place in the table of those, marked by the highest bit. */
+function renderOffsets(sorted: Uint32Array, offsets: Float64Array): Buffer {
+  let longOnes = 0;
+  return render32(sorted, (place) => {
+    const offset = offsets[place] ?? 0;
+    return offset < longOffset ? offset : longOffset + longOnes++;
+  });
+}
+
+function renderLong(places: number[], offsets: Float64Array): Buffer {
+  const bytes = Buffer.alloc(places.length * 8);
+  places.forEach((place, at) => bytes.writeBigUInt64BE(BigInt(offsets[place] ?? 0), at * 8));
+  return bytes;
+}
+
+function render32(values: Uint32Array, toNumber: (value: number) => number): Buffer {
+  const bytes = Buffer.alloc(values.length * 4);
+  values.forEach((value, at) => void bytes.writeUInt32BE(toNumber(value), at * 4));
+  return bytes;
+}

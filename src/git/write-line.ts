@@ -1,0 +1,91 @@
+/** Many commits in a row, as one pack: no process, no file and no sync for each of them. */
+import type { LineCommit, TreeEntry } from '../ports.ts';
+import type { Oid } from '../session/names.ts';
+import { setRow, toRows, type DirectoryRows } from './directory-rows.ts';
+import { encodeCommit } from './object-format.ts';
+import type { ObjectWriterOptions } from './object-writer.ts';
+import { openPack, type PackFile } from './pack-file.ts';
+
+export interface LineParent {
+  oid: Oid;
+  tree: Oid;
+  readTree(oid: Oid): Promise<TreeEntry[]>;
+}
+
+interface Directory extends DirectoryRows {
+  /** The directory below that was changed last. */
+  below: { name: string; directory: Directory } | null;
+  oidOf: Map<string, Oid>;
+}
+
+/** As `Store.writeLine` promises. */
+export async function writeLine(
+  options: ObjectWriterOptions,
+  parent: LineParent,
+  commits: AsyncIterable<LineCommit>,
+): Promise<Oid> {
+  const pack = await openPack(options);
+  try {
+    const root = toDirectory(await parent.readTree(parent.tree));
+    let tip = parent.oid;
+    for await (const commit of commits) {
+      tip = await writeOne(pack, parent, root, tip, commit);
+      await pack.drain();
+    }
+    if (tip === parent.oid) await pack.discard();
+    else await pack.finish();
+    return tip;
+  } catch (error) {
+    await pack.discard();
+    throw error;
+  }
+}
+
+async function writeOne(
+  pack: PackFile,
+  { readTree }: LineParent,
+  root: Directory,
+  tip: Oid,
+  { author, committer, message, file }: LineCommit,
+): Promise<Oid> {
+  const parts = file.path.split('/');
+  const blob = pack.add('blob', toBuffer(file.bytes), parts.at(-1) ?? '');
+  const tree = await setFile({ pack, readTree }, root, parts, blob, 0);
+  return pack.add('commit', encodeCommit({ tree, parents: [tip], author, committer, message }), null);
+}
+
+function toBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+interface Trees {
+  pack: PackFile;
+  readTree: LineParent['readTree'];
+}
+
+async function setFile(
+  trees: Trees,
+  directory: Directory,
+  [name = '', ...below]: string[],
+  blob: Oid,
+  depth: number,
+): Promise<Oid> {
+  if (below.length === 0) setRow(directory, '100644', name, blob);
+  else {
+    const child = await openBelow(trees, directory, name);
+    setRow(directory, '40000', name, await setFile(trees, child, below, blob, depth + 1));
+  }
+  return trees.pack.add('tree', directory.bytes, `directory ${depth}`);
+}
+
+async function openBelow({ readTree }: Trees, directory: Directory, name: string): Promise<Directory> {
+  if (directory.below?.name === name) return directory.below.directory;
+  const oid = directory.oidOf.get(name);
+  directory.below = { name, directory: toDirectory(oid === undefined ? [] : await readTree(oid)) };
+  return directory.below.directory;
+}
+
+function toDirectory(entries: TreeEntry[]): Directory {
+  const directories = entries.filter(({ mode, rawName }) => mode === '40000' && rawName === undefined);
+  return { ...toRows(entries), below: null, oidOf: new Map(directories.map(({ name, oid }) => [name, oid])) };
+}

@@ -1,0 +1,116 @@
+/** Files and directories that are handed out: whole, or not there. */
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { TeddyError } from '../errors.ts';
+import type { ExportDirectory, ExportPlace, FileBelow } from '../ports.ts';
+import { syncDirectory } from './durable-file.ts';
+import { errorCode, errorReason } from './system-error.ts';
+
+export function exportFile(path: string, force: boolean): ExportPlace {
+  return {
+    name: path,
+    async refuse() {
+      await refuseParent(path);
+      const found = await stat(path).catch(orNull);
+      if (found?.isDirectory()) throw toInTheWay(`${path} is a directory.`, 'Name a file.');
+      if (found !== null && !force) throw toInTheWay(`${path} is there already.`, 'With --force it is replaced.');
+    },
+    put: (pieces) =>
+      atomically(path, async (temporary) => {
+        const file = await open(temporary, 'wx', 0o666);
+        await writeAndClose(file, pieces);
+      }),
+  };
+}
+
+export function exportDirectory(path: string): ExportDirectory {
+  return {
+    name: path,
+    async refuse() {
+      await refuseParent(path);
+      const names = await readdir(path).catch((error: unknown) => {
+        if (errorCode(error) === 'ENOTDIR') throw toInTheWay(`${path} is a file.`, 'Name a directory.');
+        return orEmpty(error);
+      });
+      if (names.length > 0) throw toInTheWay(`${path} is not empty.`, 'Name a directory that is new, or an empty one.');
+    },
+    put: (files) =>
+      atomically(path, async (temporary) => {
+        await mkdir(temporary);
+        for await (const file of files) await writeBelow(temporary, file);
+      }),
+  };
+}
+
+/** A rename replaces a file and an empty directory, and nothing else. */
+async function atomically(path: string, write: (temporary: string) => Promise<void>): Promise<void> {
+  const target = resolve(path);
+  const temporary = `${target}.tmp-${process.pid}-${randomBytes(4).toString('hex')}`;
+  try {
+    await write(temporary);
+    await rename(temporary, target);
+    await syncDirectory(dirname(target));
+  } catch (error) {
+    await rm(temporary, { recursive: true, force: true });
+    throw toWriteError(error, path);
+  }
+}
+
+/** The names come out of a tree that anybody may have made. */
+async function writeBelow(root: string, { path, bytes }: FileBelow): Promise<void> {
+  if (path.split('/').some((part) => part === '' || part === '.' || part === '..' || part.includes('\0'))) {
+    throw new TeddyError(
+      'DAMAGED_SESSION',
+      `The session holds a file called ${JSON.stringify(path)}.`,
+      'See `git fsck`.',
+    );
+  }
+  await mkdir(dirname(join(root, path)), { recursive: true });
+  await writeAndClose(await open(join(root, path), 'wx', 0o666), [bytes]);
+}
+
+async function writeAndClose(
+  file: FileHandle,
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<void> {
+  try {
+    for await (const piece of pieces) await file.writeFile(piece);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function refuseParent(path: string): Promise<void> {
+  const parent = dirname(resolve(path));
+  const found = await stat(parent).catch(orNull);
+  if (found?.isDirectory()) return;
+  throw new TeddyError('FILE_NOT_FOUND', `There is no directory ${parent}.`, 'Make it first, or name another place.');
+}
+
+function toInTheWay(message: string, hint: string): TeddyError {
+  return new TeddyError('FILES_IN_THE_WAY', message, hint);
+}
+
+function orNull(error: unknown): null {
+  if (['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return null;
+  throw toWriteError(error, 'The export');
+}
+
+function orEmpty(error: unknown): string[] {
+  if (errorCode(error) === 'ENOENT') return [];
+  throw toWriteError(error, 'The export');
+}
+
+function toWriteError(error: unknown, path: string): unknown {
+  const code = errorCode(error);
+  if (code === null || error instanceof TeddyError) return error;
+  // Somebody has put something there meanwhile.
+  if (code === 'ENOTEMPTY' || code === 'EEXIST') return toInTheWay(`${path} is not empty.`, 'Name another one.');
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new TeddyError('DISK_FULL', `No space left while writing ${path}.`, 'Free some space, and run it again.');
+  return new TeddyError('WRITE_FAILED', `${path} could not be written: ${errorReason(error)}.`, 'Name another place.', {
+    cause: error,
+  });
+}

@@ -1,0 +1,67 @@
+/** An import of 100,000 records: the whole process, its time for a thousand records, and its memory. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Row } from './measure.ts';
+import { executable, makeRepository } from './repositories.ts';
+
+const turns = 1000;
+const exchanges = 49;
+const timestamp = '2026-01-24T10:00:00.000Z';
+
+/** A message, tools at work, an answer: 100 records a turn. */
+function makeTurn(turn: number): object[] {
+  const text = `Of turn ${turn}: ${'the quick brown fox jumps over the lazy dog, '.repeat(6)}`;
+  const said = (role: 'user' | 'assistant') => ({
+    type: role,
+    id: `${role}-${turn}`,
+    timestamp,
+    message: { role, content: text },
+  });
+  const calls = Array.from({ length: exchanges }, (_, at) => {
+    const call = { timestamp, tool_call_id: `call-${turn}-${at}` };
+    const input = { path: `src/file-${at}.ts` };
+    return [
+      { type: 'tool_use', id: `use-${turn}-${at}`, ...call, tool_name: 'read_file', tool_input: input },
+      { type: 'tool_result', id: `result-${turn}-${at}`, ...call, output: text, is_error: false },
+    ];
+  });
+  return [said('user'), ...calls.flat(), said('assistant')];
+}
+
+/** Run in the process that is measured, at its end. */
+const reportPeak = `process.on('exit', () => {
+  require('node:fs').writeFileSync(process.env.PEAK_FILE, String(process.resourceUsage().maxRSS));
+});`;
+
+export function measureImport(env: NodeJS.ProcessEnv): Row[] {
+  const root = makeRepository(env, 20);
+  const dir = mkdtempSync(join(tmpdir(), 'teddy-bench-import-'));
+  try {
+    const log = join(dir, 'log.jsonl');
+    const peak = join(dir, 'peak');
+    const hook = join(dir, 'peak.cjs');
+    writeFileSync(hook, reportPeak);
+    const lines = Array.from({ length: turns }, (_, turn) => makeTurn(turn)).flat();
+    writeFileSync(log, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const begunMs = performance.now();
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      ['--require', hook, executable, 'session', 'import', log, '--name', 'bench-import'],
+      { cwd: root, env: { ...env, PEAK_FILE: peak }, stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    const oursMs = performance.now() - begunMs;
+    if (status !== 0) throw new Error(`teddy session import ended with ${status}: ${stderr.toString()}`);
+    const recordsPerSecond = Math.round((lines.length / oursMs) * 1000);
+    const what = `import of ${lines.length} records (${recordsPerSecond} records/s)`;
+    const peakMb = Number(readFileSync(peak, 'utf8')) / 1024;
+    const row = { oursMs, againstMs: null, against: '' };
+    return [
+      { ...row, what: `${what}: 1,000 records`, figure: (oursMs / lines.length) * 1000, unit: 'ms', aim: 500 },
+      { ...row, what: `${what}: memory`, figure: peakMb, unit: 'MB', aim: 250 },
+    ];
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,211 @@
+/** A conversation comes in from a file and goes out into one: `session import`, `session export`. */
+import { execFile } from 'node:child_process';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+
+const run = promisify(execFile);
+let project: TeddyProject;
+let dir: string;
+
+beforeEach(async () => {
+  project = await openTeddyProject();
+  dir = `${project.repo.root}-outside`;
+  await mkdir(dir);
+});
+afterEach(async () => {
+  await rm(dir, { recursive: true, force: true });
+  await project.close();
+});
+
+const timestamp = '2026-01-20T10:00:00.000Z';
+
+function turnOf(number: number, filling = ''): object[] {
+  const call = `call-${number}`;
+  return [
+    { type: 'user', id: `u${number}`, timestamp, message: { role: 'user', content: `Question ${number}` } },
+    {
+      type: 'tool_use',
+      id: `c${number}`,
+      timestamp,
+      tool_call_id: call,
+      tool_name: 'read_file',
+      tool_input: { path: 'a' },
+    },
+    { type: 'tool_result', id: `r${number}`, timestamp, tool_call_id: call, output: `of ${number} ${filling}` },
+    { type: 'assistant', id: `a${number}`, timestamp, message: { role: 'assistant', content: `Answer ${number}` } },
+  ];
+}
+
+async function writeLog(name: string, turns: number, filling = ''): Promise<string> {
+  const lines = Array.from({ length: turns }, (_, at) => turnOf(at, filling)).flat();
+  const path = join(dir, name);
+  await writeFile(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  return path;
+}
+
+const packDir = () => join(project.repo.root, '.git/objects/pack');
+const branches = () => project.repo.git('for-each-ref', '--format=%(refname:short)', 'refs/heads/teddy/2*');
+const temporaryPacks = async () => (await readdir(packDir())).filter((name) => name.startsWith('tmp_'));
+
+describe('session import', () => {
+  test('makes a branch, prints the directory, says how to go there, and leaves HEAD, index and files alone', async () => {
+    const before = await project.repo.fingerprint();
+    const result = await project.run(['session', 'import', await writeLog('chat.jsonl', 3)]);
+    expect(result).toMatchObject({ exitCode: 0 });
+    const session = result.stdout.trim().replace('.teddy/sessions/', '');
+    expect(session).toMatch(/^\d{8}-question-0$/);
+    expect(result.stderr).toContain(`Made the branch teddy/${session} of a log of jsonl: 9 entries in 3 turns.`);
+    expect(result.stderr).toContain(`Next: git switch teddy/${session}`);
+    const { refs: _, ...after } = await project.repo.fingerprint();
+    expect(before).toMatchObject(after);
+    expect(await project.subjects(`teddy/${session}`)).toEqual([
+      'turn 03 reply: Answer 2',
+      'turn 03 exchange: call read_file',
+      'turn 03 message: Question 2',
+      'turn 02 reply: Answer 1',
+      'turn 02 exchange: call read_file',
+      'turn 02 message: Question 1',
+      'turn 01 reply: Answer 0',
+      'turn 01 exchange: call read_file',
+      'turn 01 message: Question 0',
+      `start: ${session}`,
+      'First commit',
+    ]);
+    expect(await readdir(packDir())).toHaveLength(2);
+    await project.repo.git('switch', '-q', `teddy/${session}`);
+    expect(await project.repo.git('status', '--porcelain')).toBe('');
+  });
+
+  test('a second import changes nothing, and --json says so', async () => {
+    const log = await writeLog('chat.jsonl', 2);
+    const first = JSON.parse(await project.ok('session', 'import', log, '--json')) as Record<string, unknown>;
+    expect(first).toMatchObject({ schema: 'teddy.import/1', isNew: true, format: 'jsonl', entries: 6, turns: 2 });
+    const before = await project.repo.fingerprint();
+    const again = JSON.parse(await project.ok('session', 'import', log, '--json')) as Record<string, unknown>;
+    expect(again).toMatchObject({ isNew: false, session: first['session'], commit: first['commit'] });
+    expect(await project.repo.fingerprint()).toEqual(before);
+  });
+
+  test('a dry run names lines and writes nothing', async () => {
+    const log = await writeLog('chat.jsonl', 2);
+    await writeFile(log, `${await readFile(log, 'utf8')}{"type":\n`);
+    const before = await project.repo.fingerprint();
+    const result = await project.run(['session', 'import', log, '--dry-run']);
+    expect(result).toMatchObject({ exitCode: 0, stdout: 'jsonl: 9 lines read, 8 records in 6 entries in 2 turns.\n' });
+    expect(result.stderr).toMatch(/1 skipped:\n {2}line 9: /);
+    expect(await project.repo.fingerprint()).toEqual(before);
+  });
+
+  test('what cannot be imported is refused, and nothing changes', async () => {
+    const empty = join(dir, 'empty.jsonl');
+    const diary = join(dir, 'diary.txt');
+    await writeFile(empty, '');
+    await writeFile(diary, 'Dear diary\n');
+    await project.refuses('NOTHING_TO_IMPORT', 1, ['session', 'import', empty]);
+    expect(await project.refuses('UNKNOWN_FORMAT', 2, ['session', 'import', diary])).toContain('--format');
+    await project.refuses('UNKNOWN_FORMAT', 2, ['session', 'import', diary, '--format', 'word']);
+    await project.refuses('NOTHING_TO_IMPORT', 1, ['session', 'import', diary, '--format', 'jsonl']);
+    await project.refuses('FILE_NOT_FOUND', 2, ['session', 'import', dir]);
+    await project.refuses('FILE_NOT_FOUND', 2, ['session', 'import', join(dir, 'none')]);
+    await project.refuses('BAD_NAME', 2, ['session', 'import', await writeLog('a.jsonl', 1), '--name', '???']);
+  });
+
+  test('killed in the middle it leaves no branch, and the next one works and clears away what is left', async () => {
+    const log = await writeLog('long.jsonl', 4000, 'x'.repeat(2000));
+    const killed = project.start(['session', 'import', log], { timeoutMs: 120_000 });
+    while ((await temporaryPacks()).length === 0) await sleep(5);
+    killed.kill('SIGKILL');
+    expect((await killed.result).exitCode).toBe(137);
+    expect(await branches()).toBe('');
+    expect(await temporaryPacks()).toHaveLength(1);
+    await project.repo.fsck();
+    await project.ok('session', 'import', await writeLog('chat.jsonl', 1), '--name', 'next');
+    expect(await temporaryPacks()).toEqual([]);
+    expect(await branches()).toMatch(/^teddy\/\d{8}-next$/);
+  }, 150_000);
+
+  test('interrupted it ends with 130 and leaves nothing', async () => {
+    const log = await writeLog('long.jsonl', 4000, 'x'.repeat(2000));
+    const running = project.start(['session', 'import', log], { timeoutMs: 120_000 });
+    while ((await temporaryPacks()).length === 0) await sleep(5);
+    running.kill('SIGINT');
+    const result = await running.result;
+    expect(result).toMatchObject({ exitCode: 130, stdout: '' });
+    expect(result.stderr).toContain('[INTERRUPTED]');
+    expect(await branches()).toBe('');
+    expect(await readdir(packDir())).toEqual([]);
+  }, 150_000);
+
+  test('of 100 MB it holds little in memory', async () => {
+    const log = await writeLog('large.jsonl', 1000, 'lorem ipsum '.repeat(8192));
+    expect((await stat(log)).size).toBeGreaterThan(90_000_000);
+    const running = project.start(['session', 'import', log], { timeoutMs: 120_000 });
+    let peakKb = 0;
+    let isRunning = true;
+    const ended = running.result.finally(() => (isRunning = false));
+    while (isRunning) {
+      const status = await readFile(`/proc/${running.pid}/status`, 'utf8').catch(() => '');
+      peakKb = Math.max(peakKb, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0));
+      await sleep(20);
+    }
+    expect(await ended).toMatchObject({ exitCode: 0 });
+    expect(peakKb).toBeGreaterThan(30_000);
+    expect(peakKb).toBeLessThan(250_000);
+  }, 150_000);
+});
+
+describe('session export', () => {
+  beforeEach(async () => {
+    await project.ok('session', 'import', await writeLog('chat.jsonl', 2), '--name', 'chat');
+  });
+
+  test('a directory holds the files of the tip; it has to be new or empty', async () => {
+    const out = join(dir, 'out');
+    await project.ok('session', 'export', '-s', 'chat', '--dir', out);
+    expect((await readdir(out)).toSorted()).toEqual(['01', '02', 'session.context']);
+    const branch = await branches();
+    const path = `.teddy/sessions/${branch.replace('teddy/', '')}/02/transcript.jsonl`;
+    expect(await readFile(join(out, '02/transcript.jsonl'), 'utf8')).toBe(
+      `${await project.repo.git('show', `${branch}:${path}`)}\n`,
+    );
+    await project.refuses('FILES_IN_THE_WAY', 3, ['session', 'export', '-s', 'chat', '--dir', out]);
+    await project.refuses('USAGE', 2, ['session', 'export', '--dir', '-']);
+  });
+
+  test('the history goes to stdout or to a file, which is replaced only by force', async () => {
+    const file = join(dir, 'story.md');
+    await project.ok('session', 'export', '-s', 'chat', '--md', file);
+    expect(await project.ok('session', 'export', '-s', 'chat', '--md', '-')).toBe(await readFile(file, 'utf8'));
+    await writeFile(file, 'mine');
+    await project.refuses('FILES_IN_THE_WAY', 3, ['session', 'export', '-s', 'chat', '--md', file]);
+    expect(await readFile(file, 'utf8')).toBe('mine');
+    await project.ok('session', 'export', '-s', 'chat', '--md', file, '--force');
+    expect(await readFile(file, 'utf8')).toContain('Question 0');
+    expect((await readdir(dir)).filter((name) => name.includes('.tmp-'))).toEqual([]);
+    await project.refuses('FILE_NOT_FOUND', 2, ['session', 'export', '--md', join(dir, 'none/a.md')]);
+    await project.refuses('USAGE', 2, ['session', 'export']);
+    await project.refuses('USAGE', 2, ['session', 'export', '--md', file, '--jsonl', file]);
+  });
+
+  test('jsonl comes in again with the same history', async () => {
+    const file = join(dir, 'again.jsonl');
+    await project.ok('session', 'export', '-s', 'chat', '--jsonl', file);
+    await project.ok('session', 'import', file, '--name', 'again');
+    const history = (name: string) => project.ok('session', 'history', name, '--format', 'jsonl');
+    expect(await history('again')).toBe(await history('chat'));
+  });
+
+  test('a bundle stands on its own: it is cloned, and shows the same session', async () => {
+    const bundle = join(dir, 'chat.bundle');
+    await project.ok('session', 'export', '-s', 'chat', '--bundle', bundle);
+    const branch = await branches();
+    const clone = join(dir, 'clone');
+    await run('git', ['clone', '-q', '-b', branch, bundle, clone]);
+    const shown = await run('git', ['log', '--format=%H', branch], { cwd: clone });
+    expect(shown.stdout.trim()).toBe(await project.repo.git('log', '--format=%H', branch));
+  });
+});

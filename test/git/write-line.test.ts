@@ -1,0 +1,112 @@
+/** A line that is written as one pack: what git makes of it, and what a failure leaves. */
+import { randomBytes } from 'node:crypto';
+import { readdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openRepository, type OpenedRepository } from '../../src/git/repository.ts';
+import { readBootId } from '../../src/git/index-lock.ts';
+import { packIndex } from '../../src/git/pack-index.ts';
+import { toDelta } from '../../src/git/pack-delta.ts';
+import type { LineCommit } from '../../src/ports.ts';
+import type { Oid, RefName } from '../../src/session/names.ts';
+import { path } from '../support/disk.ts';
+import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+
+let scratch: ScratchRepository;
+let repository: OpenedRepository;
+let packs: string;
+let head: Oid;
+
+beforeEach(async () => {
+  scratch = await makeScratchRepository();
+  repository = await openRepository({ cwd: scratch.root, env: process.env });
+  packs = join(scratch.root, '.git/objects/pack');
+  head = (await repository.store.resolve('HEAD')) as Oid;
+});
+afterEach(async () => {
+  await repository.close();
+  await scratch.close();
+});
+
+const ident = 'Ada Example <ada@example.org> 1769248800 +0000';
+
+async function* grow(count: number, onOne: (at: number) => void = () => undefined): AsyncIterable<LineCommit> {
+  let text = '';
+  for (let at = 0; at < count; at += 1) {
+    onOne(at);
+    text += `${at} ${randomBytes(40).toString('hex')}\n`;
+    const bytes = new TextEncoder().encode(text);
+    yield { author: ident, committer: ident, message: `${at}\n`, file: { path: path('log/all.txt'), bytes } };
+  }
+}
+
+describe('a line in one pack', () => {
+  test('a file of 2,600 versions is whole in each, and little more than its last one on disk', async () => {
+    const tip = await repository.store.writeLine(head, grow(2600));
+    await repository.store.updateRefs([{ ref: 'refs/heads/long' as RefName, old: null, new: tip }], 'test');
+    await scratch.git('fsck', '--strict');
+    expect(await scratch.git('rev-list', '--count', 'long')).toBe('2601');
+    const verified = await scratch.git('verify-pack', '-v', join(packs, (await readdir(packs))[0] ?? ''));
+    const longest = Math.max(...[...verified.matchAll(/chain length = (\d+)/g)].map((found) => Number(found[1])));
+    expect(longest).toBeLessThanOrEqual(100);
+    expect(longest).toBeGreaterThan(40);
+    for (const back of [0, 1, 49, 50, 51, 99, 100, 2500]) {
+      const lines = (await scratch.git('show', `long~${back}:log/all.txt`)).split('\n');
+      expect(lines.at(-1)).toMatch(new RegExp(`^${2599 - back} `));
+      expect(lines).toHaveLength(2600 - back);
+    }
+    const objects = await scratch.git('count-objects', '-v');
+    expect(Number(/size-pack: (\d+)/.exec(objects)?.[1])).toBeLessThan(4096);
+  }, 60_000);
+
+  test('nothing is there before all is, and nothing of what was written stays after a failure', async () => {
+    const failing = grow(50, (at) => {
+      if (at === 40) throw new Error('no more');
+    });
+    await expect(repository.store.writeLine(head, failing)).rejects.toThrow('no more');
+    expect(await readdir(packs)).toEqual([]);
+    expect(await scratch.git('rev-list', '--all')).toBe(head);
+  });
+
+  test('clears away what a process left that was killed, and not what one that is alive is writing', async () => {
+    const boot = await readBootId();
+    const dead = `tmp_pack_teddy-999999999-${boot}-0123abcd`;
+    const alive = `tmp_pack_teddy-${process.ppid}-${boot}-0123abcd`;
+    const earlier = `tmp_idx_teddy-${process.ppid}-another-boot-0123abcd`;
+    const foreign = 'tmp_pack_XyZ123';
+    for (const name of [dead, alive, earlier, foreign]) await writeFile(join(packs, name), 'half');
+    await repository.store.writeLine(head, grow(1));
+    const left = (await readdir(packs)).filter((name) => name.startsWith('tmp_'));
+    expect(left.toSorted()).toEqual([alive, foreign].toSorted());
+  });
+
+  test('a pack of a shared repository is for its group', async () => {
+    await scratch.git('config', 'core.sharedRepository', 'group');
+    repository.reloadSettings();
+    await repository.store.writeLine(head, grow(1));
+    for (const name of await readdir(packs))
+      expect((await stat(join(packs, name))).mode & 0o777).toBe(0o440 | (0o444 & ~process.umask()));
+  });
+});
+
+describe('the index of a pack', () => {
+  test('offsets beyond 2 GiB stand in a table of their own', () => {
+    const index = packIndex('sha1');
+    const ids = [Buffer.alloc(20, 1), Buffer.alloc(20, 2), Buffer.alloc(20, 3)] as const;
+    index.add(ids[2], 3, 12);
+    index.add(ids[0], 1, 0x8000_0000);
+    index.add(ids[1], 2, 0x1_2345_6789);
+    expect([...ids, Buffer.alloc(20, 4)].map((id) => index.has(id))).toEqual([true, true, true, false]);
+    const bytes = index.render(Buffer.alloc(20));
+    const offsets = 8 + 256 * 4 + 3 * 20 + 3 * 4;
+    expect([0, 4, 8].map((at) => bytes.readUInt32BE(offsets + at))).toEqual([0x8000_0000, 0x8000_0001, 12]);
+    expect([12, 20].map((at) => bytes.readBigUInt64BE(offsets + at))).toEqual([0x8000_0000n, 0x1_2345_6789n]);
+  });
+});
+
+describe('a difference', () => {
+  test('is none where most of the object is new', () => {
+    expect(toDelta(Buffer.from('abc'), Buffer.from('xyzxyz'))).toBeNull();
+    expect(toDelta(Buffer.alloc(0), Buffer.from('x'))).toBeNull();
+  });
+});

@@ -1,0 +1,238 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import type { KnownRecord } from '../../src/conversation/record.ts';
+import { encodeRecord } from '../../src/conversation/transcript.ts';
+import type { SourceFile } from '../../src/ports.ts';
+import { decodeEntry } from '../../src/session/entry.ts';
+import { mainLineRef, type RefName } from '../../src/session/names.ts';
+import { appendRecords } from '../../src/workflow/append-records.ts';
+import { importSession, previewImport } from '../../src/workflow/import-session.ts';
+import { showHistory } from '../../src/workflow/show-history.ts';
+import { memoryProject, withRace, type MemoryProject } from '../support/memory-repository.ts';
+import { storyOf } from '../support/turns.ts';
+
+const timestamp = '2026-01-20T10:00:00.000Z';
+const source = 'import';
+
+function user(id: string, content: string): KnownRecord {
+  return { type: 'user', id, timestamp, message: { role: 'user', content }, source };
+}
+
+function assistant(id: string, content: string): KnownRecord {
+  return { type: 'assistant', id, timestamp, message: { role: 'assistant', content }, source };
+}
+
+function exchange(id: string, output: string): KnownRecord[] {
+  const tool_call_id = `call-${id}`;
+  return [
+    {
+      type: 'tool_use',
+      id: `${id}-use`,
+      timestamp,
+      tool_call_id,
+      tool_name: 'read_file',
+      tool_input: { path: 'a.ts' },
+    },
+    { type: 'tool_result', id: `${id}-result`, timestamp, tool_call_id, output, is_error: false },
+  ];
+}
+
+const units: KnownRecord[][] = [
+  [user('u1', 'Add a login route')],
+  exchange('e1', 'export {};'),
+  exchange('e2', 'more'),
+  [assistant('a1', 'It is there.\n\nWith a test.')],
+  [user('u2', 'And a logout')],
+  [assistant('a2', 'Done.')],
+];
+const text = units.flat().map(encodeRecord).join('');
+
+/** `texts`: what is read the first time, the second time, ...; the last one from then on. */
+function fileOf(...texts: string[]): SourceFile & { reads: number } {
+  const file = {
+    path: 'logs/chat.jsonl',
+    sizeBytes: Buffer.byteLength(texts[0] ?? ''),
+    reads: 0,
+    read() {
+      const all = texts[Math.min(file.reads, texts.length - 1)] ?? '';
+      file.reads += 1;
+      async function* pieces() {
+        for (let at = 0; at < all.length; at += 37) yield { text: all.slice(at, at + 37), bytes: 37 };
+      }
+      return { pieces: pieces(), sha256: () => createHash('sha256').update(all).digest('hex') };
+    },
+  };
+  return file;
+}
+
+function request(file: SourceFile = fileOf(text), more: { name?: string; signal?: AbortSignal } = {}) {
+  return { source: file, signal: new AbortController().signal, ...more };
+}
+
+async function refsOf(project: MemoryProject): Promise<string[]> {
+  return (await project.repository.store.listRefs('refs/')).map(({ ref, oid }) => `${ref} ${oid}`);
+}
+
+describe('import', () => {
+  test('makes a session on HEAD with an entry for each unit, and leaves HEAD and the files alone', async () => {
+    const project = await memoryProject();
+    const base = await project.tipOf('main');
+    const made = await importSession(project, request());
+    expect(made).toMatchObject({
+      session: '20260124-add-a-login-route',
+      line: 'teddy/20260124-add-a-login-route',
+      isNew: true,
+      format: 'jsonl',
+      entries: 6,
+      turns: 2,
+      maskedSecrets: 0,
+    });
+    expect(await storyOf(project, made.commit)).toEqual([
+      "'First commit'",
+      'start',
+      'message 01',
+      'exchange 01',
+      'exchange 01',
+      'reply 01',
+      'message 02',
+      'reply 02',
+    ]);
+    expect(await project.repository.workspace.head()).toEqual({ ref: 'refs/heads/main', oid: base });
+    expect(await project.read('.teddy/memos.yaml')).toBeNull();
+    expect(await project.readAt(made.commit, `${made.directory}/01/transcript.jsonl`)).toBe(
+      units.slice(0, 4).flat().map(encodeRecord).join(''),
+    );
+    expect(await project.tipOf(made.line)).toBe(made.commit);
+  });
+
+  test('gives the commits that the same units have when they are appended one after the other', async () => {
+    const project = await memoryProject();
+    const made = await importSession(project, request());
+    const { store } = project.repository;
+    const ids: string[] = [];
+    let start = made.commit;
+    for await (const { oid, commit } of store.firstParents(made.commit)) {
+      const entry = decodeEntry(commit.message);
+      if (entry?.kind === 'start') start = oid;
+      else if (entry) ids.unshift(entry.id);
+    }
+    await project.setRef(mainLineRef(made.session), start);
+    const again = { ...project, ids: { ...project.ids, entryId: () => ids.shift() ?? 'none left' } };
+    for (const records of units) await appendRecords(again, { selector: made.session, records });
+    expect(await project.tipOf(made.line)).toBe(made.commit);
+  });
+
+  test('a second import of the same bytes changes nothing and names the session, wherever its line is', async () => {
+    const project = await memoryProject();
+    const made = await importSession(project, request());
+    const before = await refsOf(project);
+    const again = await importSession(project, request(fileOf(text), { name: 'another' }));
+    expect(again).toMatchObject({ session: made.session, line: made.line, isNew: false });
+    expect(await refsOf(project)).toEqual(before);
+    const { store } = project.repository;
+    await store.updateRefs([{ ref: mainLineRef(made.session), old: made.commit, new: null }], 'test');
+    for (const ref of [
+      `refs/remotes/origin/teddy/${made.session}`,
+      `refs/teddy/archive/${made.session}`,
+    ] as RefName[]) {
+      await store.updateRefs([{ ref, old: null, new: made.commit }], 'test');
+      expect(await importSession(project, request())).toMatchObject({ session: made.session, isNew: false });
+      await store.updateRefs([{ ref, old: made.commit, new: null }], 'test');
+    }
+    expect((await importSession(project, request())).isNew).toBe(true);
+  });
+
+  test('a dry run says what is in it, counts secrets, and writes nothing', async () => {
+    const project = await memoryProject();
+    project.secrets.set('hunter2hunter2', 'password');
+    const before = await refsOf(project);
+    const file = fileOf(`${text}this is no JSON\n${encodeRecord(user('u3', 'It is hunter2hunter2'))}`);
+    const preview = await previewImport(project, request(file));
+    expect(preview).toMatchObject({ format: 'jsonl', entries: 7, turns: 3, maskedSecrets: 1, known: null });
+    expect(preview.report).toMatchObject({ records: 9, skipped: { count: 1, issues: [{ line: 9 }] } });
+    expect(file.reads).toBe(1);
+    expect(await refsOf(project)).toEqual(before);
+  });
+
+  test('secrets are masked in what was said, in inputs, in outputs, in labels and in the name', async () => {
+    const project = await memoryProject();
+    project.secrets.set('hunter2', 'password');
+    const [use, result] = exchange('e1', 'the password is hunter2');
+    const said = [user('u1', 'hunter2 is it'), use, result, assistant('a1', 'hunter2')] as KnownRecord[];
+    const made = await importSession(project, request(fileOf(said.map(encodeRecord).join(''))));
+    expect(made.maskedSecrets).toBe(3);
+    expect(made.session).not.toContain('hunter2');
+    for await (const { oid, commit } of project.repository.store.firstParents(made.commit)) {
+      expect(commit.message).not.toContain('hunter2');
+      expect((await project.readAt(oid, `${made.directory}/01/transcript.jsonl`)) ?? '').not.toContain('hunter2');
+    }
+  });
+
+  test('a message that nobody has answered and the next one are one turn; an answer without a message opens turn 01', async () => {
+    const project = await memoryProject();
+    const records = [assistant('a0', 'Hello.'), user('u1', 'Hm'), user('u2', 'Login'), assistant('a1', 'Yes.')];
+    const made = await importSession(project, request(fileOf(records.map(encodeRecord).join(''))));
+    const story = (await storyOf(project, made.commit)).slice(2);
+    expect(story).toEqual(['reply 01', 'message 02', 'message 02', 'reply 02']);
+  });
+
+  test('a name that is given is used, a taken one gets a number, and of two imports at once both stay', async () => {
+    const project = await memoryProject();
+    await importSession(project, request(fileOf(text), { name: 'Mine too' }));
+    const other = encodeRecord(user('x', 'Else'));
+    const racing = withRace(project, () => importSession(project, request(fileOf(other), { name: 'third' })));
+    const second = fileOf(encodeRecord(user('y', 'More')));
+    expect((await importSession(racing, request(second, { name: 'third' }))).session).toBe('20260124-third-2');
+    const third = fileOf(encodeRecord(user('z', 'More')));
+    expect((await importSession(project, request(third, { name: 'mine-too' }))).session).toBe('20260124-mine-too-2');
+    await expect(importSession(project, request(fileOf(text), { name: '???' }))).rejects.toMatchObject({
+      code: 'BAD_NAME',
+    });
+  });
+
+  test('a file in which no name is to be found gives its own', async () => {
+    const project = await memoryProject();
+    expect((await importSession(project, request(fileOf(encodeRecord(user('u', '登录')))))).session).toBe(
+      '20260124-chat',
+    );
+  });
+
+  test('nothing becomes visible when the source changes while it is read, or when it is interrupted', async () => {
+    const project = await memoryProject();
+    await importSession(project, request(fileOf(encodeRecord(user('u', 'first')))));
+    const before = await refsOf(project);
+    const changing = fileOf(text, `${text}\n`);
+    await expect(importSession(project, request(changing))).rejects.toMatchObject({ code: 'FILE_MODIFIED' });
+    const controller = new AbortController();
+    const interrupted = {
+      ...request(fileOf(text), { signal: controller.signal }),
+      onProgress: ({ phase }: { phase: string }) => phase === 'writing' && controller.abort(),
+    };
+    await expect(importSession(project, interrupted)).rejects.toMatchObject({ code: 'INTERRUPTED' });
+    expect(await refsOf(project)).toEqual(before);
+    expect((await importSession(project, request())).isNew).toBe(true);
+  });
+
+  test.each([
+    ['', 'NOTHING_TO_IMPORT'],
+    [' \n\n', 'NOTHING_TO_IMPORT'],
+    ['{"type":"tool_result","tool_call_id":"x","output":"of no call"}', 'NOTHING_TO_IMPORT'],
+    ['Dear diary\n', 'UNKNOWN_FORMAT'],
+  ])('%j is refused with %s', async (content, code) => {
+    const project = await memoryProject();
+    const before = await refsOf(project);
+    await expect(importSession(project, request(fileOf(content)))).rejects.toMatchObject({ code });
+    expect(await refsOf(project)).toEqual(before);
+  });
+
+  test('what is exported as jsonl and imported again has the same history', async () => {
+    const project = await memoryProject();
+    const made = await importSession(project, request());
+    const first = await showHistory(project, { target: made.session, format: 'jsonl' });
+    expect(first.text.split('\n').length).toBe(units.flat().length + 1);
+    const again = await importSession(project, request(fileOf(first.text + '\n'), { name: 'again' }));
+    const second = await showHistory(project, { target: again.session, format: 'jsonl' });
+    expect(again.session).not.toBe(made.session);
+    expect(second.text).toBe(first.text);
+  });
+});
