@@ -2,7 +2,7 @@
 import type { Definition } from 'clipanion';
 import type { Style } from './terminal.ts';
 
-/** How an option's value is shown; one in brackets may be left out. */
+/** How an option's value is shown, for one command or for all; one in brackets may be left out. */
 const valueNames: Record<string, string> = {
   '--message': ' <text>',
   '--session': ' <session>',
@@ -11,15 +11,20 @@ const valueNames: Record<string, string> = {
   '--provider': ' <name>',
   '--recording': ' <path>',
   '--from': ' <file>',
+  'teddy session history --from': ' <turn>',
+  '--format': ' <name>',
   '--memos': ' <yes|no>',
   '--only': ' <list>',
   '--skip': ' <list>',
   '--why': ' <path>',
   '--interrupted': ' <choice>',
+  'teddy session say --interrupted': '',
   '--reject': '[=reason]',
   '--replan': ' <n>',
   '--resume': ' <id>',
   '--port': ' <n>',
+  '--role': ' <name>',
+  '--id': ' <id>',
   '--target': ' <file>',
   '--operation': ' <name>',
   '--intent': ' <text>',
@@ -39,7 +44,9 @@ export function renderCommandHelp(definition: Definition, style: (style: Style, 
   const parameters = usage.slice(path.length).trim();
   const isCommon = ({ definition }: { definition: string }) => /^--(?:json|color)\b/.test(definition);
   const own = options.filter((option) => !isCommon(option));
-  const rows = [...own, ...options.filter(isCommon)].map(toRow).concat([['-h, --help', 'Show this help.']]);
+  const rows = [...own, ...options.filter(isCommon)]
+    .map((row) => toRow(path, row))
+    .concat([['-h, --help', 'Show this help.']]);
   const widest = Math.max(...rows.map(([names]) => names.length));
   return [
     `${style('bold', lead)}${lowerFirst(description.trim())}`,
@@ -57,11 +64,14 @@ export function renderCommandHelp(definition: Definition, style: (style: Style, 
 }
 
 /** `-m,--message #0` -> `-m, --message <text>`. */
-function toRow({ definition, description = '' }: Definition['options'][number]): [string, string] {
+function toRow(path: string, { definition, description = '' }: Definition['options'][number]): [string, string] {
   const names = (definition.split(' ')[0] ?? '').split(',');
   const long = names.find((name) => name.startsWith('--')) ?? '';
   const short = names.find((name) => !name.startsWith('--'));
-  return [`${short === undefined ? '    ' : `${short}, `}${long}${valueNames[long] ?? ''}`, description.trim()];
+  return [
+    `${short === undefined ? '    ' : `${short}, `}${long}${valueNames[`${path} ${long}`] ?? valueNames[long] ?? ''}`,
+    description.trim(),
+  ];
 }
 
 function wrapParagraphs(text: string): string {

@@ -21,6 +21,8 @@ export interface Execution {
   page(text: string): Promise<void>;
   /** After a success too it is said how to go on. */
   namesNext?: boolean;
+  /** What comes next is said by whoever has asked. */
+  isInChat?: boolean;
 }
 
 /** Returns the exit code. */
@@ -52,7 +54,7 @@ async function runAndShow(
   wish: ExecutionWish,
   interrupted: SettleChoice | undefined,
 ): Promise<number> {
-  const { terminal, project, signal, namesNext = false } = execution;
+  const { terminal, project, signal, namesNext = false, isInChat = false } = execution;
   const { replans, printJson } = wish;
   const request = { ...toRequest(execution, wish), interrupted };
   // Another plan is for one that was not valid, and a run that was killed had a valid one.
@@ -60,7 +62,7 @@ async function runAndShow(
   const replanning = showReplanning(terminal, project, { replans: tries, json: printJson !== null, signal });
   const done = await executeOrReplan(project, request, replanning).finally(() => replanning.end());
   if (printJson) printJson('execute', toExecutedJson(done));
-  else showNext(terminal, done, { namesNext, option: toLineOption(project, done.executed.line) });
+  else if (!isInChat) showNext(terminal, done, { namesNext, option: toLineOption(project, done.executed.line) });
   // To close the turn so is what was asked for.
   return toExitCode(done.executed, request.reject !== undefined || interrupted === 'keep');
 }

@@ -9,11 +9,13 @@ Start
   teddy session new <name>          make a session and switch to its branch
   teddy session plan -m <message>   say what you want; the answer is a plan
   teddy session execute             run the plan, with a yes or no for each action
+  teddy session chat                a conversation, with tools that you approve
 Go on
   teddy session resume              whatever comes next: run the plan, ask again, or the next message
   teddy session plan -m <message>   the next turn
   teddy session branch <turn> -m <message>
                                     another attempt from an earlier turn
+  teddy session say -m <text>       add what was said elsewhere, by voice or by text
   teddy session undo [turn]         take back the code of a turn
   teddy session restore <turn>      go back to the end of a turn, on a branch of its own
 Look

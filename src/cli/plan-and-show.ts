@@ -3,7 +3,7 @@ import type { ChosenModel } from '../app.ts';
 import type { Project } from '../ports.ts';
 import { planTurn, type PlanOutcome, type PlanRequest } from '../workflow/plan-turn.ts';
 import { toLineOption } from './name-line.ts';
-import { showCommitted, showRemarks, viewAnswer } from './show-answer.ts';
+import { showCommitted, showPlanProblems, showRemarks, viewAnswer } from './show-answer.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 
 export interface PlanningWish extends Omit<PlanRequest, 'choice' | 'onText' | 'onUsage' | 'onAsk'> {
@@ -12,11 +12,13 @@ export interface PlanningWish extends Omit<PlanRequest, 'choice' | 'onText' | 'o
   isQuiet: boolean;
   /** Null: a person reads it. */
   printJson: ((schema: string, value: object) => void) | null;
+  /** What comes next is said by whoever has asked. */
+  isInChat?: boolean;
 }
 
 /** Throws NO_MODEL after the message is safe. */
 export async function planAndShow(terminal: Terminal, project: Project, wish: PlanningWish): Promise<number> {
-  const { choice, isQuiet, printJson, ...request } = wish;
+  const { choice, isQuiet, printJson, isInChat: _isInChat, ...request } = wish;
   const isShown = !isQuiet && !printJson && terminal.isOutputTty;
   const view = viewAnswer(terminal, {
     isStreamed: isShown,
@@ -60,15 +62,10 @@ function showOutcome(
   }
   if (!isShown) terminal.print(`${toVisible(text).replace(/\n$/, '')}\n`);
   showRemarks(terminal, outcome);
-  for (const problem of problems) {
-    terminal.say(
-      `${terminal.style('yellow', 'warning:', 'stderr')} plan.md:${problem.line}:${problem.column}: ${toVisible(problem.message)}`,
-    );
-    if (problem.hint !== undefined) terminal.say(`         ${toVisible(problem.hint)}`);
-  }
+  showPlanProblems(terminal, problems);
   // Recorded answers take no time that would mean anything.
   showCommitted(terminal, outcome, choice.provider === 'openai' ? elapsedMs : null);
-  terminal.say(nextStep(entry, option, { actions, problems: problems.length }));
+  if (!wish.isInChat) terminal.say(nextStep(entry, option, { actions, problems: problems.length }));
   return 0;
 }
 

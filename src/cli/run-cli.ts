@@ -28,14 +28,19 @@ import { MemoRemoveCommand } from './memo-remove.ts';
 import { renderError } from './render-error.ts';
 import { ServeCommand } from './serve.ts';
 import { SessionBranchCommand } from './session-branch.ts';
+import { SessionChatCommand } from './session-chat.ts';
 import { SessionContextCommand } from './session-context.ts';
 import { SessionExecuteCommand } from './session-execute.ts';
+import { SessionExportCommand } from './session-export.ts';
+import { SessionHistoryCommand } from './session-history.ts';
+import { SessionImportCommand } from './session-import.ts';
 import { SessionListCommand } from './session-list.ts';
 import { SessionLogCommand } from './session-log.ts';
 import { SessionNewCommand } from './session-new.ts';
 import { SessionPlanCommand } from './session-plan.ts';
 import { SessionRestoreCommand } from './session-restore.ts';
 import { SessionResumeCommand } from './session-resume.ts';
+import { SessionSayCommand } from './session-say.ts';
 import { SessionShowCommand } from './session-show.ts';
 import { SessionUndoCommand } from './session-undo.ts';
 import { openTerminal } from './terminal.ts';
@@ -65,15 +70,20 @@ const commands: CommandClass[] = [
   ConfigCommand,
   SessionNewCommand,
   SessionPlanCommand,
+  SessionChatCommand,
   SessionExecuteCommand,
   SessionResumeCommand,
   SessionBranchCommand,
+  SessionSayCommand,
   SessionUndoCommand,
   SessionRestoreCommand,
   SessionListCommand,
   SessionLogCommand,
   SessionShowCommand,
   SessionContextCommand,
+  SessionHistoryCommand,
+  SessionImportCommand,
+  SessionExportCommand,
   MemoListCommand,
   MemoAddCommand,
   MemoRemoveCommand,

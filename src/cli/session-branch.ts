@@ -4,6 +4,7 @@ import { shortRef } from '../session/names.ts';
 import { toShellWord } from '../session/shell-word.ts';
 import { branchSession } from '../workflow/branch-session.ts';
 import { PlanningCommand } from './plan-options.ts';
+import { showBranched } from './render-branched.ts';
 import { withInterrupt } from './teddy-command.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -40,9 +41,7 @@ export class SessionBranchCommand extends PlanningCommand {
         // The line that was left may be checked out in another work tree: that one was switched then.
         const isHere = made.switched && (made.from.workspace ?? own) === own;
         const option = isHere ? '' : ` -s ${toShellWord(branch)}`;
-        terminal.say(
-          `${made.switched ? 'Switched to' : 'Made'} the new branch ${terminal.style('bold', branch, 'stderr')}, turn ${made.turn}.`,
-        );
+        showBranched(terminal, made);
         if (message === undefined || choice === null) {
           if (this.json)
             this.printJson(terminal, 'session-branch', {

@@ -1,8 +1,9 @@
 import { Command, Option } from 'clipanion';
 import { exitCodes } from '../errors.ts';
-import { undoTurn, type Undone } from '../workflow/undo-turn.ts';
+import { undoTurn } from '../workflow/undo-turn.ts';
+import { showUndone, toUndoneJson } from './render-undone.ts';
 import { TeddyCommand, withInterrupt } from './teddy-command.ts';
-import { toVisible, type Terminal } from './terminal.ts';
+import type { Terminal } from './terminal.ts';
 
 export class SessionUndoCommand extends TeddyCommand {
   static override paths = [['session', 'undo']];
@@ -36,22 +37,11 @@ export class SessionUndoCommand extends TeddyCommand {
       this.withProject(terminal, async (project) => {
         await this.offerOrphans(terminal, project, signal);
         const wish = { turn: this.turn, selector: this.session, isPartial: this.partial };
-        return this.show(terminal, await undoTurn(project, wish));
+        const undone = await undoTurn(project, wish);
+        if (this.json) this.printJson(terminal, 'session-undo', toUndoneJson(undone));
+        else showUndone(terminal, undone);
+        return undone.left.length === 0 || this.partial ? 0 : exitCodes.UNDO_INCOMPLETE;
       }),
     );
-  }
-
-  private show(terminal: Terminal, { line, turn, commit, restored, left }: Undone): number {
-    const exitCode = left.length === 0 || this.partial ? 0 : exitCodes.UNDO_INCOMPLETE;
-    if (this.json) {
-      this.printJson(terminal, 'session-undo', { session: line.session, turn, commit, restored, left });
-      return exitCode;
-    }
-    const warning = terminal.style('yellow', 'warning:', 'stderr');
-    for (const { path, reason } of left) terminal.say(`${warning} ${toVisible(path)} is left: ${toVisible(reason)}.`);
-    const files = `${restored.length} ${restored.length === 1 ? 'file' : 'files'}`;
-    terminal.print(`${files} of turn ${turn} taken back, undo ${commit.slice(0, 10)}\n`);
-    terminal.say(`See it: git show ${commit.slice(0, 10)}`);
-    return exitCode;
   }
 }

@@ -50,6 +50,16 @@ export function showRemarks(terminal: Terminal, { entry, notes, secrets }: Answe
   }
 }
 
+/** Why it cannot be executed as it is. */
+export function showPlanProblems(terminal: Terminal, problems: Answer['problems']): void {
+  for (const problem of problems) {
+    terminal.say(
+      `${terminal.style('yellow', 'warning:', 'stderr')} plan.md:${problem.line}:${problem.column}: ${toVisible(problem.message)}`,
+    );
+    if (problem.hint !== undefined) terminal.say(`         ${toVisible(problem.hint)}`);
+  }
+}
+
 /** Null time: none that would mean anything. */
 export function showCommitted(
   terminal: Terminal,

@@ -108,7 +108,7 @@ function readWorkingDirectory(): string {
   }
 }
 
-function isDebug(): boolean {
+export function isDebug(): boolean {
   return process.env['TEDDY_DEBUG'] === '1';
 }
 
@@ -119,11 +119,11 @@ const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
  * Ctrl-C asks politely once; a second one leaves at once. What is on the line by then stays there, and `next` is the command
  * that says what is unfinished. A closed terminal says so twice, itself and through its shell: that is no second wish.
  */
-export async function withInterrupt(
+export async function withInterrupt<Value>(
   terminal: Terminal,
   next: string,
-  use: (signal: AbortSignal) => Promise<number>,
-): Promise<number> {
+  use: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> {
   const controller = new AbortController();
   const interrupt = (name: NodeJS.Signals) => {
     if (!controller.signal.aborted) return controller.abort();

@@ -9,7 +9,9 @@ const escape = '\u001b[';
 const commands = [
   'init',
   'config',
-  ...['new', 'plan', 'execute', 'branch', 'list', 'log', 'show', 'context'].map((verb) => `session ${verb}`),
+  ...['new', 'plan', 'execute', 'chat', 'say', 'branch', 'list', 'log', 'show', 'context'].map(
+    (verb) => `session ${verb}`,
+  ),
 ];
 
 /** Those that `teddy` alone names only by their first word. */

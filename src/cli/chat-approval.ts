@@ -1,0 +1,81 @@
+/** A call of the model's at the terminal: what it would do, and the question. */
+import { TeddyError } from '../errors.ts';
+import type { ShownCall } from '../workflow/chat/chat.ts';
+import { askLine } from './ask-line.ts';
+import { toVisible, type Terminal } from './terminal.ts';
+
+/** Throws INTERRUPTED on Ctrl-C; the end of the input is a no. */
+export async function askCall(terminal: Terminal, signal: AbortSignal, call: ShownCall): Promise<boolean> {
+  const isCut = showCall(terminal, call, maxLines());
+  const usable = isCut ? 'y,n,e,?' : 'y,n,?';
+  for (;;) {
+    const answer = await askLine(signal, terminal.style('bold', `Allow this? [${usable}] `, 'stderr'));
+    if (signal.aborted) throw toInterrupted();
+    const word = answer?.trim().toLowerCase() ?? 'n';
+    if (word === 'y' || word === 'yes') return true;
+    if (word === 'n' || word === 'no') return false;
+    if (word === 'e' && isCut) showCall(terminal, call, Number.POSITIVE_INFINITY);
+    else terminal.say(renderLetters(isCut));
+  }
+}
+
+/** What would scroll away the question is cut; whether it was. */
+function showCall(terminal: Terminal, { summary, detail }: ShownCall, limit: number): boolean {
+  terminal.say(terminal.style('bold', toVisible(summary), 'stderr'));
+  if (detail === null) return false;
+  const lines = toVisible(detail.trimEnd()).split('\n');
+  const isCut = lines.length > limit;
+  for (const line of isCut ? lines.slice(0, limit) : lines) terminal.say(`  ${line}`);
+  if (isCut) terminal.say(terminal.style('dim', `... ${lines.length - limit} more lines (e shows all)`, 'stderr'));
+  return isCut;
+}
+
+function maxLines(): number {
+  return Math.floor(((process.stderr.rows || 24) * 2) / 3);
+}
+
+function renderLetters(isCut: boolean): string {
+  return [
+    'y  yes, do it',
+    'n  no; the answer ends there, and you say what to do instead',
+    ...(isCut ? ['e  show all of it'] : []),
+    '?  this help',
+  ].join('\n');
+}
+
+function toInterrupted(): TeddyError {
+  return new TeddyError('INTERRUPTED', 'Interrupted before it was approved.', 'What was said until then is kept.');
+}
+
+/**
+ * What was typed before a question stood there is no answer to it. Returns it: a terminal gives it out only to whoever listens,
+ * so it is listened to for a moment.
+ */
+export async function takeTypedAhead(): Promise<string> {
+  const { stdin } = process;
+  if (stdin.isTTY !== true || stdin.readableEnded || stdin.destroyed || !setRaw(true)) return '';
+  let typed = '';
+  const take = (piece: Buffer) => void (typed += piece.toString('utf8'));
+  const ignore = () => undefined;
+  stdin.on('data', take).on('error', ignore).resume();
+  await new Promise((resolve) => setTimeout(resolve, listenMs));
+  stdin.pause().off('data', take).off('error', ignore);
+  setRaw(false);
+  if (!typed.includes(ctrlC)) return typed;
+  process.kill(process.pid, 'SIGINT');
+  return typed.replaceAll(ctrlC, '');
+}
+
+const listenMs = 20;
+const ctrlC = '\u0003';
+
+/** A line that is not ended yet is given out only so. False where the terminal is closed. */
+function setRaw(isRaw: boolean): boolean {
+  try {
+    process.stdin.setRawMode(isRaw);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EIO') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,150 @@
+/** The prompt of a conversation: one message, of one line or of several, typed or pasted. */
+import { createInterface, type Interface } from 'node:readline';
+import { gatherLine, nothingGathered, type Gathering } from './chat-message.ts';
+import type { Terminal } from './terminal.ts';
+
+/**
+ * `nothing`: Ctrl-C, and what was typed is put aside. `interrupt`: Ctrl-C where nothing was typed, or a signal. `end`: Ctrl-D, or
+ * the terminal is closed.
+ */
+type Typed = { kind: 'message'; text: string } | { kind: 'nothing' | 'interrupt' | 'end' };
+
+export interface ChatPrompt {
+  read(signal: AbortSignal): Promise<Typed>;
+  /** It was typed when nobody had asked: the next prompt begins with it. */
+  unread(text: string): void;
+}
+
+// A terminal that is asked to tells what is pasted from what is typed.
+const announcePastes = process.env['TERM'] === 'dumb' ? '' : '\u001b[?2004h';
+const plainPastes = process.env['TERM'] === 'dumb' ? '' : '\u001b[?2004l';
+const maxRemembered = 200;
+
+interface Memory {
+  newestFirst: string[];
+  ahead: string;
+}
+
+/** What was said in this conversation is found again with the arrow keys. */
+export function openChatPrompt(terminal: Terminal): ChatPrompt {
+  const memory: Memory = { newestFirst: [], ahead: '' };
+  return {
+    read: (signal) => readMessage(terminal, memory, signal),
+    unread: (text) => void (memory.ahead += text),
+  };
+}
+
+function readMessage(terminal: Terminal, memory: Memory, signal: AbortSignal): Promise<Typed> {
+  const lines = signal.aborted ? null : openLines(memory.newestFirst);
+  if (lines === null) return Promise.resolve({ kind: signal.aborted ? 'interrupt' : 'end' });
+  return new Promise((resolve) => {
+    const asked = { terminal, memory, lines, resolve, gathering: nothingGathered, isPasted: false, typed: null };
+    const leave = listen(asked, signal);
+    lines.once('close', () => {
+      leave();
+      process.stderr.write(plainPastes);
+    });
+    process.stderr.write(announcePastes);
+    ask(asked);
+    const { ahead } = memory;
+    memory.ahead = '';
+    if (ahead !== '') lines.write(ahead);
+  });
+}
+
+interface Asked {
+  terminal: Terminal;
+  memory: Memory;
+  lines: Interface;
+  resolve(typed: Typed): void;
+  gathering: Gathering;
+  isPasted: boolean;
+  typed: Typed | null;
+}
+
+/** Returns what undoes it. */
+function listen(asked: Asked, signal: AbortSignal): () => void {
+  const { lines } = asked;
+  const interrupt = () => end(asked, { kind: 'interrupt' });
+  const watchPaste = (_text: string | undefined, key: { name?: string } | undefined) => {
+    if (key?.name === 'paste-start') asked.isPasted = true;
+    if (key?.name === 'paste-end') asked.isPasted = false;
+  };
+  lines.on('line', (line) => takeLine(asked, line));
+  lines.on('SIGINT', () => forget(asked));
+  lines.on('close', () => end(asked, { kind: 'end' }));
+  // Of a closed terminal, each try to read it or to change its mode is an error.
+  lines.on('error', () => end(asked, { kind: 'end' }));
+  signal.addEventListener('abort', interrupt, { once: true });
+  process.stdin.on('keypress', watchPaste);
+  return () => {
+    signal.removeEventListener('abort', interrupt);
+    process.stdin.off('keypress', watchPaste);
+  };
+}
+
+function ask({ terminal, lines, gathering }: Asked): void {
+  const prompt = gathering === nothingGathered ? (['bold', '> '] as const) : (['dim', '. '] as const);
+  lines.setPrompt(terminal.style(prompt[0], prompt[1], 'stderr'));
+  lines.prompt();
+}
+
+function takeLine(asked: Asked, line: string): void {
+  const { memory, gathering, isPasted } = asked;
+  // What comes in the same piece as the end of a message is another one.
+  if (asked.typed !== null) return void (memory.ahead += `${line}\n`);
+  const next = gatherLine(gathering, line, { isPasted });
+  if ('message' in next) {
+    remember(memory, next.message);
+    return end(asked, { kind: 'message', text: next.message });
+  }
+  asked.gathering = next;
+  ask(asked);
+}
+
+/** Ctrl-C: what was typed is put aside, and where there is nothing, it means to leave. */
+function forget(asked: Asked): void {
+  const { memory, gathering, lines, typed } = asked;
+  if (typed !== null) return;
+  const unsaid = [...gathering.lines, lines.line].join('\n');
+  process.stderr.write('^C');
+  if (unsaid.trim() === '') return end(asked, { kind: 'interrupt' });
+  remember(memory, unsaid);
+  end(asked, { kind: 'nothing' });
+}
+
+function remember({ newestFirst }: Memory, text: string): void {
+  if (text.trim() === '' || newestFirst[0] === text) return;
+  newestFirst.unshift(text);
+  newestFirst.splice(maxRemembered);
+}
+
+/** The rest of the same piece is heard before nobody listens any more. */
+function end(asked: Asked, typed: Typed): void {
+  if (asked.typed !== null) return;
+  asked.typed = typed;
+  setImmediate(() => {
+    const { memory, lines, resolve } = asked;
+    // Only Enter has ended the line.
+    if (typed.kind === 'message') memory.ahead += lines.line;
+    else process.stderr.write('\n');
+    lines.close();
+    resolve(typed);
+  });
+}
+
+/** Null where the terminal is closed already: then it cannot be put into raw mode. */
+function openLines(newestFirst: readonly string[]): Interface | null {
+  try {
+    return createInterface({
+      input: process.stdin,
+      output: process.stderr,
+      terminal: true,
+      history: [...newestFirst],
+      historySize: maxRemembered,
+    });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EIO') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,127 @@
+import { Command, Option } from 'clipanion';
+import { TeddyError } from '../errors.ts';
+import type { Project } from '../ports.ts';
+import type { Chat } from './chat-exchange.ts';
+import { chooseFromFlags } from './choose-model.ts';
+import { TeddyCommand, withInterrupt } from './teddy-command.ts';
+import type { Terminal } from './terminal.ts';
+
+export class SessionChatCommand extends TeddyCommand {
+  static override paths = [['session', 'chat']];
+  static override usage = Command.Usage({
+    category: 'Start',
+    description: 'Talk with the model, which may use tools that you approve.',
+    details: `
+      Each message is committed before the model is asked, each batch of calls with all its results as soon as it is done, and the answer when it is whole. Reading,
+      listing and searching files is free; each command, and each file that is written, asks first. A denied call ends the answer.
+
+      In a terminal it is a conversation: /help lists its commands, Ctrl-C stops an answer, and Ctrl-D leaves. With \`-m\` it is one exchange: the answer goes to
+      stdout, everything else to stderr.
+
+      Exit codes: 0: answered; 3: a plan is pending; 4: a call was denied, by you or because nobody could be asked; 5: the model failed; 130: interrupted.
+    `,
+    examples: [
+      ['Talk', '$0 session chat'],
+      ['One question', '$0 session chat -m "Where is the port set?"'],
+      ['What another program writes', 'git diff | $0 session chat -m -'],
+      ['In a script, with every call approved', '$0 session chat -y -m "Run the tests and tell what fails"'],
+    ],
+  });
+
+  message = Option.String('-m,--message', { description: 'One message, and no conversation; - reads it from stdin.' });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  agent = Option.String('-a,--agent', {
+    description: 'Who answers: pathfinder, dev, architect, debugger, reviewer, or one of your own.',
+  });
+  model = Option.String('--model', { description: 'The model to ask; also: git config teddy.model <name>.' });
+  provider = Option.String('--provider', { description: 'openai (default), manual or recorded.' });
+  yes = Option.Boolean('-y,--yes', false, { description: 'Approve every call, and every action of /execute.' });
+  noStream = Option.Boolean('--no-stream', false, {
+    description: 'Show the answer when it is whole, not as it comes.',
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    // Loaded while git is asked about the repository.
+    void import('../workflow/chat/chat-turn.ts');
+    return this.withProject(terminal, (project) =>
+      this.message === undefined ? this.converse(terminal, project) : this.askOnce(terminal, project, this.message),
+    );
+  }
+
+  private async converse(terminal: Terminal, project: Project): Promise<number> {
+    if (this.json || !terminal.isInteractive) throw toNoTerminal(this.json);
+    const [{ chatLoop }, { openChatPrompt }] = await Promise.all([
+      import('./chat-loop.ts'),
+      import('./chat-prompt.ts'),
+    ]);
+    await this.offer(terminal, project);
+    const prompt = openChatPrompt(terminal);
+    const chat = await this.toChat(terminal, project, (text) => prompt.unread(text));
+    return chatLoop({
+      ...chat,
+      prompt,
+      selector: this.session,
+      page: (text) => this.page(terminal, project, text),
+    });
+  }
+
+  private offer(terminal: Terminal, project: Project): Promise<void> {
+    return withInterrupt(terminal, 'teddy write list', (signal) => this.offerOrphans(terminal, project, signal));
+  }
+
+  private askOnce(terminal: Terminal, project: Project, given: string): Promise<number> {
+    return withInterrupt(terminal, 'teddy session show', async (signal) => {
+      const isRead = given === '-';
+      await this.offerOrphans(terminal, project, signal, !isRead);
+      const message = isRead ? await readMessage(terminal, signal) : given;
+      const { chatOnce } = await import('./chat-once.ts');
+      const chat = await this.toChat(terminal, project, () => undefined, !isRead);
+      const printJson = this.json ? (value: object) => this.printJson(terminal, 'chat', value) : null;
+      return chatOnce(chat, { message, selector: this.session, signal }, printJson);
+    });
+  }
+
+  private async toChat(
+    terminal: Terminal,
+    project: Project,
+    unread: (text: string) => void,
+    mayAsk = true,
+  ): Promise<Chat> {
+    const { chatTurn } = await import('../workflow/chat/chat-turn.ts');
+    const canAsk = mayAsk && terminal.isInteractive && !this.json;
+    return {
+      terminal,
+      project,
+      agent: this.agent,
+      choice: await chooseFromFlags(project, { provider: this.provider, model: this.model, inEditor: false }),
+      approval: this.yes ? 'all' : canAsk ? 'ask' : 'none',
+      canAsk,
+      isStreamed: terminal.isOutputTty && !this.noStream && !this.json,
+      isQuiet: this.json,
+      unread,
+      chatTurn,
+    };
+  }
+}
+
+// As much as a plan may hold.
+const maxMessageBytes = 10 * 1024 * 1024;
+
+async function readMessage(terminal: Terminal, signal: AbortSignal): Promise<string> {
+  const { readInput } = await import('./read-input.ts');
+  const waiting = 'Reading the message from stdin; Ctrl-D ends it.';
+  const bytes = await readInput({ terminal, maxBytes: maxMessageBytes, signal, waiting });
+  return new TextDecoder().decode(bytes);
+}
+
+function toNoTerminal(isJson: boolean): TeddyError {
+  return new TeddyError(
+    'USAGE',
+    isJson
+      ? 'A conversation has no JSON form; one exchange has.'
+      : 'A conversation needs a terminal, and there is none.',
+    'Send one message: -m "..."; -m - reads it from stdin.',
+  );
+}

@@ -1,0 +1,449 @@
+/** `teddy session chat` at a terminal: a conversation, its questions and commands, and Ctrl-C at any moment. */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { ServerAnswer } from '../support/model-server.ts';
+import { ctrlC, ctrlD, hasTerminal, runInTerminal, type TerminalRun } from '../support/run-in-terminal.ts';
+import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+
+afterEach(() => project.close());
+
+const prompt = '\n> ';
+const question = /Allow this\? /;
+const allow = 'Allow this? [y,n,?] ';
+
+async function open(answers: ServerAnswer[], pace: { chunkSize?: number; chunkDelayMs?: number } = {}): Promise<void> {
+  project = await openTeddyProject({ answers, ...pace });
+  await project.begin('talk');
+}
+
+function chat(...args: string[]): TerminalRun {
+  return runInTerminal(['session', 'chat', ...args], { cwd: project.repo.root, env: project.env });
+}
+
+function command(script: string): ServerAnswer {
+  return call('run_command', { command: script });
+}
+
+function call(name: string, input: object, text = ''): ServerAnswer {
+  return { text, toolCalls: [{ name, arguments: JSON.stringify(input) }] };
+}
+
+/** What the last request has said, without the system's part. */
+function sent(at = -1): { role: string; content: string }[] {
+  return (
+    project.server
+      .requests()
+      .at(at)
+      ?.messages.filter(({ role }) => role !== 'system') ?? []
+  );
+}
+
+describe.skipIf(!hasTerminal)('a conversation', () => {
+  test('goes on from message to message, calls tools, and asks before a command', async () => {
+    await open([
+      call('read_file', { path: 'src/app.ts' }, 'I look at it.'),
+      'It is 8080.',
+      command('echo one; echo two >&2; echo changed > made.txt'),
+      'Done.',
+    ]);
+    const run = chat();
+    const start = await run.waitFor(prompt);
+    expect(start).toMatch(/^Conversation in \d{8}-talk, with gpt-test at http:/m);
+    expect(start).toContain('/help lists the commands');
+    run.press('Which port?\r');
+    const first = await run.waitFor(prompt);
+    expect(first).toMatch(
+      /I look at it\.\nread_file src\/app\.ts\n.*8080;\nIt is 8080\.\nTurn 01 is answered, committed as/s,
+    );
+    expect(first).not.toMatch(question);
+
+    run.press('Run it\r');
+    expect(await run.waitFor(allow)).toContain('run_command echo one; echo two >&2;');
+    run.press('?\r');
+    expect(await run.waitFor(allow)).toContain('y  yes, do it');
+    run.press('y\r');
+    const second = await run.waitFor(prompt);
+    expect(second).toMatch(/^ {2}one$/m);
+    expect(second).toMatch(/^ {2}two$/m);
+    expect(second).toMatch(/^ {2}Exit code 0\.$/m);
+    expect(second).toMatch(/Done\.\nTurn 02 is answered/);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+
+    expect(
+      sent()
+        .map(({ content }) => content)
+        .join('\n'),
+    ).toContain('Which port?');
+    expect(await project.repo.read('made.txt')).toBe('changed\n');
+    expect((await project.subjects()).slice(0, 6)).toEqual([
+      'turn 02 reply: Done.',
+      'turn 02 exchange: call run_command',
+      'turn 02 message: Run it',
+      'turn 01 reply: It is 8080.',
+      'turn 01 exchange: call read_file',
+      'turn 01 message: Which port?',
+    ]);
+  });
+
+  test('a denied call is not done, ends the answer, and the conversation goes on', async () => {
+    await open([command('echo no > made.txt'), 'As you wish.']);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('Run it\r');
+    await run.waitFor(allow);
+    run.press('n\r');
+    expect(await run.waitFor(prompt)).toMatch(/ {2}denied\n.*say what it is to do instead/s);
+    run.press('Leave it\r');
+    expect(await run.waitFor(prompt)).toContain('As you wish.');
+    run.press('/quit\r');
+    expect(await run.exitCode).toBe(0);
+    await expect(project.repo.read('made.txt')).rejects.toThrow('ENOENT');
+    expect(JSON.stringify(sent())).toContain('Tool execution denied by user');
+  });
+
+  test('a long command is cut before the question and shown whole on e, with nothing hidden in it', async () => {
+    const lines = Array.from({ length: 60 }, (_, at) => `echo line${at}`);
+    await open([command(`${lines.join('\n')}\necho \u001b[8mhidden`), 'Done.']);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('Run it\r');
+    const cut = await run.waitFor('Allow this? [y,n,e,?] ');
+    expect(cut).toContain('  echo line10\n');
+    expect(cut).not.toContain('echo line50');
+    run.press('e\r');
+    const whole = await run.waitFor('Allow this? [y,n,e,?] ');
+    expect(whole).toContain('  echo line59\n  echo ␛[8mhidden\n');
+    run.press('n\r');
+    await run.waitFor(prompt);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+    expect(run.raw()).not.toContain('\u001b[8m');
+  });
+
+  test('what was typed before a question is no answer to it, and stands at the next prompt', async () => {
+    await open([command('sleep 0.2; echo ran'), 'Done.'], { chunkDelayMs: 300 });
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('Run it\r');
+    await run.waitFor('asking gpt-test');
+    run.press('y\ry');
+    await run.waitFor(allow);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(run.text()).not.toContain('Exit code');
+    run.press('n\r');
+    await run.waitFor('say what it is to do instead.');
+    // The first line is a message of its own by then.
+    await project.server.waitForRequests(2);
+    expect(sent().at(-1)?.content).toContain('y');
+    await run.waitFor('Done.');
+    await run.waitFor('> y');
+    run.press(ctrlC);
+    await run.waitFor(prompt);
+    run.press(ctrlC);
+    expect(await run.exitCode).toBe(130);
+  });
+
+  test('Ctrl-C stops an answer, keeps its part, and the next message goes on', async () => {
+    await open([{ text: 'One two three four five six seven eight nine ten' }, 'Fine.'], {
+      chunkSize: 4,
+      chunkDelayMs: 150,
+    });
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('Count\r');
+    await run.waitFor('One two');
+    run.press(ctrlC);
+    const stopped = await run.waitFor(prompt);
+    expect(stopped).toMatch(/what arrived \(\d+ characters\) is kept in turn 01/);
+    expect(stopped).toContain('Stopped. /retry asks again');
+    expect(stopped).not.toContain('[INTERRUPTED]');
+    run.press('Go on\r');
+    await run.waitFor('Fine.');
+    await run.waitFor(prompt);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+    const history = await project.ok('session', 'history', '--format', 'openai');
+    expect(history).toMatch(/One two.*\[interrupted\]/);
+    expect(JSON.stringify(sent())).toContain('One two');
+  });
+
+  test('Ctrl-C ends a running command, and what it had done is kept', async () => {
+    await open([command('echo be""gun; sleep 30; echo en""ded'), 'Fine.']);
+    const run = chat('-y');
+    await run.waitFor(prompt);
+    run.press('Run it\r');
+    await run.waitFor('begun');
+    run.press(ctrlC);
+    expect(await run.waitFor(prompt)).toMatch(/ {2}stopped\n/);
+    run.press('/retry\r');
+    await run.waitFor('Fine.');
+    await run.waitFor(prompt);
+    run.press(ctrlC);
+    expect(await run.exitCode).toBe(130);
+    expect(JSON.stringify(sent())).toContain('Tool execution aborted by user');
+    expect(run.text()).not.toContain('ended');
+  });
+
+  test('Ctrl-C at a question runs nothing', async () => {
+    await open([command('echo ran > made.txt'), 'Fine.']);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('Run it\r');
+    await run.waitFor(allow);
+    run.press(ctrlC);
+    expect(await run.waitFor(prompt)).toContain('Stopped.');
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+    await expect(project.repo.read('made.txt')).rejects.toThrow('ENOENT');
+    expect((await project.subjects())[0]).toBe('turn 01 exchange: call run_command');
+  });
+
+  test('a message of several lines is one message: typed, quoted or pasted', async () => {
+    await open(['One.', 'Two.', 'Three.', 'Four.']);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('first\\\rsecond\r');
+    await run.waitFor('One.');
+    await run.waitFor(prompt);
+    expect(sent().at(-1)?.content).toMatch(/first\nsecond$/);
+    run.press('"""\ra\r\rb\r"""\r');
+    await run.waitFor('Two.');
+    await run.waitFor(prompt);
+    expect(sent().at(-1)?.content).toMatch(/a\n\nb$/);
+    run.press('\u001b[200~/quit\r"""\rlast\u001b[201~');
+    await run.waitFor('last');
+    expect(project.server.requests()).toHaveLength(2);
+    run.press(ctrlC);
+    await run.waitFor(prompt);
+    run.press('\u001b[200~pasted\r"""\rlast\u001b[201~\r');
+    await run.waitFor('Three.');
+    await run.waitFor(prompt);
+    expect(sent().at(-1)?.content).toMatch(/pasted\n"""\nlast$/);
+    // The up arrow brings it back as a whole.
+    run.press('\u001b[A\r');
+    await run.waitFor('Four.');
+    await run.waitFor(prompt);
+    expect(sent().at(-1)?.content).toMatch(/pasted\n"""\nlast$/);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+    expect(run.raw()).toContain('\u001b[?2004h');
+    expect(run.raw().lastIndexOf('\u001b[?2004l')).toBeGreaterThan(run.raw().lastIndexOf('\u001b[?2004h'));
+  });
+
+  test('an empty line asks nobody, an unknown command is named and not sent, and two slashes send one', async () => {
+    await open(['Sent.']);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('\r');
+    expect(await run.waitFor(prompt)).not.toContain('error:');
+    run.press('/exceute\r');
+    expect(await run.waitFor(prompt)).toMatch(/There is no command \/exceute\. \[USAGE\]\nhint: {2}Is it \/execute\?/);
+    run.press('/help\r');
+    expect(await run.waitFor(prompt)).toContain('/branch <turn> [text]');
+    expect(project.server.requests()).toHaveLength(0);
+    run.press('//etc/hosts is wrong\r');
+    await run.waitFor('Sent.');
+    expect(sent().at(-1)?.content).toMatch(/(?<!\/)\/etc\/hosts is wrong$/);
+    await run.waitFor(prompt);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+  });
+
+  test('/plan, /execute, /undo, /branch and /history do what the commands of the shell do', async () => {
+    await open([createPlan('a.txt', 'A\n'), 'Another way.']);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('/execute\r');
+    expect(await run.waitFor(prompt)).toContain('[NO_PENDING_PLAN]');
+    run.press('/plan Make a.txt\r');
+    expect(await run.waitFor(prompt)).toMatch(
+      /a plan with 1 action committed as .*Turn 01 has a plan that waits: \/execute/s,
+    );
+    run.press('And more\r');
+    const pending = await run.waitFor(prompt);
+    expect(pending).toMatch(/\[PLAN_PENDING\]\nhint: {2}\/execute runs it\./);
+    expect(project.server.requests()).toHaveLength(1);
+    run.press('/execute\r');
+    await run.waitFor(',q,?] ');
+    run.press('y\r');
+    expect(await run.waitFor(prompt)).toMatch(/SUCCESS turn 01 of \S+: 1 file changed/);
+    run.press('/undo\r');
+    expect(await run.waitFor(prompt)).toContain('1 file of turn 01 taken back');
+    run.press('/branch 01 Do it differently\r');
+    const branched = await run.waitFor(prompt);
+    expect(branched).toMatch(/Switched to the new branch teddy\/\d{8}-talk--01-branch-01, turn 01-branch-01\./);
+    expect(branched).toContain('Another way.');
+    run.press('/history\r');
+    expect(await run.waitFor('Another way.')).toContain('Do it differently');
+    await run.waitFor(prompt);
+    run.press('/quit\r');
+    expect(await run.exitCode).toBe(0);
+    expect((await project.repo.git('branch', '--show-current')).trim()).toMatch(/--01-branch-01$/);
+    expect((await project.subjects())[0]).toBe('turn 01-branch-01 reply: Another way.');
+  });
+
+  test('what fails is told in three lines, and the conversation goes on', async () => {
+    const limit: ServerAnswer = { status: 429, headers: { 'retry-after': '0' } };
+    const broken: ServerAnswer = { status: 500, headers: { 'retry-after': '0' } };
+    await open([
+      limit,
+      limit,
+      limit,
+      limit,
+      broken,
+      broken,
+      broken,
+      broken,
+      { cutAfter: 2, text: 'This answer is cut before it comes to its end.' },
+      'At last.',
+    ]);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('Hello\r');
+    expect(await run.waitFor(prompt)).toMatch(/\[MODEL_RATE_LIMIT\]\nhint: {2}.*\n\/retry asks again\./);
+    run.press('/retry\r');
+    expect(await run.waitFor(prompt)).toContain('[MODEL_FAILED]');
+    run.press('/retry\r');
+    expect(await run.waitFor(prompt)).toMatch(/This answer.*\[MODEL_INTERRUPTED\]/s);
+    run.press('/retry\r');
+    await run.waitFor('At last.');
+    await run.waitFor(prompt);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+    const subjects = await project.subjects();
+    expect(subjects.filter((subject) => subject.startsWith('turn 01 message'))).toHaveLength(1);
+  });
+
+  test('escape sequences of a model are shown, not obeyed', async () => {
+    await open([{ text: 'Look: \u001b[2J\u001b]0;title\u0007 \u202Eevil' }], { chunkSize: 3 });
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('Show\r');
+    expect(await run.waitFor(prompt)).toContain('Look: ␛[2J␛]0;title␇ <U+202E>evil');
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+    for (const obeyed of ['\u001b[2J', '\u001b]0;', '\u202E']) expect(run.raw()).not.toContain(obeyed);
+  });
+
+  test('a file that the model writes is asked about and committed', async () => {
+    await open([
+      call('WritePlanTool_begin', { intent: 'a guide', target_file: 'guide.md', operation: 'create' }),
+      '# Guide\n\nDONE\n',
+      'It is there.',
+    ]);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('Write a guide\r');
+    expect(await run.waitFor(allow)).toContain('WritePlanTool_begin create guide.md (a guide)');
+    run.press('y\r');
+    const written = await run.waitFor(prompt);
+    expect(written).toMatch(/ {2}guide\.md is written, committed as [0-9a-f]{10}\n.*It is there\./s);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+    expect(await project.repo.read('guide.md')).toBe('# Guide\n\n');
+    expect(await project.repo.git('log', '--format=%s', '-1', '--', 'guide.md')).toContain('write');
+  });
+
+  test('a second Ctrl-C leaves at once, without waiting for a command that does not end', async () => {
+    await open([command('trap \'\' TERM INT; echo be""gun; for i in 1 2 3 4 5 6 7 8 9; do sleep 1; done'), 'Fine.']);
+    const run = chat('-y');
+    await run.waitFor(prompt);
+    run.press('Run it\r');
+    await run.waitFor('begun');
+    run.press(ctrlC);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    run.press(ctrlC);
+    expect(await run.exitCode).toBe(130);
+    expect(run.text()).toContain('Leaving at once');
+    const again = chat();
+    expect(await again.waitFor(prompt)).toContain('/retry asks again');
+    again.press('/retry\r');
+    await again.waitFor('Fine.');
+    await again.waitFor(prompt);
+    again.press(ctrlD);
+    expect(await again.exitCode).toBe(0);
+    expect(JSON.stringify(sent())).toContain('was interrupted by a crash; its result is not known');
+  });
+
+  test('it stays on its line when HEAD is switched meanwhile', async () => {
+    await open(['One.', 'Two.']);
+    const branch = (await project.repo.git('branch', '--show-current')).trim();
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('First\r');
+    await run.waitFor('One.');
+    await run.waitFor(prompt);
+    await project.begin('newer');
+    run.press('Second\r');
+    await run.waitFor('Two.');
+    await run.waitFor(prompt);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+    expect(await project.subjects(branch)).toContain('turn 02 reply: Two.');
+    expect((await project.subjects())[0]).toMatch(/^start: \d{8}-newer$/);
+  });
+
+  test('with --no-stream nothing of an answer is shown before it is whole', async () => {
+    await open([{ text: 'One two three four five' }], { chunkSize: 4, chunkDelayMs: 60 });
+    const run = chat('--no-stream');
+    await run.waitFor(prompt);
+    run.press('Count\r');
+    expect(await run.waitFor('One two three four five\n')).toContain('Receiving the answer');
+    await run.waitFor(prompt);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+  });
+
+  test('when the window is closed at the prompt or in an answer, it ends and keeps what has come', async () => {
+    await open([{ text: 'One two three four five six seven eight nine ten' }], { chunkSize: 4, chunkDelayMs: 200 });
+    // A shell within writes down how it has ended.
+    const inner = `trap : HUP; "$@"; echo $? > .git/ended`;
+    const through = `run() { sh -c '${inner}' sh "$@"; :; }; run`;
+    const start = () => runInTerminal(['session', 'chat'], { cwd: project.repo.root, env: project.env, through });
+    const ended = async () => {
+      const read = () => project.repo.read('.git/ended').catch(() => '');
+      await expect.poll(read, { timeout: 20_000, interval: 20 }).toBe('129\n');
+      await project.repo.write('.git/ended', '');
+    };
+    const idle = start();
+    await idle.waitFor(prompt);
+    await idle.close();
+    await ended();
+    const run = start();
+    await run.waitFor(prompt);
+    run.press('Count\r');
+    await run.waitFor('One two');
+    await run.close();
+    await ended();
+    expect(await project.ok('session', 'history')).toMatch(/One two.*\[interrupted\]/);
+  });
+
+  test('SIGTERM in an answer ends the conversation with 130', async () => {
+    await open([{ text: 'One two three four five six seven eight nine ten' }], { chunkSize: 4, chunkDelayMs: 200 });
+    const through = 'echo $$ > .git/pid; exec';
+    const run = runInTerminal(['session', 'chat'], { cwd: project.repo.root, env: project.env, through });
+    await run.waitFor(prompt);
+    run.press('Count\r');
+    await run.waitFor('One two');
+    process.kill(Number(await project.repo.read('.git/pid')), 'SIGTERM');
+    expect(await run.exitCode).toBe(130);
+  });
+
+  test('without a model it ends with 5, after the message is safe', async () => {
+    await open([]);
+    const run = runInTerminal(['session', 'chat'], {
+      cwd: project.repo.root,
+      env: { OPENAI_BASE_URL: undefined, OPENAI_API_KEY: undefined },
+    });
+    await run.waitFor(prompt);
+    run.press('Hello\r');
+    expect(await run.exitCode).toBe(5);
+    expect(run.text()).toMatch(/your message is committed; nobody was asked\.\n.*\[NO_MODEL\]/s);
+    const again = chat();
+    expect(await again.waitFor(prompt)).toContain('Turn 01 has a message without an answer: /retry asks again.');
+    again.press(ctrlD);
+    expect(await again.exitCode).toBe(0);
+  });
+});

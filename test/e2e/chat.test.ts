@@ -1,0 +1,204 @@
+/** `teddy session chat -m` and `teddy session say`, as scripts use them. */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { ServerAnswer } from '../support/model-server.ts';
+import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+
+afterEach(() => project.close());
+
+async function open(
+  answers: ServerAnswer[],
+  pace: { chunkSize?: number; chunkDelayMs?: number } = {},
+): Promise<string> {
+  project = await openTeddyProject({ answers, ...pace });
+  return project.begin('talk');
+}
+
+function call(name: string, input: object, text = ''): ServerAnswer {
+  return { text, toolCalls: [{ name, arguments: JSON.stringify(input) }] };
+}
+
+const chat = (...args: string[]) => project.run(['session', 'chat', ...args]);
+const tip = async () => (await project.repo.git('rev-parse', 'HEAD')).trim();
+
+describe('one exchange', () => {
+  test('the answer alone is on stdout, and everything else on stderr', async () => {
+    const session = await open([call('read_file', { path: 'src/app.ts' }, 'I look at it.'), 'It is \u001b[2J8080.']);
+    const { exitCode, stdout, stderr } = await chat('-m', 'Which port?');
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'It is ␛[2J8080.\n' });
+    expect(stderr).toMatch(
+      new RegExp(
+        `^Turn 01 of ${session}: asking gpt-test .*\nI look at it\\.\nread_file src/app\\.ts\n {2}.*\nTurn 01 is answered, committed as [0-9a-f]{10}`,
+      ),
+    );
+    expect(stderr).not.toContain('Waiting');
+  });
+
+  test('with --json there is one document, of the answer and of its calls', async () => {
+    const session = await open([
+      { text: '', toolCalls: [{ name: 'run_command', arguments: '{"command":"echo hi; exit 3"}' }] },
+      { text: 'It failed.', usage: { prompt_tokens: 10, completion_tokens: 5 } },
+    ]);
+    const { exitCode, stdout, stderr } = await chat('-y', '--json', '-m', 'Run it');
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject({
+      schema: 'teddy.chat/1',
+      session,
+      line: `teddy/${session}`,
+      turn: '01',
+      entry: 'reply',
+      commit: await tip(),
+      text: 'It failed.',
+      calls: [{ name: 'run_command', summary: 'run_command echo hi; exit 3', outcome: 'failed' }],
+      usage: { output: expect.any(Number) },
+    });
+  });
+
+  test('a call that nobody can approve is denied: 4, and what ran before it is kept', async () => {
+    await open([
+      {
+        text: '',
+        toolCalls: [
+          { name: 'read_file', arguments: '{"path":"src/app.ts"}' },
+          { name: 'run_command', arguments: '{"command":"echo ran > made.txt"}' },
+        ],
+      },
+      call('run_command', { command: 'true' }),
+    ]);
+    const denied = await chat('-m', 'Run it');
+    expect(denied).toMatchObject({ exitCode: 4, stdout: '' });
+    expect(denied.stderr).toMatch(/\[NOT_APPROVED\]\nhint: {2}Use -y to approve/);
+    await expect(project.repo.read('made.txt')).rejects.toThrow('ENOENT');
+    const json = await chat('--json', '-m', 'Run it again');
+    expect(json).toMatchObject({ exitCode: 4, stderr: '' });
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      schema: 'teddy.chat/1',
+      entry: 'exchange',
+      commit: await tip(),
+      text: null,
+      calls: [{ name: 'run_command', outcome: 'denied' }],
+    });
+    const history = await project.ok('session', 'history', '--format', 'openai');
+    expect(history).toContain('export const port');
+    expect(history).toContain('Tool execution denied by user');
+  });
+
+  test('-m - reads the message from stdin, and no conversation is held without a terminal', async () => {
+    await open(['Fine.']);
+    const read = await project.run(['session', 'chat', '-m', '-'], { stdin: 'one\n\ntwo\n' });
+    expect(read).toMatchObject({ exitCode: 0, stdout: 'Fine.\n' });
+    expect(project.server.requests()[0]?.messages.at(-1)?.content).toMatch(/one\n\ntwo\n?$/);
+    expect(await project.refuses('USAGE', 2, ['session', 'chat'], { stdin: 'Hello\n' })).toContain('-m -');
+    const { exitCode, stdout } = await chat('--json');
+    expect(exitCode).toBe(2);
+    expect(JSON.parse(stdout)).toMatchObject({ schema: 'teddy.error/1', error: { code: 'USAGE' } });
+    await project.refuses('EMPTY_MESSAGE', 2, ['session', 'chat', '-m', '  ']);
+  });
+
+  test('an answer that is a plan says what runs it, and the next message waits for that', async () => {
+    await open([createPlan('a.txt', 'A\n')]);
+    const planned = await chat('-m', 'Make a.txt');
+    expect(planned).toMatchObject({ exitCode: 0, stdout: createPlan('a.txt', 'A\n') });
+    expect(planned.stderr).toMatch(/Turn 01 is a plan with 1 action, committed.*\nNext: teddy session execute\n$/s);
+    await project.refuses('PLAN_PENDING', 3, ['session', 'chat', '-m', 'And more']);
+    await project.ok('session', 'execute', '-y');
+    expect(await project.repo.read('a.txt')).toBe('A\n');
+  });
+
+  test('a failing model is 5, and the message is committed once however often it is sent', async () => {
+    const broken: ServerAnswer = { status: 500, headers: { 'retry-after': '0' } };
+    await open([broken, broken, broken, broken, { cutAfter: 2, text: 'Cut before it comes to its end, so.' }, 'Fine.']);
+    expect(await chat('-m', 'Hello')).toMatchObject({ exitCode: 5, stdout: '' });
+    const cut = await chat('-m', 'Hello');
+    expect(cut.exitCode).toBe(5);
+    expect(cut.stderr).toContain('[MODEL_INTERRUPTED]');
+    expect(await chat('-m', 'Hello')).toMatchObject({ exitCode: 0, stdout: 'Fine.\n' });
+    const subjects = await project.subjects();
+    expect(subjects.filter((subject) => subject.includes(' message: '))).toEqual(['turn 01 message: Hello']);
+  });
+
+  test('without a model it is 5 after the message is committed, also in JSON', async () => {
+    await open([]);
+    const env = { OPENAI_BASE_URL: undefined, OPENAI_API_KEY: undefined };
+    const none = await project.run(['session', 'chat', '-m', 'Hello'], { env });
+    expect(none).toMatchObject({ exitCode: 5, stdout: '' });
+    expect(none.stderr).toContain('your message is committed');
+    expect((await project.subjects())[0]).toBe('turn 01 message: Hello');
+    const json = await project.run(['session', 'chat', '--json', '-m', 'Hello'], { env });
+    expect(JSON.parse(json.stdout)).toMatchObject({ error: { code: 'NO_MODEL' } });
+  });
+
+  test('SIGINT stops the answer with 130, and keeps its part', async () => {
+    await open([{ text: 'One two three four five six seven eight nine ten' }], { chunkSize: 4, chunkDelayMs: 200 });
+    const run = project.start(['session', 'chat', '-m', 'Count']);
+    await project.server.waitForRequests(1);
+    await new Promise((resolve) => setTimeout(resolve, 1200));
+    run.kill('SIGINT');
+    expect(await run.result).toMatchObject({ exitCode: 130, stdout: '' });
+    expect((await project.subjects())[0]).toMatch(/^turn 01 reply: /);
+    expect(await project.ok('session', 'history')).toContain('[interrupted]');
+  });
+});
+
+describe('say', () => {
+  const say = (...args: string[]) => project.run(['session', 'say', ...args]);
+  const records = async (session: string, turn = '01') => {
+    const text = await project.repo.read(`.teddy/sessions/${session}/${turn}/transcript.jsonl`);
+    return text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  };
+
+  test('what was spoken is one commit each, and the next turn knows all of it', async () => {
+    const session = await open(['As you said.']);
+    const first = await say('--voice', '-m', 'Where is the port set?');
+    expect(first).toMatchObject({ exitCode: 0, stdout: `01 ${(await tip()).slice(0, 10)}\n` });
+    expect(first.stderr).toBe(`Turn 01 of ${session}: the message is added.\n`);
+    await say('--voice', '--role', 'assistant', '--interrupted', '-m', 'In src');
+    await say('--voice', '--interrupted');
+    await say('--role', 'assistant', '-m', 'In src/app.ts.');
+    expect((await records(session)).map(({ type, source, message }) => [type, source, message])).toEqual([
+      ['user', 'voice_transcription', { role: 'user', content: 'Where is the port set?' }],
+      ['assistant_partial', 'voice_response', { role: 'assistant', content: 'In src' }],
+      ['voice_interrupted', undefined, undefined],
+      ['assistant', 'text', { role: 'assistant', content: 'In src/app.ts.' }],
+    ]);
+    expect(await project.subjects()).toHaveLength(6);
+    expect(await chat('-m', 'Go on')).toMatchObject({ exitCode: 0, stdout: 'As you said.\n' });
+    const sent = JSON.stringify(project.server.requests()[0]?.messages);
+    for (const said of ['Where is the port set?', 'In src', 'In src/app.ts.']) expect(sent).toContain(said);
+  });
+
+  test('an id that is there already adds nothing, and with other content it is refused', async () => {
+    const session = await open([]);
+    const args = ['--id', 'voice-1', '-m', 'Hello', '--json'];
+    const first = JSON.parse((await say(...args)).stdout) as Record<string, unknown>;
+    expect(first).toMatchObject({ schema: 'teddy.say/1', session, turn: '01', entry: 'message', is_new: true });
+    const again = JSON.parse((await say(...args)).stdout) as Record<string, unknown>;
+    expect(again).toEqual({ ...first, is_new: false });
+    expect((await say('--id', 'voice-1', '-m', 'Hello')).stderr).toContain('It was there already; nothing is added.');
+    await project.refuses('ENTRY_EXISTS', 3, ['session', 'say', '--id', 'voice-1', '-m', 'Other']);
+    expect(await records(session)).toHaveLength(1);
+  });
+
+  test('text comes from stdin as well, and a secret in it is masked', async () => {
+    const session = await open([]);
+    const secret = 'ghp_' + 'a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8';
+    const said = await project.run(['session', 'say', '-m', '-'], { stdin: `use ${secret}\nhere` });
+    expect(said.exitCode).toBe(0);
+    const [record] = await records(session);
+    expect(record?.['message']).toEqual({ role: 'user', content: expect.stringMatching(/^use \[masked: .*\]\nhere$/) });
+  });
+
+  test('what says nothing, or contradicts itself, is refused', async () => {
+    await open([]);
+    await project.refuses('EMPTY_MESSAGE', 2, ['session', 'say']);
+    await project.refuses('EMPTY_MESSAGE', 2, ['session', 'say', '--interrupted']);
+    await project.refuses('EMPTY_MESSAGE', 2, ['session', 'say', '-m', ' ']);
+    await project.refuses('EMPTY_MESSAGE', 2, ['session', 'say', '-m', '-'], { stdin: '' });
+    await project.refuses('USAGE', 2, ['session', 'say', '--role', 'system', '-m', 'x']);
+    await project.refuses('USAGE', 2, ['session', 'say', '--role', 'user', '--interrupted', '-m', 'x']);
+  });
+});
