@@ -37,7 +37,7 @@ function toSpoken(isSpoken: boolean): string {
 function toCall({ name, input, result }: HistoryCall): HistoryPart[] {
   return [
     // The name comes from a model, and must not make a heading of its own.
-    { title: 'Tool call', tool: toProviderName(name), text: JSON.stringify(input), language: 'json' },
+    { title: 'Tool call', tool: toProviderName(name), text: `${JSON.stringify(input)}\n`, language: 'json' },
     { title: toResultTitle(result), text: toOutputText(result), language: 'text' },
   ];
 }

@@ -62,7 +62,7 @@ export async function receiveStaged(
         listener.onText(text);
       },
     });
-    refuseIncomplete(model, received);
+    refuseIncomplete(model, received, request.again ?? planAgain);
   } catch (error) {
     await keepInterrupted(project, line, place, received, staged);
     throw error;
@@ -87,14 +87,16 @@ export function toRequest(project: Project, open: OpenTurn, signal: AbortSignal)
   return { messages, parameters, session, turn, messageSha256: project.hash(open.message), signal };
 }
 
-function refuseIncomplete(model: Model, received: Received): void {
+const planAgain = '`teddy session plan` without -m tries again; the message is kept.';
+
+function refuseIncomplete(model: Model, received: Received, again: string): void {
   const { text, finish, calls, continuations } = received;
   if (text.trim() === '' && calls.length === 0) {
     const reason = finish === 'length' ? ': it reached its limit before it said anything' : '';
     throw new TeddyError(
       'EMPTY_ANSWER',
       `${model.label} gave an empty answer${reason}.`,
-      '`teddy session plan` without -m tries again; the message is kept.',
+      again,
     );
   }
   if (!isCut(received)) return;
@@ -102,7 +104,7 @@ function refuseIncomplete(model: Model, received: Received): void {
   throw new TeddyError(
     'MODEL_INTERRUPTED',
     `The answer was cut at the limit of ${model.label}, after ${formatCount(text.length)} characters${times}; they are kept.`,
-    'Ask for less at once, or raise the limit of the model; `teddy session plan` without -m tries again.',
+    `Ask for less at once, or raise the limit of the model; ${again}`,
   );
 }
 

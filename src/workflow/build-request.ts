@@ -109,17 +109,21 @@ function toLogFile({ session, turn }: RequestInfo, { log }: ContextLog): FileEdi
 }
 
 /** What an open turn sent, to be sent again; null while nothing was sent. */
-export async function readStoredRequest(
-  store: Store,
-  state: LineState,
-  turn: TurnName,
-): Promise<{ log: string; messages: ModelMessage[]; info: RequestInfo } | null> {
+export async function readStoredRequest(store: Store, state: LineState, turn: TurnName): Promise<StoredRequest | null> {
   const log = await readTurnFile(store, state.entryOid, state.session, turn, '_context.log');
   if (log === null) return null;
   // Loaded only here: a new turn reads no log, and a schema takes its time to load.
   const { parseContextLog } = await import('../session/context-log-parse.ts');
-  const { frontMatter, messages } = parseContextLog(log);
-  return { log, messages, info: frontMatter };
+  const { frontMatter, messages, sections } = parseContextLog(log);
+  return { log, messages, info: frontMatter, message: sections.at(-1)?.body ?? '' };
+}
+
+export interface StoredRequest {
+  log: string;
+  messages: ModelMessage[];
+  info: RequestInfo;
+  /** The last section of the log. */
+  message: string;
 }
 
 interface MaskedText {

@@ -63,6 +63,7 @@ export async function previewImport(project: Project, request: ImportRequest): P
  */
 export async function importSession(project: Project, request: ImportRequest): Promise<ImportedSession> {
   const { repository } = project;
+  for (const said of (await repository.workspace?.repair()) ?? []) project.notices.warn(said);
   await refuseTeddyBranch(repository.store);
   await repository.store.ident();
   const base = await readBase(project);

@@ -109,6 +109,8 @@ export async function reuseStored(
   const { provider, name, parameters } = request.choice;
   const changesRequest = provider !== 'manual' && provider !== 'none';
   if (changesRequest && request.mode !== stored.info.mode) return null;
+  // Somebody has said more since it was made.
+  if (changesRequest && stored.message !== message.replace(/\p{Surrogate}/gu, '\uFFFD')) return null;
   if (changesRequest && (provider !== stored.info.provider || name !== stored.info.model)) return null;
   // A log that somebody has pushed must not choose what an answer may cost.
   if (changesRequest && !hasSameValues(parameters, stored.info.parameters)) return null;

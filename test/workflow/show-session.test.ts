@@ -129,7 +129,7 @@ describe('show', () => {
     expect(said.map(({ title, tool, text }) => [title, tool, text])).toEqual([
       ['Message (spoken)', undefined, 'Look.'],
       ['Reply', undefined, 'I look.'],
-      ['Tool call', 'read_file', '{"path":"README.md"}'],
+      ['Tool call', 'read_file', '{"path":"README.md"}\n'],
       ['Result', undefined, '# Notes'],
       ['Reply', undefined, 'Notes.'],
     ]);

@@ -86,7 +86,7 @@ function toChatRequest(exchange: Exchange): ModelRequest {
   const { project, open, wish } = exchange;
   const request = toRequest(project, open, wish.signal);
   const messages = [...open.messages, ...toFollowing(open, exchange.records)];
-  return { ...request, messages, tools: chatTools, again: '`teddy session chat` tries again; the message is kept.' };
+  return { ...request, messages, tools: chatTools, again: '`teddy session chat` with /retry, or the same -m, tries again; the message is kept.' };
 }
 
 function toFollowing({ turn, message }: OpenTurn, records: TranscriptRecord[]): ModelMessage[] {
@@ -129,6 +129,6 @@ async function refuseMore({ project, line, model, wish }: Exchange, requests: nu
   throw new TeddyError(
     'MODEL_FAILED',
     `${model.label} has called tools ${maxRequests} times without an answer, so it was stopped there; all of it is kept.`,
-    '`teddy session chat` without -m lets it go on; another message says what is wanted.',
+    '`teddy session chat` with /retry, or the same -m, lets it go on; another message says what is wanted.',
   );
 }

@@ -40,7 +40,7 @@ export async function writeFile(
   call: ModelToolCall,
   wish: BeginWish,
 ): Promise<WrittenOutcome> {
-  const { project, line } = place;
+  const { project } = place;
   let talk: Talk | null = null;
   let record: WriteRecord | null = null;
   try {
@@ -48,7 +48,7 @@ export async function writeFile(
       intent: wish.intent,
       target: wish.target,
       operation: wish.operation,
-      session: shortRef(line.ref),
+      session: await toSelector(place),
       hasController: true,
     });
     for (const warning of begun.warnings) project.notices.warn(warning);
@@ -62,6 +62,12 @@ export async function writeFile(
     const outcome = await toFailed(project, record, error);
     return { outcome, usage: talk?.usage ?? null, failure: isOfModel(error) ? error : null };
   }
+}
+
+/** Undefined: HEAD is on the line, and nobody need be told which one is meant. */
+async function toSelector({ project, line }: FilePlace): Promise<string | undefined> {
+  const head = await project.repository.workspace?.head();
+  return head?.ref === line.ref ? undefined : shortRef(line.ref);
 }
 
 async function receive({ project, listener }: FilePlace, talk: Talk, held: HeldWrite): Promise<WriteResult> {

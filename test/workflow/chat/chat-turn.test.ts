@@ -461,6 +461,22 @@ describe('somebody who speaks while the model answers', () => {
   });
 });
 
+describe('a message that came after an interruption', () => {
+  test('is what the model is asked, with all that was before it', async () => {
+    const project = await begin();
+    const lost = new TeddyError('MODEL_INTERRUPTED', 'Lost.');
+    const model = scriptedModel({ texts: ['I look.'], calls: [readme('a')] }, lost, 'I wait.');
+    await expect(chat(project, 'Tell.', model)).rejects.toBe(lost);
+    await appendRecords(project, { records: [user('v', 'Wait for me.', 'voice_transcription')] });
+    await chat(project, undefined, model);
+    const shown = model.requests[2]?.messages[1]?.content ?? '';
+    expect(shown.endsWith('Wait for me.')).toBe(true);
+    for (const text of ['Tell.', 'I look.', 'read_file']) expect(shown).toContain(text);
+    expect(following(model.requests[2])).toEqual([]);
+    expect(await typesOf(project)).toEqual(['user', 'assistant', 'tool_use', 'tool_result', 'user', 'assistant']);
+  });
+});
+
 describe('calls that a crash has interrupted', () => {
   const place: AnswerPlace = {
     id: '019bf000-0000-7000-8000-00000000abcd',
