@@ -3,6 +3,7 @@ import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports.ts';
 import type { Chat } from './chat-exchange.ts';
 import { chooseFromFlags } from './choose-model.ts';
+import { openChat } from './open-chat.ts';
 import { TeddyCommand, withInterrupt } from './teddy-command.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -89,20 +90,9 @@ export class SessionChatCommand extends TeddyCommand {
     unread: (text: string) => void,
     mayAsk = true,
   ): Promise<Chat> {
-    const { chatTurn } = await import('../workflow/chat/chat-turn.ts');
-    const canAsk = mayAsk && terminal.isInteractive && !this.json;
-    return {
-      terminal,
-      project,
-      agent: this.agent,
-      choice: await chooseFromFlags(project, { provider: this.provider, model: this.model, inEditor: false }),
-      approval: this.yes ? 'all' : canAsk ? 'ask' : 'none',
-      canAsk,
-      isStreamed: terminal.isOutputTty && !this.noStream && !this.json,
-      isQuiet: this.json,
-      unread,
-      chatTurn,
-    };
+    const { yes, json, noStream, agent } = this;
+    const choice = await chooseFromFlags(project, { provider: this.provider, model: this.model, inEditor: false });
+    return openChat(terminal, project, { agent, choice, yes, json, noStream, mayAsk, unread });
   }
 }
 

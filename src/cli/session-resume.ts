@@ -23,7 +23,7 @@ export class SessionResumeCommand extends TeddyCommand {
     description: 'Do what comes next: run the plan, ask again, or ask for the next message.',
     details: `
       A plan that has no report is executed as by \`session execute\`; where its run was killed, you are asked what becomes of that first. A message that
-      has no answer is asked again with exactly the same request, as by \`session plan\`. Where nothing waits, a terminal asks for the next message.
+      has no answer is asked again with exactly the same request, as by \`session plan\`, or as in the conversation that it was said in. Where nothing waits, a terminal asks for the next message.
 
       Each call is one step. Exit codes: those of \`session execute\` and \`session plan\`; 3 also where nothing waits and nobody can be asked.
     `,
@@ -38,7 +38,7 @@ export class SessionResumeCommand extends TeddyCommand {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
   yes = Option.Boolean('-y,--yes', false, {
-    description: 'Approve every action of a plan. Memos have a yes of their own.',
+    description: 'Approve every action of a plan, and every call of a conversation. Memos have a yes of their own.',
   });
 
   protected run(terminal: Terminal): Promise<number> {
@@ -52,7 +52,7 @@ export class SessionResumeCommand extends TeddyCommand {
         if (!this.json && step.kind !== 'message') terminal.say(describeStep(step));
         const resuming = { terminal, project, signal, step };
         if (step.kind === 'execute') return this.executePending(resuming);
-        if (step.kind === 'ask') return this.ask(resuming);
+        if (step.kind === 'ask') return step.mode === 'chat' ? this.talk(resuming) : this.ask(resuming);
         return this.askNext(resuming);
       }),
     );
@@ -75,6 +75,16 @@ export class SessionResumeCommand extends TeddyCommand {
       isQuiet: false,
       printJson: this.toJsonPrinter(terminal),
     });
+  }
+
+  private async talk({ terminal, project, signal }: Resuming): Promise<number> {
+    const [{ openChat }, { chatOnce }] = await Promise.all([import('./open-chat.ts'), import('./chat-once.ts')]);
+    const choice = await chooseFromFlags(project, { inEditor: false });
+    const { yes, json } = this;
+    const flags = { agent: undefined, choice, yes, json, noStream: false, mayAsk: true, unread: () => undefined };
+    const asking = { message: undefined, selector: this.session, signal };
+    const printJson = json ? (value: object) => this.printJson(terminal, 'chat', value) : null;
+    return chatOnce(await openChat(terminal, project, flags), asking, printJson);
   }
 
   /** Throws NOTHING_TO_RESUME where nobody can be asked. */

@@ -93,11 +93,7 @@ function refuseIncomplete(model: Model, received: Received, again: string): void
   const { text, finish, calls, continuations } = received;
   if (text.trim() === '' && calls.length === 0) {
     const reason = finish === 'length' ? ': it reached its limit before it said anything' : '';
-    throw new TeddyError(
-      'EMPTY_ANSWER',
-      `${model.label} gave an empty answer${reason}.`,
-      again,
-    );
+    throw new TeddyError('EMPTY_ANSWER', `${model.label} gave an empty answer${reason}.`, again);
   }
   if (!isCut(received)) return;
   const times = continuations.length === 0 ? '' : ` and ${continuations.length} continuations`;

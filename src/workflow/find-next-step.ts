@@ -1,16 +1,22 @@
 /** What a line waits for. */
 import { userMessages } from '../conversation/transcript.ts';
 import { TeddyError } from '../errors.ts';
-import type { Project } from '../ports.ts';
+import type { Project, Store } from '../ports.ts';
 import type { TurnName } from '../session/names.ts';
 import { findLine, lineName, type Line } from './find-line.ts';
-import { readLine, type LineState } from './read-line.ts';
+import { readLine, readTurnFile, type LineState } from './read-line.ts';
 
 /**
  * `execute`: a plan has no report, also where its run was killed. `ask`: a message has no complete answer. `message`: nothing
  * waits; a turn that has no message yet is one to be said.
  */
-export type NextStep = { line: Line } & ({ kind: 'execute' | 'ask'; turn: TurnName } | { kind: 'message' });
+export type NextStep = { line: Line } & Waiting;
+
+type Waiting =
+  | { kind: 'execute'; turn: TurnName }
+  /** `mode`: it was said in a conversation. */
+  | { kind: 'ask'; turn: TurnName; mode?: 'chat' }
+  | { kind: 'message' };
 
 /** Only looks: whoever takes the step repairs what a crash has left. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION. */
 export async function findNextStep(project: Project, selector: string | undefined): Promise<NextStep> {
@@ -22,11 +28,16 @@ export async function findNextStep(project: Project, selector: string | undefine
       `${lineName(line)} has no commit.`,
       '`teddy session list` shows the lines.',
     );
-  return { line, ...toStep(await readLine(project.repository.store, tip)) };
+  const { store } = project.repository;
+  return { line, ...(await toStep(store, await readLine(store, tip))) };
 }
 
-function toStep({ latest }: LineState): { kind: 'execute' | 'ask'; turn: TurnName } | { kind: 'message' } {
+async function toStep(store: Store, state: LineState): Promise<Waiting> {
+  const { latest } = state;
   if (latest?.status === 'planned') return { kind: 'execute', turn: latest.turn };
-  if (latest?.status === 'open' && userMessages(latest.records).length > 0) return { kind: 'ask', turn: latest.turn };
-  return { kind: 'message' };
+  if (latest?.status !== 'open' || userMessages(latest.records).length === 0) return { kind: 'message' };
+  const log = await readTurnFile(store, state.entryOid, state.session, latest.turn, '_context.log');
+  // The front matter alone: a log is long.
+  const isChat = log !== null && /^mode: chat$/m.test(log.slice(0, Math.max(log.indexOf('\n---\n'), 0)));
+  return { kind: 'ask', turn: latest.turn, ...(isChat ? { mode: 'chat' as const } : {}) };
 }

@@ -330,3 +330,20 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     expect(await isPending()).toBe(true);
   });
 });
+
+test('a message of a conversation is asked again there, with its tools', async () => {
+  project = await openTeddyProject({
+    answers: [
+      { text: '', toolCalls: [{ name: 'read_file', arguments: '{"path":"src/app.ts"}' }] },
+      { status: 400, body: { message: 'No.' } },
+      'It is a port.',
+    ],
+  });
+  await project.begin('talk');
+  expect((await project.run(['session', 'chat', '-m', 'What is it?'])).exitCode).toBe(5);
+  const { exitCode, stdout } = await project.run(resume);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'It is a port.\n' });
+  const [, , again] = project.server.requests();
+  expect(again?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool']);
+  expect(again?.body['tools']).toHaveLength(5);
+});

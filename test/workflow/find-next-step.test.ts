@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { TurnName } from '../../src/session/names.ts';
 import { branchSession } from '../../src/workflow/branch-session.ts';
 import { findNextStep } from '../../src/workflow/find-next-step.ts';
+import { chat } from '../support/chat.ts';
 import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
 import { command, create, line, planOf, run, runUntilKilled, say, session, start, turn } from '../support/turns.ts';
 
@@ -61,6 +62,15 @@ test('a turn that a branch has opened without a message waits for one', async ()
   expect(await next(project)).toBe('message');
   await say(project, 'Otherwise', null);
   expect(await next(project)).toBe('ask 01-branch-01');
+});
+
+test('a message of a conversation waits for an answer there', async () => {
+  const project = await begin();
+  await chat(project, 'One', null);
+  expect(await findNextStep(project, undefined)).toMatchObject({ kind: 'ask', turn: '01', mode: 'chat' });
+  await chat(project, undefined, 'Answer.');
+  await say(project, 'mode: chat', null);
+  expect(await findNextStep(project, undefined)).not.toHaveProperty('mode');
 });
 
 test('part of an answer that a killed command has left is not touched by looking', async () => {

@@ -86,7 +86,12 @@ function toChatRequest(exchange: Exchange): ModelRequest {
   const { project, open, wish } = exchange;
   const request = toRequest(project, open, wish.signal);
   const messages = [...open.messages, ...toFollowing(open, exchange.records)];
-  return { ...request, messages, tools: chatTools, again: '`teddy session chat` with /retry, or the same -m, tries again; the message is kept.' };
+  return {
+    ...request,
+    messages,
+    tools: chatTools,
+    again: '`teddy session chat` with /retry, or the same -m, tries again; the message is kept.',
+  };
 }
 
 function toFollowing({ turn, message }: OpenTurn, records: TranscriptRecord[]): ModelMessage[] {
