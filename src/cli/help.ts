@@ -23,6 +23,11 @@ Look
   teddy session log                 the steps of this session
   teddy session show [turn]         message, plan, outcome and diff of a turn
   teddy session context             which files the next turn shows to the model
+  teddy session history             all that was said, as a model takes it or to read
+In and out
+  teddy session import <file>       make a session of a conversation from another program
+  teddy session export              hand out its files, its history or its branch
+  teddy serve                       the same for other programs, over HTTP
 Side by side
   teddy session new <name> --worktree
                                     a session in a work tree of its own
