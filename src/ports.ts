@@ -157,10 +157,11 @@ export interface LinkedWorkTree extends WorkTree {
   isUnfinished: boolean;
 }
 
-/** Texts that can be derived again; any of them may be gone at any time. */
+/** What can be derived again; any of it may be gone at any time. */
 export interface Cache {
-  read(key: string): Promise<string | null>;
-  write(key: string, text: string): Promise<void>;
+  read(key: string): Promise<Uint8Array | null>;
+  /** The pieces one after the other. */
+  write(key: string, pieces: readonly Uint8Array[]): Promise<void>;
 }
 
 /** Which run it is: a line executes a turn once at a time, and two lines may have a turn of the same name. */

@@ -48,7 +48,9 @@ export class SessionHistoryCommand extends TeddyCommand {
         return 0;
       }
       sayRepairs(terminal, shown);
-      await this.page(terminal, project, terminal.isOutputTty ? toVisible(shown.text) : shown.text);
+      // As it is, and not by way of a text: a long history is there already, in the cache.
+      if (terminal.isOutputTty) await this.page(terminal, project, toVisible(shown.text));
+      else process.stdout.write(shown.bytes);
       return 0;
     });
   }

@@ -115,7 +115,7 @@ export interface RunCommandCall {
   timeoutMs: number | null;
 }
 
-export type BeginCall = { name: 'WritePlanTool_begin' } & BeginWish;
+type BeginCall = { name: 'WritePlanTool_begin' } & BeginWish;
 
 /** Paths are as the model wrote them. */
 export type ParsedCall = ReadFileCall | ListFilesCall | SearchTextCall | RunCommandCall | BeginCall;

@@ -41,7 +41,7 @@ interface Fold {
  * Never throws, for no prefix and no damage of any log. What a user or the assistant said is all there; what could not be
  * kept, or not as it was, is in `repairs`. The records themselves are not changed.
  */
-export function toHistory(turns: readonly TurnRecords[]): History {
+export function toHistory(turns: Iterable<TurnRecords>): History {
   const fold = openFold();
   for (const { turn, transcript } of turns) {
     fold.turn = turn;

@@ -19,10 +19,10 @@ import {
 } from './record.ts';
 
 /** What stands next to what was said. */
-export type Aside = NoteRecord | MetaRecord | InterruptedRecord;
-export type SpokenRecord = AssistantRecord | PartialRecord;
+type Aside = NoteRecord | MetaRecord | InterruptedRecord;
+type SpokenRecord = AssistantRecord | PartialRecord;
 /** A result before it is known which call it belongs to. */
-export type LooseResult = Omit<ToolResultRecord, 'tool_call_id' | 'type'>;
+type LooseResult = Omit<ToolResultRecord, 'tool_call_id' | 'type'>;
 
 /** `answer` is what the source calls the answer, null if it does not tell answers apart; `key` is what calls and results share. */
 export interface ImportUnits {

@@ -73,7 +73,7 @@ export interface NoteRecord extends RecordBase {
 }
 
 /** A line of another type: kept as it is, and ignored. */
-export interface OtherRecord {
+interface OtherRecord {
   type: 'other';
   value: Record<string, unknown>;
 }

@@ -63,10 +63,19 @@ function throwUnstarted(error: unknown): never {
   );
 }
 
+function throwUnreadable(error: unknown): never {
+  throw new TeddyError(
+    'ACTION_FAILED',
+    `The directory of the script cannot be looked at: ${errorReason(error)}.`,
+    'See to its permissions, and run it again.',
+    { cause: error },
+  );
+}
+
 async function findDirectory(root: string, cwd: string): Promise<string> {
-  const project = await realpath(root);
+  const project = await realpath(root).catch(throwUnreadable);
   const path = await realpath(join(project, cwd)).catch(() => null);
-  if (path === null || !(await stat(path)).isDirectory()) {
+  if (path === null || !(await stat(path).catch(throwUnreadable)).isDirectory()) {
     throw new TeddyError(
       'ACTION_FAILED',
       `The directory ${cwd} does not exist.`,

@@ -3,6 +3,7 @@ import type { Project, TreeFile } from '../ports.ts';
 import { isOwn } from '../session/context-target.ts';
 import type { Oid, RepoPath } from '../session/names.ts';
 import { renderTreeListing } from '../session/tree-listing.ts';
+import { toText } from './read-line.ts';
 import { readNamedFiles } from './read-named-files.ts';
 
 export interface CodeTree {
@@ -21,9 +22,9 @@ export function openCodeTree(project: Project, tip: Oid): CodeTree {
     async listing() {
       const key = await toListingKey(project, tip);
       const known = await cache.read(key);
-      if (known !== null) return known;
+      if (known !== null) return toText(known);
       const listing = renderTreeListing(await readAll());
-      await cache.write(key, listing);
+      await cache.write(key, [new TextEncoder().encode(listing)]);
       return listing;
     },
   };

@@ -3,6 +3,7 @@ import { decodeTranscript } from '../conversation/decode-transcript.ts';
 import type { TurnRecords } from '../conversation/fold-history.ts';
 import type { Repair } from '../conversation/history.ts';
 import { resolveFiles } from '../conversation/resolve-files.ts';
+import type { Transcript } from '../conversation/transcript.ts';
 import { TeddyError } from '../errors.ts';
 import type { Commit, Project, Store } from '../ports.ts';
 import { decodeEntry } from '../session/entry.ts';
@@ -13,6 +14,7 @@ import {
   parseLineRef,
   repoPathFromGit,
   sessionDir,
+  turnNumber,
   type Oid,
   type SessionId,
   type TurnName,
@@ -65,26 +67,39 @@ export async function readTurns(
   { source, session }: ConversationPlace,
   from?: TurnName,
 ): Promise<{ turns: TurnRecords[]; repairs: Repair[] }> {
-  const found = new Map<TurnName, Map<string, string>>();
+  const found: ReadTurn[] = [];
+  let current: { turn: TurnName; files: Map<string, string> } | null = null;
   const files = store.readFilesBelow(source, sessionDir(session), (path) => isOfTurn(path, from));
   for await (const some of files) {
     for (const { path, bytes } of some) {
-      const [turn, name = ''] = path.split('/') as [TurnName, string];
-      const ofTurn = found.get(turn) ?? new Map<string, string>();
-      found.set(turn, ofTurn.set(name, toText(bytes)));
+      const slash = path.indexOf('/');
+      const turn = path.slice(0, slash) as TurnName;
+      // The files of a directory follow each other: those of the one before are all there, and need not be held.
+      if (current?.turn !== turn) {
+        if (current) found.push(toReadTurn(current.turn, current.files));
+        current = { turn, files: new Map() };
+      }
+      current.files.set(path.slice(slash + 1), toText(bytes));
     }
   }
-  const repairs: Repair[] = [];
-  const turns = [...found.keys()].toSorted(compareTurns).map((turn): TurnRecords => {
-    const ofTurn = found.get(turn);
-    found.delete(turn);
-    const decoded = decodeTranscript(ofTurn?.get('transcript.jsonl') ?? '');
-    const plan = ofTurn?.get('plan.md') ?? null;
-    const resolved = resolveFiles(turn, decoded, { plan, report: ofTurn?.get('report.md') ?? null });
-    repairs.push(...resolved.repairs);
-    return { turn, transcript: resolved.transcript };
-  });
-  return { turns, repairs };
+  if (current) found.push(toReadTurn(current.turn, current.files));
+  found.sort((one, other) => one.number - other.number || compareTurns(one.turn, other.turn));
+  const repairs = found.flatMap((read) => read.repairs);
+  return { turns: found.map(({ turn, transcript }) => ({ turn, transcript })), repairs };
+}
+
+interface ReadTurn {
+  turn: TurnName;
+  number: number;
+  transcript: Transcript;
+  repairs: Repair[];
+}
+
+function toReadTurn(turn: TurnName, files: ReadonlyMap<string, string>): ReadTurn {
+  const decoded = decodeTranscript(files.get('transcript.jsonl') ?? '');
+  const plan = files.get('plan.md') ?? null;
+  const resolved = resolveFiles(turn, decoded, { plan, report: files.get('report.md') ?? null });
+  return { turn, number: turnNumber(turn), ...resolved };
 }
 
 const turnFiles = new Set(['transcript.jsonl', 'plan.md', 'report.md']);
@@ -137,7 +152,7 @@ async function requireHeld(
   store: Store,
   at: { session: SessionId; source: Oid },
 ): Promise<{ session: SessionId; source: Oid }> {
-  if ((await store.readDir(at.source, sessionDir(at.session))) !== null) return at;
+  if ((await readHeldSessions(store, at.source)).includes(at.session)) return at;
   throw new TeddyError(
     'NOT_ON_LINE',
     `The tree of ${at.source.slice(0, 12)} holds nothing of ${at.session}.`,
@@ -147,8 +162,7 @@ async function requireHeld(
 
 /** In a shallow clone the entry may be beyond its end; the tree still has all that was said. */
 async function findHeldSession(store: Store, commit: Oid, named: SessionId | undefined): Promise<SessionId> {
-  const held = await store.readDir(commit, repoPathFromGit('.teddy/sessions'));
-  const sessions = (held?.entries ?? []).flatMap(({ name }) => (isSessionId(name) ? [name] : []));
+  const sessions = await readHeldSessions(store, commit);
   if (named !== undefined && sessions.includes(named)) return named;
   const [only] = sessions;
   if (only !== undefined && sessions.length === 1) return only;
@@ -157,4 +171,10 @@ async function findHeldSession(store: Store, commit: Oid, named: SessionId | und
   if (only === undefined) throw new TeddyError('NOT_ON_LINE', `${cut}, and no session is in its tree.`, hint);
   const some = sessions.slice(0, 5).join(', ');
   throw new TeddyError('DAMAGED_SESSION', `${cut}, and its tree holds ${sessions.length} sessions: ${some}.`, hint);
+}
+
+/** Their own directories may have many thousand turns; this one has a row for each session. */
+async function readHeldSessions(store: Store, commit: Oid): Promise<SessionId[]> {
+  const held = await store.readDir(commit, repoPathFromGit('.teddy/sessions'));
+  return (held?.entries ?? []).flatMap(({ name }) => (isSessionId(name) ? [name] : []));
 }

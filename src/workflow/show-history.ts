@@ -1,6 +1,6 @@
 /** The messages of a session as a provider would take them: folded, rendered, checked. */
 import { checkHistory } from '../conversation/check-history.ts';
-import { toHistory } from '../conversation/fold-history.ts';
+import { toHistory, type TurnRecords } from '../conversation/fold-history.ts';
 import type { History, HistoryFormat, Repair } from '../conversation/history.ts';
 import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports.ts';
@@ -19,8 +19,10 @@ export interface ShownHistory {
   session: SessionId;
   commit: Oid;
   format: HistoryFormat;
-  /** What is printed: one message a line in a JSON array, or the text itself. */
-  text: string;
+  /** What is printed, in UTF-8: one message a line in a JSON array, or the text itself. */
+  bytes: Uint8Array;
+  /** The same, decoded when it is asked for. */
+  readonly text: string;
   /** The same as values; of `jsonl` and `markdown` the text. Parsed when it is asked for. */
   readonly messages: unknown[] | string;
   repairs: Repair[];
@@ -31,7 +33,7 @@ const rendering = 1;
 /** With fewer it takes as long to look into the cache. */
 const leastCached = 200;
 
-type Rendered = Pick<ShownHistory, 'text' | 'repairs'>;
+type Rendered = Pick<ShownHistory, 'bytes' | 'repairs'>;
 
 /** Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION, UNKNOWN_COMMIT, UNKNOWN_TURN, NOT_ON_LINE, DAMAGED_SESSION, HISTORY_INVALID. */
 export async function showHistory(project: Project, request: HistoryRequest): Promise<ShownHistory> {
@@ -45,8 +47,11 @@ export async function showHistory(project: Project, request: HistoryRequest): Pr
     commit: place.commit,
     format,
     ...rendered,
+    get text() {
+      return decodeText(rendered.bytes);
+    },
     get messages() {
-      return isText(format) ? rendered.text : (JSON.parse(rendered.text) as unknown[]);
+      return isText(format) ? this.text : (JSON.parse(this.text) as unknown[]);
     },
   };
 }
@@ -60,11 +65,20 @@ async function renderAndKeep(
 ): Promise<Rendered> {
   const { turns, repairs } = await readTurns(project.repository.store, place, from);
   if (turns.length === 0 && from !== undefined) throw toUnknownTurn(place, from);
-  const history = toHistory(turns);
-  const text = await render(history, format, place);
-  const rendered = { text, repairs: [...repairs, ...history.repairs] };
-  if (turns.length >= leastCached) await project.repository.cache.write(key, encodeCached(rendered));
+  const isLong = turns.length >= leastCached;
+  // What has been folded is not held any more.
+  const history = toHistory(takeAll(turns));
+  const rendered = {
+    bytes: encodeText(await render(history, format, place)),
+    repairs: [...repairs, ...history.repairs],
+  };
+  if (isLong) await project.repository.cache.write(key, encodeCached(rendered));
   return rendered;
+}
+
+function* takeAll(turns: TurnRecords[]): Generator<TurnRecords> {
+  turns.reverse();
+  for (let turn = turns.pop(); turn !== undefined; turn = turns.pop()) yield turn;
 }
 
 /** Each renderer is loaded only where it is needed. Never a history that breaks a rule of its format. */
@@ -102,17 +116,25 @@ function isText(format: HistoryFormat): boolean {
   return format === 'jsonl' || format === 'markdown';
 }
 
-function encodeCached({ text, repairs }: Rendered): string {
-  return `${JSON.stringify(repairs)}\n${text}`;
+function encodeText(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+function decodeText(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+}
+
+function encodeCached({ bytes, repairs }: Rendered): Uint8Array[] {
+  return [encodeText(`${JSON.stringify(repairs)}\n`), bytes];
 }
 
 /** What cannot be read is rendered anew. */
 async function readCached(project: Project, key: string): Promise<Rendered | null> {
   const kept = await project.repository.cache.read(key);
-  const end = kept?.indexOf('\n') ?? -1;
+  const end = kept?.indexOf(0x0a) ?? -1;
   if (kept === null || end === -1) return null;
-  const repairs = parseRepairs(kept.slice(0, end));
-  return repairs && { repairs, text: kept.slice(end + 1) };
+  const repairs = parseRepairs(decodeText(kept.subarray(0, end)));
+  return repairs && { repairs, bytes: kept.subarray(end + 1) };
 }
 
 function parseRepairs(text: string): Repair[] | null {

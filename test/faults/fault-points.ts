@@ -15,6 +15,11 @@ export function passStep(name: string): void {
   points.steps.push(name);
   if (fault.kind === 'kill-at-step' && fault.at === points.steps.length) dieAt(name);
   if (fault.kind === 'kill-at-first' && fault.step === name) dieAt(name);
+  if (fault.kind === 'kill-at-nth' && fault.step === name && countSteps(name) === fault.at) dieAt(name);
+}
+
+function countSteps(name: string): number {
+  return points.steps.filter((step) => step === name).length;
 }
 
 /** Returns the error code that this call has to fail with, if any. */

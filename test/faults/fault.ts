@@ -7,6 +7,8 @@ export type Fault =
   | { kind: 'kill-at-step'; at: number }
   /** SIGKILL at the first step of that name: which comes when depends on what is done at the same time. */
   | { kind: 'kill-at-first'; step: string }
+  /** SIGKILL at the n-th step of that name. */
+  | { kind: 'kill-at-nth'; step: string; at: number }
   /** SIGKILL before the n-th file-system call. */
   | { kind: 'kill-at-call'; at: number }
   /** SIGKILL of git while it holds the lock of the ref, and of us, in the n-th ref transaction. */
@@ -31,6 +33,10 @@ export type ChildLine =
   | { line: 'begun'; id: string }
   /** So many bytes of its content were saved. */
   | { line: 'saved'; size: number }
+  /** A request of a conversation leaves; the results of these calls are in it. */
+  | { line: 'asked'; callIds: string[] }
+  /** A tool of a conversation has ended, and its listener has heard of it. */
+  | { line: 'result'; callId: string; output: string }
   | { line: 'warned'; text: string }
   | { line: 'refused'; code: string }
   | { line: 'failed'; code: string | null; text: string }

@@ -25,6 +25,7 @@ const places: [pattern: RegExp, name: string][] = [
   [/\/write_sessions\/[^/]+\/content/, 'write content'],
   [/\/write_sessions\/[^/]+\/tail-/, 'write tail'],
   [/\/write_sessions(\/|$)/, 'write directory'],
+  [/\/teddy\/answers(\/|$)/, 'staged answer'],
   [/\/teddy\/aside(\/|$)/, 'place aside'],
   [/\/\.git\/index\.lock$/, 'index lock'],
   [/\/\.git\/index$/, 'index'],

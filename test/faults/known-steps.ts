@@ -3,8 +3,21 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Of `src/git` and `src/system`. */
+/** Of `src/git` and `src/system`, without those that only an import passes. */
 export function readKnownSteps(): string[] {
+  return readAllSteps().filter((name) => !isImportStep(name));
+}
+
+/** Those of a line that is written as one pack. */
+export function readImportSteps(): string[] {
+  return readAllSteps().filter(isImportStep);
+}
+
+function isImportStep(name: string): boolean {
+  return name.startsWith('pack-');
+}
+
+function readAllSteps(): string[] {
   const dirs = ['git', 'system'].map((room) => fileURLToPath(new URL(`../../src/${room}`, import.meta.url)));
   const text = dirs.flatMap((dir) => readdirSync(dir).map((name) => readFileSync(join(dir, name), 'utf8')));
   return [...new Set(text.join('\n').matchAll(/(?:\bstep|\bonStep(?:\?\.)?)\('([a-z-]+)'\)/g))].map(

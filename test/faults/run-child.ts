@@ -14,6 +14,10 @@ export interface ChildRun {
   begun: string[];
   /** Bytes of content of which the last save said that they are safe. */
   savedBytes: number;
+  /** For each request of a conversation that has left: the calls whose results are in it. */
+  asked: string[][];
+  /** Of tools of a conversation, as its listener has heard them. */
+  results: { callId: string; output: string }[];
   warnings: string[];
   /** Refusals after which a writer of a race tried again. */
   refusals: number;
@@ -94,6 +98,8 @@ function readLines(stdout: string): Told {
     acknowledged: lines.flatMap((line) => (line.line === 'acknowledged' ? [line.commit] : [])),
     begun: lines.flatMap((line) => (line.line === 'begun' ? [line.id] : [])),
     savedBytes: lines.flatMap((line) => (line.line === 'saved' ? [line.size] : [])).at(-1) ?? 0,
+    asked: lines.flatMap((line) => (line.line === 'asked' ? [line.callIds] : [])),
+    results: lines.flatMap((line) => (line.line === 'result' ? [line] : [])),
     warnings: lines.flatMap((line) => (line.line === 'warned' ? [line.text] : [])),
     refusals: lines.filter(({ line }) => line === 'refused').length,
     failure: one('failed'),

@@ -9,6 +9,7 @@ import { makeScratchRepository, openScratchRepository, type ScratchRepository } 
 import { buildChild } from './build-child.ts';
 import { answerText, failingText, memoAnswerText, runText } from './plans.ts';
 import { runChild } from './run-child.ts';
+import type { ChatSceneName } from './chat-script.ts';
 import type { WriteSceneName } from './write-wishes.ts';
 
 export type SceneName =
@@ -26,7 +27,7 @@ export type SceneName =
   | 'killed';
 
 export interface Scene {
-  name: SceneName | WriteSceneName;
+  name: SceneName | WriteSceneName | ChatSceneName;
   /** Of the child program. */
   operation:
     | 'append'
@@ -38,6 +39,8 @@ export interface Scene {
     | 'undo'
     | 'execute-or-roll-back'
     | 'roll-back'
+    | ChatSceneName
+    | 'import'
     | WriteSceneName;
   template: string;
   /** The line that the operation works on; null when it makes one. */

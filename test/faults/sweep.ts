@@ -12,7 +12,8 @@ export interface Tally {
   problems: string[];
 }
 
-export type Job = { scene: Scene; fault: Fault } | { scene: Scene; kill: NonNullable<ChildJob['kill']> };
+/** `name`: of the process, where another one has been there before. */
+export type Job = { scene: Scene; name?: string } & ({ fault: Fault } | { kill: NonNullable<ChildJob['kill']> });
 
 export type CheckOutcome = (run: ChildRun, job: Job) => string[];
 

@@ -126,7 +126,10 @@ export async function memoryProject(
       store,
       workspace,
       ...memoryWorkTrees({ store, workspace }, linked),
-      cache: { read: async (key) => derived.get(key) ?? null, write: async (key, text) => void derived.set(key, text) },
+      cache: {
+        read: async (key) => derived.get(key) ?? null,
+        write: async (key, pieces) => void derived.set(key, Buffer.concat(pieces)),
+      },
       reloadSettings: () => undefined,
       installAttributes: async () => undefined,
       credential: async () => null,

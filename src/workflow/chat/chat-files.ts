@@ -9,7 +9,7 @@ import type { ReadyLine } from '../prepare-line.ts';
 import { findVetoes } from './find-vetoes.ts';
 
 /** Secrets are found in a text as a whole: a larger one takes too long. */
-export const maxReadBytes = 4 * 1024 * 1024;
+const maxReadBytes = 4 * 1024 * 1024;
 
 /** What stands at a path. `large`: a file beyond `maxReadBytes`. `link`: of a tree, where nothing is followed. */
 type Found = FileTarget | { kind: 'large' } | { kind: 'link' };

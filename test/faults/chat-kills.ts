@@ -1,0 +1,56 @@
+/** The moments at which a conversation is killed, and those at which what goes on with it is. */
+import type { ScratchRepository } from '../support/scratch-repository.ts';
+import { checkChat, joinHeard } from './check-chat.ts';
+import type { ChatStage } from './chat-scenes.ts';
+import type { Fault, Points } from './fault.ts';
+import { runChild, type ChildRun } from './run-child.ts';
+import type { Scene } from './scenes.ts';
+import { sweepWith, type Job, type Tally } from './sweep.ts';
+
+export function killAt(scene: Scene, step: string, at: number): Job {
+  return { scene, fault: { kind: 'kill-at-nth', step, at } };
+}
+
+/** Nothing happens before the program has been loaded. */
+export function atRandomTimes(scene: Scene, durationMs: number, count: number): Job[] {
+  return Array.from({ length: count }, (_, at) => {
+    return { scene, kill: { afterMs: durationMs * (0.3 + 0.7 * Math.random()), everything: at % 2 === 0 } };
+  });
+}
+
+/** How often it is passed before an answer is staged; with 2, before the calls of the first are noted beside it. */
+export function countBefore({ steps }: Points, step: string, staged = 1): number {
+  const made = steps.flatMap((one, at) => (one === 'staging-metadata' ? [at] : []));
+  return steps.slice(0, made[staged - 1]).filter((one) => one === step).length;
+}
+
+export function countAll({ steps }: Points, step: string): number {
+  return steps.filter((one) => one === step).length;
+}
+
+/** A process has died there; another one goes on, and dies at the first step of each name. Returns these names. */
+export async function killRecovery(stage: ChatStage, scene: Scene, fault: Fault, tally: Tally): Promise<string[]> {
+  const { program } = stage;
+  const { operation } = scene;
+  const { root } = await stage.copy(scene);
+  const first = await runChild({ program, operation, root, fault });
+  if (first.signal !== 'SIGKILL') throw new Error(`It was not killed: ${first.failure?.text}`);
+  const template = { ...scene, template: root };
+  const whole = await stage.copy(template);
+  const { points } = await runChild({ program, operation, root: whole.root, name: 'two' });
+  const steps = [...new Set(points?.steps)].toSorted();
+  const jobs = steps.map((step): Job => ({ scene: template, name: 'two', fault: { kind: 'kill-at-first', step } }));
+  const check = (_: Scene, repository: ScratchRepository, run: ChildRun) =>
+    checkChat(scene, repository, joinHeard(first, run), ['one', 'two']);
+  await sweepWith(stage, jobs, tally, wasKilled, check);
+  return steps;
+}
+
+export function wasKilled({ signal, hit }: ChildRun): string[] {
+  return signal === 'SIGKILL' && hit !== null ? [] : [`it was not killed (${String(signal)})`];
+}
+
+/** How many calls a run makes differs a little, with what happens at the same time; the last ones may not be reached. */
+export function wasKilledOrDone(run: ChildRun): string[] {
+  return run.hit === null && run.exitCode === 0 ? [] : wasKilled(run);
+}

@@ -1,0 +1,38 @@
+/** What is rebuilt from a line has to be valid at each of its commits, in every format, with nothing to repair. */
+import { checkHistory } from '../../src/conversation/check-history.ts';
+import { toHistory } from '../../src/conversation/fold-history.ts';
+import type { History, HistoryFormat } from '../../src/conversation/history.ts';
+import { renderAnthropic } from '../../src/conversation/render-anthropic.ts';
+import { renderMarkdown } from '../../src/conversation/render-history-markdown.ts';
+import { renderJsonl } from '../../src/conversation/render-jsonl.ts';
+import { renderOpenai } from '../../src/conversation/render-openai.ts';
+import type { Project } from '../../src/ports.ts';
+import { readConversation } from '../../src/workflow/read-conversation.ts';
+import type { ScratchRepository } from '../support/scratch-repository.ts';
+import type { Scene } from './scenes.ts';
+
+const renderers: Record<HistoryFormat, (history: History) => unknown> = {
+  openai: renderOpenai,
+  anthropic: renderAnthropic,
+  jsonl: renderJsonl,
+  markdown: renderMarkdown,
+};
+
+/** A line only grows, so its commits are all that it has ever been. */
+export async function checkHistories(
+  project: Project,
+  repository: ScratchRepository,
+  { ref, oldTip }: Scene,
+): Promise<string[]> {
+  const commits = await repository.git('rev-list', '--first-parent', ref ?? 'HEAD', `^${oldTip}`);
+  const problems: string[] = [];
+  for (const commit of commits === '' ? [] : commits.split('\n')) {
+    const { turns, repairs } = await readConversation(project, { commit });
+    const history = toHistory(turns);
+    const found = [...repairs, ...history.repairs].map(({ text }) => `repaired: ${text}`);
+    for (const [format, render] of Object.entries(renderers) as [HistoryFormat, (typeof renderers)['openai']][])
+      found.push(...checkHistory(format, render(history)).map((violation) => `${format}: ${violation}`));
+    problems.push(...found.map((problem) => `history at ${commit.slice(0, 12)}, ${problem}`));
+  }
+  return problems;
+}

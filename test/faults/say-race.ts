@@ -1,0 +1,81 @@
+/** Several processes that say something on one line at the same time; half of it is said by all of them. */
+import type { KnownRecord } from '../../src/conversation/record.ts';
+import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
+import type { ScratchRepository } from '../support/scratch-repository.ts';
+import { runChild } from './run-child.ts';
+import type { Copies, Scene } from './scenes.ts';
+
+const headStartMs = 1500;
+
+/** One unit: a message, a note, an answer or a call with its result. Every other one is the same of each writer. */
+export function toSaid(writer: string, number: number): KnownRecord[] {
+  const who = number % 2 === 0 ? 'everybody' : writer;
+  const id = `${who}-${number}`;
+  const base = { id, timestamp: '2026-01-24T10:00:00.000Z' };
+  const content = `What ${who} says as number ${number}.`;
+  switch (Math.ceil(number / 2) % 4) {
+    case 0:
+      return [{ ...base, type: 'note', text: content }];
+    case 1:
+      return [{ ...base, type: 'user', message: { role: 'user', content }, source: 'voice_transcription' }];
+    case 2:
+      return [
+        { ...base, type: 'tool_use', tool_call_id: id, tool_name: 'look', tool_input: { content } },
+        { ...base, id: `${id}-result`, type: 'tool_result', tool_call_id: id, output: content, is_error: false },
+      ];
+    default:
+      return [{ ...base, type: 'assistant', message: { role: 'assistant', content }, source: 'voice_response' }];
+  }
+}
+
+export interface SayRace {
+  /** Commits that the writers were told of. */
+  acknowledged: string[];
+  /** Commits that are on the line since. */
+  commits: string[];
+  /** Of the records on the line, in order. */
+  ids: string[];
+  /** ... and of those that were said, each once. */
+  wanted: string[];
+  refusals: number;
+  failures: string[];
+}
+
+export async function raceToSay(
+  { program }: Copies,
+  scene: Scene,
+  repository: ScratchRepository,
+  { writers, each }: { writers: number; each: number },
+): Promise<SayRace> {
+  const { root } = repository;
+  const startAtMs = Date.now() + headStartMs;
+  const names = Array.from({ length: writers }, (_, at) => `writer-${at + 1}`);
+  const runs = await Promise.all(
+    names.map((name) => runChild({ program, operation: 'say', root, count: each, name, startAtMs })),
+  );
+  const said = names.flatMap((name) => Array.from({ length: each }, (_, at) => toSaid(name, at + 1)).flat());
+  const commits = await repository.git('rev-list', '--first-parent', scene.ref ?? 'HEAD', `^${scene.oldTip}`);
+  const result = {
+    acknowledged: runs.flatMap(({ acknowledged }) => acknowledged),
+    commits: commits === '' ? [] : commits.split('\n'),
+    ids: await readIds(repository, scene),
+    wanted: [...new Set(said.map(({ id }) => id))],
+    refusals: runs.reduce((sum, { refusals }) => sum + refusals, 0),
+    failures: runs.flatMap(({ failure, stderr, exitCode }) => (exitCode === 0 ? [] : [failure?.text ?? stderr])),
+  };
+  const { length } = result.acknowledged;
+  console.log(
+    `faults: ${writers} processes x ${each} appended units: ${length} acknowledged, ${result.commits.length} entries, ` +
+      `${result.ids.length} records of ${result.wanted.length}, ${result.refusals} refused and repeated, ${result.failures.length} failures`,
+  );
+  return result;
+}
+
+/** Of the turns that came since. */
+async function readIds(repository: ScratchRepository, { ref, oldTip }: Scene): Promise<string[]> {
+  const changed = await repository.git('diff', '--name-only', oldTip, ref ?? 'HEAD');
+  const paths = changed.split('\n').filter((path) => path.endsWith('/transcript.jsonl'));
+  const texts = await Promise.all(paths.map((path) => repository.git('show', `${ref}:${path}`)));
+  const records = texts.flatMap((text) => decodeTranscript(text).records);
+  return records.flatMap((record) => (record.type === 'other' ? [] : [record.id]));
+}
