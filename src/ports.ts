@@ -224,11 +224,10 @@ export interface TextQuery {
   signal: AbortSignal;
 }
 
-/** Of one file, the numbers (from 1) of the first lines that match, and how many there are. */
+/** Of one file, the numbers (from 1) of the first lines that match. */
 export interface TextHits {
   path: RepoPath;
   lines: number[];
-  count: number;
 }
 
 export interface TreeChange {
@@ -415,6 +414,56 @@ export interface RunJournals {
   list(): Promise<RunRecord[]>;
 }
 
+/** The files of `.teddy/` as they were before a command. */
+export interface KeptFiles {
+  head: Head;
+  scan: Scan;
+  /** Those that may differ from HEAD, as they were on disk. */
+  bytes: ReadonlyMap<RepoPath, Uint8Array>;
+  /** The settings, which are read from the disk, tracked or not. Null: there were none. */
+  config: Uint8Array | null;
+}
+
+/** A command that a conversation runs, and what puts `.teddy/` back. */
+export interface CommandNote extends RunPlace {
+  /** Absolute: the work tree that it runs in. */
+  root: string;
+  /** That is not the main one. */
+  isLinked: boolean;
+  /** ISO 8601. */
+  startedAt: string;
+  kept: KeptFiles;
+}
+
+export interface OpenCommandNote {
+  /** The command runs: kept at once, as far as a crash of the process goes. Throws DISK_FULL or WRITE_FAILED. */
+  started(group: ProcessGroup): void;
+  /** The command has ended, and `.teddy/` is as it was. Throws WRITE_FAILED. */
+  discard(): Promise<void>;
+  /** It has ended, and the rest is for the next command. Throws WRITE_FAILED. */
+  leave(): Promise<void>;
+}
+
+/** Of a command whose process is dead. Whoever has it holds it until `discard` or `release`. */
+export interface LeftCommand {
+  /** Absolute: where the note is. */
+  path: string;
+  /** Null: damaged; nothing says what it was of. */
+  note: CommandNote | null;
+  /** Null: it was not started, as far as is known. */
+  group: ProcessGroup | null;
+  discard(): Promise<void>;
+  release(): Promise<void>;
+}
+
+/** Notes of the commands that conversations run, each from before its start until `.teddy/` is as it was. */
+export interface CommandNotes {
+  /** Durable when it resolves. Throws DISK_FULL or WRITE_FAILED. */
+  begin(note: CommandNote): Promise<OpenCommandNote>;
+  /** The newest first. Throws LOCKED while another command settles one, WRITE_FAILED where they cannot be read. */
+  left(): Promise<LeftCommand[]>;
+}
+
 export interface CommandResult {
   /** The script's exit code; 124 after a timeout, 128 + n when a signal n ended it. */
   exitCode: number;
@@ -550,6 +599,8 @@ export interface AnswerPlace {
   unit?: 'exchange';
   /** Of a conversation: what was said meanwhile makes no answer void. */
   isChat?: true;
+  /** The record of the message that is answered. */
+  messageId?: string;
   provider: string;
   model: string;
   agent: string;
@@ -563,6 +614,8 @@ export interface StagedAnswer {
   save(): Promise<void>;
   /** It is on the line now, or not wanted. Nothing is written after it. */
   discard(): Promise<void>;
+  /** It could not be put on the line: from now on any command may recover it, this process too. Nothing is written after it. */
+  leave(): Promise<void>;
 }
 
 /** What is left of an answer in staging. */
@@ -586,6 +639,8 @@ export interface OrphanedAnswer {
 }
 
 export interface AnswerStaging {
+  /** The right to answer a turn in a conversation: its tools are run once. Throws LOCKED. */
+  claim(place: RunPlace): Promise<RunClaim>;
   begin(place: AnswerPlace): StagedAnswer;
   orphans(): Promise<OrphanedAnswer[]>;
 }
@@ -766,6 +821,7 @@ export interface Project {
   syntax: SyntaxChecker;
   scratch: ScratchFiles;
   journals: RunJournals;
+  commands: CommandNotes;
   trust: Trust;
   settings: Settings;
 }

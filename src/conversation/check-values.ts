@@ -23,6 +23,8 @@ export function findNameFault(name: unknown, what: string): string | null {
 }
 
 function isWellFormed(text: string): boolean {
+  // Most texts hold no half at all, and a text of Latin letters alone is known not to.
+  if (!/[\ud800-\udfff]/.test(text)) return true;
   for (let at = 0; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);
     if (unit < 0xd800 || unit > 0xdfff) continue;

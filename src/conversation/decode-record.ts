@@ -18,7 +18,8 @@ export function decodeRecord(value: unknown): DecodedRecord {
   const { type } = value;
   // A record of ours without these is still something that was said.
   const base = { id: asText(value['id']) ?? '', timestamp: asText(value['timestamp']) ?? '' };
-  if (type === 'user' || type === 'assistant' || type === 'assistant_partial') return decodeSaid(type, value, base);
+  if (type === 'assistant') return withReplyTo(decodeSaid(type, value, base), asText(value['reply_to']));
+  if (type === 'user' || type === 'assistant_partial') return decodeSaid(type, value, base);
   if (type === 'tool_use') return toDecoded(decodeCall(value, base));
   if (type === 'tool_result') return toDecoded(decodeResult(value, base));
   if (type === 'note') return toDecoded(decodeNote(value, base));
@@ -28,6 +29,12 @@ export function decodeRecord(value: unknown): DecodedRecord {
     return { record: { type, ...base, details } };
   }
   return isDeep(value) ? { skipped: tooDeep } : { record: { type: 'other', value } };
+}
+
+function withReplyTo(decoded: DecodedRecord, replyTo: string | undefined): DecodedRecord {
+  if (replyTo !== undefined && 'record' in decoded && decoded.record.type === 'assistant')
+    decoded.record.reply_to = replyTo;
+  return decoded;
 }
 
 function toDecoded(found: TranscriptRecord | string): DecodedRecord {
@@ -80,8 +87,9 @@ function decodeSaid(type: SaidType, value: Record<string, unknown>, base: Record
 }
 
 function toSaid(type: SaidType, base: RecordBase, content: string, source: string): TranscriptRecord {
-  if (type === 'user') return { type, ...base, message: { role: 'user', content }, source };
-  return { type, ...base, message: { role: 'assistant', content }, source };
+  const { id, timestamp } = base;
+  if (type === 'user') return { type, id, timestamp, message: { role: 'user', content }, source };
+  return { type, id, timestamp, message: { role: 'assistant', content }, source };
 }
 
 function isDeep(value: unknown, levels = maxDepth): boolean {

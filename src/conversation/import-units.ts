@@ -1,6 +1,6 @@
 /**
  * Groups the records of a foreign log into units, in the order in which they began. An answer stays open while one of its calls
- * waits for a result; what comes in the meantime queues behind it, up to a limit.
+ * waits for a result; what comes in the meantime queues behind it, the user's messages as well, up to a limit.
  */
 import type { ImportUnit } from './importer.ts';
 import type { ImportIds, Place } from './import-ids.ts';
@@ -46,11 +46,15 @@ interface OpenCall {
   use: ToolUseRecord;
   place: Place;
   result: ToolResultRecord | null;
+  /** How many messages came before it. */
+  messages: number;
 }
 
 interface OpenUnit {
   answer: string | null;
   before: Aside[];
+  /** Of a message; nothing else is said in its unit. */
+  message: UserRecord | null;
   texts: SpokenRecord[];
   calls: OpenCall[];
   after: Aside[];
@@ -58,7 +62,7 @@ interface OpenUnit {
   isPassed: boolean;
 }
 
-export const unitLimits = { queuedUnits: 16, unitRecords: 256, asides: 64 };
+export const unitLimits = { queuedUnits: 32, unitRecords: 256, asides: 64 };
 
 const noResultOutput = 'The source of this conversation holds no result of this call';
 
@@ -67,6 +71,7 @@ export function openUnits(log: ImportLog, ids: ImportIds): ImportUnits {
   let queue: OpenUnit[] = [];
   let asides: Aside[] = [];
   const waiting = new Map<string, OpenCall[]>();
+  let messages = 0;
 
   const give = (unit: ImportUnit): void => void ready.push(unit);
   const takeAsides = (): Aside[] => asides.splice(0);
@@ -86,9 +91,10 @@ export function openUnits(log: ImportLog, ids: ImportIds): ImportUnits {
       release(queue.shift() as OpenUnit);
   };
 
-  const begin = (answer: string | null): OpenUnit => {
+  const begin = (answer: string | null, message: UserRecord | null = null): OpenUnit => {
     for (const unit of queue) unit.isPassed = true;
-    const unit = { answer, before: takeAsides(), texts: [], calls: [], after: [], isPassed: false };
+    const isPassed = message !== null;
+    const unit = { answer, before: takeAsides(), message, texts: [], calls: [], after: [], isPassed };
     queue.push(unit);
     settle();
     return unit;
@@ -101,8 +107,8 @@ export function openUnits(log: ImportLog, ids: ImportIds): ImportUnits {
 
   return {
     message: (record) => {
-      closeAll();
-      give({ kind: 'message', records: [...takeAsides(), record] });
+      messages += 1;
+      begin(null, record);
     },
     say: (answer, record) => {
       const known = answer === null ? undefined : queue.find((unit) => unit.answer === answer && hasRoom(unit));
@@ -113,7 +119,7 @@ export function openUnits(log: ImportLog, ids: ImportIds): ImportUnits {
       if (answer !== null && known?.calls.some((call) => call.key === key))
         return log.skip(place.line, `call ${shown(key)} stands there twice`);
       const use = withOwnCallId(record, place, ids, log);
-      const call: OpenCall = { key, use, place, result: null };
+      const call: OpenCall = { key, use, place, result: null, messages };
       (known ?? begin(answer)).calls.push(call);
       waiting
         .set(key, waiting.get(key) ?? [])
@@ -121,7 +127,7 @@ export function openUnits(log: ImportLog, ids: ImportIds): ImportUnits {
         ?.push(call);
     },
     result: (key, { id, timestamp, output, is_error, reason }, place) => {
-      const call = waiting.get(key)?.[0];
+      const call = chooseCall(waiting.get(key) ?? []);
       if (call === undefined) return log.skip(place.line, `a result of call ${shown(key)}, which waits for none`);
       stopWaiting(waiting, call);
       const given = reason === undefined ? {} : { reason };
@@ -154,6 +160,11 @@ export function openUnits(log: ImportLog, ids: ImportIds): ImportUnits {
   };
 }
 
+/** The first of those since the same message: where ids are used again, earlier ones have been given up. */
+function chooseCall(waiting: readonly OpenCall[]): OpenCall | undefined {
+  return waiting.find(({ messages }) => messages === waiting.at(-1)?.messages);
+}
+
 function isAnswered(unit: OpenUnit): boolean {
   return unit.calls.every((call) => call.result !== null);
 }
@@ -170,10 +181,12 @@ function joinable(unit: OpenUnit | undefined): OpenUnit | undefined {
 }
 
 function countRecords(unit: OpenUnit): number {
-  return unit.before.length + unit.texts.length + 2 * unit.calls.length + unit.after.length;
+  const said = (unit.message === null ? 0 : 1) + unit.texts.length + 2 * unit.calls.length;
+  return unit.before.length + said + unit.after.length;
 }
 
-function toUnit({ before, texts, calls, after }: OpenUnit): ImportUnit {
+function toUnit({ before, message, texts, calls, after }: OpenUnit): ImportUnit {
+  if (message !== null) return { kind: 'message', records: [...before, message, ...after] };
   const uses = calls.map((call) => call.use);
   const results = calls.flatMap((call) => call.result ?? []);
   const kind = calls.length > 0 ? 'exchange' : 'reply';

@@ -24,6 +24,8 @@ export interface AssistantRecord extends RecordBase {
   type: 'assistant';
   message: Said<'assistant'>;
   source: RecordSource;
+  /** The id of the user's message that it answers, where another one has come by then: that one still waits. */
+  reply_to?: string;
 }
 
 /** An answer that was interrupted, as far as it came. */

@@ -1,5 +1,5 @@
 /** `transcript.jsonl`: what was said in a turn, one JSON object a line, appended and never rewritten. */
-import type { KnownRecord, TranscriptRecord } from './record.ts';
+import type { AssistantRecord, KnownRecord, TranscriptRecord } from './record.ts';
 
 /** `line`: from 1. `reason`: in half a sentence, for a person. */
 export interface LineIssue {
@@ -38,12 +38,25 @@ export function userMessages(records: readonly TranscriptRecord[]): string[] {
  */
 export function lastAnswer(records: readonly TranscriptRecord[]): Answer | null {
   const since = afterLastMessage(records);
+  const waiting = lastMessageId(records);
   const said = since.slice(since.findLastIndex((record) => record.type === 'tool_use') + 1);
-  const complete = said.findLast((record) => record.type === 'assistant')?.message;
+  const complete = said
+    .filter((record) => record.type === 'assistant')
+    .findLast((record) => isReplyTo(record, waiting))?.message;
   if (complete)
     return 'file' in complete ? { complete: true, file: complete.file } : { complete: true, text: complete.content };
   const partial = said.findLast((record) => record.type === 'assistant_partial');
   return partial ? { complete: false, text: partial.message.content } : null;
+}
+
+/** Of the user's last message; null: there is none. */
+export function lastMessageId(records: readonly TranscriptRecord[]): string | null {
+  return records.findLast((record) => record.type === 'user')?.id ?? null;
+}
+
+/** False: it answers an earlier message. */
+function isReplyTo({ reply_to }: AssistantRecord, messageId: string | null): boolean {
+  return reply_to === undefined || reply_to === messageId;
 }
 
 /** The user has denied a tool since their last message: the turn ended there. */
@@ -56,10 +69,16 @@ export function afterLastMessage(records: readonly TranscriptRecord[]): Transcri
   return records.slice(records.findLastIndex((record) => record.type === 'user') + 1);
 }
 
+/** Answers to what was said before the message that waits. */
+export function toEarlierReplies(since: readonly TranscriptRecord[]): TranscriptRecord[] {
+  return since.filter((record) => record.type === 'assistant' && record.reply_to !== undefined);
+}
+
 /** Of what came since a message, all up to the last result: an answer that was interrupted after it is asked for anew. */
 export function toFinishedCalls(since: readonly TranscriptRecord[]): TranscriptRecord[] {
   const end = since.findLastIndex(({ type }) => type === 'tool_use' || type === 'tool_result') + 1;
-  return since.slice(0, end).filter(({ type }) => type !== 'assistant_partial');
+  const isEarlier = (record: TranscriptRecord) => record.type === 'assistant' && record.reply_to !== undefined;
+  return since.slice(0, end).filter((record) => record.type !== 'assistant_partial' && !isEarlier(record));
 }
 
 /** How many of them say or call something: the others change nothing of what a turn waits for. */
@@ -93,7 +112,9 @@ function toFields(record: KnownRecord): object {
     default: {
       const { message, source } = record;
       const { role } = message;
-      return { message: 'file' in message ? { role, file: message.file } : { role, content: message.content }, source };
+      const said = 'file' in message ? { role, file: message.file } : { role, content: message.content };
+      const replyTo = record.type === 'assistant' ? record.reply_to : undefined;
+      return { message: said, source, ...(replyTo === undefined ? {} : { reply_to: replyTo }) };
     }
   }
 }

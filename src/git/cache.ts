@@ -30,12 +30,7 @@ export function derivedCache(commonDir: string, limits = { maxFiles, maxBytes })
 
 type Limits = { maxFiles: number; maxBytes: number };
 
-async function replace(
-  directory: string,
-  key: string,
-  file: readonly Uint8Array[],
-  limits: Limits,
-): Promise<void> {
+async function replace(directory: string, key: string, file: readonly Uint8Array[], limits: Limits): Promise<void> {
   await mkdir(directory, { recursive: true });
   const temporary = join(directory, `${key}.${process.pid}`);
   await writeFile(temporary, file, { mode: 0o600 });

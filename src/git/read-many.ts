@@ -105,11 +105,12 @@ async function* splitAnswers(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buff
 function takeAnswer(all: Buffer, start: number): { bytes: Buffer | null; end: number } {
   const newline = all.indexOf(0x0a, start);
   if (newline === -1) return { bytes: null, end: all.length + 1 };
-  const [oid, type, size] = all.toString('latin1', start, newline).split(' ');
-  if (type !== 'blob') {
+  const header = all.toString('latin1', start, newline);
+  const name = header.indexOf(' ');
+  if (!header.startsWith(' blob ', name)) {
     const hint = 'See `git fsck`, or `git fetch --unshallow` in a shallow clone.';
-    throw new TeddyError('DAMAGED_SESSION', `The blob ${oid} is missing.`, hint);
+    throw new TeddyError('DAMAGED_SESSION', `The blob ${header.slice(0, name)} is missing.`, hint);
   }
-  const end = newline + 1 + Number(size) + 1;
+  const end = newline + 1 + Number(header.slice(name + ' blob '.length)) + 1;
   return { bytes: all.length < end ? null : all.subarray(newline + 1, end - 1), end };
 }

@@ -6,7 +6,7 @@ import type { GitRunner } from './run.ts';
 
 /** A regular expression may try more ways through a line than there is time for. */
 const defaultTimeoutMs = 10_000;
-/** Of the lines that match these are remembered; the others are counted. */
+/** Of the lines that match these are remembered. */
 const maxLinesOfFile = 1_000;
 const maxLines = 20_000;
 const maxErrorLength = 2_000;
@@ -128,10 +128,9 @@ function collectHits(): { hits: TextHits[]; add(chunk: Buffer): void } {
   const hits: TextHits[] = [];
   let kept = 0;
   const keep = (path: RepoPath, line: number) => {
-    const known = found.get(path) ?? { path, lines: [], count: 0 };
+    const known = found.get(path) ?? { path, lines: [] };
     if (!found.has(path)) hits.push(known);
     found.set(path, known);
-    known.count += 1;
     if (known.lines.length === maxLinesOfFile || kept === maxLines) return;
     known.lines.push(line);
     kept += 1;

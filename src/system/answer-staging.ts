@@ -1,6 +1,6 @@
 /** Answers on disk while they arrive, and what dead processes have left of theirs. */
 import { readdir, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { AnswerPlace, AnswerStaging, Clock, LeftAnswer, OrphanedAnswer, StagedAnswer } from '../ports.ts';
 import { isSessionId, isTurnName, type RefName } from '../session/names.ts';
 import {
@@ -11,6 +11,8 @@ import {
   unfinishedSuffix,
   type StagingDirectory,
 } from './staging-directory.ts';
+import type { ClaimOptions } from './claim-file.ts';
+import { claimRun } from './run-claim.ts';
 import { errorCode, errorReason } from './system-error.ts';
 import { validUtf8Length } from './valid-utf8.ts';
 
@@ -21,7 +23,8 @@ export interface AnswerStagingOptions {
   /** Changes with every start of the machine. */
   bootId(): Promise<string>;
   /** Another process than this one. */
-  isAlive(pid: number, bootId: string): Promise<boolean>;
+  isAlive(pid: number, bootId: string, startTime?: string | null): Promise<boolean>;
+  startTime: NonNullable<ClaimOptions['startTime']>;
   /** The disk does not take an answer (said once), or does not give one back. */
   warn(text: string): void;
   onStep?: ((step: string) => void) | undefined;
@@ -54,6 +57,7 @@ interface Metadata {
 
 export function answerStaging(options: AnswerStagingOptions): AnswerStaging {
   return {
+    claim: (place) => claimRun(join(dirname(options.dir), 'talks'), place, options, 'answered'),
     begin: (place) => stageAnswer(options, place),
     orphans: async () => (await orWarn(options, () => findOrphans(options))) ?? [],
   };
@@ -133,6 +137,12 @@ function stageAnswer(options: AnswerStagingOptions, place: AnswerPlace): StagedA
       stopTimer();
       await saving;
       if (directory) await discardQuietly(path);
+      underWay.delete(place.id);
+    },
+    async leave() {
+      await save();
+      isOver = true;
+      stopTimer();
       underWay.delete(place.id);
     },
   };

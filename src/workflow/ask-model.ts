@@ -125,7 +125,7 @@ async function keepInterrupted(
   }
 }
 
-/** If what is to keep it fails, it stays on disk: the next command finds it there. */
+/** If what is to keep it fails, it stays on disk: the next command finds it there, in this process as well. */
 export async function keepStaged(
   project: Project,
   place: AnswerPlace,
@@ -139,7 +139,7 @@ export async function keepStaged(
     commit = await keep();
     anchor = commit === null ? await keepBytes(project, `answers/${place.id}`, text) : null;
   } catch (error) {
-    await staged.save();
+    await staged.leave();
     throw error;
   }
   await staged.discard();

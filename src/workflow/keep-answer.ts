@@ -1,14 +1,14 @@
 /** Puts an answer on its line, whole or in part, if the turn still waits for it; else keeps it where it can be found. */
 import type { NoteRecord, TranscriptRecord } from '../conversation/record.ts';
-import { countSaid, encodeRecord } from '../conversation/transcript.ts';
+import { countSaid, encodeRecord, lastMessageId } from '../conversation/transcript.ts';
 import { TeddyError } from '../errors.ts';
-import type { AnswerPlace, Project } from '../ports.ts';
+import type { AnswerPlace, Project, Store } from '../ports.ts';
 import type { Entry } from '../session/entry.ts';
 import { formatCount } from '../session/format-count.ts';
 import { joinPath, turnDir, type Oid } from '../session/names.ts';
 import { appendEntry, type Target } from './append-entry.ts';
 import type { Draft, FileEdit } from './write-entry.ts';
-import { readLine, toText, type LineState } from './read-line.ts';
+import { readLine, readTurn, toText, type LineState, type Turn } from './read-line.ts';
 import type { Received, Usage } from './receive-answer.ts';
 
 export type ReceivedText = Pick<Received, 'text' | 'usage' | 'continuations'>;
@@ -35,9 +35,10 @@ export async function keepWhole(
     kind === 'plan' ? { role: 'assistant' as const, file: 'plan.md' } : { role: 'assistant' as const, content: text };
   const record = { type: 'assistant' as const, message, source: kind === 'plan' ? 'plan' : 'text' };
   const sha256 = kind === 'plan' ? { sha256: project.hash(text) } : {};
-  return appendIfAwaited(project, target, place, (state) => ({
+  const isPlan = kind === 'plan';
+  return appendIfAwaited(project, target, place, { isPlan }, (state, turn) => ({
     entry: { ...toAnswerEntry(project, state, place, kind, received.usage), title, details, ...sha256 },
-    files: [...plan, toTranscript(project, state, place, received, record)],
+    files: [...plan, toTranscript(project, turn, place, received, { ...record, ...toReplyTo(place, turn) })],
   }));
 }
 
@@ -54,14 +55,14 @@ export async function keepPart(
     message: { role: 'assistant' as const, content: text },
     source: 'text',
   };
-  return appendIfAwaited(project, target, place, (state) => ({
+  return appendIfAwaited(project, target, place, { isPlan: false }, (state, turn) => ({
     entry: {
       ...toAnswerEntry(project, state, place, 'reply', received.usage),
       ...toLabelLines(text),
       title: 'interrupted answer',
       status: 'PARTIAL',
     },
-    files: [toTranscript(project, state, place, received, record)],
+    files: [toTranscript(project, turn, place, received, record)],
   }));
 }
 
@@ -83,14 +84,17 @@ export async function appendIfAwaited(
   project: Project,
   target: Target,
   place: AnswerPlace,
-  draft: (state: LineState) => Draft,
+  wish: { isPlan: boolean },
+  draft: (state: LineState, turn: Turn) => Draft,
 ): Promise<Oid | null> {
+  const { store } = project.repository;
   let isAwaited = true;
   const decide = async (tip: Oid): Promise<Draft> => {
-    const state = await readLine(project.repository.store, tip);
-    isAwaited = waitsFor(state, place);
-    if (!isAwaited) throw toLateAnswer(place, null);
-    return draft(state);
+    const state = await readLine(store, tip);
+    const turn = place.isChat === true ? await findSpoken(store, state, place, wish) : findAwaiting(state, place);
+    isAwaited = turn !== null;
+    if (turn === null) throw toLateAnswer(place, null);
+    return draft(state, turn);
   };
   try {
     return (await appendEntry(project, target, decide)).commit;
@@ -100,16 +104,34 @@ export async function appendIfAwaited(
   }
 }
 
-/** The turn is as it was when the model was asked. In a conversation somebody may have spoken meanwhile. */
-function waitsFor({ session, latest }: LineState, place: AnswerPlace): boolean {
+/** The turn, as it was when the model was asked. */
+function findAwaiting({ session, latest }: LineState, place: AnswerPlace): Turn | null {
   const isSame = session === place.session && latest?.turn === place.turn && latest.status === 'open';
-  return isSame && (place.isChat === true || countSaid(latest.records) === place.recordCount);
+  return isSame && countSaid(latest.records) === place.recordCount ? latest : null;
+}
+
+/** What was said or done in a conversation stays in its turn, whatever somebody else has said there since; but no second plan. */
+async function findSpoken(
+  store: Store,
+  state: LineState,
+  place: AnswerPlace,
+  { isPlan }: { isPlan: boolean },
+): Promise<Turn | null> {
+  if (state.session !== place.session || !state.turns.includes(place.turn)) return null;
+  const isLatest = state.latest?.turn === place.turn;
+  if (isPlan) return isLatest && state.latest?.status === 'open' ? state.latest : null;
+  return isLatest ? state.latest : readTurn(store, state.entryOid, state.session, place.turn);
+}
+
+/** Where another message has come meanwhile, that one still waits. */
+function toReplyTo({ messageId }: AnswerPlace, { records }: Turn): { reply_to?: string } {
+  return messageId === undefined || lastMessageId(records) === messageId ? {} : { reply_to: messageId };
 }
 
 /** The record has the id of the place: so it is known again when the answer is found in staging. */
 function toTranscript(
   project: Project,
-  state: LineState,
+  { transcript }: Turn,
   { id, session, turn }: AnswerPlace,
   received: ReceivedText,
   record: Omit<Extract<TranscriptRecord, { type: 'assistant' | 'assistant_partial' }>, 'id' | 'timestamp'>,
@@ -117,7 +139,7 @@ function toTranscript(
   const timestamp = project.clock.now().toISOString();
   const notes = describeContinuations(project, received);
   const added = [...notes, { ...record, id, timestamp } as TranscriptRecord].map(encodeRecord).join('');
-  const before = toText(state.latest?.transcript ?? null);
+  const before = toText(transcript);
   return { path: joinPath(turnDir(session, turn), 'transcript.jsonl'), bytes: before + added };
 }
 

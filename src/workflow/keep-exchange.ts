@@ -25,7 +25,7 @@ export async function keepExchange(
   usage: Usage | null,
 ): Promise<Oid | null> {
   const added = inOrder(records).map(encodeRecord).join('');
-  return appendIfAwaited(project, target, place, (state) => {
+  return appendIfAwaited(project, target, place, { isPlan: false }, (state, { transcript }) => {
     const path = joinPath(turnDir(place.session, place.turn), 'transcript.jsonl');
     const isRecovered = records.some((record) => record.type === 'tool_result' && record.reason === 'recovered');
     return {
@@ -34,7 +34,7 @@ export async function keepExchange(
         ...describeRecords(records),
         ...(isRecovered ? { status: 'RECOVERED' } : {}),
       },
-      files: [{ path, bytes: toText(state.latest?.transcript ?? null) + added }],
+      files: [{ path, bytes: toText(transcript) + added }],
     };
   });
 }

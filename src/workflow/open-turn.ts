@@ -1,6 +1,6 @@
 /** The open turn of a line: its request, as it was stored or as it is composed anew. */
 import type { TranscriptRecord, UserRecord } from '../conversation/record.ts';
-import { afterLastMessage, countSaid, encodeRecord, userMessages } from '../conversation/transcript.ts';
+import { afterLastMessage, countSaid, encodeRecord, lastMessageId, userMessages } from '../conversation/transcript.ts';
 import { TeddyError } from '../errors.ts';
 import type { ModelMessage, Project } from '../ports.ts';
 import type { RequestInfo } from '../session/context-log.ts';
@@ -23,6 +23,8 @@ export interface OpenTurn {
   messages: ModelMessage[];
   message: string;
   info: RequestInfo;
+  /** The record of the message. */
+  messageId: string;
   /** What came since the message: calls with their results, interrupted answers. */
   records: TranscriptRecord[];
   /** How many records of the turn say something: by it a late answer finds that somebody else was faster. */
@@ -44,14 +46,16 @@ export async function openTurn(project: Project, line: ReadyLine, wish: TurnWish
   await appendEntry(project, line, async (tip) => {
     const state = await readLine(store, tip);
     refusePending(state, request);
-    refuseOtherTurn(before, state);
+    // In a conversation all that was said meanwhile is part of it.
+    if (request.mode !== 'chat') refuseOtherTurn(before, state);
     const composed = await composeRequest(project, line, state, request);
     notes = composed.built.notes;
     const record = toUserRecord(project, state, composed);
     const known = state.latest?.turn === composed.turn ? state.latest.records : [];
     const records = record === null ? afterLastMessage(known) : [];
     const recordCount = countSaid(known) + (record === null ? 0 : 1);
-    opened = { ...composed, messages: composed.built.messages, records, recordCount };
+    const messageId = record?.id ?? lastMessageId(known) ?? '';
+    opened = { ...composed, messages: composed.built.messages, messageId, records, recordCount };
     return toMessageDraft(project, state, composed, record, tip);
   });
   // Once, however many times the race was lost.
@@ -121,6 +125,7 @@ export async function reuseStored(
     message,
     info: stored.info,
     log: stored.log,
+    messageId: lastMessageId(latest.records) ?? '',
     records: afterLastMessage(latest.records),
     recordCount: countSaid(latest.records),
   };

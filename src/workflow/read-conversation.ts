@@ -3,7 +3,6 @@ import { decodeTranscript } from '../conversation/decode-transcript.ts';
 import type { TurnRecords } from '../conversation/fold-history.ts';
 import type { Repair } from '../conversation/history.ts';
 import { resolveFiles } from '../conversation/resolve-files.ts';
-import type { Transcript } from '../conversation/transcript.ts';
 import { TeddyError } from '../errors.ts';
 import type { Commit, Project, Store } from '../ports.ts';
 import { decodeEntry } from '../session/entry.ts';
@@ -20,7 +19,6 @@ import {
   type TurnName,
 } from '../session/names.ts';
 import { findLine, lineName } from './find-line.ts';
-import { toText } from './read-line.ts';
 
 /** Where a conversation stands. */
 export interface ConversationPlace {
@@ -68,30 +66,32 @@ export async function readTurns(
   from?: TurnName,
 ): Promise<{ turns: TurnRecords[]; repairs: Repair[] }> {
   const found: ReadTurn[] = [];
-  let current: { turn: TurnName; files: Map<string, string> } | null = null;
-  const files = store.readFilesBelow(source, sessionDir(session), (path) => isOfTurn(path, from));
-  for await (const some of files) {
-    for (const { path, bytes } of some) {
+  // One for all: there are many thousand small files.
+  const decoder = new TextDecoder();
+  let turn: TurnName | null = null;
+  let ofTurn = new Map<string, string>();
+  const endTurn = () => void (turn !== null && found.push(toReadTurn(turn, ofTurn)));
+  for await (const files of store.readFilesBelow(source, sessionDir(session), (path) => isOfTurn(path, from))) {
+    for (const { path, bytes } of files) {
       const slash = path.indexOf('/');
-      const turn = path.slice(0, slash) as TurnName;
+      const next = path.slice(0, slash) as TurnName;
       // The files of a directory follow each other: those of the one before are all there, and need not be held.
-      if (current?.turn !== turn) {
-        if (current) found.push(toReadTurn(current.turn, current.files));
-        current = { turn, files: new Map() };
+      if (next !== turn) {
+        endTurn();
+        turn = next;
+        ofTurn = new Map();
       }
-      current.files.set(path.slice(slash + 1), toText(bytes));
+      ofTurn.set(path.slice(slash + 1), decoder.decode(bytes));
     }
   }
-  if (current) found.push(toReadTurn(current.turn, current.files));
+  endTurn();
   found.sort((one, other) => one.number - other.number || compareTurns(one.turn, other.turn));
-  const repairs = found.flatMap((read) => read.repairs);
-  return { turns: found.map(({ turn, transcript }) => ({ turn, transcript })), repairs };
+  return { turns: found, repairs: found.flatMap(({ repairs }) => repairs) };
 }
 
-interface ReadTurn {
+interface ReadTurn extends TurnRecords {
   turn: TurnName;
   number: number;
-  transcript: Transcript;
   repairs: Repair[];
 }
 
@@ -176,5 +176,5 @@ async function findHeldSession(store: Store, commit: Oid, named: SessionId | und
 /** Their own directories may have many thousand turns; this one has a row for each session. */
 async function readHeldSessions(store: Store, commit: Oid): Promise<SessionId[]> {
   const held = await store.readDir(commit, repoPathFromGit('.teddy/sessions'));
-  return (held?.entries ?? []).flatMap(({ name }) => (isSessionId(name) ? [name] : []));
+  return (held?.entries ?? []).flatMap(({ name, mode }) => (mode === '40000' && isSessionId(name) ? [name] : []));
 }

@@ -1,7 +1,7 @@
 /** The earlier turns of a line as the model may read them: rendered once, secrets masked, newest first. */
 import type { TranscriptRecord } from '../conversation/record.ts';
 import type { TurnFiles } from '../conversation/resolve-files.ts';
-import { afterLastMessage, toFinishedCalls, userMessages } from '../conversation/transcript.ts';
+import { afterLastMessage, toEarlierReplies, toFinishedCalls, userMessages } from '../conversation/transcript.ts';
 import type { Project } from '../ports.ts';
 import { renderTurn, type HistoryPart } from '../session/history-text.ts';
 import type { TurnName } from '../session/names.ts';
@@ -58,7 +58,8 @@ export async function readEarlierOfTurn(
   const since = afterLastMessage(records);
   const isSaid = userMessages(records).at(-1) === message;
   const before = records.slice(0, records.length - since.length - 1);
-  const earlier = isSaid ? [...before, ...(mode === 'chat' ? [] : toFinishedCalls(since))] : records;
+  const calls = mode === 'chat' ? [] : toFinishedCalls(since);
+  const earlier = isSaid ? [...before, ...toEarlierReplies(since), ...calls] : records;
   return earlier.length === 0 ? null : renderRecords(project, turn, earlier, { plan: null, report: null });
 }
 

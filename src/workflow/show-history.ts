@@ -33,6 +33,8 @@ const rendering = 1;
 /** With fewer it takes as long to look into the cache. */
 const leastCached = 200;
 
+const messagesAtATime = 500;
+
 type Rendered = Pick<ShownHistory, 'bytes' | 'repairs'>;
 
 /** Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION, UNKNOWN_COMMIT, UNKNOWN_TURN, NOT_ON_LINE, DAMAGED_SESSION, HISTORY_INVALID. */
@@ -51,7 +53,8 @@ export async function showHistory(project: Project, request: HistoryRequest): Pr
       return decodeText(rendered.bytes);
     },
     get messages() {
-      return isText(format) ? this.text : (JSON.parse(this.text) as unknown[]);
+      const text = decodeText(rendered.bytes);
+      return isText(format) ? text : (JSON.parse(text) as unknown[]);
     },
   };
 }
@@ -69,7 +72,7 @@ async function renderAndKeep(
   // What has been folded is not held any more.
   const history = toHistory(takeAll(turns));
   const rendered = {
-    bytes: encodeText(await render(history, format, place)),
+    bytes: encodeRendered(await render(history, format, place)),
     repairs: [...repairs, ...history.repairs],
   };
   if (isLong) await project.repository.cache.write(key, encodeCached(rendered));
@@ -82,10 +85,10 @@ function* takeAll(turns: TurnRecords[]): Generator<TurnRecords> {
 }
 
 /** Each renderer is loaded only where it is needed. Never a history that breaks a rule of its format. */
-async function render(history: History, format: HistoryFormat, place: ConversationPlace): Promise<string> {
+async function render(history: History, format: HistoryFormat, place: ConversationPlace): Promise<unknown[] | string> {
   const rendered = await renderAs(history, format);
   const [violation, ...more] = checkHistory(format, rendered);
-  if (violation === undefined) return typeof rendered === 'string' ? rendered : renderMessages(rendered);
+  if (violation === undefined) return rendered;
   throw new TeddyError(
     'HISTORY_INVALID',
     `The history of ${place.session} breaks a rule of ${format}: ${violation}` +
@@ -107,9 +110,17 @@ async function renderAs(history: History, format: HistoryFormat): Promise<unknow
   }
 }
 
-/** A JSON array with a message on each line. */
-function renderMessages(messages: unknown[]): string {
-  return messages.length === 0 ? '[]\n' : `[\n${messages.map((one) => JSON.stringify(one)).join(',\n')}\n]\n`;
+/** Of messages a JSON array with one on each line. */
+function encodeRendered(rendered: unknown[] | string): Uint8Array {
+  if (typeof rendered === 'string') return encodeText(rendered);
+  if (rendered.length === 0) return encodeText('[]\n');
+  const pieces = [encodeText('[\n')];
+  // Piece by piece: as one text it would be held twice more.
+  for (let at = 0; at < rendered.length; at += messagesAtATime) {
+    const lines = rendered.slice(at, at + messagesAtATime).map((one) => JSON.stringify(one));
+    pieces.push(encodeText(at === 0 ? lines.join(',\n') : `,\n${lines.join(',\n')}`));
+  }
+  return Buffer.concat([...pieces, encodeText('\n]\n')]);
 }
 
 function isText(format: HistoryFormat): boolean {

@@ -19,7 +19,7 @@ import type {
 } from '../../src/ports.ts';
 import { applyMasks } from '../../src/session/mask.ts';
 import { decideSetting, requireUsable } from '../../src/session/decide-setting.ts';
-import type { Oid, RefName, RepoPath } from '../../src/session/names.ts';
+import { runName, type Oid, type RefName, type RepoPath } from '../../src/session/names.ts';
 import type { SettingName } from '../../src/session/settings.ts';
 import { syntaxChecker } from '../../src/system/check-syntax.ts';
 import { memoryFiles } from './memory-files.ts';
@@ -101,7 +101,7 @@ export async function memoryProject(
   const staged: MemoryProject['staged'] = [];
   const trusted = new Set<Oid>();
   const scratched = new Map<string, Uint8Array>();
-  const derived = new Map<string, string>();
+  const derived = new Map<string, Uint8Array>();
   const identity = { text: 'Ada Example <ada@example.org> 1769248800 +0000' as string | null };
   const store = memoryStore(disk, { ident: () => identity.text, settings: configuration });
   const state: MemoryWorkspaceState = { index: new Map(), operation: null, unmerged: [] };
@@ -256,7 +256,14 @@ function memoryScratch(files: Map<string, Uint8Array>): ScratchFiles {
 }
 
 function memoryStaging(staged: StagedText[]): AnswerStaging {
+  const claims = new Set<string>();
   return {
+    async claim(place) {
+      const name = runName(place);
+      if (claims.has(name)) throw new TeddyError('LOCKED', `${name} is being answered.`);
+      claims.add(name);
+      return { release: async () => void claims.delete(name) };
+    },
     begin(place) {
       const answer: StagedText = { place, text: '', isAlive: true };
       staged.push(answer);
@@ -264,6 +271,7 @@ function memoryStaging(staged: StagedText[]): AnswerStaging {
         add: (text) => void (answer.text += text),
         save: async () => void (answer.isSaved = true),
         discard: async () => remove(staged, answer),
+        leave: async () => void Object.assign(answer, { isSaved: true, isAlive: false }),
       };
     },
     orphans: async () =>

@@ -10,7 +10,6 @@ export function searchTexts(files: { path: RepoPath; bytes: Uint8Array }[], quer
     .filter(({ path, bytes }) => isMeant(path, query) && !bytes.subarray(0, 8000).includes(0))
     .map(({ path, bytes }) => ({ path, lines: findLines(new TextDecoder().decode(bytes), matches) }))
     .filter(({ lines }) => lines.length > 0)
-    .map((hits) => ({ ...hits, count: hits.lines.length }))
     .toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 

@@ -91,6 +91,16 @@ describe('a record', () => {
     expect(text.match(/\[masked: password\]/g)).toHaveLength(3);
     expect(project.said).toContain('warning: 2 secrets in it were masked.');
   });
+
+  test('loses the secrets of its keys as well, and loses none of two keys that are masked alike', async () => {
+    const project = await begin();
+    for (const secret of ['hunter2hunter2', 'hunter3hunter3']) project.secrets.set(secret, 'password');
+    const input = { hunter2hunter2: 'one', hunter3hunter3: 'two' };
+    await append(project, call('b', 'run', input), result('b'));
+    expect((await recordsOf(project))[0]).toMatchObject({
+      tool_input: { '[masked: password]': 'one', '[masked: password] (2)': 'two' },
+    });
+  });
 });
 
 describe('calls', () => {

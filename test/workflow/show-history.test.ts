@@ -169,6 +169,14 @@ describe('a long history', () => {
     }
   });
 
+  test('has each of its messages on a line of its own, however many there are', async () => {
+    const project = await begin();
+    await talk(project, 501);
+    const { text, messages } = await show(project);
+    expect(messages).toHaveLength(1002);
+    expect(text).toBe(`[\n${(messages as unknown[]).map((one) => JSON.stringify(one)).join(',\n')}\n]\n`);
+  });
+
   test('is kept for its commit, format and first turn alone', async () => {
     const project = await begin();
     await talk(project, 201);
@@ -186,7 +194,7 @@ describe('a long history', () => {
     await talk(project, 200);
     const text = await textOf(project);
     for (const damaged of [null, '', 'no line', 'not JSON\n[]\n', '{}\n[]\n']) {
-      vi.spyOn(project.repository.cache, 'read').mockResolvedValueOnce(damaged);
+      vi.spyOn(project.repository.cache, 'read').mockResolvedValueOnce(damaged === null ? null : Buffer.from(damaged));
       expect(await textOf(project)).toBe(text);
     }
   });

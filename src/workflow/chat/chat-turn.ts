@@ -9,7 +9,7 @@ import { TeddyError } from '../../errors.ts';
 import type { AnswerPlace, Model, ModelMessage, ModelRequest, Project } from '../../ports.ts';
 import { joinPath, turnDir } from '../../session/names.ts';
 import { keepAnswer, receiveStaged, toPlace, toRequest } from '../ask-model.ts';
-import { beginTurn, refuseSpent } from '../begin-turn.ts';
+import { beginTalk, refuseSpent } from '../begin-turn.ts';
 import type { OpenTurn } from '../open-turn.ts';
 import type { ReadyLine } from '../prepare-line.ts';
 import { readLine } from '../read-line.ts';
@@ -38,10 +38,24 @@ interface Exchange {
 /**
  * The message is on the line before the model is asked, each batch of tools with all its results as soon as it is over, and the
  * answer when it is whole. Without a message it answers the turn that waits. Throws PLAN_PENDING, EMPTY_MESSAGE, BUDGET_SPENT,
- * UNKNOWN_AGENT, EMPTY_ANSWER, INTERRUPTED, the MODEL_ codes and what a snapshot throws; what had come by then is kept.
+ * UNKNOWN_AGENT, EMPTY_ANSWER, LOCKED, INTERRUPTED, the MODEL_ codes and what a snapshot throws; what had come by then is kept.
  */
 export async function chatTurn(project: Project, wish: ChatWish, listener: ChatListener): Promise<ChatOutcome> {
-  const { line, open } = await beginTurn(project, { ...wish, mode: 'chat' });
+  const { line, open, claim } = await beginTalk(project, { ...wish, mode: 'chat' });
+  try {
+    return await answerTurn(project, line, open, wish, listener);
+  } finally {
+    await claim.release();
+  }
+}
+
+async function answerTurn(
+  project: Project,
+  line: ReadyLine,
+  open: OpenTurn,
+  wish: ChatWish,
+  listener: ChatListener,
+): Promise<ChatOutcome> {
   const { model } = wish.choice;
   if (model === null) {
     const logPath = joinPath(turnDir(line.session, open.turn), '_context.log');
@@ -90,7 +104,7 @@ function toChatRequest(exchange: Exchange): ModelRequest {
     ...request,
     messages,
     tools: chatTools,
-    again: '`teddy session chat` with /retry, or the same -m, tries again; the message is kept.',
+    again: '`teddy session resume` tries again; the message is kept.',
   };
 }
 
@@ -109,7 +123,7 @@ function toFollowing({ turn, message }: OpenTurn, records: TranscriptRecord[]): 
 }
 
 function toChatPlace({ project, line, open, model, recordCount }: Exchange): AnswerPlace {
-  return { ...toPlace(project, line, { ...open, recordCount }, model), isChat: true };
+  return { ...toPlace(project, line, { ...open, recordCount }, model), isChat: true, messageId: open.messageId };
 }
 
 function toHeard(exchange: Exchange): Listener {
@@ -134,6 +148,6 @@ async function refuseMore({ project, line, model, wish }: Exchange, requests: nu
   throw new TeddyError(
     'MODEL_FAILED',
     `${model.label} has called tools ${maxRequests} times without an answer, so it was stopped there; all of it is kept.`,
-    '`teddy session chat` with /retry, or the same -m, lets it go on; another message says what is wanted.',
+    '`teddy session resume` lets it go on; another message says what is wanted.',
   );
 }

@@ -23,9 +23,10 @@ export async function searchText(place: CallPlace, call: SearchTextCall): Promis
   if (reached !== null && 'problem' in reached) return toFailure(`search_text in ${call.path}: ${reached.problem}.`);
   const { query: text, isRegex, ignoresCase } = call;
   const found = await files.search({ text, isRegex, ignoresCase, path: reached?.path ?? null, signal: place.signal });
-  const { rows, more } = await showAll(place, files, call, found.filter(isNameable));
+  const rows = await showFirst(place, files, call, found.filter(isNameable));
   const lines = rows.length === 0 ? ['No line was found.'] : rows;
-  const note = more === 0 ? [] : [`[${more} more; search in a directory, or for a longer query]`];
+  const isFull = rows.length === maxMatches;
+  const note = isFull ? ['[no more are shown; search in a directory, or for a longer query]'] : [];
   const output = [...lines, ...note].map((line) => `${line}\n`).join('');
   // A name of a file may hold a secret as well.
   return { output: await maskString(place.project.masker, output), isError: false };
@@ -36,28 +37,22 @@ function isNameable({ path }: TextHits): boolean {
   return 'path' in parseRepoPath(path) && !isSecretName(path);
 }
 
-/** `more`: how many lines are not shown that match. */
-async function showAll(
+/** No more than may be shown, and nothing of what lies beyond: how many more there are would spell a secret out, query by query. */
+async function showFirst(
   place: CallPlace,
   files: ChatFiles,
   call: SearchTextCall,
   found: TextHits[],
-): Promise<{ rows: string[]; more: number }> {
+): Promise<string[]> {
   const rows: string[] = [];
-  let more = 0;
-  for (let at = 0; at < found.length; at += filesAtOnce) {
+  for (let at = 0; at < found.length && rows.length < maxMatches; at += filesAtOnce) {
     const batch = found.slice(at, at + filesAtOnce);
-    const vetoes = rows.length < maxMatches ? await findVetoesOf(place, files, batch) : null;
+    const vetoes = await findVetoesOf(place, files, batch);
     for (const hits of batch) {
-      if (vetoes?.has(hits.path)) continue;
-      const lines =
-        rows.length < maxMatches ? await showFile(place, files, call, hits) : { shown: [], count: hits.count };
-      const shown = lines.shown.slice(0, maxMatches - rows.length);
-      rows.push(...shown);
-      more += lines.count - shown.length;
+      if (rows.length < maxMatches && !vetoes.has(hits.path)) rows.push(...(await showFile(place, files, call, hits)));
     }
   }
-  return { rows, more };
+  return rows.slice(0, maxMatches);
 }
 
 function findVetoesOf({ project, line }: CallPlace, files: ChatFiles, found: TextHits[]): Promise<Map<string, string>> {
@@ -70,18 +65,17 @@ async function showFile(
   { project: { masker } }: CallPlace,
   files: ChatFiles,
   call: SearchTextCall,
-  { path, lines, count }: TextHits,
-): Promise<{ shown: string[]; count: number }> {
+  { path, lines }: TextHits,
+): Promise<string[]> {
   const target = await files.inspect(path);
   const text = target.kind === 'file' && target.real === undefined ? toFileText(target.bytes) : null;
-  if (text === null) return { shown: [], count: 0 };
+  if (text === null) return [];
   const masked = (await masker.mask(text, path)).text;
   const lineAt = lineReader(text, masked, call);
-  const shown = lines.flatMap((line) => {
+  return lines.flatMap((line) => {
     const found = lineAt(line);
     return found === null ? [] : [toRow(path, line, found)];
   });
-  return { shown, count: shown.length + count - lines.length };
 }
 
 /**

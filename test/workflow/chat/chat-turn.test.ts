@@ -449,15 +449,73 @@ describe('an answer that is interrupted', () => {
 });
 
 describe('somebody who speaks while the model answers', () => {
-  test('is heard, and the answer is kept all the same', async () => {
+  const spoken = { records: [user('v', 'Wait.', 'voice_transcription')] };
+
+  test('is heard, waits for an answer of their own, and the first answer is kept all the same', async () => {
     const project = await begin();
-    const spoken = { records: [user('v', 'Wait.', 'voice_transcription')] };
-    const model = scriptedModel({
-      texts: ['An answer.'],
-      meanwhile: async () => void (await appendRecords(project, spoken)),
-    });
+    const model = scriptedModel(
+      { texts: ['An answer.'], meanwhile: async () => void (await appendRecords(project, spoken)) },
+      'I wait.',
+    );
     expect(await chat(project, 'Tell.', model)).toMatchObject({ kind: 'answered', turn: '01' });
-    expect(await typesOf(project)).toEqual(['user', 'user', 'assistant']);
+    const [first, , answer] = await recordsOf(project);
+    expect(answer).toMatchObject({ type: 'assistant', reply_to: first?.type === 'user' ? first.id : '' });
+    expect(await chat(project, undefined, model)).toMatchObject({ turn: '01', text: 'I wait.' });
+    const shown = model.requests[1]?.messages[1]?.content ?? '';
+    expect(shown.endsWith('Wait.')).toBe(true);
+    for (const text of ['Tell.', 'An answer.']) expect(shown.split(text)).toHaveLength(2);
+    expect(await typesOf(project)).toEqual(['user', 'user', 'assistant', 'assistant']);
+    await expect(chat(project, undefined, model)).rejects.toMatchObject({ code: 'EMPTY_MESSAGE' });
+  });
+
+  test('and is answered elsewhere does not lose what the tools have done, nor the answer', async () => {
+    const project = await begin();
+    const others = async () => {
+      await appendRecords(project, { records: [assistant('o', 'Somebody else answers.', 'voice_response')] });
+      await appendRecords(project, { records: [user('n', 'Next.')] });
+    };
+    const model = scriptedModel({ texts: [], calls: [readme('a')], meanwhile: others }, 'Late, but here.');
+    expect(await chat(project, 'Tell.', model)).toMatchObject({ kind: 'answered', turn: '01' });
+    expect(await typesOf(project, '01')).toEqual(['user', 'assistant', 'tool_use', 'tool_result', 'assistant']);
+    expect(await typesOf(project, '02')).toEqual(['user']);
+  });
+
+  test('in another conversation adds the message and is told that it waits; no tool runs twice', async () => {
+    const project = await begin();
+    const second = scriptedModel();
+    const other = async () => {
+      await expect(chat(project, 'Me too.', second)).rejects.toMatchObject({
+        code: 'LOCKED',
+        message: expect.stringContaining('Your message is added to turn 01') as string,
+      });
+    };
+    const model = scriptedModel({ texts: ['An answer.'], meanwhile: other }, 'Yours.');
+    await chat(project, 'Tell.', model);
+    expect(second.requests).toEqual([]);
+    expect(await chat(project, undefined, model)).toMatchObject({ turn: '01', text: 'Yours.' });
+    expect(await typesOf(project)).toEqual(['user', 'user', 'assistant', 'assistant']);
+  });
+});
+
+describe('an entry that could not be appended', () => {
+  test('is put on the line by the next message of the same process, before the model is asked', async () => {
+    const project = await begin();
+    const { workspace } = project.repository;
+    const { publish } = workspace;
+    let entries = 0;
+    const locked = new TeddyError('LOCKED', 'Locked.');
+    workspace.publish = async (publication) => {
+      entries += 1;
+      if (entries === 2) throw locked;
+      return publish(publication);
+    };
+    const model = scriptedModel({ texts: [], calls: [readme('a')] }, 'Notes.');
+    await expect(chat(project, 'Look.', model)).rejects.toBe(locked);
+    expect(await typesOf(project)).toEqual(['user']);
+    await chat(project, 'And now?', model);
+    expect(await typesOf(project)).toEqual(['user', 'tool_use', 'tool_result', 'user', 'assistant']);
+    expect(model.requests[1]?.messages[1]?.content).toContain('# Notes');
+    expect(project.staged).toEqual([]);
   });
 });
 
