@@ -4,7 +4,7 @@ import { TeddyError } from '../errors.ts';
 import { parseOid, type Oid } from '../session/names.ts';
 import { refuseOldGit } from './git-version.ts';
 import type { ObjectType } from './object-format.ts';
-import type { GitRunner } from './run.ts';
+import { isBeforeStart, maxStarts, type GitRunner } from './run.ts';
 
 interface ObjectInfo {
   oid: Oid;
@@ -21,6 +21,7 @@ export interface ObjectReader {
 
 interface Request {
   command: 'info' | 'contents';
+  name: string;
   resolve(value: { info: ObjectInfo; bytes: Buffer } | null): void;
   reject(error: unknown): void;
 }
@@ -38,6 +39,7 @@ function toEndError(reason: string): TeddyError {
 export function objectReader(git: GitRunner): ObjectReader {
   let current: Conversation | null = null;
   let isClosed = false;
+  let starts = 0;
 
   function start(): Conversation {
     const child = git.start(['cat-file', '--batch-command', '-z']);
@@ -55,7 +57,8 @@ export function objectReader(git: GitRunner): ObjectReader {
       for (const request of conversation.waiting.splice(0)) request.reject(error);
     };
     child.on('error', (error) => end(toEndError(error.message)));
-    child.on('close', (code) => {
+    child.on('close', (code, signal) => {
+      if (isBeforeStart(signal) && !isClosed && (starts += 1) <= maxStarts) return askAgain(conversation);
       const error = toEndError(said.trim() || `exit code ${code}`);
       // It does not know what it was asked for.
       if (code === 129) void refuseOldGit(git).then(() => end(error), end);
@@ -64,14 +67,21 @@ export function objectReader(git: GitRunner): ObjectReader {
     return conversation;
   }
 
+  function askAgain(conversation: Conversation): void {
+    if (current === conversation) current = null;
+    for (const request of conversation.waiting.splice(0)) send(request);
+  }
+
+  function send(request: Request): void {
+    current ??= start();
+    current.waiting.push(request);
+    current.child.stdin.write(`${request.command} ${request.name}\0`);
+  }
+
   function ask(command: Request['command'], name: string): Promise<{ info: ObjectInfo; bytes: Buffer } | null> {
     // After an error some questions may come late; a new child for them would keep the process alive.
     if (isClosed) return Promise.reject(new TeddyError('GIT_FAILED', 'The repository is closed.'));
-    return new Promise((resolve, reject) => {
-      current ??= start();
-      current.waiting.push({ command, resolve, reject });
-      current.child.stdin.write(`${command} ${name}\0`);
-    });
+    return new Promise((resolve, reject) => send({ command, name, resolve, reject }));
   }
 
   /** The answer for a missing object repeats its name, so a newline in it could pass for the next answer. */

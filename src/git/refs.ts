@@ -7,7 +7,7 @@ import { TeddyError } from '../errors.ts';
 import type { RefTip, RefUpdate } from '../ports.ts';
 import { parseOid, zeroOid, type Oid, type RefName } from '../session/names.ts';
 import { syncDir } from './durable-file.ts';
-import type { GitRunner } from './run.ts';
+import { isBeforeStart, maxStarts, type GitRunner } from './run.ts';
 
 const lockWaitMs = 2000;
 
@@ -42,14 +42,20 @@ function toChangedDirs(commonDir: string, { ref, old }: RefUpdate): string[] {
 }
 
 /** Null when it was committed, else what git said. */
-async function runTransaction(git: GitRunner, updates: RefUpdate[], reflog: string): Promise<string | null> {
+async function runTransaction(
+  git: GitRunner,
+  updates: RefUpdate[],
+  reflog: string,
+  starts = 1,
+): Promise<string | null> {
   const child = git.start(['update-ref', '-m', reflog, '--stdin']);
   const stderr: Buffer[] = [];
   child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
   child.stdout.resume();
   child.stdin.on('error', () => undefined);
   child.stdin.end(['start', ...updates.map(encodeUpdate), 'prepare', 'commit', ''].join('\n'));
-  const [code] = (await once(child, 'close')) as [number | null];
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  if (isBeforeStart(signal) && starts < maxStarts) return runTransaction(git, updates, reflog, starts + 1);
   return code === 0 ? null : Buffer.concat(stderr).toString('utf8').trim();
 }
 

@@ -31,8 +31,21 @@ const maxWaitMs = 2_000;
 
 export type Environment = Record<string, string | undefined>;
 
+/**
+ * A key at the terminal, or its end, has reached a child between its start and the moment at which it has a group of its own:
+ * git itself has not begun, and may be started again.
+ */
+export function isBeforeStart(signal: NodeJS.Signals | null): boolean {
+  return signal === 'SIGINT' || signal === 'SIGHUP';
+}
+
+/** Nobody presses a key so often. */
+export const maxStarts = 5;
+
 interface GitResult {
   exitCode: number;
+  /** That ended it; null: none. */
+  signal: NodeJS.Signals | null;
   stdout: Buffer;
   stderr: string;
 }
@@ -83,9 +96,12 @@ export function gitRunner(cwd: string, env: Environment, trace?: (line: string) 
     });
 
   async function runOnce(args: string[], options: GitRunOptions): Promise<GitResult> {
-    return collect(launch(args, options.env), options.input).catch((error: NodeJS.ErrnoException) => {
-      throw toSpawnError(error, cwd);
-    });
+    for (let starts = 1; ; starts += 1) {
+      const result = await collect(launch(args, options.env), options.input).catch((error: NodeJS.ErrnoException) => {
+        throw toSpawnError(error, cwd);
+      });
+      if (!isBeforeStart(result.signal) || starts === maxStarts) return result;
+    }
   }
 
   async function run(args: string[], options: GitRunOptions = {}): Promise<GitResult> {
@@ -101,22 +117,27 @@ export function gitRunner(cwd: string, env: Environment, trace?: (line: string) 
     return result;
   }
 
-  async function* lines(args: string[]): AsyncIterable<string> {
+  async function* lines(args: string[], starts = 1): AsyncIterable<string> {
     const child = launch(args);
     const ended = collectErrors(child);
+    let count = 0;
     try {
-      for await (const line of createInterface({ input: child.stdout })) yield line;
+      for await (const line of createInterface({ input: child.stdout })) {
+        count += 1;
+        yield line;
+      }
     } finally {
       // A consumer that stops early closes the pipe on git.
       child.stdout.destroy();
     }
-    const { exitCode, stderr } = await ended;
-    if (exitCode !== 0) throw toGitError(args, exitCode, stderr);
+    const { exitCode, signal, stderr } = await ended;
+    if (count === 0 && isBeforeStart(signal) && starts < maxStarts) yield* lines(args, starts + 1);
+    else if (exitCode !== 0) throw toGitError(args, exitCode, stderr);
   }
 
   return {
     run,
-    lines,
+    lines: (args) => lines(args),
     text: async (args, options) => (await run(args, options)).stdout.toString('utf8').replace(/\n$/, ''),
     list: async (args, options) => splitNul((await run(args, options)).stdout),
     start: (args) => launch(args),
@@ -139,6 +160,7 @@ function collect(child: ChildProcessWithoutNullStreams, input: string | Uint8Arr
     child.on('close', (code, signal) =>
       resolve({
         exitCode: code ?? (signal === null ? 1 : 128),
+        signal,
         stdout: Buffer.concat(stdout),
         stderr: Buffer.concat(stderr).toString('utf8'),
       }),
@@ -150,12 +172,14 @@ function collect(child: ChildProcessWithoutNullStreams, input: string | Uint8Arr
 }
 
 /** The exit code and stderr of a child whose stdout somebody else reads. */
-function collectErrors(child: ChildProcessWithoutNullStreams): Promise<Pick<GitResult, 'exitCode' | 'stderr'>> {
+function collectErrors(child: ChildProcessWithoutNullStreams): Promise<Omit<GitResult, 'stdout'>> {
   return new Promise((resolve) => {
     const stderr: Buffer[] = [];
     child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
-    child.on('error', (error) => resolve({ exitCode: 128, stderr: error.message }));
-    child.on('close', (code) => resolve({ exitCode: code ?? 128, stderr: Buffer.concat(stderr).toString('utf8') }));
+    child.on('error', (error) => resolve({ exitCode: 128, signal: null, stderr: error.message }));
+    child.on('close', (code, signal) =>
+      resolve({ exitCode: code ?? 128, signal, stderr: Buffer.concat(stderr).toString('utf8') }),
+    );
     child.stdin.on('error', () => undefined);
     child.stdin.end();
   });

@@ -1,0 +1,74 @@
+/** A key at the terminal reaches every process of its group, also a child that has just been made and is not git yet. */
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { objectReader } from '../../src/git/object-reader.ts';
+import { updateRefs } from '../../src/git/refs.ts';
+import { gitRunner, toChildEnvironment, type GitRunner } from '../../src/git/run.ts';
+import type { Oid, RefName } from '../../src/session/names.ts';
+import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+
+let repo: ScratchRepository;
+let git: GitRunner;
+let head: Oid;
+
+/** A git that dies of `signal` before it has begun, the first `times`. */
+async function interruptStarts(signal: string, times = 1): Promise<void> {
+  const bin = join(repo.root, '.git/bin');
+  await mkdir(bin);
+  const left = join(bin, 'left');
+  await writeFile(left, 'x'.repeat(times));
+  const script = `#!/bin/sh
+if [ -s ${left} ]; then printf %s "$(cut -c2- ${left})" > ${left}; kill -${signal} $$; sleep 5; fi
+PATH=${process.env['PATH'] ?? ''} exec git "$@"
+`;
+  await writeFile(join(bin, 'git'), script);
+  await chmod(join(bin, 'git'), 0o755);
+  const env = { ...process.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+  git = gitRunner(repo.root, toChildEnvironment(env));
+}
+
+beforeEach(async () => {
+  repo = await makeScratchRepository({ 'a.txt': 'A\n' });
+  head = (await repo.git('rev-parse', 'HEAD')) as Oid;
+});
+afterEach(async () => {
+  await rm(join(repo.root, '.git/bin'), { recursive: true, force: true });
+  await repo.close();
+});
+
+test.each(['INT', 'HUP'])('a command that SIG%s ends before it began is run all the same', async (signal) => {
+  await interruptStarts(signal, 2);
+  expect(await git.text(['rev-parse', 'HEAD'])).toBe(head);
+});
+
+test('lines of a command that is ended before it began are read all the same', async () => {
+  await interruptStarts('INT');
+  const lines: string[] = [];
+  for await (const line of git.lines(['log', '--format=%H'])) lines.push(line);
+  expect(lines).toEqual([head]);
+});
+
+test('a ref moves all the same, once', async () => {
+  await interruptStarts('INT');
+  const update = { ref: 'refs/heads/made' as RefName, old: null, new: head };
+  expect(await updateRefs(git, [update], 'made')).toBe('done');
+  expect(await repo.git('reflog', 'made')).toMatch(/^[0-9a-f]+ made@\{0\}: made$/);
+});
+
+test('what is asked of the reader is answered all the same, in order', async () => {
+  await interruptStarts('INT');
+  const reader = objectReader(git);
+  const asked = ['HEAD', 'HEAD:a.txt', 'nothing'].map((name) => reader.contents(name));
+  const [commit, blob, none] = await Promise.all(asked);
+  expect([commit?.oid, blob?.bytes.toString(), none]).toEqual([head, 'A\n', null]);
+  await reader.close();
+});
+
+test('a git that always ends so is an error, and not started for ever', async () => {
+  await interruptStarts('INT', 100);
+  await expect(git.text(['rev-parse', 'HEAD'])).rejects.toMatchObject({ code: 'GIT_FAILED' });
+  const reader = objectReader(git);
+  await expect(reader.contents('HEAD')).rejects.toMatchObject({ code: 'GIT_FAILED' });
+  await reader.close();
+});
