@@ -61,7 +61,12 @@ function decodeResult(value: Record<string, unknown>, base: RecordBase): ToolRes
     output: value['output'],
     is_error: value['is_error'] === true,
     ...(reason === undefined ? {} : { reason }),
+    ...(isTexts(value['changed_files']) ? { changed_files: value['changed_files'] } : {}),
   };
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
 function decodeNote(value: Record<string, unknown>, base: RecordBase): NoteRecord | string {

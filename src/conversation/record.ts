@@ -53,6 +53,8 @@ export interface ToolResultRecord extends RecordBase {
   output: unknown;
   is_error: boolean;
   reason?: ResultReason;
+  /** Paths of the project that a command has changed. */
+  changed_files?: string[];
 }
 
 /** The user has spoken into an answer, or into the tools. */

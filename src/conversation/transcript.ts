@@ -100,8 +100,9 @@ function toFields(record: KnownRecord): object {
     case 'tool_use':
       return { tool_call_id: record.tool_call_id, tool_name: record.tool_name, tool_input: record.tool_input };
     case 'tool_result': {
-      const { tool_call_id, output, is_error, reason } = record;
-      return { tool_call_id, output, is_error, ...(reason === undefined ? {} : { reason }) };
+      const { tool_call_id, output, is_error, reason, changed_files } = record;
+      const more = { ...(reason === undefined ? {} : { reason }), ...(changed_files ? { changed_files } : {}) };
+      return { tool_call_id, output, is_error, ...more };
     }
     case 'voice_interrupted':
     case 'orchestrator_meta': {

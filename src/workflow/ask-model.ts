@@ -62,7 +62,7 @@ export async function receiveStaged(
         listener.onText(text);
       },
     });
-    refuseIncomplete(model, received, request.again ?? planAgain);
+    refuseIncomplete(model, received, { again: request.again ?? planAgain, mayCall: request.tools !== undefined });
   } catch (error) {
     await keepInterrupted(project, line, place, received, staged);
     throw error;
@@ -89,10 +89,14 @@ export function toRequest(project: Project, open: OpenTurn, signal: AbortSignal)
 
 const planAgain = '`teddy session plan` without -m tries again; the message is kept.';
 
-function refuseIncomplete(model: Model, received: Received, again: string): void {
-  const { text, finish, calls, continuations } = received;
-  if (text.trim() === '' && calls.length === 0) {
-    const reason = finish === 'length' ? ': it reached its limit before it said anything' : '';
+function refuseIncomplete(
+  model: Model,
+  received: Received,
+  { again, mayCall }: { again: string; mayCall: boolean },
+): void {
+  const { text, calls, continuations } = received;
+  if (text.trim() === '' && !(mayCall && calls.length > 0)) {
+    const reason = whyEmpty(received);
     throw new TeddyError('EMPTY_ANSWER', `${model.label} gave an empty answer${reason}.`, again);
   }
   if (!isCut(received)) return;
@@ -102,6 +106,12 @@ function refuseIncomplete(model: Model, received: Received, again: string): void
     `The answer was cut at the limit of ${model.label}, after ${formatCount(text.length)} characters${times}; they are kept.`,
     `Ask for less at once, or raise the limit of the model; ${again}`,
   );
+}
+
+function whyEmpty({ finish, calls }: Received): string {
+  const [call] = calls;
+  if (call !== undefined) return `: it called ${JSON.stringify(call.name)}, which it was not offered`;
+  return finish === 'length' ? ': it reached its limit before it said anything' : '';
 }
 
 /** The interruption stays the error: it tells why there is no answer, whatever becomes of the part. */
@@ -115,6 +125,8 @@ async function keepInterrupted(
   const { text } = received;
   if (text.trim() === '') return staged.discard();
   const part = `what arrived (${formatCount(text.length)} characters)`;
+  // Who stops it is impatient, and may end the process in the next moment.
+  await staged.save();
   try {
     await keepStaged(project, place, text, staged, () => keepPart(project, line, place, received));
     project.notices.warn(`The answer was interrupted; ${part} is kept in turn ${place.turn}.`);

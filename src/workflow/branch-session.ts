@@ -1,7 +1,7 @@
 /** Leaves a session at the beginning of a turn: a conversation branch with that turn's exact context. */
 import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports.ts';
-import { decodeEntry } from '../session/entry.ts';
+import { decodeEntry, type EntryKind } from '../session/entry.ts';
 import {
   conversationBranchRef,
   joinPath,
@@ -50,15 +50,18 @@ export async function branchSession(project: Project, request: BranchRequest): P
   return { from: line, ref, turn, commit, switched: place !== null };
 }
 
+/** Of these one comes first in a turn; what came first may have been said by the assistant. */
+const opening: ReadonlySet<EntryKind> = new Set(['message', 'branch', 'reply', 'exchange']);
+
 /** The parent of the entry that opened the turn: there the code is exactly what the turn saw. */
 async function findOpening(project: Project, line: ReadyLine, state: LineState, turn: TurnName): Promise<Oid> {
   let parent: Oid | null = null;
   for await (const { commit } of project.repository.store.firstParents(line.tip)) {
     const entry = decodeEntry(commit.message);
     if (entry?.session !== state.session) continue;
-    if (entry.turn === turn && (entry.kind === 'message' || entry.kind === 'branch'))
-      parent = commit.parents[0] ?? null;
-    else if (entry.turn !== null && entry.turn !== turn && parent !== null) break;
+    // The oldest of them: what a conversation did late may have come after later turns.
+    if (entry.turn === turn && opening.has(entry.kind)) parent = commit.parents[0] ?? null;
+    if (entry.kind === 'start') break;
   }
   if (parent !== null) return parent;
   throw new TeddyError(

@@ -7,6 +7,7 @@ import { shortRef, type Oid, type RefName, type RepoPath, type SessionId, type T
 import { editableFiles, equalBytes } from './guard-session-files.ts';
 import { nameSome } from './name-some.ts';
 import type { LeftOutFile } from './new-files.ts';
+import { findMade } from './find-made.ts';
 import { findEntry } from './read-line.ts';
 import { addNewFiles } from './snapshot-new-files.ts';
 import type { Draft, FileEdit } from './write-entry.ts';
@@ -37,7 +38,8 @@ export async function draftSnapshot(
   if (head.ref !== target.ref || head.oid === null) throw toLeft(target.ref);
   const tip = head.oid;
   const wanted = await project.settings.get('snapshot');
-  const { edits, untracked } = await readEdits(workspace, wanted === 'all');
+  const { edits, untracked: all } = await readEdits(workspace, wanted === 'all');
+  const untracked = wanted === undefined || wanted === 'tracked' ? await findMade(project, workspace, tip) : all;
   if (edits.length + untracked.length === 0) return { tip, drafted: null, leftOut: [] };
   const files = await readSessionEdits(project, target, tip, edits);
   const code = edits.filter(({ path }) => !isSessionPath(path));

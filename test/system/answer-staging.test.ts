@@ -43,6 +43,7 @@ function staging(options: Partial<AnswerStagingOptions> = {}): AnswerStaging {
     clock: { now: () => new Date() },
     bootId: async () => 'boot-1',
     isAlive: async () => false,
+    startTime: async () => null,
     warn: (text) => failures.push(text),
     onStep: (step) => steps.push(step),
     pace: never,

@@ -101,6 +101,16 @@ describe('an answer that is cut at the limit', () => {
     expect((await recordsOf(project)).map(({ type }) => type)).toEqual(['user', 'assistant_partial']);
   });
 
+  test('that calls a tool nobody has offered is no plan, and says so', async () => {
+    const project = await begin();
+    const call = { id: 'a', name: 'read_file', arguments: '{}' };
+    const error = await say(project, 'Do it', scriptedModel({ texts: [], calls: [call] })).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toMatchObject({ code: 'EMPTY_ANSWER', message: expect.stringContaining('"read_file"') as string });
+    expect(await storyOfLine(project)).toEqual(["'First commit'", 'start', 'message 01']);
+  });
+
   test('before it said anything is an empty answer, and nothing is kept', async () => {
     const project = await begin();
     const error = await say(project, 'Do it', scriptedModel(cut())).catch((thrown: TeddyError) => thrown);

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { parseContextLog } from '../../src/session/context-log-parse.ts';
 import type { RefName } from '../../src/session/names.ts';
+import type { KnownRecord } from '../../src/conversation/record.ts';
+import { appendRecords } from '../../src/workflow/append-records.ts';
 import { branchSession } from '../../src/workflow/branch-session.ts';
 import { memoryProject, withRace, type MemoryProject } from '../support/memory-repository.ts';
+import { assistant, user } from '../support/records.ts';
 import { scriptedModel } from '../support/scripted-model.ts';
 import { create, line, planOf, run, say, session, start, storyOfLine, turn } from '../support/turns.ts';
 
@@ -139,6 +142,21 @@ describe('a conversation branch', () => {
     await branch(project, '02');
     await expect(say(project, undefined, 'x')).rejects.toMatchObject({ code: 'EMPTY_MESSAGE' });
     await expect(run(project)).rejects.toMatchObject({ code: 'NO_PENDING_PLAN' });
+  });
+
+  test('of a turn that the assistant began, and that was added to later, leaves where it began', async () => {
+    const project = await memoryProject();
+    await start(project);
+    const append = (record: KnownRecord) => appendRecords(project, { records: [record] });
+    await append(assistant('a', 'Hello.'));
+    await append(assistant('b', 'Are you there?'));
+    await append(user('c', 'Yes.'));
+    await branch(project, '1');
+    expect(await storyOfLine(project, `${line}--01-branch-01`)).toEqual([
+      "'First commit'",
+      'start',
+      'branch 01-branch-01',
+    ]);
   });
 
   test('of a turn that there is not is UNKNOWN_TURN', async () => {

@@ -1,6 +1,6 @@
 /** What a conversation in a session asks of whoever shows it, and what comes of one message. */
 import type { ResultReason } from '../../conversation/record.ts';
-import type { Oid, TurnName } from '../../session/names.ts';
+import type { Oid, RepoPath, TurnName } from '../../session/names.ts';
 import type { WriteRecord } from '../../write/write.ts';
 import type { Answered } from '../ask-model.ts';
 import type { TurnWish } from '../compose-request.ts';
@@ -30,6 +30,8 @@ export interface ToolOutcome {
   output: string;
   isError: boolean;
   reason?: ResultReason;
+  /** What a command has changed, `.teddy/` left out. */
+  changed?: RepoPath[];
 }
 
 export interface ChatListener {

@@ -121,6 +121,9 @@ function toCallRecord(
   };
 }
 
+/** A command that makes more has unpacked or built something, which git should ignore. */
+const maxChangedFiles = 200;
+
 async function runOne(batch: Batch, call: ModelToolCall, shown: ShownCall): Promise<void> {
   const outcome = await decide(batch, call, shown);
   const record: ToolResultRecord = {
@@ -131,6 +134,7 @@ async function runOne(batch: Batch, call: ModelToolCall, shown: ShownCall): Prom
     output: outcome.output,
     is_error: outcome.isError,
     ...(outcome.reason === undefined ? {} : { reason: outcome.reason }),
+    ...(outcome.changed === undefined ? {} : { changed_files: outcome.changed.slice(0, maxChangedFiles) }),
   };
   batch.records.push(record);
   batch.journal.add(encodeRecord(record));

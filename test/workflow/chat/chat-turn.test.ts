@@ -325,6 +325,51 @@ describe('a tool that needs approval', () => {
   });
 });
 
+describe('what a command has changed', () => {
+  test('is in the next snapshot, new files too, but nothing that git ignores or that somebody else has made', async () => {
+    const project = await begin();
+    await project.commit('Ignore', { '.gitignore': '*.log\n' });
+    project.command.run = async () => {
+      await project.write({
+        'README.md': '# Changed\n',
+        'made.txt': 'made\n',
+        'dir/deep.txt': 'deep\n',
+        'x.log': 'log\n',
+      });
+      return {};
+    };
+    await chat(project, 'Go.', scriptedModel({ texts: [], calls: [command('a', 'make')] }, 'Made.'));
+    expect((await recordsOf(project))[2]).toMatchObject({
+      changed_files: expect.arrayContaining(['README.md', 'made.txt', 'dir/deep.txt']) as string[],
+    });
+    await project.write({ 'mine.txt': 'mine\n' });
+    await chat(project, 'Next.', 'Yes.');
+    const tip = await project.tipOf(line);
+    expect(await project.readAt(tip, 'README.md')).toBe('# Changed\n');
+    expect(await project.readAt(tip, 'made.txt')).toBe('made\n');
+    expect(await project.readAt(tip, 'dir/deep.txt')).toBe('deep\n');
+    expect(await project.readAt(tip, 'x.log')).toBeNull();
+    expect(await project.readAt(tip, 'mine.txt')).toBeNull();
+    expect(await storyOfLine(project)).toContain('snapshot');
+  });
+
+  test('is not in it where the user has taken it away, nor where the setting says so', async () => {
+    const project = await begin();
+    project.command.run = async () => {
+      await project.write({ 'made.txt': 'made\n', 'kept.txt': 'kept\n' });
+      return {};
+    };
+    await chat(project, 'Go.', scriptedModel({ texts: [], calls: [command('a', 'make')] }, 'Made.'));
+    await project.write({ 'made.txt': null });
+    project.configuration.set('teddy.snapshot', 'none');
+    await chat(project, 'Next.', 'Yes.');
+    expect(await storyOfLine(project)).not.toContain('snapshot');
+    project.configuration.delete('teddy.snapshot');
+    await chat(project, 'Next.', 'Yes.');
+    expect(await project.readAt(await project.tipOf(line), 'kept.txt')).toBe('kept\n');
+  });
+});
+
 describe('a file', () => {
   const beginFile = toolCall('w', 'WritePlanTool_begin', {
     intent: 'Greet.',
