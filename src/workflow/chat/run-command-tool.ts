@@ -2,8 +2,10 @@
 import type { RunCommandCall } from '../../conversation/chat-tools.ts';
 import { abortedOutput } from '../../conversation/record.ts';
 import { toWellFormed } from '../../conversation/well-formed.ts';
+import { TeddyError } from '../../errors.ts';
+import type { ProcessGroup } from '../../plan/journal.ts';
 import { findDirectory } from '../../plan/validate-action.ts';
-import type { CommandResult, Project, Workspace } from '../../ports.ts';
+import type { CommandResult, KeptFiles, Notices, OpenCommandNote, Project, Workspace } from '../../ports.ts';
 import { isGuardedPath } from '../../session/global-files.ts';
 import { shortRef, type RefName, type RepoPath } from '../../session/names.ts';
 import { shownLines, takeLast } from '../cut-output.ts';
@@ -13,7 +15,6 @@ import {
   keepSessionFiles,
   listChanged,
   restoreSessionFiles,
-  type KeptFiles,
   type RestoredFiles,
   type SessionPlace,
 } from '../guard-session-files.ts';
@@ -40,9 +41,14 @@ export async function runCommand(place: CallPlace, call: RunCommandCall): Promis
   const timeoutMs = call.timeoutMs ?? (await readTimeoutMs(project));
   const session = { project, workspace, session: line.session };
   const kept = await keepSessionFiles(session);
-  const [ran] = await Promise.allSettled([runScript(place, workspace, { ...call, cwd: cwd.path, timeoutMs })]);
+  const note = await noteCommand(place, workspace, kept);
+  const [ran] = await Promise.allSettled([runScript(place, workspace, note, { ...call, cwd: cwd.path, timeoutMs })]);
   // Before anything else can fail: what the command wrote in `.teddy/` is put back.
-  const changes = await takeStock(session, kept);
+  const changes = await takeStock(session, kept).catch(async (error: unknown) => {
+    await note.leave();
+    throw error;
+  });
+  await closeNote(project, note, changes);
   if (ran.status === 'rejected') throw ran.reason;
   return toOutcome(ran.value, changes, timeoutMs, project);
 }
@@ -52,13 +58,47 @@ function toNowhere(ref: RefName): string {
   return `${branch} is checked out in no work tree, so no command can be run. The user can check it out: \`git switch ${branch}\`.`;
 }
 
+/** Durable before the command starts: after a crash nobody else could tell its changes of `.teddy/` from the user's. */
+async function noteCommand(
+  { project, line, place }: CallPlace,
+  { root }: Workspace,
+  kept: KeptFiles,
+): Promise<OpenCommandNote> {
+  const { ref, session } = line;
+  const isLinked = (await project.repository.workTrees())[0]?.root !== root;
+  const startedAt = project.clock.now().toISOString();
+  // The user's own files are in no note.
+  const scan = new Map([...kept.scan].filter(([path]) => isGuardedPath(path)));
+  const note = { session, turn: place.turn, ref, root, isLinked, startedAt, kept: { ...kept, scan } };
+  return project.commands.begin(note);
+}
+
+/** What could not be put back is left to the next command, which builds on nothing before it is. */
+async function closeNote({ notices }: Project, note: OpenCommandNote, { failure }: Changes): Promise<void> {
+  await (failure === null ? note.discard() : note.leave()).catch((error: unknown) => tell(notices, error));
+}
+
+/** What the command has done is told all the same. */
+function tell({ warn }: Notices, error: unknown): void {
+  if (!(error instanceof TeddyError)) throw error;
+  warn(error.hint === undefined ? error.message : `${error.message} ${error.hint}`);
+}
+
 async function runScript(
   { project, signal, onOutput }: CallPlace,
   workspace: Workspace,
+  note: OpenCommandNote,
   { command, cwd, timeoutMs }: { command: string; cwd: string; timeoutMs: number },
 ): Promise<CommandResult> {
   const output = maskedOutput(project.masker, onOutput);
-  const options = { cwd, env: {}, timeoutMs, signal, onOutput: output.add };
+  const onStart = (group: ProcessGroup) => {
+    try {
+      note.started(group);
+    } catch (error) {
+      tell(project.notices, error);
+    }
+  };
+  const options = { cwd, env: {}, timeoutMs, signal, onStart, onOutput: output.add };
   const result = await project.shellOf(workspace.root).run(command, options);
   await output.end();
   return result;
@@ -92,7 +132,8 @@ async function toOutcome(
   ];
   const output = parts.map((part) => (part.endsWith('\n') ? part : `${part}\n`)).join('');
   const isError = result.aborted || result.exitCode !== 0 || changes.failure !== null;
-  return { output, isError, ...(result.aborted ? { reason: 'aborted' } : {}) };
+  const changed = changes.changed.length === 0 ? {} : { changed: changes.changed };
+  return { output, isError, ...changed, ...(result.aborted ? { reason: 'aborted' } : {}) };
 }
 
 function describeEnd({ aborted, timedOut, exitCode }: CommandResult, timeoutMs: number): string {

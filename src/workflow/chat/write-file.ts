@@ -9,7 +9,7 @@ import type { ReadyLine } from '../prepare-line.ts';
 import type { Usage } from '../receive-answer.ts';
 import { beginHeldWrite } from '../writes/begin-write.ts';
 import type { HeldWrite } from '../writes/held-write.ts';
-import type { Talk } from '../writes/model-talk.ts';
+import { toFreeId, type Talk } from '../writes/model-talk.ts';
 import { receiveFromModel } from '../writes/receive-from-model.ts';
 import type { ChatListener, ToolOutcome } from './chat.ts';
 
@@ -85,13 +85,14 @@ function openTalk(
   call: ModelToolCall,
   begun: string,
 ): Talk {
+  const id = toFreeId(messages, call.id);
   return {
     model,
     request,
     messages: [
       ...messages,
-      { role: 'assistant', content: '', toolCalls: [call] },
-      { role: 'tool', toolCallId: call.id, content: begun },
+      { role: 'assistant', content: '', toolCalls: [{ ...call, id }] },
+      { role: 'tool', toolCallId: id, content: begun },
     ],
     usage: null,
   };

@@ -2,7 +2,9 @@
 import { continueMessage, openSeam } from '../../conversation/continuation.ts';
 import type { Model, ModelEvent, ModelMessage, ModelRequest, ModelToolCall, Project } from '../../ports.ts';
 import { toSessionId, toTurnName } from '../../session/names.ts';
+import { parseObject } from '../../write/parse-object.ts';
 import { beginTool } from '../../write/tool.ts';
+import { checkRequest } from '../check-request.ts';
 import { addUsage, type Usage } from '../receive-answer.ts';
 
 export interface Talk {
@@ -85,8 +87,23 @@ const nothingEarlier: EarlierText = { text: '', shown: '' };
 
 /** Servers refuse a message that says nothing. */
 function keepAnswer(talk: Talk, content: string, calls: ModelToolCall[]): void {
-  if (calls.length > 0) talk.messages.push({ role: 'assistant', content, toolCalls: calls });
+  if (calls.length > 0) talk.messages.push({ role: 'assistant', content, toolCalls: calls.map(toReadable) });
   else if (content.trim() !== '') talk.messages.push({ role: 'assistant', content });
+}
+
+/** What the model wrote badly goes back to it as a value: providers refuse arguments that are no JSON. */
+function toReadable(call: ModelToolCall): ModelToolCall {
+  return parseObject(call.arguments) === null
+    ? { ...call, arguments: JSON.stringify({ input: call.arguments }) }
+    : call;
+}
+
+/** Some servers give the same id to a call of every answer. */
+export function toFreeId(messages: readonly ModelMessage[], id: string): string {
+  const taken = new Set(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])));
+  let free = id;
+  for (let number = 2; taken.has(free); number += 1) free = `${id}-${number}`;
+  return free;
 }
 
 function isCut({ text, calls, finish }: Answer, { isWanted }: AnswerWish): boolean {
@@ -119,11 +136,13 @@ async function* hear(
 ): AsyncGenerator<string> {
   // The word of the answer before must not stand for one that ends without any.
   answer.finish = 'other';
+  checkRequest(messages);
   for await (const event of talk.model.answer({ ...talk.request, messages: [...messages], again })) {
     if (event.type === 'text') {
       yield* give(answer, toNew(event.text));
     } else if (event.type === 'tool_call') {
-      answer.calls.push({ id: event.id, name: event.name, arguments: event.arguments });
+      const id = toFreeId(talk.messages, event.id);
+      answer.calls.push({ id, name: event.name, arguments: event.arguments });
     } else if (event.type === 'usage') {
       talk.usage = addUsage(talk.usage, event);
     } else {
@@ -138,8 +157,11 @@ function* give(answer: Answer, text: string): Generator<string> {
   yield text;
 }
 
-export function say(talk: Talk, content: string): void {
-  talk.messages.push({ role: 'user', content });
+/** After an answer that said nothing it is one message with what was said before. */
+export function say({ messages }: Talk, content: string): void {
+  const last = messages.at(-1);
+  if (last?.role === 'user') messages[messages.length - 1] = { role: 'user', content: `${last.content}\n\n${content}` };
+  else messages.push({ role: 'user', content });
 }
 
 /** Each call of an answer needs a result before anything else is said. */

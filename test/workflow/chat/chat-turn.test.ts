@@ -407,6 +407,20 @@ describe('a file', () => {
     expectValid(model);
   });
 
+  test('is asked for with a call of its own id, also where the server gives the same to each', async () => {
+    const project = await begin();
+    const again = toolCall('r', 'WritePlanTool_begin', { intent: 'x', target_file: 'a.txt', operation: 'create' });
+    const model = scriptedModel(
+      { texts: [], calls: [readme('r')] },
+      { texts: [], calls: [again] },
+      'A\nDONE\n',
+      'Done.',
+    );
+    await chat(project, 'Write.', model);
+    expect(await project.read('a.txt')).toBe('A\n');
+    expectValid(model);
+  });
+
   test('that cannot be begun is an error to the model', async () => {
     const project = await begin();
     const bad = toolCall('w', 'WritePlanTool_begin', { intent: 'x', target_file: '../out.txt', operation: 'create' });
