@@ -17,6 +17,8 @@ export interface AppendRequest {
   selector?: string | undefined;
   /** One unit. */
   records: KnownRecord[];
+  /** Their ids were made just now: nobody can have sent them before. */
+  isFresh?: boolean;
 }
 
 export interface AppendedRecords {
@@ -38,9 +40,11 @@ export async function appendRecords(project: Project, request: AppendRequest): P
   const entry = toUnitKind(request.records);
   const line = await prepareLine(project, request.selector);
   const records = await maskRecords(project, request.records);
-  const known = await findKnown(project.repository.store, line, line.tip, records);
+  const { store } = project.repository;
+  const find = (tip: Oid) => (request.isFresh === true ? null : findKnown(store, line, tip, records));
+  const known = await find(line.tip);
   if (known !== null) return toKnown(line, entry, known);
-  return append(project, line, entry, records);
+  return append(project, line, { entry, records, find });
 }
 
 async function maskRecords(project: Project, records: KnownRecord[]): Promise<KnownRecord[]> {
@@ -52,18 +56,23 @@ async function maskRecords(project: Project, records: KnownRecord[]): Promise<Kn
   return masked.map(({ record }) => record);
 }
 
+interface Unit {
+  entry: UnitKind;
+  records: KnownRecord[];
+  find(tip: Oid): Promise<FoundRecord | null> | null;
+}
+
 async function append(
   project: Project,
   line: ReadyLine,
-  kind: UnitKind,
-  records: KnownRecord[],
+  { entry: kind, records, find }: Unit,
 ): Promise<AppendedRecords> {
   const { store } = project.repository;
   let turn: TurnName | undefined;
   let known: FoundRecord | null = null;
   const appended = await appendEntry(project, line, async (tip) => {
     // Somebody may have sent the same meanwhile.
-    if (tip !== line.tip) known = await findKnown(store, line, tip, records);
+    if (tip !== line.tip) known = await find(tip);
     if (known !== null) throw alreadyThere;
     const state = await readLine(store, tip);
     turn = toTurn(state, kind);

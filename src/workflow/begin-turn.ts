@@ -59,7 +59,8 @@ async function addMessage(project: Project, { ref }: ReadyLine, wish: BeginWish,
     message: { role: 'user', content: wish.message },
     source: 'text',
   };
-  const { turn } = await appendRecords(project, { selector: shortRef(ref), records: [record] });
+  const wanted = { selector: shortRef(ref), records: [record], isFresh: true };
+  const { turn } = await appendRecords(project, wanted);
   throw new TeddyError(
     'LOCKED',
     `${error.message} Your message is added to turn ${turn}, and waits.`,

@@ -157,7 +157,8 @@ function toHistory(newestFirst: readonly TurnName[], kept: readonly HistoryTurn[
   };
 }
 
-async function readWishedBudget(project: Project, { model }: RequestInfo): Promise<number> {
+/** In tokens. Throws BAD_SETTING. */
+export async function readWishedBudget(project: Project, { model }: Pick<RequestInfo, 'model'>): Promise<number> {
   const setting = await project.settings.get('contextTokens');
   return toBudget(setting === undefined ? undefined : Number(setting), model);
 }

@@ -3,7 +3,7 @@ import { decodeTranscript } from '../conversation/decode-transcript.ts';
 import type { KnownRecord } from '../conversation/record.ts';
 import type { Store } from '../ports.ts';
 import { decodeEntry } from '../session/entry.ts';
-import { joinPath, turnDir, type Oid, type TurnName } from '../session/names.ts';
+import { compareTurns, isTurnName, joinPath, sessionDir, turnDir, type Oid, type TurnName } from '../session/names.ts';
 import { toText, type LineState } from './read-line.ts';
 
 export interface FoundRecord {
@@ -13,49 +13,47 @@ export interface FoundRecord {
   commit: Oid;
 }
 
-/** Turns are asked for so many at a time. */
-const turnsAtATime = 64;
-
 /** In the order of the line; the commits are looked for only where there is one. */
 export async function findRecords(store: Store, state: LineState, ids: ReadonlySet<string>): Promise<FoundRecord[]> {
   const found: Omit<FoundRecord, 'commit'>[] = [];
-  for (let at = 0; at < state.turns.length; at += turnsAtATime) {
-    const turns = state.turns.slice(at, at + turnsAtATime);
-    const read = await Promise.all(turns.map((turn) => findInTurn(store, state, turn, ids)));
-    found.push(...read.flat());
+  const written = [...ids].map((id) => JSON.stringify(id));
+  for await (const files of store.readFilesBelow(state.entryOid, sessionDir(state.session), isTranscript)) {
+    for (const { path, bytes } of files) {
+      const text = toText(bytes);
+      // Most turns hold none of them, and need not be decoded.
+      if (written.some((id) => text.includes(id))) found.push(...pick(path.split('/')[0] as TurnName, text, ids));
+    }
   }
-  return Promise.all(
-    found.map(async (one) => ({ ...one, commit: await findCommit(store, state, one.turn, one.record.id) })),
-  );
+  const inOrder = found.toSorted((a, b) => compareTurns(a.turn, b.turn));
+  return Promise.all(inOrder.map(async (one) => ({ ...one, commit: await findCommit(store, state, one) })));
 }
 
-async function findInTurn(
-  store: Store,
-  state: LineState,
-  turn: TurnName,
-  ids: ReadonlySet<string>,
-): Promise<Omit<FoundRecord, 'commit'>[]> {
-  const text = await readTranscript(store, state.entryOid, state, turn);
-  // Most turns hold none of them, and need not be decoded.
-  if (![...ids].some((id) => text.includes(JSON.stringify(id)))) return [];
+function isTranscript(path: string): boolean {
+  const [turn = '', name, ...rest] = path.split('/');
+  return isTurnName(turn) && name === 'transcript.jsonl' && rest.length === 0;
+}
+
+function pick(turn: TurnName, text: string, ids: ReadonlySet<string>): Omit<FoundRecord, 'commit'>[] {
   return decodeTranscript(text).records.flatMap((record) =>
     record.type !== 'other' && ids.has(record.id) ? [{ record, turn }] : [],
   );
 }
 
-async function readTranscript(store: Store, commit: Oid, { session }: LineState, turn: TurnName): Promise<string> {
-  return toText((await store.readFile(commit, joinPath(turnDir(session, turn), 'transcript.jsonl')))?.bytes ?? null);
-}
-
 /** The oldest entry of the turn whose transcript has it. */
-async function findCommit(store: Store, state: LineState, turn: TurnName, id: string): Promise<Oid> {
+async function findCommit(
+  store: Store,
+  state: LineState,
+  { turn, record: { id } }: Omit<FoundRecord, 'commit'>,
+): Promise<Oid> {
   let last = state.entryOid;
   for await (const { oid, commit } of store.firstParents(state.entryOid)) {
     const entry = decodeEntry(commit.message);
     if (entry === null || entry.session !== state.session) continue;
     if (entry.kind === 'start') break;
     if (entry.turn !== turn) continue;
-    if (!(await readTranscript(store, oid, state, turn)).includes(JSON.stringify(id))) break;
+    const path = joinPath(turnDir(state.session, turn), 'transcript.jsonl');
+    const text = toText((await store.readFile(oid, path))?.bytes ?? null);
+    if (pick(turn, text, new Set([id])).length === 0) break;
     last = oid;
   }
   return last;

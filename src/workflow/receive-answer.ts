@@ -96,7 +96,7 @@ function toEndless({ label }: Model): TeddyError {
   return new TeddyError(
     'MODEL_FAILED',
     `The answer of ${label} is larger than 10 MiB (10,485,760 bytes), so it was stopped there.`,
-    'Ask for less at once; `teddy session plan` without -m tries again.',
+    'Ask for less at once; `teddy session resume` tries again.',
   );
 }
 

@@ -8,13 +8,16 @@ import { countSaid, toFinishedCalls } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { AnswerPlace, Model, ModelMessage, ModelRequest, Project } from '../../ports.ts';
 import { joinPath, turnDir } from '../../session/names.ts';
+import { estimateTokens } from '../../session/tokens.ts';
 import { keepAnswer, receiveStaged, toPlace, toRequest } from '../ask-model.ts';
 import { beginTalk, refuseSpent } from '../begin-turn.ts';
+import { readWishedBudget } from '../build-request.ts';
 import type { OpenTurn } from '../open-turn.ts';
 import type { ReadyLine } from '../prepare-line.ts';
 import { readLine } from '../read-line.ts';
 import { sumUsage, type Listener, type Usage } from '../receive-answer.ts';
 import type { ChatListener, ChatOutcome, ChatWish } from './chat.ts';
+import { fitResults } from './fit-results.ts';
 import { runCalls, type RunCalls } from './run-calls.ts';
 import { writingTools } from './write-file.ts';
 
@@ -70,7 +73,7 @@ async function converse(exchange: Exchange): Promise<ChatOutcome> {
   const { turn, info } = open;
   for (let request = 1; ; request += 1) {
     listener.onAsk({ line, turn, agent: info.agent, label: model.label, request });
-    const asked = toChatRequest(exchange);
+    const asked = await toChatRequest(exchange);
     const place = toChatPlace(exchange);
     const reception = await receiveStaged(project, line, place, model, asked, toHeard(exchange));
     if (reception.received.calls.length === 0) {
@@ -96,16 +99,26 @@ async function converse(exchange: Exchange): Promise<ChatOutcome> {
 }
 
 /** The request of the message, then natively what came since. */
-function toChatRequest(exchange: Exchange): ModelRequest {
+async function toChatRequest(exchange: Exchange): Promise<ModelRequest> {
   const { project, open, wish } = exchange;
   const request = toRequest(project, open, wish.signal);
-  const messages = [...open.messages, ...toFollowing(open, exchange.records)];
+  const messages = [...open.messages, ...(await fitFollowing(project, open, toFollowing(open, exchange.records)))];
   return {
     ...request,
     messages,
     tools: chatTools,
     again: '`teddy session resume` tries again; the message is kept.',
   };
+}
+
+async function fitFollowing(project: Project, open: OpenTurn, following: ModelMessage[]): Promise<ModelMessage[]> {
+  if (following.length === 0) return following;
+  const budget = await readWishedBudget(project, open.info);
+  const taken = open.messages.reduce((sum, { content }) => sum + estimateTokens(content), 0);
+  const { messages, leftOut } = fitResults(following, budget - taken);
+  const what = `${leftOut} ${leftOut === 1 ? 'result' : 'results'} of tools`;
+  if (leftOut > 0) project.notices.warn(`Left out to fit the budget: ${what} of turn ${open.turn}.`);
+  return messages;
 }
 
 function toFollowing({ turn, message }: OpenTurn, records: TranscriptRecord[]): ModelMessage[] {

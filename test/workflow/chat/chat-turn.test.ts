@@ -208,6 +208,24 @@ describe('tools', () => {
     expect((await storyOfLine(project)).filter((entry) => entry.startsWith('exchange'))).toHaveLength(50);
   });
 
+  test('whose results do not fit are left out of the request, the oldest first, and stay on the line', async () => {
+    const project = await begin();
+    await project.write({ 'big.txt': 'word '.repeat(3000) });
+    await project.stage('big.txt');
+    project.configuration.set('teddy.contextTokens', '8000');
+    const big = (id: string) => toolCall(id, 'read_file', { path: 'big.txt' });
+    const model = scriptedModel({ texts: [], calls: [big('a')] }, { texts: [], calls: [big('b')] }, 'Read.');
+    await chat(project, 'Read it twice.', model);
+    const results = following(model.requests[2]).filter((message) => (message as { role: string }).role === 'tool');
+    expect(results).toMatchObject([
+      { content: expect.stringMatching(/^\[left out to fit/) as string },
+      { content: expect.stringMatching(/^word word/) as string },
+    ]);
+    expect(project.said).toContain('warning: Left out to fit the budget: 1 result of tools of turn 01.');
+    expect(JSON.stringify(await recordsOf(project)).split('word word word').length).toBeGreaterThan(1000);
+    expectValid(model);
+  });
+
   test('stop when the budget is spent', async () => {
     const project = await begin();
     project.configuration.set('teddy.maxTokens', '10');

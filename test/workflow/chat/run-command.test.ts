@@ -26,6 +26,7 @@ describe('run_command', () => {
     expect(await runIn(project)).toEqual({
       output: 'Exit code 0.\n--- stdout\nmake\n--- stderr\ncareful\n--- changed files\na.txt\nnew.txt\n',
       isError: false,
+      changed: ['a.txt', 'new.txt'],
     });
     expect(await project.read('a.txt')).toBe('changed\n');
   });
