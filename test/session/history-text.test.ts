@@ -89,7 +89,7 @@ describe('the history', () => {
         '## Turn 01\n',
         '### Message\n\n```text\nLook.\n```\n\\ No newline at end of file\n',
         '### Reply\n\n```markdown\nI look.\n```\n\\ No newline at end of file\n',
-        '### Tool call read_file\n\n```json\n{"path":"a.ts"}\n```\n\\ No newline at end of file\n',
+        '### Tool call read_file\n\n```json\n{"path":"a.ts"}\n```\n',
         '### Result\n\n```text\nexport {};\n```\n',
         '### Tool call list_files\n\n```json\n{}\n```\n\\ No newline at end of file\n',
         '### Result\n\n```text\na.ts\n```\n\\ No newline at end of file\n',
