@@ -1,15 +1,16 @@
 /** Writes a pack, object by object: what is new of each version of a file or directory, and durable when it is whole. */
 import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { mkdir, open, readdir, rename, unlink, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, rename, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
 import type { Oid } from '../session/names.ts';
 import { removeFile, syncDir, toWriteError } from './durable-file.ts';
-import { isAlive, readBootId } from './index-lock.ts';
+import { readBootId } from './index-lock.ts';
 import { toSharedMode, type ObjectWriterOptions } from './object-writer.ts';
 import { toDelta } from './pack-delta.ts';
 import { packIndex, type PackIndex } from './pack-index.ts';
+import { removeDeadPacks } from './pack-leftovers.ts';
 
 export interface PackFile {
   /** `slot`: the object is most likely a little more than the last one that came with the same name. */
@@ -51,7 +52,7 @@ interface Slot {
 export async function openPack(options: ObjectWriterOptions): Promise<PackFile> {
   const dir = join(options.objectsDir, 'pack');
   await mkdir(dir, { recursive: true });
-  await removeDead(dir);
+  await removeDeadPacks(dir, options.objectFormat);
   const temporary = join(dir, `tmp_pack_teddy-${process.pid}-${await readBootId()}-${randomBytes(4).toString('hex')}`);
   const file = await open(temporary, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o600);
   const index = packIndex(options.objectFormat);
@@ -224,14 +225,5 @@ async function install({ dir, temporary, checksum, index, options }: WrittenPack
   } catch (error) {
     await removeFile(temporaryIndex);
     throw toWriteError(error, `${name}.pack`);
-  }
-}
-
-/** What a process that was killed has left behind. */
-async function removeDead(dir: string): Promise<void> {
-  for (const name of await readdir(dir)) {
-    const [, pid, bootId] = /^tmp_(?:pack|idx)_teddy-(\d+)-(.+)-[0-9a-f]{8}$/.exec(name) ?? [];
-    if (pid === undefined || bootId === undefined || Number(pid) === process.pid) continue;
-    if (!(await isAlive(Number(pid), bootId))) await unlink(join(dir, name)).catch(() => undefined);
   }
 }

@@ -22,12 +22,15 @@ export function packIndex(objectFormat: 'sha1' | 'sha256'): PackIndex {
   // Open addressing by the first bytes of an id, which are as good as random. 0: free, else the place + 1.
   let places = new Uint32Array(firstCapacity * 2);
 
-  const idAt = (place: number) => ids.subarray(place * idBytes, (place + 1) * idBytes);
+  // A view of each would be an object of its own, millions of times.
+  const firstByteAt = (place: number) => ids[place * idBytes] ?? 0;
+  const compare = (id: Buffer, from: number, place: number) =>
+    id.compare(ids, place * idBytes, (place + 1) * idBytes, from, from + idBytes);
   /** Where the id is in the table, or would be. */
-  const find = (id: Buffer) => {
-    for (let at = id.readUInt32BE(0) % places.length; ; at = (at + 1) % places.length) {
+  const find = (id: Buffer, from = 0) => {
+    for (let at = id.readUInt32BE(from) % places.length; ; at = (at + 1) % places.length) {
       const place = places[at] ?? 0;
-      if (place === 0 || idAt(place - 1).equals(id)) return at;
+      if (place === 0 || compare(id, from, place - 1) === 0) return at;
     }
   };
   const grow = () => {
@@ -36,7 +39,7 @@ export function packIndex(objectFormat: 'sha1' | 'sha256'): PackIndex {
     crcs = copyInto(new Uint32Array(capacity), crcs);
     offsets = copyInto(new Float64Array(capacity), offsets);
     places = new Uint32Array(capacity * 2);
-    for (let place = 0; place < count; place += 1) places[find(idAt(place))] = place + 1;
+    for (let place = 0; place < count; place += 1) places[find(ids, place * idBytes)] = place + 1;
   };
 
   return {
@@ -53,14 +56,12 @@ export function packIndex(objectFormat: 'sha1' | 'sha256'): PackIndex {
       places[find(id)] = count;
     },
     render(packChecksum) {
-      const sorted = Uint32Array.from({ length: count }, (_, place) => place).sort((a, b) =>
-        Buffer.compare(idAt(a), idAt(b)),
-      );
-      const long = [...sorted].filter((place) => (offsets[place] ?? 0) >= longOffset);
+      const sorted = new Uint32Array(count).map((_, place) => place).sort((a, b) => compare(ids, a * idBytes, b));
+      const long = sorted.filter((place) => (offsets[place] ?? 0) >= longOffset);
       const parts = [
         Buffer.from([0xff, 0x74, 0x4f, 0x63, 0, 0, 0, 2]),
-        renderFanOut(sorted, (place) => idAt(place)[0] ?? 0),
-        Buffer.concat([...sorted].map(idAt)),
+        renderFanOut(sorted, firstByteAt),
+        renderIds(sorted, ids, idBytes),
         render32(sorted, (place) => crcs[place] ?? 0),
         renderOffsets(sorted, offsets),
         renderLong(long, offsets),
@@ -95,7 +96,13 @@ function renderOffsets(sorted: Uint32Array, offsets: Float64Array): Buffer {
   });
 }
 
-function renderLong(places: number[], offsets: Float64Array): Buffer {
+function renderIds(sorted: Uint32Array, ids: Buffer, idBytes: number): Buffer {
+  const bytes = Buffer.allocUnsafe(sorted.length * idBytes);
+  sorted.forEach((place, at) => void ids.copy(bytes, at * idBytes, place * idBytes, (place + 1) * idBytes));
+  return bytes;
+}
+
+function renderLong(places: Uint32Array, offsets: Float64Array): Buffer {
   const bytes = Buffer.alloc(places.length * 8);
   places.forEach((place, at) => bytes.writeBigUInt64BE(BigInt(offsets[place] ?? 0), at * 8));
   return bytes;

@@ -16,6 +16,8 @@ interface Directory extends DirectoryRows {
   /** The directory below that was changed last. */
   below: { name: string; directory: Directory } | null;
   oidOf: Map<string, Oid>;
+  /** The directories below that were changed before it: their trees can be read when the pack is whole, and not now. */
+  left: Set<string>;
 }
 
 /** As `Store.writeLine` promises. */
@@ -80,6 +82,8 @@ async function setFile(
 
 async function openBelow({ readTree }: Trees, directory: Directory, name: string): Promise<Directory> {
   if (directory.below?.name === name) return directory.below.directory;
+  if (directory.below !== null) directory.left.add(directory.below.name);
+  if (directory.left.has(name)) throw new Error(`The directory ${name} was left before, and cannot be gone on with.`);
   const oid = directory.oidOf.get(name);
   directory.below = { name, directory: toDirectory(oid === undefined ? [] : await readTree(oid)) };
   return directory.below.directory;
@@ -87,5 +91,6 @@ async function openBelow({ readTree }: Trees, directory: Directory, name: string
 
 function toDirectory(entries: TreeEntry[]): Directory {
   const directories = entries.filter(({ mode, rawName }) => mode === '40000' && rawName === undefined);
-  return { ...toRows(entries), below: null, oidOf: new Map(directories.map(({ name, oid }) => [name, oid])) };
+  const oidOf = new Map(directories.map(({ name, oid }) => [name, oid]));
+  return { ...toRows(entries), below: null, oidOf, left: new Set() };
 }

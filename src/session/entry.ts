@@ -43,15 +43,16 @@ export interface Entry {
 }
 
 const format = '1';
-const maxTitle = 72;
-const maxDetails = 10;
-const maxDetailWidth = 100;
+/** How much a label shows: characters of the title, lines of details, characters of each. */
+export const labelLimits = { title: 72, details: 10, detail: 100 };
 
 /** The commit message: label, details, trailers. */
 export function encodeEntry(entry: Entry): string {
   const subject =
-    `${entry.turn === null ? '' : `turn ${entry.turn} `}${entry.kind}: ${toLabel(entry.title, maxTitle)}`.trimEnd();
-  const details = entry.details.slice(0, maxDetails).map((line) => indentTrailer(toLabel(line, maxDetailWidth)));
+    `${entry.turn === null ? '' : `turn ${entry.turn} `}${entry.kind}: ${toLabel(entry.title, labelLimits.title)}`.trimEnd();
+  const details = entry.details
+    .slice(0, labelLimits.details)
+    .map((line) => indentTrailer(toLabel(line, labelLimits.detail)));
   const trailers = toTrailers(entry).map(([key, value]) => `Teddy-${key}: ${toLabel(value, 1000)}`);
   return (
     [subject, ...(details.some((line) => line !== '') ? [details.join('\n')] : []), trailers.join('\n')].join('\n\n') +

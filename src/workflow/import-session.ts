@@ -1,5 +1,4 @@
 /** Makes a session of a foreign log: all its entries are written, synced once, and made visible by one ref update. */
-import type { KnownRecord } from '../conversation/record.ts';
 import type { ImportFormat, ImportReport, ImportUnit } from '../conversation/importer.ts';
 import { openImporter } from '../conversation/open-importer.ts';
 import { TeddyError } from '../errors.ts';
@@ -13,12 +12,14 @@ import {
   toSessionId,
   turnDir,
   type Oid,
+  type RefName,
   type RepoPath,
   type SessionId,
 } from '../session/names.ts';
-import { describeRecords } from './append-records.ts';
+import { describeUnits } from './describe-units.ts';
 import { ensureGlobal, refuseTeddyBranch } from './global-branch.ts';
-import { openTranscript, openTurns } from './imported-turns.ts';
+import { openEntries, type ImportedEntry } from './imported-entries.ts';
+import { openTranscript } from './imported-turns.ts';
 import { maskEntry } from './mask-text.ts';
 import { draftStart, readBase, readTakenIds, refuseTrackedFile, type Base } from './new-session.ts';
 import { maskUnit, planImport, watched, type ImportPlan, type ImportRequest } from './plan-import.ts';
@@ -71,33 +72,73 @@ export async function importSession(project: Project, request: ImportRequest): P
   const plan = await planImport(project, request, { countsSecrets: false });
   const { format, sha256, entries, turns, report } = plan;
   const about = { format, sha256, entries, turns, report };
-  const known = await findImported(project, sha256);
-  if (known !== null) return { ...known, ...about, isNew: false, maskedSecrets: 0, made: null };
+  const before = await readLastImport(project, sha256);
+  if (before.known !== null) return { ...before.known, ...about, isNew: false, maskedSecrets: 0, made: null };
   const made = await ensureGlobal(project);
   await repository.installAttributes();
-  const { session, commit, maskedSecrets } = await publishImport(project, request, plan, base);
+  const done = await publishImport(project, request, plan, base, before.last);
+  if ('known' in done) return { ...done.known, ...about, isNew: false, maskedSecrets: 0, made };
+  const { session, commit, maskedSecrets } = done.written;
   const line = shortRef(mainLineRef(session));
   return { session, line, commit, directory: sessionDir(session), ...about, isNew: true, maskedSecrets, made };
 }
 
 interface Written {
   session: SessionId;
+  start: Oid;
   commit: Oid;
   maskedSecrets: number;
 }
 
+type KnownImport = Pick<ImportedSession, 'session' | 'line' | 'commit' | 'directory'>;
+
+/**
+ * Every import moves this ref, from what it was before the look for an earlier import of the same bytes: of two at a time only
+ * one can, and the other looks again. It holds the `start` of the last one, and says nothing of whether that session is there
+ * still; so a session that was deleted can be imported again.
+ */
+const lastImportRef = 'refs/teddy/keep/last-import' as RefName;
+
+/** The ref first: what is published after that is found, or the ref has moved. */
+async function readLastImport(
+  project: Project,
+  sha256: string,
+): Promise<{ last: Oid | null; known: KnownImport | null }> {
+  const [tip] = await project.repository.store.listRefs(lastImportRef);
+  return { last: tip?.oid ?? null, known: await findImported(project, sha256) };
+}
+
 /** Two processes may want the same name at the same time: who comes second takes the next one. */
-async function publishImport(project: Project, request: ImportRequest, plan: ImportPlan, base: Base): Promise<Written> {
+async function publishImport(
+  project: Project,
+  request: ImportRequest,
+  plan: ImportPlan,
+  base: Base,
+  lastBefore: Oid | null,
+): Promise<{ written: Written } | { known: KnownImport }> {
+  const { store } = project.repository;
   const now = project.clock.now();
   const taken = await readTakenIds(project);
+  let written: Written | null = null;
+  for (let last = lastBefore; ;) {
+    const session = findFreeId(taken, now, plan.name);
+    if (written?.session !== session) written = await writeImport(project, request, plan, { session, now, base });
+    const updates = [
+      { ref: mainLineRef(session), old: null, new: written.commit },
+      { ref: lastImportRef, old: last, new: written.start },
+    ];
+    if ((await store.updateRefs(updates, `teddy: import ${plan.format}`)) === 'done') return { written };
+    const meanwhile = await readLastImport(project, plan.sha256);
+    if (meanwhile.known !== null) return { known: meanwhile.known };
+    if (meanwhile.last === last) taken.add(session);
+    last = meanwhile.last;
+  }
+}
+
+function findFreeId(taken: ReadonlySet<string>, now: Date, name: string): SessionId {
   for (let attempt = 1; ; attempt += 1) {
-    const session = toSessionId(now, plan.name, attempt);
-    if (taken.has(session)) continue;
-    const written = await writeImport(project, request, plan, { session, now, base });
-    const update = { ref: mainLineRef(session), old: null, new: written.commit };
-    const outcome = await project.repository.store.updateRefs([update], `teddy: import ${plan.format}`);
-    if (outcome === 'done') return written;
-    taken.add(session);
+    const session = toSessionId(now, name, attempt);
+    if (!taken.has(session)) return session;
   }
 }
 
@@ -112,7 +153,8 @@ async function writeImport(
   const counts = { maskedSecrets: 0 };
   const units = readAgain(project, request, plan);
   const commits = toCommits(project, { session, created: draft.entry.created }, units, counts);
-  return { session, commit: await project.repository.store.writeLine(start, commits), ...counts };
+  const commit = await project.repository.store.writeLine(start, commits);
+  return { session, start, commit, ...counts };
 }
 
 /** The same units as the first time. Throws FILE_MODIFIED if they are not. */
@@ -139,42 +181,27 @@ async function* toCommits(
   units: AsyncIterable<ImportUnit>,
   counts: { maskedSecrets: number },
 ): AsyncIterable<LineCommit> {
-  const turns = openTurns();
+  const entries = openEntries();
   const transcript = openTranscript();
-  for await (const unit of units) {
-    const { kind, records, count } = await maskUnit(project, unit);
-    counts.maskedSecrets += count;
-    const turn = turns.add(records);
+  const toCommit = async ({ turn, units: unmasked }: ImportedEntry): Promise<LineCommit> => {
+    const masked = await Promise.all(unmasked.map((unit) => maskUnit(project, unit)));
+    counts.maskedSecrets += masked.reduce((sum, { count }) => sum + count, 0);
     const path = joinPath(turnDir(session, turn), 'transcript.jsonl');
-    const entry: Entry = { kind, session, turn, id: project.ids.entryId(), created, ...describeUnit(records) };
+    const entry: Entry = { session, turn, id: project.ids.entryId(), created, ...describeUnits(masked) };
     const message = encodeEntry(await maskEntry(project.masker, entry));
-    const ident = await project.repository.store.ident();
-    yield { ...ident, message, file: { path, bytes: transcript.add(turn, records) } };
-  }
-}
-
-const asides: KnownRecord['type'][] = ['note', 'orchestrator_meta', 'voice_interrupted'];
-/** More of a text than a label shows; the rest of an answer need not be looked at again. */
-const labelLines = 11;
-const labelCharacters = 400;
-
-function describeUnit(records: KnownRecord[]): Pick<Entry, 'title' | 'details' | 'status'> {
-  const said = records.filter(({ type }) => !asides.includes(type));
-  const { title, details } = describeRecords(said.length === 0 ? records : said);
-  const cut = (line: string) => line.slice(0, labelCharacters);
-  const isPartial = records.some(({ type }) => type === 'assistant_partial');
-  return {
-    title: cut(title),
-    details: details.slice(0, labelLines).map(cut),
-    ...(isPartial ? { status: 'PARTIAL' } : {}),
+    const records = masked.flatMap((unit) => unit.records);
+    return {
+      ...(await project.repository.store.ident()),
+      message,
+      file: { path, bytes: transcript.add(turn, records) },
+    };
   };
+  for await (const unit of units) for (const entry of entries.push(unit)) yield await toCommit(entry);
+  for (const entry of entries.end()) yield await toCommit(entry);
 }
 
 /** The session whose `start` entry names these bytes, on any line that is known here. */
-async function findImported(
-  { repository: { store } }: Project,
-  sha256: string,
-): Promise<Pick<ImportedSession, 'session' | 'line' | 'commit' | 'directory'> | null> {
+async function findImported({ repository: { store } }: Project, sha256: string): Promise<KnownImport | null> {
   for (const oid of await store.findCommits(`Teddy-Sha256: ${sha256}`, ...linePrefixes)) {
     const entry = decodeEntry((await store.readCommit(oid)).message);
     if (entry?.kind !== 'start' || entry.sha256 !== sha256) continue;

@@ -1,36 +1,52 @@
 /** In which turn each unit of an import goes, as if one had been appended after the other. */
 import type { KnownRecord } from '../conversation/record.ts';
-import { encodeRecord } from '../conversation/transcript.ts';
+import { encodeRecord, endsDenied, lastAnswer } from '../conversation/transcript.ts';
 import { toTurnName, type TurnName } from '../session/names.ts';
 
 export interface ImportedTurns {
   /** The turn that the unit goes to: a message opens the next one, unless one waits for an answer. */
   add(records: readonly KnownRecord[]): TurnName;
   count(): number;
-  entries(): number;
 }
 
 export function openTurns(): ImportedTurns {
   let turns = 0;
-  let entries = 0;
-  let isAnswered = true;
+  /** The last message and what came since, without what was said: it may be long, and nothing is decided by it. */
+  let since: KnownRecord[] = [];
+  const isClosed = () => lastAnswer(since)?.complete === true || endsDenied(since);
   return {
     add(records) {
-      entries += 1;
-      const opens = records.some(({ type }) => type === 'user') && isAnswered;
-      if (turns === 0 || opens) turns += 1;
-      for (const { type } of records) isAnswered = isAnsweredAfter(type, isAnswered);
+      const message = records.findLastIndex(({ type }) => type === 'user');
+      if (turns === 0 || (message !== -1 && isClosed())) {
+        turns += 1;
+        since = [];
+      }
+      const kept = message === -1 ? records : records.slice(message);
+      if (message !== -1) since = [];
+      since.push(...kept.map(withoutContent));
       return toTurnName(turns);
     },
     count: () => turns,
-    entries: () => entries,
   };
 }
 
-/** A turn is answered by a text that no call follows. */
-function isAnsweredAfter(type: KnownRecord['type'], before: boolean): boolean {
-  if (type === 'user' || type === 'tool_use') return false;
-  return type === 'assistant' || before;
+function withoutContent(record: KnownRecord): KnownRecord {
+  switch (record.type) {
+    case 'tool_use':
+      return { ...record, tool_input: null };
+    case 'tool_result':
+      return { ...record, output: null };
+    case 'user':
+      return { ...record, message: { role: 'user', content: '' } };
+    case 'assistant':
+      return { ...record, message: { role: 'assistant', content: '' } };
+    case 'assistant_partial':
+      return { ...record, message: { role: 'assistant', content: '' } };
+    case 'note':
+      return { ...record, text: '' };
+    default:
+      return { ...record, details: {} };
+  }
 }
 
 /** The transcript of the latest turn, as it grows. */

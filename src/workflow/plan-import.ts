@@ -13,7 +13,7 @@ import type { Project, SourceFile } from '../ports.ts';
 import { toSessionName } from '../session/names.ts';
 import { maskRecord } from './mask-record.ts';
 import { maskString } from './mask-text.ts';
-import { openTurns } from './imported-turns.ts';
+import { openEntries } from './imported-entries.ts';
 
 export interface ImportRequest {
   source: SourceFile;
@@ -60,27 +60,29 @@ export async function planImport(
   const importedAt = project.clock.now().toISOString();
   const { pieces, sha256 } = source.read();
   const reader = openReader(project, request, importedAt);
-  const turns = openTurns();
+  const entries = openEntries();
+  let entryCount = 0;
   let maskedSecrets = 0;
   let opening: string | null = null;
   const count = async (units: ImportUnit[]): Promise<void> => {
     for (const unit of units) {
-      turns.add(unit.records);
+      entryCount += entries.push(unit).length;
       opening ??= findMessage(unit);
       if (countsSecrets) maskedSecrets += (await maskUnit(project, unit)).count;
     }
   };
   for await (const { text } of watched(pieces, request, 'reading')) await count(reader.push(text));
   await count(reader.end());
+  entryCount += entries.end().length;
   const { importer, format } = reader.open();
   const report = importer.report();
-  if (report.records === 0) throw toNothing(source.path, report);
+  if (report.records === 0) throw toNothing(request, format, report);
   return {
     sha256: sha256(),
     format,
     report,
-    entries: turns.entries(),
-    turns: turns.count(),
+    entries: entryCount,
+    turns: entries.turns(),
     maskedSecrets: countsSecrets ? maskedSecrets : null,
     name: wished ?? (await chooseName(project, importer.title(), opening, source.path)),
     importedAt,
@@ -175,6 +177,12 @@ function tryName(text: string): string | null {
 
 function toUnknownFormat(path: string, head: string): TeddyError {
   if (head.trim() === '') return new TeddyError('NOTHING_TO_IMPORT', `${path} is empty.`, 'Name another file.');
+  if (/^# v[23] git bundle\n/.test(head))
+    return new TeddyError(
+      'UNKNOWN_FORMAT',
+      `${path} is a bundle of git, and no log.`,
+      `\`git fetch ${path} <branch>:<branch>\` takes a session out of it; \`git bundle list-heads ${path}\` names the branches.`,
+    );
   return new TeddyError(
     'UNKNOWN_FORMAT',
     `${path} does not begin like any log that can be imported.`,
@@ -182,12 +190,19 @@ function toUnknownFormat(path: string, head: string): TeddyError {
   );
 }
 
-function toNothing(path: string, { lines, skipped }: ImportReport): TeddyError {
+function toNothing(
+  { source: { path }, format: said }: ImportRequest,
+  format: ImportFormat,
+  report: ImportReport,
+): TeddyError {
+  const { lines, skipped } = report;
   const [first] = skipped.issues;
   const why = first === undefined ? '' : ` Line ${first.line}: ${first.text}.`;
   return new TeddyError(
     'NOTHING_TO_IMPORT',
     `In ${path} is nothing that was said (${lines === 1 ? '1 line' : `${lines} lines`} read).${why}`,
-    `If the format is another one, say so: --format ${importFormats.join('|')}.`,
+    said === undefined
+      ? `It was read as ${format}. If the format is another one, say so: --format ${importFormats.join('|')}.`
+      : `It was read as ${format}. Without --format, its beginning tells what it is.`,
   );
 }

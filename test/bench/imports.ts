@@ -1,4 +1,4 @@
-/** An import of 100,000 records: the whole process, its time for a thousand records, and its memory. */
+/** Imports of 100,000 records in many turns, and of 20,000 in one: the whole process, its time for a thousand records, its memory. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,12 +6,22 @@ import { join } from 'node:path';
 import type { Row } from './measure.ts';
 import { executable, makeRepository } from './repositories.ts';
 
-const turns = 1000;
-const exchanges = 49;
+interface Shape {
+  what: string;
+  turns: number;
+  /** In each turn. */
+  exchanges: number;
+}
+
+const shapes: Shape[] = [
+  { what: '100,000 records', turns: 1000, exchanges: 49 },
+  // An agent that was asked once, and has called tools ever since.
+  { what: 'one turn of 20,000 records', turns: 1, exchanges: 9999 },
+];
 const timestamp = '2026-01-24T10:00:00.000Z';
 
-/** A message, tools at work, an answer: 100 records a turn. */
-function makeTurn(turn: number): object[] {
+/** A message, tools at work, an answer. */
+function makeTurn(turn: number, exchanges: number): object[] {
   const text = `Of turn ${turn}: ${'the quick brown fox jumps over the lazy dog, '.repeat(6)}`;
   const said = (role: 'user' | 'assistant') => ({
     type: role,
@@ -35,33 +45,35 @@ const reportPeak = `process.on('exit', () => {
   require('node:fs').writeFileSync(process.env.PEAK_FILE, String(process.resourceUsage().maxRSS));
 });`;
 
-export function measureImport(env: NodeJS.ProcessEnv): Row[] {
+export function measureImports(env: NodeJS.ProcessEnv): Row[] {
   const root = makeRepository(env, 20);
   const dir = mkdtempSync(join(tmpdir(), 'teddy-bench-import-'));
   try {
-    const log = join(dir, 'log.jsonl');
-    const peak = join(dir, 'peak');
-    const hook = join(dir, 'peak.cjs');
-    writeFileSync(hook, reportPeak);
-    const lines = Array.from({ length: turns }, (_, turn) => makeTurn(turn)).flat();
-    writeFileSync(log, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-    const begunMs = performance.now();
-    const { status, stderr } = spawnSync(
-      process.execPath,
-      ['--require', hook, executable, 'session', 'import', log, '--name', 'bench-import'],
-      { cwd: root, env: { ...env, PEAK_FILE: peak }, stdio: ['ignore', 'ignore', 'pipe'] },
-    );
-    const oursMs = performance.now() - begunMs;
-    if (status !== 0) throw new Error(`teddy session import ended with ${status}: ${stderr.toString()}`);
-    const recordsPerSecond = Math.round((lines.length / oursMs) * 1000);
-    const what = `import of ${lines.length} records (${recordsPerSecond} records/s)`;
-    const peakMb = Number(readFileSync(peak, 'utf8')) / 1024;
-    const row = { oursMs, againstMs: null, against: '' };
-    return [
-      { ...row, what: `${what}: 1,000 records`, figure: (oursMs / lines.length) * 1000, unit: 'ms', aim: 500 },
-      { ...row, what: `${what}: memory`, figure: peakMb, unit: 'MB', aim: 250 },
-    ];
+    writeFileSync(join(dir, 'peak.cjs'), reportPeak);
+    return shapes.flatMap((shape) => measureImport(env, root, dir, shape));
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
+}
+
+function measureImport(env: NodeJS.ProcessEnv, root: string, dir: string, { what, turns, exchanges }: Shape): Row[] {
+  const log = join(dir, 'log.jsonl');
+  const peak = join(dir, 'peak');
+  const lines = Array.from({ length: turns }, (_, turn) => makeTurn(turn, exchanges)).flat();
+  writeFileSync(log, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  const begunMs = performance.now();
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ['--require', join(dir, 'peak.cjs'), executable, 'session', 'import', log, '--name', 'bench-import'],
+    { cwd: root, env: { ...env, PEAK_FILE: peak }, stdio: ['ignore', 'ignore', 'pipe'] },
+  );
+  const oursMs = performance.now() - begunMs;
+  if (status !== 0) throw new Error(`teddy session import ended with ${status}: ${stderr.toString()}`);
+  const name = `import of ${what} (${Math.round((lines.length / oursMs) * 1000)} records/s)`;
+  const peakMb = Number(readFileSync(peak, 'utf8')) / 1024;
+  const row = { oursMs, againstMs: null, against: '' };
+  return [
+    { ...row, what: `${name}: 1,000 records`, figure: (oursMs / lines.length) * 1000, unit: 'ms', aim: 500 },
+    { ...row, what: `${name}: memory`, figure: peakMb, unit: 'MB', aim: 250 },
+  ];
 }

@@ -1,7 +1,7 @@
 /** The benchmarks: `npm run bench`, or with `-- --json`, `-- --quick`. Ratios within one run; a wide miss fails. */
 import { measureAppend, measureLargeAppend, measureLongSession, measureObjects, measureOnLine } from './appends.ts';
 import { measureHistories } from './histories.ts';
-import { measureImport } from './imports.ts';
+import { measureImports } from './imports.ts';
 import { renderRows, type Row } from './measure.ts';
 import { measurePlans } from './plans.ts';
 import { gitVersion, measureLargeContext, measureList, measureProcesses } from './processes.ts';
@@ -33,7 +33,7 @@ try {
   note('histories');
   rows.push(...(await measureHistories(env, runs, quick ? [1000] : [1000, 10_000])));
   note('imports');
-  rows.push(...measureImport(env));
+  rows.push(...measureImports(env));
   note('write sessions');
   rows.push(...(await measureWrites(env, runs)));
   note('a repository of 50,000 files');

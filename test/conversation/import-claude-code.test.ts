@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { abortedOutput } from '../../src/conversation/record.ts';
+import { unitLimits } from '../../src/conversation/import-units.ts';
 import { openImporter } from '../../src/conversation/open-importer.ts';
 import { faultsOf, importedAt, importFixture, importLines, importOptions, outline } from '../support/import-source.ts';
 
@@ -100,11 +101,38 @@ describe('the lines of Claude Code', () => {
     expect(push(line('assistant', '3', text('Next')))).toEqual(['exchange: call Read | result "of a"']);
   });
 
-  test('a result that comes after the next message is dropped and reported', () => {
-    const lines = [line('assistant', '1', call('a')), line('user', '2', 'Well?'), line('user', '3', result('a'))];
+  test('a prompt that is queued while tools run waits for their results, and so does what follows it', () => {
+    const attachment = { type: 'queued_command', prompt: 'Hurry up', commandMode: 'prompt' };
+    const lines = [
+      line('assistant', '1', null, { message: { role: 'assistant', id: 'm', content: call('a') } }),
+      line('attachment', '2', null, { attachment }),
+      line('assistant', '3', null, { message: { role: 'assistant', id: 'm', content: call('b') } }),
+      line('user', '4', 'Well?'),
+      line('assistant', '5', text('Soon.')),
+      line('user', '6', result('b')),
+      line('user', '7', result('a')),
+      line('assistant', '8', text('Done.')),
+    ];
     const { units, report } = importLines('claude-code', lines);
-    expect(outline(units)).toEqual([`exchange: call Read | error ${missing}`, 'message: user Well?']);
-    expect(report.skipped.issues).toEqual([{ line: 3, text: 'a result of call a, which waits for none' }]);
+    expect(outline(units)).toEqual([
+      'exchange: call Read | call Read | result "of a" | result "of b"',
+      'message: user Hurry up',
+      'message: user Well?',
+      'reply: assistant Soon.',
+      'reply: assistant Done.',
+    ]);
+    expect(report).toMatchObject({ skipped: { count: 0 }, repaired: { count: 0 }, records: 8 });
+  });
+
+  test('a result for which more than the queue holds has come is reported, and everything else is there once', () => {
+    const messages = Array.from({ length: unitLimits.queuedUnits + 1 }, (_, at) =>
+      line('user', `u${at}`, `Well ${at}`),
+    );
+    const lines = [line('assistant', '1', call('a')), ...messages, line('user', '3', result('a'))];
+    const { units, report } = importLines('claude-code', lines);
+    const said = messages.map((_, at) => `message: user Well ${at}`);
+    expect(outline(units)).toEqual([`exchange: call Read | error ${missing}`, ...said]);
+    expect(report.skipped.issues.map(({ text: why }) => why)).toEqual(['a result of call a, which waits for none']);
   });
 
   test('a call that stands twice in an answer is one call', () => {

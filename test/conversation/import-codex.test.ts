@@ -101,6 +101,24 @@ describe('the items of Codex', () => {
     ]);
   });
 
+  test('a message that comes while tools run waits for their results', () => {
+    const lines = [
+      message('user', 'Go'),
+      called('a'),
+      message('user', 'Hurry up'),
+      output('a', 'the result'),
+      message('assistant', 'Done'),
+    ];
+    const { units, report } = importLines('codex', lines);
+    expect(outline(units)).toEqual([
+      'message: user Go',
+      'exchange: call shell | result "the result"',
+      'message: user Hurry up',
+      'reply: assistant Done',
+    ]);
+    expect(report).toMatchObject({ skipped: { count: 0 }, repaired: { count: 0 } });
+  });
+
   test('a result is an error if its exit code or its success says so', () => {
     const outputs = [
       '{"output":"x","metadata":{"exit_code":2}}',

@@ -46,6 +46,35 @@ describe("the lines of teddy's own transcripts", () => {
     expect(importLines('jsonl', [use, result]).units[0]?.records[1]).toMatchObject({ id: 'b', reason: 'denied' });
   });
 
+  test('a message while tools run comes after their results, and nothing is lost or there twice', () => {
+    const said = (type: 'user' | 'assistant', content: string) => ({ type, message: { role: type, content } });
+    const use = { type: 'tool_use', tool_call_id: 'c', tool_name: 'run', tool_input: {} };
+    const interrupted = { type: 'voice_interrupted', timestamp: '2026-01-24T10:00:00Z' };
+    const result = { type: 'tool_result', tool_call_id: 'c', output: 'the real result' };
+    const lines = [said('user', 'go'), use, interrupted, said('user', 'hurry up'), result, said('assistant', 'done')];
+    const { units: imported, report: counted } = importLines('jsonl', lines);
+    expect(outline(imported)).toEqual([
+      'message: user go',
+      'exchange: call run | result "the real result" | voice_interrupted',
+      'message: user hurry up',
+      'reply: assistant done',
+    ]);
+    expect(counted).toMatchObject({ records: 6, skipped: { count: 0 }, repaired: { count: 0 } });
+    expect(faultsOf(imported)).toEqual([]);
+  });
+
+  test('where ids of calls are used again after a message, a result is that of the latest call', () => {
+    const user = { type: 'user', message: { role: 'user', content: 'again' } };
+    const use = (tool_name: string) => ({ type: 'tool_use', tool_call_id: 'c', tool_name, tool_input: {} });
+    const result = { type: 'tool_result', tool_call_id: 'c', output: 'of the second' };
+    const { units: imported } = importLines('jsonl', [use('first'), user, use('second'), result]);
+    expect(outline(imported)).toEqual([
+      'exchange: call first | error "The source of this conversation holds no result of this call"',
+      'message: user again',
+      'exchange: call second | result "of the second"',
+    ]);
+  });
+
   test('a call after an interrupted answer is no part of it', () => {
     const partial = { type: 'assistant_partial', id: 'a', message: { role: 'assistant', content: 'I' } };
     const use = { type: 'tool_use', id: 'b', tool_call_id: 'c', tool_name: 'run', tool_input: {} };

@@ -114,6 +114,33 @@ describe('session import', () => {
     await project.refuses('BAD_NAME', 2, ['session', 'import', await writeLog('a.jsonl', 1), '--name', '???']);
   });
 
+  test('a bundle and stdin are named for what they are, and a name that is not used is told', async () => {
+    await project.begin('talk');
+    const bundle = join(dir, 'talk.bundle');
+    await project.ok('session', 'export', '--bundle', bundle);
+    expect(await project.refuses('UNKNOWN_FORMAT', 2, ['session', 'import', bundle])).toContain('`git fetch ');
+    expect(await project.refuses('USAGE', 2, ['session', 'import', '-'])).toContain('stdin');
+    const log = await writeLog('chat.jsonl', 1);
+    const wrong = await project.refuses('NOTHING_TO_IMPORT', 1, ['session', 'import', log, '--format', 'codex']);
+    expect(wrong).toContain('It was read as codex. Without --format,');
+    await project.ok('session', 'import', log);
+    const again = await project.run(['session', 'import', log, '--name', 'other']);
+    expect(again).toMatchObject({ exitCode: 0 });
+    expect(again.stderr).toContain('--name was not used.');
+  });
+
+  test('what was left out is counted in words of that number', async () => {
+    const path = join(dir, 'one.jsonl');
+    const base = { sessionId: 's', timestamp, cwd: '/', version: '1' };
+    const lines = [
+      { type: 'summary', summary: 'A title', leafUuid: 'x' },
+      { type: 'user', uuid: 'u1', parentUuid: null, ...base, message: { role: 'user', content: 'Hello' } },
+    ];
+    await writeFile(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const { stderr } = await project.run(['session', 'import', path, '--dry-run']);
+    expect(stderr).toContain('Left out: 1 title.');
+  });
+
   test('killed in the middle it leaves no branch, and the next one works and clears away what is left', async () => {
     const log = await writeLog('long.jsonl', 4000, 'x'.repeat(2000));
     const killed = project.start(['session', 'import', log], { timeoutMs: 120_000 });
@@ -189,6 +216,15 @@ describe('session export', () => {
     await project.refuses('FILE_NOT_FOUND', 2, ['session', 'export', '--md', join(dir, 'none/a.md')]);
     await project.refuses('USAGE', 2, ['session', 'export']);
     await project.refuses('USAGE', 2, ['session', 'export', '--md', file, '--jsonl', file]);
+  });
+
+  test('a place without a name is wrong usage', async () => {
+    await project.begin('talk');
+    for (const option of ['--md', '--jsonl', '--bundle', '--dir']) {
+      expect(await project.refuses('USAGE', 2, ['session', 'export', `${option}=`])).toContain(
+        `${option} names nothing.`,
+      );
+    }
   });
 
   test('jsonl comes in again with the same history', async () => {

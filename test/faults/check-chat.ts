@@ -1,6 +1,7 @@
 /** What has to be true of a conversation that was killed: all that was said is there, once, and the next command ends it. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openProject } from '../../src/app.ts';
 import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
 import type { KnownRecord, ToolResultRecord } from '../../src/conversation/record.ts';
@@ -86,6 +87,7 @@ export async function checkChat(
   await withProject(repository, async (project) => {
     const before = await readSince(known, project);
     await checkReached(known, before);
+    await awaitCommands(project);
     const way = chooseWay(before);
     wentOn.set(way, (wentOn.get(way) ?? 0) + 1);
     await goOn(known, project, way);
@@ -99,6 +101,14 @@ export async function checkChat(
   known.problems.push(...(await findLeft(repository)));
   await repository.fsck().catch((error: Error) => known.problems.push(error.message));
   return known.problems;
+}
+
+/** Where only teddy was killed, its command runs on for a moment, and nobody goes on with the line before it has ended. */
+async function awaitCommands({ commands, shellOf }: Project): Promise<void> {
+  const left = await commands.left();
+  for (const { release } of left) await release();
+  for (const { note, group } of left)
+    while (note !== null && group !== null && (await shellOf(note.root).isRunning(group))) await sleep(10);
 }
 
 async function withProject(repository: ScratchRepository, use: (project: Project) => Promise<void>): Promise<void> {

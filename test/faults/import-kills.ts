@@ -1,5 +1,6 @@
 /** What has to be true of an import that was killed: there is no session of it, or the whole one; and one after the next. */
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { openProject, openSource } from '../../src/app.ts';
 import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
 import { encodeRecord } from '../../src/conversation/transcript.ts';
@@ -68,9 +69,16 @@ export async function checkImport(
   } finally {
     await project.repository.close();
   }
-  problems.push(...(await findLeftovers(repository)));
+  problems.push(...(await findLeftovers(repository)), ...(await findBarePacks(repository)));
   await repository.fsck().catch((error: Error) => problems.push(error.message));
   return problems;
+}
+
+/** A pack without an index is seen by nobody, and git clears none away that has its final name. */
+async function findBarePacks({ root }: ScratchRepository): Promise<string[]> {
+  const names = await readdir(join(root, '.git/objects/pack'));
+  const bare = names.filter((name) => name.endsWith('.pack') && !names.includes(name.replace(/pack$/, 'idx')));
+  return bare.map((name) => `${name} has no index`);
 }
 
 /** The branches that were not there before. */

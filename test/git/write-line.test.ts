@@ -1,6 +1,6 @@
 /** A line that is written as one pack: what git makes of it, and what a failure leaves. */
 import { randomBytes } from 'node:crypto';
-import { readdir, stat, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRepository, type OpenedRepository } from '../../src/git/repository.ts';
@@ -78,6 +78,46 @@ describe('a line in one pack', () => {
     await repository.store.writeLine(head, grow(1));
     const left = (await readdir(packs)).filter((name) => name.startsWith('tmp_'));
     expect(left.toSorted()).toEqual([alive, foreign].toSorted());
+  });
+
+  test.each(['sha1', 'sha256'] as const)(
+    'clears away a pack that a kill has left without an index, if it is ours beyond doubt (%s)',
+    async (objectFormat) => {
+      const other = await makeScratchRepository({ 'a.txt': 'a\n' }, { objectFormat });
+      const { store, close } = await openRepository({ cwd: other.root, env: process.env });
+      try {
+        const dir = join(other.root, '.git/objects/pack');
+        const start = (await store.resolve('HEAD')) as Oid;
+        await store.writeLine(start, grow(1));
+        await store.writeLine(start, grow(2));
+        const [index = '', second = ''] = (await readdir(dir)).filter((name) => name.endsWith('.idx'));
+        const pack = index.replace('.idx', '.pack');
+        const left = `tmp_idx_teddy-999999999-${await readBootId()}-0123abcd`;
+        // Of a pack that has its index as well: a copy proves nothing.
+        await copyFile(join(dir, second), join(dir, left.replace('0123', '4567')));
+        const foreign = `pack-${'0'.repeat(pack.length - 10)}.pack`;
+        await writeFile(join(dir, foreign), 'of somebody else');
+        await rename(join(dir, index), join(dir, left));
+        await store.writeLine(start, grow(1));
+        const after = await readdir(dir);
+        expect(after).not.toContain(pack);
+        expect(after).toEqual(expect.arrayContaining([foreign, second, second.replace('.idx', '.pack')]));
+        expect(after.filter((name) => name.startsWith('tmp_'))).toEqual([]);
+      } finally {
+        await close();
+        await other.close();
+      }
+    },
+  );
+
+  test('a directory that was left is not come back to: its earlier files would be lost without a word', async () => {
+    const bytes = new TextEncoder().encode('x\n');
+    async function* back(): AsyncIterable<LineCommit> {
+      for (const one of ['a/1/x', 'a/2/x', 'a/1/y'])
+        yield { author: ident, committer: ident, message: `${one}\n`, file: { path: path(one), bytes } };
+    }
+    await expect(repository.store.writeLine(head, back())).rejects.toThrow('The directory 1 was left before');
+    expect(await readdir(packs)).toEqual([]);
   });
 
   test('a pack of a shared repository is for its group', async () => {

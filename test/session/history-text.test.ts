@@ -91,7 +91,7 @@ describe('the history', () => {
         '### Reply\n\n```markdown\nI look.\n```\n\\ No newline at end of file\n',
         '### Tool call read_file\n\n```json\n{"path":"a.ts"}\n```\n',
         '### Result\n\n```text\nexport {};\n```\n',
-        '### Tool call list_files\n\n```json\n{}\n```\n\\ No newline at end of file\n',
+        '### Tool call list_files\n\n```json\n{}\n```\n',
         '### Result\n\n```text\na.ts\n```\n\\ No newline at end of file\n',
         '### Reply\n\n```markdown\nDone.\n```\n\\ No newline at end of file\n',
       ].join('\n'),

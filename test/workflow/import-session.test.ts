@@ -65,6 +65,14 @@ function fileOf(...texts: string[]): SourceFile & { reads: number } {
   return file;
 }
 
+/** In one piece. */
+function readWhole(all: string): ReturnType<SourceFile['read']> {
+  async function* pieces() {
+    yield { text: all, bytes: all.length };
+  }
+  return { pieces: pieces(), sha256: () => createHash('sha256').update(all).digest('hex') };
+}
+
 function request(file: SourceFile = fileOf(text), more: { name?: string; signal?: AbortSignal } = {}) {
   return { source: file, signal: new AbortController().signal, ...more };
 }
@@ -189,6 +197,78 @@ describe('import', () => {
       code: 'BAD_NAME',
     });
   });
+
+  test('of two imports of the same bytes at once one makes the session, and the other names it', async () => {
+    const project = await memoryProject();
+    let first: Awaited<ReturnType<typeof importSession>> | null = null;
+    const racing = withRace(project, async () => {
+      first = await importSession(project, request());
+    });
+    const second = await importSession(racing, request(fileOf(text), { name: 'another' }));
+    expect(first).toMatchObject({ isNew: true, session: '20260124-add-a-login-route' });
+    expect(second).toMatchObject({ isNew: false, session: '20260124-add-a-login-route' });
+    const lines = await project.repository.store.listRefs('refs/heads/teddy/2*');
+    expect(lines.map(({ ref }) => ref)).toEqual(['refs/heads/teddy/20260124-add-a-login-route']);
+  });
+
+  test('of many at once there is one session for each source, whose bytes were imported and deleted before or not', async () => {
+    const project = await memoryProject();
+    const sources = [text, encodeRecord(user('x', 'One')), encodeRecord(user('y', 'Two'))];
+    // Each under a name of its own, so that no two of them meet at the branch.
+    const importAll = () =>
+      Promise.all(
+        [...sources, ...sources, ...sources].map((one, at) =>
+          importSession(project, request(fileOf(one), { name: `log-${at}` })),
+        ),
+      );
+    for (let round = 1; round <= 2; round += 1) {
+      const all = await importAll();
+      expect(all.filter(({ isNew }) => isNew)).toHaveLength(sources.length);
+      expect(new Set(all.map(({ session }) => session)).size).toBe(sources.length);
+      const lines = await project.repository.store.listRefs('refs/heads/teddy/2*');
+      expect(lines).toHaveLength(sources.length);
+      await project.repository.store.updateRefs(
+        lines.map(({ ref, oid }) => ({ ref, old: oid, new: null })),
+        'test',
+      );
+    }
+  });
+
+  test('a long turn has entries of many units, which say how many; a dry run counts the same, and all of it is there', async () => {
+    const project = await memoryProject();
+    const secret = 'hunter2'.repeat(6000);
+    project.secrets.set(secret, 'password');
+    const said = [
+      user('u', 'Go'),
+      ...Array.from({ length: 64 }, (_, at) => exchange(`e${at}`, at % 8 === 0 ? secret : 'x'.repeat(100_000))).flat(),
+      assistant('a', 'Done.'),
+    ];
+    const all = said.map(encodeRecord).join('');
+    const file = () => ({ ...fileOf(all), read: () => readWhole(all) });
+    const preview = await previewImport(project, request(file()));
+    const made = await importSession(project, request(file()));
+    const story = (await storyOf(project, made.commit)).slice(2);
+    expect(story).toHaveLength(made.entries);
+    expect(preview).toMatchObject({ entries: made.entries, maskedSecrets: 8 });
+    expect(made).toMatchObject({ turns: 1, maskedSecrets: 8 });
+    expect(made.entries).toBeGreaterThan(30);
+    expect(made.entries).toBeLessThan(64);
+    expect([story[0], story.at(-1)]).toEqual(['message 01', 'reply 01']);
+    const tip = await project.readAt(made.commit, `${made.directory}/01/transcript.jsonl`);
+    expect(tip).toBe(all.replaceAll(secret, '[masked: password]'));
+    const titles: string[] = [];
+    const details: string[] = [];
+    for await (const { commit } of project.repository.store.firstParents(made.commit)) {
+      const entry = decodeEntry(commit.message);
+      if (entry?.kind === 'exchange') titles.push(entry.title);
+      if (entry?.title === '2 exchanges') details.push(...entry.details);
+    }
+    const counts = titles.map((title) =>
+      title === 'call read_file' ? 1 : Number(/^(\d+) exchanges$/.exec(title)?.[1]),
+    );
+    expect(counts.reduce((sum, one) => sum + one, 0)).toBe(64);
+    expect(details.slice(0, 2)).toEqual(['exchange: call read_file', 'exchange: call read_file']);
+  }, 60_000);
 
   test('a file in which no name is to be found gives its own', async () => {
     const project = await memoryProject();
