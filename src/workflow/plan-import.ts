@@ -12,7 +12,6 @@ import { TeddyError } from '../errors.ts';
 import type { Project, SourceFile } from '../ports.ts';
 import { toSessionName } from '../session/names.ts';
 import { maskRecord } from './mask-record.ts';
-import { maskString } from './mask-text.ts';
 import { openEntries } from './imported-entries.ts';
 
 export interface ImportRequest {
@@ -154,9 +153,10 @@ async function chooseName(
   path: string,
 ): Promise<string> {
   const file = path.slice(path.lastIndexOf('/') + 1).replace(/\.[^.]*$/, '');
-  for (const text of [title, firstLine(opening ?? ''), file]) {
-    // A name ends up in refs and paths, where no mask would look for a secret.
-    const slug = tryName(await maskString(project.masker, text ?? ''));
+  for (const text of [title ?? '', opening ?? '', file]) {
+    // A name ends up in refs and paths, where no mask would look for a secret; where there is one, there may be more.
+    const { count } = await project.masker.mask(text);
+    const slug = count > 0 ? null : tryName(firstLine(text));
     if (slug !== null) return slug;
   }
   return 'import';
