@@ -19,7 +19,7 @@ export function askingApprover(tools: ActionTools): Approver {
     action: (asked) => askAction(tools, asked),
     async answer(text) {
       terminal.say(`\n${toVisible(text.trim())}\n`);
-      return askLine(signal, terminal.style('bold', 'Your answer: ', 'stderr'));
+      return askLine(terminal, signal, terminal.style('bold', 'Your answer: ', 'stderr'));
     },
     output: (stream, text) => showOutput(terminal, stream, text),
     done: (log, count) => showDone(terminal, log, count),
@@ -54,7 +54,10 @@ export async function askMemos(terminal: Terminal, signal: AbortSignal, changes:
     );
   }
   const question = terminal.style('bold', 'Approve these memory updates? (y/n) ', 'stderr');
-  return askYesNo(signal, question, { hint: 'The plan is still pending: `teddy session execute`.', endIsNo: false });
+  return askYesNo(terminal, signal, question, {
+    hint: 'The plan is still pending: `teddy session execute`.',
+    endIsNo: false,
+  });
 }
 
 /** Shows what nobody here has seen yet. Throws INTERRUPTED on Ctrl-C; the end of input is a no. */
@@ -63,16 +66,17 @@ export async function askForeign(terminal: Terminal, signal: AbortSignal, texts:
   terminal.say(renderForeign(terminal, texts, 'stderr'));
   const question = terminal.style('bold', 'Use them? (y/n) ', 'stderr');
   const hint = 'Run the command again; `teddy global trust --dry-run` shows them too.';
-  return askYesNo(signal, question, { hint, endIsNo: true });
+  return askYesNo(terminal, signal, question, { hint, endIsNo: true });
 }
 
 async function askYesNo(
+  terminal: Terminal,
   signal: AbortSignal,
   question: string,
   { hint, endIsNo }: { hint: string; endIsNo: boolean },
 ): Promise<boolean> {
   for (;;) {
-    const line = await askLine(signal, question);
+    const line = await askLine(terminal, signal, question);
     if (signal.aborted || (line === null && !endIsNo))
       throw new TeddyError('INTERRUPTED', 'Interrupted before anything was decided.', hint);
     const answer = line?.trim().toLowerCase();

@@ -1,7 +1,17 @@
 /** Short options with values, in all the spellings that users of git expect: `-m x`, `-mx`, `--message=x`. */
+import { TeddyError } from '../errors.ts';
 
 const longNames: Record<string, string> = { m: 'message', s: 'session', a: 'agent' };
 const withValue = new Set(Object.values(longNames).map((name) => `--${name}`));
+
+/** Throws USAGE where the same thing is said twice: one of the two would be lost. */
+export function refuseRepeated(words: readonly string[]): void {
+  const end = words.indexOf('--');
+  const options = (end === -1 ? words : words.slice(0, end)).map((word) => /^(--[a-z]+)=/.exec(word)?.[1]);
+  const twice = options.find((option, at) => option === '--message' && options.indexOf(option) !== at);
+  if (twice !== undefined)
+    throw new TeddyError('USAGE', `${twice} is given twice.`, 'Give one; it may have several lines.');
+}
 
 /** Every value is bound with `=`, so that one which begins with a hyphen is never taken for an option. */
 export function normalizeArguments(argv: readonly string[]): string[] {

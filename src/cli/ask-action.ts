@@ -65,7 +65,7 @@ export async function askAction(tools: ActionTools, { action, effect, count }: A
     const shown = withText(effect, edited);
     const usable = lettersOf(shown);
     const question = `${verbs[effect.kind]} [${usable.join(',')}] `;
-    const answer = await askLine(signal, terminal.style('bold', question, 'stderr'));
+    const answer = await askLine(terminal, signal, terminal.style('bold', question, 'stderr'));
     if (answer === null) return { decision: 'end' };
     const letter = toLetter(answer, usable);
     if (letter === 'e') {

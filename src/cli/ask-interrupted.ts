@@ -23,7 +23,7 @@ export async function askInterrupted(
   terminal.say(terminal.style('bold', toVisible(describeInterrupted(run)), 'stderr'));
   terminal.say(help);
   for (;;) {
-    const answer = await askLine(signal, terminal.style('bold', 'What now? [r,b,k,q] ', 'stderr'));
+    const answer = await askLine(terminal, signal, terminal.style('bold', 'What now? [r,b,k,q] ', 'stderr'));
     if (signal.aborted)
       throw new TeddyError(
         'INTERRUPTED',

@@ -1,8 +1,10 @@
 import { createInterface, type Interface } from 'node:readline/promises';
+import type { Terminal } from './terminal.ts';
 
 /** Null: Ctrl-C, the input has ended, or the terminal was closed. */
-export async function askLine(signal: AbortSignal, question: string): Promise<string | null> {
-  if (signal.aborted) return null;
+export async function askLine(terminal: Terminal, signal: AbortSignal, question: string): Promise<string | null> {
+  await terminal.beforeQuestion?.();
+  if (signal.aborted || process.stdin.readableEnded) return null;
   const lines = openLines();
   if (lines === null) return null;
   const ended = new Promise<null>((resolve) => {

@@ -8,7 +8,7 @@ import type { Terminal } from './terminal.ts';
 /** Null: nothing. Throws INTERRUPTED on Ctrl-C. */
 export async function askMessage(terminal: Terminal, project: Project, signal: AbortSignal): Promise<string | null> {
   terminal.say('Say what you want in a line. Enter alone stops here; e opens your editor.');
-  const line = await askLine(signal, terminal.style('bold', 'Message: ', 'stderr'));
+  const line = await askLine(terminal, signal, terminal.style('bold', 'Message: ', 'stderr'));
   if (signal.aborted)
     throw new TeddyError(
       'INTERRUPTED',

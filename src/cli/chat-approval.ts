@@ -9,7 +9,7 @@ export async function askCall(terminal: Terminal, signal: AbortSignal, call: Sho
   const isCut = showCall(terminal, call, maxLines());
   const usable = isCut ? 'y,n,e,?' : 'y,n,?';
   for (;;) {
-    const answer = await askLine(signal, terminal.style('bold', `Allow this? [${usable}] `, 'stderr'));
+    const answer = await askLine(terminal, signal, terminal.style('bold', `Allow this? [${usable}] `, 'stderr'));
     if (signal.aborted) throw toInterrupted();
     const word = answer?.trim().toLowerCase() ?? 'n';
     if (word === 'y' || word === 'yes') return true;
@@ -45,37 +45,4 @@ function renderLetters(isCut: boolean): string {
 
 function toInterrupted(): TeddyError {
   return new TeddyError('INTERRUPTED', 'Interrupted before it was approved.', 'What was said until then is kept.');
-}
-
-/**
- * What was typed before a question stood there is no answer to it. Returns it: a terminal gives it out only to whoever listens,
- * so it is listened to for a moment.
- */
-export async function takeTypedAhead(): Promise<string> {
-  const { stdin } = process;
-  if (stdin.isTTY !== true || stdin.readableEnded || stdin.destroyed || !setRaw(true)) return '';
-  let typed = '';
-  const take = (piece: Buffer) => void (typed += piece.toString('utf8'));
-  const ignore = () => undefined;
-  stdin.on('data', take).on('error', ignore).resume();
-  await new Promise((resolve) => setTimeout(resolve, listenMs));
-  stdin.pause().off('data', take).off('error', ignore);
-  setRaw(false);
-  if (!typed.includes(ctrlC)) return typed;
-  process.kill(process.pid, 'SIGINT');
-  return typed.replaceAll(ctrlC, '');
-}
-
-const listenMs = 20;
-const ctrlC = '\u0003';
-
-/** A line that is not ended yet is given out only so. False where the terminal is closed. */
-function setRaw(isRaw: boolean): boolean {
-  try {
-    process.stdin.setRawMode(isRaw);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EIO') return false;
-    throw error;
-  }
 }

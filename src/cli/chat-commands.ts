@@ -37,6 +37,11 @@ export function parseChatInput(typed: string): ChatInput {
   return { kind: 'command', name, rest: rest.trim() };
 }
 
+/** As it has to be typed, so that it is a message whatever it begins with. */
+export function quoteSlash(text: string): string {
+  return text.trimStart().startsWith('/') ? `/${text.trimStart()}` : text;
+}
+
 function requireFitting(name: ChatCommandName, rest: string): void {
   const { takes } = commands[name];
   if (takes === '' && rest !== '')

@@ -9,7 +9,7 @@ import { describeEffort } from './progress.ts';
 import { showPlanProblems, showRemarks } from './show-answer.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 
-export interface Chat extends Pick<ChatViewWish, 'approval' | 'isStreamed' | 'isQuiet' | 'unread'> {
+export interface Chat extends Pick<ChatViewWish, 'approval' | 'isStreamed' | 'isQuiet'> {
   terminal: Terminal;
   project: Project;
   choice: ChosenModel;
@@ -49,7 +49,7 @@ export async function exchange(chat: Chat, asking: Asking): Promise<Exchanged> {
 }
 
 /** The answer on stdout, if it was not streamed there; the rest on stderr. Throws NO_MODEL where that is why nobody was asked. */
-export function showExchanged(chat: Chat, { outcome, elapsedMs }: Exchanged): void {
+export function showExchanged(chat: Chat, { outcome, calls, elapsedMs }: Exchanged): void {
   if (outcome.kind === 'open') return showOpen(chat, outcome);
   const { terminal, isStreamed } = chat;
   const { turn, commit, usage } = outcome;
@@ -58,7 +58,7 @@ export function showExchanged(chat: Chat, { outcome, elapsedMs }: Exchanged): vo
     showRemarks(terminal, outcome);
     showPlanProblems(terminal, outcome.problems);
   }
-  const effort = describeEffort(usage, elapsedMs);
+  const effort = describeEffort(usage, elapsedMs, { isOnlyModel: calls.length === 0 });
   const end = outcome.kind === 'denied' ? 'ended with a denied call,' : describeEntry(outcome);
   const text = `Turn ${turn} ${end} committed as ${commit.slice(0, 10)}${effort === '' ? '' : `; ${effort}`}.`;
   terminal.say(terminal.style('dim', text, 'stderr'));

@@ -1,5 +1,7 @@
 /** A conversation at the terminal: a prompt, what is said at it, and what comes of that, until somebody leaves. */
 import { exitCodes, TeddyError, type ErrorCode } from '../errors.ts';
+import { shortRef } from '../session/names.ts';
+import { findNextStep } from '../workflow/find-next-step.ts';
 import { parseChatInput, renderChatHelp, type ChatInput } from './chat-commands.ts';
 import { openChatLine, sayStart, sayWaiting, type Conversation, type Talking } from './chat-line.ts';
 import { exchange, showExchanged } from './chat-exchange.ts';
@@ -74,12 +76,19 @@ async function run(
 ): Promise<'leave' | 'stay'> {
   if (name === 'quit') return 'leave';
   if (name === 'help') talking.terminal.say(renderChatHelp());
-  else if (name === 'retry') await say(talking, undefined, signal);
+  else if (name === 'retry') await retry(talking, signal);
   else {
     const message = await runChatCommand(talking, { name, rest }, signal);
     if (message !== null) await say(talking, message, signal);
   }
   return 'stay';
+}
+
+/** As it was asked for: an answer, or a plan. */
+async function retry(talking: Talking, signal: AbortSignal): Promise<void> {
+  const step = await findNextStep(talking.project, shortRef(talking.line.ref));
+  if (step.kind !== 'ask' || step.mode !== 'plan') return say(talking, undefined, signal);
+  await runChatCommand(talking, { name: 'plan', rest: '' }, signal);
 }
 
 async function say(talking: Talking, message: string | undefined, signal: AbortSignal): Promise<void> {

@@ -1,7 +1,9 @@
 /** The prompt of a conversation: one message, of one line or of several, typed or pasted. */
 import { createInterface, type Interface } from 'node:readline';
+import { quoteSlash } from './chat-commands.ts';
 import { gatherLine, nothingGathered, type Gathering } from './chat-message.ts';
 import type { Terminal } from './terminal.ts';
+import { takeTypedAhead, toEditText } from './typed-ahead.ts';
 
 /**
  * `nothing`: Ctrl-C, and what was typed is put aside. `interrupt`: Ctrl-C where nothing was typed, or a signal. `end`: Ctrl-D, or
@@ -11,11 +13,13 @@ type Typed = { kind: 'message'; text: string } | { kind: 'nothing' | 'interrupt'
 
 export interface ChatPrompt {
   read(signal: AbortSignal): Promise<Typed>;
-  /** It was typed when nobody had asked: the next prompt begins with it. */
+  /** It was typed when nothing was asked: it stands in the edit line of the next prompt, and is not said before Enter. */
   unread(text: string): void;
+  /** The conversation is over. */
+  close(): void;
 }
 
-// A terminal that is asked to tells what is pasted from what is typed.
+// A terminal that is asked to tells what is pasted from what is typed: at a prompt, and between two of them.
 const announcePastes = process.env['TERM'] === 'dumb' ? '' : '\u001b[?2004h';
 const plainPastes = process.env['TERM'] === 'dumb' ? '' : '\u001b[?2004l';
 const maxRemembered = 200;
@@ -28,28 +32,40 @@ interface Memory {
 /** What was said in this conversation is found again with the arrow keys. */
 export function openChatPrompt(terminal: Terminal): ChatPrompt {
   const memory: Memory = { newestFirst: [], ahead: '' };
+  const close = () => void process.stderr.write(plainPastes);
+  process.once('exit', close);
   return {
     read: (signal) => readMessage(terminal, memory, signal),
     unread: (text) => void (memory.ahead += text),
+    close() {
+      process.off('exit', close);
+      close();
+    },
   };
 }
 
-function readMessage(terminal: Terminal, memory: Memory, signal: AbortSignal): Promise<Typed> {
-  const lines = signal.aborted ? null : openLines(memory.newestFirst);
-  if (lines === null) return Promise.resolve({ kind: signal.aborted ? 'interrupt' : 'end' });
+async function readMessage(terminal: Terminal, memory: Memory, signal: AbortSignal): Promise<Typed> {
+  // An editor may have taken it back.
+  process.stderr.write(announcePastes);
+  const ahead = toEditText(memory.ahead + (await takeTypedAhead()));
+  memory.ahead = '';
+  if (signal.aborted) return { kind: 'interrupt' };
+  const lines = process.stdin.readableEnded ? null : openLines(memory.newestFirst);
+  if (lines === null) return { kind: 'end' };
   return new Promise((resolve) => {
-    const asked = { terminal, memory, lines, resolve, gathering: nothingGathered, isPasted: false, typed: null };
+    const asked: Asked = { ...nothingTyped, terminal, memory, lines, resolve };
     const leave = listen(asked, signal);
-    lines.once('close', () => {
-      leave();
-      process.stderr.write(plainPastes);
-    });
-    process.stderr.write(announcePastes);
+    lines.once('close', leave);
     ask(asked);
-    const { ahead } = memory;
-    memory.ahead = '';
-    if (ahead !== '') lines.write(ahead);
+    if (ahead !== '') paste(asked, ahead);
   });
+}
+
+/** As if it was pasted now: nothing in it ends the message or is a command. */
+function paste(asked: Asked, text: string): void {
+  beginPaste(asked);
+  asked.lines.write(text);
+  asked.isPasted = false;
 }
 
 interface Asked {
@@ -59,15 +75,24 @@ interface Asked {
   resolve(typed: Typed): void;
   gathering: Gathering;
   isPasted: boolean;
+  /** Its first line was pasted, with an end: it is no command. */
+  isText: boolean;
   typed: Typed | null;
 }
+
+const nothingTyped = {
+  gathering: nothingGathered,
+  isPasted: false,
+  isText: false,
+  typed: null,
+} satisfies Partial<Asked>;
 
 /** Returns what undoes it. */
 function listen(asked: Asked, signal: AbortSignal): () => void {
   const { lines } = asked;
   const interrupt = () => end(asked, { kind: 'interrupt' });
   const watchPaste = (_text: string | undefined, key: { name?: string } | undefined) => {
-    if (key?.name === 'paste-start') asked.isPasted = true;
+    if (key?.name === 'paste-start') beginPaste(asked);
     if (key?.name === 'paste-end') asked.isPasted = false;
   };
   lines.on('line', (line) => takeLine(asked, line));
@@ -83,6 +108,12 @@ function listen(asked: Asked, signal: AbortSignal): () => void {
   };
 }
 
+function beginPaste(asked: Asked): void {
+  asked.isPasted = true;
+  // A command that was typed may go on with what is pasted.
+  if (asked.gathering === nothingGathered) asked.isText = asked.lines.line.trim() === '';
+}
+
 function ask({ terminal, lines, gathering }: Asked): void {
   const prompt = gathering === nothingGathered ? (['bold', '> '] as const) : (['dim', '. '] as const);
   lines.setPrompt(terminal.style(prompt[0], prompt[1], 'stderr'));
@@ -91,12 +122,13 @@ function ask({ terminal, lines, gathering }: Asked): void {
 
 function takeLine(asked: Asked, line: string): void {
   const { memory, gathering, isPasted } = asked;
-  // What comes in the same piece as the end of a message is another one.
+  // What comes in the same piece as the end of a message has not been seen in an edit line.
   if (asked.typed !== null) return void (memory.ahead += `${line}\n`);
   const next = gatherLine(gathering, line, { isPasted });
   if ('message' in next) {
-    remember(memory, next.message);
-    return end(asked, { kind: 'message', text: next.message });
+    const text = asked.isText && gathering !== nothingGathered ? quoteSlash(next.message) : next.message;
+    remember(memory, text);
+    return end(asked, { kind: 'message', text });
   }
   asked.gathering = next;
   ask(asked);

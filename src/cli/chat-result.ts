@@ -25,7 +25,9 @@ function describeWritten(output: string, isError: boolean): string {
   if (typeof path === 'string' && typeof commit === 'string')
     return `${cut(toVisible(path))} is written, committed as ${commit.slice(0, 10)}`;
   if (typeof error === 'string') return `failed: ${cut(toVisible(error).split('\n')[0] ?? '')}`;
-  return isError ? 'failed' : 'done';
+  if (!isError) return 'done';
+  const [first = ''] = toVisible(output.trim()).split('\n');
+  return first === '' ? 'failed' : `failed: ${cut(first)}`;
 }
 
 const maxShown = 160;

@@ -80,8 +80,9 @@ async function undo({ terminal, project, line }: Talking, turn: string): Promise
   showUndone(terminal, await undoTurn(project, wish));
 }
 
-async function showHistory({ project, line, page }: Talking): Promise<void> {
+async function showHistory({ terminal, project, line, page }: Talking): Promise<void> {
   const { showHistory: read } = await import('../workflow/show-history.ts');
   const { text } = await read(project, { target: await line.selector(), format: 'markdown' });
-  await page(toVisible(text));
+  if (text === '') terminal.say('Nothing was said yet.');
+  else await page(toVisible(text));
 }

@@ -1,7 +1,7 @@
 /** A turn of a conversation as it comes: the answer, the calls and what they say, the files that are written. */
 import type { ChatListener, ShownCall, ToolOutcome } from '../workflow/chat/chat.ts';
 import type { WriteRecord } from '../write/write.ts';
-import { askCall, takeTypedAhead } from './chat-approval.ts';
+import { askCall } from './chat-approval.ts';
 import { describeResult } from './chat-result.ts';
 import { openOutputLines, type OutputLines } from './chat-output.ts';
 import { showProgress, type AnswerProgress } from './progress.ts';
@@ -16,8 +16,6 @@ export interface ChatViewWish {
   isQuiet: boolean;
   /** `all`: -y was given; `none`: nobody can be asked. */
   approval: 'all' | 'ask' | 'none';
-  /** Takes what was typed while nobody had asked. */
-  unread(text: string): void;
 }
 
 export interface CalledTool {
@@ -37,7 +35,7 @@ export interface ChatView {
 interface Viewing extends ChatViewWish {
   terminal: Terminal;
   calls: CalledTool[];
-  /** A question has shown them. */
+  /** A person has seen them. */
   shown: Set<string>;
   begunMs: number | null;
   progress: AnswerProgress | null;
@@ -116,16 +114,22 @@ function endText(viewing: Viewing): void {
 
 function viewCalls(viewing: Viewing, output: OutputLines): Pick<ChatListener, 'onCall' | 'onOutput' | 'onResult'> {
   const { terminal, isQuiet, calls, shown } = viewing;
+  const show = ({ id, summary }: ShownCall) => {
+    if (!isQuiet && !shown.has(id)) sayDim(terminal, toVisible(summary));
+    shown.add(id);
+  };
   return {
     onCall(call) {
       endText(viewing);
-      if (!isQuiet && !shown.has(call.id)) sayDim(terminal, toVisible(call.summary));
+      show(call);
     },
     onOutput: (stream, text) => output.take(stream, text),
     onResult(call, outcome) {
       endText(viewing);
       output.end();
       calls.push({ name: call.name, summary: call.summary, outcome: toWord(outcome) });
+      // What was denied, or not understood, has never run.
+      show(call);
       if (!isQuiet) sayDim(terminal, `  ${describeResult(call, outcome)}`);
     },
   };
@@ -136,13 +140,12 @@ function toWord({ isError, reason }: ToolOutcome): CalledTool['outcome'] {
 }
 
 function toApproval(viewing: Viewing): ChatListener['approve'] {
-  const { terminal, approval, signal, shown, unread } = viewing;
+  const { terminal, approval, signal, shown } = viewing;
   if (approval === 'none') return null;
   if (approval === 'all') return () => Promise.resolve(true);
   return async (call: ShownCall) => {
     endText(viewing);
     shown.add(call.id);
-    unread(await takeTypedAhead());
     return askCall(terminal, signal, call);
   };
 }

@@ -70,7 +70,7 @@ export async function askYes(
 
 /** Null: the input has ended. Throws INTERRUPTED on Ctrl-C. */
 export async function askOrStop(terminal: Terminal, signal: AbortSignal, question: string): Promise<string | null> {
-  const answer = await askLine(signal, terminal.style('bold', question, 'stderr'));
+  const answer = await askLine(terminal, signal, terminal.style('bold', question, 'stderr'));
   if (!signal.aborted) return answer;
   throw new TeddyError('INTERRUPTED', 'Interrupted before it was answered.', '`teddy write list` shows what there is.');
 }

@@ -13,12 +13,10 @@ export interface ChatFlags {
   noStream: boolean;
   /** What comes on stdin may be an answer to a question. */
   mayAsk: boolean;
-  /** Takes back what was typed ahead of a question. */
-  unread(text: string): void;
 }
 
 export async function openChat(terminal: Terminal, project: Project, flags: ChatFlags): Promise<Chat> {
-  const { agent, choice, yes, json, noStream, mayAsk, unread } = flags;
+  const { agent, choice, yes, json, noStream, mayAsk } = flags;
   const { chatTurn } = await import('../workflow/chat/chat-turn.ts');
   const canAsk = mayAsk && terminal.isInteractive && !json;
   return {
@@ -30,7 +28,6 @@ export async function openChat(terminal: Terminal, project: Project, flags: Chat
     canAsk,
     isStreamed: terminal.isOutputTty && !noStream && !json,
     isQuiet: json,
-    unread,
     chatTurn,
   };
 }

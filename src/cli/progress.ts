@@ -57,13 +57,19 @@ function describeProgress(elapsedMs: number, bytes: number, usage: Usage | null)
   ].join(', ');
 }
 
-/** `1,234 tokens in, 567 out, 12.3 s, 46 tokens/s, $0.0123`: what is known of it. Null time: nobody was asked. */
-export function describeEffort(usage: Usage | null, elapsedMs: number | null): string {
+/**
+ * `1,234 tokens in, 567 out, 12.3 s, 46 tokens/s, $0.0123`: what is known of it. Null time: nobody was asked. Where tools ran or
+ * a person was waited for in it, there is no speed.
+ */
+export function describeEffort(usage: Usage | null, elapsedMs: number | null, { isOnlyModel = true } = {}): string {
   const seconds = elapsedMs === null ? [] : [`${(elapsedMs / 1000).toFixed(1)} s`];
   const tokens = usage === null ? [] : [`${formatCount(usage.input)} tokens in`, `${formatCount(usage.output)} out`];
-  return [...tokens, ...seconds, ...describeSpeed(usage?.output ?? 0, elapsedMs ?? 0), ...describeCost(usage)].join(
-    ', ',
-  );
+  return [
+    ...tokens,
+    ...seconds,
+    ...(isOnlyModel ? describeSpeed(usage?.output ?? 0, elapsedMs ?? 0) : []),
+    ...describeCost(usage),
+  ].join(', ');
 }
 
 // Of less than a second there is no speed to speak of.

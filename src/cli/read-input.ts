@@ -1,6 +1,7 @@
 /** Content that is given to a command: bytes, as they come. */
 import { readFile } from 'node:fs/promises';
 import { TeddyError } from '../errors.ts';
+import { decodeText } from '../plan/decode-text.ts';
 import { toTooLarge } from '../write/step.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -40,6 +41,25 @@ export async function readInput({ terminal, maxBytes, signal, waiting }: InputWi
   }
   if (signal.aborted) throw toInterrupted();
   return Buffer.concat(pieces);
+}
+
+/** All of stdin as text; `what` it is called in errors. Throws USAGE for what is not UTF-8, CONTENT_TOO_LARGE, INTERRUPTED. */
+export async function readTextInput(what: string, wish: InputWish): Promise<string> {
+  const text = decodeText(await readInput(wish).catch((error: unknown) => throwTooLong(error, what, wish)));
+  // A byte order mark is none of the words.
+  if (text !== null) return text.replace(/^\uFEFF/, '');
+  throw new TeddyError('USAGE', `The ${what} in - is not UTF-8 text.`, 'Save it as UTF-8 and run the command again.');
+}
+
+/** No setting raises this limit, and no smaller file helps. */
+function throwTooLong(error: unknown, what: string, { maxBytes }: InputWish): never {
+  if (!(error instanceof TeddyError) || error.code !== 'CONTENT_TOO_LARGE') throw error;
+  throw new TeddyError(
+    'CONTENT_TOO_LARGE',
+    `The ${what} is longer than ${maxBytes / (1024 * 1024)} MiB.`,
+    'Put it into a file of the project, and name the file instead.',
+    { cause: error },
+  );
 }
 
 function toInterrupted(): TeddyError {

@@ -2,7 +2,7 @@
 import { isatty } from 'node:tty';
 import { Cli, type CommandClass, type Definition } from 'clipanion';
 import { version } from '../../package.json';
-import { normalizeArguments } from './arguments.ts';
+import { normalizeArguments, refuseRepeated } from './arguments.ts';
 import { renderCommandHelp } from './command-help.ts';
 import { ConfigCommand } from './config.ts';
 import { GlobalEditCommand, MemoEditCommand } from './global-edit.ts';
@@ -114,6 +114,7 @@ export async function runCli(argv: string[]): Promise<number> {
   let command;
   try {
     if (asksForHelp(words)) return printHelp(toCli(commands), words);
+    refuseRepeated(words);
     command = toCli(findNamed(words)).process(words, Cli.defaultContext);
   } catch (error) {
     const json = words.includes('--json');

@@ -2,7 +2,7 @@ import { Command, Option } from 'clipanion';
 import { version } from '../../package.json';
 import { TeddyError } from '../errors.ts';
 import type { RequestReport } from '../http/report.ts';
-import type { Project } from '../ports.ts';
+import type { Notices, Project } from '../ports.ts';
 import { TeddyCommand, withInterrupt } from './teddy-command.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 
@@ -21,7 +21,7 @@ export class ServeCommand extends TeddyCommand {
       Large files are written with /api/write-session/begin, append and finalize.
 
       One server serves a repository; a second one is refused and named the first. Each request is one line of JSON on stderr,
-      without content.
+      without content, and so is each notice.
     `,
     examples: [
       ['Until Ctrl-C', '$0 serve'],
@@ -33,8 +33,10 @@ export class ServeCommand extends TeddyCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     const port = this.port === undefined ? null : parsePort(this.port);
-    return this.withProject(terminal, (project) =>
-      withInterrupt(terminal, 'teddy write list', (signal) => this.serve(terminal, project, port, signal)),
+    return this.withProject(
+      terminal,
+      (project) => withInterrupt(terminal, 'teddy write list', (signal) => this.serve(terminal, project, port, signal)),
+      logNotices(terminal),
     );
   }
 
@@ -50,7 +52,7 @@ export class ServeCommand extends TeddyCommand {
     await this.offerOrphans(terminal, project, signal);
     const { servers, clock } = project;
     const server = await startServer({
-      verbs: bindWriteVerbs(project, (cleaned) => terminal.say(toVisible(describeCleaned(cleaned)))),
+      verbs: bindWriteVerbs(project, (cleaned) => project.notices.info(describeCleaned(cleaned))),
       sessions: bindSessionVerbs(project),
       limits: await readWriteLimits(project),
       servers,
@@ -75,10 +77,19 @@ function parsePort(text: string): number {
   throw new TeddyError('USAGE', `--port=${text} is no port.`, 'It is a number from 0 to 65535.');
 }
 
+/** In lines of JSON, as the requests between which they stand: whoever reads the log reads all of it so. */
+function logNotices(terminal: Terminal): Notices {
+  return { info: (text) => log(terminal, 'info', text), warn: (text) => log(terminal, 'warning', text) };
+}
+
+function log(terminal: Terminal, level: 'info' | 'warning' | 'error', message: string): void {
+  terminal.say(JSON.stringify({ time: new Date().toISOString(), level, message: toVisible(message) }));
+}
+
 function toReport(terminal: Terminal): RequestReport {
   return {
     request: (line) => terminal.say(JSON.stringify(line)),
-    failure: (error) => terminal.say(toVisible(describeFailure(error))),
+    failure: (error) => log(terminal, 'error', describeFailure(error)),
   };
 }
 

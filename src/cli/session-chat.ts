@@ -17,9 +17,9 @@ export class SessionChatCommand extends TeddyCommand {
       listing and searching files is free; each command, and each file that is written, asks first. A denied call ends the answer.
 
       In a terminal it is a conversation: /help lists its commands, Ctrl-C stops an answer, and Ctrl-D leaves. With \`-m\` it is one exchange: the answer goes to
-      stdout, everything else to stderr.
+      stdout, everything else to stderr. With \`--provider manual\` nobody is asked: the message is committed, and \`session plan --from\` brings the answer.
 
-      Exit codes: 0: answered; 3: a plan is pending; 4: a call was denied, by you or because nobody could be asked; 5: the model failed; 130: interrupted.
+      Exit codes: 0: answered, or committed for an answer by hand; 3: a plan is pending; 4: a call was denied, by you or because nobody could be asked; 5: the model failed; 130: interrupted.
     `,
     examples: [
       ['Talk', '$0 session chat'],
@@ -38,6 +38,9 @@ export class SessionChatCommand extends TeddyCommand {
   });
   model = Option.String('--model', { description: 'The model to ask; also: git config teddy.model <name>.' });
   provider = Option.String('--provider', { description: 'openai (default), manual or recorded.' });
+  recording = Option.String('--recording', {
+    description: 'Take recorded answers from a directory, a bundle or a branch.',
+  });
   yes = Option.Boolean('-y,--yes', false, { description: 'Approve every call, and every action of /execute.' });
   noStream = Option.Boolean('--no-stream', false, {
     description: 'Show the answer when it is whole, not as it comes.',
@@ -53,19 +56,21 @@ export class SessionChatCommand extends TeddyCommand {
 
   private async converse(terminal: Terminal, project: Project): Promise<number> {
     if (this.json || !terminal.isInteractive) throw toNoTerminal(this.json);
-    const [{ chatLoop }, { openChatPrompt }] = await Promise.all([
+    const [{ chatLoop }, { openChatPrompt }, { keepingTypedAhead }] = await Promise.all([
       import('./chat-loop.ts'),
       import('./chat-prompt.ts'),
+      import('./typed-ahead.ts'),
     ]);
-    await this.offer(terminal, project);
     const prompt = openChatPrompt(terminal);
-    const chat = await this.toChat(terminal, project, (text) => prompt.unread(text));
-    return chatLoop({
-      ...chat,
-      prompt,
-      selector: this.session,
-      page: (text) => this.page(terminal, project, text),
-    });
+    const asking = keepingTypedAhead(terminal, (text) => prompt.unread(text));
+    try {
+      await this.offer(asking, project);
+      const chat = await this.toChat(asking, project);
+      const page = (text: string) => this.page(terminal, project, text);
+      return await chatLoop({ ...chat, prompt, selector: this.session, page });
+    } finally {
+      prompt.close();
+    }
   }
 
   private offer(terminal: Terminal, project: Project): Promise<void> {
@@ -77,22 +82,24 @@ export class SessionChatCommand extends TeddyCommand {
       const isRead = given === '-';
       await this.offerOrphans(terminal, project, signal, !isRead);
       const message = isRead ? await readMessage(terminal, signal) : given;
-      const { chatOnce } = await import('./chat-once.ts');
-      const chat = await this.toChat(terminal, project, () => undefined, !isRead);
+      const [{ chatOnce }, { keepingTypedAhead }] = await Promise.all([
+        import('./chat-once.ts'),
+        import('./typed-ahead.ts'),
+      ]);
+      const chat = await this.toChat(
+        keepingTypedAhead(terminal, () => undefined),
+        project,
+        !isRead,
+      );
       const printJson = this.json ? (value: object) => this.printJson(terminal, 'chat', value) : null;
       return chatOnce(chat, { message, selector: this.session, signal }, printJson);
     });
   }
 
-  private async toChat(
-    terminal: Terminal,
-    project: Project,
-    unread: (text: string) => void,
-    mayAsk = true,
-  ): Promise<Chat> {
-    const { yes, json, noStream, agent } = this;
-    const choice = await chooseFromFlags(project, { provider: this.provider, model: this.model, inEditor: false });
-    return openChat(terminal, project, { agent, choice, yes, json, noStream, mayAsk, unread });
+  private async toChat(terminal: Terminal, project: Project, mayAsk = true): Promise<Chat> {
+    const { yes, json, noStream, agent, provider, model, recording } = this;
+    const choice = await chooseFromFlags(project, { provider, model, recording, inEditor: false });
+    return openChat(terminal, project, { agent, choice, yes, json, noStream, mayAsk });
   }
 }
 
@@ -100,10 +107,9 @@ export class SessionChatCommand extends TeddyCommand {
 const maxMessageBytes = 10 * 1024 * 1024;
 
 async function readMessage(terminal: Terminal, signal: AbortSignal): Promise<string> {
-  const { readInput } = await import('./read-input.ts');
+  const { readTextInput } = await import('./read-input.ts');
   const waiting = 'Reading the message from stdin; Ctrl-D ends it.';
-  const bytes = await readInput({ terminal, maxBytes: maxMessageBytes, signal, waiting });
-  return new TextDecoder().decode(bytes);
+  return readTextInput('message', { terminal, maxBytes: maxMessageBytes, signal, waiting });
 }
 
 function toNoTerminal(isJson: boolean): TeddyError {

@@ -42,6 +42,7 @@ export class SessionExportCommand extends TeddyCommand {
       '--jsonl': jsonl !== undefined,
       '--bundle': bundle !== undefined,
     });
+    requireNames({ '--dir': dir, '--md': md, '--jsonl': jsonl, '--bundle': bundle });
     return this.withProject(terminal, async (project) => {
       const { exportSession } = await import('../workflow/export-session.ts');
       const wish = await this.openWish();
@@ -85,4 +86,10 @@ export class SessionExportCommand extends TeddyCommand {
       },
     };
   }
+}
+
+function requireNames(given: Record<string, string | undefined>): void {
+  const empty = Object.keys(given).find((option) => given[option] === '');
+  if (empty !== undefined)
+    throw new TeddyError('USAGE', `${empty} names nothing.`, `Name what is to be written: ${empty} <path>.`);
 }

@@ -36,6 +36,7 @@ export class SessionImportCommand extends TeddyCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     const format = parseFormat(this.format);
+    if (this.file === '-') throw toNoStdin();
     return withInterrupt(terminal, 'teddy session list', (signal) =>
       this.withProject(terminal, async (project) => {
         const { importSession, previewImport } = await import('../workflow/import-session.ts');
@@ -75,7 +76,10 @@ export class SessionImportCommand extends TeddyCommand {
     if (isNew) {
       terminal.say(`Made the branch ${name} of a log of ${format}: ${describeSize(entries, turns)}.`);
       sayReport(terminal, report, maskedSecrets);
-    } else terminal.say(`It is imported already, and nothing has changed: ${name}.`);
+    } else {
+      terminal.say(`It is imported already, and nothing has changed: ${name}.`);
+      if (this.name !== undefined) terminal.say('It keeps its name: --name was not used.');
+    }
     terminal.say(`Next: git switch ${line}`);
     terminal.print(`${directory}\n`);
   }
@@ -89,6 +93,14 @@ function parseFormat(text: string | undefined): ImportFormat | undefined {
     'UNKNOWN_FORMAT',
     `There is no format ${JSON.stringify(text)}.`,
     `Choose one of: ${importFormats.join(', ')}.`,
+  );
+}
+
+function toNoStdin(): TeddyError {
+  return new TeddyError(
+    'USAGE',
+    'A log is read twice, so it cannot come from stdin.',
+    'Save it to a file, and name that; ./- is a file of that name.',
   );
 }
 
@@ -106,11 +118,16 @@ function showProgress(terminal: Terminal): (progress: ImportProgress) => void {
 
 function sayReport(terminal: Terminal, report: ImportReport, maskedSecrets: number): void {
   const { skipped, repaired, leftOut } = report;
-  const kinds = leftOut.map((one) => `${formatCount(one.count)} ${one.what}`);
+  const kinds = leftOut.map((one) => `${formatCount(one.count)} ${one.count === 1 ? toSingular(one.what) : one.what}`);
   if (kinds.length > 0) terminal.say(`Left out: ${toVisible(kinds.join(', '))}.`);
   sayIssues(terminal, 'skipped', skipped);
   sayIssues(terminal, 'repaired', repaired);
   if (maskedSecrets > 0) terminal.say(`${count(maskedSecrets, 'secret')} masked.`);
+}
+
+/** `lines of bookkeeping` -> `line of bookkeeping` */
+function toSingular(what: string): string {
+  return what.replace(/^([a-z]+)s\b/, '$1');
 }
 
 function sayIssues(terminal: Terminal, what: string, { count: total, issues }: ImportReport['skipped']): void {

@@ -58,7 +58,8 @@ export class SessionNewCommand extends TeddyCommand {
         return 0;
       }
       terminal.say(made.switched ? `Switched to the new branch ${name}.` : `Made the branch ${name}.`);
-      terminal.say(`Next: teddy session plan${made.switched ? '' : ` -s ${made.session}`} -m "what you want"`);
+      const option = made.switched ? '' : ` -s ${made.session}`;
+      terminal.say(`Next: teddy session plan${option} -m "what you want", or to talk: teddy session chat${option}`);
       const root = project.repository.workspace?.root;
       terminal.print(
         `${root === undefined ? made.directory : relative(process.cwd(), resolve(root, made.directory))}\n`,

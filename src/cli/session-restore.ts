@@ -36,7 +36,7 @@ export class SessionRestoreCommand extends TeddyCommand {
       const own = project.repository.workspace;
       const option = (from.workspace ?? own) === own ? '' : ` -s ${toShellWord(branch)}`;
       terminal.say(
-        `Switched to the new branch, at the end of turn ${turn}. Next: teddy session plan${option} -m "..."`,
+        `Switched to the new branch, at the end of turn ${turn}. Next: teddy session plan${option} -m "...", or to talk: teddy session chat${option}`,
       );
       return 0;
     });

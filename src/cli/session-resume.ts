@@ -78,13 +78,25 @@ export class SessionResumeCommand extends TeddyCommand {
   }
 
   private async talk({ terminal, project, signal }: Resuming): Promise<number> {
-    const [{ openChat }, { chatOnce }] = await Promise.all([import('./open-chat.ts'), import('./chat-once.ts')]);
+    const [{ openChat }, { chatOnce }, { keepingTypedAhead }] = await Promise.all([
+      import('./open-chat.ts'),
+      import('./chat-once.ts'),
+      import('./typed-ahead.ts'),
+    ]);
     const choice = await chooseFromFlags(project, { inEditor: false });
     const { yes, json } = this;
-    const flags = { agent: undefined, choice, yes, json, noStream: false, mayAsk: true, unread: () => undefined };
+    const flags = { agent: undefined, choice, yes, json, noStream: false, mayAsk: true };
     const asking = { message: undefined, selector: this.session, signal };
     const printJson = json ? (value: object) => this.printJson(terminal, 'chat', value) : null;
-    return chatOnce(await openChat(terminal, project, flags), asking, printJson);
+    return chatOnce(
+      await openChat(
+        keepingTypedAhead(terminal, () => undefined),
+        project,
+        flags,
+      ),
+      asking,
+      printJson,
+    );
   }
 
   /** Throws NOTHING_TO_RESUME where nobody can be asked. */
@@ -133,7 +145,7 @@ function toNothing({ line }: NextStep, selector: string | undefined): TeddyError
   return new TeddyError(
     'NOTHING_TO_RESUME',
     `Nothing waits on ${shortRef(line.ref)}: no plan to execute, and no message without an answer.`,
-    `Say what is next: \`${toPlanCommand(selector)}\`.`,
+    `Say what is next: \`${toPlanCommand(selector)}\`, or to talk: \`teddy session chat\`.`,
   );
 }
 

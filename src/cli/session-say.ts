@@ -50,7 +50,8 @@ export class SessionSayCommand extends TeddyCommand {
         requireSaid(text);
         const { appendRecords } = await import('../workflow/append-records.ts');
         const records = [this.toRecord(project, role, text)];
-        this.show(terminal, await appendRecords(project, { selector: this.session, records }), role);
+        const request = { selector: this.session, records, isFresh: this.id === undefined };
+        this.show(terminal, await appendRecords(project, request), role);
         return 0;
       }),
     );
@@ -114,7 +115,7 @@ function requireSaid(text: string | undefined): void {
 const maxTextBytes = 10 * 1024 * 1024;
 
 async function readText(terminal: Terminal, signal: AbortSignal): Promise<string> {
-  const { readInput } = await import('./read-input.ts');
+  const { readTextInput } = await import('./read-input.ts');
   const waiting = 'Reading what was said from stdin; Ctrl-D ends it.';
-  return new TextDecoder().decode(await readInput({ terminal, maxBytes: maxTextBytes, signal, waiting }));
+  return readTextInput('text', { terminal, maxBytes: maxTextBytes, signal, waiting });
 }

@@ -25,8 +25,12 @@ export abstract class TeddyCommand extends Command {
   }
 
   /** Opens the project that the command stands in, and closes it whatever happens. */
-  protected async withProject(terminal: Terminal, use: (project: Project) => Promise<number>): Promise<number> {
-    return closeAfter(await openHere(terminal), use);
+  protected async withProject(
+    terminal: Terminal,
+    use: (project: Project) => Promise<number>,
+    notices = terminalNotices(terminal),
+  ): Promise<number> {
+    return closeAfter(await openHere(terminal, notices), use);
   }
 
   /** Null: there is no repository here. */
@@ -75,11 +79,11 @@ export abstract class TeddyCommand extends Command {
   }
 }
 
-function openHere(terminal: Terminal): Promise<Project> {
+function openHere(terminal: Terminal, notices = terminalNotices(terminal)): Promise<Project> {
   return openProject({
     cwd: readWorkingDirectory(),
     env: process.env,
-    notices: terminalNotices(terminal),
+    notices,
     ...(isDebug() ? { trace: (line: string) => terminal.say(terminal.style('dim', line, 'stderr')) } : {}),
   });
 }

@@ -18,6 +18,8 @@ export interface Terminal {
   style(style: Style, text: string, stream?: 'stdout' | 'stderr'): string;
   /** A person can be asked. */
   readonly isInteractive: boolean;
+  /** Takes away what was typed until now, where that is not to be an answer. */
+  readonly beforeQuestion?: () => Promise<void>;
   readonly isOutputTty: boolean;
   /** How many characters a line of stdout holds; without end where it is no terminal. */
   readonly columns: number;

@@ -1,9 +1,10 @@
 /** What is typed in a conversation: lines that become a message, and messages that are commands. */
 import { describe, expect, test } from 'vitest';
-import { parseChatInput, renderChatHelp, splitTurn } from '../../src/cli/chat-commands.ts';
+import { parseChatInput, quoteSlash, renderChatHelp, splitTurn } from '../../src/cli/chat-commands.ts';
 import { gatherLine, nothingGathered, type Gathering } from '../../src/cli/chat-message.ts';
 import { openOutputLines } from '../../src/cli/chat-output.ts';
 import { describeResult } from '../../src/cli/chat-result.ts';
+import { toEditText } from '../../src/cli/typed-ahead.ts';
 
 /** The message that these lines become, and how many of them it takes; null: it goes on. */
 function gather(...lines: (string | { pasted: string })[]): { message: string; taken: number } | null {
@@ -63,6 +64,9 @@ describe('commands', () => {
   test('two slashes send a message with one', () => {
     expect(parseChatInput('//etc/hosts is wrong')).toEqual({ kind: 'message', text: '/etc/hosts is wrong' });
     expect(parseChatInput('///')).toEqual({ kind: 'message', text: '//' });
+    for (const text of ['/undo\nmore', '//a', 'plain']) {
+      expect(parseChatInput(quoteSlash(text))).toEqual({ kind: 'message', text });
+    }
   });
 
   test('a command that there is not is refused, with the nearest one', () => {
@@ -119,7 +123,27 @@ test('the output of a command is shown line by line, however it is torn apart', 
   output.take('stdout', 'next\n');
   expect(lines.at(-1)).toBe('next');
   output.take('stdout', '.'.repeat(10_000));
-  expect(lines.at(-1)).toHaveLength(10_000);
+  expect(lines.at(-1)).toBe(`${'.'.repeat(400)}...`);
+});
+
+test('of much output the beginning and the end are shown, with the number of lines between them', () => {
+  const lines: string[] = [];
+  const output = openOutputLines((line) => lines.push(line));
+  const numbers = (count: number) => Array.from({ length: count }, (_, at) => `${at + 1}`);
+  output.take('stdout', `${numbers(1234).join('\n')}\n`);
+  expect(lines).toEqual(numbers(40));
+  output.end();
+  expect(lines.slice(40)).toEqual(['... 1,184 lines are not shown', ...numbers(1234).slice(-10)]);
+  lines.length = 0;
+  output.take('stdout', numbers(50).join('\n'));
+  output.end();
+  expect(lines).toEqual(numbers(50));
+});
+
+test('what was typed ahead stands in an edit line without keys that are no text, and without its Enter', () => {
+  expect(toEditText('\u001b[200~one\r\n/undo\rthree\u001b[201~ more\r')).toBe('one\n/undo\nthree more');
+  expect(toEditText('a\u0000\u001b[A\tb\u007f\n\n')).toBe('a\tb');
+  expect(toEditText('\u001b[A\r')).toBe('');
 });
 
 test('a result is told in a few visible words', () => {
@@ -133,6 +157,7 @@ test('a result is told in a few visible words', () => {
   const written = { written_path: 'a\u001b.txt', commit: '0123456789abcdef' };
   expect(of('WritePlanTool_begin', JSON.stringify(written))).toBe('a␛.txt is written, committed as 0123456789');
   expect(of('WritePlanTool_begin', '{"error":"No.\\nReally."}', true)).toBe('failed: No.');
-  expect(of('WritePlanTool_begin', 'no json', true)).toBe('failed');
+  expect(of('WritePlanTool_begin', 'Not so.\nCall it again.', true)).toBe('failed: Not so.');
+  expect(of('WritePlanTool_begin', '', true)).toBe('failed');
   expect(describeResult({ name: 'run_command' }, { output: 'x', isError: true, reason: 'denied' })).toBe('denied');
 });

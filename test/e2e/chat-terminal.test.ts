@@ -134,15 +134,72 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     expect(run.text()).not.toContain('Exit code');
     run.press('n\r');
     await run.waitFor('say what it is to do instead.');
-    // The first line is a message of its own by then.
-    await project.server.waitForRequests(2);
-    expect(sent().at(-1)?.content).toContain('y');
-    await run.waitFor('Done.');
-    await run.waitFor('> y');
+    await run.waitFor('> y\n. y');
+    expect(project.server.requests()).toHaveLength(1);
     run.press(ctrlC);
     await run.waitFor(prompt);
     run.press(ctrlC);
     expect(await run.exitCode).toBe(130);
+  });
+
+  test('what is pasted while an answer comes is one text at the next prompt, and nothing in it is done', async () => {
+    await open([{ text: 'One two three four' }, 'Five.'], { chunkSize: 4, chunkDelayMs: 200 });
+    const run = chat('-y');
+    await run.waitFor(prompt);
+    run.press('Count\r');
+    await run.waitFor('One');
+    run.press('\u001b[200~/plan one\r/undo\r\rpasted three\u001b[201~');
+    await run.waitFor('Turn 01 is answered');
+    await run.waitFor('> /plan one\n. /undo\n. \n. pasted three');
+    expect(project.server.requests()).toHaveLength(1);
+    run.press(' and more\r');
+    await run.waitFor('Five.');
+    await run.waitFor(prompt);
+    expect(sent().at(-1)?.content).toMatch(/\/plan one\n\/undo\n\npasted three and more$/);
+    expect((await project.subjects())[0]).toBe('turn 02 reply: Five.');
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+    expect(run.raw().split('\u001b[?2004l')).toHaveLength(2);
+  });
+
+  test('a command that is typed while an answer comes waits for Enter', async () => {
+    await open([{ text: 'One two three four' }], { chunkSize: 4, chunkDelayMs: 200 });
+    const run = chat('-y');
+    await run.waitFor(prompt);
+    run.press('Count\r');
+    await run.waitFor('One');
+    run.press('/quit\r');
+    await run.waitFor('Turn 01 is answered');
+    await run.waitFor('> /quit');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    run.press(ctrlC);
+    await run.waitFor(prompt);
+    run.press('/help\r');
+    await run.waitFor('/branch <turn>');
+    await run.waitFor(prompt);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+  });
+
+  test('what was typed before a question of /execute approves nothing', async () => {
+    await open([createPlan('a.txt', 'A\n')]);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('/plan Make a.txt\r');
+    await run.waitFor('/execute runs it');
+    await run.waitFor(prompt);
+    run.press('/execute\r');
+    await run.waitFor('/execute\n');
+    run.press('y\r');
+    await run.waitFor(',q,?] ');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await expect(project.repo.read('a.txt')).rejects.toThrow('ENOENT');
+    run.press('n\r');
+    await run.waitFor('> y');
+    run.press(ctrlC);
+    await run.waitFor(prompt);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
   });
 
   test('Ctrl-C stops an answer, keeps its part, and the next message goes on', async () => {
@@ -255,6 +312,8 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     await open([createPlan('a.txt', 'A\n'), 'Another way.']);
     const run = chat();
     await run.waitFor(prompt);
+    run.press('/history\r');
+    expect(await run.waitFor(prompt)).toContain('Nothing was said yet.');
     run.press('/execute\r');
     expect(await run.waitFor(prompt)).toContain('[NO_PENDING_PLAN]');
     run.press('/plan Make a.txt\r');
@@ -314,6 +373,21 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     expect(await run.exitCode).toBe(0);
     const subjects = await project.subjects();
     expect(subjects.filter((subject) => subject.startsWith('turn 01 message'))).toHaveLength(1);
+  });
+
+  test('/retry asks for a plan again where a plan was asked for', async () => {
+    const broken: ServerAnswer = { status: 500, headers: { 'retry-after': '0' } };
+    await open([broken, broken, broken, broken, createPlan('a.txt', 'A\n')]);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('/plan Make a.txt\r');
+    expect(await run.waitFor(prompt)).toContain('[MODEL_FAILED]');
+    run.press('/retry\r');
+    expect(await run.waitFor(prompt)).toContain('/execute runs it');
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+    // A conversation has tools, a plan has none.
+    expect(project.server.requests().map(({ body }) => body['tools'])).toEqual(Array(5).fill(undefined));
   });
 
   test('escape sequences of a model are shown, not obeyed', async () => {

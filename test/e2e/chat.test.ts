@@ -69,6 +69,7 @@ describe('one exchange', () => {
     const denied = await chat('-m', 'Run it');
     expect(denied).toMatchObject({ exitCode: 4, stdout: '' });
     expect(denied.stderr).toMatch(/\[NOT_APPROVED\]\nhint: {2}Use -y to approve/);
+    expect(denied.stderr).toContain('run_command echo ran > made.txt\n  denied\n');
     await expect(project.repo.read('made.txt')).rejects.toThrow('ENOENT');
     const json = await chat('--json', '-m', 'Run it again');
     expect(json).toMatchObject({ exitCode: 4, stderr: '' });
@@ -82,6 +83,32 @@ describe('one exchange', () => {
     const history = await project.ok('session', 'history', '--format', 'openai');
     expect(history).toContain('export const port');
     expect(history).toContain('Tool execution denied by user');
+  });
+
+  test('a call that is not understood is shown, with what is wrong with it', async () => {
+    await open([
+      {
+        text: '',
+        toolCalls: [
+          { name: 'no_such_tool', arguments: '{}' },
+          { name: 'WritePlanTool_begin', arguments: '{"content":"x"}' },
+        ],
+      },
+      'Sorry.',
+    ]);
+    const { exitCode, stderr } = await chat('-m', 'Go');
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatch(/^no_such_tool \(not understood\)\n {2}failed: There is no tool /m);
+    expect(stderr).toMatch(/^WritePlanTool_begin \(not understood\)\n {2}failed: \S/m);
+  });
+
+  test('a recording answers in place of a model', async () => {
+    await open([]);
+    await project.repo.write('.git/answers/01.md', 'As recorded.\n');
+    expect(await chat('-m', 'Hello', '--recording', '.git/answers')).toMatchObject({
+      exitCode: 0,
+      stdout: 'As recorded.\n',
+    });
   });
 
   test('-m - reads the message from stdin, and no conversation is held without a terminal', async () => {
@@ -192,6 +219,23 @@ describe('say', () => {
     expect(record?.['message']).toEqual({ role: 'user', content: expect.stringMatching(/^use \[masked: .*\]\nhere$/) });
   });
 
+  test('what is not UTF-8, or too long, is refused and not added', async () => {
+    await open([]);
+    const before = await tip();
+    const stdin = new Uint8Array([0x61, 0xff, 0x62]);
+    for (const verb of ['say', 'chat']) {
+      expect(await project.refuses('USAGE', 2, ['session', verb, '-m', '-'], { stdin })).toContain(
+        'is not UTF-8 text.',
+      );
+    }
+    const large = await project.refuses('CONTENT_TOO_LARGE', 1, ['session', 'say', '-m', '-'], {
+      stdin: 'a'.repeat(11 * 1024 * 1024),
+    });
+    expect(large).toContain('The text is longer than 10 MiB.');
+    expect(large).not.toContain('maxBytes');
+    expect(await tip()).toBe(before);
+  });
+
   test('what says nothing, or contradicts itself, is refused', async () => {
     await open([]);
     await project.refuses('EMPTY_MESSAGE', 2, ['session', 'say']);
@@ -199,6 +243,7 @@ describe('say', () => {
     await project.refuses('EMPTY_MESSAGE', 2, ['session', 'say', '-m', ' ']);
     await project.refuses('EMPTY_MESSAGE', 2, ['session', 'say', '-m', '-'], { stdin: '' });
     await project.refuses('USAGE', 2, ['session', 'say', '--role', 'system', '-m', 'x']);
+    await project.refuses('USAGE', 2, ['session', 'say', '-m', 'x', '--message', 'y']);
     await project.refuses('USAGE', 2, ['session', 'say', '--role', 'user', '--interrupted', '-m', 'x']);
   });
 });

@@ -144,8 +144,9 @@ describe('teddy serve, for front ends', () => {
     expect(client.events.at(-1)).toMatchObject({ event: 'end', data: { reason: 'stopped' } });
     expect(stderr).not.toContain('private');
     expect(stderr).not.toContain(record.token);
-    const lines = stderr.split('\n').filter((line) => line.startsWith('{'));
+    const lines = stderr.trim().split('\n').slice(1);
     expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { level: 'info', message: expect.stringContaining(session) as string },
       { method: 'POST', path: `/api/sessions/${session}/entries`, status: 200 },
       { method: 'GET', path: `/api/sessions/${session}/events`, status: 200 },
     ]);

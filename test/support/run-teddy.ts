@@ -16,7 +16,7 @@ export interface RunOptions {
   /** Added to the environment; undefined takes a variable away. */
   env?: Record<string, string | undefined>;
   /** Text for stdin, which is closed after it; none if not given. */
-  stdin?: string;
+  stdin?: string | Uint8Array;
   /** Kills with SIGKILL after it, and the result says so; 30,000 if not given. */
   timeoutMs?: number;
 }

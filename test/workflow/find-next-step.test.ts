@@ -70,7 +70,7 @@ test('a message of a conversation waits for an answer there', async () => {
   expect(await findNextStep(project, undefined)).toMatchObject({ kind: 'ask', turn: '01', mode: 'chat' });
   await chat(project, undefined, 'Answer.');
   await say(project, 'mode: chat', null);
-  expect(await findNextStep(project, undefined)).not.toHaveProperty('mode');
+  expect(await findNextStep(project, undefined)).toMatchObject({ kind: 'ask', turn: '02', mode: 'plan' });
 });
 
 test('part of an answer that a killed command has left is not touched by looking', async () => {
