@@ -26,6 +26,7 @@ import { providers } from './session/settings.ts';
 import { readAnswer } from './system/answer-file.ts';
 import { answerStaging } from './system/answer-staging.ts';
 import { systemClock } from './system/clock.ts';
+import { commandNotes } from './system/command-notes.ts';
 import { editText } from './system/editor.ts';
 import { projectFiles } from './system/files.ts';
 import { sha256 } from './system/hash.ts';
@@ -91,6 +92,7 @@ export async function openProject({ cwd, env, notices, trace, onStep }: OpenProj
       onStep,
     }),
     journals: runJournals({ dir: join(repository.commonDir, 'teddy'), ...processes, onStep }),
+    commands: commandNotes({ dir: join(repository.commonDir, 'teddy', 'commands'), ...processes }),
     trust: gitTrust(repository.commonDir),
     settings,
   };

@@ -1,9 +1,9 @@
 /** The right to execute a line's pending plan, for as long as it takes. */
-import { TeddyError } from '../errors.ts';
 import type { LeftRun, Project, RunPlace, Workspace } from '../ports.ts';
 import { requirePlan, requireWorkspace } from './pending-plan.ts';
 import { prepareLine, type ReadyLine } from './prepare-line.ts';
 import { readLine } from './read-line.ts';
+import { refuseRunning } from './refuse-running.ts';
 import { isOfLine, refuseElsewhere } from './unfinished-run.ts';
 
 export interface ClaimedTurn {
@@ -30,24 +30,14 @@ export async function withClaim<Value>(
   let left: LeftRun | null = null;
   try {
     left = await project.journals.find(place);
-    if (left !== null) await refuseRunningCommand(project, workspace, left);
+    if (left?.interrupted)
+      await refuseRunning(project, workspace.root, left.group, {
+        command: `The command of action ${left.interrupted.action}`,
+        starter: 'run',
+      });
     return await use({ line, workspace, place, left });
   } finally {
     await left?.journal.close();
     await claim.release();
   }
-}
-
-/** Whoever killed the run may not have killed its command: what that changes is not known before it has ended. */
-async function refuseRunningCommand(
-  project: Project,
-  { root }: Workspace,
-  { group, interrupted }: LeftRun,
-): Promise<void> {
-  if (group === null || interrupted === null || !(await project.shellOf(root).isRunning(group))) return;
-  throw new TeddyError(
-    'LOCKED',
-    `The command of action ${interrupted.action} still runs (process group ${group.id}); the run that started it was killed.`,
-    `Wait for it, or stop it: \`kill -- -${group.id}\`.`,
-  );
 }

@@ -1,10 +1,10 @@
 /**
- * What a plan's commands must not decide: the files of `.teddy/`. Three of them are the user's to edit, and say what a
+ * What no command of a plan or a conversation may decide: the files of `.teddy/`. Three of them are the user's to edit, and say what a
  * model is shown, and one has settings; what a command has written there is taken back before anybody takes it for an edit
  * of the user's.
  */
 import { TeddyError } from '../errors.ts';
-import type { Head, Project, Scan, Workspace } from '../ports.ts';
+import type { Head, KeptFiles, Project, Scan, Workspace } from '../ports.ts';
 import { configPath, globalContextPath, isGuardedPath, isSessionPath, memosPath } from '../session/global-files.ts';
 import { joinPath, sessionDir, type Oid, type RepoPath, type SessionId } from '../session/names.ts';
 import { editTree } from './edit-tree.ts';
@@ -15,16 +15,6 @@ export interface SessionPlace {
   project: Project;
   workspace: Workspace;
   session: SessionId;
-}
-
-/** The session's files as they were before a command. */
-export interface KeptFiles {
-  head: Head;
-  scan: Scan;
-  /** Those that may differ from HEAD, as they were on disk. */
-  bytes: Map<RepoPath, Uint8Array>;
-  /** The settings, which are read from the disk, tracked or not. Null: there were none. */
-  config: Uint8Array | null;
 }
 
 export interface RestoredFiles {
@@ -76,7 +66,7 @@ export async function restoreSessionFiles(
   if (restored.length === 0 && failure === null) return { restored, failure, strays };
   place.project.notices.warn(
     failure === null
-      ? `${who} changed ${nameSome(restored)}. No plan changes .teddy/, so it is as it was before.${texts}`
+      ? `${who} changed ${nameSome(restored)}. No command changes .teddy/, so it is as it was before.${texts}`
       : `${who} changed ${nameSome(restored)}, and that could not be taken back: ${failure}${texts}`,
   );
   return failure === null ? { restored, failure, strays } : { restored: [], failure, strays };

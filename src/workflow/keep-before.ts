@@ -1,10 +1,9 @@
 /** What an action may change is kept before it starts, so that it can be put back, also after a crash. */
 import { TeddyError } from '../errors.ts';
 import type { Before, JournaledRun, KeptState } from '../plan/journal.ts';
-import type { FileState, ProjectFiles, RunJournal, Scan, Workspace } from '../ports.ts';
+import type { FileState, KeptFiles, ProjectFiles, RunJournal, Scan, Workspace } from '../ports.ts';
 import { isSessionPath } from '../session/global-files.ts';
 import type { RepoPath } from '../session/names.ts';
-import type { KeptFiles } from './guard-session-files.ts';
 import { anotherRepository, isRepository } from './new-files.ts';
 import type { RunLog } from './run.ts';
 

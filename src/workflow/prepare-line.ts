@@ -2,6 +2,7 @@
 import { TeddyError } from '../errors.ts';
 import type { Project, Workspace } from '../ports.ts';
 import type { Oid, RefName, SessionId } from '../session/names.ts';
+import { settleCommands } from './chat/settle-commands.ts';
 import { findLine, lineName } from './find-line.ts';
 import { ensureGlobal } from './global-branch.ts';
 import { recoverAnswers } from './recover-answer.ts';
@@ -49,6 +50,7 @@ export async function prepareLine(
     );
   }
   const { ref, session, workspace } = line;
+  await settleCommands(project, { ref, workspace }, { onlyLooking: !recover });
   if (recover) await checkUnfinishedRuns(project, { ref, session, tip, workspace }, { settles });
   if (recover && (await recoverAnswers(project, { ref, workspace }))) {
     return { ref, session, tip: (await repository.store.resolve(ref)) ?? tip, workspace };

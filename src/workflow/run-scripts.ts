@@ -1,16 +1,10 @@
 /** Runs an action's scripts: output shown and masked, and what they changed attributed to the action. */
 import type { Action } from '../plan/plan.ts';
 import type { Before, KeptState } from '../plan/journal.ts';
-import type { CommandResult, Masker, Scan, Shell } from '../ports.ts';
+import type { CommandResult, KeptFiles, Masker, Scan, Shell } from '../ports.ts';
 import { isGuardedPath } from '../session/global-files.ts';
 import type { RepoPath } from '../session/names.ts';
-import {
-  keepSessionFiles,
-  listChanged,
-  restoreSessionFiles,
-  type KeptFiles,
-  type RestoredFiles,
-} from './guard-session-files.ts';
+import { keepSessionFiles, listChanged, restoreSessionFiles, type RestoredFiles } from './guard-session-files.ts';
 import { isUntracked, keepEdits } from './keep-before.ts';
 import { maskString } from './mask-text.ts';
 import { maskedOutput } from './masked-output.ts';

@@ -12,6 +12,7 @@ import {
   type TurnName,
 } from '../session/names.ts';
 import { toShellWord } from '../session/shell-word.ts';
+import { settleCommands } from './chat/settle-commands.ts';
 import { readLine } from './read-line.ts';
 
 /** RUN_INTERRUPTED, for those who can ask what to do. */
@@ -67,8 +68,12 @@ export async function checkUnfinishedRuns(
   }
 }
 
-/** For whoever is about to exchange the files of a work tree. Throws LOCKED, RUN_INTERRUPTED. */
+/**
+ * For whoever is about to exchange the files of a work tree. What an interrupted command of a conversation changed in `.teddy/` there
+ * is put back. Throws LOCKED, RUN_INTERRUPTED.
+ */
 export async function refuseRunsIn(project: Project, { root }: { root: string }): Promise<void> {
+  await settleCommands(project, { ref: null, workspace: { root } });
   for (const run of await project.journals.list()) {
     const left = run.root === root ? await findPending(project, run, null) : null;
     if (left !== null) throw toOtherLine(left);

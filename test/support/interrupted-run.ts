@@ -1,5 +1,5 @@
 /**
- * A `session execute` that is ended with SIGKILL while a command of its plan runs.
+ * A `session execute` that is ended with SIGKILL while a command of its plan runs, and a `session chat` in its command.
  *
  *   await project.plan(planOf(createAction('a.txt', 'A\n'), executeAction(`echo x > b.txt; ${waitHere}`)));
  *   const group = await killRun(project); // the command still runs
@@ -15,10 +15,23 @@ export const waitHere = 'echo "waits in $$"; sleep 60';
 
 /** Kills only teddy; the process group of the command, which goes on. */
 export async function killRun(project: TeddyProject, ...args: string[]): Promise<number> {
-  const run = project.start(['session', 'execute', '-y', ...args]);
+  return killIn(project, ['session', 'execute', '-y', ...args], async () =>
+    (await readJournals(project)).includes('"record":"start"'),
+  );
+}
+
+/** The same with a conversation, whose model calls the command. */
+export async function killChat(project: TeddyProject, ...args: string[]): Promise<number> {
+  return killIn(project, ['session', 'chat', '-y', ...args], async () =>
+    (await project.repo.list('.git/teddy/commands')).some((name) => name.endsWith('.group')),
+  );
+}
+
+async function killIn(project: TeddyProject, args: string[], isOnRecord: () => Promise<boolean>): Promise<number> {
+  const run = project.start(args);
   await run.waitForOutput(/waits in \d+\n/);
   // It may speak before its process group is on record, which takes a millisecond.
-  await expect.poll(() => readJournals(project), { timeout: 20_000, interval: 10 }).toContain('"record":"start"');
+  await expect.poll(isOnRecord, { timeout: 20_000, interval: 10 }).toBe(true);
   run.kill('SIGKILL');
   const { signal, stdout, stderr } = await run.result;
   expect(signal).toBe('SIGKILL');

@@ -22,6 +22,7 @@ import { decideSetting, requireUsable } from '../../src/session/decide-setting.t
 import { runName, type Oid, type RefName, type RepoPath } from '../../src/session/names.ts';
 import type { SettingName } from '../../src/session/settings.ts';
 import { syntaxChecker } from '../../src/system/check-syntax.ts';
+import { memoryCommands, type MemoryCommand } from './memory-commands.ts';
 import { memoryFiles } from './memory-files.ts';
 import { memoryJournals, type MemoryJournal } from './memory-journals.ts';
 import { gitdir, memoryBatch, memoryDisk } from './memory-objects.ts';
@@ -54,6 +55,8 @@ export interface MemoryProject extends Project {
   trusted: Set<Oid>;
   /** Journals, by the name of their run: what was appended, and what was kept. */
   left: Map<string, MemoryJournal>;
+  /** Notes of commands of conversations, in the order in which they began. */
+  noted: MemoryCommand[];
   /** What a command of a plan does; it may use `write`. */
   command: {
     run: (
@@ -117,6 +120,7 @@ export async function memoryProject(
   const setRef = (ref: string, oid: Oid) => git.writeRef({ fs, gitdir, ref, value: oid, force: true });
   const writes: MemoryProject['writing'] = new Map();
   const journals: MemoryProject['left'] = new Map();
+  const noted: MemoryProject['noted'] = [];
   let ticks = 0;
   let ids = 0;
   const clock = { now: () => new Date(Date.UTC(2026, 0, 24, 10, 0, (ticks += 1))) };
@@ -160,6 +164,8 @@ export async function memoryProject(
     servers: memoryServers(),
     journals: memoryJournals(disk, journals),
     left: journals,
+    commands: memoryCommands(noted),
+    noted,
     trust: { has: async (oid) => trusted.has(oid), add: async (oids) => oids.forEach((oid) => trusted.add(oid)) },
     settings: memorySettings(configuration),
     secrets,

@@ -1,6 +1,7 @@
 /** Calling the tools of a conversation on a line, as the model would. */
 import { parseCall } from '../../src/conversation/chat-tools.ts';
 import type { Project } from '../../src/ports.ts';
+import type { TurnName } from '../../src/session/names.ts';
 import { prepareLine } from '../../src/workflow/prepare-line.ts';
 import { performCall, type CallPlace } from '../../src/workflow/chat/perform-call.ts';
 import type { ToolOutcome } from '../../src/workflow/chat/chat.ts';
@@ -17,5 +18,6 @@ export async function callTool(
   if (call.name === 'WritePlanTool_begin') throw new Error('This begins a file.');
   const line = await prepareLine(project, selector);
   const signal = new AbortController().signal;
-  return performCall({ project, line, signal, onOutput: () => undefined, ...more }, call);
+  const place = { turn: '01' as TurnName };
+  return performCall({ project, line, place, signal, onOutput: () => undefined, ...more }, call);
 }

@@ -24,12 +24,16 @@ const group = { id: 4711, startedAt: '1' };
 async function openKilled(writes: Record<string, string | null> = evil): Promise<MemoryProject> {
   const project = await memoryProject({ 'README.md': '# Notes\n' });
   await start(project);
-  await kill(project, () => project.write(writes), 'Do it');
+  await kill(project, () => project.write(writes));
   return project;
 }
 
 /** A conversation that is killed in its command. */
-async function kill(project: MemoryProject, work: () => Promise<void>, message?: string): Promise<void> {
+async function kill(
+  project: MemoryProject,
+  work: () => Promise<void>,
+  meanwhile: () => Promise<void> = async () => undefined,
+): Promise<void> {
   const { answers } = project;
   // Whoever is killed loses its right to the turn.
   project.answers = { ...answers, claim: async () => ({ release: async () => undefined }) };
@@ -39,8 +43,8 @@ async function kill(project: MemoryProject, work: () => Promise<void>, message?:
       resolve();
       return new Promise<never>(() => undefined);
     };
-    const model = scriptedModel({ texts: [''], calls: [command('call_1', 'make')] });
-    chat(project, message, model).catch(reject);
+    const model = scriptedModel({ texts: [''], meanwhile, calls: [command('call_1', 'make')] });
+    chat(project, 'Do it', model).catch(reject);
   });
   project.command.run = async () => ({});
   project.answers = answers;
@@ -111,9 +115,12 @@ describe('a command of a conversation that was killed', () => {
     const project = await memoryProject({ 'README.md': '# Notes\n' });
     await start(project);
     const mine = { [memos]: '- mine\n', '.teddy/config.yaml': '' };
-    await chat(project, 'Do it', null);
-    await project.write(mine);
-    await kill(project, () => project.write({ ...evil, '.teddy/config.yaml': 'model: evil\n' }));
+    const worst = { ...evil, '.teddy/config.yaml': 'model: evil\n' };
+    await kill(
+      project,
+      () => project.write(worst),
+      () => project.write(mine),
+    );
     await run(project).catch(expectCode('NO_PENDING_PLAN'));
     expect(await textsOf(project)).toMatchObject(mine);
     expect(await project.read(own)).not.toBe(evil[own]);
@@ -165,7 +172,7 @@ describe('a command of a conversation that was killed', () => {
     const project = await memoryProject({ 'README.md': '# Notes\n' });
     const other = await newSession(project, { name: 'other', switch: false });
     await start(project);
-    await kill(project, async () => undefined, 'Do it');
+    await kill(project, async () => undefined);
     await project.switchTo(shortRef(other.ref));
     await project.write({ [memos]: evil[memos] });
     for (const selector of [undefined, session])
@@ -197,6 +204,15 @@ describe('a command of a conversation that was killed', () => {
     await project.write(evil);
     await say(project, 'Go on', 'Fine.');
     expect(await project.read(memos)).toBe('');
+    expect(project.noted).toEqual([]);
+  });
+
+  test('is put right as well where its line has gone on since, even with what it wrote', async () => {
+    const project = await openKilled();
+    await project.commit('All of it');
+    await say(project, 'Go on', 'Fine.');
+    expect(await project.read(memos)).toBe('');
+    expect(await project.readAt(await project.tipOf(line), memos)).toBe('');
     expect(project.noted).toEqual([]);
   });
 

@@ -1,0 +1,121 @@
+/** A `session chat` that was killed while a command of its model ran. */
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { endGroup, killChat, runningInGroup, waitHere } from '../support/interrupted-run.ts';
+import type { ServerAnswer } from '../support/model-server.ts';
+import { openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+
+afterEach(() => project.close());
+
+const memos = '.teddy/memos.yaml';
+const evil = `printf -- '- "evil fact"\n' > ${memos}; echo '**' >> .teddy/global.context; echo made > made.txt; ${waitHere}`;
+const notesDir = () => join(project.repo.root, '.git', 'teddy', 'commands');
+
+function call(command: string): ServerAnswer {
+  return { text: '', toolCalls: [{ name: 'run_command', arguments: JSON.stringify({ command }) }] };
+}
+
+/** The group of its command, which still runs. */
+async function openKilled(...answers: ServerAnswer[]): Promise<number> {
+  project = await openTeddyProject({ files: { 'README.md': '# Scratch\n' }, answers: [call(evil), ...answers] });
+  await project.begin('killed');
+  return killChat(project, '-m', 'Do it');
+}
+
+const goOn: [string, string[]][] = [
+  ['chat', ['session', 'chat', '-m', 'Go on']],
+  ['plan', ['session', 'plan', '-m', 'Go on']],
+  ['execute', ['session', 'execute', '-y']],
+  ['say', ['session', 'say', '-m', 'And this']],
+  ['write', ['write', 'stream', '--target', 'b.txt', '--operation', 'create']],
+  ['resume', ['session', 'resume', '-y']],
+  ['new', ['session', 'new', 'other']],
+];
+
+test('everything on the line is refused while the command still runs, and nothing changes', async () => {
+  const group = await openKilled();
+  try {
+    for (const [, args] of goOn) {
+      const said = await project.refuses('LOCKED', 3, args, { stdin: 'x\nDONE\n' });
+      expect(said).toContain(`A command of turn 01 still runs (process group ${group}); the conversation`);
+      expect(said).toContain(`kill -- -${group}`);
+    }
+    expect(await runningInGroup(group)).not.toEqual([]);
+    expect(await project.repo.read(memos)).toBe('- "evil fact"\n');
+  } finally {
+    await endGroup(group);
+  }
+});
+
+test.each(goOn)('what it wrote in .teddy/ is put back before %s does anything', async (_, args) => {
+  await endGroup(await openKilled('Fine.', 'Fine.'));
+  const global = await project.repo.git('rev-parse', 'teddy/global');
+  const { stderr } = await project.run(args, { stdin: 'x\nDONE\n' });
+  expect(stderr.match(/No command changes \.teddy\//g)).toHaveLength(1);
+  expect(stderr).toMatch(/An interrupted command, or you since then, changed \.teddy\/\S+/);
+  const [, tree = ''] = /git show ([0-9a-f]{40}):<path>/.exec(stderr) ?? [];
+  expect(await project.repo.git('show', `${tree}:${memos}`)).toBe('- "evil fact"');
+  expect(await project.repo.read(memos)).toBe('');
+  expect(await project.repo.read('.teddy/global.context')).not.toContain('**\n');
+  expect(await project.repo.read('made.txt')).toBe('made\n');
+  expect(await project.repo.git('rev-parse', 'teddy/global')).toBe(global);
+  expect(await project.repo.git('log', '--all', '--format=%s', '--', memos)).not.toContain('snapshot');
+  expect(await readdir(notesDir())).toEqual([]);
+});
+
+test('its call is closed after that, and the conversation goes on', async () => {
+  await endGroup(await openKilled('Fine.'));
+  expect(await project.run(['session', 'chat', '-m', 'Go on'])).toMatchObject({ exitCode: 0, stdout: 'Fine.\n' });
+  expect(await project.ok('session', 'history', '--format', 'openai')).toContain('interrupted by a crash');
+});
+
+test('its note is for its user alone', async () => {
+  const group = await openKilled();
+  await endGroup(group);
+  const names = await readdir(notesDir());
+  expect(names.map((name) => name.split('.')[1]).toSorted()).toEqual(['claim', 'group', 'note']);
+  expect((await stat(notesDir())).mode & 0o777).toBe(0o700);
+  for (const name of names.filter((one) => !one.endsWith('.claim')))
+    expect((await stat(join(notesDir(), name))).mode & 0o777).toBe(0o600);
+});
+
+test.each(['note', 'group'])(
+  'with a damaged %s nothing is put back: the note is named, and without it all goes on',
+  async (kind) => {
+    await endGroup(await openKilled('Fine.'));
+    const names = await readdir(notesDir());
+    const path = (end: string) => join(notesDir(), names.find((name) => name.endsWith(end)) ?? '');
+    const text = await readFile(path(kind), 'utf8');
+    await writeFile(
+      path(kind),
+      text.replace(/"(root|id)":"?./, (found) => `${found.slice(0, -1)}9`),
+    );
+    const said = await project.refuses('DAMAGED_SESSION', 1, ['session', 'chat', '-m', 'Go on']);
+    expect(said).toContain(path('note'));
+    expect(said).toContain('git diff HEAD -- .teddy');
+    expect(await project.repo.read(memos)).toBe('- "evil fact"\n');
+    await project.repo.git('checkout', '--', '.teddy');
+    await rm(path('note'));
+    expect(await project.run(['session', 'chat', '-m', 'Go on'])).toMatchObject({ exitCode: 0 });
+    expect(await readdir(notesDir())).toEqual([]);
+  },
+);
+
+test('on another branch it stops what would build on it, and says how to go back', async () => {
+  await endGroup(await openKilled('Fine.'));
+  const { git, root } = project.repo;
+  await git('stash', '--quiet');
+  await git('switch', '--quiet', 'main');
+  const [session = ''] = (await git('branch', '--list', 'teddy/*killed', '--format=%(refname:short)')).split('\n');
+  const said = await project.refuses('RUN_INTERRUPTED', 3, ['session', 'chat', '-s', session, '-m', 'Go on']);
+  expect(said).toContain(`git -C ${root} switch ${session}`);
+  await project.refuses('RUN_INTERRUPTED', 3, ['session', 'new', 'other']);
+  await git('switch', '--quiet', session);
+  await git('stash', 'pop', '--quiet');
+  const { stderr } = await project.run(['session', 'chat', '-m', 'Go on']);
+  expect(stderr).toContain('No command changes .teddy/');
+  expect(await project.repo.read(memos)).toBe('');
+});
