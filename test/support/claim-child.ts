@@ -35,7 +35,14 @@ async function perform(job: ClaimJob): Promise<string> {
   }
   const { dir, id } = job;
   const writes = writeStaging({ dir, clock: { now: () => new Date() }, ...processes });
-  const nothing = { root: '/project', isLinked: false, line: null, base: null, endMarker: 'DONE', hasController: false };
+  const nothing = {
+    root: '/project',
+    isLinked: false,
+    line: null,
+    base: null,
+    endMarker: 'DONE',
+    hasController: false,
+  };
   const begunAt = new Date().toISOString();
   const wish = { id, intent: 'Race', target: 'a.txt' as RepoPath, operation: 'create' as const, begunAt, ...nothing };
   const staged = await writes.begin(wish, initialState(Date.now()), defaultLimits);
