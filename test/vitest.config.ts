@@ -5,7 +5,7 @@ export default defineConfig({
     root: new URL('..', import.meta.url).pathname,
     include: ['test/**/*.test.ts'],
     exclude: ['test/bench/**', 'test/faults/**/*.full.test.ts'],
-    globalSetup: ['test/support/isolate.ts'],
+    globalSetup: ['test/support/memory-disk.ts', 'test/support/isolate.ts'],
     reporters: ['default', './test/support/count-reporter.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
