@@ -32,6 +32,10 @@ const plan: TranscriptRecord = {
 const note: TranscriptRecord = { type: 'note', ...base, text: 'The answer was continued.' };
 
 const text = fc.string({ unit: 'binary' });
+/** As it is read: JSON has no -0. */
+const anyValue = fc
+  .jsonValue({ stringUnit: 'binary', maxDepth: 3 })
+  .map((value) => JSON.parse(JSON.stringify(value)) as unknown);
 const anyBase = { id: text, timestamp: text };
 const record: fc.Arbitrary<TranscriptRecord> = fc.oneof(
   fc.record({
@@ -52,14 +56,14 @@ const record: fc.Arbitrary<TranscriptRecord> = fc.oneof(
     ...anyBase,
     tool_call_id: text,
     tool_name: text,
-    tool_input: fc.jsonValue({ stringUnit: 'binary', maxDepth: 3 }),
+    tool_input: anyValue,
   }),
   fc.record(
     {
       type: fc.constant('tool_result' as const),
       ...anyBase,
       tool_call_id: text,
-      output: fc.jsonValue({ stringUnit: 'binary', maxDepth: 3 }),
+      output: anyValue,
       is_error: fc.boolean(),
       reason: fc.constantFrom('denied' as const, 'aborted' as const, 'recovered' as const),
     },
@@ -70,7 +74,7 @@ const record: fc.Arbitrary<TranscriptRecord> = fc.oneof(
     ...anyBase,
     details: fc.dictionary(
       text.filter((key) => !['type', 'id', 'timestamp'].includes(key)),
-      fc.jsonValue(),
+      anyValue,
     ),
   }),
   fc.record({

@@ -91,7 +91,7 @@ test.each(['note', 'group'])(
     const text = await readFile(path(kind), 'utf8');
     await writeFile(
       path(kind),
-      text.replace(/"(root|id)":"?./, (found) => `${found.slice(0, -1)}9`),
+      text.replace(/"(root|id)":"?./, (found) => `${found.slice(0, -1)}${found.endsWith('9') ? 8 : 9}`),
     );
     const said = await project.refuses('DAMAGED_SESSION', 1, ['session', 'chat', '-m', 'Go on']);
     expect(said).toContain(path('note'));
