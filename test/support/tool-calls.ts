@@ -3,7 +3,8 @@ import { parseCall } from '../../src/conversation/chat-tools.ts';
 import type { Project } from '../../src/ports.ts';
 import type { TurnName } from '../../src/session/names.ts';
 import { prepareLine } from '../../src/workflow/prepare-line.ts';
-import { performCall, type CallPlace } from '../../src/workflow/chat/perform-call.ts';
+import type { CallPlace } from '../../src/workflow/chat/chat-files.ts';
+import { performCall } from '../../src/workflow/chat/perform-call.ts';
 import type { ToolOutcome } from '../../src/workflow/chat/chat.ts';
 
 /** `selector`: of the line, when HEAD is not on it. */

@@ -4,7 +4,7 @@ import { whyUnreadable } from '../../plan/out-of-reach.ts';
 import { parseRepoPath } from '../../plan/paths.ts';
 import { whyWithheld } from '../../plan/validate-read.ts';
 import type { FileTarget, Project, Store, TextHits, TextQuery, TreeMode, Workspace } from '../../ports.ts';
-import type { Oid, RepoPath } from '../../session/names.ts';
+import type { Oid, RepoPath, TurnName } from '../../session/names.ts';
 import type { ReadyLine } from '../prepare-line.ts';
 import { findVetoes } from './find-vetoes.ts';
 
@@ -25,6 +25,15 @@ export interface ChatFiles {
 export interface LinePlace {
   project: Project;
   line: ReadyLine;
+}
+
+/** Where a call of the model's works. */
+export interface CallPlace extends LinePlace {
+  /** Which turn calls. */
+  place: { turn: TurnName };
+  signal: AbortSignal;
+  /** Of a command, as it comes, masked. */
+  onOutput(stream: 'stdout' | 'stderr', text: string): void;
 }
 
 /** HEAD may have been switched since the line was prepared. */

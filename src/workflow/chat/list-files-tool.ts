@@ -3,9 +3,8 @@ import type { ListFilesCall } from '../../conversation/chat-tools.ts';
 import type { Store, TreeFile } from '../../ports.ts';
 import type { RepoPath } from '../../session/names.ts';
 import { renderTreeListing } from '../../session/tree-listing.ts';
-import { openChatFiles, reachPath, type ChatFiles } from './chat-files.ts';
+import { openChatFiles, reachPath, type ChatFiles, type CallPlace } from './chat-files.ts';
 import type { ToolOutcome } from './chat.ts';
-import type { CallPlace } from './perform-call.ts';
 import { toFailure } from './tool-failure.ts';
 
 export async function listFiles(place: CallPlace, { path, pattern }: ListFilesCall): Promise<ToolOutcome> {

@@ -1,23 +1,14 @@
 /** A tool call that may be done: the user has approved what needs approval. */
 import type { ParsedCall } from '../../conversation/chat-tools.ts';
 import { TeddyError } from '../../errors.ts';
-import type { TurnName } from '../../session/names.ts';
 import { maskString } from '../mask-text.ts';
-import type { LinePlace } from './chat-files.ts';
+import type { CallPlace } from './chat-files.ts';
 import type { ToolOutcome } from './chat.ts';
 import { listFiles } from './list-files-tool.ts';
 import { readFile } from './read-file-tool.ts';
 import { runCommand } from './run-command-tool.ts';
 import { searchText } from './search-text-tool.ts';
 import { refuseAborted, toFailure } from './tool-failure.ts';
-
-export interface CallPlace extends LinePlace {
-  /** Which turn calls. */
-  place: { turn: TurnName };
-  signal: AbortSignal;
-  /** Of a command, as it comes, masked. */
-  onOutput(stream: 'stdout' | 'stderr', text: string): void;
-}
 
 /**
  * What fails is an outcome. Throws INTERRUPTED when the signal is aborted; a command that was running by then has an outcome of

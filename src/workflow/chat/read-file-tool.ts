@@ -1,8 +1,7 @@
 /** `read_file`: the lines of a text file, masked. */
 import type { ReadFileCall } from '../../conversation/chat-tools.ts';
-import { openChatFiles, reachPath, toFileText } from './chat-files.ts';
+import { openChatFiles, reachPath, toFileText, type CallPlace } from './chat-files.ts';
 import type { ToolOutcome } from './chat.ts';
-import type { CallPlace } from './perform-call.ts';
 import { toFailure } from './tool-failure.ts';
 
 const maxLines = 2_000;

@@ -21,9 +21,8 @@ import {
 import { maskString } from '../mask-text.ts';
 import { maskedOutput } from '../masked-output.ts';
 import { toReason } from '../run-scripts.ts';
-import { findWorkspace } from './chat-files.ts';
+import { findWorkspace, type CallPlace } from './chat-files.ts';
 import type { ToolOutcome } from './chat.ts';
-import type { CallPlace } from './perform-call.ts';
 import { refuseAborted, toFailure } from './tool-failure.ts';
 
 /** Of one stream. */

@@ -6,10 +6,9 @@ import type { RepoPath } from '../../session/names.ts';
 import { renderPathWord } from '../../session/quoted-path.ts';
 import { isSecretName } from '../../session/secret-names.ts';
 import { maskString } from '../mask-text.ts';
-import { openChatFiles, reachPath, toFileText, type ChatFiles } from './chat-files.ts';
+import { openChatFiles, reachPath, toFileText, type ChatFiles, type CallPlace } from './chat-files.ts';
 import type { ToolOutcome } from './chat.ts';
 import { findVetoes } from './find-vetoes.ts';
-import type { CallPlace } from './perform-call.ts';
 import { toFailure } from './tool-failure.ts';
 
 const maxMatches = 200;
