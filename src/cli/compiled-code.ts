@@ -2,6 +2,7 @@
  * Loads the bundle together with what V8 has compiled of it before. A short command spends most of its time on compiling:
  * with the cache `session plan` takes about two thirds of the time.
  */
+import { isAscii } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -21,8 +22,10 @@ export interface CompiledCode<Exports> {
  */
 export function loadCompiled<Exports>(bundle: URL, use: string): CompiledCode<Exports> {
   const path = fileURLToPath(bundle);
-  const source = readFileSync(path, 'utf8');
-  const key = createHash('sha1').update(source).digest('hex').slice(0, 16);
+  const bytes = readFileSync(path);
+  // Of plain ASCII, which the build keeps it, V8 makes a string in a third of the time, and compiles half the bytes.
+  const source = isAscii(bytes) ? bytes.toString('latin1') : bytes.toString('utf8');
+  const key = createHash('sha1').update(bytes).digest('hex').slice(0, 16);
   const cachePath = `${path}-${key}-${use}.cache`;
   const cachedData = existsSync(cachePath) ? readFileSync(cachePath) : undefined;
   const wrapped = `(function (exports, require, module, __filename, __dirname) {${source}\n})`;

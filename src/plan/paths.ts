@@ -110,7 +110,7 @@ function whyReserved(parts: string[]): string | null {
   if (folded[0] === '.teddy' || /^teddy~\d+$/.test(folded[0] ?? ''))
     return 'it is inside `.teddy`, which teddy keeps itself';
   const device = parts.find((part) =>
-    /^(?:con|prn|aux|nul|conin\$|conout\$|com[1-9¹²³]|lpt[1-9¹²³])$/i.test(stem(part)),
+    /^(?:con|prn|aux|nul|conin\$|conout\$|com[1-9\u00b9\u00b2\u00b3]|lpt[1-9\u00b9\u00b2\u00b3])$/i.test(stem(part)),
   );
   return device === undefined ? null : `\`${device}\` is a device on Windows`;
 }

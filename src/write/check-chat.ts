@@ -10,9 +10,9 @@ const what = `(?:the|your|an?|my)\\b[^\\n]{0,80}\\b${thing}`;
 /** In a file that is read by a program. None of them begins a line of one. */
 const first = [
   new RegExp(`^(?:sure|certainly|of course|absolutely|great|okay|ok|alright)[,.!:]?\\s[^\\n]{0,120}[:.!]$`, 'i'),
-  new RegExp(`^here(?:'s|’s| is| are)\\s${what}[^\\n]{0,120}[:.]$`, 'i'),
+  new RegExp(`^here(?:'s|\u2019s| is| are)\\s${what}[^\\n]{0,120}[:.]$`, 'i'),
   new RegExp(`^(?:below|the following) is\\s${what}[^\\n]{0,120}[:.]$`, 'i'),
-  /^i(?:'ve|’ve| have|'ll|’ll| will)\s(?:now\s)?(?:created?|updated?|written?|write|added?|add|fixed|fix|made|make|implemented?)\s[^\n]{0,160}[:.!]$/i,
+  /^i(?:'ve|\u2019ve| have|'ll|\u2019ll| will)\s(?:now\s)?(?:created?|updated?|written?|write|added?|add|fixed|fix|made|make|implemented?)\s[^\n]{0,160}[:.!]$/i,
 ];
 const last = [
   /^(?:please )?let me know (?:if|when|whether|what|how)\b/i,
@@ -26,16 +26,16 @@ const last = [
 /** In a text for people: only what nobody writes into one. */
 const firstOfProse = [
   new RegExp(
-    `^(?:(?:sure|certainly|of course|absolutely)[,.!:]? )?here(?:'s|’s| is) (?:the|your) (?:\\w+ ){0,2}?(?:updated|complete|completed|full|revised|requested|corrected|new|final|entire) ${thing}\\b[^\\n]{0,80}:$`,
+    `^(?:(?:sure|certainly|of course|absolutely)[,.!:]? )?here(?:'s|\u2019s| is) (?:the|your) (?:\\w+ ){0,2}?(?:updated|complete|completed|full|revised|requested|corrected|new|final|entire) ${thing}\\b[^\\n]{0,80}:$`,
     'i',
   ),
   new RegExp(
-    `^(?:sure|certainly|of course|absolutely)[,.!:]? here(?:'s|’s| is) (?:the|your|an?)\\b[^\\n]{0,120}:$`,
+    `^(?:sure|certainly|of course|absolutely)[,.!:]? here(?:'s|\u2019s| is) (?:the|your|an?)\\b[^\\n]{0,120}:$`,
     'i',
   ),
 ];
 const lastOfProse = [
-  /^(?:please )?let me know if you(?:'d|’d| would) like (?:me to|any (?:changes|adjustments|modifications|further))\b/i,
+  /^(?:please )?let me know if you(?:'d|\u2019d| would) like (?:me to|any (?:changes|adjustments|modifications|further))\b/i,
   /^would you like me to (?:add|change|adjust|continue|expand|make|write|include)\b[^\n]*\?$/i,
 ];
 

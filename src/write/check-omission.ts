@@ -9,7 +9,7 @@ import type { Finding } from './write.ts';
 const candidate =
   /unchanged|existing|truncated|omitted|remain|previous|original|snip|brevity|as before|as above|\bsame\b|\brest\b|\bother\b|\bmore\b|\bkeep\b|implementation|continue/gi;
 /** ... and begins as a comment or in brackets, or has dots. */
-const shape = /^\s*(?:[/#;%*<{(["'[]|--|rem )|\.{3}|…/i;
+const shape = /^\s*(?:[/#;%*<{(["'[]|--|rem )|\.{3}|\u2026/i;
 const maxTold = 100;
 const maxLineLength = 300;
 

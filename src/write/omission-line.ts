@@ -41,7 +41,7 @@ const comment =
   /^(?:\/\/+|#+|--+|;+|%+|\/\*+|\*+(?!\/)|<!--+|\{\/\*+|\(\*+|rem |'|"{3}|'{3})\s*(\S.*?)\s*(?:\*+\/\}?|--+>|\*\)|"{3}|'{3})?$/i;
 const htmlComment = /^(?:<!--+|\{\/\*+)\s*(\S.*?)\s*(?:--+>|\*+\/\})$/;
 /** Behind code. */
-const trailing = /\s(?:\/\/|#|--|\/\*|<!--)\s*((?:\.{3}|…).*?)\s*(?:\*\/|--+>)?$/;
+const trailing = /\s(?:\/\/|#|--|\/\*|<!--)\s*((?:\.{3}|\u2026).*?)\s*(?:\*\/|--+>)?$/;
 
 /** The words that say so; null: it does not. In a text for people only what no sentence looks like. */
 export function findOmission(line: string, isCode: boolean): string | null {
@@ -84,9 +84,9 @@ function unwrap(line: string): Inner {
     const inside = /^(?:\[(.*)\]|\((.*)\)|<(.*)>)$/.exec(text);
     const bare = inside?.[1] ?? inside?.[2] ?? inside?.[3] ?? text;
     inner.isBracketed ||= inside !== null;
-    inner.dotsBefore ||= /^\s*(?:\.{3}|…)/.test(bare);
-    inner.dotsBehind ||= /(?:\.{3}|…)\s*$/.test(bare);
-    inner.words = bare.replace(/^\s*(?:\.{3,}|…)\s*|\s*(?:\.{3,}|…)\s*$/g, '').trim();
+    inner.dotsBefore ||= /^\s*(?:\.{3}|\u2026)/.test(bare);
+    inner.dotsBehind ||= /(?:\.{3}|\u2026)\s*$/.test(bare);
+    inner.words = bare.replace(/^\s*(?:\.{3,}|\u2026)\s*|\s*(?:\.{3,}|\u2026)\s*$/g, '').trim();
   }
   inner.words = inner.words.replace(/[\s,;]+/g, ' ');
   return inner;
