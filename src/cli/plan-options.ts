@@ -47,19 +47,30 @@ export abstract class PlanningCommand extends TeddyCommand {
     return this.edit ? editMessage(project, this.message) : this.message;
   }
 
-  /** Asks, and shows the answer. Throws NO_MODEL after the message is safe. */
+  /** Asks whom the flags name, and shows the answer. Throws NO_MODEL after the message is safe. */
   protected async planAndShow(
     terminal: Terminal,
     project: Project,
     message: string | undefined,
     signal: AbortSignal,
   ): Promise<number> {
+    return this.askAndShow(terminal, project, message, signal, await this.choose(terminal, project));
+  }
+
+  /** The same where it is known who is asked. */
+  protected async askAndShow(
+    terminal: Terminal,
+    project: Project,
+    message: string | undefined,
+    signal: AbortSignal,
+    choice: ChosenModel,
+  ): Promise<number> {
     const { planAndShow } = await import('./plan-and-show.ts');
     return planAndShow(terminal, project, {
       selector: this.session,
       message,
       agent: this.agent,
-      choice: await this.choose(terminal, project),
+      choice,
       approveForeign: this.toForeignApproval(terminal, signal),
       signal,
       isQuiet: this.noStream,

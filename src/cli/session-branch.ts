@@ -54,7 +54,8 @@ export class SessionBranchCommand extends PlanningCommand {
           return 0;
         }
         this.session = branch;
-        if (!this.noPlan) return this.planAndShow(terminal, project, message, signal);
+        // Chosen once: an answer from stdin can be read once.
+        if (!this.noPlan) return this.askAndShow(terminal, project, message, signal, choice);
         const { recordMessage } = await import('../workflow/plan-turn.ts');
         const opened = await recordMessage(project, {
           selector: branch,

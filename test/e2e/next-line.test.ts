@@ -28,6 +28,14 @@ test('after a plan for another line the next command names it, and no longer whe
   expect(await say(first, 'Only words.\n')).toBe('Next: teddy session plan -m "..." goes on.');
 });
 
+test('a branch is answered from stdin, which is read once', async () => {
+  await project.begin('main-one');
+  await say(null, createPlan('a.txt', 'a\n'));
+  const again = ['session', 'branch', '01', '-m', 'Again', '--from', '-'];
+  expect(await project.run(again, { stdin: createPlan('b.txt', 'b\n') })).toMatchObject({ exitCode: 0 });
+  expect((await project.subjects())[0]).toBe('turn 01-branch-01 plan: Try it');
+});
+
 test('a branch that is not switched to is named, and so is a line that is executed in another work tree', async () => {
   const { repo } = project;
   const session = await project.begin('main-one');
