@@ -25,6 +25,7 @@ export const exitCodes = {
   STAGING_DAMAGED: 1,
   NOTHING_TO_IMPORT: 1,
   HISTORY_INVALID: 1,
+  HOSTILE_SESSION: 1,
   // 2: wrong usage
   USAGE: 2,
   BAD_NAME: 2,
@@ -45,6 +46,9 @@ export const exitCodes = {
   UNKNOWN_COMMIT: 2,
   UNKNOWN_FORMAT: 2,
   BAD_RECORD: 2,
+  UNKNOWN_REMOTE: 2,
+  UNKNOWN_BRANCH: 2,
+  UNKNOWN_HOOK: 2,
   // 3: refused by a guard
   TURN_OPEN: 3,
   PLAN_PENDING: 3,
@@ -74,6 +78,13 @@ export const exitCodes = {
   OFFSET_MISMATCH: 3,
   SERVER_RUNNING: 3,
   ENTRY_EXISTS: 3,
+  REMOTE_EMPTY: 3,
+  REMOTE_AHEAD: 3,
+  REMOTE_CHANGED: 3,
+  SECRET_FOUND: 3,
+  NOTHING_TO_LAND: 3,
+  LAND_CONFLICT: 3,
+  HOOK_IN_THE_WAY: 3,
   // 4: not approved
   NOT_APPROVED: 4,
   // 5: model or network
@@ -87,6 +98,8 @@ export const exitCodes = {
   EMPTY_ANSWER: 5,
   PAGE_FAILED: 5,
   SERVER_UNREACHABLE: 5,
+  REMOTE_UNREACHABLE: 5,
+  REMOTE_REFUSED: 5,
   // 130: Ctrl-C
   INTERRUPTED: 130,
 } as const;

@@ -20,6 +20,14 @@ export interface Ids {
   writeId(): string;
 }
 
+/** For what a process leaves behind when it is killed. */
+export interface ProcessNames {
+  /** Of this process: digits, lower-case letters and hyphens. No other process has it, nor will have it. */
+  ownName(): Promise<string>;
+  /** Null: no process is called so. */
+  isAlive(name: string): Promise<boolean | null>;
+}
+
 /** Short-lived facts for a person who waits or has to know; never results. */
 export interface Notices {
   info(text: string): void;
@@ -78,6 +86,8 @@ export interface LineCommit extends Ident {
   file: { path: RepoPath; bytes: Uint8Array };
 }
 
+export type SignatureState = 'good' | 'bad' | 'unknown';
+
 /** The objects and refs of one repository, shared by all its work trees. */
 export interface Store {
   readonly objectFormat: 'sha1' | 'sha256';
@@ -98,7 +108,23 @@ export interface Store {
   listTips(...prefixes: string[]): Promise<(RefTip & { message: string })[]>;
   /** Commits from `from` along first parents, newest first, none of them reachable from `not`. */
   firstParents(from: Oid, not?: Oid[]): AsyncIterable<{ oid: Oid; commit: Commit }>;
+  /**
+   * Commits up to `from` along first parents, oldest first, none of them reachable from `not`, each with what it changed against
+   * its first parent (one without a parent, against nothing; as at the end of a shallow clone). It is for many: the rate is
+   * some thousands a second. Throws DAMAGED_SESSION where an object is missing.
+   */
+  walkChanges(from: Oid, not: readonly Oid[]): AsyncIterable<ChangedCommit>;
   isAncestor(ancestor: Oid, descendant: Oid): Promise<boolean>;
+  /** Whether its history is cut off, as in a shallow clone. */
+  isShallow(): Promise<boolean>;
+  /** Of the commits that `walkChanges` gives, those that are signed, as git judges them; `unknown`: it cannot. In one go. */
+  checkSignatures(from: Oid, not: readonly Oid[]): Promise<Map<Oid, SignatureState>>;
+  /** What `git fsck` finds wrong with the repository and with what is reachable from these commits, a line each. */
+  fsck(tips: readonly Oid[]): Promise<string[]>;
+  /** The best common ancestor of a commit and what a merge of all the others would be; null: there is none. */
+  mergeBase(commit: Oid, others: readonly Oid[]): Promise<Oid | null>;
+  /** Commits that `from` reaches and none of `not` does, by any parent, whose message holds this text; the newest first. */
+  findReachable(text: string, from: Oid, not: readonly Oid[]): Promise<Oid[]>;
   /** Commits along the first parents of the refs below these prefixes whose message holds this text, in one go. */
   findCommits(text: string, ...prefixes: string[]): Promise<Oid[]>;
   /** Every file below a tree, in git's order, links and submodules included. */
@@ -111,6 +137,15 @@ export interface Store {
   readFilesBelow(treeish: Oid, dir: RepoPath, isWanted: (path: string) => boolean): AsyncIterable<FileBelow[]>;
   /** What differs between two trees, path by path; a rename is a deletion and an addition. Null is the empty tree. */
   diffTrees(before: Oid | null, after: Oid): Promise<TreeChange[]>;
+  /**
+   * What git's own merge makes of three trees. `tree` null: these paths are in conflict, and nothing is kept. Nothing is
+   * checked out. Throws DAMAGED_SESSION, GIT_FAILED.
+   */
+  mergeTrees(
+    base: Oid,
+    ours: Oid,
+    theirs: Oid,
+  ): Promise<{ tree: Oid; conflicts: [] } | { tree: null; conflicts: RepoPath[] }>;
   /** Lines of the text files of a commit or tree; `.teddy` is left out. Throws what `Workspace.search` throws. */
   search(treeish: Oid, query: TextQuery): Promise<TextHits[]>;
   /** A git bundle of a branch with all of its history, piece by piece. Throws DAMAGED_SESSION where that is cut off. */
@@ -157,6 +192,13 @@ export interface LinkedWorkTree extends WorkTree {
   isUnfinished: boolean;
 }
 
+export interface ScratchTree {
+  workspace: Workspace;
+  /** Its tracked files become those of the commit; what git does not track stays, as in a work tree that is used on. */
+  moveTo(commit: Oid): Promise<void>;
+  remove(): Promise<void>;
+}
+
 /** What can be derived again; any of it may be gone at any time. */
 export interface Cache {
   read(key: string): Promise<Uint8Array | null>;
@@ -190,7 +232,11 @@ export interface Repository {
   /** What git ignores in a work tree, a directory as one: `node_modules/`. */
   ignoredFilesOf(root: string): Promise<string[]>;
   openWorkspace(root: string): Promise<Workspace>;
+  /** A linked work tree in a temporary directory, with HEAD detached at the commit. `remove` leaves nothing of it. */
+  openScratch(commit: Oid): Promise<ScratchTree>;
   readonly cache: Cache;
+  readonly hooks: Hooks;
+  readonly remotes: Remotes;
   /** A process that lives long asks git's configuration anew: somebody may have changed it. */
   reloadSettings(): void;
   /** Writes teddy's marked block in `info/attributes`, once. */
@@ -198,6 +244,98 @@ export interface Repository {
   /** What git's credential helpers keep for a URL and the user name `teddy`; null when nothing. Nobody is asked. */
   credential(url: string): Promise<string | null>;
   close(): Promise<void>;
+}
+
+export type HookName = 'prepare-commit-msg' | 'commit-msg' | 'pre-push' | 'post-checkout';
+
+/** What a hook finds teddy by, where it is not on PATH. Absolute. */
+export interface HookProgram {
+  node: string;
+  main: string;
+}
+
+/** The hooks as they come with teddy, and who installs them. */
+export interface HookSource {
+  program: HookProgram;
+  /** Throws FILE_NOT_FOUND. */
+  readScript(name: HookName): Promise<string>;
+}
+
+/** Of a commit that is being made. A character for each byte, whatever the encoding. */
+export interface MessageFile {
+  /** Throws FILE_NOT_FOUND. */
+  read(): Promise<string>;
+  write(text: string): Promise<void>;
+}
+
+/** Where git looks for the hooks of this repository. */
+export interface HookPlace {
+  /** Absolute. */
+  dir: string;
+  /**
+   * `own`: it is this repository's alone. `shared`: the configuration of the user or of the machine names it, for other
+   * repositories as well. `work-tree`: it lies among the files of the project.
+   */
+  kind: 'own' | 'shared' | 'work-tree';
+  /** Where `core.hooksPath` is set: `local .git/config`. Null: it is not set. */
+  origin: string | null;
+}
+
+export interface HookFile {
+  /** Null: it is a directory, a device, or too large for a script; nothing that git would run, or that can be looked into. */
+  text: string | null;
+  isExecutable: boolean;
+}
+
+/** The scripts that git runs. Paths are absolute. All but `locate` throw WRITE_FAILED. */
+export interface Hooks {
+  locate(): Promise<HookPlace>;
+  /** Null: there is none. */
+  read(path: string): Promise<HookFile | null>;
+  /** Makes a second name for the file, which stays what it is, mode and all; never in place of another file. */
+  keep(path: string, as: string): Promise<void>;
+  /** Atomically, executable; makes the directory. */
+  install(path: string, script: string): Promise<void>;
+  /** Atomically in place of the file at `path`; null: that is removed. */
+  putBack(path: string, kept: string | null): Promise<void>;
+}
+
+/** How a transfer goes on; `phase` in git's words: `Writing objects`. Total null: not known. */
+export interface TransferProgress {
+  phase: string;
+  done: number;
+  total: number | null;
+}
+
+export interface TransferOptions {
+  signal: AbortSignal;
+  onProgress?: ((progress: TransferProgress) => void) | undefined;
+}
+
+/**
+ * Other repositories: what is configured, a URL or a path, with git's own transports and credentials; nobody is asked for any.
+ * All throw UNKNOWN_REMOTE, REMOTE_UNREACHABLE (after retries with jitter where a retry can help), INTERRUPTED.
+ */
+export interface Remotes {
+  /** Those that git's configuration names. */
+  names(): Promise<string[]>;
+  /** The remote's refs below these prefixes, and whether it has any ref at all. */
+  list(
+    remote: string,
+    prefixes: readonly string[],
+    options: TransferOptions,
+  ): Promise<{ refs: RefTip[]; isEmpty: boolean }>;
+  /**
+   * Brings refs of the remote below `refs/teddy/quarantine/`, replacing what is there: no other ref moves, no tag comes
+   * along, FETCH_HEAD is not written. Objects are checked as `transfer.fsckObjects` does. Throws HOSTILE_SESSION where
+   * they are refused.
+   */
+  fetch(remote: string, refs: readonly { from: RefName; to: RefName }[], options: TransferOptions): Promise<void>;
+  /**
+   * All or nothing, each ref by its lease (`old` null: it must not be there yet; `new` null: delete), never by force. `moved`:
+   * a lease did not hold, and nothing has changed. Throws REMOTE_REFUSED in the server's words.
+   */
+  push(remote: string, updates: readonly RefUpdate[], options: TransferOptions): Promise<'done' | 'moved'>;
 }
 
 export interface TreeFile {
@@ -236,6 +374,17 @@ export interface TreeChange {
   before: Oid | null;
   after: Oid | null;
   mode: TreeMode | null;
+}
+
+/** `mode` and `oldMode`: after and before; null where it is not there. */
+export interface CommitChange extends TreeChange {
+  oldMode: TreeMode | null;
+}
+
+export interface ChangedCommit {
+  oid: Oid;
+  commit: Commit;
+  changes: CommitChange[];
 }
 
 export interface Head {
@@ -323,6 +472,11 @@ export interface Workspace {
   unstage(paths: RepoPath[]): Promise<void>;
   /** Switches HEAD to a branch with git's own checkout and its safety rules. */
   switchTo(ref: RefName): Promise<void>;
+  /**
+   * Moves the branch that HEAD is on, index and files with it, to a descendant, as `git merge --ff-only --no-autostash` does.
+   * Throws FILES_IN_THE_WAY where somebody's changes would be lost, REF_MOVED where it is none; nothing has changed then.
+   */
+  fastForward(commit: Oid): Promise<void>;
 }
 
 // --- files and commands ----------------------------------------------------------------------------------------------
@@ -801,6 +955,55 @@ export interface Settings {
   find(name: SettingName): Promise<FoundSetting>;
 }
 
+// --- what was left behind ---------------------------------------------------------------------------------------------
+
+/** Something on disk that a process which was killed has left, or that somebody else has put in the way. `path`: absolute. */
+export type Remain =
+  /** A command moved a line in the work tree at `root`, and index and files have not followed, or the lock is still there. */
+  | { kind: 'publication'; path: string; root: string; ref: RefName; new: Oid }
+  /** The same without a work tree: locks of these refs may be ours. */
+  | { kind: 'ref-record'; path: string; refs: RefName[] }
+  /** A lock of git's that nobody of ours holds. `heldBy`: processes that have it open, as far as the system says. */
+  | { kind: 'foreign-lock'; path: string; ageMs: number; heldBy: number[] }
+  /** Half of a file, or the rest of something that is over: nothing in it is needed by anybody. */
+  | { kind: 'leftover'; path: string }
+  /** The block in `info/attributes` is missing or was changed. */
+  | { kind: 'attributes'; path: string }
+  /** `place` null: nothing says where the answer belongs. */
+  | { kind: 'answer'; path: string; place: AnswerPlace | null; bytes: number; isDamaged: boolean }
+  | { kind: 'write'; path: string; found: FoundWrite }
+  /** `run` null: its journal cannot be read. */
+  | { kind: 'run'; path: string; run: JournaledRun | null }
+  /** `note` null: it cannot be read. */
+  | { kind: 'command'; path: string; note: CommandNote | null }
+  /** The record of a server that was killed. */
+  | { kind: 'server'; path: string }
+  /** In the directory of teddy, and none of its names. */
+  | { kind: 'stranger'; path: string };
+
+/** An object of a line that git cannot read. */
+export interface DamagedObject {
+  oid: Oid;
+  ref: RefName;
+  /** Where a commit of the line has it; null: it is a commit, or no file was found. */
+  path: RepoPath | null;
+}
+
+/** For `teddy doctor`. Looking changes nothing, and what a living process is at work on is not told. */
+export interface Remains {
+  look(): Promise<Remain[]>;
+  /** Puts right or removes a `publication`, `ref-record`, `leftover` or `server`, if it still is one. */
+  clear(remain: Remain): Promise<void>;
+  /** Objects that are missing or empty, of what these tips have and `not` has not. `objects`: how many were looked at. */
+  checkObjects(tips: readonly RefTip[], not: readonly Oid[]): Promise<{ objects: number; damaged: DamagedObject[] }>;
+  /** Commits of the repository that no ref and no HEAD reaches. */
+  unreachableCommits(): Promise<Oid[]>;
+  /** Of all commits that are reached: the ids of their entries. */
+  reachedEntryIds(): Promise<ReadonlySet<string>>;
+  /** Commits that a ref was at, as far as the reflogs know. */
+  reflogCommits(): Promise<ReadonlySet<Oid>>;
+}
+
 // --- all of it -------------------------------------------------------------------------------------------------------
 
 /** What a workflow is given: the repository it works in and the world around it. */
@@ -820,8 +1023,10 @@ export interface Project {
   servers: ServerRecords;
   syntax: SyntaxChecker;
   scratch: ScratchFiles;
+  processes: ProcessNames;
   journals: RunJournals;
   commands: CommandNotes;
+  remains: Remains;
   trust: Trust;
   settings: Settings;
 }

@@ -34,6 +34,8 @@ export interface Entry {
   provider?: string;
   model?: string;
   tokens?: { input: number; output: number };
+  /** In US dollars, where the endpoint has said so. */
+  costUsd?: number;
   /** Of a report: its run's status. */
   status?: string;
   /** Hex, of the file that the entry is about. */
@@ -74,6 +76,7 @@ function toTrailers(entry: Entry): [key: string, value: string][] {
     ...optional('Provider', entry.provider),
     ...optional('Model', entry.model),
     ...optional('Tokens', entry.tokens && `${entry.tokens.input}/${entry.tokens.output}`),
+    ...optional('Cost', entry.costUsd === undefined ? undefined : toDecimal(entry.costUsd)),
     ...optional('Status', entry.status),
     ...optional('Write-Session', entry.write?.id),
     ...optional('Intent', entry.write?.intent),
@@ -112,10 +115,20 @@ export function decodeEntry(message: string): Entry | null {
     ...optional('provider', 'Provider'),
     ...optional('model', 'Model'),
     ...(tokens ? { tokens: { input: Number(tokens[1]), output: Number(tokens[2]) } } : {}),
+    ...readCost(trailers.get('Cost')),
     ...optional('status', 'Status'),
     ...optional('sha256', 'Sha256'),
     ...readWrite(trailers),
   };
+}
+
+/** Without an exponent, to a millionth of a cent. */
+function toDecimal(amount: number): string {
+  return amount.toFixed(8).replace(/\.?0+$/, '');
+}
+
+function readCost(text: string | undefined): Pick<Entry, 'costUsd'> {
+  return text !== undefined && /^\d{1,9}(?:\.\d{1,8})?$/.test(text) ? { costUsd: Number(text) } : {};
 }
 
 function readWrite(trailers: Map<string, string>): Pick<Entry, 'write'> {

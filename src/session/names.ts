@@ -16,6 +16,10 @@ export type TurnName = Branded<'TurnName'>;
 export type RepoPath = Branded<'RepoPath'>;
 
 export const globalRef = 'refs/heads/teddy/global' as RefName;
+/** Where lines are kept whose branches are gone, or have landed. */
+export const archivePrefix = 'refs/teddy/archive/';
+/** Says that something here came from elsewhere, also where no remote is configured. */
+export const fetchedRef = 'refs/teddy/keep/fetched' as RefName;
 const maxNameLength = 64;
 
 export function parseOid(text: string): Oid {
@@ -116,6 +120,19 @@ export function parseLineRef(ref: string): { session: SessionId; branch: TurnNam
   if (!match?.[1] || !isSessionId(match[1])) return null;
   if (match[2] !== undefined && !isTurnName(match[2])) return null;
   return { session: match[1], branch: match[2] ?? null };
+}
+
+/** What keeps a line when its branch is gone. */
+export function archiveRef(line: RefName): RefName {
+  return line.replace(/^refs\/heads\/teddy\//, archivePrefix) as RefName;
+}
+
+/** The line that a ref below `refs/teddy/archive/` keeps, as if it were still a branch; anything else is null. */
+export function parseArchiveRef(ref: string): { session: SessionId; branch: TurnName | null; line: RefName } | null {
+  if (!ref.startsWith(archivePrefix)) return null;
+  const line = `refs/heads/teddy/${ref.slice(archivePrefix.length)}` as RefName;
+  const parsed = parseLineRef(line);
+  return parsed && { ...parsed, line };
 }
 
 export function shortRef(ref: string): string {

@@ -180,5 +180,7 @@ export function toAnswerEntry(
     provider,
     model,
     ...(usage ? { tokens: { input: usage.input, output: usage.output } } : {}),
+    // Of an amount that is none, nothing is said.
+    ...(usage?.costUsd !== undefined && usage.costUsd >= 0 && usage.costUsd < 1e9 ? { costUsd: usage.costUsd } : {}),
   };
 }

@@ -59,6 +59,7 @@ const anyEntry: fc.Arbitrary<Entry> = fc
         provider: fc.constantFrom('openai', 'manual'),
         model: anyText,
         tokens: fc.record({ input: fc.nat(), output: fc.nat() }),
+        costUsd: fc.nat(99_999_999).map((millionths) => millionths / 1_000_000),
         status: fc.constantFrom('SUCCESS', 'PARTIAL'),
         sha256: fc.constant('ab'.repeat(32)),
         write: fc.record({
