@@ -75,7 +75,11 @@ export function objectReader(git: GitRunner): ObjectReader {
   function send(request: Request): void {
     current ??= start();
     current.waiting.push(request);
-    current.child.stdin.write(`${request.command} ${request.name}\0`);
+    const { stdin } = current.child;
+    // Many questions are often asked at once: they leave in one write.
+    stdin.cork();
+    stdin.write(`${request.command} ${request.name}\0`);
+    process.nextTick(() => stdin.uncork());
   }
 
   function ask(command: Request['command'], name: string): Promise<{ info: ObjectInfo; bytes: Buffer } | null> {

@@ -1,11 +1,13 @@
 /** The object database and the refs of one repository. */
 import { TeddyError } from '../errors.ts';
-import type { Commit, Store, TreeEntry, TreeFile, TreeMode } from '../ports.ts';
-import { parseOid, repoPathFromGit, type Oid } from '../session/names.ts';
+import type { ObjectBatch, Store, TreeEntry, TreeFile, TreeMode } from '../ports.ts';
+import { repoPathFromGit, type Oid } from '../session/names.ts';
+import { findReachable, mergeBase } from './ancestry.ts';
 import { createBundle } from './create-bundle.ts';
 import { diffTrees } from './diff-trees.ts';
 import { identReader } from './ident.ts';
 import { decodeCommit, decodeTree, type ObjectType } from './object-format.ts';
+import { mergeTrees } from './merge-trees.ts';
 import { objectReader, type ObjectReader } from './object-reader.ts';
 import { objectBatch } from './object-writer.ts';
 import { readMany } from './read-many.ts';
@@ -15,6 +17,9 @@ import { withOwnErrors } from './own-errors.ts';
 import { searchTree } from './search-text.ts';
 import type { Environment, GitRunner } from './run.ts';
 import type { GitSetting } from './settings.ts';
+import { checkSignatures, runFsck } from './check-objects.ts';
+import { walkChanges } from './walk-changes.ts';
+import { walkFirstParents } from './walk-first-parents.ts';
 import { writeLine } from './write-line.ts';
 
 export interface StoreOptions {
@@ -33,12 +38,33 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
   const { git, commonDir, objectFormat } = options;
   const reader = objectReader(git);
   const read = (name: string, type: ObjectType) => readObject(reader, name, type);
+  const readCommit = async (oid: Oid) => decodeCommit(await read(oid, 'commit'));
+  const has = async (oid: Oid) => (await reader.info(oid)) !== null;
+
+  const openBatch = (): ObjectBatch => {
+    // The setting is read before the batch is flushed, when the settings have long been loaded.
+    const opened = options.settings().then((settings) =>
+      objectBatch({
+        objectsDir: options.objectsDir,
+        objectFormat,
+        shared: settings.get('core.sharedrepository')?.value,
+        onStep: options.onStep,
+      }),
+    );
+    opened.catch(() => undefined);
+    return withOwnErrors({
+      blob: async (bytes) => (await opened).blob(bytes),
+      tree: async (entries) => (await opened).tree(entries),
+      commit: async (commit) => (await opened).commit(commit),
+      flush: async () => (await opened).flush(),
+    });
+  };
 
   return withOwnErrors({
     objectFormat,
     readBlob: (oid) => read(oid, 'blob'),
     readTree: async (oid) => toTree(await read(oid, 'tree'), objectFormat),
-    readCommit: async (oid) => decodeCommit(await read(oid, 'commit')),
+    readCommit,
     async readFile(treeish, path) {
       const found = await reader.contents(`${treeish}:${path}`);
       return found?.type === 'blob' ? { oid: found.oid, bytes: found.bytes } : null;
@@ -51,11 +77,17 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     resolve: async (revision) => (await reader.info(`${revision}^{commit}`))?.oid ?? null,
     listRefs: (...prefixes) => listRefs(git, prefixes),
     listTips: (...prefixes) => listTips(git, prefixes),
-    firstParents: (from, not = []) => walkFirstParents(git, reader, from, not),
+    firstParents: (from, not = []) => walkFirstParents(git, { readCommit, has }, from, not),
+    walkChanges: (from, not) => walkChanges(git, readCommit, from, not),
     async isAncestor(ancestor, descendant) {
       const { exitCode } = await git.run(['merge-base', '--is-ancestor', ancestor, descendant], { accept: [1] });
       return exitCode === 0;
     },
+    mergeBase: (commit, others) => mergeBase(git, commit, others),
+    findReachable: (text, from, not) => findReachable(git, text, from, not),
+    isShallow: async () => (await git.text(['rev-parse', '--is-shallow-repository'])) === 'true',
+    checkSignatures: (from, not) => checkSignatures(git, from, not),
+    fsck: (tips) => runFsck(git, tips),
     findCommits: (text, ...prefixes) => findCommits(git, text, prefixes),
     listTree: async (treeish) => (await git.list(['ls-tree', '-r', '-z', '--full-tree', treeish])).map(parseTreeRow),
     async *readFilesBelow(treeish, dir, isWanted) {
@@ -65,25 +97,12 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     diffTrees: (before, after) =>
       // The two may be commits.
       diffTrees(async (oid) => toTree(await read(`${oid}^{tree}`, 'tree'), objectFormat), before, after),
-    search: (treeish, query) => searchTree(git, treeish, query),
-    batch() {
-      // The setting is read before the batch is flushed, when the settings have long been loaded.
-      const opened = options.settings().then((settings) =>
-        objectBatch({
-          objectsDir: options.objectsDir,
-          objectFormat,
-          shared: settings.get('core.sharedrepository')?.value,
-          onStep: options.onStep,
-        }),
-      );
-      opened.catch(() => undefined);
-      return withOwnErrors({
-        blob: async (bytes) => (await opened).blob(bytes),
-        tree: async (entries) => (await opened).tree(entries),
-        commit: async (commit) => (await opened).commit(commit),
-        flush: async () => (await opened).flush(),
-      });
+    async mergeTrees(base, ours, theirs) {
+      await Promise.all([base, ours, theirs].map((oid) => read(oid, 'tree')));
+      return mergeTrees(git, openBatch(), { base, ours, theirs });
     },
+    search: (treeish, query) => searchTree(git, treeish, query),
+    batch: openBatch,
     bundle: (ref) => createBundle(git, commonDir, ref),
     async writeLine(parent, commits) {
       const { objectsDir, onStep } = options;
@@ -132,28 +151,6 @@ async function readObject(reader: ObjectReader, name: string, type: ObjectType):
 
 function toTree(bytes: Buffer, objectFormat: 'sha1' | 'sha256'): TreeEntry[] {
   return decodeTree(bytes, objectFormat === 'sha1' ? 20 : 32);
-}
-
-/** Without exclusions the reader follows parents by itself: most walks end at the first commit. */
-async function* walkFirstParents(
-  git: GitRunner,
-  reader: ObjectReader,
-  from: Oid,
-  not: Oid[],
-): AsyncIterable<{ oid: Oid; commit: Commit }> {
-  const load = async (oid: Oid) => ({ oid, commit: decodeCommit(await readObject(reader, oid, 'commit')) });
-  if (not.length > 0) {
-    const oids = git.lines(['rev-list', '--first-parent', from, '--not', ...not]);
-    for await (const line of oids) yield await load(parseOid(line));
-    return;
-  }
-  for (let next: Oid | undefined = from; next !== undefined;) {
-    // A shallow clone ends where the parent's object is missing.
-    if (next !== from && (await reader.info(next)) === null) return;
-    const found: { oid: Oid; commit: Commit } = await load(next);
-    yield found;
-    next = found.commit.parents[0];
-  }
 }
 
 function parseTreeRow(row: string): TreeFile {

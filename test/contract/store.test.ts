@@ -208,6 +208,33 @@ describe.each([
     expect(await walk(made.merge, made.side, made.second)).toEqual([made.merge]);
   });
 
+  test('a walk of changes tells what each commit changed against its first parent, oldest first', async () => {
+    const walk = async (from: Oid, ...not: Oid[]) =>
+      (await collect(store.walkChanges(from, not))).map(({ oid, changes }) => [
+        oid,
+        ...changes.map(({ change, path: name, oldMode, mode }) => `${change} ${name} ${oldMode} ${mode}`),
+      ]);
+    const steps = await walk(made.merge);
+    expect(steps.map(([oid]) => oid)).toEqual([made.first, made.second, made.merge]);
+    expect(steps[0]).toHaveLength(5);
+    expect(steps[1]).toEqual([
+      made.second,
+      'modified a.txt 100644 100644',
+      'modified dir.sh 100755 100644',
+      'deleted dir/b.txt 100644 null',
+      'added new/deep.txt null 100644',
+    ]);
+    expect(await walk(made.merge, made.second)).toEqual([steps[2]]);
+    expect(await walk(made.first, made.merge)).toEqual([]);
+    const [, second] = await collect(store.walkChanges(made.merge, []));
+    expect(second?.commit).toEqual(await store.readCommit(made.second));
+    expect(second?.changes).toMatchObject(await store.diffTrees(made.first, made.second));
+    for await (const { oid } of store.walkChanges(made.merge, [])) {
+      expect(oid).toBe(made.first);
+      break;
+    }
+  });
+
   test('a commit is its own ancestor and that of its descendants, not the other way round', async () => {
     expect(await store.isAncestor(made.first, made.merge)).toBe(true);
     expect(await store.isAncestor(made.side, made.merge)).toBe(true);

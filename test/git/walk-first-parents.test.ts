@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { walkFirstParents } from '../../src/git/walk-first-parents.ts';
+import type { GitRunner } from '../../src/git/run.ts';
+import type { Commit } from '../../src/ports.ts';
+import { parseOid, type Oid } from '../../src/session/names.ts';
+
+const oidOf = (number: number) => parseOid(number.toString(16).padStart(40, '0'));
+
+/** 300 commits in a row, the last one numbered 300; those below `missing` are not there, which git does not like. */
+function history(missing = 0) {
+  const listed: string[][] = [];
+  const readers = { now: 0, most: 0 };
+  const has = async (oid: Oid) => Number.parseInt(oid, 16) > missing;
+  async function* lines(args: string[]): AsyncIterable<string> {
+    listed.push(args);
+    const from = Number.parseInt(args[2] ?? '', 16);
+    for (let number = from; number > missing; number -= 1) yield oidOf(number);
+    if (missing > 0) throw new Error('fatal: a parent is missing');
+  }
+  const readCommit = async (oid: Oid): Promise<Commit> => {
+    readers.now += 1;
+    readers.most = Math.max(readers.most, readers.now);
+    await Promise.resolve();
+    readers.now -= 1;
+    const number = Number.parseInt(oid, 16);
+    const parents = number > 1 ? [oidOf(number - 1)] : [];
+    return { tree: oidOf(1), parents, author: '', committer: '', message: `${number}` };
+  };
+  const git = { lines } as unknown as GitRunner;
+  return { listed, readers, walk: (not: Oid[] = []) => walkFirstParents(git, { readCommit, has }, oidOf(300), not) };
+}
+
+async function messages(walk: ReturnType<ReturnType<typeof history>['walk']>, max = 1000): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { commit } of walk) {
+    found.push(commit.message);
+    if (found.length === max) break;
+  }
+  return found;
+}
+
+test('a long walk has every commit once, in order, and reads many at a time', async () => {
+  const { walk, listed, readers } = history();
+  expect(await messages(walk())).toEqual(Array.from({ length: 300 }, (_, at) => `${300 - at}`));
+  expect(listed.length).toBe(1);
+  expect(readers.most).toBeGreaterThan(16);
+});
+
+test('a short walk starts no process', async () => {
+  const { walk, listed } = history();
+  expect(await messages(walk(), 40)).toHaveLength(40);
+  expect(listed).toEqual([]);
+});
+
+test('a walk ends where a parent is missing, and fails for any other reason that git has', async () => {
+  expect(await messages(history(100).walk())).toHaveLength(200);
+  expect(await messages(history(290).walk())).toHaveLength(10);
+  const { walk } = history(100);
+  await expect(messages(walk([oidOf(1)]))).rejects.toThrow('a parent is missing');
+});
