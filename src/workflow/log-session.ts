@@ -1,8 +1,8 @@
 /** The entries of a line, newest first. */
-import type { Project } from '../ports.ts';
+import type { Commit, Project } from '../ports.ts';
 import { decodeEntry, type Entry } from '../session/entry.ts';
 import type { Oid, SessionId } from '../session/names.ts';
-import { findLine, lineName } from './find-line.ts';
+import { findRecorded } from './review/find-recorded.ts';
 
 export interface LoggedEntry {
   commit: Oid;
@@ -20,22 +20,35 @@ export interface SessionLog {
   entries: LoggedEntry[];
 }
 
-/** Ends with the `start` entry of the session. */
-export async function logSession(project: Project, selector: string | undefined): Promise<SessionLog> {
-  const line = await findLine(project, selector);
+/** Ends with the `start` entry of the session, or where a range begins. `target`: as of `findRecorded`. */
+export async function logSession(project: Project, target: string | undefined): Promise<SessionLog> {
+  const line = await findRecorded(project, target);
+  const { session, name, tip, after } = line;
   const entries: LoggedEntry[] = [];
-  const tip = line.tip ?? line.remoteTip;
-  if (tip === null) return { session: line.session, line: lineName(line), entries };
-  for await (const { oid, commit } of project.repository.store.firstParents(tip)) {
-    const entry = decodeEntry(commit.message);
-    const { name, time } = parseIdent(commit.committer);
-    entries.push({ commit: oid, time, author: name, entry, subject: commit.message.split('\n')[0] ?? '' });
-    if (entry?.kind === 'start' && entry.session === line.session) break;
+  for await (const { oid, commit } of project.repository.store.firstParents(tip, after === null ? [] : [after])) {
+    const logged = toLogged(oid, commit);
+    entries.push(logged);
+    if (isStartOf(logged, session)) break;
   }
-  return { session: line.session, line: lineName(line), entries };
+  return { session, line: name, entries };
+}
+
+export function toLogged(commit: Oid, { committer, message }: Commit): LoggedEntry {
+  const { name: author, time } = parseIdent(committer);
+  return { commit, time, author, entry: decodeEntry(message), subject: message.split('\n')[0] ?? '' };
+}
+
+export function isStartOf({ entry }: Pick<LoggedEntry, 'entry'>, session: SessionId): boolean {
+  return entry?.kind === 'start' && entry.session === session;
 }
 
 function parseIdent(ident: string): { name: string; time: string } {
-  const match = /^(.*?) <[^>]*> (\d+) [+-]\d{4}$/.exec(ident);
-  return { name: match?.[1] ?? ident, time: match ? new Date(Number(match[2]) * 1000).toISOString() : '' };
+  const match = /^(.*?) <[^>]*> (\d{1,12}) [+-]\d{4}$/.exec(ident);
+  return { name: match?.[1] ?? ident, time: match ? toIsoTime(Number(match[2])) : '' };
+}
+
+/** Empty for what no calendar has: whoever wrote the commit may have said anything. */
+function toIsoTime(seconds: number): string {
+  const time = new Date(seconds * 1000);
+  return Number.isNaN(time.getTime()) ? '' : time.toISOString();
 }

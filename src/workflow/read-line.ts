@@ -116,7 +116,7 @@ function toUnknownTurn(session: SessionId, turn: string): TeddyError {
   );
 }
 
-function toStatus(records: TranscriptRecord[], plan: Uint8Array | null, report: Uint8Array | null): TurnStatus {
+export function toStatus(records: TranscriptRecord[], plan: Uint8Array | null, report: Uint8Array | null): TurnStatus {
   if (report !== null) return 'closed';
   if (plan !== null) return isOnlyMessage(toText(plan)) ? 'closed' : 'planned';
   return lastAnswer(records)?.complete === true || endsDenied(records) ? 'closed' : 'open';

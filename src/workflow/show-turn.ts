@@ -1,15 +1,17 @@
 /** One turn of a line: what was said, the plan, and what running it did. */
 import { lastAnswer, userMessages } from '../conversation/transcript.ts';
-import { TeddyError } from '../errors.ts';
-import { renderUnifiedDiff } from '../plan/diff.ts';
 import { parseReport } from '../plan/report-schema.ts';
 import type { Report } from '../plan/report.ts';
 import type { Project } from '../ports.ts';
+import type { EntryKind } from '../session/entry.ts';
 import type { HistoryPart } from '../session/history-text.ts';
-import { type Oid, type SessionId, type TurnName } from '../session/names.ts';
+import type { Oid, SessionId, TurnName } from '../session/names.ts';
 import { toTurnHistory } from '../session/turn-history.ts';
-import { findLine, lineName } from './find-line.ts';
-import { findTurn, readLine, readTurn, toText, type LineState, type TurnStatus } from './read-line.ts';
+import type { LoggedEntry } from './log-session.ts';
+import { readTurn, toText, type TurnStatus } from './read-line.ts';
+import { sumSpent, type Spending } from './review/count-spending.ts';
+import { diffFiles } from './review/diff-files.ts';
+import { findTurnOf, readTurnEntries } from './review/find-turn.ts';
 
 export interface ShownTurn {
   session: SessionId;
@@ -26,25 +28,47 @@ export interface ShownTurn {
   report: Report | null;
   /** Unified diff of what the report says was changed. */
   diff: string;
+  /** The commits of the turn, oldest first. */
+  entries: ShownEntry[];
+  /** Who answered, of the last answer; null: nobody has. */
+  agent: string | null;
+  provider: string | null;
+  model: string | null;
+  /** Of all its answers, as far as the endpoint has told. */
+  spent: Spending;
+  /** The code of the turn was taken back by this commit. */
+  undoneBy: Oid | null;
 }
 
-/** Without a turn, the last one. Throws UNKNOWN_TURN. */
+interface ShownEntry {
+  commit: Oid;
+  kind: EntryKind;
+  /** ISO 8601. */
+  time: string;
+  title: string;
+}
+
+/**
+ * Without a turn, the last one of the line. `turn` may also be a line or a commit: then the last turn there, as far as it had
+ * come by then. Throws UNKNOWN_TURN, and what `findRecorded` throws.
+ */
 export async function showTurn(
   project: Project,
   request: { selector?: string | undefined; turn?: string | undefined },
 ): Promise<ShownTurn> {
   const { store } = project.repository;
-  const line = await findLine(project, request.selector);
-  const tip = line.tip ?? line.remoteTip;
-  if (tip === null) throw new TeddyError('UNKNOWN_SESSION', `${lineName(line)} has no commit.`);
-  const state = await readLine(store, tip);
-  const name = findShown(state, request.turn);
-  const turn = await readTurn(store, state.entryOid, state.session, name);
+  const found = await findTurnOf(project, { text: request.turn, selector: request.selector });
+  const { session, state, turn: name } = found;
+  const [turn, entries] = await Promise.all([
+    readTurn(store, state.entryOid, session, name),
+    readTurnEntries(store, found),
+  ]);
   const answer = turn.plan === null ? lastAnswer(turn.records) : null;
   const report = turn.report === null ? null : parseReport(toText(turn.report));
+  const diffs = report === null ? [] : await diffFiles(store, report.changes);
   return {
-    session: state.session,
-    line: lineName(line),
+    session,
+    line: found.line.name,
     turn: name,
     status: turn.status,
     messages: userMessages(turn.records),
@@ -53,24 +77,24 @@ export async function showTurn(
     reply: answer && 'text' in answer ? answer.text : null,
     replyIsPartial: answer?.complete === false,
     report,
-    diff: report === null ? '' : await renderChanges(project, report),
+    diff: diffs.map(({ diff }) => diff).join(''),
+    ...describeEntries(entries),
   };
 }
 
-function findShown(state: LineState, wanted: string | undefined): TurnName {
-  if (wanted !== undefined) return findTurn(state, wanted);
-  const last = state.turns.at(-1);
-  if (last !== undefined) return last;
-  throw new TeddyError('UNKNOWN_TURN', `${state.session} has no turn yet.`, 'Begin: `teddy session plan -m "..."`.');
-}
+type OfEntries = Pick<ShownTurn, 'entries' | 'agent' | 'provider' | 'model' | 'spent' | 'undoneBy'>;
 
-async function renderChanges(project: Project, report: Report): Promise<string> {
-  const { store } = project.repository;
-  const read = (oid: Oid | null) => (oid === null ? Promise.resolve(null) : store.readBlob(oid));
-  const diffs = await Promise.all(
-    report.changes.map(async ({ path, before, after }) =>
-      renderUnifiedDiff(path, await read(before), (await read(after)) ?? new Uint8Array()),
+function describeEntries(logged: readonly LoggedEntry[]): OfEntries {
+  const all = logged.flatMap(({ entry }) => entry ?? []);
+  const answered = all.findLast(({ model }) => model !== undefined);
+  return {
+    entries: logged.flatMap(({ commit, time, entry }) =>
+      entry === null ? [] : [{ commit, kind: entry.kind, time, title: entry.title }],
     ),
-  );
-  return diffs.join('');
+    agent: answered?.agent ?? null,
+    provider: answered?.provider ?? null,
+    model: answered?.model ?? null,
+    spent: sumSpent(all),
+    undoneBy: logged.findLast(({ entry }) => entry?.kind === 'undo')?.commit ?? null,
+  };
 }

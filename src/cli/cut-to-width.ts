@@ -1,0 +1,12 @@
+/** Text of one line, cut so that it fits, with `…` at its end. Counts characters; `columns` may be without end. */
+export function cutToWidth(text: string, columns: number): string {
+  const room = Math.max(columns, 1);
+  if (text.length <= room) return text;
+  const characters = [...text];
+  return characters.length <= room
+    ? text
+    : `${characters
+        .slice(0, room - 1)
+        .join('')
+        .trimEnd()}…`;
+}

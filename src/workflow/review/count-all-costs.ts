@@ -1,0 +1,43 @@
+/** What every session of the repository has cost, with all its lines. */
+import type { Project } from '../../ports.ts';
+import type { Entry } from '../../session/entry.ts';
+import type { SessionId, TurnName } from '../../session/names.ts';
+import { readEntries } from './count-cost.ts';
+import { addSpendings, nothingSpent, sumSpent, type Spending } from './count-spending.ts';
+import { listRecorded, type RecordedLine } from './find-recorded.ts';
+
+export interface SessionCost {
+  session: SessionId;
+  /** How many lines it has: the main one and its conversation branches, remote and archived ones included. */
+  lines: number;
+  /** Of all its lines, each once. */
+  turns: number;
+  spent: Spending;
+}
+
+/** In order of their ids. What several lines share counts once. */
+export async function countAllCosts(project: Project): Promise<{ sessions: SessionCost[]; total: Spending }> {
+  const lines = new Map<SessionId, RecordedLine[]>();
+  for (const line of await listRecorded(project)) lines.set(line.session, [...(lines.get(line.session) ?? []), line]);
+  const sessions: SessionCost[] = [];
+  for (const [session, own] of [...lines].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
+    const all = await Promise.all(own.map(({ tip }) => readEntries(project.repository.store, session, tip)));
+    const entries = [...new Map(all.flat().map((entry) => [entry.id, entry])).values()];
+    sessions.push({ session, lines: own.length, turns: countTurns(all), spent: sumSpent(entries) });
+  }
+  return { sessions, total: sessions.map(({ spent }) => spent).reduce(addSpendings, nothingSpent) };
+}
+
+/** Two lines may each have a turn of one name; those that they share begin with one entry. */
+function countTurns(lines: readonly (readonly Entry[])[]): number {
+  const opening = new Set<string>();
+  for (const entries of lines) {
+    const seen = new Set<TurnName>();
+    for (const { turn, id } of entries) {
+      if (turn === null || seen.has(turn)) continue;
+      seen.add(turn);
+      opening.add(id);
+    }
+  }
+  return opening.size;
+}

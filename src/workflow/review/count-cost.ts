@@ -1,0 +1,139 @@
+/** What a line has cost so far, turn by turn and model by model, against its budget. */
+import { decodeTranscript } from '../../conversation/decode-transcript.ts';
+import type { Project, Store } from '../../ports.ts';
+import type { Entry } from '../../session/entry.ts';
+import type { Oid, SessionId, TurnName } from '../../session/names.ts';
+import { estimateTokens } from '../../session/tokens.ts';
+import { isStartOf, toLogged } from '../log-session.ts';
+import { readLine, readTurnFile } from '../read-line.ts';
+import { addSpent, isAnswer, nothingSpent, sumSpent, type Spending } from './count-spending.ts';
+import { findRecorded } from './find-recorded.ts';
+
+export interface Tokens {
+  inputTokens: number;
+  outputTokens: number;
+}
+
+interface TurnCost {
+  turn: TurnName;
+  /** What its first message, or its answer, is labelled with. */
+  title: string;
+  models: string[];
+  spent: Spending;
+  /** Of the answers that tell nothing of their tokens; null: there is none. */
+  estimated: Tokens | null;
+}
+
+interface ModelCost {
+  model: string;
+  spent: Spending;
+}
+
+/** `limit` null: none is set. */
+export interface BudgetPart {
+  limit: number | null;
+  spent: number;
+}
+
+export interface LineCost {
+  session: SessionId;
+  line: string;
+  turns: TurnCost[];
+  models: ModelCost[];
+  total: Spending;
+  estimated: Tokens | null;
+  budget: { maxTurns: BudgetPart; maxTokens: BudgetPart };
+}
+
+/**
+ * Of the line along its first parents: on a conversation branch also what led there, as its budget counts it. Throws what
+ * `findRecorded` throws.
+ */
+export async function countCost(project: Project, target: string | undefined): Promise<LineCost> {
+  const { store } = project.repository;
+  const { session, name, tip } = await findRecorded(project, target);
+  const [entries, state] = await Promise.all([readEntries(store, session, tip), readLine(store, tip)]);
+  const answers = entries.filter(isAnswer);
+  const turns = await Promise.all(state.turns.map((turn) => countTurn(store, state.entryOid, turn, entries)));
+  const total = sumSpent(answers);
+  return {
+    session,
+    line: name,
+    turns,
+    models: countModels(answers),
+    total,
+    estimated: turns.map(({ estimated }) => estimated).reduce(addTokens, null),
+    budget: {
+      maxTurns: { limit: await readLimit(project, 'maxTurns'), spent: state.turns.length },
+      maxTokens: { limit: await readLimit(project, 'maxTokens'), spent: total.inputTokens + total.outputTokens },
+    },
+  };
+}
+
+/** Oldest first; each once, as after a rebase it may be there twice. */
+export async function readEntries(store: Store, session: SessionId, tip: Oid): Promise<Entry[]> {
+  const entries = new Map<string, Entry>();
+  for await (const { oid, commit } of store.firstParents(tip)) {
+    const logged = toLogged(oid, commit);
+    const { entry } = logged;
+    if (entry?.session === session && !entries.has(entry.id)) entries.set(entry.id, entry);
+    if (isStartOf(logged, session)) break;
+  }
+  return [...entries.values()].toReversed();
+}
+
+async function countTurn(store: Store, commit: Oid, turn: TurnName, entries: readonly Entry[]): Promise<TurnCost> {
+  const own = entries.filter((entry) => entry.turn === turn);
+  const spent = sumSpent(own);
+  const session = own[0]?.session;
+  const isEstimated = spent.unreported > 0 && session !== undefined;
+  return {
+    turn,
+    title: (own.find(({ kind }) => kind === 'message') ?? own[0])?.title ?? '',
+    models: [...new Set(own.filter(isAnswer).flatMap(({ model }) => model ?? []))],
+    spent,
+    estimated: isEstimated ? await estimateTurn(store, commit, { session, turn, spent }) : null,
+  };
+}
+
+/** The request's size stands in its log; what was answered is counted in the files of the turn. */
+async function estimateTurn(
+  store: Store,
+  commit: Oid,
+  { session, turn, spent }: { session: SessionId; turn: TurnName; spent: Spending },
+): Promise<Tokens> {
+  const read = (name: string) => readTurnFile(store, commit, session, turn, name);
+  const [log, transcript, plan] = await Promise.all([read('_context.log'), read('transcript.jsonl'), read('plan.md')]);
+  const asked = Number(/^tokens: (\d{1,9})\b/m.exec((log ?? '').split('\n---\n', 1)[0] ?? '')?.[1] ?? 0);
+  const said = decodeTranscript(transcript ?? '').records.flatMap((record) =>
+    (record.type === 'assistant' || record.type === 'assistant_partial') && 'content' in record.message
+      ? [record.message.content]
+      : [],
+  );
+  const answered = [plan ?? '', ...said].reduce((sum, text) => sum + estimateTokens(text), 0);
+  const share = spent.unreported / spent.answers;
+  return { inputTokens: asked * spent.unreported, outputTokens: Math.round(answered * share) };
+}
+
+/** In order of their first answer. */
+function countModels(answers: readonly Entry[]): ModelCost[] {
+  const models = new Map<string, Spending>();
+  for (const answer of answers) {
+    const model = answer.model ?? answer.provider ?? '';
+    models.set(model, addSpent(models.get(model) ?? nothingSpent, answer));
+  }
+  return [...models].map(([model, spent]) => ({ model, spent }));
+}
+
+function addTokens(one: Tokens | null, other: Tokens | null): Tokens | null {
+  if (one === null || other === null) return one ?? other;
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+  };
+}
+
+async function readLimit(project: Project, name: 'maxTurns' | 'maxTokens'): Promise<number | null> {
+  const text = await project.settings.get(name);
+  return text === undefined ? null : Number(text);
+}

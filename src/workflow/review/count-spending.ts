@@ -1,0 +1,47 @@
+/** What answers have cost, as far as the endpoints have told. */
+import type { Entry } from '../../session/entry.ts';
+
+export interface Spending {
+  /** How many times a model, or a person in its place, has answered. */
+  answers: number;
+  /** Of these, how many tell nothing of their tokens. */
+  unreported: number;
+  inputTokens: number;
+  outputTokens: number;
+  /** US dollars; null: no endpoint has named a price. */
+  costUsd: number | null;
+}
+
+export const nothingSpent: Spending = { answers: 0, unreported: 0, inputTokens: 0, outputTokens: 0, costUsd: null };
+
+export function sumSpent(entries: readonly Entry[]): Spending {
+  return entries.reduce(addSpent, nothingSpent);
+}
+
+export function addSpent(sum: Spending, entry: Entry): Spending {
+  if (!isAnswer(entry)) return sum;
+  return addSpendings(sum, {
+    answers: 1,
+    unreported: entry.tokens === undefined ? 1 : 0,
+    inputTokens: entry.tokens?.input ?? 0,
+    outputTokens: entry.tokens?.output ?? 0,
+    costUsd: entry.costUsd ?? null,
+  });
+}
+
+export function addSpendings(one: Spending, other: Spending): Spending {
+  const costs = [one.costUsd, other.costUsd].filter((cost) => cost !== null);
+  return {
+    answers: one.answers + other.answers,
+    unreported: one.unreported + other.unreported,
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    costUsd: costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0),
+  };
+}
+
+/** What was imported was answered elsewhere: only what tells of tokens counts. */
+export function isAnswer({ kind, tokens, provider }: Entry): boolean {
+  const isOfModel = kind === 'plan' || kind === 'reply' || kind === 'exchange';
+  return tokens !== undefined || (isOfModel && provider !== undefined);
+}

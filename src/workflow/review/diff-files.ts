@@ -1,0 +1,101 @@
+/** What changed in files between two trees: as git would show it, and how many lines. */
+import { renderUnifiedDiff } from '../../plan/diff.ts';
+import type { Store, TreeChange } from '../../ports.ts';
+import { formatCount } from '../../session/format-count.ts';
+import type { Oid, RepoPath } from '../../session/names.ts';
+
+export interface FileDiff {
+  path: RepoPath;
+  change: TreeChange['change'];
+  /** Lines; 0 where they are not counted. */
+  added: number;
+  removed: number;
+  /** `text`: its lines are compared. The others are only said to differ. */
+  kind: 'text' | 'binary' | 'large' | 'submodule';
+  /** Unified, in git's style; ends with a newline. */
+  diff: string;
+}
+
+type Change = Pick<TreeChange, 'path' | 'change' | 'before' | 'after'>;
+
+/** Nobody reads more of a file, and to compare it takes its time. */
+const maxBytes = 4 * 1024 * 1024;
+const filesAtATime = 32;
+
+/** In the order of `changes`. Throws DAMAGED_SESSION. */
+export async function diffFiles(store: Store, changes: readonly Change[]): Promise<FileDiff[]> {
+  const diffs: FileDiff[] = [];
+  for (let at = 0; at < changes.length; at += filesAtATime) {
+    diffs.push(...(await Promise.all(changes.slice(at, at + filesAtATime).map((change) => diffFile(store, change)))));
+  }
+  return diffs;
+}
+
+/** What differs outside of `.teddy`. */
+export async function listCodeChanges(store: Store, before: Oid | null, after: Oid): Promise<TreeChange[]> {
+  return (await store.diffTrees(before, after)).filter(({ path }) => isCode(path));
+}
+
+export function isCode(path: RepoPath): boolean {
+  return path !== '.teddy' && !path.startsWith('.teddy/');
+}
+
+async function diffFile(store: Store, change: Change): Promise<FileDiff> {
+  const sides = [change.before, change.after];
+  const sizes = await Promise.all(sides.map((oid) => (oid === null ? 0 : store.readSize(oid))));
+  // Of another repository, this one has no object.
+  if (sizes.includes(null)) return toUnread(change, 'submodule', `Submodule ${describeOids(change)}`);
+  if (sizes.some((size) => (size ?? 0) > maxBytes)) return toUnread(change, 'large', describeSizes(change, sizes));
+  const [before, after] = await Promise.all(sides.map((oid) => (oid === null ? null : store.readBlob(oid))));
+  return toFileDiff(change, before ?? null, after ?? null);
+}
+
+/** `null`: there is no file. */
+export function toFileDiff(change: Change, before: Uint8Array | null, after: Uint8Array | null): FileDiff {
+  const { path } = change;
+  const body = renderUnifiedDiff(nameOf(path), before, after ?? new Uint8Array());
+  const isSame = body === '' || (before === null && after === null);
+  if (isSame) return { path, change: change.change, added: 0, removed: 0, kind: 'text', diff: '' };
+  if (body === 'Binary files differ\n')
+    return toUnread(change, 'binary', `Binary files ${describeNames(change)} differ`);
+  const lines = body.split('\n');
+  const start = lines.findIndex((line) => line.startsWith('@@'));
+  const changed = start === -1 ? [] : lines.slice(start);
+  const named = after === null ? body.replace(`+++ b/${nameOf(path)}`, () => '+++ /dev/null') : body;
+  return {
+    path,
+    change: change.change,
+    added: changed.filter((line) => line.startsWith('+')).length,
+    removed: changed.filter((line) => line.startsWith('-')).length,
+    kind: 'text',
+    diff: toHeader(change) + (start === -1 ? '' : named),
+  };
+}
+
+function toUnread(change: Change, kind: FileDiff['kind'], text: string): FileDiff {
+  const { path } = change;
+  return { path, change: change.change, added: 0, removed: 0, kind, diff: `${toHeader(change)}${text}\n` };
+}
+
+function toHeader({ path, before, after }: Change): string {
+  const kind = before === null ? 'new file\n' : after === null ? 'deleted file\n' : '';
+  return `diff --git a/${nameOf(path)} b/${nameOf(path)}\n${kind}`;
+}
+
+/** A name with line ends or other control characters must not look like lines of the diff. */
+function nameOf(path: string): string {
+  return /[\p{Cc}"]/u.test(path) ? JSON.stringify(path) : path;
+}
+
+function describeNames({ path, before, after }: Change): string {
+  return `${before === null ? '/dev/null' : `a/${nameOf(path)}`} and ${after === null ? '/dev/null' : `b/${nameOf(path)}`}`;
+}
+
+function describeSizes(change: Change, sizes: (number | null)[]): string {
+  const [before, after] = sizes.map((size) => formatCount(size ?? 0));
+  return `Large files ${describeNames(change)} differ: ${before} and ${after} bytes are not compared line by line`;
+}
+
+function describeOids({ path, before, after }: Change): string {
+  return `${nameOf(path)} ${before?.slice(0, 10) ?? 'none'}..${after?.slice(0, 10) ?? 'none'}`;
+}

@@ -1,0 +1,148 @@
+/** Compares two turns, of one line or of two: what was asked, planned, shown, made of it. */
+import { lastAnswer, userMessages } from '../../conversation/transcript.ts';
+import type { Report } from '../../plan/report.ts';
+import { parseReport } from '../../plan/report-schema.ts';
+import type { Project, Store } from '../../ports.ts';
+import { repoPathFromGit, type Oid, type SessionId, type TurnName } from '../../session/names.ts';
+import { readTurn, readTurnFile, toText, type TurnStatus } from '../read-line.ts';
+import { compareContexts, type ContextComparison } from './compare-contexts.ts';
+import { diffFiles, listCodeChanges, toFileDiff, type FileDiff } from './diff-files.ts';
+import { codeOf, findExactTurn, findTurnOf, readTurnEntries, turnBefore, type FoundTurn } from './find-turn.ts';
+
+export const comparedParts = ['plan', 'context', 'code'] as const;
+export type ComparedPart = (typeof comparedParts)[number];
+
+export interface ComparedTurn {
+  session: SessionId;
+  line: string;
+  /** Null: what was there before the first turn. */
+  turn: TurnName | null;
+  /** Whose tree is the code. */
+  commit: Oid;
+  status: TurnStatus | null;
+  /** Of its report. */
+  outcome: Pick<Report['run_summary'], 'status' | 'error'> | null;
+  changedFiles: number;
+}
+
+/** A part is null where it was not asked for. */
+export interface TurnComparison {
+  a: ComparedTurn;
+  b: ComparedTurn;
+  /** Null: the same, or not asked for. */
+  message: { a: string; b: string } | null;
+  /** Plans, or what was answered instead. */
+  plan: FileDiff | null;
+  context: ContextComparison | null;
+  /** Without `.teddy`. */
+  code: FileDiff[] | null;
+}
+
+/** Each as of `findTurnOf`. `b` undefined: `a` is compared with the turn before it on its line. */
+export interface DiffWish {
+  a: string;
+  b?: string | undefined;
+  selector?: string | undefined;
+  /** Undefined: all of them, and the messages. */
+  only?: ComparedPart | undefined;
+}
+
+interface Side extends ComparedTurn {
+  message: string;
+  answer: string;
+  turnContext: string;
+  log: string | null;
+}
+
+/** Throws UNKNOWN_TURN, and what `findRecorded` throws. */
+export async function diffTurns(project: Project, { a, b, selector, only }: DiffWish): Promise<TurnComparison> {
+  const { store } = project.repository;
+  const [one, other] = await readSides(project, { a, b, selector });
+  const wants = (part: ComparedPart) => only === undefined || only === part;
+  return {
+    a: toCompared(one),
+    b: toCompared(other),
+    message: only !== undefined || one.message === other.message ? null : { a: one.message, b: other.message },
+    plan: wants('plan') ? diffAnswers(one, other) : null,
+    context: wants('context') ? await compareContexts(one, other) : null,
+    code: wants('code') ? await diffFiles(store, await listCodeChanges(store, one.commit, other.commit)) : null,
+  };
+}
+
+async function readSides(project: Project, { a, b, selector }: DiffWish): Promise<[Side, Side]> {
+  const { store } = project.repository;
+  const first = await findTurnOf(project, { text: a, selector });
+  if (b === undefined) return [await readBefore(store, first), await readSide(store, first)];
+  const second = await findTurnOf(project, { text: b, selector });
+  // `02` of a conversation branch is its 02-branch-01; beside that one, the turn 02 of the main line is meant.
+  const isOne = a !== b && first.turn === second.turn && first.line.tip === second.line.tip;
+  const find = (text: string, found: FoundTurn) => (isOne ? findExactTurn(project, { text, selector }) : found);
+  const found = await Promise.all([find(a, first), find(b, second)]);
+  return Promise.all([readSide(store, found[0]), readSide(store, found[1])]);
+}
+
+async function readSide(store: Store, found: FoundTurn): Promise<Side> {
+  const { session, state, line, turn } = found;
+  const read = (name: string) => readTurnFile(store, state.entryOid, session, turn, name);
+  const [content, entries, turnContext, log] = await Promise.all([
+    readTurn(store, state.entryOid, session, turn),
+    readTurnEntries(store, found),
+    read('turn.context'),
+    read('_context.log'),
+  ]);
+  const report = content.report === null ? null : parseReport(toText(content.report));
+  const reply = lastAnswer(content.records);
+  return {
+    session,
+    line: line.name,
+    turn,
+    // A commit that was asked for is itself what is meant.
+    commit: line.ref === null ? line.tip : codeOf(found, entries),
+    status: content.status,
+    outcome: report && { status: report.run_summary.status, error: report.run_summary.error },
+    changedFiles: report?.changes.length ?? 0,
+    message: userMessages(content.records).join('\n\n'),
+    answer: content.plan !== null ? toText(content.plan) : reply !== null && 'text' in reply ? reply.text : '',
+    turnContext: turnContext ?? '',
+    log,
+  };
+}
+
+async function readBefore(store: Store, found: FoundTurn): Promise<Side> {
+  const turn = turnBefore(found);
+  if (turn !== null) return readSide(store, { ...found, turn });
+  const [opening] = await readTurnEntries(store, found);
+  const parents = opening === undefined ? [] : (await store.readCommit(opening.commit)).parents;
+  return {
+    session: found.session,
+    line: found.line.name,
+    turn: null,
+    commit: parents[0] ?? found.state.entryOid,
+    status: null,
+    outcome: null,
+    changedFiles: 0,
+    message: '',
+    answer: '',
+    turnContext: '',
+    log: null,
+  };
+}
+
+function toCompared({
+  message: _message,
+  answer: _answer,
+  turnContext: _context,
+  log: _log,
+  ...side
+}: Side): ComparedTurn {
+  return side;
+}
+
+function diffAnswers(one: Side, other: Side): FileDiff | null {
+  const encoder = new TextEncoder();
+  const [before, after] = [one, other].map(({ answer }) => (answer === '' ? null : encoder.encode(answer)));
+  const path = repoPathFromGit('plan.md');
+  const change = { path, before: before ? one.commit : null, after: after ? other.commit : null };
+  const kind = before === null ? 'added' : after === null ? 'deleted' : 'modified';
+  return toFileDiff({ ...change, change: kind }, before ?? null, after ?? null);
+}

@@ -1,0 +1,126 @@
+/** What a person who looks back means: a line, also one that is archived or only on a remote; a commit; a range of commits. */
+import { TeddyError } from '../../errors.ts';
+import type { Project, Store } from '../../ports.ts';
+import { decodeEntry } from '../../session/entry.ts';
+import {
+  archivePrefix,
+  parseArchiveRef,
+  parseLineRef,
+  shortRef,
+  type Oid,
+  type RefName,
+  type SessionId,
+} from '../../session/names.ts';
+import { findLine, lineName } from '../find-line.ts';
+
+export interface RecordedLine {
+  session: SessionId;
+  /** For a person: a branch, an archive, or the commit or range as it was asked for. */
+  name: string;
+  /** Null: a commit was asked for. */
+  ref: RefName | null;
+  tip: Oid;
+  /** Of a range: only what comes after this commit. */
+  after: Oid | null;
+}
+
+/**
+ * Nothing: the line that HEAD is on, else the newest session. Throws UNKNOWN_SESSION for what is neither a line nor a commit
+ * of one, UNKNOWN_COMMIT for the beginning of a range, AMBIGUOUS_SESSION.
+ */
+export async function findRecorded(project: Project, target?: string): Promise<RecordedLine> {
+  const range = /^(.*?)\.\.(?!\.)(.*)$/.exec(target ?? '');
+  if (target === undefined || range === null) return findOne(project, target);
+  const [, from = '', to = ''] = range;
+  const line = await findOne(project, to === '' ? undefined : to);
+  return { ...line, name: target, after: from === '' ? null : await requireCommit(project.repository.store, from) };
+}
+
+/** Every line of the repository: its branches, those that are only on a remote, those that are archived. In order of name. */
+export async function listRecorded({ repository: { store } }: Project): Promise<RecordedLine[]> {
+  const tips = await store.listRefs('refs/heads/teddy/', archivePrefix, 'refs/remotes/*/teddy/*');
+  const lines = new Map<RefName, RecordedLine>();
+  for (const { ref, oid } of tips) {
+    const branch = ref.replace(/^refs\/remotes\/[^/]+\//, 'refs/heads/') as RefName;
+    const line = parseArchiveRef(ref)?.line ?? branch;
+    const parsed = parseLineRef(line);
+    // The listing has branches first: what is on them counts.
+    if (parsed === null || (lines.has(line) && !ref.startsWith('refs/heads/'))) continue;
+    if (!(await holdsEntries(store, oid))) continue;
+    lines.set(line, { session: parsed.session, name: toName(ref), ref, tip: oid, after: null });
+  }
+  return [...lines.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+async function findOne(project: Project, target: string | undefined): Promise<RecordedLine> {
+  try {
+    return await findBranch(project, target);
+  } catch (error) {
+    const isUnknown = error instanceof TeddyError && error.code === 'UNKNOWN_SESSION';
+    if (!isUnknown || target === undefined) throw error;
+    const found = (await findArchived(project.repository.store, target)) ?? (await findCommit(project, target));
+    if (found === null) throw error;
+    return found;
+  }
+}
+
+async function findBranch(project: Project, target: string | undefined): Promise<RecordedLine> {
+  const line = await findLine(project, target);
+  const tip = line.tip ?? line.remoteTip;
+  if (tip === null) throw new TeddyError('UNKNOWN_SESSION', `${lineName(line)} has no commit.`);
+  return { session: line.session, name: lineName(line), ref: line.ref, tip, after: null };
+}
+
+/** By its id, by a part of it that no other archived session has, or by the branch that it was. */
+export async function findArchived(store: Store, target: string): Promise<RecordedLine | null> {
+  const wanted = target.replace(/\/+$/, '').split('/').at(-1) ?? '';
+  const kept = (await store.listRefs(archivePrefix)).flatMap(({ ref, oid }) => {
+    const parsed = parseArchiveRef(ref);
+    return parsed === null ? [] : [{ ...parsed, ref, tip: oid }];
+  });
+  const exact = kept.find(({ line }) => line.endsWith(`/${wanted}`));
+  const similar = kept.filter(({ session, branch }) => branch === null && wanted !== '' && session.includes(wanted));
+  if (exact === undefined && similar.length > 1) {
+    const some = similar.slice(0, 5).map(({ session }) => session);
+    throw new TeddyError(
+      'AMBIGUOUS_SESSION',
+      `${JSON.stringify(target)} is part of ${similar.length} archived sessions: ${some.join(', ')}.`,
+      'Give the whole id.',
+    );
+  }
+  const found = exact ?? similar[0];
+  return found
+    ? { session: found.session, name: toName(found.ref), ref: found.ref, tip: found.tip, after: null }
+    : null;
+}
+
+async function findCommit({ repository: { store } }: Project, target: string): Promise<RecordedLine | null> {
+  const tip = await store.resolve(target);
+  if (tip === null) return null;
+  for await (const { commit } of store.firstParents(tip)) {
+    const entry = decodeEntry(commit.message);
+    if (entry !== null) return { session: entry.session, name: target, ref: null, tip, after: null };
+  }
+  return null;
+}
+
+/** A branch may be named like a line and be the user's. */
+async function holdsEntries(store: Store, tip: Oid): Promise<boolean> {
+  for await (const { commit } of store.firstParents(tip)) if (decodeEntry(commit.message) !== null) return true;
+  return false;
+}
+
+async function requireCommit(store: Store, revision: string): Promise<Oid> {
+  const commit = await store.resolve(revision);
+  if (commit !== null) return commit;
+  throw new TeddyError(
+    'UNKNOWN_COMMIT',
+    `git knows no commit ${JSON.stringify(revision)}.`,
+    '`teddy session log` shows the commits of a session.',
+  );
+}
+
+/** As git shortens it: `archive/...` for what is kept. */
+function toName(ref: RefName): string {
+  return ref.startsWith(archivePrefix) ? `archive/${ref.slice(archivePrefix.length)}` : shortRef(ref);
+}

@@ -1,0 +1,113 @@
+/** The turn that a person means: by its name on a line, or as the last one of a line or of a commit. */
+import { TeddyError } from '../../errors.ts';
+import type { Project, Store } from '../../ports.ts';
+import { compareTurns, parseTurnName, type Oid, type SessionId, type TurnName } from '../../session/names.ts';
+import { toLogged, type LoggedEntry } from '../log-session.ts';
+import { findTurn, readLine, type LineState } from '../read-line.ts';
+import { findRecorded, type RecordedLine } from './find-recorded.ts';
+import { listSessionLines } from './session-lines.ts';
+
+export interface FoundTurn {
+  session: SessionId;
+  line: RecordedLine;
+  /** Of the line as a whole, or as it was at the commit that was named. */
+  state: LineState;
+  turn: TurnName;
+}
+
+export interface TurnWish {
+  /** A turn; or a line, or a commit: then its last turn. Nothing: the last turn of the line. */
+  text?: string | undefined;
+  /** As of `findRecorded`: the line that a turn is of. */
+  selector?: string | undefined;
+}
+
+/** `02` of a line without one is `02-branch-01` there. Throws UNKNOWN_TURN, USAGE, and what `findRecorded` throws. */
+export async function findTurnOf(project: Project, { text, selector }: TurnWish): Promise<FoundTurn> {
+  if (text === undefined) return lastTurnOf(project, await findRecorded(project, selector));
+  if (!isTurnLike(text)) return findByTarget(project, text, selector);
+  const line = await findRecorded(project, selector);
+  const state = await readLine(project.repository.store, line.tip);
+  const elsewhere = await findElsewhere(project, state, parseTurnName(text));
+  return elsewhere ?? { session: state.session, line, state, turn: findTurn(state, text) };
+}
+
+/** As `findTurnOf`, but what has exactly this name counts first, also on the main line: for two that are compared. */
+export async function findExactTurn(project: Project, { text, selector }: TurnWish): Promise<FoundTurn> {
+  if (text !== undefined && isTurnLike(text)) {
+    const line = await findRecorded(project, selector);
+    const state = await readLine(project.repository.store, line.tip);
+    const wanted = parseTurnName(text);
+    const found = state.turns.includes(wanted) ? null : await findOnLine(project, state, wanted, (one) => one.isMain);
+    if (found !== null) return found;
+  }
+  return findTurnOf(project, { text, selector });
+}
+
+/** Seven digits and more may be a commit's. */
+function isTurnLike(text: string): boolean {
+  return /^\d{1,6}(?:-branch-\d{1,6})?$/.test(text);
+}
+
+async function findByTarget(project: Project, text: string, selector: string | undefined): Promise<FoundTurn> {
+  if (selector === undefined) return lastTurnOf(project, await findRecorded(project, text));
+  throw new TeddyError(
+    'USAGE',
+    `${JSON.stringify(text)} is no turn, and -s names a session as well.`,
+    'Give a turn, such as 02 or 02-branch-01, or leave out `-s`.',
+  );
+}
+
+async function lastTurnOf({ repository: { store } }: Project, line: RecordedLine): Promise<FoundTurn> {
+  const state = await readLine(store, line.tip);
+  const turn = state.turns.at(-1);
+  if (turn !== undefined) return { session: state.session, line, state, turn };
+  throw new TeddyError('UNKNOWN_TURN', `${state.session} has no turn yet.`, 'Begin: `teddy session plan -m "..."`.');
+}
+
+/** The name of a conversation branch's first turn tells its line. */
+async function findElsewhere(project: Project, state: LineState, wanted: TurnName): Promise<FoundTurn | null> {
+  if (state.turns.includes(wanted) || !wanted.includes('-')) return null;
+  return findOnLine(project, state, wanted, (one) => one.branch === wanted);
+}
+
+async function findOnLine(
+  project: Project,
+  { session }: LineState,
+  turn: TurnName,
+  isWanted: (line: Awaited<ReturnType<typeof listSessionLines>>['lines'][number]) => boolean,
+): Promise<FoundTurn | null> {
+  const { lines } = await listSessionLines(project, session);
+  const found = lines.find(isWanted);
+  if (found === undefined) return null;
+  const state = await readLine(project.repository.store, found.tip);
+  if (!state.turns.includes(turn)) return null;
+  const { name, ref, tip } = found;
+  return { session, line: { session, name, ref, tip, after: null }, state, turn };
+}
+
+/** The entries of a turn on its line, oldest first; an `undo` of it among them. */
+export async function readTurnEntries(store: Store, { session, line, turn }: FoundTurn): Promise<LoggedEntry[]> {
+  const entries: LoggedEntry[] = [];
+  for await (const { oid, commit } of store.firstParents(line.tip)) {
+    const logged = toLogged(oid, commit);
+    const { entry } = logged;
+    if (entry === null || entry.session !== session) continue;
+    if (entry.turn === turn) entries.unshift(logged);
+    // Entries of earlier turns that stand later are those that take a turn back.
+    else if (entry.kind !== 'undo' && entry.turn !== null && compareTurns(entry.turn, turn) < 0) break;
+    if (entry.kind === 'start') break;
+  }
+  return entries;
+}
+
+/** The turn before it on its line; null: it is the first. */
+export function turnBefore({ state, turn }: FoundTurn): TurnName | null {
+  const at = state.turns.indexOf(turn);
+  return at > 0 ? (state.turns[at - 1] ?? null) : null;
+}
+
+/** The code as the turn left it: the user's own edits after it are not part of it. */
+export function codeOf({ line }: FoundTurn, entries: readonly LoggedEntry[]): Oid {
+  return entries.findLast(({ entry }) => entry?.kind !== 'undo')?.commit ?? line.tip;
+}

@@ -1,0 +1,113 @@
+/** All lines of a session as one graph: each commit once, and where the lines leave each other. */
+import type { Project, Store } from '../../ports.ts';
+import type { Oid, SessionId } from '../../session/names.ts';
+import { isStartOf, toLogged, type LoggedEntry } from '../log-session.ts';
+import { findRecorded, type RecordedLine } from './find-recorded.ts';
+import { listSessionLines, type RefLabel, type SessionLine } from './session-lines.ts';
+
+export interface GraphLine extends Omit<SessionLine, 'ref' | 'branch' | 'isMain'> {
+  /** HEAD is on it. */
+  isHead: boolean;
+  /** The entry that it goes on from, and the line which has that; null: it begins the session, or what is known of it. */
+  leaves: { commit: Oid; line: string } | null;
+  /** How many lines it is away from one that leaves none. */
+  depth: number;
+}
+
+export interface GraphEntry extends LoggedEntry {
+  parent: Oid | null;
+  /** The first line that has it: the main line before its branches. */
+  line: string;
+  /** Other refs that stand here. */
+  labels: string[];
+}
+
+export interface SessionGraph {
+  session: SessionId;
+  lines: GraphLine[];
+  /** Newest first: each line as a whole, and a branch right above the entry that it leaves from. */
+  entries: GraphEntry[];
+}
+
+interface Walked {
+  line: GraphLine;
+  entries: GraphEntry[];
+}
+
+/** Of the session that `target` is of. Throws what `findRecorded` throws. */
+export async function graphSession(project: Project, target: string | undefined): Promise<SessionGraph> {
+  const wanted = await findRecorded(project, target);
+  const [{ lines, labels }, head] = await Promise.all([
+    listSessionLines(project, wanted.session),
+    project.repository.workspace?.head(),
+  ]);
+  const isOnHead = (line: SessionLine) => line.ref !== null && line.ref === head?.ref;
+  const { walked, more } = await walkLines(
+    project.repository.store,
+    wanted.session,
+    withWanted(lines, wanted).map((line) => ({ ...line, isHead: isOnHead(line) })),
+  );
+  addLabels(walked, [...labels, ...more]);
+  return { session: wanted.session, lines: walked.map(({ line }) => line), entries: inOrder(walked) };
+}
+
+/** A commit that was asked for, or a line with commits of the user's on top under a name of theirs. */
+function withWanted(lines: SessionLine[], { ref, name, tip }: RecordedLine): SessionLine[] {
+  if (lines.some((line) => line.tip === tip)) return lines;
+  return [...lines, { name, ref, tip, kind: 'local', remote: null, branch: null, isMain: false }];
+}
+
+type Known = Map<Oid, Walked>;
+
+/** A line with nothing of its own is a label where it stands. */
+async function walkLines(
+  store: Store,
+  session: SessionId,
+  lines: (SessionLine & { isHead: boolean })[],
+): Promise<{ walked: Walked[]; more: RefLabel[] }> {
+  const known: Known = new Map();
+  const walked: Walked[] = [];
+  const more: RefLabel[] = [];
+  for (const { name, tip, kind, remote, isHead } of lines) {
+    const one: Walked = { line: { name, tip, kind, remote, isHead, leaves: null, depth: 0 }, entries: [] };
+    await walkLine(store, session, one, known);
+    if (one.entries.length === 0) more.push({ name: isHead ? `HEAD -> ${name}` : name, tip });
+    // Whatever is only named like a line of the session belongs to somebody else.
+    else if (one.line.leaves !== null || one.entries.some(({ entry }) => entry?.session === session)) {
+      for (const { commit } of one.entries) known.set(commit, one);
+      walked.push(one);
+    }
+  }
+  return { walked, more };
+}
+
+async function walkLine(store: Store, session: SessionId, { line, entries }: Walked, known: Known): Promise<void> {
+  for await (const { oid, commit } of store.firstParents(line.tip)) {
+    const left = known.get(oid);
+    if (left !== undefined) {
+      line.leaves = { commit: oid, line: left.line.name };
+      line.depth = left.line.depth + 1;
+      return;
+    }
+    const logged = toLogged(oid, commit);
+    entries.push({ ...logged, parent: commit.parents[0] ?? null, line: line.name, labels: [] });
+    if (isStartOf(logged, session)) return;
+  }
+}
+
+function addLabels(walked: readonly Walked[], labels: readonly RefLabel[]): void {
+  const entries = new Map(walked.flatMap((one) => one.entries.map((entry) => [entry.commit, entry] as const)));
+  for (const { name, tip } of labels) entries.get(tip)?.labels.push(name);
+}
+
+/** Of several branches that leave one entry, the newest stands above. */
+function inOrder(walked: readonly Walked[]): GraphEntry[] {
+  const leaving = new Map<Oid | null, Walked[]>();
+  for (const one of walked) {
+    const from = one.line.leaves?.commit ?? null;
+    leaving.set(from, [one, ...(leaving.get(from) ?? [])]);
+  }
+  const list = (one: Walked): GraphEntry[] =>
+    one.entries.flatMap((entry) => [...(leaving.get(entry.commit) ?? []).flatMap(list), entry]);
+  return (leaving.get(null) ?? []).toReversed().flatMap(list);
+}

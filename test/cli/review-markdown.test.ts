@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { escapeHtml, escapeMarkdown, quoteMarkdown, toCode } from '../../src/cli/escape-markdown.ts';
+import { renderReview } from '../../src/cli/render-review.ts';
+import { parseOid, type RepoPath, type SessionId, type TurnName } from '../../src/session/names.ts';
+import type { Review, ReviewedTurn } from '../../src/workflow/review/review-session.ts';
+
+const hostile = fc.array(
+  fc.constantFrom(
+    '@ada',
+    '#1',
+    'GH-7',
+    'fixes ',
+    'https://',
+    '<b>',
+    '</details>',
+    '|',
+    '`',
+    '\n',
+    '&lt;',
+    '&#64;',
+    '\\',
+    'x',
+  ),
+  { maxLength: 12 },
+);
+
+const oid = parseOid('a'.repeat(40));
+
+function turnOf(number: number, message: string): ReviewedTurn {
+  return {
+    turn: String(number).padStart(2, '0') as TurnName,
+    message,
+    plan: 'Do it',
+    isAnswered: true,
+    outcome: 'SUCCESS',
+    error: null,
+    actions: [
+      { index: 1, type: 'EXECUTE', target: 'a | b', status: 'SUCCESS', exitCode: 0, durationMs: 1200, reason: null },
+    ],
+    models: ['gpt-test'],
+    spent: { answers: 1, unreported: 0, inputTokens: 1234, outputTokens: 56, costUsd: 0.0123 },
+    commits: [oid],
+    files: [{ path: 'a|b.txt' as RepoPath, change: 'added', added: 3, removed: 0, kind: 'text' }],
+    isUndone: false,
+  };
+}
+
+function reviewOf(turns: ReviewedTurn[]): Review {
+  const [first] = turns;
+  return {
+    session: '20260124-add-login' as SessionId,
+    line: 'teddy/20260124-add-login',
+    tip: oid,
+    base: oid,
+    baseBranch: 'main',
+    turns,
+    commits: [],
+    spent: first?.spent ?? { answers: 0, unreported: 0, inputTokens: 0, outputTokens: 0, costUsd: null },
+    files: first?.files ?? [],
+  };
+}
+
+describe('text of somebody else', () => {
+  test('makes no mention, no reference, no link, no tag and no cell, whatever it is', () => {
+    fc.assert(
+      fc.property(hostile, (parts) => {
+        const text = parts.join('');
+        for (const escaped of [escapeMarkdown(text), escapeHtml(text), quoteMarkdown(text)]) {
+          // As a forge reads it: entities are characters then, and a backslash keeps its character from meaning anything.
+          const read = escaped.replaceAll('&#8203;', '\u200B').replaceAll('&lt;', '‹').replaceAll('&gt;', '›');
+          expect(read).not.toMatch(/@\w|#\d|GH-\d|:\/\/|<|&#/i);
+          expect(
+            escaped.split('\n').every((line) => escaped === escapeHtml(text) || !/(?<!\\)(?:\\\\)*[|`]/.test(line)),
+          ).toBe(true);
+        }
+        expect(escapeMarkdown(text)).not.toContain('\n');
+        expect(quoteMarkdown(text)).toMatch(/^>(?:.*\n>)*.*$/);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('is read as it was written', () => {
+    expect(escapeMarkdown('1. a_b *c* & <d> # e')).toBe('1\\. a\\_b \\*c\\* &amp; &lt;d&gt; \\# e');
+    expect(escapeHtml('a_b & "c" #2')).toBe('a_b &amp; "c" #&#8203;2');
+    expect(quoteMarkdown('a\n  b')).toBe('> a  \n> &nbsp;&nbsp;b');
+    expect([toCode('a'), toCode('``'), toCode('a\u001bb')]).toEqual(['`a`', '``` `` ```', '`a␛b`']);
+  });
+});
+
+describe('a review', () => {
+  test('has a table of the turns, a fold for each, the files and the next commands', () => {
+    const text = renderReview(reviewOf([turnOf(1, 'Add it.\n\nSoon, @ada.')]));
+    expect(text).toContain('| 01 | Add it. | Do it | SUCCESS |');
+    expect(text).toContain('<details>\n<summary>Turn 01: Add it. (SUCCESS)</summary>');
+    expect(text).toContain('> Soon, @&#8203;ada.');
+    expect(text).toContain('1. EXECUTE `a | b`: SUCCESS, 1.2 s');
+    expect(text).toContain('| `a\\|b.txt` | added | +3 -0 |');
+    expect(text).toContain('1,234 tokens in, 56 out, $0.0123');
+    expect(text).toContain('teddy session replay teddy/20260124-add-login');
+  });
+
+  test('of many turns stays below what a forge takes, keeps the newest and says what it left out', () => {
+    const turns = Array.from({ length: 1200 }, (_, at) => turnOf(at + 1, `Message ${at + 1}. ${'word '.repeat(300)}`));
+    const text = renderReview(reviewOf(turns));
+    expect(text.length).toBeLessThan(65_536);
+    expect(text).toContain('<summary>Turn 1200: Message 1200.');
+    expect(text).not.toContain('<summary>Turn 01:');
+    expect(text).toMatch(/The details of turns 01 to \d+ are left out for length\./);
+    expect(text).toMatch(/[\d,]+ older rows left out for length/);
+    expect(text).toContain('## Changed files');
+  });
+});
