@@ -1,0 +1,139 @@
+import { stat } from 'node:fs/promises';
+import { Command, Option } from 'clipanion';
+import { openBundled } from '../app.ts';
+import { TeddyError } from '../errors.ts';
+import type { Project } from '../ports.ts';
+import { formatCount } from '../session/format-count.ts';
+import type { VerifiedLine } from '../workflow/verify/violation.ts';
+import type { VerifiedSessions, VerifySessionRequest } from '../workflow/verify/verify-session.ts';
+import { toTarget } from './target-option.ts';
+import { TeddyCommand, withInterrupt } from './teddy-command.ts';
+import { toVisible, type Terminal } from './terminal.ts';
+
+export class SessionVerifyCommand extends TeddyCommand {
+  static override paths = [['session', 'verify']];
+  static override usage = Command.Usage({
+    category: 'Look',
+    description: 'Check that a session is what it says: nothing rewritten, nothing forged, nothing missing.',
+    details: `
+      Looks at every entry of a line: its trailers and its place in the order, that published files have stayed as they were,
+      sha256, reports against what their commits changed, secrets, paths, signatures where there are some. What each
+      _context.log shows is rendered again from the commits and compared byte for byte (derived); what nothing can render
+      again, as a file that only the disk had, is counted as attested.
+
+      The session can be named by its id, a branch, a commit, a range (a..b), or a bundle file; without a name it is the line
+      that HEAD is on, else the newest session. Someone who rewrites a whole session with new hashes is found by signatures
+      alone: see teddy.sign.
+
+      Exit codes: 0 no fault; 1 faults, each named with commit, turn and file; 2 no such session, commit or file.
+    `,
+    examples: [
+      ['The session that HEAD is on', '$0 session verify'],
+      ['Every line of the repository, and its objects', '$0 session verify --all --fsck'],
+      ['What a pull request adds', '$0 session verify main..teddy/20260124-add-user-auth'],
+      ['A bundle that somebody sent, for a script', '$0 session verify session.bundle --json'],
+    ],
+  });
+
+  target = Option.String({ name: 'session, commit, range or bundle', required: false });
+  session = Option.String('-s,--session', { description: 'The same as the name.' });
+  all = Option.Boolean('--all', false, { description: 'Every line, also archived ones and those of remotes.' });
+  fsck = Option.Boolean('--fsck', false, { description: 'Also run git fsck.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    const target = this.toTarget();
+    return this.withProject(terminal, async (here) => {
+      const bundled =
+        target !== undefined && (await isFile(target)) ? await openBundled(here, target, process.env) : null;
+      try {
+        const project = bundled ?? here;
+        const wish = {
+          target: bundled === null ? target : undefined,
+          all: this.all || bundled !== null,
+          fsck: this.fsck,
+        };
+        return await this.verify(terminal, project, wish);
+      } finally {
+        await bundled?.repository.close();
+      }
+    });
+  }
+
+  private async verify(terminal: Terminal, project: Project, wish: VerifySessionRequest): Promise<number> {
+    const { verifySession } = await import('../workflow/verify/verify-session.ts');
+    const onProgress = toProgress(terminal);
+    const verified = await withInterrupt(terminal, 'teddy session verify', (signal) =>
+      verifySession(project, { ...wish, signal, onProgress }),
+    );
+    terminal.redraw(null);
+    if (this.json) this.printJson(terminal, 'session-verify', { ok: isClean(verified), ...verified });
+    else await this.page(terminal, project, renderVerified(terminal, verified));
+    return isClean(verified) ? 0 : 1;
+  }
+
+  private toTarget(): string | undefined {
+    const target = toTarget(this.target, this.session);
+    if (this.all && target !== undefined)
+      throw new TeddyError('USAGE', '`--all` and a name do not go together.', 'Leave one of them out.');
+    return target;
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+}
+
+/** Told so rarely that it costs nothing; a line of few entries is done before anybody reads it. */
+const entriesPerReport = 500;
+
+function toProgress(terminal: Terminal): (entries: number) => void {
+  return (entries) => {
+    if (entries % entriesPerReport === 0) terminal.redraw(`${formatCount(entries)} entries verified`);
+  };
+}
+
+function isClean({ lines, fsck }: VerifiedSessions): boolean {
+  return lines.every(({ violations }) => violations.length === 0) && (fsck ?? []).length === 0;
+}
+
+function renderVerified(terminal: Terminal, { lines, fsck }: VerifiedSessions): string {
+  const blocks = lines.length === 0 ? ['There is no session here.\n'] : lines.map((line) => renderLine(terminal, line));
+  const said = (fsck ?? []).map((row) => `  ${toRow(row)}\n`);
+  const summary = said.length === 0 ? 'no fault' : terminal.style('red', count(said.length, 'fault'));
+  return [...blocks, ...(fsck === null ? [] : [`git fsck: ${summary}\n`, ...said])].join('');
+}
+
+function renderLine(terminal: Terminal, line: VerifiedLine): string {
+  const { name, entries, turns, derived, attested, violations, notes } = line;
+  const looked = `${count(entries, 'entry', 'entries')} in ${count(turns, 'turn')}, derived ${formatCount(derived)}, attested ${formatCount(attested)}`;
+  const verdict =
+    violations.length === 0
+      ? terminal.style('green', 'no fault')
+      : terminal.style('red', count(violations.length, 'fault'));
+  const rows = violations.map(({ rule, commit, turn, path, message }) => {
+    const place = [
+      commit.slice(0, 10),
+      ...(turn === null ? [] : [`turn ${turn}`]),
+      rule,
+      ...(path === null ? [] : [path]),
+    ];
+    return `  ${toRow(`${place.join(' ')}: ${message}`)}\n`;
+  });
+  return [
+    `${toVisible(name)}: ${looked}: ${verdict}\n`,
+    ...rows,
+    ...notes.map((note) => `  ${toVisible(note)}\n`),
+  ].join('');
+}
+
+/** What comes from a repository makes no line of its own. */
+function toRow(text: string): string {
+  return toVisible(text).replace(/\s*\n\s*/g, ' ');
+}
+
+function count(amount: number, one: string, many = `${one}s`): string {
+  return `${formatCount(amount)} ${amount === 1 ? one : many}`;
+}

@@ -1,0 +1,114 @@
+/** What a commit's message claims to be, held against what teddy writes: an entry, a commit of somebody else's, or a forgery. */
+import { decodeEntry, entryKinds, type Entry, type EntryKind } from './entry.ts';
+import { isSessionId, isTurnName } from './names.ts';
+
+export interface CheckedMessage {
+  /** Null: teddy does not read it as an entry. */
+  entry: Entry | null;
+  /** Whole sentences. Of a commit that claims nothing there are none. */
+  problems: string[];
+}
+
+/** Without one of these a commit is no entry; with any of them it claims to be one. */
+const marks = ['Session', 'Entry', 'Entry-Id', 'Format'];
+const labels = ['Turn', 'Created', 'Base-Branch', 'Agent', 'Provider', 'Model', 'Tokens', 'Cost', 'Status', 'Sha256'];
+const ofWrites = ['Write-Session', 'Intent', 'Validation'];
+const known = [...marks, ...labels, ...ofWrites];
+/** Of commits that are made beside a line: no entry has them. */
+const foreign = ['Landed-From', 'During'];
+const spellings = new Map([...known, ...foreign].map((name) => [name.toLowerCase(), name]));
+
+export function checkMessage(message: string): CheckedMessage {
+  const trailers = listTrailers(message);
+  if (!trailers.some(({ folded }) => marks.includes(spellings.get(folded) ?? ''))) return { entry: null, problems: [] };
+  const entry = decodeEntry(message);
+  const problems = [
+    ...checkKeys(trailers),
+    ...checkPresence(trailers),
+    ...trailers.flatMap(({ key, value }) => checkValue(key, value)),
+    ...(entry === null ? [] : checkKind(entry)),
+  ];
+  if (entry === null && problems.length === 0) problems.push('Its trailers make no entry.');
+  return { entry, problems };
+}
+
+interface Trailer {
+  key: string;
+  /** In lower case: git does not mind how a key is spelled. */
+  folded: string;
+  value: string;
+}
+
+/** Of the last paragraph, as git and teddy read them. */
+function listTrailers(message: string): Trailer[] {
+  const last = message.trimEnd().split('\n\n').at(-1) ?? '';
+  return last.split('\n').flatMap((line) => {
+    const match = /^teddy-([A-Za-z0-9-]+)\s*:(.*)$/i.exec(line);
+    const [, key = '', value = ''] = match ?? [];
+    return match ? [{ key, folded: key.toLowerCase(), value: value.trim() }] : [];
+  });
+}
+
+function checkKeys(trailers: readonly Trailer[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { folded } of trailers) counts.set(folded, (counts.get(folded) ?? 0) + 1);
+  return [...counts].flatMap(([folded, count]) => {
+    const name = spellings.get(folded);
+    if (name === undefined) return [];
+    if (foreign.includes(name)) return [`It has the trailer Teddy-${name}, which no entry has.`];
+    const odd = trailers.filter((trailer) => trailer.folded === folded && trailer.key !== name);
+    return [
+      ...(count > 1 ? [`The trailer Teddy-${name} stands there more than once.`] : []),
+      ...odd.map(({ key }) => `The trailer Teddy-${key} is not spelled as teddy spells it.`),
+    ];
+  });
+}
+
+function checkPresence(trailers: readonly Trailer[]): string[] {
+  const missing = [...marks, 'Created'].filter((name) => !trailers.some(({ key }) => key === name));
+  return missing.map((name) => `It has trailers of an entry, and lacks Teddy-${name}.`);
+}
+
+const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** What each value has to be; those that are not here are labels. */
+const rules: Record<string, (value: string) => boolean> = {
+  Session: isSessionId,
+  Entry: (value) => entryKinds.some((kind) => kind === value),
+  'Entry-Id': (value) => uuid7.test(value),
+  Format: (value) => value === '1',
+  Turn: isTurnName,
+  Created: isTime,
+  Tokens: (value) => /^\d+\/\d+$/.test(value),
+  Cost: (value) => /^\d{1,9}(?:\.\d{1,8})?$/.test(value),
+  Status: (value) => /^[A-Z_]+$/.test(value),
+  Sha256: (value) => /^[0-9a-f]{64}$/.test(value),
+};
+
+function checkValue(key: string, value: string): string[] {
+  const isRight = Object.hasOwn(rules, key) ? rules[key] : undefined;
+  return isRight === undefined || isRight(value)
+    ? []
+    : [`The trailer Teddy-${key} cannot be ${JSON.stringify(value.slice(0, 100))}.`];
+}
+
+function isTime(value: string): boolean {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/.test(value) && !Number.isNaN(Date.parse(value));
+}
+
+const withoutTurn: readonly EntryKind[] = ['start'];
+const mayLackTurn: readonly EntryKind[] = ['start', 'snapshot', 'write'];
+const withSha256: readonly EntryKind[] = ['plan', 'report', 'write'];
+const runStatuses = ['SUCCESS', 'FAILURE', 'VALIDATION_FAILED', 'SKIPPED', 'ABORTED'];
+
+function checkKind({ kind, turn, sha256, status, write }: Entry): string[] {
+  return [
+    ...(turn === null && !mayLackTurn.includes(kind) ? [`An entry of the kind ${kind} names its turn.`] : []),
+    ...(turn !== null && withoutTurn.includes(kind) ? [`An entry of the kind ${kind} has no turn.`] : []),
+    ...(sha256 === undefined && withSha256.includes(kind) ? [`An entry of the kind ${kind} has a Teddy-Sha256.`] : []),
+    ...(kind === 'report' && !runStatuses.includes(status ?? '') ? ['A report says how its run has ended.'] : []),
+    ...((kind === 'write') === (write === undefined)
+      ? ['An entry names a write session if it is of the kind write.']
+      : []),
+  ];
+}

@@ -1,0 +1,116 @@
+/** The files that an entry brings: their sha256, that they can be read, that no secret is in them. */
+import { TeddyError } from '../../errors.ts';
+import { parseMemos } from '../../session/memos.ts';
+import { configPath, isSessionPath, memosPath } from '../../session/global-files.ts';
+import { isOfSession, turnOfPath } from '../../session/line-paths.ts';
+import { joinPath, turnDir, type RepoPath } from '../../session/names.ts';
+import { toText } from '../read-line.ts';
+import { isInstalled } from './installed-bytes.ts';
+import type { Step, WalkedLine } from './walked-line.ts';
+
+const about: Partial<Record<Step['entry']['kind'], string>> = {
+  message: '_context.log',
+  plan: 'plan.md',
+  report: 'report.md',
+};
+
+export async function checkSha256(walk: WalkedLine, step: Step): Promise<void> {
+  const { entry, commit, blame } = step;
+  const { kind, turn, sha256 } = entry;
+  if (kind === 'write') return checkWritten(walk, step);
+  const name = about[kind];
+  if (name === undefined || turn === null) return;
+  const path = joinPath(turnDir(walk.session, turn), name);
+  if (sha256 === undefined) {
+    if (commit.contents.has(path)) blame('sha256', path, 'The entry does not name the sha256 of the file.');
+    return;
+  }
+  const oid = walk.published.get(path);
+  const content = await (commit.contents.get(path) ?? (oid === undefined ? null : walk.read(oid, walk.maxFileBytes)));
+  if (content === null || content === undefined)
+    return blame('sha256', path, 'The entry names the sha256 of a file that is not there.');
+  if (content.kind === 'bytes' && walk.project.hash(content.bytes) !== sha256)
+    blame('sha256', path, 'Teddy-Sha256 is not that of the file.');
+}
+
+/** What was installed may have passed through git's filters on its way into the commit. */
+async function checkWritten(walk: WalkedLine, { entry: { sha256 }, commit, blame }: Step): Promise<void> {
+  const [target] = commit.changes.filter(({ path }) => !isSessionPath(path));
+  const content = target && (await commit.contents.get(target.path));
+  if (target === undefined || content?.kind !== 'bytes' || sha256 === undefined) return;
+  if (!(await isInstalled(walk.project, { commit: commit.oid, path: target.path, bytes: content.bytes, sha256 })))
+    blame('sha256', target.path, 'Teddy-Sha256 is not that of the file.');
+}
+
+/** All that teddy writes of a turn is UTF-8; what the user writes may be anything. */
+export async function checkEncoding({ session }: WalkedLine, { commit, blame }: Step): Promise<void> {
+  for (const [path, reading] of commit.contents) {
+    const content = await reading;
+    if (content.kind !== 'bytes' || !isOfSession(session, path)) continue;
+    if (turnOfPath(session, path) !== null && !isUtf8(content.bytes)) blame('schema', path, 'The file is not UTF-8.');
+    if (path === memosPath && !isReadable(content.bytes)) blame('schema', path, 'The memos cannot be read.');
+  }
+}
+
+function isUtf8(bytes: Uint8Array): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isReadable(bytes: Uint8Array): boolean {
+  try {
+    parseMemos(toText(bytes));
+    return true;
+  } catch (error) {
+    if (error instanceof TeddyError) return false;
+    throw error;
+  }
+}
+
+/**
+ * Of a log only what nothing derives is looked through (`check-log.ts`): the rest of it is in the files of the commits. Of a
+ * transcript only what is new.
+ */
+export async function checkSecrets(
+  walk: WalkedLine,
+  step: Step,
+  transcriptBefore: ReadonlyMap<RepoPath, number>,
+): Promise<void> {
+  for (const [path, reading] of step.commit.contents) {
+    const content = await reading;
+    if (content.kind !== 'bytes' || path.endsWith('/_context.log')) continue;
+    const isCode = !isSessionPath(path) || path === configPath;
+    if (isCode && isBinary(content.bytes)) continue;
+    await searchText(walk, step, path, toText(content.bytes.subarray(transcriptBefore.get(path) ?? 0)));
+  }
+}
+
+/** Names what was found, and never says it. */
+export async function searchText(
+  { project }: WalkedLine,
+  { blame }: Step,
+  path: RepoPath,
+  text: string,
+): Promise<void> {
+  try {
+    const { found } = await project.masker.mask(text, path);
+    const kinds = [...new Set(found.map(({ kind }) => kind))];
+    if (found.length > 0)
+      blame(
+        'secret',
+        path,
+        `${found.length === 1 ? 'A secret is' : `${found.length} secrets are`} in the file: ${kinds.join(', ')}.`,
+      );
+  } catch (error) {
+    if (!(error instanceof TeddyError) || error.code !== 'MASKING_FAILED') throw error;
+    blame('secret', path, 'The file could not be searched for secrets.');
+  }
+}
+
+function isBinary(bytes: Uint8Array): boolean {
+  return bytes.subarray(0, 8 * 1024).includes(0);
+}

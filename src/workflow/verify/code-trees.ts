@@ -1,0 +1,71 @@
+/** The trees of many commits, of which each is much like the one before: what is the same is read and listed once. */
+import type { Store, TreeEntry, TreeFile } from '../../ports.ts';
+import { isOwn } from '../../session/context-target.ts';
+import type { Oid, RepoPath } from '../../session/names.ts';
+import { renderTreeListing } from '../../session/tree-listing.ts';
+
+export interface CodeTrees {
+  /** What a commit has at a path of the code; null: nothing. */
+  find(commit: Oid, path: RepoPath): Promise<TreeEntry | null>;
+  /** As a model is shown the project's files. */
+  listing(commit: Oid): Promise<string>;
+}
+
+/** Beyond so many, all are forgotten: memory has a limit. */
+const maxTrees = 20_000;
+
+export function openCodeTrees(store: Store): CodeTrees {
+  const trees = new Map<Oid, Promise<TreeEntry[]>>();
+  const files = new Map<Oid, Promise<TreeFile[]>>();
+  let last: { key: string; listing: Promise<string> } | null = null;
+
+  const readTree = (oid: Oid) => remember(trees, oid, () => store.readTree(oid));
+  const readRoot = async (commit: Oid) => (await store.readDir(commit, '' as RepoPath))?.entries ?? [];
+
+  /** In git's order, paths counted from the tree. */
+  const filesOf = (oid: Oid): Promise<TreeFile[]> => remember(files, oid, async () => joinFiles(await readTree(oid)));
+
+  async function joinFiles(entries: readonly TreeEntry[]): Promise<TreeFile[]> {
+    const parts = await Promise.all(
+      entries.map(async ({ name, mode, oid }): Promise<TreeFile[]> => {
+        if (mode !== '40000') return [{ path: name as RepoPath, mode, oid }];
+        return (await filesOf(oid)).map((file) => ({ ...file, path: `${name}/${file.path}` as RepoPath }));
+      }),
+    );
+    return parts.flat();
+  }
+
+  return {
+    async find(commit, path) {
+      let entries = await readRoot(commit);
+      const parts = path.split('/');
+      for (const [at, part] of parts.entries()) {
+        const found = entries.find(({ name }) => name === part);
+        if (found === undefined) return null;
+        if (at === parts.length - 1) return found;
+        if (found.mode !== '40000') return null;
+        entries = await readTree(found.oid);
+      }
+      return null;
+    },
+    async listing(commit) {
+      const code = (await readRoot(commit)).filter(({ name }) => name !== '.teddy');
+      const key = code.map(({ mode, oid, name }) => `${mode} ${oid} ${name}`).join('\0');
+      if (last?.key !== key)
+        last = {
+          key,
+          listing: joinFiles(code).then((all) => renderTreeListing(all.filter(({ path }) => !isOwn(path)))),
+        };
+      return last.listing;
+    },
+  };
+}
+
+function remember<Value>(known: Map<Oid, Promise<Value>>, oid: Oid, read: () => Promise<Value>): Promise<Value> {
+  const found = known.get(oid);
+  if (found !== undefined) return found;
+  if (known.size >= maxTrees) known.clear();
+  const reading = read();
+  known.set(oid, reading);
+  return reading;
+}

@@ -1,0 +1,84 @@
+/** The history that a log shows, as the line before its entry gives it; each turn is rendered once. */
+import type { Project } from '../../ports.ts';
+import type { ParsedContextLog } from '../../session/context-log-parse.ts';
+import { historySection, type LogSection } from '../../session/context-log-sections.ts';
+import { joinHistory, renderLeftOut } from '../../session/history-text.ts';
+import { sessionDir, type Oid, type TurnName } from '../../session/names.ts';
+import { readEarlierOfTurn, readNewestTurns } from '../read-history.ts';
+import type { LineState } from '../read-line.ts';
+import type { Expected } from './render-log-again.ts';
+
+export interface Histories {
+  /** `state`: of the parent of the entry. */
+  expect(state: LineState, parsed: ParsedContextLog, section: LogSection): Promise<Expected>;
+  /** What was said in the turn itself before its message, unmasked. */
+  earlier(
+    state: LineState,
+    parsed: ParsedContextLog,
+    message: string,
+  ): Promise<{ text: string; masked: number } | null>;
+  isExpected(state: LineState, turn: TurnName): boolean;
+}
+
+/** Beyond so many characters all are forgotten: memory has a limit. */
+const maxKept = 64 * 1024 * 1024;
+
+export function openHistories(given: Project): Histories {
+  // What was masked when the log was made is compared around its masks (`masked-text.ts`).
+  const project: Project = { ...given, masker: { mask: async (text) => ({ text, count: 0, found: [] }) } };
+  const texts = new Map<Oid, string>();
+  let kept = 0;
+
+  async function renderTurn(state: LineState, turn: TurnName, tree: Oid | undefined): Promise<string> {
+    const known = tree === undefined ? undefined : texts.get(tree);
+    if (known !== undefined) return known;
+    const text = (await readNewestTurns(project, state, [turn]))[0]?.text ?? '';
+    if (kept > maxKept) {
+      texts.clear();
+      kept = 0;
+    }
+    if (tree !== undefined) texts.set(tree, text);
+    kept += text.length;
+    return text;
+  }
+
+  async function readTrees({ entryOid, session }: LineState): Promise<Map<string, Oid>> {
+    const dir = await project.repository.store.readDir(entryOid, sessionDir(session));
+    return new Map((dir?.entries ?? []).map(({ name, oid }) => [name, oid]));
+  }
+
+  const earlier: Histories['earlier'] = async (state, { frontMatter: { turn, mode } }, message) => {
+    const { latest } = state;
+    return latest?.turn === turn ? readEarlierOfTurn(project, latest, { message, mode }) : null;
+  };
+
+  return {
+    earlier,
+    async expect(state, parsed, section) {
+      const { turn } = parsed.frontMatter;
+      const own = await earlier(state, parsed, parsed.sections.at(-1)?.body ?? '');
+      const older = state.turns.filter((name) => name !== turn).toReversed();
+      const newestFirst = [...(own === null ? [] : [turn]), ...older];
+      const count = countShown(section.body, newestFirst);
+      if (count === null) return { kind: 'wrong', message: 'It leaves out turns that the line does not have.' };
+      const shown = newestFirst.slice(0, count);
+      const trees = await readTrees(state);
+      const rendered = await Promise.all(
+        shown.map((name) => (own !== null && name === turn ? own.text : renderTurn(state, name, trees.get(name)))),
+      );
+      const text = joinHistory(newestFirst.slice(count).toReversed(), rendered.toReversed());
+      return { kind: 'text', body: historySection({ text, masked: 0 }).body };
+    },
+    isExpected: (state, turn) => state.turns.some((name) => name !== turn),
+  };
+}
+
+/** How many of the newest turns there was room for: the first line names the others. */
+function countShown(body: string, newestFirst: readonly TurnName[]): number | null {
+  const [start = ''] = renderLeftOut([]).split(':');
+  const line = body.slice(0, body.indexOf('\n'));
+  if (!body.startsWith(start)) return newestFirst.length;
+  const last = /((?:\d{2,})(?:-branch-\d{2,})?)\.$/.exec(line)?.[1];
+  const newest = newestFirst.findIndex((name) => name === last);
+  return newest === -1 ? null : newest;
+}

@@ -1,0 +1,163 @@
+/** Sections of a log that a blob or a prompt gives. */
+import type { Project } from '../../ports.ts';
+import { findAgent } from '../../session/agents.ts';
+import { maxShownBytes, readContextFiles } from '../../session/context-files.ts';
+import type { ParsedContextLog } from '../../session/context-log-parse.ts';
+import {
+  fileSection,
+  memosSection,
+  systemSection,
+  treeSection,
+  type LogSection,
+} from '../../session/context-log-sections.ts';
+import { memosPath } from '../../session/global-files.ts';
+import { joinPath, sessionDir, type Oid, type RepoPath } from '../../session/names.ts';
+import { isBranchTurn } from '../build-request.ts';
+import { toText } from '../read-line.ts';
+import type { CodeTrees } from './code-trees.ts';
+import type { Expected, LogRequest } from './render-log-again.ts';
+
+export interface Sources {
+  system(asked: ParsedContextLog['frontMatter'], section: LogSection): Promise<Expected>;
+  memos(request: LogRequest, section: LogSection): Promise<Expected>;
+  tree(listing: string): Expected;
+  file(request: LogRequest, section: LogSection): Promise<Expected>;
+}
+
+const unknown: Expected = { kind: 'unknown' };
+
+export function openSources(project: Project, code: CodeTrees): Sources {
+  const bodies = openBodies(project);
+  const pages = openPages(project);
+  return {
+    system: (asked, section) => expectSystem(project, asked, section),
+    memos: (request, section) => expectMemos(project, request, section),
+    tree: (text) => ({ kind: 'text', body: treeSection({ text, masked: 0 }).body }),
+    async file({ commit, session, turn }, { path, provenance }) {
+      if (path === null || provenance.kind === 'refused') return unknown;
+      const isPage = /^https?:\/\//.test(path);
+      const found = isPage ? null : await code.find(commit, path as RepoPath);
+      // A branch keeps what another commit showed.
+      const isKept = isBranchTurn(turn);
+      if (provenance.kind === 'missing')
+        return found === null || isKept
+          ? { kind: 'text', body: fileSection({ kind: 'missing', path: path as RepoPath }).body }
+          : wrong('The project has this file.');
+      if (provenance.kind === 'not-shown')
+        return found === null ? unknown : expectNotShown(project, found.oid, provenance, isKept);
+      const { source } = provenance;
+      if (source?.kind !== 'blob')
+        return source?.kind === 'stored' && found !== null && !isKept
+          ? wrong('The project has this file, and the log shows another one.')
+          : unknown;
+      if (isPage ? !(await pages.has(commit, session, source.oid)) : found?.oid !== source.oid && !isKept)
+        return wrong('It names another blob than the commit has there.');
+      if (isKept && (await project.repository.store.readSize(source.oid)) === null) return unknown;
+      return bodies.read(path as RepoPath, source.oid, provenance.lossy);
+    },
+  };
+}
+
+function wrong(message: string): Expected {
+  return { kind: 'wrong', message };
+}
+
+async function expectNotShown(
+  { repository: { store } }: Project,
+  oid: Oid,
+  { bytes, reason }: { bytes: number; reason: string },
+  isKept: boolean,
+): Promise<Expected> {
+  const size = await store.readSize(oid);
+  if (size === null || (isKept && size !== bytes)) return unknown;
+  if (size !== bytes) return wrong(`It says ${bytes} bytes, and the file has ${size}.`);
+  if (reason === 'large' && size <= maxShownBytes) return wrong('It says that the file is large, and it is not.');
+  return { kind: 'text', body: `Not shown: it is ${reason}.\n` };
+}
+
+/** A prompt of the same teddy is rendered again; of another one the log says the sha256, which has to be that of the section. */
+async function expectSystem(
+  project: Project,
+  { agent, mode }: ParsedContextLog['frontMatter'],
+  { body, provenance }: LogSection,
+): Promise<Expected> {
+  const source = provenance.kind === 'shown' ? provenance.source : null;
+  if (source === null || source.kind === 'stored') return unknown;
+  if (source.kind === 'builtin') {
+    const isSame = [body, body.replace(/\n$/, '')].some((text) => project.hash(text) === source.sha);
+    if (!isSame) return wrong('It is not the prompt whose sha256 it names.');
+    return { kind: 'text', body };
+  }
+  const text = await readText(project, source.oid);
+  if (text === null) return unknown;
+  const prompt = findAgent(agent, new Map([[agent, text]]), mode).text;
+  const again = systemSection({ text: prompt, source, masked: 0 }).body;
+  // The protocol that follows may be that of another version.
+  const isOther = again !== body && body.startsWith(`${text.trim()}\n`);
+  return isOther ? unknown : { kind: 'text', body: again };
+}
+
+/** `teddy/global` is not on the line; what it held is in the commit. */
+async function expectMemos(
+  project: Project,
+  { commit, turn }: LogRequest,
+  { provenance }: LogSection,
+): Promise<Expected> {
+  const source = provenance.kind === 'shown' ? provenance.source : null;
+  if (source?.kind !== 'blob') return unknown;
+  const copy = await project.repository.store.readFile(commit, memosPath);
+  if (copy?.oid !== source.oid && !isBranchTurn(turn))
+    return wrong('It names another blob than the commit has in memos.yaml.');
+  const text = await readText(project, source.oid);
+  return text === null ? unknown : { kind: 'text', body: memosSection({ text, source, masked: 0 }).body };
+}
+
+async function readText({ repository: { store } }: Project, oid: Oid): Promise<string | null> {
+  return (await store.readSize(oid)) === null ? null : toText(await store.readBlob(oid));
+}
+
+/** Most files are shown in many turns: what they look like in a log is rendered once. */
+function openBodies({ repository: { store } }: Project) {
+  const known = new Map<string, Expected>();
+  let length = 0;
+  const maxLength = 64 * 1024 * 1024;
+  return {
+    async read(path: RepoPath, oid: Oid, isLossy: boolean): Promise<Expected> {
+      const key = `${oid} ${path}`;
+      const found = known.get(key);
+      if (found !== undefined) return found;
+      if ((await store.readSize(oid)) === null) return wrong('The blob that it shows is missing.');
+      const place = { level: 'session' as const, line: 1, text: path };
+      const settled = { path, source: { kind: 'blob' as const, oid }, place, aloneBy: 'user' as const, isUsers: true };
+      const [file] = await readContextFiles([settled], { read: store.readBlob, size: store.readSize });
+      if (file?.kind !== 'shown' || file.lossy !== isLossy) return wrong('It is not shown as it is read.');
+      const expected: Expected = { kind: 'text', body: fileSection(file).body };
+      if (length > maxLength) {
+        known.clear();
+        length = 0;
+      }
+      length += expected.body.length;
+      known.set(key, expected);
+      return expected;
+    },
+  };
+}
+
+/** Pages that earlier turns of the session have fetched. */
+function openPages({ repository: { store } }: Project) {
+  const known = new Map<Oid, Promise<Oid[]>>();
+  const listPages = async (commit: Oid, turn: RepoPath) =>
+    ((await store.readDir(commit, joinPath(turn, 'pages')))?.entries ?? []).map(({ oid }) => oid);
+  return {
+    async has(commit: Oid, session: LogRequest['session'], page: Oid): Promise<boolean> {
+      const dir = await store.readDir(commit, sessionDir(session));
+      for (const { mode, oid, name } of dir?.entries ?? []) {
+        if (mode !== '40000') continue;
+        const pages = known.get(oid) ?? listPages(commit, joinPath(sessionDir(session), name));
+        known.set(oid, pages);
+        if ((await pages).includes(page)) return true;
+      }
+      return false;
+    },
+  };
+}

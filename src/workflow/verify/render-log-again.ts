@@ -1,0 +1,239 @@
+/** Renders what a `_context.log` shows from what the commits hold, section by section, and compares the bytes. */
+import { userMessages } from '../../conversation/transcript.ts';
+import { decodeTranscript } from '../../conversation/decode-transcript.ts';
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports.ts';
+import { parseContextLog, replaceRequest, type ParsedContextLog } from '../../session/context-log-parse.ts';
+import type { LogSection } from '../../session/context-log-sections.ts';
+import { memosPath } from '../../session/global-files.ts';
+import type { Oid, SessionId, TurnName } from '../../session/names.ts';
+import { isBranchTurn } from '../build-request.ts';
+import { readLine, readTurnFile, toText, type LineState } from '../read-line.ts';
+import { openCodeTrees } from './code-trees.ts';
+import { checkFrame, checkTurnContext } from './log-frame.ts';
+import { openHistories, type Histories } from './log-history.ts';
+import { openSources, type Sources } from './log-sources.ts';
+import { isMaskedFrom } from './masked-text.ts';
+import { readBranchLog } from './read-branch-log.ts';
+import { isDamage } from './read-content.ts';
+
+export interface LogRequest {
+  /** The entry that wrote the log; what its first parent holds was shown. */
+  commit: Oid;
+  session: SessionId;
+  turn: TurnName;
+  log: string;
+}
+
+interface LogDifference {
+  /** `history`, `file src/app.ts`, `front matter`. */
+  section: string;
+  /** One sentence. */
+  message: string;
+}
+
+export interface RenderedLog {
+  /** Sections that came out the same. */
+  derived: number;
+  /** Those that nothing can render again: what was on disk alone, prompts of another version, what is masked. */
+  attested: number;
+  differences: LogDifference[];
+  /** Bodies of sections of which nothing else is known than that the log has them. */
+  unproven: string[];
+}
+
+export interface LogRenderer {
+  /** Total, but for failures of git itself. */
+  render(request: LogRequest): Promise<RenderedLog>;
+}
+
+/** What logs have in common is read and rendered once. */
+export function openLogRenderer(project: Project): LogRenderer {
+  const code = openCodeTrees(project.repository.store);
+  const tools: Tools = {
+    project,
+    histories: openHistories(project),
+    sources: openSources(project, code),
+    listing: code.listing,
+  };
+  return {
+    async render(request) {
+      const result: RenderedLog = { derived: 0, attested: 0, differences: [], unproven: [] };
+      try {
+        await renderAll(tools, request, result);
+      } catch (error) {
+        if (!isDamage(error) && !isUnfound(error)) throw error;
+        result.differences.push({ section: 'all', message: (error as Error).message });
+      }
+      return result;
+    },
+  };
+}
+
+/** The state of a line that no honest program has written. */
+function isUnfound(error: unknown): boolean {
+  return error instanceof TeddyError && (error.code === 'NOT_ON_LINE' || error.code === 'UNKNOWN_TURN');
+}
+
+interface Tools {
+  project: Project;
+  histories: Histories;
+  sources: Sources;
+  listing(commit: Oid): Promise<string>;
+}
+
+/** What a section should be. */
+export type Expected =
+  /** Of a source that is there. */
+  | { kind: 'text'; body: string }
+  /** Nothing here can tell. */
+  | { kind: 'unknown' }
+  | { kind: 'wrong'; message: string };
+
+async function renderAll(tools: Tools, request: LogRequest, result: RenderedLog): Promise<void> {
+  const parsed = parseContextLog(request.log);
+  checkFrame(tools.project, request, parsed, result);
+  await checkTurnContext(tools.project, request, parsed, result);
+  const kept = await readKept(tools.project, request);
+  if (kept !== null) return compareWithKept(tools, request, parsed, kept, result);
+  const { commit } = await readParent(tools.project, request);
+  const state = commit === null ? null : await readLine(tools.project.repository.store, commit);
+  const expected = await Promise.all(parsed.sections.map((section) => expect(tools, request, parsed, state, section)));
+  for (const [at, section] of parsed.sections.entries())
+    compare(section, expected[at] ?? { kind: 'unknown' }, result, isBranchTurn(request.turn));
+  await checkPresence(tools, request, parsed, state, result);
+}
+
+async function readParent({ repository: { store } }: Project, { commit }: LogRequest): Promise<{ commit: Oid | null }> {
+  return { commit: (await store.readCommit(commit)).parents[0] ?? null };
+}
+
+async function expect(
+  tools: Tools,
+  request: LogRequest,
+  parsed: ParsedContextLog,
+  state: LineState | null,
+  section: LogSection,
+): Promise<Expected> {
+  switch (section.name) {
+    case 'system':
+      return tools.sources.system(parsed.frontMatter, section);
+    case 'memos':
+      return tools.sources.memos(request, section);
+    case 'tree':
+      return tools.sources.tree(await tools.listing(request.commit));
+    case 'file':
+      return tools.sources.file(request, section);
+    case 'message':
+      return expectMessage(tools.project, request);
+    case 'history':
+      return state === null ? { kind: 'unknown' } : tools.histories.expect(state, parsed, section);
+  }
+}
+
+/** The last thing that the user has said in the turn. */
+async function expectMessage(
+  { repository: { store } }: Project,
+  { commit, session, turn }: LogRequest,
+): Promise<Expected> {
+  const transcript = await readTurnFile(store, commit, session, turn, 'transcript.jsonl');
+  if (transcript === null)
+    return isBranchTurn(turn) ? { kind: 'unknown' } : { kind: 'wrong', message: 'The turn has no transcript.' };
+  const message = userMessages(decodeTranscript(transcript).records).at(-1) ?? '';
+  return { kind: 'text', body: message.replace(/\p{Surrogate}/gu, '\uFFFD') };
+}
+
+/** `isTaken`: by a branch from the turn that it left, which may have been asked several times, on other states of the line. */
+function compare(section: LogSection, expected: Expected, result: RenderedLog, isTaken = false): void {
+  if (expected.kind === 'wrong') {
+    result.differences.push({ section: nameOf(section), message: expected.message });
+    return;
+  }
+  const masked = section.provenance.kind === 'shown' ? section.provenance.masked : 0;
+  if (masked === 0 && expected.kind === 'text' && section.body === expected.body) result.derived += 1;
+  else if (masked > 0 && expected.kind === 'text' && isMaskedFrom(section.body, expected.body)) result.attested += 1;
+  else if (expected.kind === 'unknown' || (isTaken && fromLine.includes(section.name))) {
+    result.attested += 1;
+    result.unproven.push(section.body);
+  } else result.differences.push({ section: nameOf(section), message: 'It is not what the commits give.' });
+}
+
+/** Sections without a blob that says what they are. */
+const fromLine: LogSection['name'][] = ['history', 'tree'];
+
+function nameOf({ name, path }: LogSection): string {
+  return path === null ? name : `${name} ${path}`;
+}
+
+/** Sections that should be there. */
+async function checkPresence(
+  tools: Tools,
+  request: LogRequest,
+  { sections }: ParsedContextLog,
+  state: LineState | null,
+  result: RenderedLog,
+): Promise<void> {
+  const has = (name: LogSection['name']) => sections.some((section) => section.name === name);
+  const missing = (section: LogSection['name']) =>
+    result.differences.push({ section, message: 'The log has no such section, and should.' });
+  if (!has('tree')) missing('tree');
+  if (
+    !has('history') &&
+    !isBranchTurn(request.turn) &&
+    state !== null &&
+    tools.histories.isExpected(state, request.turn)
+  )
+    missing('history');
+  if (has('memos') || isBranchTurn(request.turn)) return;
+  const memos = await tools.project.repository.store.readFile(request.commit, memosPath);
+  if (toText(memos?.bytes ?? null).trim() !== '') missing('memos');
+}
+
+/** Of a turn that keeps the context of another one: the log that it began with. Null: it is no such turn, or begins with this. */
+async function readKept(project: Project, { commit, session, turn }: LogRequest): Promise<string | null> {
+  return isBranchTurn(turn) ? readBranchLog(project.repository.store, { commit, session, turn }) : null;
+}
+
+/** Another message on the context of a conversation branch: all but prompt and message is taken over. */
+async function compareWithKept(
+  tools: Tools,
+  request: LogRequest,
+  parsed: ParsedContextLog,
+  kept: string,
+  result: RenderedLog,
+): Promise<void> {
+  const { commit } = await readParent(tools.project, request);
+  const state = commit === null ? null : await readLine(tools.project.repository.store, commit);
+  const message = parsed.sections.at(-1)?.body ?? '';
+  const earlier = state === null ? null : await tools.histories.earlier(state, parsed, message);
+  const again = replaceRequest(
+    kept,
+    { info: parsed.frontMatter, system: { text: '', source: { kind: 'stored' }, masked: 0 }, message, earlier },
+    tools.project.hash,
+  );
+  const wanted = again.sections.slice(1, -1);
+  const found = parsed.sections.slice(1, -1);
+  for (const [at, section] of found.entries()) compareKept(section, wanted[at], result);
+  if (found.length < wanted.length)
+    result.differences.push({ section: 'all', message: 'Sections of the turn that was branched are missing.' });
+  const [system] = parsed.sections;
+  if (system !== undefined) compare(system, await tools.sources.system(parsed.frontMatter, system), result);
+  const last = parsed.sections.at(-1);
+  if (last !== undefined) compare(last, await expectMessage(tools.project, request), result);
+}
+
+/** What is a secret by now is masked in what is taken over. */
+function compareKept(section: LogSection, wanted: LogSection | undefined, result: RenderedLog): void {
+  if (wanted === undefined || nameOf(wanted) !== nameOf(section))
+    result.differences.push({
+      section: nameOf(section),
+      message: 'The turn that was branched has no such section there.',
+    });
+  else if (wanted.body === section.body) result.derived += 1;
+  else if (isMaskedFrom(section.body, wanted.body)) result.attested += 1;
+  else
+    result.differences.push({
+      section: nameOf(section),
+      message: 'It is not what the turn that was branched was shown.',
+    });
+}

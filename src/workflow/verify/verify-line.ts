@@ -1,0 +1,214 @@
+/** Checks every promise that a line makes, commit by commit. Nothing that a hostile repository holds makes it throw. */
+import { TeddyError } from '../../errors.ts';
+import type { ChangedCommit, Project, Store } from '../../ports.ts';
+import { decodeEntry } from '../../session/entry.ts';
+import { checkMessage } from '../../session/entry-trailers.ts';
+import { isSessionPath } from '../../session/global-files.ts';
+import { isOfSession } from '../../session/line-paths.ts';
+import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../session/names.ts';
+import { checkLog } from './check-log.ts';
+import { checkOrder } from './check-order.ts';
+import { checkPaths } from './check-paths.ts';
+import { checkForeign, checkPublished } from './check-published.ts';
+import { checkReport } from './check-report.ts';
+import { checkEncoding, checkSecrets, checkSha256 } from './check-texts.ts';
+import { findBase, type LineBase } from './find-base.ts';
+import type { RecordedLine } from '../review/find-recorded.ts';
+import { contentReader, isDamage, type Content } from './read-content.ts';
+import { openLogRenderer } from './render-log-again.ts';
+import type { Rule, VerifiedLine } from './violation.ts';
+import { openWalk, readWalkedTurn, type Step, type WalkedCommit, type WalkedLine } from './walked-line.ts';
+
+export interface VerifyOptions {
+  /** Commits whose history was verified before. */
+  known?: readonly Oid[];
+  /** Of every file that a commit brings; without it only teddy's own files and those of entries have a limit, which is large. */
+  maxFileBytes?: number;
+  signal?: AbortSignal;
+  onProgress?(entries: number): void;
+}
+
+/** Larger than any transcript that was imported so far. */
+const usualMaxFileBytes = 256 * 1024 * 1024;
+/** So many commits are read before they are looked at. */
+const commitsAhead = 32;
+
+/**
+ * Total: what is wrong with the line is in the result. Throws INTERRUPTED, and what says nothing of the line: GIT_FAILED where git
+ * cannot be started, BAD_SETTING.
+ */
+export async function verifyLine(
+  project: Project,
+  line: RecordedLine,
+  options: VerifyOptions = {},
+): Promise<VerifiedLine> {
+  const { store } = project.repository;
+  const { session, name, tip } = line;
+  const result: VerifiedLine = {
+    session,
+    name,
+    tip,
+    entries: 0,
+    turns: 0,
+    derived: 0,
+    attested: 0,
+    violations: [],
+    notes: [],
+  };
+  try {
+    const base = await findBase(store, line, options.known ?? []);
+    await verifyFrom(project, base, result, options);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    addViolation(result, 'objects', tip, null, null, `What is left of the line cannot be read: ${error.message}`);
+  }
+  return result;
+}
+
+async function verifyFrom(
+  project: Project,
+  base: LineBase,
+  result: VerifiedLine,
+  options: VerifyOptions,
+): Promise<void> {
+  const { store } = project.repository;
+  if (!(await beginsHonestly(store, base, result))) return;
+  const walk = await openWalk(
+    {
+      project,
+      session: result.session,
+      ...contentReader(store),
+      limitsAll: options.maxFileBytes !== undefined,
+      maxFileBytes: options.maxFileBytes ?? usualMaxFileBytes,
+      logs: openLogRenderer(project),
+      result,
+    },
+    base,
+  );
+  const signatures = store.checkSignatures(result.tip, base.not);
+  signatures.catch(() => undefined);
+  const seen = new Map<Oid, TurnName | null>();
+  for await (const commit of readAhead(walk, store.walkChanges(result.tip, base.not))) {
+    if (options.signal?.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted.', 'Nothing was changed.');
+    seen.set(commit.oid, await checkCommit(walk, commit, options));
+  }
+  result.turns = walk.order.turns();
+  addSignatures(result, await signatures, seen);
+}
+
+/** False: there is nothing to walk. */
+async function beginsHonestly(store: Store, { kind }: LineBase, result: VerifiedLine): Promise<boolean> {
+  const add = (rule: Rule, message: string) => addViolation(result, rule, result.tip, null, null, message);
+  if (kind === 'cut' && (await store.isShallow()))
+    result.notes.push('The clone is shallow: what comes before its first commit is not here, and was not checked.');
+  else if (kind === 'cut') add('objects', 'A commit below the line is missing, and what comes before was not checked.');
+  if (kind === 'headless') add('order', 'The line has entries and does not begin with start.');
+  if (kind === 'none') add('order', `No commit of the line is an entry of ${result.session}.`);
+  return kind !== 'none';
+}
+
+function addViolation(
+  { violations }: VerifiedLine,
+  rule: Rule,
+  commit: Oid,
+  turn: TurnName | null,
+  path: RepoPath | null,
+  message: string,
+): void {
+  violations.push({ rule, commit, turn, path, message });
+}
+
+function addSignatures(
+  result: VerifiedLine,
+  signatures: ReadonlyMap<Oid, string>,
+  seen: ReadonlyMap<Oid, TurnName | null>,
+): void {
+  const states = [...signatures].filter(([oid]) => seen.has(oid));
+  for (const [oid, state] of states)
+    if (state === 'bad') addViolation(result, 'signature', oid, seen.get(oid) ?? null, null, 'Its signature is bad.');
+  const unknown = states.filter(([, state]) => state === 'unknown').length;
+  if (unknown > 0)
+    result.notes.push(
+      `${unknown} of ${states.length} signatures could not be checked: git knows no key for them, or cannot look.`,
+    );
+}
+
+async function checkCommit(walk: WalkedLine, commit: WalkedCommit, options: VerifyOptions): Promise<TurnName | null> {
+  const { entry, problems } = checkMessage(commit.commit.message);
+  const turn = entry?.turn ?? null;
+  const blame = (rule: Rule, path: RepoPath | null, message: string) =>
+    addViolation(walk.result, rule, commit.oid, turn, path, message);
+  for (const problem of problems) blame('trailers', null, problem);
+  await checkPaths(walk, commit, blame);
+  if (entry === null || entry.session !== walk.session) {
+    if (entry !== null) blame('order', null, `It is an entry of the session ${entry.session}.`);
+    checkForeign(walk, commit, blame);
+    return turn;
+  }
+  walk.result.entries += 1;
+  await checkEntry(walk, { commit, entry, blame });
+  options.onProgress?.(walk.result.entries);
+  return turn;
+}
+
+async function checkEntry(walk: WalkedLine, step: Step): Promise<void> {
+  await checkOrder(walk, step);
+  const lengths = await readTranscriptLengths(walk, step);
+  await checkPublished(walk, step);
+  await keepTurn(walk, step);
+  await checkEncoding(walk, step);
+  await checkSha256(walk, step);
+  await checkReport(walk, step);
+  await checkSecrets(walk, step, lengths);
+  await checkLog(walk, step);
+}
+
+/** How long the entry's transcript was: what was there has been searched for secrets. */
+async function readTranscriptLengths(walk: WalkedLine, { commit, entry }: Step): Promise<Map<RepoPath, number>> {
+  if (entry.turn === null) return new Map();
+  const path = joinPath(turnDir(walk.session, entry.turn), 'transcript.jsonl');
+  if (!commit.contents.has(path) || !walk.published.has(path)) return new Map();
+  const turn = await readWalkedTurn(walk, entry.turn, commit.commit.parents[0]);
+  return new Map([[path, turn?.transcript.length ?? 0]]);
+}
+
+/** What plan and report make of the turn. */
+async function keepTurn(walk: WalkedLine, { commit, entry }: Step): Promise<void> {
+  if (entry.turn === null || (entry.kind !== 'plan' && entry.kind !== 'report')) return;
+  const turn = await readWalkedTurn(walk, entry.turn, commit.commit.parents[0]);
+  if (turn === null) return;
+  const plan = await commit.contents.get(joinPath(turnDir(walk.session, entry.turn), 'plan.md'));
+  walk.current = {
+    ...turn,
+    plan: plan?.kind === 'bytes' ? plan.bytes : turn.plan,
+    hasReport: turn.hasReport || entry.kind === 'report',
+  };
+}
+
+/** What the commits bring is asked for before they are looked at, so that git is never waited for. */
+async function* readAhead(walk: WalkedLine, commits: ReturnType<Store['walkChanges']>): AsyncGenerator<WalkedCommit> {
+  const waiting: WalkedCommit[] = [];
+  for await (const commit of commits) {
+    waiting.push({ ...commit, contents: readContents(walk, commit) });
+    if (waiting.length < commitsAhead) continue;
+    const next = waiting.shift();
+    if (next !== undefined) yield next;
+  }
+  yield* waiting;
+}
+
+function readContents(walk: WalkedLine, { commit, changes }: ChangedCommit): Map<RepoPath, Promise<Content>> {
+  const isEntry = decodeEntry(commit.message) !== null;
+  const contents = new Map<RepoPath, Promise<Content>>();
+  for (const { path, after, mode } of changes) {
+    if (after === null || mode === '160000') continue;
+    const isOwn = isOfSession(walk.session, path);
+    const isWanted = isOwn || (isEntry && !isSessionPath(path));
+    if (!isWanted && !walk.limitsAll) continue;
+    const content = isWanted ? walk.read(after, walk.maxFileBytes) : walk.measure(after, walk.maxFileBytes);
+    // Whoever looks at it is told; until then it is nobody's failure.
+    content.catch(() => undefined);
+    contents.set(path, content);
+  }
+  return contents;
+}

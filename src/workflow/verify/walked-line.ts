@@ -1,0 +1,116 @@
+/** What is known of a line at one commit of it, while it is walked from its start to its tip. */
+import { decodeTranscript } from '../../conversation/decode-transcript.ts';
+import type { TranscriptRecord } from '../../conversation/record.ts';
+import type { ChangedCommit, Project } from '../../ports.ts';
+import type { Entry } from '../../session/entry.ts';
+import { isOfSession } from '../../session/line-paths.ts';
+import { openOrder, type LineOrder } from '../../session/line-order.ts';
+import { isTurnName, type Oid, type RepoPath, type SessionId, type TurnName } from '../../session/names.ts';
+import { turnOfPath } from '../../session/line-paths.ts';
+import { readTurn, toStatus, toText, type TurnStatus } from '../read-line.ts';
+import type { LineBase } from './find-base.ts';
+import type { LogRenderer } from './render-log-again.ts';
+import { isDamage, type Content, type ReadContent } from './read-content.ts';
+import type { Rule, VerifiedLine } from './violation.ts';
+
+/** Of the turn that was last written to. */
+export interface WalkedTurn {
+  turn: TurnName;
+  records: TranscriptRecord[];
+  transcript: Uint8Array;
+  plan: Uint8Array | null;
+  hasReport: boolean;
+}
+
+export interface WalkedLine {
+  project: Project;
+  session: SessionId;
+  read: ReadContent;
+  /** The same without reading it. */
+  measure: ReadContent;
+  maxFileBytes: number;
+  /** Also of files that nobody reads. */
+  limitsAll: boolean;
+  logs: LogRenderer;
+  order: LineOrder;
+  /** Of all files that teddy has written, what the last honest commit has. */
+  published: Map<RepoPath, Oid>;
+  current: WalkedTurn | null;
+  result: VerifiedLine;
+}
+
+/** A commit with what it brings, read as far as the line needs it. */
+export interface WalkedCommit extends ChangedCommit {
+  contents: ReadonlyMap<RepoPath, Promise<Content>>;
+}
+
+export interface Step {
+  commit: WalkedCommit;
+  entry: Entry;
+  blame(rule: Rule, path: RepoPath | null, message: string): void;
+}
+
+export async function openWalk(
+  parts: Omit<WalkedLine, 'order' | 'published' | 'current'>,
+  base: LineBase,
+): Promise<WalkedLine> {
+  const published = new Map<RepoPath, Oid>();
+  const files =
+    base.kind !== 'start' && base.commit !== null ? await parts.project.repository.store.listTree(base.commit) : [];
+  for (const { path, oid } of files) if (isOfSession(parts.session, path)) published.set(path, oid);
+  const created = base.entry?.created ?? null;
+  const order = openOrder(
+    parts.session,
+    base.kind === 'start' ? null : { created, turns: toTurns(parts.session, published) },
+  );
+  return { ...parts, order, published, current: null };
+}
+
+function toTurns(session: SessionId, published: ReadonlyMap<RepoPath, Oid>) {
+  const turns = new Map<TurnName, { turn: TurnName; hasPlan: boolean; hasReport: boolean }>();
+  for (const path of published.keys()) {
+    const { turn = '', file = '' } = turnOfPath(session, path) ?? {};
+    if (!isTurnName(turn)) continue;
+    const known = turns.get(turn) ?? { turn, hasPlan: false, hasReport: false };
+    turns.set(turn, {
+      turn,
+      hasPlan: known.hasPlan || file === 'plan.md',
+      hasReport: known.hasReport || file === 'report.md',
+    });
+  }
+  return [...turns.values()];
+}
+
+/** As it is before the commit; null: it is not there, or cannot be read. */
+export async function readWalkedTurn(
+  walk: WalkedLine,
+  turn: TurnName | null,
+  parent: Oid | undefined,
+): Promise<WalkedTurn | null> {
+  if (turn === null || !walk.order.has(turn)) return null;
+  if (walk.current?.turn === turn) return walk.current;
+  if (parent === undefined) return null;
+  try {
+    const read = await readTurn(walk.project.repository.store, parent, walk.session, turn);
+    walk.current = { ...read, hasReport: read.report !== null };
+    return walk.current;
+  } catch (error) {
+    if (isDamage(error) || isUnknownTurn(error)) return null;
+    throw error;
+  }
+}
+
+function isUnknownTurn(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'UNKNOWN_TURN';
+}
+
+export function statusOf({ records, plan, hasReport }: WalkedTurn): TurnStatus {
+  return toStatus(records, plan, hasReport ? new Uint8Array() : null);
+}
+
+/** Lines that were added to a transcript, as records; what is damaged in them is returned. */
+export function decodeAdded(bytes: Uint8Array): { records: TranscriptRecord[]; damage: string | null } {
+  const { records, skipped, mended } = decodeTranscript(toText(bytes));
+  const [issue] = [...skipped, ...mended];
+  return { records, damage: issue?.reason ?? null };
+}
