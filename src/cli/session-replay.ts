@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { appendFile, stat } from 'node:fs/promises';
+import { Command, Option } from 'clipanion';
+import { openBundled, openExportFile } from '../app.ts';
+import type { Project } from '../ports.ts';
+import { isSame, type ReplayedLine } from '../workflow/replay/replayed.ts';
+import { renderReplay } from './render-replay.ts';
+import { toTarget } from './target-option.ts';
+import { TeddyCommand, withInterrupt } from './teddy-command.ts';
+import { toVisible, type Terminal } from './terminal.ts';
+
+export class SessionReplayCommand extends TeddyCommand {
+  static override paths = [['session', 'replay']];
+  static override usage = Command.Usage({
+    category: 'Look',
+    description: 'Do again what the reports of a session say was done, and compare.',
+    details: `
+      For every report: its plan is read again, its actions are done on the code of the commit before it, and the result is
+      compared byte for byte with what was committed. The logs of the turns are checked against what they were made of.
+      Everything happens in memory, so that it works in a bare clone too, and on a bundle.
+
+      The commands of a plan are not run: their recorded effect is applied, and they are listed as \`not run\`. With
+      --run-commands they are run in a temporary work tree, with your environment and your rights, and exit code, output
+      (but for times and places) and changed files are compared. Ask for it only where you would run the plan yourself: what a command does
+      with git (a branch, a stash) happens in this repository.
+
+      A commit stands for its line up to there. On GitHub Actions each difference is an annotation as well, and the step
+      summary has a table.
+
+      Exit codes: 0 the same; 1 something differs, or the repository is damaged; 2 no such session, commit or file; 130 interrupted.
+    `,
+    examples: [
+      ['The session that HEAD is on', '$0 session replay'],
+      ['Another session, its commands too', '$0 session replay add-user-auth --run-commands'],
+      ['The turns of a pull request, in CI', '$0 session replay origin/main..HEAD --junit replay.xml'],
+      ['A session in a file', '$0 session replay session.bundle --json'],
+    ],
+  });
+
+  target = Option.String({ name: 'session, commit, range or bundle', required: false });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  runCommands = Option.Boolean('--run-commands', false, {
+    description: 'Run the commands of the plans as well, in a temporary work tree.',
+  });
+  junit = Option.String('--junit', { description: 'Write the result as JUnit XML, a test case for each turn.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    const target = toTarget(this.target, this.session);
+    return this.withProject(terminal, async (project) => {
+      const replayed = await withInterrupt(terminal, 'teddy session replay', (signal) =>
+        this.replay(terminal, project, target, signal),
+      );
+      await this.tell(terminal, project, replayed);
+      return isSame(replayed) ? 0 : 1;
+    });
+  }
+
+  private async replay(
+    terminal: Terminal,
+    project: Project,
+    target: string | undefined,
+    signal: AbortSignal,
+  ): Promise<ReplayedLine> {
+    const { findRecorded } = await import('../workflow/review/find-recorded.ts');
+    const { replayLine } = await import('../workflow/replay/replay-line.ts');
+    const isBundle = target !== undefined && (await stat(target).catch(() => null))?.isFile() === true;
+    const place = isBundle ? await openBundled(project, target, process.env) : project;
+    try {
+      const line = await findRecorded(place, isBundle ? undefined : target);
+      if (!this.json) terminal.say(terminal.style('dim', toVisible(`${line.session} (${line.name})`), 'stderr'));
+      const draw = (turns: number) => terminal.redraw(terminal.style('dim', `Replaying, ${turns} turns`, 'stderr'));
+      return await replayLine(place, line, { runsCommands: this.runCommands, signal, onProgress: draw });
+    } finally {
+      terminal.redraw(null);
+      if (place !== project) await place.repository.close();
+    }
+  }
+
+  private async tell(terminal: Terminal, project: Project, replayed: ReplayedLine): Promise<void> {
+    const onActions = process.env['GITHUB_ACTIONS'] === 'true';
+    if (this.junit !== undefined) {
+      const { renderReplayJunit } = await import('./render-replay-junit.ts');
+      const file = await openExportFile(this.junit, { force: true });
+      await file.put(inOnePiece(renderReplayJunit(replayed)));
+    }
+    if (this.json) this.printJson(terminal, 'session-replay', { same: isSame(replayed), ...replayed });
+    else if (onActions) terminal.print(await this.fence(renderReplay(replayed, terminal)));
+    else await this.page(terminal, project, renderReplay(replayed, terminal));
+    if (onActions) await this.annotate(terminal, replayed);
+  }
+
+  /** A line of somebody's file may read like a command to the runner. */
+  private async fence(text: string): Promise<string> {
+    const { fenceOutput } = await import('./render-replay-annotations.ts');
+    return fenceOutput(text, randomUUID());
+  }
+
+  /** With --json stdout is one document; the runner reads stderr as well. */
+  private async annotate(terminal: Terminal, replayed: ReplayedLine): Promise<void> {
+    const { renderAnnotations, renderStepSummary } = await import('./render-replay-annotations.ts');
+    const text = renderAnnotations(replayed);
+    if (text !== '' && this.json) terminal.say(text.trimEnd());
+    else terminal.print(text);
+    const summary = process.env['GITHUB_STEP_SUMMARY'];
+    if (summary === undefined || summary === '') return;
+    await appendFile(summary, renderStepSummary(replayed)).catch((error: Error) =>
+      terminal.say(`warning: The step summary could not be written: ${toVisible(error.message)}`),
+    );
+  }
+}
+
+async function* inOnePiece(text: string): AsyncGenerator<Uint8Array> {
+  yield new TextEncoder().encode(text);
+}

@@ -1,0 +1,47 @@
+/** The files that entries other than reports bring: each has to be the one that its entry tells of. */
+import type { ChangedCommit, Project } from '../../ports.ts';
+import type { Entry } from '../../session/entry.ts';
+import { isSessionPath } from '../../session/global-files.ts';
+import { joinPath, turnDir, type RepoPath, type TurnName } from '../../session/names.ts';
+import { toText } from '../read-line.ts';
+import type { LogRenderer } from '../verify/render-log-again.ts';
+import type { Difference } from './replayed.ts';
+
+export interface LogCheck {
+  logs: LogRenderer;
+  /** Sections so far. */
+  derived: number;
+  attested: number;
+}
+
+interface EntryStep extends ChangedCommit {
+  entry: Entry & { turn: TurnName };
+}
+
+/** Adds to the counts of `check`. */
+export async function compareEntry(project: Project, step: EntryStep, check: LogCheck): Promise<Difference[]> {
+  const { entry, oid } = step;
+  const path = findFile(step);
+  if (path === null || entry.sha256 === undefined) return [];
+  const about = { turn: entry.turn, commit: oid, action: null, path, diff: null };
+  const found = await project.repository.store.readFile(oid, path);
+  if (found === null) return [{ ...about, message: `There is no ${path}, of which its entry tells.` }];
+  if (project.hash(found.bytes) !== entry.sha256)
+    return [{ ...about, message: `${path} is not the file that its entry tells of: its sha256 is another.` }];
+  if (entry.kind !== 'message') return [];
+  const { session, turn } = entry;
+  const rendered = await check.logs.render({ commit: oid, session, turn, log: toText(found.bytes) });
+  check.derived += rendered.derived;
+  check.attested += rendered.attested;
+  return rendered.differences.map(({ section, message }) => ({ ...about, message: `${section}: ${message}` }));
+}
+
+/** The file whose sha256 the entry has. */
+function findFile({ entry, changes }: EntryStep): RepoPath | null {
+  const dir = turnDir(entry.session, entry.turn);
+  if (entry.kind === 'message') return joinPath(dir, '_context.log');
+  if (entry.kind === 'plan') return joinPath(dir, 'plan.md');
+  if (entry.kind !== 'write') return null;
+  const code = changes.filter(({ path }) => !isSessionPath(path));
+  return code.length === 1 ? (code[0]?.path ?? null) : null;
+}

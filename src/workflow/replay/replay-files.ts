@@ -1,0 +1,138 @@
+/** The files that a plan writes, as the replay makes them, against those of the report's commit. */
+import { renderUnifiedDiff } from '../../plan/diff.ts';
+import type { Action } from '../../plan/plan.ts';
+import type { CommitChange } from '../../ports.ts';
+import type { RepoPath } from '../../session/names.ts';
+import { findNameReason } from '../new-files.ts';
+import { whyUnsure, type RedoneActions, type WrittenFile } from './replay-actions.ts';
+import { cutDiff } from './cut-diff.ts';
+import { compareContent, isEqual } from './replay-content.ts';
+import { isIgnoredIn } from './replay-rules.ts';
+import type { Findings, RecordedRun } from './replay-turn.ts';
+
+export async function compareFiles(run: RecordedRun, redone: RedoneActions, findings: Findings): Promise<void> {
+  for (const file of redone.written.values()) await compareFile(run, redone, file, findings);
+  for (const row of run.report.changes) {
+    const action = run.parsed.plan.actions[row.action - 1];
+    if (action?.type !== 'CREATE' && action?.type !== 'EDIT') continue;
+    if (run.logs.get(row.action)?.modified_by_user === true) {
+      if (row.path !== action.path && !(await liesBehindLink(run, row.path, action.path)))
+        findings.differ(
+          { action: row.action, path: row.path },
+          `Action ${row.action} writes ${action.path}, and the report says that it changed ${row.path}.`,
+        );
+    } else if (redone.written.get(row.path) === undefined && findings.actions.get(row.action)?.outcome === 'same')
+      findings.differ(
+        { action: row.action, path: row.path },
+        `Action ${row.action} writes ${action.path}, and the report says that it changed ${row.path}.`,
+      );
+  }
+}
+
+async function liesBehindLink({ project, base }: RecordedRun, path: RepoPath, planned: RepoPath): Promise<boolean> {
+  const { inspectTree } = await import('./replay-tree.ts');
+  const target = await inspectTree(project.repository.store, base)(planned);
+  return (target.kind === 'file' || target.kind === 'absent') && target.real === path;
+}
+
+async function compareFile(
+  run: RecordedRun,
+  redone: RedoneActions,
+  file: WrittenFile,
+  findings: Findings,
+): Promise<void> {
+  const { path, action } = file;
+  const { rollback } = run.report;
+  const [change, row] = [run.changes.get(path), run.rows.get(path)];
+  if (rollback !== undefined) {
+    const isLeft = rollback.left.some((left) => left.path === path);
+    if (isLeft) return findings.settle(action, 'not_compared', 'it could not be rolled back');
+    if (change !== undefined)
+      return findings.differ({ action: action.index, path }, `${path} was rolled back, and the commit changes it.`);
+    return findings.settle(action, 'same', 'rolled back');
+  }
+  if (change === undefined) return compareUnchanged(run, redone, file, findings);
+  if (row !== undefined && row.action !== action.index) {
+    if (row.action > action.index && redone.scripts.includes(row.action))
+      return findings.settle(action, 'not_compared', `action ${row.action}, a command, changed the file after it`);
+    const message = `The last action that writes ${path} is ${action.index}, and the report says it was ${row.action}.`;
+    return findings.differ({ action: action.index, path }, message);
+  }
+  await compareChanged(run, redone, { file, change }, findings);
+}
+
+async function compareChanged(
+  run: RecordedRun,
+  redone: RedoneActions,
+  { file, change }: { file: WrittenFile; change: CommitChange },
+  findings: Findings,
+): Promise<void> {
+  const { path, action, after } = file;
+  const about = { action: action.index, path };
+  if (change.after === null) return findings.differ(about, `The plan writes ${path}, and the commit deletes it.`);
+  const recorded =
+    change.mode === '160000' ? new Uint8Array() : await run.project.repository.store.readBlob(change.after);
+  const verdict = compareContent(after, recorded);
+  if (verdict === 'different') {
+    // What a CREATE writes does not depend on anything.
+    const unsure = await whyUnsure(run, action, action.type === 'CREATE' ? { ...redone, scripts: [] } : redone);
+    if (unsure !== null) return findings.settle(action, 'not_compared', unsure);
+    const diff = cutDiff(renderUnifiedDiff(path, recorded, after));
+    return findings.differ({ ...about, diff }, `${path} is not what the plan makes of it.`);
+  }
+  const mode = change.oldMode ?? '100644';
+  if (change.mode !== mode && !mayHaveMode(action, change, redone))
+    return findings.differ(about, `The mode of ${path} became ${change.mode}; the plan leaves it ${mode}.`);
+  if (verdict === 'normalised')
+    findings.settle(action, 'same', 'but for line endings or $Id$, which git itself changes');
+}
+
+/** A command before it may have made the file, or changed its mode: a new file it was not, where CREATE asks for one. */
+function mayHaveMode(action: Action, { oldMode }: CommitChange, { scripts }: RedoneActions): boolean {
+  const isNew = action.type === 'CREATE' && !action.overwrite && oldMode === null;
+  return !isNew && scripts.some((index) => index < action.index);
+}
+
+async function compareUnchanged(
+  run: RecordedRun,
+  redone: RedoneActions,
+  { path, action, before, after, isUnsure }: WrittenFile,
+  findings: Findings,
+): Promise<void> {
+  if (isUnsure || isEqual(before, after)) return;
+  if (before !== null && compareContent(after, before) !== 'different') return;
+  const reason = await whyLeftOut(run, redone, { path, action: action.index, isNew: before === null });
+  if (reason !== null) return findings.settle(action, 'not_compared', reason);
+  const diff = cutDiff(renderUnifiedDiff(path, before, after));
+  const hint = before === null ? '; nothing in the repository says that git ignores it' : '';
+  findings.differ(
+    { action: action.index, path, diff },
+    `The plan writes ${path}, and the commit does not have that${hint}.`,
+  );
+}
+
+/** Why a change may be missing in an honest commit. */
+async function whyLeftOut(
+  run: RecordedRun,
+  { scripts }: RedoneActions,
+  { path, action, isNew }: { path: RepoPath; action: number; isNew: boolean },
+): Promise<string | null> {
+  const { project, report, commit, hasForeign } = run;
+  const later = scripts.find((index) => index > action);
+  if (later !== undefined) return `action ${later}, a command, ran after it, and no change is left`;
+  if (hasForeign) return 'commits of the user lie between the plan and its report';
+  const { status, error } = report.run_summary;
+  if (
+    status === 'FAILURE' &&
+    report.changes.length === 0 &&
+    report.action_logs.every((log) => log.status !== 'FAILURE')
+  )
+    return `git did not take the changes: ${error}`;
+  if (!isNew) return null;
+  const named = findNameReason(path);
+  if (named !== null) return `it is not in the commit: ${named}`;
+  if (await isIgnoredIn(project.repository.store, commit, path)) return 'it is not in the commit: git ignores it';
+  // The lists of whoever asks are the best guess at those of whoever ran it.
+  const ignored = await project.repository.workspace?.ignored([path]);
+  return ignored !== undefined && ignored.length > 0 ? 'it is not in the commit: git ignores it here' : null;
+}

@@ -1,0 +1,46 @@
+/** What the files of a commit say of a path's way into git: which filter cleans it, which list leaves it out. */
+import type { Store } from '../../ports.ts';
+import type { Oid, RepoPath } from '../../session/names.ts';
+
+interface RuleFile {
+  directory: string;
+  text: string;
+}
+
+/** `filter=lfs`, `working-tree-encoding=UTF-16`: what stands between a file and its blob; null when nothing known does. */
+export async function findFilter(store: Store, treeish: Oid, path: RepoPath): Promise<string | null> {
+  let found: string | null = null;
+  for (const { directory, text } of await readRuleFiles(store, treeish, path, '.gitattributes')) {
+    for (const line of text.split(/\r?\n/)) {
+      const [pattern = '', ...attributes] = line.trim().split(/\s+/);
+      const about = attributes.filter((one) => /^[-!]?(?:filter|working-tree-encoding)(?:=|$)/.test(one));
+      if (about.length === 0 || pattern.startsWith('#')) continue;
+      if (!(await matches([{ directory, text: pattern }], path))) continue;
+      found = about.find((one) => /^[a-z-]+=./.test(one) && !one.startsWith('-')) ?? null;
+    }
+  }
+  return found;
+}
+
+/** By the lists in the project; what a user keeps elsewhere is not in the repository. */
+export async function isIgnoredIn(store: Store, treeish: Oid, path: RepoPath): Promise<boolean> {
+  const files = await readRuleFiles(store, treeish, path, '.gitignore');
+  return files.length > 0 && matches(files, path);
+}
+
+async function matches(files: RuleFile[], path: RepoPath): Promise<boolean> {
+  const { readIgnoreFiles } = await import('../../session/ignore-rules.ts');
+  return readIgnoreFiles(files)(path);
+}
+
+/** Those beside the path and above it, the outermost first. */
+async function readRuleFiles(store: Store, treeish: Oid, path: RepoPath, name: string): Promise<RuleFile[]> {
+  const parts = path.split('/').slice(0, -1);
+  const directories = ['', ...parts.map((_, at) => parts.slice(0, at + 1).join('/'))];
+  const found: RuleFile[] = [];
+  for (const directory of directories) {
+    const file = await store.readFile(treeish, (directory === '' ? name : `${directory}/${name}`) as RepoPath);
+    if (file !== null) found.push({ directory, text: new TextDecoder().decode(file.bytes) });
+  }
+  return found;
+}

@@ -1,0 +1,67 @@
+/** What the replay of one report collects: differences, and an outcome for each action. */
+import type { Action, ParsedPlan } from '../../plan/plan.ts';
+import type { ActionLog, Report, ReportedChange } from '../../plan/report.ts';
+import type { CommitChange, Project } from '../../ports.ts';
+import type { Oid, RepoPath, SessionId, TurnName } from '../../session/names.ts';
+import type { ActionOutcome, Difference, ReplayedAction } from './replayed.ts';
+
+/** One report, and the commit that holds it. */
+export interface RecordedRun {
+  project: Project;
+  session: SessionId;
+  turn: TurnName;
+  commit: Oid;
+  /** The commit before it: its code is what the plan was run on. */
+  base: Oid;
+  /** What the commit changed, of the code alone. */
+  changes: ReadonlyMap<RepoPath, CommitChange>;
+  parsed: ParsedPlan;
+  report: Report;
+  /** By action. */
+  logs: ReadonlyMap<number, ActionLog>;
+  /** By path. */
+  rows: ReadonlyMap<RepoPath, ReportedChange>;
+  /** Between the plan and its report lie commits of the user's own, which a command of the plan may have made. */
+  hasForeign: boolean;
+}
+
+export interface Findings {
+  readonly differences: Difference[];
+  readonly actions: Map<number, ReplayedAction>;
+  differ(about: { action?: number | null; path?: RepoPath | null; diff?: string | null }, message: string): void;
+  /** `different` stays what it is. */
+  settle(action: Action, outcome: ActionOutcome, note?: string | null): void;
+}
+
+export function newFindings(turn: TurnName, commit: Oid): Findings {
+  const differences: Difference[] = [];
+  const actions = new Map<number, ReplayedAction>();
+  return {
+    differences,
+    actions,
+    differ({ action = null, path = null, diff = null }, message) {
+      differences.push({ turn, commit, action, path, message, diff });
+      const known = action === null ? undefined : actions.get(action);
+      if (known !== undefined) actions.set(known.index, { ...known, outcome: 'different', note: message });
+    },
+    settle({ index, type }, outcome, note = null) {
+      const found = differences.find(({ action }) => action === index);
+      actions.set(index, {
+        index,
+        type,
+        outcome: found ? 'different' : outcome,
+        note: found ? found.message : note,
+      });
+    },
+  };
+}
+
+/** Whether the report says that something of it was done. */
+export function wasRun(log: ActionLog | undefined): boolean {
+  return log !== undefined && log.status !== 'SKIPPED';
+}
+
+/** It may change files of which the plan says nothing. */
+export function runsScripts({ type }: Action): boolean {
+  return type === 'EXECUTE' || type === 'RESEARCH';
+}

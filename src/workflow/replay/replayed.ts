@@ -1,0 +1,69 @@
+/** What a replay comes to: line, turn, action, and each difference by itself. */
+import type { ActionType } from '../../plan/plan.ts';
+import type { RunStatus } from '../../plan/report.ts';
+import type { Oid, RepoPath, SessionId, TurnName } from '../../session/names.ts';
+
+export interface Difference {
+  turn: TurnName;
+  /** The entry that holds what differs. */
+  commit: Oid;
+  /** From 1; null: it is about the turn as a whole. */
+  action: number | null;
+  path: RepoPath | null;
+  /** One sentence; what comes from the repository stands in it as it is. */
+  message: string;
+  /** What is recorded (`-`) against what the replay gives (`+`), as a unified diff. */
+  diff: string | null;
+}
+
+export type ActionOutcome =
+  /** Done again, with the same result; of an action that changes nothing: the report agrees with the plan. */
+  | 'same'
+  | 'different'
+  /** A command: its recorded effect was applied. */
+  | 'not_run'
+  /** What the user wrote is not in the plan: the recorded effect was applied. */
+  | 'edited_by_user'
+  /** The repository does not hold what it takes to tell; the note says what that is. */
+  | 'not_compared'
+  | 'skipped';
+
+export interface ReplayedAction {
+  /** From 1, in the order of the plan. */
+  index: number;
+  type: ActionType;
+  outcome: ActionOutcome;
+  note: string | null;
+}
+
+export interface ReplayedTurn {
+  turn: TurnName;
+  /** Of the report; null: there is none. */
+  commit: Oid | null;
+  outcome: 'same' | 'different' | 'nothing_to_compare';
+  /** As the report has it. */
+  status: RunStatus | null;
+  /** Why there is nothing to compare, or what was not. */
+  note: string | null;
+  actions: ReplayedAction[];
+  differences: Difference[];
+  durationMs: number;
+}
+
+export interface ReplayedLine {
+  session: SessionId;
+  /** As of `RecordedLine`. */
+  name: string;
+  tip: Oid;
+  /** Commands were run. */
+  ranCommands: boolean;
+  /** Of the logs: sections that were rendered again, and those that nothing can render again. */
+  derived: number;
+  attested: number;
+  /** In the order of the line. */
+  turns: ReplayedTurn[];
+}
+
+export function isSame({ turns }: ReplayedLine): boolean {
+  return turns.every(({ outcome }) => outcome !== 'different');
+}

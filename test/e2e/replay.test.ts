@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  createAction,
+  editAction,
+  executeAction,
+  openTeddyProject,
+  planOf,
+  type TeddyProject,
+} from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+let session: string;
+
+beforeAll(async () => {
+  project = await openTeddyProject();
+  session = await project.begin('replay-me');
+  await project.plan(planOf(createAction('a.txt', 'A\n'), executeAction('echo hi > b.txt')));
+  await project.ok('session', 'execute', '-y');
+});
+
+afterAll(() => project.close());
+
+test('a session is replayed from its branch, its bundle and its commit, and its commands when that is asked for', async () => {
+  const shown = await project.ok('session', 'replay');
+  expect(shown).toContain('01    SUCCESS            same                1 same, 1 not run\n');
+  const bundle = join(project.repo.root, '.git', 'line.bundle');
+  await project.repo.git('bundle', 'create', '-q', bundle, `teddy/${session}`, 'main');
+  for (const args of [[bundle], ['HEAD', '--run-commands']]) {
+    const json = JSON.parse(await project.ok('session', 'replay', ...args, '--json')) as object;
+    expect(json).toMatchObject({
+      schema: 'teddy.session-replay/1',
+      same: true,
+      session,
+      turns: [{ turn: '01', outcome: 'same' }],
+    });
+  }
+  await project.refuses('UNKNOWN_SESSION', 2, ['session', 'replay', 'no-such-session']);
+});
+
+test('a difference is exit 1, on Actions an annotation and a summary, and a test case that fails', async () => {
+  await project.plan(planOf(editAction('a.txt', 'A', '::error::B')));
+  await project.ok('session', 'execute', '-y');
+  const { repo } = project;
+  await repo.write('a.txt', 'evil\n');
+  await repo.git('commit', '-q', '--amend', '--no-edit', 'a.txt');
+  const [junit, summary] = ['replay.xml', 'summary.md'].map((name) => join(repo.root, '.git', name));
+  const env = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: summary ?? '' };
+  const { exitCode, stdout, stderr } = await project.run(['session', 'replay', `--junit=${junit}`], { env });
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining(session)]);
+  const [, token] = /^::stop-commands::(\S+)\n/.exec(stdout) ?? [];
+  const [table, annotations] = stdout.split(`::${token}::\n`);
+  expect(table).toContain('differs: turn 02, action 1, a.txt\n');
+  expect(annotations).toMatch(/^::error file=a\.txt,title=replay%3A turn 02%2C action 1::/);
+  expect(await readFile(junit ?? '', 'utf8')).toContain(
+    '<failure type="different" message="turn 02, action 1, a.txt: ',
+  );
+  expect(await readFile(summary ?? '', 'utf8')).toContain('| 02 | SUCCESS | different | 1 different |');
+});

@@ -1,0 +1,138 @@
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openProject } from '../../src/app.ts';
+import type { Project } from '../../src/ports.ts';
+import { findRecorded } from '../../src/workflow/review/find-recorded.ts';
+import { replayLine, type ReplayOptions } from '../../src/workflow/replay/replay-line.ts';
+import type { ReplayedTurn } from '../../src/workflow/replay/replayed.ts';
+import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+import { command, create, edit, planOf, run, say } from '../support/turns.ts';
+import { newSession } from '../../src/workflow/new-session.ts';
+
+let repo: ScratchRepository;
+let project: Project;
+let bare: Project;
+let outside: string;
+
+function open(cwd: string): Promise<Project> {
+  return openProject({ cwd, env: process.env, notices: { info: () => undefined, warn: () => undefined } });
+}
+
+/** Turn 01 has files that git's filters change on the way; turn 02 a command whose outcome depends on a file elsewhere. */
+beforeAll(async () => {
+  outside = await mkdtemp(join(tmpdir(), 'teddy-outside-'));
+  await writeFile(join(outside, 'state'), 'first\n');
+  repo = await makeScratchRepository({
+    '.gitattributes': '*.txt text eol=crlf\n*.up filter=upper\n',
+    '.gitignore': '*.local\n',
+    'README.md': '# Notes\n',
+  });
+  await repo.git('config', 'filter.upper.clean', 'tr a-z A-Z');
+  await repo.git('config', 'filter.upper.smudge', 'tr A-Z a-z');
+  await repo.write('a.txt', 'one\r\ntwo\r\n');
+  await repo.write('b.up', 'words\n');
+  await repo.git('add', 'a.txt', 'b.up');
+  await repo.git('commit', '-qm', 'Files');
+  project = await open(repo.root);
+  await newSession(project, { name: 'filters', switch: true });
+  const plan = planOf([
+    edit('a.txt', 'two', 'three'),
+    create('c.txt', 'x\r\ny\r\n'),
+    edit('b.up', 'words', 'more words'),
+    create('kept.local'),
+    command(
+      'echo made > made.sh; chmod +x made.sh; echo extra > extra.local; echo "in $(pwd) at $(date)"; sleep 0.01',
+      '- **cwd:** .',
+    ),
+  ]);
+  await say(project, 'Filters', plan);
+  await run(project);
+  await say(
+    project,
+    'State',
+    planOf([
+      command(
+        `cat extra.local ${outside}/state; cat ${outside}/state > state.md; test "$(cat ${outside}/state)" = first`,
+      ),
+      edit('README.md', '# Notes', '# News'),
+    ]),
+  );
+  await run(project);
+  await repo.git('clone', '-q', '--bare', repo.root, join(outside, 'bare.git'));
+  bare = await open(join(outside, 'bare.git'));
+}, 30_000);
+
+afterAll(async () => {
+  await project.repository.close();
+  await bare.repository.close();
+  await repo.close();
+  await rm(outside, { recursive: true, force: true });
+});
+
+async function replay(place: Project, options: ReplayOptions = {}): Promise<ReplayedTurn[]> {
+  return (await replayLine(place, await findRecorded(place, 'filters'), options)).turns;
+}
+
+function outcomesOf(turns: ReplayedTurn[]): string[][] {
+  return turns.map(({ actions }) => actions.map(({ type, outcome }) => `${type} ${outcome}`));
+}
+
+describe('replay in a repository of git', () => {
+  test('what git makes of files on the way in is no difference, and a filter is named, in a bare clone too', async () => {
+    for (const place of [project, bare]) {
+      const turns = await replay(place);
+      expect(turns.flatMap(({ differences }) => differences)).toEqual([]);
+      expect(outcomesOf(turns)).toEqual([
+        ['EDIT same', 'CREATE same', 'EDIT not_compared', 'CREATE not_compared', 'EXECUTE not_run'],
+        ['EXECUTE not_run', 'EDIT same'],
+      ]);
+      const notes = turns[0]?.actions.map(({ note }) => note);
+      expect(notes?.[1]).toContain('line endings');
+      expect(notes?.[2]).toContain('filter=upper');
+    }
+  });
+
+  test('with commands all of it is done again in a work tree of its own, and nothing of the user is touched', async () => {
+    const before = await repo.fingerprint();
+    const turns = await replay(project, { runsCommands: true });
+    expect(turns.flatMap(({ differences }) => differences)).toEqual([]);
+    expect(outcomesOf(turns)).toEqual([
+      ['EDIT same', 'CREATE same', 'EDIT same', 'CREATE same', 'EXECUTE same'],
+      ['EXECUTE same', 'EDIT same'],
+    ]);
+    expect(await repo.fingerprint()).toEqual(before);
+    expect(await repo.git('worktree', 'list', '--porcelain')).not.toContain('teddy-replay');
+  });
+
+  test('an exit code, an output and a file that come out otherwise are told apart; and without being asked nothing is run', async () => {
+    await writeFile(join(outside, 'state'), 'second\n');
+    const [, told] = await replay(project, { runsCommands: true });
+    await writeFile(join(outside, 'state'), 'third\n');
+    expect(told?.differences).toMatchObject([
+      { turn: '02', action: 1, path: null, message: 'The exit code was 0, and is 1.' },
+      { action: 1, diff: expect.stringContaining('-first\n+second\n') },
+      { action: 1, path: 'state.md', diff: expect.stringContaining('-first\n+second\n') },
+    ]);
+    expect(outcomesOf(await replay(project))[1]).toEqual(['EXECUTE not_run', 'EDIT same']);
+  });
+
+  test('a replay that is interrupted while a command runs ends it, and leaves no work tree', async () => {
+    const turn = await say(project, 'Long', planOf([command('sleep 0.1; test -e ready || echo no')]));
+    expect(turn).toBeDefined();
+    await run(project);
+    const interrupt = new AbortController();
+    const roots: string[] = [];
+    const shellOf: Project['shellOf'] = (root) => {
+      roots.push(root);
+      const shell = project.shellOf(root);
+      return { ...shell, run: (script, options) => (interrupt.abort(), shell.run(script, options)) };
+    };
+    const replaying = replay({ ...project, shellOf }, { runsCommands: true, signal: interrupt.signal });
+    await expect(replaying).rejects.toMatchObject({ code: 'INTERRUPTED' });
+    expect(await repo.git('worktree', 'list')).not.toContain('teddy-replay');
+    expect(roots).toHaveLength(1);
+    await expect(stat(roots[0] ?? '')).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+});

@@ -1,0 +1,171 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Oid, RepoPath } from '../../../src/session/names.ts';
+import { findRecorded } from '../../../src/workflow/review/find-recorded.ts';
+import { replayLine } from '../../../src/workflow/replay/replay-line.ts';
+import type { Difference } from '../../../src/workflow/replay/replayed.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { flip, listSteps, tamper, type Tampering } from '../../support/tampering.ts';
+import { command, create, edit, line, run, say, session, start, planOf } from '../../support/turns.ts';
+
+let project: MemoryProject;
+let tip: Oid;
+const entries = new Map<string, Oid>();
+
+beforeAll(async () => {
+  project = await memoryProject({ 'src/app.ts': 'const port = 80;\nlisten(port);\n' });
+  await start(project);
+  project.command.run = () => project.write({ 'made.txt': 'by a command\n' }).then(() => ({ stdout: 'made\n' }));
+  await say(
+    project,
+    'One',
+    planOf([
+      edit('src/app.ts', 'const port = 80;', 'const port = 81;'),
+      command('make'),
+      create('a.txt', 'one\ntwo\n'),
+    ]),
+  );
+  await run(project);
+  await say(project, 'Two', planOf([edit('a.txt', 'two', 'three')]));
+  await run(project);
+  await say(project, 'Three', planOf([create('c.txt')]));
+  tip = await project.tipOf(line);
+  for (const { oid, entry } of await listSteps(project, tip))
+    entries.set(`${entry?.kind} ${entry?.turn ?? ''}`.trim(), oid);
+});
+
+function at(name: string): Oid {
+  const found = entries.get(name);
+  if (found === undefined) throw new Error(`There is no entry ${name}.`);
+  return found;
+}
+
+async function read(name: string, path: string): Promise<Uint8Array> {
+  const found = await project.repository.store.readFile(at(name), path as RepoPath);
+  if (found === null) throw new Error(`There is no ${path}.`);
+  return found.bytes;
+}
+
+async function differencesOf(name: string, changes: Tampering[]): Promise<Difference[]> {
+  const forged = await tamper(project, tip, at(name), changes);
+  const { turns } = await replayLine(project, await findRecorded(project, forged));
+  // What later turns were told of it differs as well.
+  return turns.filter((one) => one.turn === name.split(' ')[1]).flatMap(({ differences }) => differences);
+}
+
+const dir = `.teddy/sessions/${session}/01`;
+const places: [kind: string, entry: string, path: string, action: number | null][] = [
+  ['plan', 'plan 01', `${dir}/plan.md`, null],
+  ['plan without a report', 'plan 03', `.teddy/sessions/${session}/03/plan.md`, null],
+  ['report', 'report 01', `${dir}/report.md`, null],
+  ['log', 'message 01', `${dir}/_context.log`, null],
+  ['file that was edited', 'report 01', 'src/app.ts', 1],
+  ['file that a command made', 'report 01', 'made.txt', 2],
+  ['file that was created', 'report 01', 'a.txt', 3],
+];
+
+describe('one byte', () => {
+  test('nothing differs where nothing was changed', async () => {
+    expect((await replayLine(project, await findRecorded(project, tip))).turns).toMatchObject([
+      { outcome: 'same', differences: [] },
+      { outcome: 'same', differences: [] },
+      { outcome: 'nothing_to_compare', differences: [] },
+    ]);
+  });
+
+  test.each(places)('of a %s is found wherever it is, by turn, action and path', async (_, entry, path, action) => {
+    const bytes = await read(entry, path);
+    const count = Math.min(bytes.length, 4);
+    for (const part of Array.from({ length: count }, (_unused, i) => i / (count - 1))) {
+      const offset = Math.round(part * (bytes.length - 1));
+      const found = await differencesOf(entry, [{ path: path as RepoPath, bytes: flip(bytes, offset) }]);
+      expect(found, `${path} at ${offset}`).toContainEqual(
+        expect.objectContaining({ turn: entry.split(' ')[1], action, path }),
+      );
+    }
+  });
+});
+
+describe('what agrees with itself', () => {
+  /** The report says what the commit holds, and its entry has its hash. */
+  async function forge(replacements: [string, string][], changes: Tampering[]): Promise<Difference[]> {
+    const path = `${dir}/report.md` as RepoPath;
+    const text = new TextDecoder().decode(await read('report 01', path));
+    const forged = replacements.reduce((now, [from, to]) => {
+      expect(now).toContain(from);
+      return now.replaceAll(from, to);
+    }, text);
+    const message = (old: string) => old.replace(/^Teddy-Sha256: .*$/m, `Teddy-Sha256: ${project.hash(forged)}`);
+    return differencesOf('report 01', [{ path, bytes: Buffer.from(forged), message }, ...changes]);
+  }
+
+  async function oidOf(text: string): Promise<string> {
+    return project.repository.store.batch().blob(text);
+  }
+
+  test('a file with another content than the plan gives it is shown as a diff, recorded against replayed', async () => {
+    const [before, after] = ['one\ntwo\n', 'one\nevil\ntwo\n'];
+    const found = await forge(
+      [[await oidOf(before), await oidOf(after)]],
+      [{ path: 'a.txt' as RepoPath, bytes: Buffer.from(after) }],
+    );
+    expect(found).toContainEqual(
+      expect.objectContaining({
+        turn: '01',
+        action: 3,
+        path: 'a.txt',
+        diff: expect.stringContaining('\n one\n-evil\n two\n'),
+      }),
+    );
+  });
+
+  test('a file that no action of the plan makes, and one that its action does not, are found', async () => {
+    const row = (path: string, oid: string, action: number) =>
+      `changes:\n  - path: ${path}\n    change: added\n    before: null\n    after: ${oid}\n    action: ${action}`;
+    const bytes = Buffer.from('x\n');
+    const oid = await oidOf('x\n');
+    const stray = { path: 'stray.txt' as RepoPath, bytes };
+    expect(await differencesOf('report 01', [stray])).toMatchObject([{ path: 'stray.txt', turn: '01' }]);
+    const found = await forge([['changes:', row('stray.txt', oid, 3)]], [stray]);
+    expect(found).toMatchObject([{ action: 3, path: 'stray.txt', message: expect.stringContaining('writes a.txt') }]);
+  });
+
+  test('a file that is missing, and one that may be executed, are found', async () => {
+    const oid = await oidOf('one\ntwo\n');
+    const rows = `  - path: a.txt\n    change: added\n    before: null\n    after: ${oid}\n    action: 3\n`;
+    expect(await forge([[rows, '']], [{ path: 'a.txt' as RepoPath, bytes: null }])).toContainEqual(
+      expect.objectContaining({ action: 3, path: 'a.txt' }),
+    );
+    const bytes = await read('report 01', 'made.txt');
+    expect(await differencesOf('report 01', [{ path: 'made.txt' as RepoPath, bytes, mode: '100755' }])).toEqual([]);
+    const executable = { path: 'a.txt' as RepoPath, bytes: Buffer.from('one\ntwo\n'), mode: '100755' as const };
+    expect(await differencesOf('report 01', [executable])).toMatchObject([{ action: 3, path: 'a.txt' }]);
+  });
+
+  test('a report of another plan is found', async () => {
+    const sha256 = project.hash(await read('plan 01', `${dir}/plan.md`));
+    const found = await forge([[sha256, project.hash('another')]], []);
+    expect(found).toMatchObject([{ turn: '01', path: `${dir}/plan.md`, action: null }]);
+  });
+
+  test.each<[string, [string, string][], object]>([
+    ['a status of the run', [['  status: SUCCESS\n  start', '  status: ABORTED\n  start']], { action: null }],
+    ['a command', [['command: make', 'command: evil']], { action: 2 }],
+    ['an exit code', [['return_code: 0', 'return_code: 1']], { action: 2 }],
+    ['the line of a match', [['line: 1', 'line: 2']], { action: 1, path: 'src/app.ts' }],
+    ['the type of an action', [['action_type: CREATE', 'action_type: EDIT']], { action: 3 }],
+    [
+      'the status of an action',
+      [
+        [
+          'index: 3\n    action_type: CREATE\n    status: SUCCESS',
+          'index: 3\n    action_type: CREATE\n    status: SKIPPED',
+        ],
+      ],
+      { action: 3 },
+    ],
+    ['the number of an action', [['index: 3', 'index: 4']], { action: 4 }],
+  ])('%s that was forged in a report with its hash is found', async (_, replacements, expected) => {
+    const found = await forge(replacements, []);
+    expect(found).toContainEqual(expect.objectContaining({ turn: '01', ...expected }));
+  });
+});
