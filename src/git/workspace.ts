@@ -6,6 +6,7 @@ import { TeddyError } from '../errors.ts';
 import type { Head, Store, Workspace } from '../ports.ts';
 import { parseOid, repoPathFromGit, shortRef, type Oid, type RefName, type RepoPath } from '../session/names.ts';
 import { readCheckouts } from './checkouts.ts';
+import { fastForward } from './fast-forward.ts';
 import { copyIndex, fileExists } from './index-lock.ts';
 import { removeFile } from './durable-file.ts';
 import { publish, writeSessionFiles, type PublishOptions } from './publish.ts';
@@ -49,6 +50,7 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     writeSessionFile: (path, bytes) => writeSessionFiles(layout, [{ path, bytes }]),
     unstage: (paths) => unstage(options, paths),
     switchTo: (ref) => switchTo(git, ref),
+    fastForward: (commit) => fastForward(git, commit),
   });
 }
 

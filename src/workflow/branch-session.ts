@@ -3,8 +3,10 @@ import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports.ts';
 import { decodeEntry, type EntryKind } from '../session/entry.ts';
 import {
+  archivePrefix,
   conversationBranchRef,
   joinPath,
+  parseArchiveRef,
   parseTurnName,
   shortRef,
   toTurnName,
@@ -128,10 +130,10 @@ async function readAgent(project: Project, state: LineState, turn: TurnName): Pr
 }
 
 export async function readTakenBranches(project: Project, session: SessionId): Promise<Set<string>> {
-  const refs = await project.repository.store.listRefs('refs/heads/teddy/', 'refs/remotes/*/teddy/*');
+  const refs = await project.repository.store.listRefs('refs/heads/teddy/', 'refs/remotes/*/teddy/*', archivePrefix);
   return new Set(
     refs.flatMap(({ ref }) => {
-      const [, name = ''] = shortRef(ref).split(`teddy/${session}--`);
+      const [, name = ''] = shortRef(parseArchiveRef(ref)?.line ?? ref).split(`teddy/${session}--`);
       return name === '' ? [] : [name];
     }),
   );

@@ -3,6 +3,7 @@ import { TeddyError } from '../errors.ts';
 import type { Project, RefTip, Workspace } from '../ports.ts';
 import { decodeEntry } from '../session/entry.ts';
 import {
+  archiveRef,
   globalRef,
   isSessionId,
   mainLineRef,
@@ -132,6 +133,9 @@ async function findNamedLine(project: Project, selector: string): Promise<Line> 
     const session = await readSession(project, ref, tip);
     if (session !== null) return openLine(project, session, { ref, oid: tip, remote: null }, 'named');
   }
+  // Its id may be a part of another one's.
+  if (isSessionId(selector) && (await store.resolve(archiveRef(mainLineRef(selector)))) !== null)
+    throw toArchived(selector);
   const matching = selector === '' ? [] : sessions.filter(({ session }) => session.includes(selector));
   if (matching.length === 1 && matching[0]) return openLine(project, matching[0].session, matching[0], 'named');
   throw matching.length > 1
@@ -191,6 +195,14 @@ function toUnknown(selector: string, sessions: { session: SessionId }[]): TeddyE
     'UNKNOWN_SESSION',
     `No session or line is called ${JSON.stringify(selector)}.`,
     some === '' ? 'Start one: `teddy session new <name>`.' : `There is ${some}; \`teddy session list\` shows all.`,
+  );
+}
+
+function toArchived(session: SessionId): TeddyError {
+  return new TeddyError(
+    'UNKNOWN_SESSION',
+    `${session} is archived, and has no branch.`,
+    `Bring it back: \`teddy session archive --restore ${session}\`.`,
   );
 }
 

@@ -19,6 +19,7 @@ import {
   type TurnName,
 } from '../session/names.ts';
 import { findLine, lineName } from './find-line.ts';
+import { findArchived, type RecordedLine } from './review/find-recorded.ts';
 
 /** Where a conversation stands. */
 export interface ConversationPlace {
@@ -53,10 +54,25 @@ export async function findConversation(
   { selector, commit }: ConversationWish,
 ): Promise<ConversationPlace> {
   if (commit !== undefined) return findAtCommit(project, commit);
-  const line = await findLine(project, selector);
+  const line = await findLineOrArchive(project, selector);
+  return { ...(await findSource(project.repository.store, line.tip, line.session)), line: line.name, commit: line.tip };
+}
+
+/** A session whose branch is gone is found where it is archived. */
+async function findLineOrArchive(
+  project: Project,
+  selector: string | undefined,
+): Promise<Pick<RecordedLine, 'session' | 'name' | 'tip'>> {
+  const line = await findLine(project, selector).catch(async (error: unknown) => {
+    const isUnknown = error instanceof TeddyError && error.code === 'UNKNOWN_SESSION';
+    const archived = isUnknown && selector !== undefined && (await findArchived(project.repository.store, selector));
+    if (!archived) throw error;
+    return archived;
+  });
+  if ('name' in line) return line;
   const tip = line.tip ?? line.remoteTip;
   if (tip === null) throw new TeddyError('UNKNOWN_SESSION', `${lineName(line)} has no commit.`);
-  return { ...(await findSource(project.repository.store, tip, line.session)), line: lineName(line), commit: tip };
+  return { session: line.session, name: lineName(line), tip };
 }
 
 /** Turns before `from` are not read. */

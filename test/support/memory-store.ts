@@ -4,6 +4,7 @@ import { TeddyError } from '../../src/errors.ts';
 import type { RefTip, RefUpdate, Store, TreeChange, TreeFile } from '../../src/ports.ts';
 import { parseOid, type Oid, type RefName, type RepoPath } from '../../src/session/names.ts';
 import { editTree } from '../../src/workflow/edit-tree.ts';
+import { listAncestors, memoryMerges } from './memory-merge.ts';
 import {
   gitdir,
   listFiles,
@@ -72,7 +73,22 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
         oid = found.commit.parents[0];
       }
     },
+    async *walkChanges(from, not) {
+      const walked = [];
+      for await (const found of store.firstParents(from, [...not])) walked.unshift(found);
+      for (const { oid, commit } of walked) {
+        const [parent] = commit.parents;
+        const before = parent === undefined ? [] : await listFiles(disk, parent);
+        const modes = new Map(before.map(({ path, mode }) => [path, mode]));
+        const changes = toChanges(before, await listFiles(disk, oid));
+        yield { oid, commit, changes: changes.map((one) => ({ ...one, oldMode: modes.get(one.path) ?? null })) };
+      }
+    },
     isAncestor: async (ancestor, descendant) => (await listAncestors(disk, descendant)).has(ancestor),
+    ...memoryMerges(disk),
+    isShallow: async () => false,
+    checkSignatures: async () => new Map(),
+    fsck: async () => [],
     listTree: (treeish) => listFiles(disk, treeish),
     async *readFilesBelow(treeish, dir, isWanted) {
       const found = dir === '' ? { mode: '40000', oid: treeish } : await find(treeish, dir);
@@ -177,17 +193,6 @@ async function findEntry(disk: MemoryDisk, treeish: Oid, path: RepoPath) {
     found = entries.find(({ name }) => name === part) ?? null;
   }
   return found;
-}
-
-async function listAncestors(disk: MemoryDisk, from: Oid): Promise<Set<Oid>> {
-  const seen = new Set<Oid>();
-  const waiting = [from];
-  for (let oid = waiting.pop(); oid !== undefined; oid = waiting.pop()) {
-    if (seen.has(oid)) continue;
-    seen.add(oid);
-    waiting.push(...(await readCommit(disk, oid)).parents);
-  }
-  return seen;
 }
 
 function toChanges(before: TreeFile[], after: TreeFile[]): TreeChange[] {

@@ -120,6 +120,7 @@ export function memoryWorkspace(disk: MemoryDisk, store: Store, state: MemoryWor
       }
     },
     switchTo: (ref) => switchTo(disk, store, state, head, ref),
+    fastForward: (commit) => fastForward(disk, store, state, head, commit),
   };
 }
 
@@ -151,7 +152,7 @@ function toLetter(before: StagedFile | undefined, after: StagedFile | undefined)
   return before.oid === after.oid && before.mode === after.mode ? '.' : 'M';
 }
 
-/** As `git switch`: what differs between the two commits must be as HEAD has it, or nothing is changed. */
+/** As `git switch`. */
 async function switchTo(
   disk: MemoryDisk,
   store: Store,
@@ -161,7 +162,34 @@ async function switchTo(
 ): Promise<void> {
   const target = await store.resolve(ref);
   if (target === null) throw new TeddyError('GIT_FAILED', `${ref} does not exist.`);
-  const changes = await store.diffTrees((await head()).oid, target);
+  await checkOut(disk, store, state, (await head()).oid, target);
+  await disk.fs.promises.writeFile(`${gitdir}/HEAD`, `ref: ${ref}\n`);
+}
+
+/** As `git merge --ff-only`. */
+async function fastForward(
+  disk: MemoryDisk,
+  store: Store,
+  state: MemoryWorkspaceState,
+  head: Workspace['head'],
+  commit: Oid,
+): Promise<void> {
+  const { ref, oid } = await head();
+  if (oid !== null && !(await store.isAncestor(oid, commit)))
+    throw new TeddyError('REF_MOVED', `${commit} is not after ${ref}.`);
+  await checkOut(disk, store, state, oid, commit);
+  await store.updateRefs([{ ref: ref ?? ('HEAD' as RefName), old: oid, new: commit }], 'fast-forward');
+}
+
+/** What differs between the two commits must be as the first has it, or nothing is changed. */
+async function checkOut(
+  disk: MemoryDisk,
+  store: Store,
+  state: MemoryWorkspaceState,
+  from: Oid | null,
+  target: Oid,
+): Promise<void> {
+  const changes = await store.diffTrees(from, target);
   for (const { path, before, after } of changes) {
     const [onDisk, staged] = [(await hashDisk(disk, path))?.oid ?? null, state.index.get(path)?.oid ?? null];
     if (onDisk === before && staged === before) continue;
@@ -176,7 +204,6 @@ async function switchTo(
     if (after === null || mode === null) state.index.delete(path);
     else state.index.set(path, { mode, oid: after });
   }
-  await disk.fs.promises.writeFile(`${gitdir}/HEAD`, `ref: ${ref}\n`);
 }
 
 export async function writeFiles(

@@ -1,0 +1,99 @@
+import { Command, Option } from 'clipanion';
+import { TeddyError } from '../errors.ts';
+import { shortRef } from '../session/names.ts';
+import { toShellWord } from '../session/shell-word.ts';
+import type { Landed } from '../workflow/landing/land-session.ts';
+import { TeddyCommand } from './teddy-command.ts';
+import { toVisible, type Terminal } from './terminal.ts';
+
+export class SessionLandCommand extends TeddyCommand {
+  static override paths = [['session', 'land']];
+  static override usage = Command.Usage({
+    category: 'Land',
+    description: "Bring a session's code to a branch, as one commit.",
+    details: `
+      The branch is the one that the session started from, or --onto. It gets the code of the line as of its tip, merged as git merges, and keeps a .teddy of its own: the turns stay on the line, and under
+      refs/teddy/archive/. Landing again brings what is new since. Where the branch is checked out, its files go along as with \`git merge --ff-only\`; edits in the way stop it. HEAD stays where it is.
+
+      A conflict changes nothing, and names the command to merge by hand.
+
+      Exit codes: 0 done; 1 git failed; 2 no such session or branch; 3 nothing to land, a conflict, edits in the way, a merge or the like in progress.
+    `,
+    examples: [
+      ['The session that HEAD is on', '$0 session land'],
+      ['What it would do', '$0 session land --dry-run'],
+      ['Another one, on a branch for a pull request', '$0 session land add-user-auth --onto feature'],
+      ['With a message of your own', '$0 session land -m "Add the login route"'],
+    ],
+  });
+
+  target = Option.String({ name: 'session', required: false });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  onto = Option.String('--onto', { description: 'The branch; without it, the one that the session started from.' });
+  message = Option.String('-m,--message', {
+    description: "The commit's subject and body; without it, made of the turns.",
+  });
+  dryRun = Option.Boolean('--dry-run', false, { description: 'Show what would land, and move no branch.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    const target = toTarget(this.target, this.session);
+    return this.withProject(terminal, async (project) => {
+      const { landSession } = await import('../workflow/landing/land-session.ts');
+      const request = { target, onto: this.onto, message: this.message, isDryRun: this.dryRun };
+      const landed = await landSession(project, request);
+      if (this.json) this.printJson(terminal, 'session-land', toJson(landed, this.dryRun));
+      else if (this.dryRun) showDryRun(terminal, landed);
+      else showLanded(terminal, landed);
+      return 0;
+    });
+  }
+}
+
+/** A session may be named with `-s` as well. */
+export function toTarget(target: string | undefined, session: string | undefined): string | undefined {
+  if (target === undefined || session === undefined) return target ?? session;
+  throw new TeddyError('USAGE', 'A session is named twice.', `Leave out \`-s\`, or ${JSON.stringify(target)}.`);
+}
+
+function toJson({ line, onto, before, commit, message, changes, root, archive }: Landed, dryRun: boolean): object {
+  const files = changes.map(({ path, change }) => ({ path, change }));
+  const { session, name, tip } = line;
+  return {
+    session,
+    line: name,
+    tip,
+    onto: shortRef(onto),
+    before,
+    commit,
+    dryRun,
+    message,
+    files,
+    workTree: root,
+    archive,
+  };
+}
+
+function showLanded(terminal: Terminal, { line, onto, commit, changes, root, archive, remote }: Landed): void {
+  const branch = toVisible(shortRef(onto));
+  terminal.print(
+    `${toVisible(line.name)} landed on ${branch}: ${countFiles(changes.length)}, commit ${commit?.slice(0, 10)}\n`,
+  );
+  if (root !== null) terminal.say(`The files in ${toVisible(root)} went along.`);
+  if (archive !== null) terminal.say(`Its turns stay on ${toVisible(line.name)}, and under ${archive}.`);
+  const push = remote === null ? '' : `git push ${toShellWord(remote)} ${toShellWord(shortRef(onto))}; then, `;
+  terminal.say(toVisible(`Next: ${push}when you are done with it: teddy session archive ${line.session}`));
+}
+
+function showDryRun(terminal: Terminal, { line, onto, message, changes, root }: Landed): void {
+  const where = root === null ? '' : `, whose files in ${root} would go along`;
+  const count = countFiles(changes.length);
+  terminal.say(toVisible(`${line.name} would land on ${shortRef(onto)}${where}: ${count}. No branch was moved.`));
+  const rows = changes.map(({ path, change }) => `${change.slice(0, 1).toUpperCase()} ${path}\n`);
+  terminal.print(toVisible(`${message}\n${rows.join('')}`));
+}
+
+function countFiles(count: number): string {
+  return `${count} ${count === 1 ? 'file' : 'files'}`;
+}

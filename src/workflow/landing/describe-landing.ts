@@ -1,0 +1,47 @@
+/** What a landing's message says of the turns whose code it brings. */
+import type { Project } from '../../ports.ts';
+import { decodeEntry } from '../../session/entry.ts';
+import type { Oid, SessionId, TurnName } from '../../session/names.ts';
+import type { LandableLine } from './land-session.ts';
+
+const shownTurns = 20;
+
+/** Subject and body, of what came after `base`. */
+export async function describeLanding(project: Project, line: LandableLine, base: Oid | null): Promise<string> {
+  const turns = await readTitles(project, line, base);
+  const [only] = turns;
+  if (only !== undefined && turns.length === 1) return only.title;
+  const rows = turns.slice(0, shownTurns).map(({ turn, title }) => `- ${turn} ${title}`);
+  const more = turns.length - rows.length;
+  const body = [...rows, ...(more > 0 ? [`- and ${more} more turns`] : [])];
+  return [toWords(line.session), ...(body.length === 0 ? [] : [body.join('\n')])].join('\n\n');
+}
+
+/** Turns that changed code and were not undone, oldest first, each by its plan or else by what it wrote. */
+async function readTitles(
+  { repository: { store } }: Project,
+  { session, tip }: LandableLine,
+  base: Oid | null,
+): Promise<{ turn: TurnName; title: string }[]> {
+  const titles = new Map<TurnName, string>();
+  const changing = new Set<TurnName>();
+  const undone = new Set<TurnName>();
+  for await (const { commit } of store.firstParents(tip, base === null ? [] : [base])) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.session !== session || entry.turn === null) continue;
+    const { kind, turn, title } = entry;
+    if (kind === 'plan' || (kind === 'write' && !titles.has(turn))) titles.set(turn, title);
+    if (kind === 'report' || kind === 'write') changing.add(turn);
+    if (kind === 'undo') undone.add(turn);
+  }
+  const found = [...titles].flatMap(([turn, title]) =>
+    changing.has(turn) && !undone.has(turn) ? [{ turn, title }] : [],
+  );
+  return found.toReversed();
+}
+
+/** `20260124-add-user-auth` -> `Add user auth`. */
+function toWords(session: SessionId): string {
+  const words = session.slice('20260124-'.length).replaceAll('-', ' ');
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
+}

@@ -1,0 +1,64 @@
+/** From which commit on a line's code is new to a branch: what landed there before counts as merged. */
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports.ts';
+import { decodeLandings, landingText, type LandedFrom } from '../../session/landing.ts';
+import { shortRef, type Oid } from '../../session/names.ts';
+import type { LandingTarget } from './choose-target.ts';
+import type { LandableLine } from './land-session.ts';
+
+export interface LandingBase {
+  /** Null: the two have nothing in common. */
+  oid: Oid | null;
+  /** The branch has had code of this session before, landed or merged. */
+  hasLanded: boolean;
+  /** Of this session, and not of this line: commits of another attempt. */
+  others: Oid[];
+}
+
+/**
+ * The best common ancestor of the line and a merge of the branch with all that has landed there. Other sessions count too:
+ * the line may stand on one of them. Throws UNKNOWN_COMMIT where this clone does not have what has landed.
+ */
+export async function findLandingBase(
+  project: Project,
+  line: LandableLine,
+  target: LandingTarget,
+): Promise<LandingBase> {
+  const { store } = project.repository;
+  if (target.tip === null) return { oid: null, hasLanded: false, others: [] };
+  const merged = await store.mergeBase(line.tip, [target.tip]);
+  const landings = await findLandings(project, target.tip, merged);
+  const tips = await requireTips(project, line, target, landings);
+  const own = landings.filter(({ session }) => session === line.session).map(({ tip }) => tip);
+  const isOther = await Promise.all(own.map(async (tip) => !(await store.isAncestor(tip, line.tip))));
+  return {
+    oid: tips.length === 0 ? merged : await store.mergeBase(line.tip, [target.tip, ...tips]),
+    hasLanded: own.length > 0 || merged === line.tip,
+    others: own.filter((_, at) => isOther[at]),
+  };
+}
+
+/** What is below the common ancestor is in both histories, and needs no telling. */
+async function findLandings({ repository: { store } }: Project, from: Oid, merged: Oid | null): Promise<LandedFrom[]> {
+  const found = await store.findReachable(landingText, from, merged === null ? [] : [merged]);
+  const commits = await Promise.all(found.map((oid) => store.readCommit(oid)));
+  const landings = commits.flatMap(({ message }) => decodeLandings(message));
+  return [...new Map(landings.map((landing) => [landing.tip, landing])).values()];
+}
+
+/** With an older base, what the line has taken back since would stay on the branch without a word. */
+async function requireTips(
+  { repository: { store } }: Project,
+  line: LandableLine,
+  target: LandingTarget,
+  landings: LandedFrom[],
+): Promise<Oid[]> {
+  const known = await Promise.all(landings.map(({ tip }) => store.resolve(tip)));
+  const missing = landings.find(({ session }, at) => session === line.session && known[at] === null);
+  if (missing === undefined) return known.filter((oid) => oid !== null);
+  throw new TeddyError(
+    'UNKNOWN_COMMIT',
+    `${shortRef(target.ref)} has landed ${missing.session} at ${missing.tip.slice(0, 10)}, and this clone does not have that commit.`,
+    'Fetch the session from where it was landed: `teddy session pull`. Then land again.',
+  );
+}

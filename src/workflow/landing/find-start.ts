@@ -1,0 +1,20 @@
+/** Where a line's session started. */
+import type { Project } from '../../ports.ts';
+import { decodeEntry } from '../../session/entry.ts';
+import type { Oid } from '../../session/names.ts';
+
+export interface SessionStart {
+  /** Null: HEAD was detached. */
+  branch: string | null;
+  /** The repository had no commit yet. */
+  isFirst: boolean;
+}
+
+/** Null where the history is cut off before it. */
+export async function findStart({ repository: { store } }: Project, tip: Oid): Promise<SessionStart | null> {
+  for await (const { commit } of store.firstParents(tip)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.kind === 'start') return { branch: entry.baseBranch ?? null, isFirst: commit.parents.length === 0 };
+  }
+  return null;
+}

@@ -1,0 +1,211 @@
+/** Brings the code of a line to a branch, as one commit there; of `.teddy/` the branch keeps its own. */
+import { TeddyError } from '../../errors.ts';
+import type { Project, TreeChange, Workspace } from '../../ports.ts';
+import { encodeLanding } from '../../session/landing.ts';
+import { shortRef, type Oid, type RefName, type SessionId } from '../../session/names.ts';
+import { toShellWord } from '../../session/shell-word.ts';
+import { nameSome } from '../name-some.ts';
+import { refuseOperation } from '../refuse-operation.ts';
+import { findRecorded } from '../review/find-recorded.ts';
+import { refuseRunsIn } from '../unfinished-run.ts';
+import { chooseTarget, type LandingTarget } from './choose-target.ts';
+import { describeLanding } from './describe-landing.ts';
+import { findLandingBase, type LandingBase } from './find-base.ts';
+import { keepArchive } from './keep-archive.ts';
+import { preparePick, readSides, type LandingSides } from './squash-line.ts';
+import { tellUnlanded } from './tell-unlanded.ts';
+
+export interface LandRequest {
+  /** A session or a line, also an archived one; without it the line that HEAD is on, else the newest session. */
+  target?: string | undefined;
+  /** Without it: the branch that the session started from. */
+  onto?: string | undefined;
+  /** Subject and body; without it made of the turns. */
+  message?: string | undefined;
+  isDryRun?: boolean;
+}
+
+export interface LandableLine {
+  session: SessionId;
+  name: string;
+  ref: RefName;
+  tip: Oid;
+}
+
+export interface Landed {
+  line: LandableLine;
+  onto: RefName;
+  /** Of the branch before; null: it was made. */
+  before: Oid | null;
+  /** Null after a dry run. */
+  commit: Oid | null;
+  message: string;
+  changes: TreeChange[];
+  /** Of the work tree whose files went along; null: the branch is checked out nowhere. */
+  root: string | null;
+  archive: RefName | null;
+  /** To which the branch is pushed; null: no remote is configured. */
+  remote: string | null;
+}
+
+/** So often others may move the branch in between. */
+const maxAttempts = 5;
+
+/**
+ * The commit is durable before the branch moves, and the branch before the archive: a landing that was cut off there is
+ * finished by the next one. Throws UNKNOWN_BRANCH, UNKNOWN_COMMIT, NOTHING_TO_LAND, LAND_CONFLICT, FILES_IN_THE_WAY,
+ * OPERATION_IN_PROGRESS, REF_MOVED; no ref but the archive has moved then.
+ */
+export async function landSession(project: Project, request: LandRequest): Promise<Landed> {
+  if (request.message?.trim() === '')
+    throw new TeddyError('EMPTY_MESSAGE', 'The message is empty.', 'Leave -m out to have one made of the turns.');
+  await project.repository.store.ident();
+  const line = await findLandable(project, request.target);
+  await tellUnlanded(project, line);
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+    const landed = await landOnce(project, line, request);
+    if (landed !== 'moved') return landed;
+  }
+  throw toMoved(line);
+}
+
+async function findLandable(project: Project, target?: string): Promise<LandableLine> {
+  for (const said of (await project.repository.workspace?.repair()) ?? []) project.notices.warn(said);
+  const { session, name, ref, tip, after } = await findRecorded(project, target);
+  if (ref !== null && after === null) return { session, name, ref, tip };
+  const hint = 'Name a session or a branch: `teddy session list` shows them.';
+  throw new TeddyError('USAGE', `${name} is no line: what is landed is its code as of its tip.`, hint);
+}
+
+async function landOnce(project: Project, line: LandableLine, request: LandRequest): Promise<Landed | 'moved'> {
+  const target = await chooseTarget(project, line, request.onto);
+  const workspace = await openTarget(project, target);
+  const base = await findLandingBase(project, line, target);
+  const sides = await readSides(project, { base: base.oid, target: target.tip, tip: line.tip });
+  const text = request.message ?? (await describeLanding(project, line, base.oid));
+  const message = encodeLanding(text, { session: line.session, tip: line.tip });
+  const place = { line, target, workspace, base, sides, message, isDryRun: request.isDryRun === true };
+  const tree = await mergeSides(project, place);
+  const landed = {
+    line,
+    onto: target.ref,
+    before: target.tip,
+    commit: null,
+    message,
+    changes: await project.repository.store.diffTrees(target.tip, tree),
+    root: workspace?.root ?? null,
+    archive: null,
+    remote: await findRemote(project, target.ref),
+  };
+  if (request.isDryRun) return landed;
+  const commit = await publish(project, place, tree);
+  if (commit === 'moved') return 'moved';
+  tellOthers(project, place);
+  return { ...landed, commit, archive: await keepArchive(project, line) };
+}
+
+async function findRemote({ repository: { store } }: Project, ref: RefName): Promise<string | null> {
+  const configured = await store.setting(`branch.${shortRef(ref)}.remote`);
+  return configured ?? ((await store.setting('remote.origin.url')) === undefined ? null : 'origin');
+}
+
+interface Landing {
+  line: LandableLine;
+  target: LandingTarget;
+  /** Of the target; null: it is checked out nowhere. */
+  workspace: Workspace | null;
+  base: LandingBase;
+  sides: LandingSides;
+  message: string;
+  isDryRun: boolean;
+}
+
+async function openTarget(project: Project, { ref }: LandingTarget): Promise<Workspace | null> {
+  const { repository, notices } = project;
+  const tree = (await repository.workTrees()).find((one) => one.ref === ref);
+  const workspace = tree === undefined ? null : await repository.openWorkspace(tree.root);
+  for (const said of (await workspace?.repair()) ?? []) notices.warn(said);
+  const looked = workspace ?? repository.workspace;
+  if (looked) await refuseOperation(looked, ref);
+  if (workspace) await refuseRunsIn(project, workspace);
+  return workspace;
+}
+
+async function mergeSides(project: Project, landing: Landing): Promise<Oid> {
+  const { store } = project.repository;
+  const { base, ours, theirs } = landing.sides;
+  if (base === theirs) throw await toNothing(project, landing);
+  const { tree, conflicts } = await store.mergeTrees(base, ours, theirs);
+  if (tree === null) throw await toConflict(project, landing, conflicts);
+  if (tree === ours) throw await toNothing(project, landing);
+  return tree;
+}
+
+async function publish(project: Project, landing: Landing, tree: Oid): Promise<Oid | 'moved'> {
+  const { store } = project.repository;
+  const { line, target, workspace, message } = landing;
+  const batch = store.batch();
+  const parents = target.tip === null ? [] : [target.tip];
+  const commit = await batch.commit({ tree, parents, ...(await store.ident()), message });
+  await batch.flush();
+  if (workspace) return forward(workspace, target.ref, commit);
+  const update = { ref: target.ref, old: target.tip, new: commit };
+  return (await store.updateRefs([update], `teddy: landed ${line.name}`)) === 'done' ? commit : 'moved';
+}
+
+async function forward(workspace: Workspace, ref: RefName, commit: Oid): Promise<Oid | 'moved'> {
+  if ((await workspace.head()).ref !== ref) return 'moved';
+  try {
+    await workspace.fastForward(commit);
+  } catch (error) {
+    if (error instanceof TeddyError && error.code === 'REF_MOVED') return 'moved';
+    throw error;
+  }
+  return commit;
+}
+
+/** A landing that was killed before the archive, or one that was finished by hand, is finished here. */
+async function toNothing(project: Project, { line, target, base, isDryRun }: Landing): Promise<TeddyError> {
+  const onto = shortRef(target.ref);
+  if (base.hasLanded && !isDryRun) await keepArchive(project, line);
+  return new TeddyError(
+    'NOTHING_TO_LAND',
+    base.hasLanded
+      ? `${onto} has all code of ${line.name} already.`
+      : `${line.name} has no code that ${onto} does not have.`,
+    base.hasLanded
+      ? `When you are done with it: \`teddy session archive ${line.session}\`.`
+      : '`teddy session log` shows its steps; a plan changes code when it is executed.',
+  );
+}
+
+async function toConflict(project: Project, landing: Landing, conflicts: readonly string[]): Promise<TeddyError> {
+  const { line, target, workspace, sides, message } = landing;
+  const pick = await preparePick(project, sides, message);
+  const onto = shortRef(target.ref);
+  const isHere = workspace !== null && workspace.root === project.repository.workspace?.root;
+  const git = workspace === null || isHere ? 'git' : `git -C ${toShellWord(workspace.root)}`;
+  const way = workspace === null ? `git switch ${toShellWord(onto)} && ` : '';
+  const paths = conflicts.length === 0 ? 'git names no file' : nameSome(conflicts);
+  return new TeddyError(
+    'LAND_CONFLICT',
+    `${line.name} and ${onto} have changed the same lines: ${paths}. Nothing was changed.`,
+    `By hand: \`${way}${git} cherry-pick ${pick.slice(0, 16)}\`, resolve, \`git add\` the files, \`git cherry-pick --continue\` (or \`--abort\`).`,
+  );
+}
+
+function tellOthers({ notices }: Project, { line, target, base }: Landing): void {
+  if (base.others.length === 0) return;
+  const commits = nameSome(base.others.map((oid) => oid.slice(0, 10)));
+  notices.warn(
+    `${shortRef(target.ref)} had code of another line of ${line.session} already (${commits}); it stays there.`,
+  );
+}
+
+function toMoved({ name }: LandableLine): TeddyError {
+  return new TeddyError(
+    'REF_MOVED',
+    `The branch has moved again and again while ${name} was landed.`,
+    'Run the command again when nobody else works on it.',
+  );
+}

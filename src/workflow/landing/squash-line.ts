@@ -1,0 +1,51 @@
+/** What a branch becomes with the code of a line: its own `.teddy/`, and git's merge of everything else. */
+import type { ObjectBatch, Project, Store, TreeEntry } from '../../ports.ts';
+import type { Oid, RepoPath } from '../../session/names.ts';
+import { editTree } from '../edit-tree.ts';
+
+/** Three trees that differ in code alone. */
+export interface LandingSides {
+  base: Oid;
+  ours: Oid;
+  theirs: Oid;
+}
+
+/** Commits; null stands for no code at all. All three get the `.teddy/` of `target`, so that no merge can touch it. */
+export async function readSides(
+  { repository: { store } }: Project,
+  { base, target, tip }: { base: Oid | null; target: Oid | null; tip: Oid },
+): Promise<LandingSides> {
+  const batch = store.batch();
+  const treeOf = async (commit: Oid | null) => (commit === null ? null : (await store.readCommit(commit)).tree);
+  const ours = await treeOf(target);
+  const own = ours === null ? null : ((await store.readTree(ours)).find(({ name }) => name === '.teddy') ?? null);
+  const sides = {
+    base: await replaceSessions(store, batch, await treeOf(base), own),
+    ours: ours ?? (await batch.tree([])),
+    theirs: await replaceSessions(store, batch, await treeOf(tip), own),
+  };
+  await batch.flush();
+  return sides;
+}
+
+function replaceSessions(store: Store, batch: ObjectBatch, tree: Oid | null, own: TreeEntry | null): Promise<Oid> {
+  const entry = own === null ? null : { mode: own.mode, oid: own.oid };
+  return editTree(store, batch, tree, [{ path: '.teddy' as RepoPath, entry }]);
+}
+
+/**
+ * Two commits outside of every branch: `git cherry-pick` of the second one merges these sides, and keeps the message, by
+ * which a later landing knows of it. git clears them away some weeks later.
+ */
+export async function preparePick(
+  { repository: { store } }: Project,
+  { base, theirs }: LandingSides,
+  message: string,
+): Promise<Oid> {
+  const batch = store.batch();
+  const ident = await store.ident();
+  const parent = await batch.commit({ tree: base, parents: [], ...ident, message: 'teddy: before the landing\n' });
+  const pick = await batch.commit({ tree: theirs, parents: [parent], ...ident, message });
+  await batch.flush();
+  return pick;
+}

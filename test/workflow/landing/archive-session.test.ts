@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest';
+import type { Oid, RefName } from '../../../src/session/names.ts';
+import { branchSession } from '../../../src/workflow/branch-session.ts';
+import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
+import { landSession } from '../../../src/workflow/landing/land-session.ts';
+import { restoreArchived } from '../../../src/workflow/landing/restore-archived.ts';
+import { readConversation } from '../../../src/workflow/read-conversation.ts';
+import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
+import { memoryWorkTree } from '../../support/memory-work-trees.ts';
+import { create, line, planOf, runUntilKilled, command, say, session, start, turn } from '../../support/turns.ts';
+
+const archive = `refs/teddy/archive/${session}`;
+const heads = 'refs/heads/teddy/';
+
+/** A session with one turn and a conversation branch from before it; HEAD is on main. */
+async function begin(): Promise<MemoryProject> {
+  const project = await memoryProject();
+  await start(project);
+  await turn(project, 'One', create('one.txt'));
+  await branchSession(project, { turn: '01', switch: false });
+  await project.switchTo('main');
+  return project;
+}
+
+const tipsOf = async (project: MemoryProject, ...prefixes: string[]) =>
+  Object.fromEntries((await project.repository.store.listRefs(...prefixes)).map(({ ref, oid }) => [ref, oid]));
+
+test('an archive takes all branches of its session at once, and keeps each; teddy/global and other sessions stay', async () => {
+  const project = await begin();
+  const [main, branch] = [await project.tipOf(line), await project.tipOf(`${line}--01-branch-01`)];
+  await start(project, 'other');
+  await project.switchTo('main');
+  const archived = await archiveSession(project, 'add-login');
+  expect(archived).toMatchObject({
+    session,
+    lines: [
+      { branch: `refs/heads/${line}`, archive, tip: main, hasLanded: false },
+      { branch: `refs/heads/${line}--01-branch-01`, tip: branch, hasLanded: false },
+    ],
+  });
+  expect(await tipsOf(project, 'refs/teddy/archive/')).toEqual({
+    [archive]: main,
+    [`${archive}--01-branch-01`]: branch,
+  });
+  expect(Object.keys(await tipsOf(project, heads))).toEqual([`${heads}20260124-other`, `${heads}global`]);
+  // A second one finds it done.
+  expect(await archiveSession(project, session)).toEqual({ session, lines: [], workTrees: [] });
+  expect((await readConversation(project, { selector: session })).commit).toBe(main);
+});
+
+test('what was archived is brought back where it was, a branch that is there is left, and the id stays taken', async () => {
+  const project = await begin();
+  const before = await tipsOf(project, heads);
+  await archiveSession(project, session);
+  expect((await start(project)).session).toBe(`${session}-2`);
+  await project.switchTo('main');
+  expect((await restoreArchived(project, session)).lines.map(({ branch }) => branch)).toEqual([
+    `refs/heads/${line}`,
+    `refs/heads/${line}--01-branch-01`,
+  ]);
+  expect(await tipsOf(project, heads)).toMatchObject(before);
+  expect((await restoreArchived(project, session)).lines).toEqual([]);
+  await expect(restoreArchived(project, `${session}-2`)).rejects.toMatchObject({ code: 'UNKNOWN_SESSION' });
+  // And put away again.
+  const { lines } = await archiveSession(project, session);
+  expect(lines).toHaveLength(2);
+  // With the main line alone there again, the conversation branch's name stays taken too.
+  await project.setRef(`refs/heads/${line}`, lines[0]?.tip as Oid);
+  expect((await branchSession(project, { turn: '01', selector: session, switch: false })).turn).toBe('01-branch-02');
+});
+
+test('a line that is checked out anywhere, or is being rebased, keeps all of them', async () => {
+  const project = await begin();
+  const refs = await tipsOf(project, 'refs/');
+  const refuses = async (code: string, message: string) => {
+    await expect(archiveSession(project, session)).rejects.toMatchObject({ code, message });
+    expect(await tipsOf(project, 'refs/')).toEqual(refs);
+  };
+  project.linked.push(memoryWorkTree(`refs/heads/${line}--01-branch-01` as RefName));
+  await refuses('LINE_CHECKED_OUT', `${line}--01-branch-01 is checked out in /linked/${session}--01-branch-01.`);
+  project.linked.pop();
+  project.state.operation = `rebase of ${line}`;
+  await refuses('OPERATION_IN_PROGRESS', `A rebase of ${line} is in progress.`);
+  project.state.operation = null;
+  await project.switchTo(line);
+  await refuses('LINE_CHECKED_OUT', `${line} is checked out in /project.`);
+});
+
+test('an archive of the name with other commits is never overwritten; one that is ahead stays ahead', async () => {
+  const project = await begin();
+  const { store } = project.repository;
+  await project.setRef(archive, await project.tipOf('main'));
+  expect((await archiveSession(project, session)).lines).toHaveLength(2);
+  const tip = (await store.resolve(archive)) ?? '';
+  await restoreArchived(project, session);
+  const parent = (await store.readCommit(await project.tipOf(line))).parents[0];
+  if (parent === undefined) throw new Error('There is no parent.');
+  await project.setRef(`refs/heads/${line}`, parent);
+  await archiveSession(project, session);
+  expect(await store.resolve(archive)).toBe(tip);
+
+  await restoreArchived(project, session);
+  await project.switchTo(line);
+  await project.setRef(archive, await project.commit('Elsewhere\n', { 'else.txt': 'else\n' }));
+  await project.setRef(`refs/heads/${line}`, parent);
+  await project.switchTo('main');
+  await project.switchTo(line);
+  await project.commit('Here\n', { 'here.txt': 'here\n' });
+  await project.switchTo('main');
+  const refs = await tipsOf(project, 'refs/');
+  await expect(archiveSession(project, session)).rejects.toMatchObject({ code: 'BRANCH_IN_THE_WAY' });
+  expect(await tipsOf(project, 'refs/')).toEqual(refs);
+});
+
+test('it says what has landed, and which work trees were made for the lines', async () => {
+  const project = await begin();
+  await landSession(project, { target: session });
+  project.linked.push(memoryWorkTree(`refs/heads/${line}` as RefName, { ref: 'refs/heads/other' as RefName }));
+  const { lines, workTrees } = await archiveSession(project, session);
+  expect(lines.map(({ hasLanded }) => hasLanded)).toEqual([true, false]);
+  expect(workTrees).toEqual([`/linked/${session}`]);
+});
+
+test('a branch that moves meanwhile is archived with what has come', async () => {
+  const project = await begin();
+  let moved = '';
+  const racing = withRace(project, async () => {
+    await project.switchTo(line);
+    moved = await project.commit('Meanwhile\n', { 'new.txt': 'new\n' });
+    await project.switchTo('main');
+  });
+  await archiveSession(racing, session);
+  expect((await tipsOf(project, 'refs/teddy/archive/'))[archive]).toBe(moved);
+});
+
+test('a run that was interrupted, and a commit instead of a session, are refused', async () => {
+  const project = await memoryProject();
+  await start(project);
+  await say(project, 'One', planOf([command('true')]));
+  await runUntilKilled(project);
+  const tip = await project.tipOf(line);
+  await project.switchTo('main');
+  await expect(archiveSession(project, session)).rejects.toMatchObject({ code: 'RUN_INTERRUPTED' });
+  expect(await project.tipOf(line)).toBe(tip);
+  await expect(archiveSession(project, tip)).rejects.toMatchObject({ code: 'USAGE' });
+});

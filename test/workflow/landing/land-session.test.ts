@@ -1,0 +1,329 @@
+import { expect, test } from 'vitest';
+import type { Oid, RefName, RepoPath } from '../../../src/session/names.ts';
+import { landSession } from '../../../src/workflow/landing/land-session.ts';
+import { undoTurn } from '../../../src/workflow/undo-turn.ts';
+import { showHistory } from '../../../src/workflow/show-history.ts';
+import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
+import { memoryWorkTree } from '../../support/memory-work-trees.ts';
+import { create, edit, line, planOf, say, session, start, storyOf, turn } from '../../support/turns.ts';
+
+const archive = `refs/teddy/archive/${session}` as RefName;
+
+/** A session on `main` with one turn that made `one.txt`; HEAD is on its line. */
+async function begin(files: Record<string, string> = { 'README.md': '# Notes\n' }): Promise<MemoryProject> {
+  const project = await memoryProject(files);
+  await start(project);
+  await turn(project, 'One', create('one.txt'));
+  return project;
+}
+
+/** A commit of somebody else's on a branch, with HEAD where it was before. */
+async function commitOn(project: MemoryProject, branch: string, files: Record<string, string | null>): Promise<Oid> {
+  const { ref } = await project.repository.workspace.head();
+  await project.switchTo(branch);
+  const oid = await project.commit('Somebody else\n', files);
+  await project.switchTo((ref ?? '').replace('refs/heads/', ''));
+  return oid;
+}
+
+const pathsOf = async (project: MemoryProject, branch: string) =>
+  (await project.repository.store.listTree(await project.tipOf(branch))).map(({ path }) => path);
+
+test('a line lands as one commit on its base branch: its code, the turns, the trailer, and nothing of its .teddy', async () => {
+  const project = await begin();
+  await turn(project, 'Two', create('two.txt'));
+  await commitOn(project, 'main', { 'main.txt': 'main\n', '.teddy/config.yaml': 'model: gpt-5\n' });
+  const [tip, before, head] = [
+    await project.tipOf(line),
+    await project.tipOf('main'),
+    await project.repository.workspace.head(),
+  ];
+  const landed = await landSession(project, {});
+  expect(landed).toMatchObject({ onto: 'refs/heads/main', before, root: null, archive });
+  expect(await pathsOf(project, 'main')).toEqual(['.teddy/config.yaml', 'README.md', 'main.txt', 'one.txt', 'two.txt']);
+  const commit = await project.repository.store.readCommit(await project.tipOf('main'));
+  expect(commit.parents).toEqual([before]);
+  expect(commit.author).toBe('Ada Example <ada@example.org> 1769248800 +0000');
+  expect(commit.message).toBe(`Add login\n\n- 01 Do it\n- 02 Do it\n\nTeddy-Landed-From: ${session}@${tip}\n`);
+  expect(await project.repository.store.resolve(archive)).toBe(tip);
+  expect(await project.repository.workspace.head()).toEqual(head);
+  expect(await storyOf(project, await project.tipOf('main'))).toEqual([
+    "'First commit'",
+    "'Somebody else'",
+    "'Add login'",
+  ]);
+});
+
+test('three landings in a row bring what is new each time, with commits on the branch in between', async () => {
+  const project = await begin();
+  await landSession(project, {});
+  await expect(landSession(project, {})).rejects.toMatchObject({
+    code: 'NOTHING_TO_LAND',
+    message: `main has all code of ${line} already.`,
+  });
+  await commitOn(project, 'main', { 'README.md': '# Theirs\n' });
+  await turn(project, 'Two', edit('one.txt', 'one.txt', 'two'));
+  await commitOn(project, 'main', { 'main.txt': 'main\n' });
+  await say(project, 'Three', planOf([create('three.txt')]));
+  const second = await landSession(project, {});
+  expect(second.changes).toMatchObject([{ path: 'one.txt', change: 'modified' }]);
+  // Of the turns since the first landing, those that have changed code.
+  expect(second.message).toMatch(/^Do it\n\nTeddy-Landed-From: /);
+  // Undone on the line: the branch must lose it again, though it has what the session began with.
+  await undoTurn(project, { turn: '02' });
+  await undoTurn(project, { turn: '01' });
+  expect((await landSession(project, {})).changes).toMatchObject([{ path: 'one.txt', change: 'deleted' }]);
+  expect(await pathsOf(project, 'main')).toEqual(['README.md', 'main.txt']);
+  expect(await project.readAt(await project.tipOf('main'), 'README.md')).toBe('# Theirs\n');
+  expect(await project.repository.store.resolve(archive)).toBe(await project.tipOf(line));
+});
+
+test('what came to the branch by other ways counts as well: a merge, a squash without a trailer', async () => {
+  const project = await begin();
+  const { store } = project.repository;
+  // As a forge squashes: the whole tree, `.teddy/` too, with no word of where it is from.
+  const squashed = await project.tipOf(line);
+  const batch = store.batch();
+  const { tree } = await store.readCommit(squashed);
+  const ident = await store.ident();
+  const main = await project.tipOf('main');
+  const squash = await batch.commit({ tree, parents: [main], ...ident, message: 'Squashed (#1)\n' });
+  await batch.flush();
+  await project.setRef('refs/heads/main', squash);
+  await expect(landSession(project, {})).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
+  await turn(project, 'Two', create('two.txt'));
+  expect((await landSession(project, {})).changes).toMatchObject([{ path: 'two.txt', change: 'added' }]);
+
+  await turn(project, 'Three', create('three.txt'));
+  const [ours, theirs] = [await project.tipOf('main'), await project.tipOf(line)];
+  const merging = store.batch();
+  const both = [ours, theirs];
+  const merged = (await store.readCommit(theirs)).tree;
+  const merge = await merging.commit({ tree: merged, parents: both, ...ident, message: 'Merge\n' });
+  await merging.flush();
+  await project.setRef('refs/heads/main', merge);
+  await expect(landSession(project, {})).rejects.toMatchObject({
+    code: 'NOTHING_TO_LAND',
+    message: `main has all code of ${line} already.`,
+  });
+  await turn(project, 'Four', edit('three.txt', 'three.txt', 'four'));
+  expect((await landSession(project, {})).changes).toMatchObject([{ path: 'three.txt', change: 'modified' }]);
+});
+
+test('a session on top of another one lands its own part where that one has landed', async () => {
+  const project = await begin();
+  await start(project, 'on-top');
+  await turn(project, 'Two', edit('one.txt', 'one.txt', 'on top'));
+  await landSession(project, { target: session });
+  const landed = await landSession(project, { onto: 'main' });
+  expect(landed.changes).toMatchObject([{ path: 'one.txt', change: 'modified' }]);
+  expect(landed.message).toMatch(/^Do it\n\nTeddy-Landed-From: 20260124-on-top@/);
+  // Its base branch is the line that it stands on, which takes code of nobody else.
+  await turn(project, 'Three', create('three.txt'));
+  expect(await landSession(project, {})).toMatchObject({ onto: `refs/heads/${line}` });
+  await expect(landSession(project, { target: session, onto: 'teddy/20260124-on-top' })).rejects.toMatchObject({
+    code: 'USAGE',
+    message: 'teddy/20260124-on-top is a line of 20260124-on-top: its code is changed by its own turns.',
+  });
+});
+
+test('another line of a session lands beside the first one, and says so', async () => {
+  const project = await begin();
+  const first = await project.tipOf(line);
+  await project.switchTo('try-again', first);
+  await turn(project, 'Two', create('two.txt'));
+  await project.switchTo(line);
+  await turn(project, 'Other', create('other.txt'));
+  await landSession(project, {});
+  expect(await landSession(project, { target: 'try-again' })).toMatchObject({
+    changes: [{ path: 'two.txt', change: 'added' }],
+    archive: null,
+  });
+  expect(project.said.join('\n')).toMatch(/main had code of another line of 20260124-add-login already \(\w{10}\)/);
+  expect(project.said.join('\n')).toContain('try-again is not named as lines are, and is not archived');
+});
+
+test('a conflict names the files and a way by hand, changes no ref, and the landing by hand counts', async () => {
+  const project = await begin({ 'README.md': '# Notes\n', 'b.txt': 'b\n' });
+  await turn(project, 'Two', edit('README.md', '# Notes', '# Ours'), edit('b.txt', 'b', 'ours'));
+  await commitOn(project, 'main', { 'README.md': '# Theirs\n', 'b.txt': 'theirs\n', 'main.txt': 'main\n' });
+  const { store } = project.repository;
+  const refs = await store.listRefs('refs/');
+  const error = await landSession(project, {}).catch((reason: unknown) => reason as Error & { hint: string });
+  expect(error).toMatchObject({
+    code: 'LAND_CONFLICT',
+    message: `${line} and main have changed the same lines: README.md, b.txt. Nothing was changed.`,
+    hint: expect.stringMatching(/^By hand: `git switch main && git cherry-pick [0-9a-f]{16}`/),
+  });
+  expect(await store.listRefs('refs/')).toEqual(refs);
+  // As `git cherry-pick` and a person make it.
+  await project.switchTo('main');
+  const trailer = `Teddy-Landed-From: ${session}@${await project.tipOf(line)}`;
+  await project.commit(`By hand\n\n${trailer}\n`, {
+    'README.md': '# Both\n',
+    'b.txt': 'both\n',
+    'one.txt': 'one.txt\n',
+  });
+  expect(await store.resolve(archive)).toBeNull();
+  await expect(landSession(project, { target: session })).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
+  expect(await store.resolve(archive)).toBe(await project.tipOf(line));
+});
+
+test('where the branch is checked out its files go along, and edits in the way refuse it', async () => {
+  const project = await begin();
+  await project.switchTo('main');
+  await project.write({ 'one.txt': 'mine\n' });
+  const refs = await project.repository.store.listRefs('refs/');
+  await expect(landSession(project, { target: session })).rejects.toMatchObject({ code: 'FILES_IN_THE_WAY' });
+  expect(await project.repository.store.listRefs('refs/')).toEqual(refs);
+  await project.write({ 'one.txt': null, 'README.md': 'an edit\n' });
+  expect(await landSession(project, { target: session })).toMatchObject({ root: '/project' });
+  expect(await project.read('one.txt')).toBe('one.txt\n');
+  expect(await project.read('README.md')).toBe('an edit\n');
+  const { edits } = await project.repository.workspace.status({ untracked: false });
+  expect(edits.map(({ path }) => path)).toEqual(['README.md']);
+  project.state.operation = 'merge';
+  await expect(landSession(project, { target: session })).rejects.toMatchObject({ code: 'OPERATION_IN_PROGRESS' });
+});
+
+test('edits that are not committed and a plan that is pending are said, and stay where they are', async () => {
+  const project = await begin();
+  await say(project, 'Two', planOf([create('two.txt')]));
+  await project.write({ 'README.md': 'mine\n', 'new.txt': 'new\n' });
+  await landSession(project, {});
+  expect(project.said).toContain('warning: Turn 02 has a plan that was not executed: nothing of it is landed.');
+  expect(project.said).toContain(
+    `warning: 2 files differ from the tip of ${line} in /project, and only what is committed is landed: README.md, new.txt.`,
+  );
+  expect(await pathsOf(project, 'main')).toEqual(['README.md', 'one.txt']);
+});
+
+test('the branch is the one of `start`, or the one that is named, and must be there', async () => {
+  const project = await begin();
+  const { store } = project.repository;
+  const refused = async (onto: string | undefined, code: string) => {
+    const refs = await store.listRefs('refs/');
+    await expect(landSession(project, { onto })).rejects.toMatchObject({ code, hint: expect.any(String) });
+    expect(await store.listRefs('refs/')).toEqual(refs);
+  };
+  await refused('nowhere', 'UNKNOWN_BRANCH');
+  await refused('main~1', 'UNKNOWN_BRANCH');
+  await refused('--all', 'UNKNOWN_BRANCH');
+  await expect(landSession(project, { message: ' \n' })).rejects.toMatchObject({ code: 'EMPTY_MESSAGE' });
+  await refused(line, 'USAGE');
+  await refused('teddy/global', 'USAGE');
+  const main = await project.tipOf('main');
+  await project.setRef('refs/heads/release', main);
+  expect(await landSession(project, { onto: 'release' })).toMatchObject({ onto: 'refs/heads/release' });
+  expect(await project.tipOf('main')).toBe(main);
+  await store.updateRefs([{ ref: 'refs/heads/main' as RefName, old: main, new: null }], 'gone');
+  await refused(undefined, 'UNKNOWN_BRANCH');
+  // From a HEAD on no branch.
+  await project.switchTo('release');
+  await project.detach();
+  await start(project, 'detached');
+  await refused(undefined, 'UNKNOWN_BRANCH');
+  await expect(landSession(project, { target: `${main}..${line}` })).rejects.toMatchObject({ code: 'USAGE' });
+});
+
+test('a session that began before the first commit makes its branch', async () => {
+  const project = await memoryProject(null);
+  await start(project);
+  await expect(landSession(project, {})).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
+  await turn(project, 'One', create('one.txt'));
+  expect(await landSession(project, {})).toMatchObject({ before: null, changes: [{ path: 'one.txt' }] });
+  expect(await pathsOf(project, 'main')).toEqual(['one.txt']);
+  expect((await project.repository.store.readCommit(await project.tipOf('main'))).parents).toEqual([]);
+});
+
+test('a session that only talked has nothing to land, and is not archived by that', async () => {
+  const project = await memoryProject();
+  await start(project);
+  await say(project, 'What is this?', 'Notes.\n');
+  await expect(landSession(project, {})).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
+  expect(await project.repository.store.resolve(archive)).toBeNull();
+});
+
+test('a landing whose commit this clone does not have is refused, with the way to get it', async () => {
+  const project = await begin();
+  const trailer = `Teddy-Landed-From: ${session}@${'f'.repeat(40)}`;
+  await project.switchTo('main');
+  await project.commit(`Landed elsewhere\n\n${trailer}\n`, { 'else.txt': 'else\n' });
+  await expect(landSession(project, { target: session })).rejects.toMatchObject({
+    code: 'UNKNOWN_COMMIT',
+    hint: expect.stringMatching(/teddy session pull/),
+  });
+});
+
+test('a dry run tells the same and writes no ref', async () => {
+  const project = await begin();
+  const refs = await project.repository.store.listRefs('refs/');
+  const dry = await landSession(project, { isDryRun: true });
+  expect(dry).toMatchObject({ commit: null, archive: null, changes: [{ path: 'one.txt' }] });
+  expect(await project.repository.store.listRefs('refs/')).toEqual(refs);
+  expect((await landSession(project, {})).message).toBe(dry.message);
+});
+
+test('a branch that moves meanwhile is merged with anew', async () => {
+  const project = await begin();
+  const racing = withRace(project, () => commitOn(project, 'main', { 'raced.txt': 'raced\n' }));
+  await landSession(racing, {});
+  expect(await pathsOf(project, 'main')).toEqual(['README.md', 'one.txt', 'raced.txt']);
+});
+
+test('a landing that is killed before the archive is finished by the next one', async () => {
+  const project = await begin();
+  const { store } = project.repository;
+  const updateRefs: typeof store.updateRefs = async (updates, ...rest) => {
+    if (updates.some(({ ref }) => ref === archive)) throw new Error('killed');
+    return store.updateRefs(updates, ...rest);
+  };
+  const dying = { ...project, repository: { ...project.repository, store: { ...store, updateRefs } } };
+  await expect(landSession(dying, {})).rejects.toThrow('killed');
+  expect(await pathsOf(project, 'main')).toEqual(['README.md', 'one.txt']);
+  await expect(landSession(project, {})).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
+  expect(await store.resolve(archive)).toBe(await project.tipOf(line));
+});
+
+test('an archive with other commits is left as it is, and one that is ahead stays ahead', async () => {
+  const project = await begin();
+  const { store } = project.repository;
+  const tip = await project.tipOf(line);
+  const ahead = await commitOn(project, line, { 'ahead.txt': 'ahead\n' });
+  await project.setRef(archive, ahead);
+  await project.switchTo('main');
+  await project.setRef(`refs/heads/${line}`, tip);
+  await project.switchTo(line);
+  expect(await landSession(project, {})).toMatchObject({ line: { tip }, archive });
+  expect(await store.resolve(archive)).toBe(ahead);
+  const main = await project.tipOf('main');
+  await project.setRef(archive, main);
+  await turn(project, 'Two', create('two.txt'));
+  expect(await landSession(project, {})).toMatchObject({ archive: null });
+  expect(await store.resolve(archive)).toBe(main);
+  expect(project.said.at(-1)).toContain(`${archive} holds other commits than ${line}`);
+});
+
+test('with the branch gone the session is found by its archive: to land again, and its history', async () => {
+  const project = await begin();
+  const tip = await project.tipOf(line);
+  await landSession(project, {});
+  await project.switchTo('main');
+  await project.repository.store.updateRefs([{ ref: `refs/heads/${line}` as RefName, old: tip, new: null }], 'gone');
+  await project.setRef(
+    'refs/heads/release',
+    (await project.repository.store.readCommit(await project.tipOf('main'))).parents[0] as Oid,
+  );
+  expect(await landSession(project, { target: 'add-login', onto: 'release' })).toMatchObject({ line: { tip } });
+  expect(await showHistory(project, { target: session, format: 'markdown' })).toMatchObject({ session, commit: tip });
+  await expect(showHistory(project, { target: 'no-such', format: 'markdown' })).rejects.toMatchObject({
+    code: 'UNKNOWN_SESSION',
+  });
+});
+
+test('the target that is checked out elsewhere is named, and what runs in its files refuses it', async () => {
+  const project = await begin();
+  project.linked.push(memoryWorkTree('refs/heads/main' as RefName, { root: '/linked/main', operation: 'rebase' }));
+  await expect(landSession(project, {})).rejects.toMatchObject({ code: 'OPERATION_IN_PROGRESS' });
+  expect(await project.repository.store.readFile(await project.tipOf('main'), 'one.txt' as RepoPath)).toBeNull();
+});
