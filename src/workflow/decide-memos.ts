@@ -165,12 +165,17 @@ async function findDecided(
   session: SessionId,
 ): Promise<{ entry: Entry; commit: Commit } | null> {
   const { store } = project.repository;
-  let next = await store.resolve(globalRef);
-  for (let count = 0; next !== null && count < maxSearched; count += 1) {
+  const tip = await store.resolve(globalRef);
+  // After a sync what was decided here may stand on either side of a merge.
+  const waiting = tip === null ? [] : [tip];
+  const seen = new Set<Oid>(waiting);
+  for (let next = waiting.shift(); next !== undefined && seen.size <= maxSearched; next = waiting.shift()) {
     const commit: Commit = await store.readCommit(next);
     const entry = decodeEntry(commit.message);
     if (entry?.kind === 'memo' && entry.session === session && entry.turn === turn) return { entry, commit };
-    next = commit.parents[0] ?? null;
+    const parents = commit.parents.filter((parent) => !seen.has(parent));
+    for (const parent of parents) seen.add(parent);
+    waiting.push(...parents);
   }
   return null;
 }

@@ -2,7 +2,7 @@
 import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports.ts';
 import { globalContextPath, isUsualContext } from '../session/global-files.ts';
-import { joinPath, sessionDir, type Oid } from '../session/names.ts';
+import { fetchedRef, joinPath, sessionDir, type Oid } from '../session/names.ts';
 import type { GlobalBranch } from './global-branch.ts';
 import { toText, type LineState } from './read-line.ts';
 
@@ -60,8 +60,8 @@ async function hasRemote(project: Project): Promise<boolean> {
   const { store } = project.repository;
   // A bare or mirrored clone has the setting and no remote-tracking branch.
   if ((await store.setting('remote.origin.url')) !== undefined) return true;
-  // A fetch from an address or a bundle leaves nothing else behind.
-  return (await store.listRefs('refs/remotes/')).length > 0 || (await store.resolve('FETCH_HEAD')) !== null;
+  // A fetch from an address or a bundle leaves nothing else behind; a pull of ours leaves a ref.
+  return (await store.listRefs('refs/remotes/', fetchedRef)).length > 0 || (await store.resolve('FETCH_HEAD')) !== null;
 }
 
 /** What will steer the line's next request. `keepsContext`: its files were chosen and stored before. */

@@ -1,0 +1,121 @@
+/** What push, pull and sync show: how a transfer goes on, what became of each line, what stands in the way. */
+import { exitCodes, type TeddyError } from '../errors.ts';
+import type { TransferProgress } from '../ports.ts';
+import { formatCount } from '../session/format-count.ts';
+import { archivePrefix, shortRef, type RefName } from '../session/names.ts';
+import type { Shared, SharedLine, Step } from '../workflow/sharing/shared-line.ts';
+import { renderError } from './render-error.ts';
+import { toVisible, type Terminal } from './terminal.ts';
+
+const redrawMs = 100;
+
+/** On a terminal one line that is drawn again and again; elsewhere a line for each phase. */
+export function showTransfer(terminal: Terminal): (progress: TransferProgress) => void {
+  let phase = '';
+  let drawnMs = 0;
+  return (progress) => {
+    const isNew = progress.phase !== phase;
+    phase = progress.phase;
+    if (process.stderr.isTTY !== true) {
+      if (isNew) terminal.say(toVisible(phase));
+      return;
+    }
+    const nowMs = performance.now();
+    if (!isNew && nowMs - drawnMs < redrawMs) return;
+    drawnMs = nowMs;
+    terminal.redraw(terminal.style('dim', toVisible(renderProgress(progress)), 'stderr'));
+  };
+}
+
+function renderProgress({ phase, done, total }: TransferProgress): string {
+  if (total === null || total === 0) return done === 0 ? phase : `${phase}, ${formatCount(done)}`;
+  return `${phase}, ${Math.min(100, Math.floor((100 * done) / total))} % (${formatCount(done)}/${formatCount(total)})`;
+}
+
+const words: Record<Step, string> = {
+  taken: 'pulled',
+  made: 'new here',
+  merged: 'merged',
+  moved: 'moved aside',
+  archived: 'archived',
+  pushed: 'pushed',
+  deleted: 'deleted there',
+};
+
+/** What was done on stdout, line by line; what was not, and why, on stderr. */
+export function showShared(
+  terminal: Terminal,
+  shared: Shared,
+  { dryRun, verb }: { dryRun: boolean; verb: string },
+): void {
+  const { remote, session, lines, notes } = shared;
+  const name = toVisible(remote.label);
+  terminal.say(`${name}: ${session === null ? 'all sessions' : `session ${session}`} and teddy/global.`);
+  const done = lines.filter(({ did }) => did.length > 0);
+  for (const line of done) terminal.print(`${renderLine(terminal, line)}\n`);
+  for (const note of notes) terminal.say(`${terminal.style('yellow', 'note:', 'stderr')} ${toVisible(note)}`);
+  for (const line of lines) if (line.did.length === 0) sayLeft(terminal, line, name);
+  sayAhead(terminal, lines, name, verb);
+  const hasProblem = shared.refusal !== null || lines.some(({ problem }) => problem !== null);
+  if (done.length === 0 && !hasProblem) terminal.say(`Nothing to ${verb}.`);
+  if (dryRun) terminal.say('Nothing was changed: this was a dry run.');
+}
+
+function renderLine(terminal: Terminal, { ref, did, tail }: SharedLine): string {
+  const steps = [...new Set(did)].map((step) => words[step]).join(', ');
+  const where = tail === null ? '' : `: what was only here is ${toLabel(tail)}`;
+  return `${terminal.style('bold', toLabel(ref))}  ${steps}${where}`;
+}
+
+/** Lines that stay as they are although the two sides differ. */
+function sayLeft(terminal: Terminal, { ref, standing, problem }: SharedLine, remote: string): void {
+  if (problem !== null || standing !== 'gone') return;
+  terminal.say(
+    `${toLabel(ref)} was deleted on ${remote}; it stays here. \`teddy session push\` with -s sends it again.`,
+  );
+}
+
+function sayAhead(terminal: Terminal, lines: readonly SharedLine[], remote: string, verb: string): void {
+  if (verb !== 'pull') return;
+  const ahead = lines.filter(
+    ({ standing, did, problem }) =>
+      problem === null &&
+      (standing === 'push' || standing === 'only-local' || did.includes('merged') || standing === 'archived-here'),
+  );
+  if (ahead.length === 0) return;
+  const many = ahead.length === 1 ? '1 line has' : `${ahead.length} lines have`;
+  terminal.say(`${many} something that ${remote} has not: teddy session push ${remote}`);
+}
+
+/** As git names them: `archive/...` for what is kept without a branch. */
+function toLabel(ref: RefName): string {
+  const name = ref.startsWith(archivePrefix) ? `archive/${ref.slice(archivePrefix.length)}` : shortRef(ref);
+  return toVisible(name);
+}
+
+/** Says what stood in the way. A line that was kept out weighs most: whoever pulls must not miss it. */
+export function endShared(terminal: Terminal, shared: Shared, { json }: { json: boolean }): number {
+  const problems = shared.lines.flatMap(({ problem }) => problem ?? []);
+  const all = shared.refusal === null ? problems : [...problems, shared.refusal];
+  if (!json) for (const problem of all) renderError(terminal, problem, { json: false, debug: false });
+  const isHostile = problems.some(({ code }) => code === 'HOSTILE_SESSION');
+  return isHostile ? exitCodes.HOSTILE_SESSION : (shared.refusal?.exitCode ?? problems[0]?.exitCode ?? 0);
+}
+
+export function toSharedJson({ remote, session, lines, notes, refusal }: Shared, dryRun: boolean): object {
+  return {
+    remote: remote.label,
+    session,
+    dryRun,
+    lines: lines.map(({ problem, violations, ...line }) => ({
+      ...line,
+      problem: problem === null ? null : { ...toErrorJson(problem), violations },
+    })),
+    notes,
+    error: refusal === null ? null : toErrorJson(refusal),
+  };
+}
+
+function toErrorJson({ code, message, hint }: TeddyError): object {
+  return { code, message, hint: hint ?? null };
+}

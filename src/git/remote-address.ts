@@ -1,0 +1,60 @@
+/** What a user may call a remote: a name of the configuration, a URL, a path; and how it is named to a person. */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { TeddyError } from '../errors.ts';
+import type { GitRunner } from './run.ts';
+
+export interface RemoteAddress {
+  /** For git's command line, behind `--`. */
+  argument: string;
+  /** For a person: without credentials. */
+  label: string;
+  isNamed: boolean;
+}
+
+/** `cwd`: where the user stands; paths are counted from there. Throws UNKNOWN_REMOTE. */
+export async function findRemote(git: GitRunner, cwd: string, remote: string): Promise<RemoteAddress> {
+  const names = await readRemoteNames(git);
+  const label = hideCredentials(remote);
+  if (names.includes(remote) && !remote.startsWith('-')) return { argument: remote, label, isNamed: true };
+  // git would take it for an option, some commands of it even behind `--`.
+  if (remote === '' || remote.startsWith('-')) throw toUnknown(label, names);
+  const path = resolve(cwd, remote);
+  if (isPath(remote) && existsSync(path)) return { argument: path, label, isNamed: false };
+  if (/[/:\\]/.test(remote) || (await isRewritten(git, remote))) return { argument: remote, label, isNamed: false };
+  throw toUnknown(label, names);
+}
+
+export async function readRemoteNames(git: GitRunner): Promise<string[]> {
+  const rows = await git.text(['remote']);
+  return rows === '' ? [] : rows.split('\n');
+}
+
+/** As git tells a path from `host:path`. */
+function isPath(remote: string): boolean {
+  const colon = remote.indexOf(':');
+  const slash = remote.search(/[/\\]/);
+  return colon === -1 || (slash !== -1 && slash < colon) || /^[A-Za-z]:[/\\]/.test(remote);
+}
+
+/** `url.<base>.insteadOf` may make an address of any word. */
+async function isRewritten(git: GitRunner, remote: string): Promise<boolean> {
+  return (await git.text(['ls-remote', '--get-url', '--', remote])) !== remote;
+}
+
+function toUnknown(label: string, names: readonly string[]): TeddyError {
+  return new TeddyError(
+    'UNKNOWN_REMOTE',
+    `There is no remote ${JSON.stringify(label)}.`,
+    names.length === 0
+      ? 'No remote is configured: `git remote add origin <url>`, or give a URL or a path.'
+      : `Configured are: ${names.join(', ')}. A URL or a path works as well.`,
+  );
+}
+
+/** The user of an ssh address is no secret, and part of it. */
+export function hideCredentials(text: string): string {
+  return text.replace(/\b([a-z][a-z0-9+.-]*:\/\/)([^\s/'"]*)@/gi, (whole, scheme: string, user: string) =>
+    /ssh/i.test(scheme) && !user.includes(':') ? whole : `${scheme}***@`,
+  );
+}

@@ -1,0 +1,151 @@
+/** Moves lines to what was decided: all that are checked out nowhere at once, then those that are, each in its work tree. */
+import { TeddyError } from '../../errors.ts';
+import type { Project, RefUpdate, Workspace } from '../../ports.ts';
+import { fetchedRef, shortRef, type Oid, type RefName } from '../../session/names.ts';
+import { refuseOperation } from '../refuse-operation.ts';
+import { refuseRunsIn } from '../unfinished-run.ts';
+import type { Move } from './plan-moves.ts';
+
+export interface AppliedMoves {
+  done: Move[];
+  /** Lines whose work tree was in the way: nothing has changed for them. */
+  held: { move: Move; problem: TeddyError }[];
+}
+
+interface ReadyMove {
+  move: Move;
+  /** The work tree whose HEAD is on the line, if any. */
+  workspace: Workspace | null;
+}
+
+/** `tracking`: remote-tracking branches that move along. Null: something has moved meanwhile, and nothing has changed. */
+export async function applyMoves(
+  project: Project,
+  moves: readonly Move[],
+  tracking: readonly RefUpdate[],
+): Promise<AppliedMoves | null> {
+  const { store } = project.repository;
+  const { ready, held } = await prepareMoves(project, moves);
+  const updates = [...ready.flatMap(toUpdates), ...tracking, ...(await markFetched(project, ready))];
+  const outcome = updates.length === 0 ? 'done' : await store.updateRefs(updates, 'teddy: from a remote');
+  if (outcome === 'moved') return null;
+  const done: Move[] = [];
+  for (const { move, workspace } of ready) {
+    const problem = workspace === null ? null : await hold(() => followIn(project, workspace, move));
+    if (problem === null) done.push(move);
+    else held.push({ move, problem });
+  }
+  return { done, held };
+}
+
+async function prepareMoves(
+  project: Project,
+  moves: readonly Move[],
+): Promise<{ ready: ReadyMove[]; held: AppliedMoves['held'] }> {
+  const { repository } = project;
+  const trees = moves.length === 0 ? [] : await repository.workTrees();
+  const isCheckedOut = (ref: RefName) => trees.some((tree) => tree.ref === ref);
+  const ready: ReadyMove[] = [];
+  const held: AppliedMoves['held'] = [];
+  for (const move of moves) {
+    const root = trees.find(({ ref }) => ref === move.ref)?.root;
+    const workspace = root === undefined ? null : await repository.openWorkspace(root);
+    const problem = await hold(() =>
+      workspace === null
+        ? refuseRebase(repository.workspace, move.ref)
+        : refuseWorkspace(project, workspace, move, isCheckedOut),
+    );
+    if (problem === null) ready.push({ move, workspace });
+    else held.push({ move, problem });
+  }
+  return { ready, held };
+}
+
+/** What a guard says; anything else is no answer. */
+async function hold(act: () => Promise<void>): Promise<TeddyError | null> {
+  try {
+    await act();
+    return null;
+  } catch (error) {
+    if (error instanceof TeddyError && error.exitCode === 3) return error;
+    throw error;
+  }
+}
+
+/** A branch that is being rebased is checked out nowhere, and its tip is read again when that ends. */
+async function refuseRebase(workspace: Workspace | null, ref: RefName): Promise<void> {
+  const operation = await workspace?.operationInProgress(ref);
+  if (operation === `rebase of ${shortRef(ref)}`) throw toRebased(ref);
+}
+
+async function refuseWorkspace(
+  project: Project,
+  workspace: Workspace,
+  { ref, kind, tail }: Move,
+  isCheckedOut: (ref: RefName) => boolean,
+): Promise<void> {
+  for (const said of await workspace.repair()) project.notices.warn(said);
+  if (kind === 'archived') throw toCheckedOut(ref, workspace.root);
+  await refuseOperation(workspace, ref);
+  await refuseRunsIn(project, workspace);
+  if (tail === null) return refuseEdits(workspace, ref);
+  if (isCheckedOut(tail.ref)) throw toCheckedOut(tail.ref, 'another work tree');
+}
+
+async function refuseEdits(workspace: Workspace, ref: RefName): Promise<void> {
+  const { edits, unmerged } = await workspace.status({ untracked: false });
+  const [first] = [...unmerged, ...edits.map(({ path }) => path)];
+  if (first === undefined) return;
+  const count = new Set([...unmerged, ...edits.map(({ path }) => path)]).size;
+  throw new TeddyError(
+    'UNCOMMITTED_EDITS',
+    `${shortRef(ref)} was not moved ahead: ${count === 1 ? `${first} is edited` : `${first} and ${count - 1} more files are edited`} in ${workspace.root}.`,
+    'Commit or stash the edits, and run the command again.',
+  );
+}
+
+/** A line that is checked out moves in its work tree, not here; but its tail is made before HEAD can go there. */
+function toUpdates({ move, workspace }: ReadyMove): RefUpdate[] {
+  const { ref, old, tail } = move;
+  const made: RefUpdate[] = tail?.isNew === true ? [{ ref: tail.ref, old: null, new: old }] : [];
+  return workspace === null ? [...made, { ref, old, new: move.new }] : made;
+}
+
+async function followIn(project: Project, workspace: Workspace, move: Move): Promise<void> {
+  const { ref, old } = move;
+  const head = await workspace.head();
+  if (head.ref !== ref || head.oid !== old) throw toMoved(ref);
+  if (move.tail === null) return workspace.fastForward(move.new as Oid);
+  // The same commit: no file changes.
+  await workspace.switchTo(move.tail.ref);
+  const update = { ref, old, new: move.new };
+  if ((await project.repository.store.updateRefs([update], 'teddy: from a remote')) === 'moved') throw toMoved(ref);
+}
+
+/** What came from an address leaves nothing else behind that says so; agents and lists are asked about because of it. */
+async function markFetched(project: Project, ready: readonly ReadyMove[]): Promise<RefUpdate[]> {
+  const came = ready.find(({ move }) => move.new !== null)?.move.new;
+  if (came == null) return [];
+  const [mark] = await project.repository.store.listRefs(fetchedRef);
+  return mark === undefined ? [{ ref: fetchedRef, old: null, new: came }] : [];
+}
+
+function toRebased(ref: RefName): TeddyError {
+  return new TeddyError(
+    'OPERATION_IN_PROGRESS',
+    `${shortRef(ref)} is being rebased.`,
+    'Finish or abort it with git (`git status` shows how), then run the command again.',
+  );
+}
+
+function toCheckedOut(ref: RefName, where: string): TeddyError {
+  return new TeddyError(
+    'LINE_CHECKED_OUT',
+    `${shortRef(ref)} is checked out in ${where}, so it stays.`,
+    'Switch to another branch there, and run the command again.',
+  );
+}
+
+function toMoved(ref: RefName): TeddyError {
+  return new TeddyError('REF_MOVED', `${shortRef(ref)} has moved meanwhile.`, 'Run the command again.');
+}

@@ -1,0 +1,199 @@
+/**
+ * What has arrived in quarantine is judged before a ref here moves: its name, what it builds on, every entry of it.
+ *
+ * Symbolic links in the project's code are let in, wherever they lead: git makes them, teddy follows none out of the project.
+ */
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports.ts';
+import {
+  archivePrefix,
+  parseArchiveRef,
+  parseLineRef,
+  shortRef,
+  type Oid,
+  type RefName,
+  type SessionId,
+} from '../../session/names.ts';
+import type { Violation } from '../verify/violation.ts';
+import { checkIncomingGlobal } from './check-incoming-global.ts';
+import { readIncomingName } from './check-names.ts';
+import { findTopViolations, surveyLine, type Survey } from './survey-line.ts';
+
+export interface IncomingRef {
+  ref: RefName;
+  tip: Oid;
+  /** What the ref is at here; null: it is not here yet. */
+  local: Oid | null;
+}
+
+interface RefusedRef {
+  ref: RefName;
+  /** For a person; what comes from the remote stands in it as it is. */
+  reason: string;
+  violations: Violation[];
+}
+
+export interface CheckedIncoming {
+  accepted: RefName[];
+  refused: RefusedRef[];
+}
+
+export interface IncomingOptions {
+  signal?: AbortSignal;
+  /** How many refs have been judged. */
+  onProgress?(done: number, total: number): void;
+}
+
+/** What a forge takes as well. */
+const maxIncomingFileBytes = 100 * 1024 * 1024;
+
+interface Judge {
+  project: Project;
+  options: IncomingOptions;
+  /** The tips here of each session. */
+  known: Map<SessionId, Oid[]>;
+  /** The id of the entry with which a session starts, as it is here, or as the first line has it that was accepted. */
+  starts: Map<SessionId, string | null>;
+}
+
+interface NamedRef extends IncomingRef {
+  session: SessionId | null;
+  isBranch: boolean;
+}
+
+type Verdict = Omit<RefusedRef, 'ref'> | null;
+
+/**
+ * In the order in which they came. A secret in a line is a notice: it has left already, and whoever reads the line should know.
+ * Throws INTERRUPTED, and what says nothing of the lines, as BAD_SETTING.
+ */
+export async function checkIncoming(
+  project: Project,
+  incoming: readonly IncomingRef[],
+  options: IncomingOptions = {},
+): Promise<CheckedIncoming> {
+  const verdicts = new Map<RefName, Verdict>();
+  const { named, judge } = await openJudge(project, incoming, options, verdicts);
+  for (const [at, one] of named.entries()) {
+    if (options.signal?.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted.', 'Nothing was changed.');
+    verdicts.set(one.ref, await judgeRef(judge, one));
+    options.onProgress?.(at + 1, named.length);
+  }
+  const refs = [...new Set(incoming.map(({ ref }) => ref))];
+  return {
+    accepted: refs.filter((ref) => verdicts.get(ref) === null),
+    refused: refs.flatMap((ref) => {
+      const verdict = verdicts.get(ref);
+      return verdict ? [{ ref, ...verdict }] : [];
+    }),
+  };
+}
+
+/** Main lines come first: their start is the session's. */
+async function openJudge(
+  project: Project,
+  incoming: readonly IncomingRef[],
+  options: IncomingOptions,
+  verdicts: Map<RefName, Verdict>,
+): Promise<{ named: NamedRef[]; judge: Judge }> {
+  const here = await project.repository.store.listRefs('refs/heads/', archivePrefix);
+  const byFold = groupByName(here.map(({ ref }) => ref));
+  const named: NamedRef[] = [];
+  for (const one of incoming) {
+    const name = readIncomingName(one.ref, byFold(one.ref));
+    if (typeof name === 'string') verdicts.set(one.ref, { reason: name, violations: [] });
+    else named.push({ ...one, ...name });
+  }
+  const known = new Map<SessionId, Oid[]>();
+  for (const { ref, oid } of here) {
+    const session = (parseLineRef(ref) ?? parseArchiveRef(ref))?.session;
+    if (session !== undefined) known.set(session, [...(known.get(session) ?? []), oid]);
+  }
+  named.sort((a, b) => Number(a.isBranch) - Number(b.isBranch));
+  return { named, judge: { project, options, known, starts: new Map() } };
+}
+
+/** Only the refs that could be in the way of one: there may be tens of thousands of both. */
+function groupByName(refs: readonly string[]): (ref: string) => string[] {
+  const toKey = (ref: string) => ref.toLowerCase().split('/').slice(0, 4).join('/');
+  const groups = new Map<string, string[]>();
+  for (const ref of refs) groups.set(toKey(ref), [...(groups.get(toKey(ref)) ?? []), ref]);
+  return (ref) => [...(groups.get(toKey(ref)) ?? []), ...(groups.get('refs/heads/teddy') ?? [])];
+}
+
+async function judgeRef(judge: Judge, one: NamedRef): Promise<Verdict> {
+  const { session } = one;
+  try {
+    await judge.project.repository.store.readCommit(one.tip);
+    if (session === null) return await checkIncomingGlobal(judge.project, one.tip, one.local);
+    return await judgeLine(judge, { ...one, session });
+  } catch (error) {
+    const isDamaged = error instanceof TeddyError && ['DAMAGED_SESSION', 'GIT_FAILED'].includes(error.code);
+    if (!isDamaged) throw error;
+    return { reason: `it cannot be read: ${error.message}`, violations: [] };
+  }
+}
+
+async function judgeLine(judge: Judge, one: NamedRef & { session: SessionId }): Promise<Verdict> {
+  const { store } = judge.project.repository;
+  const known = judge.known.get(one.session) ?? [];
+  const survey = await surveyLine(store, one, known);
+  if (typeof survey === 'string') return { reason: survey, violations: [] };
+  const forged = await findForgedStart(judge, one.session, survey, known);
+  if (forged !== null) return { reason: forged, violations: [] };
+  const violations = [...(await findTopViolations(store, one.tip)), ...(await verify(judge, one, known))];
+  const grave = violations.filter(({ rule }) => rule !== 'secret');
+  if (grave.length > 0) return { reason: describe(grave), violations: grave };
+  const [secret] = violations;
+  if (secret !== undefined)
+    judge.project.notices.warn(
+      `${shortRef(one.ref)} of the remote holds a secret, in ${secret.path ?? 'a commit'} of ${secret.commit.slice(0, 12)}. Whoever owns it should make it void.`,
+    );
+  return null;
+}
+
+/** Another session under the name of one that is here already. */
+async function findForgedStart(
+  { project, starts }: Judge,
+  session: SessionId,
+  { startId }: Survey,
+  known: readonly Oid[],
+): Promise<string | null> {
+  // It goes on from what is here.
+  if (startId === null) return null;
+  if (!starts.has(session)) starts.set(session, await readStartId(project, session, known));
+  const own = starts.get(session) ?? null;
+  if (own === null) starts.set(session, startId);
+  return own === null || own === startId ? null : 'it is another session that has the same name';
+}
+
+async function readStartId(project: Project, session: SessionId, known: readonly Oid[]): Promise<string | null> {
+  const { decodeEntry } = await import('../../session/entry.ts');
+  const { store } = project.repository;
+  for (const tip of known) {
+    const found = await store.findReachable('Teddy-Entry: start', tip, []);
+    for (const oid of found.toReversed()) {
+      const entry = decodeEntry((await store.readCommit(oid)).message);
+      if (entry?.kind === 'start' && entry.session === session) return entry.id;
+    }
+  }
+  return null;
+}
+
+async function verify(
+  { project, options: { signal } }: Judge,
+  { ref, session, tip }: NamedRef & { session: SessionId },
+  known: readonly Oid[],
+): Promise<Violation[]> {
+  const { verifyLine } = await import('../verify/verify-line.ts');
+  const line = { session, name: shortRef(ref), ref, tip, after: null };
+  const options = { known, maxFileBytes: maxIncomingFileBytes, ...(signal === undefined ? {} : { signal }) };
+  return (await verifyLine(project, line, options)).violations;
+}
+
+function describe(violations: readonly Violation[]): string {
+  const [first] = violations;
+  const place = [first?.commit.slice(0, 12), ...(first?.path == null ? [] : [first.path])].join(', ');
+  const more = violations.length === 1 ? '' : ` (and ${violations.length - 1} more)`;
+  return `${place}: ${first?.message ?? ''}${more}`;
+}

@@ -1,0 +1,127 @@
+/** Secrets in what would leave: in every file that a commit adds or changes and that the remote does not have. */
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports.ts';
+import { isSessionPath } from '../../session/global-files.ts';
+import type { Oid, RepoPath } from '../../session/names.ts';
+import { contentReader, type Content } from '../verify/read-content.ts';
+import { walkNewCommits } from './new-commits.ts';
+import { findNewSecrets } from './new-secrets.ts';
+
+/** Never by its value. */
+export interface OutgoingSecret {
+  commit: Oid;
+  path: RepoPath;
+  kind: string;
+}
+
+export interface OutgoingOptions {
+  signal?: AbortSignal;
+  /** How many files have been looked through. */
+  onProgress?(done: number): void;
+}
+
+/** What fits into memory several times; nobody writes a larger text by hand. */
+const maxFileBytes = 64 * 1024 * 1024;
+/** As git looks for a NUL to tell what is binary. */
+const binaryProbeBytes = 8000;
+const filesAhead = 16;
+
+interface Leaving {
+  commit: Oid;
+  path: RepoPath;
+  after: Promise<Content>;
+  before: Promise<Content> | null;
+}
+
+/**
+ * `known`: what the remote has. Looked through are all commits that would leave, also those of the code below a session. A file
+ * that is binary is not text, and a secret that its version before had has left with that one, or is told of it. Throws
+ * INTERRUPTED, MASKING_FAILED.
+ */
+export async function checkOutgoing(
+  project: Project,
+  tips: readonly Oid[],
+  known: readonly Oid[],
+  options: OutgoingOptions = {},
+): Promise<OutgoingSecret[]> {
+  if ((await project.settings.get('redact')) === 'false') {
+    project.notices.warn(
+      'NOTHING was searched for secrets: teddy.redact is false. What leaves may hold keys and passwords.',
+    );
+    return [];
+  }
+  const found = new Map<string, OutgoingSecret>();
+  let done = 0;
+  for await (const file of readAhead(listLeaving(project, tips, known))) {
+    if (options.signal?.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted.', 'Nothing was pushed.');
+    for (const kind of await findKinds(project, file))
+      found.set(`${file.commit} ${kind} ${file.path}`, { commit: file.commit, path: file.path, kind });
+    done += 1;
+    options.onProgress?.(done);
+  }
+  return [...found.values()];
+}
+
+/** Each content once: where it first comes up. */
+async function* listLeaving(
+  { repository: { store } }: Project,
+  tips: readonly Oid[],
+  known: readonly Oid[],
+): AsyncGenerator<Leaving> {
+  const { read } = contentReader(store);
+  const seen = new Set<Oid>();
+  const start = (oid: Oid) => {
+    const content = read(oid, maxFileBytes);
+    // Whoever looks at it is told; until then it is nobody's failure.
+    content.catch(() => undefined);
+    return content;
+  };
+  for await (const { oid, changes } of walkNewCommits(store, tips, known)) {
+    // What a commit takes away or moves was there before it.
+    for (const { before } of changes) if (before !== null) seen.add(before);
+    for (const { path, after, before, mode, oldMode } of changes) {
+      if (after === null || mode === '160000' || seen.has(after)) continue;
+      seen.add(after);
+      const hasBefore = before !== null && oldMode !== '160000';
+      yield { commit: oid, path, after: start(after), before: hasBefore ? start(before) : null };
+    }
+  }
+}
+
+/** So that git is never waited for. */
+async function* readAhead(files: AsyncIterable<Leaving>): AsyncGenerator<Leaving> {
+  const waiting: Leaving[] = [];
+  for await (const file of files) {
+    waiting.push(file);
+    if (waiting.length < filesAhead) continue;
+    const next = waiting.shift();
+    if (next !== undefined) yield next;
+  }
+  yield* waiting;
+}
+
+async function findKinds(project: Project, { commit, path, after, before }: Leaving): Promise<Set<string>> {
+  const content = await after;
+  // The remote refuses a push that an object is missing of.
+  if (content.kind === 'missing' || content.kind === 'unread') return new Set();
+  if (content.kind === 'large') {
+    project.notices.warn(
+      `${path} of ${commit.slice(0, 12)} was NOT searched for secrets: it has ${content.sizeBytes} bytes.`,
+    );
+    return new Set();
+  }
+  const text = toText(path, content.bytes);
+  if (text === null) return new Set();
+  const earlier = await before;
+  const known = earlier?.kind === 'bytes' ? toText(path, earlier.bytes) : null;
+  return findNewSecrets(project.masker, { path, text, known: known ?? '' });
+}
+
+/** Null: it is binary. Of teddy's own files none is. */
+function toText(path: RepoPath, bytes: Uint8Array): string | null {
+  const [first, second] = bytes;
+  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
+  if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be').decode(bytes);
+  if (!isSessionPath(path) && bytes.subarray(0, binaryProbeBytes).includes(0)) return null;
+  return new TextDecoder().decode(bytes);
+}

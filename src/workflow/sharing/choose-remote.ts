@@ -1,0 +1,67 @@
+/** Which other repository is meant. */
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports.ts';
+import { shortRef } from '../../session/names.ts';
+
+export interface ChosenRemote {
+  /** As git's configuration has it; else a URL or a path. */
+  name: string;
+  /** The same for a person: a URL without user name and password. */
+  label: string;
+  isConfigured: boolean;
+}
+
+/**
+ * Without a name as git decides: what the branch that HEAD is on names, for a push `remote.pushDefault`, `origin`, the only
+ * one. Throws UNKNOWN_REMOTE.
+ */
+export async function chooseRemote(
+  project: Project,
+  wanted: string | undefined,
+  { isPush }: { isPush: boolean },
+): Promise<ChosenRemote> {
+  const names = await project.repository.remotes.names();
+  if (wanted !== undefined) return toChosen(wanted, names);
+  const configured = await readConfigured(project, isPush);
+  const usual = names.includes('origin') ? 'origin' : names.length === 1 ? names[0] : undefined;
+  const name = configured ?? usual;
+  if (name !== undefined) return toChosen(name, names);
+  throw names.length === 0 ? toNone() : toSeveral(names);
+}
+
+function toChosen(name: string, names: readonly string[]): ChosenRemote {
+  return { name, label: name.replace(/\/\/[^/@]*@/, '//'), isConfigured: names.includes(name) };
+}
+
+/** A dot stands for this repository. */
+async function readConfigured(project: Project, isPush: boolean): Promise<string | undefined> {
+  const { store, workspace } = project.repository;
+  const head = (await workspace?.head())?.ref ?? null;
+  const ofBranch = head === null ? null : `branch.${shortRef(head)}`;
+  const keys = [
+    ...(isPush && ofBranch !== null ? [`${ofBranch}.pushremote`] : []),
+    ...(isPush ? ['remote.pushdefault'] : []),
+    ...(ofBranch === null ? [] : [`${ofBranch}.remote`]),
+  ];
+  for (const key of keys) {
+    const value = await store.setting(key);
+    if (value !== undefined && value !== '' && value !== '.') return value;
+  }
+  return undefined;
+}
+
+function toNone(): TeddyError {
+  return new TeddyError(
+    'UNKNOWN_REMOTE',
+    'This repository has no remote.',
+    'Name a URL or a path, or add one: `git remote add origin <url>`.',
+  );
+}
+
+function toSeveral(names: readonly string[]): TeddyError {
+  return new TeddyError(
+    'UNKNOWN_REMOTE',
+    `There are ${names.length} remotes, and none of them is the usual one: ${names.join(', ')}.`,
+    `Name it, e.g. \`teddy session sync ${names[0] ?? 'origin'}\`.`,
+  );
+}

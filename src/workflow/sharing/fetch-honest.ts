@@ -1,0 +1,53 @@
+/** One bad object makes git refuse all that comes with it: the refs that bring it are found, and the others are fetched. */
+import { TeddyError } from '../../errors.ts';
+import type { Project, TransferOptions } from '../../ports.ts';
+import type { RefName } from '../../session/names.ts';
+
+export interface WantedRef {
+  from: RefName;
+  to: RefName;
+}
+
+/** Somebody who has put bad objects into more refs than this has put them into all. */
+const maxRefusals = 40;
+
+/** Those that are not fetched, each with the reason. Throws as `Remotes.fetch`, but for HOSTILE_SESSION. */
+export async function fetchHonest(
+  project: Project,
+  remote: string,
+  wanted: readonly WantedRef[],
+  options: TransferOptions,
+): Promise<{ ref: RefName; reason: string }[]> {
+  const refused: { ref: RefName; reason: string }[] = [];
+  const waiting: (readonly WantedRef[])[] = [wanted];
+  let refusals = 0;
+  for (let refs = waiting.pop(); refs !== undefined; refs = waiting.pop()) {
+    if (refs.length === 0) continue;
+    const refusal = await tryFetch(project, remote, refs, options);
+    if (refusal === null) continue;
+    refusals += 1;
+    if (refs.length === 1 || refusals > maxRefusals) {
+      refused.push(...refs.map(({ from }) => ({ ref: from, reason: refusal })));
+      continue;
+    }
+    const half = Math.ceil(refs.length / 2);
+    waiting.push(refs.slice(half), refs.slice(0, half));
+  }
+  return refused;
+}
+
+/** Null: they are here. */
+async function tryFetch(
+  { repository: { remotes } }: Project,
+  remote: string,
+  refs: readonly WantedRef[],
+  options: TransferOptions,
+): Promise<string | null> {
+  try {
+    await remotes.fetch(remote, refs, options);
+    return null;
+  } catch (error) {
+    if (error instanceof TeddyError && error.code === 'HOSTILE_SESSION') return error.message;
+    throw error;
+  }
+}

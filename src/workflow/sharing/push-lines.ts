@@ -1,0 +1,89 @@
+/** Sends lines to a remote: looked through for secrets first, then all in one push, each by its lease. */
+import { TeddyError } from '../../errors.ts';
+import type { Project, RefTip, RefUpdate, TransferOptions } from '../../ports.ts';
+import { archiveRef, type Oid, type RefName } from '../../session/names.ts';
+import type { ChosenRemote } from './choose-remote.ts';
+import type { StandingTips } from './plan-moves.ts';
+import type { Standing } from './reconcile.ts';
+import type { ShareRequest } from './shared-line.ts';
+import { toTracking } from './shared-refs.ts';
+
+const goes: ReadonlySet<Standing> = new Set(['push', 'only-local']);
+
+/** A branch goes from the remote only along with the archive that keeps it, or after it. */
+export function toPushes(lines: readonly StandingTips[]): RefUpdate[] {
+  const isKept = (line: RefName) =>
+    lines.some(
+      ({ ref, standing, local }) =>
+        ref === archiveRef(line) && local !== null && (standing === 'same' || goes.has(standing)),
+    );
+  return lines.flatMap(({ ref, standing, local, remote }) => {
+    if (goes.has(standing)) return [{ ref, old: remote, new: local }];
+    return standing === 'archived-here' && isKept(ref) ? [{ ref, old: remote, new: null }] : [];
+  });
+}
+
+/** `moved`: a lease did not hold, and nothing has changed. Throws SECRET_FOUND, and as `Remotes.push`. */
+export async function pushLines(
+  project: Project,
+  remote: ChosenRemote,
+  updates: readonly RefUpdate[],
+  listed: readonly RefTip[],
+  { dryRun = false, signal, onProgress }: ShareRequest,
+): Promise<'done' | 'moved'> {
+  if (updates.length === 0) return 'done';
+  await refuseSecrets(project, updates, await findKnown(project, remote, listed), { signal, onProgress });
+  if (dryRun) return 'done';
+  const outcome = await project.repository.remotes.push(remote.name, updates, { signal, onProgress });
+  if (outcome === 'done') await moveTracking(project, remote, updates);
+  return outcome;
+}
+
+async function refuseSecrets(
+  project: Project,
+  updates: readonly RefUpdate[],
+  known: readonly Oid[],
+  { signal, onProgress }: TransferOptions,
+): Promise<void> {
+  const tips = updates.flatMap(({ new: tip }) => tip ?? []);
+  if (tips.length === 0) return;
+  const { checkOutgoing } = await import('./check-outgoing.ts');
+  const found = await checkOutgoing(project, tips, known, {
+    signal,
+    onProgress: (done) => onProgress?.({ phase: 'Looking for secrets', done, total: null }),
+  });
+  const [first] = found;
+  if (first === undefined) return;
+  const more = found.length === 1 ? '' : `, and ${found.length - 1} more`;
+  throw new TeddyError(
+    'SECRET_FOUND',
+    `A secret would leave: ${first.kind} in ${first.path} of ${first.commit.slice(0, 12)}${more}. Nothing was pushed.`,
+    'Make the secret void where it is valid. To share what was before it, make a line that ends there (`git switch -c <name> <commit>^`), and delete this one (`git branch -D`).',
+  );
+}
+
+/** What the remote has already, as far as it is here as well. */
+async function findKnown(project: Project, remote: ChosenRemote, listed: readonly RefTip[]): Promise<Oid[]> {
+  const { store } = project.repository;
+  const sizes = await Promise.all(listed.map(({ oid }) => store.readSize(oid)));
+  const tracked = remote.isConfigured ? await store.listRefs(`refs/remotes/${remote.name}/`) : [];
+  const there = listed.filter((_, at) => sizes[at] !== null);
+  return [...new Set([...there, ...tracked].map(({ oid }) => oid))];
+}
+
+/** git has done so itself where it was told the remote's name; a `git fetch` may have done so as well. */
+async function moveTracking(project: Project, remote: ChosenRemote, updates: readonly RefUpdate[]): Promise<void> {
+  const { store } = project.repository;
+  const wanted = updates.flatMap(({ ref, new: tip }) => {
+    const tracked = toTracking(remote, ref);
+    return tracked === null ? [] : [{ ref: tracked, new: tip }];
+  });
+  if (wanted.length === 0) return;
+  const now = new Map((await store.listRefs(`refs/remotes/${remote.name}/teddy/`)).map(({ ref, oid }) => [ref, oid]));
+  const moves = wanted.flatMap(({ ref, new: tip }) => {
+    const old = now.get(ref) ?? null;
+    return old === tip ? [] : [{ ref, old, new: tip }];
+  });
+  // Only a note of what was last seen there: who has moved it meanwhile knows better.
+  if (moves.length > 0) await store.updateRefs(moves, 'teddy: pushed');
+}

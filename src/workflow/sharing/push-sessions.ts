@@ -1,0 +1,84 @@
+/** Sends the lines of a session to a remote, if that has nothing which is not here. */
+import { TeddyError } from '../../errors.ts';
+import type { Project, RefUpdate } from '../../ports.ts';
+import { mainLineRef, shortRef, type SessionId } from '../../session/names.ts';
+import { readBaseBranch, readDefaultBranches } from '../find-line.ts';
+import { nameSome } from '../name-some.ts';
+import { chooseRemote, type ChosenRemote } from './choose-remote.ts';
+import { chooseSession } from './choose-session.ts';
+import { readStandings, type StandingTips } from './plan-moves.ts';
+import { pushLines, toPushes } from './push-lines.ts';
+import { toSharedLine, type Shared, type SharedLine, type ShareRequest } from './shared-line.ts';
+import { readSharedTips, listedPrefixes } from './shared-refs.ts';
+
+/**
+ * All or nothing. Throws REMOTE_EMPTY, REMOTE_AHEAD, REMOTE_CHANGED, SECRET_FOUND, UNKNOWN_REMOTE, UNKNOWN_SESSION, and as
+ * `Remotes`.
+ */
+export async function pushSessions(project: Project, request: ShareRequest): Promise<Shared> {
+  const { store, remotes } = project.repository;
+  const remote = await chooseRemote(project, request.remote, { isPush: true });
+  const { refs: listed, isEmpty } = await remotes.list(remote.name, listedPrefixes, request);
+  const session = await chooseSession(project, { ...request, offLine: 'newest' }, listed);
+  if (isEmpty) throw await toEmpty(project, remote, session);
+  const tips = await readStandings(project, await readSharedTips(store, remote, listed, session));
+  refuseBehind(remote, tips);
+  // Whoever names a session pushes it again after the remote has deleted it.
+  const wished = request.all === true ? tips : tips.map(revive);
+  const updates = toPushes(wished);
+  if ((await pushLines(project, remote, updates, listed, request)) === 'moved') throw toChanged(remote);
+  return { remote, session, lines: notePushed(tips.map(toSharedLine), updates), notes: [], refusal: null };
+}
+
+function revive(line: StandingTips): StandingTips {
+  return line.standing === 'gone' ? { ...line, standing: 'only-local' } : line;
+}
+
+export function notePushed(lines: SharedLine[], updates: readonly RefUpdate[]): SharedLine[] {
+  const tips = new Map(updates.map((update) => [update.ref, update.new]));
+  return lines.map((line) => {
+    const tip = tips.get(line.ref);
+    if (tip === undefined) return line;
+    return { ...line, did: [...line.did, tip === null ? 'deleted' : 'pushed'], remote: tip };
+  });
+}
+
+function refuseBehind({ label }: ChosenRemote, lines: readonly StandingTips[]): void {
+  const ahead = lines.filter(isBehind).map(({ ref }) => shortRef(ref));
+  if (ahead.length === 0) return;
+  throw new TeddyError(
+    'REMOTE_AHEAD',
+    `${label} has commits that are not here, of ${nameSome(ahead)}. Nothing was pushed.`,
+    `\`teddy session sync ${label}\` takes them, and pushes what is only here.`,
+  );
+}
+
+/** `teddy/global` and the archive belong to others as well: they only matter where this repository has added to them. */
+function isBehind({ kind, standing, local, known }: StandingTips): boolean {
+  if (kind === 'line') return standing === 'pull' || standing === 'diverged';
+  return standing === 'diverged' && (known === null || known !== local);
+}
+
+/** Forges make the first branch that arrives their default. */
+export async function toEmpty(
+  project: Project,
+  { label }: ChosenRemote,
+  session: SessionId | null,
+): Promise<TeddyError> {
+  const base = session === null ? null : await readBaseBranch(project, mainLineRef(session));
+  const [usual] = (await readDefaultBranches(project)).filter(({ ref }) => ref.startsWith('refs/heads/'));
+  const branch = base ?? (usual === undefined ? 'main' : shortRef(usual.ref));
+  return new TeddyError(
+    'REMOTE_EMPTY',
+    `${label} has no branch yet, and the first one that arrives becomes its default.`,
+    `Push the code branch first: \`git push ${label} ${branch}\`.`,
+  );
+}
+
+function toChanged({ label }: ChosenRemote): TeddyError {
+  return new TeddyError(
+    'REMOTE_CHANGED',
+    `${label} has changed while this was pushed. Nothing was pushed.`,
+    `Somebody else was faster: \`teddy session sync ${label}\`.`,
+  );
+}

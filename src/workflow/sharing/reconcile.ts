@@ -1,0 +1,80 @@
+/** How a line here stands to the same line there. Values only: the answers of git are given. */
+import type { Store } from '../../ports.ts';
+import type { Oid } from '../../session/names.ts';
+import type { SharedTips } from './shared-refs.ts';
+
+export type Standing =
+  | 'same'
+  /** There is more here. */
+  | 'push'
+  /** There is more there. */
+  | 'pull'
+  /** Each has what the other has not. */
+  | 'diverged'
+  | 'only-local'
+  | 'only-remote'
+  /** Its branch is gone here, and the archive has all that the remote's branch has. */
+  | 'archived-here'
+  /** The same the other way round. */
+  | 'archived-there'
+  /** The remote had it and has deleted it; nothing was added here since. */
+  | 'gone';
+
+/** Whether `tip` is `commit`, or has it in its history. */
+export type Contains = (tip: Oid, commit: Oid) => boolean;
+
+/** One that neither side has is the same. */
+export function toStanding(tips: SharedTips, contains: Contains): Standing {
+  const { local, remote } = tips;
+  if (local === remote) return 'same';
+  if (remote === null) return toLocalStanding(tips, local as Oid, contains);
+  if (local === null) return toRemoteStanding(tips, remote, contains);
+  if (contains(remote, local)) return 'pull';
+  return contains(local, remote) ? 'push' : 'diverged';
+}
+
+/** Without a tracking branch nobody remembers whether the remote had it: then the archive alone tells. */
+function toLocalStanding({ known, isTracked, archived }: SharedTips, local: Oid, contains: Contains): Standing {
+  const wasThere = known !== null || !isTracked;
+  if (wasThere && archived.remote !== null && contains(archived.remote, local)) return 'archived-there';
+  return known !== null && contains(known, local) ? 'gone' : 'only-local';
+}
+
+function toRemoteStanding({ known, isTracked, archived }: SharedTips, remote: Oid, contains: Contains): Standing {
+  const wasHere = known !== null || !isTracked;
+  if (wasHere && archived.local !== null && contains(archived.local, remote)) return 'archived-here';
+  return 'only-remote';
+}
+
+/** What `toStanding` may ask of `contains`. */
+export function listQuestions({ local, remote, known, archived }: SharedTips): { tip: Oid; commit: Oid }[] {
+  if (local === remote) return [];
+  const asked: [Oid | null, Oid | null][] =
+    remote === null
+      ? [
+          [archived.remote, local],
+          [known, local],
+        ]
+      : local === null
+        ? [[archived.local, remote]]
+        : [
+            [remote, local],
+            [local, remote],
+          ];
+  return asked.flatMap(([tip, commit]) => (tip === null || commit === null || tip === commit ? [] : [{ tip, commit }]));
+}
+
+const askedAtOnce = 8;
+
+/** A commit that is not here is in no history that is. */
+export async function readAncestry(store: Store, tips: readonly SharedTips[]): Promise<Contains> {
+  const questions = tips.flatMap(listQuestions);
+  const yes = new Set<string>();
+  const ask = async ({ tip, commit }: { tip: Oid; commit: Oid }) => {
+    const sizes = await Promise.all([store.readSize(tip), store.readSize(commit)]);
+    if (!sizes.includes(null) && (await store.isAncestor(commit, tip))) yes.add(`${tip} ${commit}`);
+  };
+  for (let at = 0; at < questions.length; at += askedAtOnce)
+    await Promise.all(questions.slice(at, at + askedAtOnce).map(ask));
+  return (tip, commit) => tip === commit || yes.has(`${tip} ${commit}`);
+}

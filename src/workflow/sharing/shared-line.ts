@@ -1,0 +1,58 @@
+/** What a push, a pull or a sync has done, line by line. */
+import type { TeddyError } from '../../errors.ts';
+import type { TransferOptions } from '../../ports.ts';
+import type { Oid, RefName, SessionId } from '../../session/names.ts';
+import type { Violation } from '../verify/violation.ts';
+import type { ChosenRemote } from './choose-remote.ts';
+import type { Move, StandingTips } from './plan-moves.ts';
+import type { Standing } from './reconcile.ts';
+
+export interface ShareRequest extends TransferOptions {
+  /** A configured name, a URL or a path; undefined: as git decides. */
+  remote?: string | undefined;
+  selector?: string | undefined;
+  all?: boolean | undefined;
+  /** Everything is looked at, and no ref but those in quarantine moves, here or there. */
+  dryRun?: boolean | undefined;
+}
+
+/** `pushed` and `deleted` happened there, the others here. */
+export type Step = Move['kind'] | 'pushed' | 'deleted';
+
+export interface SharedLine {
+  ref: RefName;
+  /** Null: of `teddy/global`. */
+  session: SessionId | null;
+  /** Before anything was done. */
+  standing: Standing;
+  /** In the order in which they were done, or would be. */
+  did: Step[];
+  /** Afterwards. */
+  local: Oid | null;
+  remote: Oid | null;
+  /** Where what was only here has gone. */
+  tail: RefName | null;
+  /** Why nothing was done, or not all: `HOSTILE_SESSION`, or a guard of its work tree. */
+  problem: TeddyError | null;
+  /** Of one that was kept out. */
+  violations: Violation[];
+}
+
+export interface Shared {
+  remote: ChosenRemote;
+  /** Null: all sessions. */
+  session: SessionId | null;
+  /** In order of name. */
+  lines: SharedLine[];
+  notes: string[];
+  /** Why nothing was pushed after what was there had been taken. */
+  refusal: TeddyError | null;
+}
+
+export function toSharedLine({ ref, session, standing, local, remote }: StandingTips): SharedLine {
+  return { ref, session, standing, did: [], local, remote, tail: null, problem: null, violations: [] };
+}
+
+export function sortLines(lines: readonly SharedLine[]): SharedLine[] {
+  return lines.toSorted((a, b) => (a.ref < b.ref ? -1 : 1));
+}

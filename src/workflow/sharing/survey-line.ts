@@ -1,0 +1,112 @@
+/** A first look at a line from elsewhere: how much it is, and whether it is one at all. What follows may then read it. */
+import { foldPart } from '../../plan/paths.ts';
+import type { Store, TreeEntry } from '../../ports.ts';
+import { decodeEntry } from '../../session/entry.ts';
+import { sessionDir, type Oid, type RepoPath, type SessionId } from '../../session/names.ts';
+import type { Violation } from '../verify/violation.ts';
+import { changeCounter, maxChangedPaths } from './count-changes.ts';
+
+export interface Survey {
+  /** Of the entry with which the line starts; null: it goes on from what is here. */
+  startId: string | null;
+}
+
+/** Sessions are built for 10,000 turns, of a few entries each. */
+const maxCommits = 200_000;
+
+interface Descent {
+  startId: string | null;
+  /** What the oldest entry of the session stands on; undefined: there is no such entry. */
+  below: Oid | null | undefined;
+  /** What the oldest new commit stands on. */
+  end: Oid | null;
+  count: number;
+  isLarge: boolean;
+}
+
+export const tooManyPaths = `its commits change more than ${maxChangedPaths} paths`;
+
+/** A string: why it is none that can be taken. `known`: the tips here of the same session. */
+export async function surveyLine(
+  store: Store,
+  { tip, session }: { tip: Oid; session: SessionId },
+  known: readonly Oid[],
+): Promise<Survey | string> {
+  const { startId, below, end, count, isLarge } = await descend(store, { tip, session }, known);
+  if (isLarge) return tooManyPaths;
+  if (count > maxCommits) return `it has more than ${maxCommits} commits`;
+  if (count === 0) return { startId: null };
+  if (startId === null && (end === null || !(await isOfSession(store, end, session)))) {
+    return below === undefined ? `no commit of it is an entry of ${session}` : 'it has no start';
+  }
+  return { startId };
+}
+
+async function descend(
+  store: Store,
+  { tip, session }: { tip: Oid; session: SessionId },
+  known: readonly Oid[],
+): Promise<Descent> {
+  const found: Descent = { startId: null, below: undefined, end: null, count: 0, isLarge: false };
+  const counter = changeCounter(store);
+  for await (const { commit } of store.firstParents(tip, [...known])) {
+    found.count += 1;
+    found.end = commit.parents[0] ?? null;
+    // Before git is asked what they change: it holds all of it in memory.
+    found.isLarge = !(await counter.add(commit));
+    if (found.isLarge || found.count > maxCommits) break;
+    const entry = decodeEntry(commit.message);
+    if (entry?.session !== session) continue;
+    found.below = found.end;
+    if (entry.kind !== 'start') continue;
+    found.startId = entry.id;
+    // A second start hides nothing that comes before it; below the first one there is the user's own history, which is long.
+    if (found.end === null || !(await holdsSession(store, found.end, session))) break;
+  }
+  return found;
+}
+
+/** Whether the nearest entry of the session at or below a commit is there. */
+async function isOfSession(store: Store, commit: Oid, session: SessionId): Promise<boolean> {
+  if ((await store.readSize(commit)) === null || !(await holdsSession(store, commit, session))) return false;
+  let count = 0;
+  for await (const found of store.firstParents(commit)) {
+    count += 1;
+    if (decodeEntry(found.commit.message)?.session === session) return true;
+    if (count > maxCommits) return false;
+  }
+  return false;
+}
+
+async function holdsSession(store: Store, commit: Oid, session: SessionId): Promise<boolean> {
+  return (await store.readSize(commit)) !== null && (await store.readDir(commit, sessionDir(session))) !== null;
+}
+
+/**
+ * What stands at the top of the last tree, whoever has put it there: a line may begin on code that has it already, and no entry
+ * of the line changes it.
+ */
+export async function findTopViolations(store: Store, tip: Oid): Promise<Violation[]> {
+  const read = async (path: string) => (await store.readDir(tip, path as RepoPath))?.entries ?? [];
+  const [root, own, sessions] = await Promise.all([read(''), read('.teddy'), read('.teddy/sessions')]);
+  return [
+    ...root.flatMap((entry) => toViolation(tip, entry, '', whyBadInRoot(entry))),
+    ...own.flatMap((entry) => toViolation(tip, entry, '.teddy/', whyBadBelow(entry))),
+    ...sessions.flatMap((entry) => toViolation(tip, entry, '.teddy/sessions/', whyBadBelow(entry))),
+  ];
+}
+
+function whyBadInRoot({ name, mode }: TreeEntry): string | null {
+  const folded = foldPart(name);
+  if (name === '.teddy') return mode === '40000' ? null : '.teddy is a directory, and nothing else may have its name.';
+  const isSpelling = folded === '.teddy' || /^teddy~\d+$/.test(folded);
+  return isSpelling ? 'The path is .teddy in another spelling.' : null;
+}
+
+function whyBadBelow({ mode }: TreeEntry): string | null {
+  return mode === '100644' || mode === '40000' ? null : 'It is neither a plain file nor a directory.';
+}
+
+function toViolation(commit: Oid, { name }: TreeEntry, dir: string, message: string | null): Violation[] {
+  return message === null ? [] : [{ rule: 'path', commit, turn: null, path: `${dir}${name}` as RepoPath, message }];
+}

@@ -1,0 +1,68 @@
+/** Pull, then push, again while somebody else is faster: afterwards both hold the same refs. */
+import { exitCodes, TeddyError } from '../../errors.ts';
+import type { Project, RefUpdate } from '../../ports.ts';
+import type { RefName } from '../../session/names.ts';
+import { chooseRemote, type ChosenRemote } from './choose-remote.ts';
+import { chooseSession } from './choose-session.ts';
+import { readStandings } from './plan-moves.ts';
+import { pushLines, toPushes } from './push-lines.ts';
+import { notePushed, toEmpty } from './push-sessions.ts';
+import { retryWhileChanged } from './retry-while-changed.ts';
+import { sortLines, type Shared, type SharedLine, type ShareRequest } from './shared-line.ts';
+import { listedPrefixes } from './shared-refs.ts';
+import { takeIn, type TakenIn } from './take-in.ts';
+
+/** Throws as `pullSessions`, and REMOTE_EMPTY. What keeps the rest from being pushed after that is its `refusal`. */
+export async function syncSessions(project: Project, request: ShareRequest): Promise<Shared> {
+  const remote = await chooseRemote(project, request.remote, { isPush: false });
+  let before: SharedLine[] = [];
+  return retryWhileChanged(request.signal, async ({ isLast }) => {
+    const { refs: listed, isEmpty } = await project.repository.remotes.list(remote.name, listedPrefixes, request);
+    const session = await chooseSession(project, { ...request, offLine: 'newest' }, listed);
+    if (isEmpty) throw await toEmpty(project, remote, session);
+    const taken = await takeIn(project, { remote, session, listed }, request);
+    before = joinRounds(before, taken.lines);
+    const updates = toPushes(await readStandings(project, taken.tips));
+    const outcome = await tryPush(() => pushLines(project, remote, updates, listed, request));
+    if (outcome === 'moved' && !isLast) return 'changed';
+    const pushed = outcome !== 'done' ? [] : request.dryRun === true ? [...updates, ...foresee(taken)] : updates;
+    const refusal = outcome === 'moved' ? toBusy(remote) : outcome === 'done' ? null : outcome;
+    return { remote, session, lines: sortLines(notePushed(before, pushed)), notes: taken.notes, refusal };
+  });
+}
+
+/** What a dry run would push of what it would make first. */
+function foresee({ lines }: TakenIn): RefUpdate[] {
+  return lines.flatMap(({ ref, did, local, remote, standing }) => {
+    const isOwn = did.includes('merged') || (did.includes('made') && standing === 'only-local');
+    return isOwn ? [{ ref, old: remote, new: local }] : [];
+  });
+}
+
+/** What was taken stays taken, and is told, whatever keeps the rest from leaving. */
+async function tryPush(push: () => Promise<'done' | 'moved'>): Promise<'done' | 'moved' | TeddyError> {
+  try {
+    return await push();
+  } catch (error) {
+    if (error instanceof TeddyError && error.exitCode !== exitCodes.INTERRUPTED) return error;
+    throw error;
+  }
+}
+
+/** A line that was moved twice is told of once. */
+function joinRounds(before: readonly SharedLine[], lines: readonly SharedLine[]): SharedLine[] {
+  const earlier = new Map<RefName, SharedLine>(before.map((line) => [line.ref, line]));
+  return lines.map((line) => {
+    const first = earlier.get(line.ref);
+    if (first === undefined) return line;
+    return { ...line, standing: first.standing, did: [...first.did, ...line.did], tail: line.tail ?? first.tail };
+  });
+}
+
+function toBusy({ label }: ChosenRemote): TeddyError {
+  return new TeddyError(
+    'REMOTE_CHANGED',
+    `${label} changed again and again while this was pushed.`,
+    'What others had pushed is here now. Run the command again.',
+  );
+}

@@ -1,0 +1,183 @@
+/** Brings what a remote has into quarantine, has it checked, and moves the lines here to what passed. */
+import { TeddyError } from '../../errors.ts';
+import type { Project, RefTip, RefUpdate } from '../../ports.ts';
+import { shortRef, type Oid, type RefName, type SessionId } from '../../session/names.ts';
+import type { Violation } from '../verify/violation.ts';
+import { applyMoves, type AppliedMoves } from './apply-moves.ts';
+import type { ChosenRemote } from './choose-remote.ts';
+import { planMoves, readStandings, type Move, type StandingTips } from './plan-moves.ts';
+import { clearQuarantine, withQuarantine } from './quarantine.ts';
+import { toSharedLine, type ShareRequest, type SharedLine } from './shared-line.ts';
+import { readSharedTips, toTracking, type SharedTips } from './shared-refs.ts';
+
+const maxAttempts = 10;
+
+export interface Source {
+  remote: ChosenRemote;
+  /** Null: all. */
+  session: SessionId | null;
+  /** The remote's refs. */
+  listed: readonly RefTip[];
+}
+
+export interface TakenIn {
+  lines: SharedLine[];
+  /** The same as values, as they stand afterwards; without those that were kept out. */
+  tips: SharedTips[];
+  notes: string[];
+}
+
+interface Refused {
+  ref: RefName;
+  reason: string;
+  violations: Violation[];
+}
+
+export async function takeIn(project: Project, source: Source, request: ShareRequest): Promise<TakenIn> {
+  await clearQuarantine(project);
+  const before = await readSharedTips(project.repository.store, source.remote, source.listed, source.session);
+  const incoming = before.filter(({ local, remote }) => remote !== null && remote !== local);
+  return withQuarantine(project, async (toRef) => {
+    const refused = await fetchAndCheck(project, source, incoming, toRef, request);
+    const taken = await moveLines(project, withoutRefused(source, refused), refused, request);
+    return { ...taken, lines: [...taken.lines, ...before.flatMap((tips) => toRefusedLine(source, tips, refused))] };
+  });
+}
+
+async function fetchAndCheck(
+  project: Project,
+  { remote }: Source,
+  incoming: readonly SharedTips[],
+  toRef: (index: number) => RefName,
+  request: ShareRequest,
+): Promise<Refused[]> {
+  if (incoming.length === 0) return [];
+  const wanted = incoming.map(({ ref }, at) => ({ from: ref, to: toRef(at) }));
+  const { signal, onProgress } = request;
+  const { fetchHonest } = await import('./fetch-honest.ts');
+  const unfit = (await fetchHonest(project, remote.name, wanted, { signal, onProgress })).map((one) => ({
+    ...one,
+    violations: [],
+  }));
+  const arrived = await readArrived(project, incoming, unfit, toRef);
+  const { checkIncoming } = await import('./check-incoming.ts');
+  const { accepted, refused } = await checkIncoming(project, arrived, {
+    signal,
+    onProgress: (done, total) => onProgress?.({ phase: 'Checking lines', done, total }),
+  });
+  // What nobody has accepted does not come in.
+  const unjudged = arrived.filter(({ ref }) => !accepted.includes(ref) && !isAmong(refused, ref));
+  return [...unfit, ...refused, ...unjudged.map(({ ref }) => ({ ref, reason: 'it was not checked', violations: [] }))];
+}
+
+function isAmong(refused: readonly Refused[], ref: RefName): boolean {
+  return refused.some((one) => one.ref === ref);
+}
+
+/** The remote may have moved between the listing and the fetch: then it is not what was decided about. */
+async function readArrived(
+  project: Project,
+  incoming: readonly SharedTips[],
+  unfit: readonly Refused[],
+  toRef: (index: number) => RefName,
+): Promise<{ ref: RefName; tip: Oid; local: Oid | null }[]> {
+  const prefix = toRef(0).replace(/[^/]+$/, '');
+  const held = new Map((await project.repository.store.listRefs(prefix)).map(({ ref, oid }) => [ref, oid]));
+  return incoming.flatMap(({ ref, remote, local }, at) => {
+    if (isAmong(unfit, ref)) return [];
+    const tip = held.get(toRef(at));
+    if (tip === undefined || tip !== remote) throw toChanged(ref);
+    return [{ ref, tip, local }];
+  });
+}
+
+/** As if the remote had not what was kept out: it is no reason to do anything here. */
+function withoutRefused(source: Source, refused: readonly Refused[]): Source {
+  return { ...source, listed: source.listed.filter(({ ref }) => !isAmong(refused, ref)) };
+}
+
+async function moveLines(
+  project: Project,
+  source: Source,
+  refused: readonly Refused[],
+  { dryRun = false }: ShareRequest,
+): Promise<TakenIn> {
+  const { store } = project.repository;
+  const lines = new Map<RefName, SharedLine>();
+  const read = async () => {
+    const tips = await readSharedTips(store, source.remote, source.listed, source.session);
+    return tips.filter(({ ref }) => !isAmong(refused, ref));
+  };
+  for (let attempt = 1; ; attempt += 1) {
+    const standings = await readStandings(project, await read());
+    for (const one of standings) if (!lines.has(one.ref)) lines.set(one.ref, toSharedLine(one));
+    const { moves, notes } = await planMoves(project, standings, source.listed);
+    const tracking = toTrackingUpdates(source.remote, standings);
+    const applied = dryRun ? { done: moves, held: [] } : await applyMoves(project, moves, tracking);
+    if (applied !== null) noteMoves(lines, applied);
+    const isSettled = applied !== null && !applied.held.some(({ problem }) => problem.code === 'REF_MOVED');
+    if (isSettled || (applied !== null && attempt === maxAttempts))
+      return { lines: [...lines.values()], tips: await read(), notes };
+    if (attempt === maxAttempts) throw toBusy();
+  }
+}
+
+function noteMoves(lines: Map<RefName, SharedLine>, { done, held }: AppliedMoves): void {
+  for (const move of done) {
+    const line = lines.get(move.ref);
+    if (line === undefined) continue;
+    line.did.push(move.kind);
+    line.local = move.new;
+    line.tail = move.tail?.ref ?? line.tail;
+    line.problem = null;
+    addTail(lines, line, move);
+  }
+  for (const { move, problem } of held) {
+    const line = lines.get(move.ref);
+    if (line !== undefined) line.problem = problem;
+  }
+}
+
+function addTail(lines: Map<RefName, SharedLine>, { session }: SharedLine, { tail, old }: Move): void {
+  if (tail === null || !tail.isNew) return;
+  const tips = { ref: tail.ref, session, local: old, remote: null, standing: 'only-local' as const };
+  lines.set(tail.ref, { ...tips, did: ['made'], tail: null, problem: null, violations: [] });
+}
+
+/** As `git fetch` moves them. What is not there any more is forgotten when nobody here needs to know. */
+function toTrackingUpdates(remote: ChosenRemote, lines: readonly StandingTips[]): RefUpdate[] {
+  return lines.flatMap(({ ref, known, remote: tip, local, standing }) => {
+    const tracked = toTracking(remote, ref);
+    const isForgotten = tip === null && (local === null || standing === 'archived-there');
+    if (tracked === null || known === tip || (tip === null && !isForgotten)) return [];
+    return [{ ref: tracked, old: known, new: tip }];
+  });
+}
+
+function toRefusedLine({ remote }: Source, tips: SharedTips, refused: readonly Refused[]): SharedLine[] {
+  const found = refused.find(({ ref }) => ref === tips.ref);
+  if (found === undefined) return [];
+  const line = toSharedLine({ ...tips, standing: tips.local === null ? 'only-remote' : 'pull' });
+  const problem = new TeddyError(
+    'HOSTILE_SESSION',
+    `${shortRef(tips.ref)} of ${remote.label} was not taken: ${found.reason.replace(/\.$/, '')}.`,
+    'Nothing of it is here. Ask whoever pushed it.',
+  );
+  return [{ ...line, problem, violations: found.violations }];
+}
+
+function toChanged(ref: RefName): TeddyError {
+  return new TeddyError(
+    'REMOTE_CHANGED',
+    `${shortRef(ref)} moved on the remote while it was fetched.`,
+    'Somebody else is pushing; run the command again.',
+  );
+}
+
+function toBusy(): TeddyError {
+  return new TeddyError(
+    'REF_MOVED',
+    `Lines moved ${maxAttempts} times while others were taken from the remote.`,
+    'Another program is busy on them; run the command again.',
+  );
+}

@@ -1,0 +1,139 @@
+/** Clones that work on the same sessions at once, whatever they are kept in: random steps, then syncs until nothing changes. */
+import type { Project } from '../../src/ports.ts';
+import { decodeEntry } from '../../src/session/entry.ts';
+import {
+  archiveRef,
+  conversationBranchRef,
+  parseLineRef,
+  toTurnName,
+  type Oid,
+  type RefName,
+} from '../../src/session/names.ts';
+import { publishDraft } from '../../src/workflow/append-entry.ts';
+import { readTakenBranches } from '../../src/workflow/branch-session.ts';
+import { addMemo, listMemos, removeMemo } from '../../src/workflow/change-memos.ts';
+import { newSession } from '../../src/workflow/new-session.ts';
+import { findEntry } from '../../src/workflow/read-line.ts';
+import { syncSessions } from '../../src/workflow/sharing/sync-sessions.ts';
+
+export type Random = (below: number) => number;
+
+/** The same numbers for the same seed. */
+export function randomFrom(seed: number): Random {
+  let state = seed;
+  return (below) => {
+    state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296;
+    return Math.floor((state / 4_294_967_296) * below);
+  };
+}
+
+const kinds = ['append', 'append', 'append', 'branch', 'memo', 'memo', 'archive', 'session', 'sync', 'sync'] as const;
+
+/** One step in one of the clones; what it was. */
+export async function takeStep(clones: readonly Project[], random: Random): Promise<string> {
+  const project = clones[random(clones.length)] as Project;
+  const kind = kinds[random(kinds.length)] as (typeof kinds)[number];
+  if (kind === 'sync') await sync(project);
+  else if (kind === 'memo') await changeMemo(project, random);
+  else if (kind === 'session') await beginSession(project);
+  else {
+    const lines = (await project.repository.store.listRefs('refs/heads/teddy/')).filter(({ ref }) => parseLineRef(ref));
+    const line = lines[random(lines.length)];
+    if (line === undefined) return 'nothing';
+    if (kind === 'append') await append(project, line.ref);
+    else if (kind === 'branch') await branch(project, line);
+    else await archive(project, line);
+  }
+  return kind;
+}
+
+/** Its name is nobody else's: two sessions of one name are never taken for one. */
+export async function beginSession(project: Project): Promise<void> {
+  await newSession(project, { name: `work-${project.ids.entryId()}`, switch: false });
+}
+
+/** What would keep something from being shared fails the test: here nothing stands in the way. */
+export async function sync(project: Project): Promise<number> {
+  const { lines, refusal } = await syncSessions(project, { all: true, signal: new AbortController().signal });
+  const problem = refusal ?? lines.find((line) => line.problem !== null)?.problem;
+  if (problem) throw problem;
+  return lines.filter(({ did }) => did.length > 0).length;
+}
+
+/** Each in turn, in any order, until a whole round has changed nothing; how many rounds that took. */
+export async function settle(clones: readonly Project[], random: Random): Promise<number> {
+  for (let round = 1; round <= 10; round += 1) {
+    const order = clones.toSorted(() => random(3) - 1);
+    let changes = 0;
+    for (const project of order) changes += await sync(project);
+    if (changes === 0) return round;
+  }
+  throw new Error('They never come to rest.');
+}
+
+export async function refsOf({ repository: { store } }: Project): Promise<Record<string, Oid>> {
+  const tips = await store.listRefs('refs/heads/teddy/', 'refs/teddy/archive/');
+  return Object.fromEntries(tips.map(({ ref, oid }) => [ref, oid]));
+}
+
+/** Of every entry that a line, an archive or `teddy/global` holds. */
+export async function entryIdsOf(project: Project): Promise<Set<string>> {
+  const { store } = project.repository;
+  const waiting = Object.values(await refsOf(project));
+  const seen = new Set<Oid>();
+  const ids = new Set<string>();
+  for (let oid = waiting.pop(); oid !== undefined; oid = waiting.pop()) {
+    if (seen.has(oid)) continue;
+    seen.add(oid);
+    const commit = await store.readCommit(oid);
+    const entry = decodeEntry(commit.message);
+    if (entry !== null) ids.add(entry.id);
+    waiting.push(...commit.parents);
+  }
+  return ids;
+}
+
+async function append(project: Project, ref: RefName): Promise<void> {
+  const { store } = project.repository;
+  const tip = (await store.resolve(ref)) as Oid;
+  const { entry: last } = await findEntry(store, tip);
+  const id = project.ids.entryId();
+  const batch = store.batch();
+  const codeTree = await batch.tree([{ mode: '100644', name: 'notes.txt', oid: await batch.blob(`${id}\n`) }]);
+  await batch.flush();
+  const { session, created } = last;
+  await publishDraft(project, { ref, workspace: null }, tip, {
+    entry: { kind: 'snapshot', session, turn: null, id, created, title: 'edit notes.txt', details: [] },
+    files: [],
+    codeTree,
+  });
+}
+
+async function branch(project: Project, { ref, oid }: { ref: RefName; oid: Oid }): Promise<void> {
+  const session = parseLineRef(ref)?.session;
+  if (session === undefined) return;
+  const taken = await readTakenBranches(project, session);
+  let number = 1;
+  while (taken.has(toTurnName(1, number))) number += 1;
+  const made = { ref: conversationBranchRef(session, toTurnName(1, number)), old: null, new: oid };
+  await project.repository.store.updateRefs([made], 'branch');
+}
+
+/** As `teddy session archive`: what the archive has is never lost to it. */
+async function archive(project: Project, { ref, oid }: { ref: RefName; oid: Oid }): Promise<void> {
+  const { store } = project.repository;
+  const [kept] = await store.listRefs(archiveRef(ref));
+  if (kept !== undefined && !(await store.isAncestor(kept.oid, oid))) return;
+  const updates = [
+    ...(kept?.oid === oid ? [] : [{ ref: archiveRef(ref), old: kept?.oid ?? null, new: oid }]),
+    { ref, old: oid, new: null },
+  ];
+  await store.updateRefs(updates, 'archive');
+}
+
+async function changeMemo(project: Project, random: Random): Promise<void> {
+  const facts = await listMemos(project);
+  const fact = facts[random(facts.length * 3)];
+  if (fact === undefined) await addMemo(project, `Fact ${project.ids.entryId()}`);
+  else await removeMemo(project, fact);
+}

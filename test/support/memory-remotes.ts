@@ -1,0 +1,73 @@
+/** The port `Remotes` in memory: other repositories, each on a disk of its own, with leases that hold or do not. */
+import { TeddyError } from '../../src/errors.ts';
+import type { RefUpdate, Remotes, Store } from '../../src/ports.ts';
+import { gitdir, memoryDisk, type MemoryDisk } from './memory-objects.ts';
+import { memoryStore } from './memory-store.ts';
+
+export interface MemoryRemote {
+  disk: MemoryDisk;
+  store: Store;
+  /** What was pushed, push by push. */
+  pushed: RefUpdate[][];
+  /** Happens once, before the next push is decided: somebody else is faster. */
+  meanwhile: (() => Promise<unknown>) | null;
+}
+
+/** An empty repository that nobody works in. */
+export async function memoryRemote(): Promise<MemoryRemote> {
+  const disk = await memoryDisk();
+  return { disk, store: memoryStore(disk, { ident: () => null, settings: new Map() }), pushed: [], meanwhile: null };
+}
+
+/** `remotes`: by name; what has a `/` in it is no name but an address. A test may change it. */
+export function memoryRemotes(here: { disk: MemoryDisk; store: Store }, remotes: Map<string, MemoryRemote>): Remotes {
+  const find = (name: string) => {
+    const remote = remotes.get(name);
+    if (remote !== undefined) return remote;
+    throw new TeddyError('UNKNOWN_REMOTE', `There is no remote ${name}.`, 'Add it: `git remote add <name> <url>`.');
+  };
+  return {
+    names: async () => [...remotes.keys()].filter((name) => !name.includes('/')),
+    async list(name, prefixes) {
+      const { store } = find(name);
+      const all = await store.listRefs('refs/');
+      return { refs: all.filter(({ ref }) => prefixes.some((one) => ref.startsWith(one))), isEmpty: all.length === 0 };
+    },
+    async fetch(name, refs) {
+      const remote = find(name);
+      const there = new Map((await remote.store.listRefs('refs/')).map(({ ref, oid }) => [ref, oid]));
+      const known = new Map((await here.store.listRefs('refs/')).map(({ ref, oid }) => [ref, oid]));
+      const updates = refs.map(({ from, to }) => {
+        const tip = there.get(from);
+        if (tip === undefined) throw new TeddyError('REMOTE_CHANGED', `${from} is not there any more.`, 'Try again.');
+        return { ref: to, old: known.get(to) ?? null, new: tip };
+      });
+      await copyObjects(remote.disk, here.disk);
+      await here.store.updateRefs(updates, 'fetch');
+    },
+    async push(name, updates) {
+      const remote = find(name);
+      const happens = remote.meanwhile;
+      remote.meanwhile = null;
+      await happens?.();
+      await copyObjects(here.disk, remote.disk);
+      const outcome = await remote.store.updateRefs([...updates], 'push');
+      if (outcome === 'done') remote.pushed.push([...updates]);
+      return outcome;
+    },
+  };
+}
+
+/** Objects never change: what is there already is left alone. */
+export async function copyObjects(from: MemoryDisk, to: MemoryDisk): Promise<void> {
+  const objects = `${gitdir}/objects`;
+  for (const dir of (await from.fs.promises.readdir(objects)) as string[]) {
+    if (!/^[0-9a-f]{2}$/.test(dir)) continue;
+    await to.fs.promises.mkdir(`${objects}/${dir}`, { recursive: true });
+    const known = new Set((await to.fs.promises.readdir(`${objects}/${dir}`)) as string[]);
+    for (const name of (await from.fs.promises.readdir(`${objects}/${dir}`)) as string[]) {
+      const path = `${objects}/${dir}/${name}`;
+      if (!known.has(name)) await to.fs.promises.writeFile(path, await from.fs.promises.readFile(path));
+    }
+  }
+}

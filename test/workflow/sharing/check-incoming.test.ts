@@ -1,0 +1,240 @@
+/** What another repository offers: honest lines come in, and whatever is not what it says stays out, beside them. */
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import type { TreeEntry } from '../../../src/ports.ts';
+import { globalRef, type Oid, type RefName, type RepoPath } from '../../../src/session/names.ts';
+import { newSession } from '../../../src/workflow/new-session.ts';
+import { checkIncoming, type CheckedIncoming, type IncomingRef } from '../../../src/workflow/sharing/check-incoming.ts';
+import { readIncomingName } from '../../../src/workflow/sharing/check-names.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { listSteps, tamper, type Tampering } from '../../support/tampering.ts';
+import { create, edit, line, session, start, turn } from '../../support/turns.ts';
+
+const ref = `refs/heads/${line}` as RefName;
+const dir = `.teddy/sessions/${session}`;
+let project: MemoryProject;
+let main: Oid;
+let tip: Oid;
+let other: IncomingRef;
+let globalTip: Oid;
+
+beforeAll(async () => {
+  project = await memoryProject({ 'README.md': '# Notes\n', 'src/a.ts': 'one\ntwo\n' });
+  main = await project.tipOf('main');
+  const beside = await newSession(project, { name: 'beside', switch: false });
+  await start(project);
+  await turn(project, 'Edit', edit('src/a.ts', 'one', 'uno'));
+  await turn(project, 'Create', create('two.txt'));
+  tip = await project.tipOf(line);
+  other = { ref: beside.ref, tip: beside.commit, local: null };
+  globalTip = await project.tipOf('teddy/global');
+  await project.switchTo('main');
+});
+
+beforeEach(() => setRefs({}));
+
+/** Exactly these branches beside `main`. */
+async function setRefs(refs: Record<string, Oid>): Promise<void> {
+  const { store } = project.repository;
+  const here = (await store.listRefs('refs/heads/')).filter((one) => one.ref !== 'refs/heads/main');
+  await store.updateRefs(
+    here.map((one) => ({ ref: one.ref, old: one.oid, new: null })),
+    'test',
+  );
+  await store.updateRefs(
+    Object.entries(refs).map(([name, oid]) => ({ ref: name as RefName, old: null, new: oid })),
+    'test',
+  );
+}
+
+/** Judged together with an honest line, which has to be accepted; why the other one was not. */
+async function refusalOf(one: Partial<IncomingRef>): Promise<CheckedIncoming['refused'][number] | undefined> {
+  const before = await project.repository.store.listRefs('refs/');
+  const incoming = { ref, tip, local: null, ...one };
+  const { accepted, refused } = await checkIncoming(project, [incoming, other]);
+  expect(accepted).toEqual(refused.length === 0 ? [incoming.ref, other.ref] : [other.ref]);
+  expect(await project.repository.store.listRefs('refs/')).toEqual(before);
+  return refused[0];
+}
+
+async function commitTree(entries: TreeEntry[], parents: Oid[], message: string): Promise<Oid> {
+  const batch = project.repository.store.batch();
+  const tree = await batch.tree(entries);
+  const commit = await batch.commit({ tree, parents, ...(await project.repository.store.ident()), message });
+  await batch.flush();
+  return commit;
+}
+
+async function blob(text: string): Promise<Oid> {
+  const batch = project.repository.store.batch();
+  const oid = await batch.blob(text);
+  await batch.flush();
+  return oid;
+}
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+async function tampered(kind: string, change: Partial<Tampering>): Promise<Oid> {
+  const steps = await listSteps(project, tip);
+  const at = steps.find(({ entry }) => entry?.kind === kind)?.oid as Oid;
+  const path = `${dir}/01/plan.md` as RepoPath;
+  return tamper(project, tip, at, [{ path, bytes: bytes('# Another\n'), ...change }]);
+}
+
+test('an honest line, new or with more than there is here, and an honest teddy/global are accepted', async () => {
+  expect(await refusalOf({})).toBeUndefined();
+  expect(await refusalOf({ ref: `refs/teddy/archive/${session}` as RefName })).toBeUndefined();
+  expect(await refusalOf({ ref: globalRef, tip: globalTip })).toBeUndefined();
+  const steps = await listSteps(project, tip);
+  const half = steps[3]?.oid as Oid;
+  await setRefs({ [ref]: half });
+  expect(await refusalOf({ local: half })).toBeUndefined();
+  const mine = await commitTree(
+    (await project.repository.store.readDir(half, '' as RepoPath))?.entries ?? [],
+    [half],
+    'Mine\n',
+  );
+  await setRefs({ [ref]: mine });
+  expect(await refusalOf({ local: mine })).toBeUndefined();
+});
+
+test.each([
+  ['a file of a turn that is not what was signed', 'plan', {}, /Teddy-Sha256/],
+  ['a published file that a later entry rewrites', 'report', {}, /plan\.md/],
+  [
+    'a link below .teddy',
+    'report',
+    { path: `${dir}/01/report.md` as RepoPath, mode: '120000' as const },
+    /symbolic link/,
+  ],
+  ['.teddy in another spelling', 'report', { path: '.Teddy/memos.yaml' as RepoPath }, /another spelling/],
+  [
+    'the trailers of another session',
+    'report',
+    {
+      path: 'a.md' as RepoPath,
+      message: (text: string) => text.replace(/^Teddy-Session: .*$/m, 'Teddy-Session: 20260124-beside'),
+    },
+    /20260124-beside/,
+  ],
+  [
+    'a kind of entry that there is not',
+    'message',
+    { path: 'a.md' as RepoPath, message: (text: string) => text.replace(/^Teddy-Entry: .*$/m, 'Teddy-Entry: report') },
+    /.+/,
+  ],
+])('a line with %s is refused', async (_, kind, change, reason) => {
+  const refusal = await refusalOf({ tip: await tampered(kind, change) });
+  expect(refusal).toMatchObject({ ref, reason: expect.stringMatching(reason) });
+  expect(refusal?.violations.length).toBeGreaterThan(0);
+});
+
+test.each([
+  ['capitals', 'refs/heads/teddy/20260124-Add-login', /none of a session/],
+  ['no session', 'refs/heads/teddy/add-login', /none of a session/],
+  ['two dots', 'refs/heads/teddy/20260124-a..b', /none of a session/],
+  ['another place', 'refs/heads/main', /none of a session/],
+  ['a turn beyond all numbers', `${ref}--${'9'.repeat(30)}-branch-01`, /turn/],
+  ['a length beyond all names', `refs/heads/teddy/20260124-${'a'.repeat(200)}`, /too long/],
+])('a ref whose name has %s is refused', async (_, name, reason) => {
+  expect(await refusalOf({ ref: name as RefName })).toMatchObject({ reason: expect.stringMatching(reason) });
+});
+
+test('a ref that git could not hold beside one of the user is refused', () => {
+  for (const mine of [`${ref}/mine`, 'refs/heads/teddy/20260124-Add-Login', 'refs/heads/teddy', `${ref.toUpperCase()}`])
+    expect(readIncomingName(ref, ['refs/heads/teddy-x', mine])).toBe(`${mine} is in the way`);
+  expect(readIncomingName(ref, [ref, `${ref}-2`, 'refs/heads/main', `${ref}--01-branch-01`])).toEqual({
+    session,
+    isBranch: false,
+  });
+});
+
+test('a line of another session, of none, without a start or that is no commit is refused', async () => {
+  expect(await refusalOf({ tip: other.tip })).toMatchObject({ reason: `no commit of it is an entry of ${session}` });
+  expect(await refusalOf({ tip: main })).toMatchObject({ reason: `no commit of it is an entry of ${session}` });
+  const { store } = project.repository;
+  const { tree } = await store.readCommit(tip);
+  expect(await refusalOf({ tip: tree })).toMatchObject({ reason: expect.stringMatching(/cannot be read/) });
+  const root = (await store.readDir(tip, '' as RepoPath))?.entries ?? [];
+  const headless = await commitTree(root, [main], (await store.readCommit(tip)).message);
+  expect(await refusalOf({ tip: headless })).toMatchObject({ reason: 'it has no start' });
+  // Nor does a commit that is here make it one, where it is the code below the session.
+  await setRefs({ [ref]: tip });
+  expect(await refusalOf({ tip: headless, local: tip })).toMatchObject({ reason: 'it has no start' });
+});
+
+test('another session under the name of one that is here, or that came first, is refused', async () => {
+  const { store } = project.repository;
+  const steps = await listSteps(project, tip);
+  const first = steps[0]?.oid as Oid;
+  const message = (await store.readCommit(first)).message.replace(
+    /^Teddy-Entry-Id: .*$/m,
+    'Teddy-Entry-Id: 019bf000-0000-7000-8000-00000000f00d',
+  );
+  const forged = await commitTree((await store.readDir(first, '' as RepoPath))?.entries ?? [], [main], message);
+  const reason = 'it is another session that has the same name';
+  const branch = `${ref}--01-branch-01` as RefName;
+  const { accepted, refused } = await checkIncoming(project, [
+    { ref: branch, tip: forged, local: null },
+    { ref, tip, local: null },
+  ]);
+  expect({ accepted, refused }).toMatchObject({ accepted: [ref], refused: [{ ref: branch, reason }] });
+  await setRefs({ [ref]: tip });
+  expect(await refusalOf({ tip: forged, local: tip })).toMatchObject({ reason });
+});
+
+test('a link in place of .teddy/sessions that the code below the line has brought is refused', async () => {
+  const { store } = project.repository;
+  const link = { mode: '120000' as const, name: 'elsewhere', oid: await blob('/etc') };
+  const [own] = ((await store.readDir(tip, '' as RepoPath))?.entries ?? []).filter(({ name }) => name === '.teddy');
+  const root = [...((await store.readDir(main, '' as RepoPath))?.entries ?? []), { ...(own as TreeEntry) }];
+  const batch = store.batch();
+  const sessions = await batch.tree([link]);
+  const teddy = await batch.tree([{ mode: '40000', name: 'sessions', oid: sessions }]);
+  await batch.flush();
+  const base = await commitTree(
+    root.map((entry) => (entry.name === '.teddy' ? { ...entry, oid: teddy } : entry)),
+    [main],
+    'Base\n',
+  );
+  await setRefs({ 'refs/heads/bad': base });
+  await project.switchTo('bad');
+  const made = await newSession(project, { name: 'on-bad', switch: false });
+  await project.switchTo('main');
+  await setRefs({});
+  expect(await refusalOf({ ref: made.ref, tip: made.commit })).toMatchObject({
+    violations: [{ rule: 'path', path: '.teddy/sessions/elsewhere' }],
+  });
+});
+
+test('teddy/global with anything but its three kinds of small plain files is refused', async () => {
+  const text = await blob('text\n');
+  const file = (name: string, oid = text, mode: TreeEntry['mode'] = '100644') => ({ mode, name, oid });
+  const cases: [TreeEntry[], RegExp][] = [
+    [[file('run.sh')], /no such file/],
+    [[file('memos.yaml', text, '120000')], /no plain file/],
+    [[file('memos.yaml', await blob('a: {b: c}\n'))], /cannot be read/],
+    [[file('memos.yaml', await blob(`${'['.repeat(2000)}\n`))], /cannot be read/],
+    [[file('global.context', await blob('x'.repeat(1024 * 1024 + 1)))], /are the most/],
+  ];
+  for (const [entries, reason] of cases) {
+    const commit = await commitTree(entries, [globalTip], 'global: bad\n');
+    expect(await refusalOf({ ref: globalRef, tip: commit })).toMatchObject({ reason: expect.stringMatching(reason) });
+  }
+});
+
+test('a secret in a line is a notice, and ten thousand names cost next to nothing', async () => {
+  project.secrets.set('# Notes', 'token');
+  const secret = await tampered('report', { path: 'c.md' as RepoPath, bytes: bytes('# Notes\n') });
+  project.said.length = 0;
+  const refusal = await refusalOf({ tip: secret });
+  project.secrets.clear();
+  expect(refusal?.violations.some(({ rule }) => rule === 'secret') ?? false).toBe(false);
+  expect(project.said).toEqual(refusal === undefined ? [expect.stringMatching(/holds a secret/)] : []);
+  const many = Array.from({ length: 10_000 }, (_, at) => ({
+    ref: `refs/heads/teddy/x${at}` as RefName,
+    tip,
+    local: null,
+  }));
+  const started = performance.now();
+  expect((await checkIncoming(project, [...many, other])).refused).toHaveLength(10_000);
+  expect(performance.now() - started).toBeLessThan(3000);
+});

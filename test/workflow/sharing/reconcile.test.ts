@@ -1,0 +1,81 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Oid, RefName, SessionId } from '../../../src/session/names.ts';
+import { listQuestions, toStanding, type Standing } from '../../../src/workflow/sharing/reconcile.ts';
+import type { SharedTips } from '../../../src/workflow/sharing/shared-refs.ts';
+
+/** Commits as paths: `ab` comes after `a`, and `ac` has left it. */
+const contains = (tip: Oid, commit: Oid) => tip.startsWith(commit);
+
+type Tips = Partial<Record<'local' | 'remote' | 'known' | 'here' | 'there', string | undefined>>;
+
+function tipsOf({ local, remote, known, here, there }: Tips, isTracked = true): SharedTips {
+  const toOid = (text: string | undefined) => (text ?? null) as Oid | null;
+  return {
+    ref: 'refs/heads/teddy/20260124-add-login' as RefName,
+    kind: 'line',
+    session: '20260124-add-login' as SessionId,
+    local: toOid(local),
+    remote: toOid(remote),
+    known: toOid(known),
+    isTracked,
+    archived: { local: toOid(here), remote: toOid(there) },
+  };
+}
+
+describe('a line here and there', () => {
+  test.each<[Standing, Tips]>([
+    ['same', { local: 'a', remote: 'a', known: 'a' }],
+    ['push', { local: 'ab', remote: 'a' }],
+    ['pull', { local: 'a', remote: 'ab' }],
+    ['diverged', { local: 'ab', remote: 'ac', known: 'a' }],
+    ['only-local', { local: 'a' }],
+    ['only-remote', { remote: 'a' }],
+    ['only-remote', { remote: 'a', known: 'a' }],
+    // The archive here has it, and the remote's branch was known here: it was archived here.
+    ['archived-here', { remote: 'a', known: 'a', here: 'ab' }],
+    // It came again after it was archived.
+    ['only-remote', { remote: 'a', here: 'a' }],
+    ['only-remote', { remote: 'ab', known: 'a', here: 'a' }],
+    ['archived-there', { local: 'a', known: 'a', there: 'a' }],
+    // What was added here since is in no archive.
+    ['only-local', { local: 'ab', known: 'a', there: 'a' }],
+    ['only-local', { local: 'a', there: 'a' }],
+    ['gone', { local: 'a', known: 'a' }],
+    ['gone', { local: 'a', known: 'ab' }],
+    ['only-local', { local: 'ab', known: 'a' }],
+  ])('is %s with %j', (standing, tips) => {
+    expect(toStanding(tipsOf(tips), contains)).toBe(standing);
+  });
+
+  test.each<[Standing, Tips]>([
+    ['archived-there', { local: 'a', there: 'a' }],
+    ['archived-here', { remote: 'a', here: 'a' }],
+    ['only-local', { local: 'a' }],
+  ])('is %s with %j on a remote that has no tracking branches', (standing, tips) => {
+    expect(toStanding(tipsOf(tips, false), contains)).toBe(standing);
+  });
+
+  const tip = fc.option(fc.stringMatching(/^a[bc]{0,3}$/), { nil: undefined });
+  const anyTips = fc.record({ local: tip, remote: tip, known: tip, here: tip, there: tip });
+
+  test('nothing is asked of git that is not listed before, and nothing is decided that would lose a commit', () => {
+    fc.assert(
+      fc.property(anyTips, fc.boolean(), (given, isTracked) => {
+        const tips = tipsOf(given, isTracked);
+        const asked = listQuestions(tips).map((one) => `${one.tip} ${one.commit}`);
+        const standing = toStanding(tips, (one, commit) => {
+          if (one !== commit) expect(asked).toContain(`${one} ${commit}`);
+          return contains(one, commit);
+        });
+        const { local, remote, here, there } = given;
+        // A branch goes only where its archive has all of it, and moves only to what comes after it.
+        if (standing === 'archived-there') expect(there?.startsWith(local ?? '-')).toBe(true);
+        if (standing === 'archived-here') expect(here?.startsWith(remote ?? '-')).toBe(true);
+        if (standing === 'pull') expect(remote?.startsWith(local ?? '-')).toBe(true);
+        if (standing === 'push') expect(local?.startsWith(remote ?? '-')).toBe(true);
+        if (standing === 'same') expect(local).toBe(remote);
+      }),
+    );
+  });
+});

@@ -1,0 +1,417 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Oid, RefName } from '../../../src/session/names.ts';
+import { addMemo, listMemos, removeMemo } from '../../../src/workflow/change-memos.ts';
+import { branchSession } from '../../../src/workflow/branch-session.ts';
+import { findLine } from '../../../src/workflow/find-line.ts';
+import { listSessions } from '../../../src/workflow/list-sessions.ts';
+import { pullSessions } from '../../../src/workflow/sharing/pull-sessions.ts';
+import { pushSessions } from '../../../src/workflow/sharing/push-sessions.ts';
+import type { Shared } from '../../../src/workflow/sharing/shared-line.ts';
+import { syncSessions } from '../../../src/workflow/sharing/sync-sessions.ts';
+import { memoryRemote, type MemoryRemote } from '../../support/memory-remotes.ts';
+import type { MemoryProject } from '../../support/memory-repository.ts';
+import { create, line, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
+import { append, expectNoQuarantine, makeClone, makeRemote, makeSyncedClone, refsOf, request } from './clones.ts';
+
+const main = `refs/heads/${line}` as RefName;
+const archived = `refs/teddy/archive/${session}` as RefName;
+
+/** A session with a turn, to be copied. */
+let seed: MemoryRemote;
+let origin: MemoryRemote;
+let ada: MemoryProject;
+let bea: MemoryProject;
+
+beforeAll(async () => {
+  seed = await makeRemote();
+  const author = await makeClone(seed, 'a');
+  await start(author);
+  await turn(author, 'Make a.txt', create('a.txt'));
+  await syncSessions(author, request);
+});
+
+/** Both clones hold the session; HEAD of Ada's is on it, of Bea's on main. */
+beforeEach(async () => {
+  origin = await makeRemote(seed);
+  [ada, bea] = [await makeSyncedClone(origin, 'a'), await makeSyncedClone(origin, 'b')];
+  await ada.switchTo(line);
+});
+
+function did(shared: Shared): Record<string, string> {
+  const told = shared.lines.filter((one) => one.did.length > 0);
+  return Object.fromEntries(
+    told.map((one) => [one.ref.replace(/^refs\/(?:heads\/teddy|teddy)\//, ''), one.did.join(' ')]),
+  );
+}
+
+async function expectSame(...projects: MemoryProject[]): Promise<void> {
+  const there = await refsOf(origin);
+  for (const project of projects) {
+    expect(await refsOf(project.repository)).toEqual(there);
+    await expectNoQuarantine(project);
+  }
+}
+
+describe('a session goes from one clone to another', () => {
+  test('and is there as a branch, with its tracking branch, and the same commits', async () => {
+    const cid = await makeClone(seed, 'c');
+    expect(did(await pullSessions(cid, request))).toEqual({ [session]: 'made', global: 'made' });
+    expect(await cid.tipOf(line)).toBe(await ada.tipOf(line));
+    const [tracked] = await cid.repository.store.listRefs(`refs/remotes/origin/${line}`);
+    expect(tracked?.oid).toBe(await ada.tipOf(line));
+    expect((await listSessions(cid)).map((one) => one.session)).toEqual([session]);
+    await expectNoQuarantine(cid);
+  });
+
+  test('and what came from an address alone is known to have come from elsewhere', async () => {
+    const cid = await makeClone(origin, 'c');
+    cid.remotes.clear();
+    cid.remotes.set('../shared', origin);
+    await pullSessions(cid, { ...request, remote: '../shared' });
+    expect(await cid.tipOf(line)).toBe(await ada.tipOf(line));
+    expect(await cid.repository.store.listRefs('refs/remotes/')).toEqual([]);
+    expect(await cid.repository.store.listRefs('refs/teddy/keep/fetched')).toHaveLength(1);
+  });
+
+  test('and a push that has nothing to send sends nothing', async () => {
+    const before = origin.pushed.length;
+    expect(did(await pushSessions(ada, request))).toEqual({});
+    expect(origin.pushed).toHaveLength(before);
+  });
+
+  test('and a dry run moves nothing here nor there', async () => {
+    await append(bea, main);
+    await turn(ada, 'Make b.txt', create('b.txt'));
+    const before = [await refsOf(origin), await refsOf(ada.repository), await refsOf(bea.repository)];
+    expect(did(await pushSessions(ada, { ...request, dryRun: true }))).toEqual({ [session]: 'pushed' });
+    await pushSessions(ada, request);
+    const there = await refsOf(origin);
+    expect(did(await syncSessions(bea, { ...request, dryRun: true }))).toEqual({
+      [session]: 'moved',
+      [`${session}--02-branch-01`]: 'made pushed',
+    });
+    expect([there, await refsOf(ada.repository), await refsOf(bea.repository)]).toEqual([there, ...before.slice(1)]);
+    await expectNoQuarantine(bea);
+  });
+});
+
+describe('two clones that have both added to a line', () => {
+  test('hold both tails after both have synced: the first keeps the name, the other is a conversation branch', async () => {
+    await turn(ada, 'Make b.txt', create('b.txt'));
+    await syncSessions(ada, request);
+    await bea.switchTo(line);
+    await turn(bea, 'Make c.txt', create('c.txt'));
+    const own = await bea.tipOf(line);
+    const shared = await syncSessions(bea, request);
+    const tail = `${line}--02-branch-01`;
+    expect(did(shared)).toEqual({ [session]: 'moved', [`${session}--02-branch-01`]: 'made pushed' });
+    expect(shared.lines.find(({ ref }) => ref === main)?.tail).toBe(`refs/heads/${tail}`);
+    expect(await bea.tipOf(tail)).toBe(own);
+    expect(await bea.tipOf(line)).toBe(await ada.tipOf(line));
+    await syncSessions(ada, request);
+    await expectSame(ada, bea);
+    // HEAD went along with what was only here, and no file changed.
+    expect((await bea.repository.workspace.head()).ref).toBe(`refs/heads/${tail}`);
+    expect(await bea.read('c.txt')).toBe('c.txt\n');
+    expect((await bea.repository.workspace.status({ untracked: true })).edits).toEqual([]);
+  });
+
+  test('and the tail goes on as any line does: the next turn, a branch of it, and the list', async () => {
+    await turn(ada, 'Make b.txt', create('b.txt'));
+    await syncSessions(ada, request);
+    await bea.switchTo(line);
+    await turn(bea, 'Make c.txt', create('c.txt'));
+    await syncSessions(bea, request);
+    const tail = `${line}--02-branch-01`;
+    await turn(bea, 'Make d.txt', create('d.txt'));
+    expect((await storyOfLine(bea, tail)).slice(-3)).toEqual(['message 03', 'plan 03', 'report 03']);
+    expect(await findLine(bea)).toMatchObject({ ref: `refs/heads/${tail}`, session });
+    expect(await branchSession(bea, { turn: '02', switch: true })).toMatchObject({ turn: '02-branch-02' });
+    const [listed] = await listSessions(bea);
+    expect(listed?.conversationBranches).toEqual([tail, `${line}--02-branch-02`]);
+    await say(bea, 'Again', null);
+    expect((await storyOfLine(bea, `${line}--02-branch-02`)).at(-1)).toBe('message 02-branch-02');
+  });
+
+  test('and who both named their tails alike end with the same two branches', async () => {
+    const cid = await makeSyncedClone(origin, 'c');
+    await turn(ada, 'Make b.txt', create('b.txt'));
+    await syncSessions(ada, request);
+    for (const one of [bea, cid]) await append(one, main);
+    await pullSessions(cid, request);
+    expect(await cid.tipOf(`${line}--02-branch-01`)).not.toBeNull();
+    await syncSessions(bea, request);
+    // Its number was taken meanwhile: nobody had pushed it.
+    await syncSessions(cid, request);
+    await syncSessions(bea, request);
+    await syncSessions(ada, request);
+    await expectSame(ada, bea, cid);
+    expect(Object.keys(await refsOf(origin)).filter((ref) => ref.includes('--'))).toEqual([
+      `${main}--02-branch-01`,
+      `${main}--02-branch-02`,
+    ]);
+  });
+
+  test('and a push that is behind is refused, with what to do', async () => {
+    await turn(ada, 'Make b.txt', create('b.txt'));
+    await syncSessions(ada, request);
+    await append(bea, main);
+    await bea.switchTo(line);
+    const before = await refsOf(origin);
+    await expect(pushSessions(bea, request)).rejects.toMatchObject({
+      code: 'REMOTE_AHEAD',
+      message: expect.stringContaining(line),
+      hint: expect.stringContaining('teddy session sync origin'),
+    });
+    expect(await refsOf(origin)).toEqual(before);
+  });
+
+  test('and who is overtaken while pushing begins again', async () => {
+    await append(bea, main);
+    await turn(ada, 'Make b.txt', create('b.txt'));
+    origin.meanwhile = () => syncSessions(bea, request);
+    const shared = await syncSessions(ada, request);
+    expect(shared.refusal).toBeNull();
+    await syncSessions(bea, request);
+    await expectSame(ada, bea);
+    expect(Object.keys(await refsOf(origin))).toContain(`${main}--02-branch-01`);
+  });
+
+  test('and a push that is overtaken says so', async () => {
+    await turn(ada, 'Make b.txt', create('b.txt'));
+    await append(bea, main);
+    origin.meanwhile = () => syncSessions(bea, request);
+    await expect(pushSessions(ada, request)).rejects.toMatchObject({ code: 'REMOTE_CHANGED' });
+  });
+});
+
+describe('a line that is checked out', () => {
+  beforeEach(async () => {
+    await bea.switchTo(line);
+    await turn(ada, 'Make b.txt', create('b.txt'));
+    await syncSessions(ada, request);
+  });
+
+  test('is moved ahead with its files', async () => {
+    expect(did(await pullSessions(bea, request))).toEqual({ [session]: 'taken' });
+    expect(await bea.read('b.txt')).toBe('b.txt\n');
+    expect((await bea.repository.workspace.status({ untracked: false })).edits).toEqual([]);
+    await expectSame(ada, bea);
+  });
+
+  test('stays where it is while files are edited, and the others are taken', async () => {
+    await addMemo(ada, 'Use pnpm');
+    await syncSessions(ada, request);
+    const before = await bea.tipOf(line);
+    await bea.write({ 'README.md': '# Mine\n' });
+    const shared = await pullSessions(bea, request);
+    expect(did(shared)).toEqual({ global: 'taken' });
+    expect(shared.lines.find(({ ref }) => ref === main)?.problem).toMatchObject({
+      code: 'UNCOMMITTED_EDITS',
+      message: expect.stringContaining('README.md'),
+    });
+    expect(await bea.tipOf(line)).toBe(before);
+    expect(await bea.read('README.md')).toBe('# Mine\n');
+    expect(await listMemos(bea)).toEqual(['Use pnpm']);
+  });
+
+  test('stays where it is in the middle of a merge', async () => {
+    bea.state.operation = 'merge';
+    const shared = await pullSessions(bea, request);
+    expect(shared.lines.find(({ ref }) => ref === main)?.problem?.code).toBe('OPERATION_IN_PROGRESS');
+  });
+
+  test('is not taken away when it was archived elsewhere', async () => {
+    await pullSessions(bea, request);
+    const tip = await ada.tipOf(line);
+    await ada.switchTo('main');
+    await ada.repository.store.updateRefs(
+      [
+        { ref: archived, old: null, new: tip },
+        { ref: main, old: tip, new: null },
+      ],
+      'archive',
+    );
+    await syncSessions(ada, { ...request, all: true });
+    const shared = await pullSessions(bea, { ...request, all: true });
+    expect(shared.lines.find(({ ref }) => ref === main)?.problem?.code).toBe('LINE_CHECKED_OUT');
+    expect(await bea.tipOf(line)).toBe(tip);
+  });
+});
+
+describe('an archived line', () => {
+  async function archive(project: MemoryProject): Promise<Oid> {
+    const tip = await project.tipOf(line);
+    await project.switchTo('main');
+    const updates = [
+      { ref: archived, old: null, new: tip },
+      { ref: main, old: tip, new: null },
+    ];
+    await project.repository.store.updateRefs(updates, 'archive');
+    return tip;
+  }
+
+  test('loses its branch on the remote and in the other clone, and the archive is everywhere', async () => {
+    const tip = await archive(ada);
+    expect(did(await syncSessions(ada, { ...request, all: true }))).toEqual({
+      [session]: 'deleted',
+      [`archive/${session}`]: 'pushed',
+    });
+    expect(await refsOf(origin)).not.toHaveProperty([main]);
+    expect(did(await syncSessions(bea, { ...request, all: true }))).toEqual({
+      [session]: 'archived',
+      [`archive/${session}`]: 'made',
+    });
+    expect((await refsOf(bea.repository))[archived]).toBe(tip);
+    await expectSame(ada, bea);
+  });
+
+  test('comes back as a line where somebody has gone on with it', async () => {
+    await archive(ada);
+    await append(bea, main);
+    await syncSessions(bea, { ...request, all: true });
+    await syncSessions(ada, { ...request, all: true });
+    await syncSessions(bea, { ...request, all: true });
+    await expectSame(ada, bea);
+    expect(Object.keys(await refsOf(origin))).toEqual(expect.arrayContaining([main, archived]));
+  });
+
+  test('and one that was deleted on the remote without it stays here, until it is pushed by name', async () => {
+    const tip = await bea.tipOf(line);
+    await origin.store.updateRefs([{ ref: main, old: tip, new: null }], 'deleted');
+    const shared = await syncSessions(bea, { ...request, all: true });
+    expect(shared.lines.find(({ ref }) => ref === main)).toMatchObject({ standing: 'gone', did: [] });
+    expect(await bea.tipOf(line)).toBe(tip);
+    expect(await refsOf(origin)).not.toHaveProperty([main]);
+    await pushSessions(bea, { ...request, selector: session });
+    expect((await refsOf(origin))[main]).toBe(tip);
+  });
+});
+
+describe('teddy/global', () => {
+  test('holds the memos of both, without those that either has removed, and both end on one commit', async () => {
+    await addMemo(ada, 'Use pnpm');
+    await addMemo(ada, 'Tabs');
+    await syncSessions(ada, request);
+    await syncSessions(bea, request);
+    await addMemo(ada, 'From Ada');
+    await removeMemo(ada, 'Tabs');
+    await addMemo(bea, 'From Bea');
+    await syncSessions(ada, request);
+    expect(did(await syncSessions(bea, request))).toEqual({ global: 'merged pushed' });
+    await syncSessions(ada, request);
+    await expectSame(ada, bea);
+    expect(await listMemos(ada)).toEqual(['Use pnpm', 'From Ada', 'From Bea']);
+  });
+
+  test('keeps both where two have written an agent of one name, and says so', async () => {
+    const write = async (project: MemoryProject, text: string) => {
+      const { saveGlobalFile } = await import('../../../src/workflow/save-global.ts');
+      await saveGlobalFile(project, 'agents/critic.md', { base: '', mine: text });
+    };
+    await write(ada, 'Ada wants it short.\n');
+    await write(bea, 'Bea wants it long.\n');
+    await syncSessions(ada, request);
+    const shared = await syncSessions(bea, request);
+    expect(shared.notes).toEqual([expect.stringContaining('agents/critic-2.md')]);
+    const tip = await bea.tipOf('teddy/global');
+    expect(await bea.readAt(tip, 'agents/critic.md')).toBe('Ada wants it short.\n');
+    expect(await bea.readAt(tip, 'agents/critic-2.md')).toBe('Bea wants it long.\n');
+  });
+
+  test('is put together where both have made their own', async () => {
+    origin = await makeRemote();
+    const [cid, dot] = [await makeClone(origin, 'c'), await makeClone(origin, 'd')];
+    await addMemo(cid, 'From Cid');
+    await addMemo(dot, 'From Dot');
+    await syncSessions(cid, request);
+    await syncSessions(dot, request);
+    await syncSessions(cid, request);
+    await expectSame(cid, dot);
+    expect(await listMemos(cid)).toEqual(['From Cid', 'From Dot']);
+  });
+});
+
+describe('a remote', () => {
+  test('that is empty gets no session before it has a branch', async () => {
+    const cid = await makeClone(await memoryRemote(), 'c');
+    await start(cid);
+    for (const share of [pushSessions, syncSessions])
+      await expect(share(cid, request)).rejects.toMatchObject({
+        code: 'REMOTE_EMPTY',
+        hint: expect.stringContaining('git push origin main'),
+      });
+  });
+
+  test('is the one that git would take, and without one the error says how to add one', async () => {
+    ada.remotes.set('backup', await memoryRemote());
+    ada.configuration.set('remote.pushdefault', 'backup');
+    await expect(pushSessions(ada, request)).rejects.toMatchObject({ code: 'REMOTE_EMPTY' });
+    expect((await pullSessions(ada, request)).remote).toMatchObject({ name: 'origin', isConfigured: true });
+    ada.configuration.clear();
+    ada.remotes.delete('origin');
+    expect((await pullSessions(ada, request)).remote.name).toBe('backup');
+    ada.remotes.clear();
+    await expect(pushSessions(ada, request)).rejects.toMatchObject({
+      code: 'UNKNOWN_REMOTE',
+      hint: expect.stringContaining('git remote add'),
+    });
+  });
+
+  test('is never told with its password', async () => {
+    ada.remotes.set('https://ada:secret@git.example.org/notes.git', origin);
+    const shared = await pullSessions(ada, { ...request, remote: 'https://ada:secret@git.example.org/notes.git' });
+    expect(shared.remote.label).toBe('https://git.example.org/notes.git');
+  });
+
+  test('has a session that is only there, which is named by a part of its id', async () => {
+    const cid = await makeClone(origin, 'c');
+    expect(did(await pullSessions(cid, { ...request, selector: 'add-login' }))).toMatchObject({ [session]: 'made' });
+    await expect(pullSessions(cid, { ...request, selector: 'nothing' })).rejects.toMatchObject({
+      code: 'UNKNOWN_SESSION',
+    });
+  });
+});
+
+describe('what must not pass', () => {
+  test('is kept out and named when it comes, and the others are taken', async () => {
+    const evil = 'refs/heads/teddy/20260125-evil' as RefName;
+    await origin.store.updateRefs([{ ref: evil, old: null, new: await ada.tipOf('main') }], 'forged');
+    await addMemo(ada, 'Use pnpm');
+    await syncSessions(ada, request);
+    const shared = await pullSessions(bea, { ...request, all: true });
+    expect(shared.lines.find(({ ref }) => ref === evil)).toMatchObject({
+      did: [],
+      problem: { code: 'HOSTILE_SESSION', message: expect.stringContaining('teddy/20260125-evil of origin') },
+    });
+    expect(await listMemos(bea)).toEqual(['Use pnpm']);
+    const refs = await bea.repository.store.listRefs('refs/');
+    expect(refs.filter(({ ref }) => ref.includes('evil') || ref.includes('quarantine'))).toEqual([]);
+    // Nor is it taken for one that the remote has deleted, or lacks.
+    expect(did(await syncSessions(bea, { ...request, all: true }))).toEqual({});
+  });
+
+  test('is not sent: a secret stops all of it, and what was taken is told', async () => {
+    await turn(ada, 'Make s.txt', create('s.txt', 'the pass phrase\n'));
+    ada.secrets.set('the pass phrase', 'password');
+    await addMemo(bea, 'Use pnpm');
+    await syncSessions(bea, { ...request, selector: session });
+    const before = await refsOf(origin);
+    const refusal = { code: 'SECRET_FOUND', message: expect.stringMatching(/password in \S+ of [0-9a-f]{12}/) };
+    const shared = await syncSessions(ada, request);
+    expect(did(shared)).toEqual({ global: 'taken' });
+    expect(shared.refusal).toMatchObject(refusal);
+    await expect(pushSessions(ada, request)).rejects.toMatchObject(refusal);
+    expect(await refsOf(origin)).toEqual(before);
+  });
+});
+
+describe('what a killed pull has left in quarantine', () => {
+  test('is gone after the next one, but for what a living process or somebody else has there', async () => {
+    const tip = await bea.tipOf(line);
+    for (const name of ['dead/1/0', 'own/1/0', 'foreign/1/0']) await bea.setRef(`refs/teddy/quarantine/${name}`, tip);
+    await pullSessions(bea, request);
+    const left = await bea.repository.store.listRefs('refs/teddy/quarantine/');
+    expect(left.map(({ ref }) => ref.split('/')[3])).toEqual(['foreign', 'own']);
+  });
+});

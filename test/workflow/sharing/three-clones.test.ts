@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import type { Project } from '../../../src/ports.ts';
+import { beginSession, entryIdsOf, randomFrom, refsOf, settle, takeStep } from '../../faults/sync.ts';
+import { makeClone, makeRemote, refsOf as refsOfStore } from './clones.ts';
+
+const steps = 24;
+
+test.each([1, 2, 3])(
+  'three clones that do whatever they like end with the same refs and every entry, seed %i',
+  async (seed) => {
+    const random = randomFrom(seed);
+    const origin = await makeRemote();
+    const clones = await Promise.all(['a', 'b', 'c'].map((letter) => makeClone(origin, letter)));
+    await beginSession(clones[0] as Project);
+    await settle(clones, random);
+    const made = new Set<string>();
+    for (let step = 0; step < steps; step += 1) {
+      await takeStep(clones, random);
+      for (const clone of clones) for (const id of await entryIdsOf(clone)) made.add(id);
+    }
+    await settle(clones, random);
+    const there = await refsOfStore(origin);
+    expect(made.size).toBeGreaterThan(5);
+    for (const clone of clones) {
+      expect(await refsOf(clone)).toEqual(there);
+      expect(
+        [...made].filter(
+          (
+            (ids) => (id: string) =>
+              !ids.has(id)
+          )(await entryIdsOf(clone)),
+        ),
+      ).toEqual([]);
+    }
+  },
+);
