@@ -1,0 +1,160 @@
+/** Where git looks for hooks, and the scripts there. */
+import { chmod, copyFile, link, lstat, mkdir, open, realpath, readlink, rename, symlink } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import type { HookFile, HookPlace, Hooks } from '../ports.ts';
+import { removeFile, syncDir } from './durable-file.ts';
+import type { RepositoryLayout } from './layout.ts';
+import { withOwnErrors } from './own-errors.ts';
+import { splitNul, type Environment, type GitRunner } from './run.ts';
+
+interface HooksOptions {
+  git: GitRunner;
+  layout: RepositoryLayout;
+  env: Environment;
+}
+
+/** A script is read whole, to be compared. */
+const maxScriptBytes = 1024 * 1024;
+
+export function gitHooks(options: HooksOptions): Hooks {
+  return withOwnErrors({
+    locate: () => locate(options),
+    read: readHook,
+    keep: keepHook,
+    install: installHook,
+    async putBack(path, kept) {
+      if (kept === null) await removeFile(path);
+      else await rename(kept, path);
+      await syncDir(dirname(path));
+    },
+  } satisfies Hooks);
+}
+
+async function locate({ git, layout, env }: HooksOptions): Promise<HookPlace> {
+  const found = await readHooksPath(git, env);
+  if (found === null) return placeOf(layout, join(layout.commonDir, 'hooks'), null, false);
+  // As git has it: from where hooks run.
+  const dir = resolve(layout.root ?? layout.gitDir, found.value);
+  return placeOf(layout, dir, found.origin, found.scope === 'global' || found.scope === 'system');
+}
+
+/** Our own calls set it as well, last, to have no hooks. */
+async function readHooksPath(git: GitRunner, env: Environment) {
+  const flags = ['--type=path', '--show-scope', '--show-origin', '-z', '--get-all', 'core.hooksPath'];
+  const { stdout } = await git.run(['config', ...flags], { accept: [1] });
+  const fields = splitNul(stdout);
+  const values = Array.from({ length: Math.floor(fields.length / 3) }, (_, at) => fields.slice(at * 3, at * 3 + 3));
+  const others = values.filter(([scope, , value]) => !(scope === 'command' && value === '/dev/null'));
+  const [scope = '', source = '', value = ''] = others.at(-1) ?? [];
+  if (value === '') return null;
+  const path = source.replace(/^file:/, '');
+  const home = env['HOME'];
+  return {
+    scope,
+    value,
+    origin: `${scope} ${home && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path}`,
+  };
+}
+
+async function placeOf(
+  { root, commonDir }: RepositoryLayout,
+  dir: string,
+  origin: string | null,
+  isForAll: boolean,
+): Promise<HookPlace> {
+  const real = await realOf(dir);
+  const common = await realOf(commonDir);
+  // The main work tree too, where this one is linked.
+  const trees = await Promise.all([root, basename(common) === '.git' ? dirname(common) : null].map(realOrNull));
+  const around = [common, ...trees].filter((container) => container !== null && isBelow(real, container));
+  // A work tree may lie in the git directory, and a git directory in the work tree: the nearest one counts.
+  const nearest = around.toSorted((a, b) => (b?.length ?? 0) - (a?.length ?? 0))[0];
+  if (nearest === undefined) return { dir, kind: isForAll ? 'shared' : 'own', origin };
+  return { dir, kind: nearest === common ? 'own' : 'work-tree', origin };
+}
+
+async function realOrNull(path: string | null): Promise<string | null> {
+  return path === null ? null : realOf(path);
+}
+
+/** Through links, as far as the path exists. */
+async function realOf(path: string): Promise<string> {
+  const found = await realpath(path).catch(() => null);
+  if (found !== null || dirname(path) === path) return found ?? path;
+  return join(await realOf(dirname(path)), basename(path));
+}
+
+function isBelow(path: string, container: string): boolean {
+  const way = relative(container, path);
+  return way !== '..' && !way.startsWith('../');
+}
+
+async function readHook(path: string): Promise<HookFile | null> {
+  try {
+    const file = await open(path, 'r');
+    try {
+      const stat = await file.stat();
+      const isScript = stat.isFile() && stat.size <= maxScriptBytes;
+      return { text: isScript ? await file.readFile('utf8') : null, isExecutable: (stat.mode & 0o111) !== 0 };
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    // A link that leads nowhere is no hook, and somebody's all the same.
+    return (await isThere(path)) ? { text: null, isExecutable: false } : null;
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The same file under two names: whenever this is cut short, git still runs it. */
+async function keepHook(path: string, as: string): Promise<void> {
+  const stat = await lstat(path);
+  // Some systems make the second name for what the link leads to.
+  if (stat.isSymbolicLink()) return symlink(await readlink(path), as);
+  try {
+    await link(path, as);
+  } catch (error) {
+    if (!['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    await copyHook(path, as, stat.mode);
+  }
+  await syncDir(dirname(as));
+}
+
+/** The name appears with the whole content: half a copy would be taken for what has to be put back. */
+async function copyHook(path: string, as: string, mode: number): Promise<void> {
+  const temporary = temporaryBeside(as);
+  await copyFile(path, temporary);
+  await chmod(temporary, mode & 0o7777);
+  await rename(temporary, as);
+}
+
+async function installHook(path: string, script: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const temporary = temporaryBeside(path);
+  try {
+    const file = await open(temporary, 'wx', 0o755);
+    try {
+      await file.writeFile(script);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await removeFile(temporary);
+    throw error;
+  }
+  await syncDir(dirname(path));
+}
+
+function temporaryBeside(path: string): string {
+  return `${path}.tmp-${process.pid}-${randomBytes(6).toString('hex')}`;
+}

@@ -1,0 +1,90 @@
+/** What a push would publish of sessions: whether it is what it says, and whether a secret would leave with it. */
+import type { Project } from '../../ports.ts';
+import {
+  globalRef,
+  parseArchiveRef,
+  parseLineRef,
+  parseOid,
+  shortRef,
+  zeroOid,
+  type Oid,
+  type RefName,
+  type RepoPath,
+} from '../../session/names.ts';
+import { readSession } from '../find-line.ts';
+import type { VerifiedLine } from '../verify/violation.ts';
+
+/** A line of what git tells its hook. `tip` null: the ref is deleted there. `remote` null: it is not there yet. */
+interface PushedRef {
+  from: string;
+  tip: Oid | null;
+  to: RefName;
+  remote: Oid | null;
+}
+
+export interface CheckedPush {
+  lines: VerifiedLine[];
+  secrets: { commit: Oid; path: RepoPath; kind: string }[];
+}
+
+/** `<local ref> <oid> <remote ref> <oid>` a line; anything else is passed over. */
+export function parsePushedRefs(text: string): PushedRef[] {
+  return text.split('\n').flatMap((line) => {
+    const [, from = '', tip = '', to = '', remote = ''] = /^(\S+) ([0-9a-f]+) (\S+) ([0-9a-f]+)$/.exec(line) ?? [];
+    return to === '' ? [] : [{ from, tip: toOid(tip), to: to as RefName, remote: toOid(remote) }];
+  });
+}
+
+function toOid(text: string): Oid | null {
+  const oid = parseOid(text);
+  return oid === zeroOid(oid) ? null : oid;
+}
+
+/** `remote`: its name, or the URL that was given in place of one. Other refs than those of sessions are not looked at. */
+export async function checkPush(
+  project: Project,
+  remote: string,
+  refs: readonly PushedRef[],
+  signal: AbortSignal,
+): Promise<CheckedPush> {
+  const pushed = refs.flatMap((ref) => (ref.tip !== null && isOfSessions(ref) ? [{ ...ref, tip: ref.tip }] : []));
+  if (pushed.length === 0) return { lines: [], secrets: [] };
+  const known = await findKnown(project, remote, refs);
+  const [{ verifyLine }, { checkOutgoing }] = await Promise.all([
+    import('../verify/verify-line.ts'),
+    import('../sharing/check-outgoing.ts'),
+  ]);
+  const lines: VerifiedLine[] = [];
+  for (const ref of pushed) {
+    const line = lineRefOf(ref);
+    const session = line && (await readSession(project, line, ref.tip));
+    if (line === null || session === null) continue;
+    const recorded = { session, name: shortRef(line), ref: line, tip: ref.tip, after: null };
+    lines.push(await verifyLine(project, recorded, { known, signal }));
+  }
+  const tips = pushed.map(({ tip }) => tip);
+  return { lines, secrets: await checkOutgoing(project, tips, known, { signal }) };
+}
+
+function isOfSessions(ref: PushedRef): boolean {
+  return lineRefOf(ref) !== null || ref.to === globalRef;
+}
+
+/** By the name that it gets there, else by the one that it has here. */
+function lineRefOf({ from, to }: PushedRef): RefName | null {
+  const name = [to, from].find((ref) => parseLineRef(ref) !== null || parseArchiveRef(ref) !== null);
+  return name === undefined ? null : (parseArchiveRef(name)?.line ?? (name as RefName));
+}
+
+/** What the remote has, as git tells it now and as it was fetched last: that has left already. */
+async function findKnown(
+  { repository: { store } }: Project,
+  remote: string,
+  refs: readonly PushedRef[],
+): Promise<Oid[]> {
+  const told = refs.flatMap((ref) => (ref.remote === null ? [] : [ref.remote]));
+  const here = await Promise.all(told.map(async (oid) => ((await store.readSize(oid)) === null ? [] : [oid])));
+  const isName = /^[A-Za-z0-9][\w./-]*$/.test(remote) && !remote.includes('..');
+  const fetched = isName ? await store.listRefs(`refs/remotes/${remote}/`) : [];
+  return [...new Set([...here.flat(), ...fetched.map(({ oid }) => oid)])];
+}

@@ -1,0 +1,153 @@
+/** The hooks in a repository where git runs them: in a linked work tree with an awkward path, and in the main one. */
+import { chmod, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execFile } from 'node:child_process';
+import { rm } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { environmentOf } from '../support/run-teddy.ts';
+import { openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+let linked: ScratchRepository;
+let remote: string;
+let session: string;
+let branch: string;
+
+beforeAll(async () => {
+  project = await openTeddyProject();
+  const { repo } = project;
+  session = await project.begin('add-login');
+  branch = `teddy/${session}`;
+  await project.plan(createPlan('a.txt', 'A\n'));
+  await repo.git('switch', '--quiet', 'main');
+  const root = `${repo.root} it's "ü"`;
+  await repo.git('worktree', 'add', '--quiet', root, branch);
+  linked = openScratchRepository(root);
+  remote = `${repo.root}.git`;
+  await repo.git('init', '--quiet', '--bare', remote);
+  await repo.git('remote', 'add', 'origin', remote);
+});
+afterAll(async () => {
+  await project.repo.git('worktree', 'remove', '--force', linked.root);
+  await rm(remote, { recursive: true });
+  await project.close();
+});
+
+/** git with what it says on both streams. */
+function git(args: string[], env: Record<string, string> = {}, cwd = linked.root) {
+  return new Promise<{ exitCode: number; output: string }>((resolve) => {
+    execFile('git', args, { cwd, env: environmentOf(env) }, (error, stdout, stderr) =>
+      resolve({ exitCode: error === null ? 0 : Number(error.code), output: stdout + stderr }),
+    );
+  });
+}
+const message = () => linked.git('log', '-1', '--format=%B');
+const trailer = () => `Teddy-During: ${session} 01`;
+const edit = async (text: string) => linked.write('README.md', text);
+
+/** An editor that does this with the file `$1`. */
+async function editor(script: string): Promise<Record<string, string>> {
+  const path = join(project.repo.root, '.git', 'editor');
+  await writeFile(path, `#!/bin/sh\n${script}\n`);
+  await chmod(path, 0o755);
+  return { GIT_EDITOR: path };
+}
+
+test('status and install say where the hooks are, and `hook` knows no other', async () => {
+  const none = JSON.parse((await project.run(['hooks', 'status', '--json'])).stdout) as { hooks: { state: string }[] };
+  expect(none.hooks.map(({ state }) => state)).toEqual(['missing', 'missing', 'missing', 'missing']);
+  const installed = await project.run(['hooks', 'install'], { cwd: linked.root });
+  expect(installed).toMatchObject({ exitCode: 0, stdout: '' });
+  expect(installed.stderr).toContain(`Hooks in ${project.repo.root}/.git/hooks\n  prepare-commit-msg  installed\n`);
+  expect(await project.run(['hook', 'pre-rebase'])).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('UNKNOWN_HOOK') as string,
+  });
+});
+
+test('a commit of the user’s on a line says in which session and turn it was made', async () => {
+  await edit('1\n');
+  await linked.git('commit', '--quiet', '-am', 'One');
+  expect(await message()).toBe(`One\n\n${trailer()}\n`);
+  await linked.git('commit', '--quiet', '--amend', '--no-edit');
+  expect(await message()).toBe(`One\n\n${trailer()}\n`);
+  await edit('2\n');
+  const writing = await editor('{ printf "Two\\n\\n# 2\\nRefs: 2\\n"; cat "$1"; } > "$1.new"; mv "$1.new" "$1"');
+  await git(['-c', 'core.commentChar=;', 'commit', '--quiet', '--verbose', '-a'], writing);
+  expect(await message()).toBe(`Two\n\n# 2\nRefs: 2\n\n${trailer()}\n`);
+  await edit('3\n');
+  await linked.git('commit', '--quiet', '-am', 'Three\n\n# kept', '--cleanup=verbatim');
+  expect(await message()).toBe(`Three\n\n# kept\n\n${trailer()}\n`);
+});
+
+test('an editor that is left without a message still calls the commit off', async () => {
+  const before = await linked.git('rev-parse', 'HEAD');
+  await edit('off\n');
+  expect(await git(['commit', '-a', '--verbose'], await editor('true'))).toMatchObject({ exitCode: 1 });
+  expect(await linked.git('rev-parse', 'HEAD')).toBe(before);
+  await linked.git('restore', '.');
+});
+
+test('a merge, a fixup and a commit off the line have no such trailer', async () => {
+  await edit('4\n');
+  await linked.git('commit', '--quiet', '-a', '--fixup=HEAD');
+  expect(await message()).not.toContain('Teddy-During');
+  await project.repo.commit({ 'b.txt': 'b\n' }, 'B');
+  expect(await project.repo.git('log', '-1', '--format=%B')).toBe('B\n');
+  await linked.git('merge', '--quiet', '--no-ff', '-m', 'Merge it', 'main');
+  expect(await message()).toBe('Merge it\n');
+});
+
+test('after a switch to a line one is told where one is, by whatever name, and nothing elsewhere', async () => {
+  const again = await git(['checkout', '-q', '-b', 'try-again', `${branch}~1`]);
+  const place = `try-again, a line of session ${session}, turn 01 has a plan to execute; next: teddy session execute`;
+  expect(again).toEqual({ exitCode: 0, output: `teddy: ${place}\n` });
+  expect(await git(['checkout', '-q', '--detach', branch])).toEqual({ exitCode: 0, output: '' });
+  expect(await git(['switch', '-q', '-c', 'elsewhere', 'main'])).toEqual({ exitCode: 0, output: '' });
+  const back = await git(['switch', '-q', branch]);
+  expect(back.output).toBe(`teddy: session ${session}, turn 01 has a plan to execute; next: teddy session execute\n`);
+  await linked.git('branch', '-q', '-D', 'elsewhere');
+});
+
+test('a push of a line that is what it says goes through', async () => {
+  await linked.git('push', '--quiet', 'origin', 'main', branch, 'teddy/global');
+  expect(await linked.git('ls-remote', 'origin', branch)).toContain(await linked.git('rev-parse', branch));
+});
+
+test('a push with a rewritten plan is stopped, also below another name; --no-verify and a deletion go through', async () => {
+  const plan = `.teddy/sessions/${session}/01/plan.md`;
+  const honest = await linked.git('rev-parse', branch);
+  await linked.commit({ [plan]: `${await linked.read(plan)}\nand more\n` }, 'Quietly');
+  const stopped = await git(['push', 'origin', branch]);
+  expect(stopped.exitCode).toBe(1);
+  expect(stopped.output).toContain('error: The push is stopped by the hook of teddy.');
+  expect(stopped.output).toContain(`  ${branch}, `);
+  expect(stopped.output).toContain(plan);
+  expect(await git(['push', 'origin', `${branch}:refs/heads/feature`])).toMatchObject({ exitCode: 1 });
+  expect(await git(['push', 'origin', `HEAD:refs/heads/teddy/${session}--01-branch-01`])).toMatchObject({
+    exitCode: 1,
+  });
+  // Another name for it is nobody's line.
+  expect(await git(['push', 'origin', 'HEAD:refs/heads/feature'])).toMatchObject({ exitCode: 0 });
+  expect(await git(['push', '--no-verify', 'origin', branch])).toMatchObject({ exitCode: 0 });
+  expect(await git(['push', 'origin', `:${branch}`])).toMatchObject({ exitCode: 0 });
+  await linked.git('reset', '--quiet', '--hard', honest);
+});
+
+test('a push with a secret is stopped, and does not show it', async () => {
+  const secret = ['ghp', 'a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'].join('_');
+  await linked.commit({ 'token.txt': `${secret}\n` }, 'With a token');
+  const stopped = await git(['push', 'origin', branch]);
+  expect(stopped.exitCode).toBe(1);
+  expect(stopped.output).toMatch(/token\.txt holds a secret: \S+/);
+  expect(stopped.output).not.toContain(secret);
+});
+
+test('uninstall leaves nothing, and a commit is as ever', async () => {
+  expect(await project.run(['hooks', 'uninstall', '--json'])).toMatchObject({ exitCode: 0 });
+  expect((await project.repo.list('.git/hooks')).filter((name) => !name.endsWith('.sample'))).toEqual([]);
+  await edit('last\n');
+  await linked.git('commit', '--quiet', '-am', 'Last');
+  expect(await message()).toBe('Last\n');
+});
