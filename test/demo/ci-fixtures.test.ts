@@ -1,0 +1,123 @@
+/** The files that a project copies for its CI: the script on clones as CI has them, and the workflow that calls it. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { teddyPath } from '../support/run-teddy.ts';
+import { openScratchRepository } from '../support/scratch-repository.ts';
+import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+
+const directory = fileURLToPath(new URL('../../fixtures/ci/', import.meta.url));
+const script = join(directory, 'teddy-verify.sh');
+let temporary: string;
+let bare: string;
+let project: TeddyProject;
+let line: string;
+
+beforeAll(async () => {
+  temporary = await mkdtemp(join(tmpdir(), 'teddy-ci-'));
+  await symlink(teddyPath, join(temporary, 'teddy'));
+  bare = join(temporary, 'bäre clone.git');
+  project = await openTeddyProject();
+  const { repo } = project;
+  line = `teddy/${await project.begin('add-a')}`;
+  await project.plan(createPlan('a.txt', 'A\n'));
+  await project.ok('session', 'execute', '-y');
+  await repo.commit({ 'own.txt': 'mine\n' }, 'My own');
+  await repo.git('branch', 'plain', 'main');
+  await repo.git('clone', '--quiet', '--bare', repo.root, bare);
+});
+afterAll(async () => {
+  await project.close();
+  await rm(temporary, { recursive: true });
+});
+
+function run(cwd: string, args: string[], env: Record<string, string> = {}) {
+  const path = `${temporary}:${process.env['PATH']}`;
+  return new Promise<{ exitCode: number; output: string }>((resolve) => {
+    const options = { cwd, env: { ...process.env, GITHUB_ACTIONS: '', BASE: '', HEAD: 'HEAD', ...env, PATH: path } };
+    execFile('sh', [script, ...args], options, (error, stdout, stderr) => {
+      const code = error === null ? 0 : Number(error.code);
+      resolve({ exitCode: code, output: stdout + stderr });
+    });
+  });
+}
+
+test('a good session passes in a bare clone: all branches, and those of a change', async () => {
+  const results = join(temporary, 'results');
+  const all = await run(bare, [], { TEDDY_JUNIT_DIR: results });
+  expect(all).toMatchObject({
+    exitCode: 0,
+    output: expect.stringContaining(`$ teddy session verify ${line}`) as string,
+  });
+  expect(all.output).toContain('All sessions are what they say.');
+  expect(all.output).not.toContain('teddy/global');
+  const name = `${line.replace('/', '-')}.xml`;
+  expect(await readFile(join(results, name), 'utf8')).toContain('<testsuite');
+
+  const tip = await project.repo.git('rev-parse', line);
+  const change = await run(bare, [], { BASE: 'main', HEAD: line });
+  expect(change).toMatchObject({ exitCode: 0, output: expect.stringContaining(`session replay ${tip}`) as string });
+  expect(change.output.match(/session verify/g)).toHaveLength(1);
+});
+
+test('a session that was tampered with is found by its branch and in the change that brings it', async () => {
+  const { repo } = project;
+  await repo.git('branch', 'teddy-before', line);
+  const plan = `.teddy/sessions/${line.slice('teddy/'.length)}/01/plan.md`;
+  await repo.commit({ [plan]: `${await repo.read(plan)}\n` }, 'Quietly');
+  await repo.git('push', '--quiet', bare, line);
+  await repo.git('reset', '--quiet', '--hard', 'teddy-before');
+  await repo.git('branch', '-D', 'teddy-before');
+  for (const [args, env] of [[[line], {}] as const, [[], { BASE: 'main', HEAD: line }] as const]) {
+    const found = await run(bare, [...args], env);
+    expect(found.exitCode, found.output).toBe(1);
+    expect(found.output).toContain('A session is not what it says.');
+  }
+});
+
+test('a change without a session passes, and says so; what cannot be found out does not pass', async () => {
+  const none = { exitCode: 0, output: 'No teddy session to verify.\n' };
+  expect(await run(bare, [], { BASE: 'main', HEAD: 'plain' })).toEqual(none);
+  expect(await run(bare, ['teddy/20260124-no-such'])).toMatchObject({ exitCode: 2 });
+  expect(await run(bare, [], { BASE: 'no-such' })).toMatchObject({ exitCode: 2 });
+  expect(await run(bare, ['--help'])).toMatchObject({ exitCode: 2 });
+  const shallow = join(temporary, 'shallow');
+  await project.repo.git('clone', '--quiet', '--depth=1', '--branch', line, `file://${bare}`, shallow);
+  const cut = await run(shallow, []);
+  expect(cut).toMatchObject({ exitCode: 2, output: expect.stringContaining('git fetch --unshallow') as string });
+  await openScratchRepository(shallow).git('fetch', '--quiet', '--unshallow');
+  // In a clone of one branch, others are not looked for.
+  expect(await run(shallow, [])).toMatchObject({ exitCode: 1 });
+});
+
+interface Step {
+  uses?: string;
+  run?: string;
+  with?: Record<string, unknown>;
+}
+
+test('the workflow runs the script of the target branch, on whole history, with rights to read and pinned actions', async () => {
+  const text = await readFile(join(directory, 'teddy.yml'), 'utf8');
+  const workflow = parse(text) as {
+    permissions: unknown;
+    jobs: Record<string, { env: Record<string, string>; steps: Step[] }>;
+  };
+  expect(workflow.permissions).toEqual({ contents: 'read' });
+  const [job] = Object.values(workflow.jobs);
+  const steps = job?.steps ?? [];
+  for (const { uses } of steps) if (uses !== undefined) expect(uses).toMatch(/^actions\/[a-z-]+@[0-9a-f]{40}$/);
+  expect(steps.find(({ uses }) => uses?.startsWith('actions/checkout@'))?.with).toMatchObject({ 'fetch-depth': 0 });
+  expect(steps.map(({ run: command }) => command)).toContain('sh "$RUNNER_TEMP/teddy-verify.sh"');
+  expect(steps.map(({ run: command }) => command)).toContain(
+    'git show "$BASE:.github/teddy-verify.sh" > "$RUNNER_TEMP/teddy-verify.sh"',
+  );
+  // What it sets for the script is what the script says of itself.
+  const said = [...(await readFile(script, 'utf8')).matchAll(/^# {3}([A-Z_]+)=/gm)].map(([, name]) => name);
+  const set = Object.keys(job?.env ?? {}).filter((name) => name !== 'TEDDY_PACKAGE');
+  expect(set.filter((name) => !said.includes(name))).toEqual([]);
+  expect(text).toContain('# TEDDY_RUN_COMMANDS:');
+});
