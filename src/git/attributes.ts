@@ -17,15 +17,32 @@ const block = [begin, ...rules, end, ''].join('\n');
  * user's own lines stay as they are, byte for byte.
  */
 export async function installAttributes(commonDir: string): Promise<void> {
-  const path = join(commonDir, 'info', 'attributes');
-  const text = await readFile(path, 'latin1').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '';
-    throw error;
-  });
-  if (text.endsWith(block) && text.indexOf(begin) === text.length - block.length) return;
+  const path = attributesPath(commonDir);
+  const text = await readAttributes(path);
+  if (isWhole(text)) return;
   const others = removeBlocks(text);
   const gap = others === '' || others.endsWith('\n') ? '' : '\n';
   await replaceFile(path, Buffer.from(`${others}${gap}${block}`, 'latin1'));
+}
+
+/** Whether the block is where it has to be. */
+export async function hasAttributes(commonDir: string): Promise<boolean> {
+  return isWhole(await readAttributes(attributesPath(commonDir)));
+}
+
+export function attributesPath(commonDir: string): string {
+  return join(commonDir, 'info', 'attributes');
+}
+
+function readAttributes(path: string): Promise<string> {
+  return readFile(path, 'latin1').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
+}
+
+function isWhole(text: string): boolean {
+  return text.endsWith(block) && text.indexOf(begin) === text.length - block.length;
 }
 
 /** A block without its end has lost it by hand: then only its first line can be told from the user's. */

@@ -177,13 +177,13 @@ export async function* claimDeadRecords(gitDir: string): AsyncIterable<DeadRecor
   }
 }
 
-function parseRecordName(name: string): Holder | null {
+export function parseRecordName(name: string): Holder | null {
   const [, pid, bootId, nonce] = /^append-(\d+)-(.+)-([0-9a-f]{8})\.json$/.exec(name) ?? [];
   return pid && bootId && nonce ? { pid: Number(pid), bootId, nonce } : null;
 }
 
 /** Null: not as we write it. Records are written atomically, so a crash leaves no half of one. */
-async function readRecord(path: string): Promise<(AppendRecord & { writtenMs: number }) | null> {
+export async function readRecord(path: string): Promise<(AppendRecord & { writtenMs: number }) | null> {
   const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
   try {
     const record = JSON.parse(text) as AppendRecord;

@@ -6,16 +6,24 @@ import { fileExists, isAlive } from './index-lock.ts';
 
 /** `dir`: of the packs. What cannot be removed stays, for the next time. */
 export async function removeDeadPacks(dir: string, objectFormat: 'sha1' | 'sha256'): Promise<void> {
-  for (const name of await readdir(dir)) {
-    const [, kind, pid, bootId] = /^tmp_(pack|idx)_teddy-(\d+)-(.+)-[0-9a-f]{8}$/.exec(name) ?? [];
-    if (pid === undefined || bootId === undefined || Number(pid) === process.pid) continue;
-    if (await isAlive(Number(pid), bootId)) continue;
+  for (const { name, kind } of await findDeadPacks(dir)) {
     const remove = async () => {
       if (kind === 'idx') await removePackOf(dir, name, objectFormat);
       await unlink(join(dir, name));
     };
     await remove().catch(() => undefined);
   }
+}
+
+/** Files whose name says that their process is gone. */
+export async function findDeadPacks(dir: string): Promise<{ name: string; kind: string }[]> {
+  const found: { name: string; kind: string }[] = [];
+  for (const name of await readdir(dir)) {
+    const [, kind, pid, bootId] = /^tmp_(pack|idx)_teddy-(\d+)-(.+)-[0-9a-f]{8}$/.exec(name) ?? [];
+    if (kind === undefined || bootId === undefined || Number(pid) === process.pid) continue;
+    if (!(await isAlive(Number(pid), bootId))) found.push({ name, kind });
+  }
+  return found;
 }
 
 /**

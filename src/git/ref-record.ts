@@ -35,20 +35,32 @@ export async function withRefRecord<Value>(
 
 /** Removes the locks that dead processes of ours have left on refs. */
 export async function repairRefLocks(commonDir: string): Promise<void> {
-  const dir = join(commonDir, 'teddy');
-  for (const name of await readdir(dir).catch(() => [] as string[])) {
-    const [, pid, bootId] = /^refs-(\d+)-(.+)-[0-9a-f]{8}\.json$/.exec(name) ?? [];
-    if (pid === undefined || bootId === undefined || Number(pid) === process.pid) continue;
-    if (await isAlive(Number(pid), bootId)) continue;
-    const path = join(dir, name);
+  for (const { path, updates } of await findDeadRefRecords(commonDir)) {
     const written = await stat(path).catch(() => null);
-    const updates = await readUpdates(path);
     for (const { ref, new: value } of updates) {
       const lock = join(commonDir, `${ref}.lock`);
       await removeGitLock({ path: lock, value, recordedMs: written?.mtimeMs ?? 0 });
     }
     await removeFile(path);
   }
+}
+
+interface DeadRefRecord {
+  path: string;
+  updates: Pick<RefUpdate, 'ref' | 'new'>[];
+}
+
+/** Records whose process is gone. */
+export async function findDeadRefRecords(commonDir: string): Promise<DeadRefRecord[]> {
+  const dir = join(commonDir, 'teddy');
+  const found: DeadRefRecord[] = [];
+  for (const name of await readdir(dir).catch(() => [] as string[])) {
+    const [, pid, bootId] = /^refs-(\d+)-(.+)-[0-9a-f]{8}\.json$/.exec(name) ?? [];
+    if (pid === undefined || bootId === undefined || Number(pid) === process.pid) continue;
+    if (await isAlive(Number(pid), bootId)) continue;
+    found.push({ path: join(dir, name), updates: await readUpdates(join(dir, name)) });
+  }
+  return found;
 }
 
 async function readUpdates(path: string): Promise<Pick<RefUpdate, 'ref' | 'new'>[]> {

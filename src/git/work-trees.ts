@@ -65,7 +65,7 @@ async function listWorkTrees(git: GitRunner, layout: RepositoryLayout): Promise<
 
 /** The first row is the main work tree, or the bare repository. */
 async function listLinked(git: GitRunner, layout: RepositoryLayout): Promise<LinkedWorkTree[]> {
-  const [[, ...rows], gitDirs] = await Promise.all([readRows(git), readGitDirs(layout.commonDir)]);
+  const [[, ...rows], gitDirs] = await Promise.all([readRows(git), readWorkTreeDirs(layout.commonDir)]);
   return Promise.all(rows.map((row) => toLinked(row, gitDirs)));
 }
 
@@ -87,7 +87,7 @@ async function toLinked({ lines, value }: Row, gitDirs: Map<string, string>): Pr
 }
 
 /** Root of each linked work tree -> its git directory. */
-async function readGitDirs(commonDir: string): Promise<Map<string, string>> {
+export async function readWorkTreeDirs(commonDir: string): Promise<Map<string, string>> {
   const dir = join(commonDir, 'worktrees');
   const names = await readdir(dir).catch(toNothing<string[]>([]));
   const found = await Promise.all(

@@ -193,15 +193,27 @@ async function inspect(options: AnswerStagingOptions, name: string): Promise<Orp
     if (await isStale(options, path)) await rm(path, { recursive: true, force: true });
     return null;
   }
-  const [, id, claimant, itsBootId] = namePattern.exec(name) ?? [];
-  if (id === undefined || underWay.has(id)) return null;
-  const metadata = parseMetadata(await readStagingMetadata(path), id);
-  const holder = claimant === undefined ? metadata : { pid: Number(claimant), bootId: itsBootId ?? '' };
-  const isHeld = holder ? await options.isAlive(holder.pid, holder.bootId) : !(await isStale(options, path));
-  return isHeld ? null : toOrphan(options, path, id, metadata?.place ?? null);
+  const found = await readPlace(options, name);
+  return found === null || found.isHeld ? null : toOrphan(options, path, found.id, found.place);
 }
 
-async function isStale({ clock }: AnswerStagingOptions, path: string): Promise<boolean> {
+/** Whose answer it is, and whether somebody is at work on it. Null: none of ours. */
+export async function readPlace(
+  options: Pick<AnswerStagingOptions, 'dir' | 'clock' | 'isAlive'>,
+  name: string,
+): Promise<{ id: string; place: AnswerPlace | null; isHeld: boolean } | null> {
+  const path = join(options.dir, name);
+  const [, id, claimant, itsBootId] = namePattern.exec(name) ?? [];
+  if (id === undefined) return null;
+  const metadata = parseMetadata(await readStagingMetadata(path), id);
+  const place = metadata?.place ?? null;
+  if (underWay.has(id)) return { id, place, isHeld: true };
+  const holder = claimant === undefined ? metadata : { pid: Number(claimant), bootId: itsBootId ?? '' };
+  const isHeld = holder ? await options.isAlive(holder.pid, holder.bootId) : !(await isStale(options, path));
+  return { id, place, isHeld };
+}
+
+export async function isStale({ clock }: Pick<AnswerStagingOptions, 'clock'>, path: string): Promise<boolean> {
   return clock.now().getTime() - (await stat(path)).mtimeMs > staleMs;
 }
 

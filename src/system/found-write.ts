@@ -71,11 +71,20 @@ async function readVerified(path: string): ReturnType<Read> {
   return { facts: isDamaged ? null : facts, tailBytes: tail.length };
 }
 
+/** As `listWrites`, and what is being removed is left as it is. */
+export async function lookAtWrites(place: WritePlace): Promise<FoundWrite[]> {
+  return inspectNamed(place, await readNames(place), readVerified);
+}
+
 async function inspectAll(place: WritePlace, read: Read): Promise<FoundWrite[]> {
   const names = await readNames(place);
   for (const name of names.filter((one) => one.endsWith(goneSuffix)))
     // What cannot be removed now can be the next time: nothing reads it.
     await rm(join(place.dir, name), { recursive: true, force: true }).catch(ignoreSystemError);
+  return inspectNamed(place, names, read);
+}
+
+async function inspectNamed(place: WritePlace, names: string[], read: Read): Promise<FoundWrite[]> {
   const all = await Promise.all(names.filter(isWriteId).map((id) => inspect(place, id, read)));
   return all.filter((found) => found !== null).toSorted((a, b) => toBegunMs(a) - toBegunMs(b));
 }

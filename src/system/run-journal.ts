@@ -59,9 +59,9 @@ async function readFirst(path: string): Promise<RunRecord[]> {
   }
 }
 
-const logName = 'journal.jsonl';
+export const logName = 'journal.jsonl';
 const keptName = 'kept';
-const discardedPrefix = 'discarded-';
+export const discardedPrefix = 'discarded-';
 
 interface JournalOptions {
   runs: string;

@@ -52,6 +52,28 @@ export async function cleanWrites(project: Project): Promise<CleanedWrite[]> {
   );
 }
 
+/**
+ * What is to become of a write session. `held`: somebody goes on with it. `placed`: to be finished. `orphaned`: it can be gone on
+ * with. `old`: to be cleared away. `result`: how it has ended is kept for a while.
+ */
+export function judgeWrite(
+  found: FoundWrite,
+  limits: Limits,
+  nowMs: number,
+): 'held' | 'placed' | 'damaged' | 'orphaned' | 'old' | 'result' {
+  const { state, isDamaged, savedAt } = found;
+  if (!isLeft(found, limits, nowMs)) return 'held';
+  if (state === null || isDamaged) return 'damaged';
+  if (isPlaced(state)) return 'placed';
+  if (nowMs - savedAt.getTime() >= keptMs(found, limits)) return 'old';
+  return isUnfinished(found) ? 'orphaned' : 'result';
+}
+
+/** As `cleanWrites` does it. Null: somebody goes on with it by now, or its files cannot be removed. */
+export function clearWrite(project: Project, found: FoundWrite): Promise<CleanedWrite | null> {
+  return clean(project, found);
+}
+
 /** Nobody goes on with it: a living controller does, however long it has been silent. */
 function isLeft(found: FoundWrite, limits: Limits, nowMs: number): boolean {
   const { state, isDamaged, isControlled } = found;

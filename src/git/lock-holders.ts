@@ -1,0 +1,18 @@
+/** Which processes have a file open, as far as the system says to this user. */
+import { readdir, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Of `/proc`; empty on other systems, and for a file that is only there. */
+export async function findHolders(path: string): Promise<number[]> {
+  const pids = (await readdir('/proc').catch(() => [] as string[])).filter((name) => /^\d+$/.test(name));
+  const holders = await Promise.all(pids.map(async (pid) => ((await hasOpen(pid, path)) ? [Number(pid)] : [])));
+  return holders.flat();
+}
+
+async function hasOpen(pid: string, path: string): Promise<boolean> {
+  const dir = join('/proc', pid, 'fd');
+  // Of another user, or over.
+  const names = await readdir(dir).catch(() => [] as string[]);
+  const targets = await Promise.all(names.map((name) => readlink(join(dir, name)).catch(() => '')));
+  return targets.includes(path);
+}

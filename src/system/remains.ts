@@ -1,0 +1,153 @@
+/** What killed processes have left in the directory of teddy: answers, write sessions, runs, notes of commands, a server's record. */
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TeddyError } from '../errors.ts';
+import { decodeJournal, type JournaledRun } from '../plan/journal.ts';
+import type { Clock, Remain, Remains } from '../ports.ts';
+import { isStale, readPlace } from './answer-staging.ts';
+import { findHolder, type Processes } from './claim-file.ts';
+import { decodeNote } from './encode-note.ts';
+import { goneSuffix, lookAtWrites } from './found-write.ts';
+import { discardedPrefix, logName } from './run-journal.ts';
+import { serverRecords } from './server-record.ts';
+import { readStagedContent, unfinishedSuffix } from './staging-directory.ts';
+import { errorCode } from './system-error.ts';
+
+export interface SystemRemainsOptions extends Processes {
+  /** `<git-common-dir>/teddy`. */
+  dir: string;
+  clock: Clock;
+}
+
+/** `inGit`: what the git directories themselves hold. */
+export function allRemains(inGit: Remains, options: SystemRemainsOptions): Remains {
+  return {
+    ...inGit,
+    look: async () => [...(await inGit.look()), ...(await lookAround(options))],
+    async clear(remain) {
+      await inGit.clear(remain);
+      const isLeft = (await lookAround(options)).some(({ kind, path }) => kind === remain.kind && path === remain.path);
+      if (!isLeft) return;
+      if (remain.kind === 'leftover') await rm(remain.path, { recursive: true, force: true });
+      if (remain.kind === 'server') await (await serverRecords({ path: remain.path, ...options }).claim()).release();
+    },
+  };
+}
+
+async function lookAround(options: SystemRemainsOptions): Promise<Remain[]> {
+  const parts = [findAnswers, findWrites, findRuns, findCommands, findServer, findStrangers];
+  return (await Promise.all(parts.map((find) => find(options)))).flat();
+}
+
+async function findAnswers(options: SystemRemainsOptions): Promise<Remain[]> {
+  const dir = join(options.dir, 'answers');
+  const found: Remain[] = [];
+  for (const name of await namesIn(dir)) {
+    const path = join(dir, name);
+    if (name.endsWith(unfinishedSuffix)) {
+      if (await isOld(options, path)) found.push({ kind: 'leftover', path });
+      continue;
+    }
+    const read = await readPlace({ ...options, dir }, name).catch(nullIfGone);
+    if (read === null) found.push({ kind: 'stranger', path });
+    else if (!read.isHeld) found.push(await readAnswer(path, read.place));
+  }
+  return found;
+}
+
+async function readAnswer(path: string, place: (Remain & { kind: 'answer' })['place']): Promise<Remain> {
+  const { verified, tail, isDamaged } = await readStagedContent(path);
+  const bytes = verified.length + tail.length;
+  return { kind: 'answer', path, place, bytes, isDamaged: isDamaged || place === null };
+}
+
+async function findWrites(options: SystemRemainsOptions): Promise<Remain[]> {
+  const dir = join(options.dir, 'write_sessions');
+  const found: Remain[] = [];
+  for (const name of await namesIn(dir)) {
+    const path = join(dir, name);
+    const isHalf = name.endsWith(unfinishedSuffix) && (await isOld(options, path));
+    if (isHalf || name.endsWith(goneSuffix)) found.push({ kind: 'leftover', path });
+  }
+  const writes = await lookAtWrites({ ...options, dir });
+  return [...found, ...writes.map((write): Remain => ({ kind: 'write', path: join(dir, write.id), found: write }))];
+}
+
+async function findRuns(options: SystemRemainsOptions): Promise<Remain[]> {
+  const runs = join(options.dir, 'runs');
+  const entries = await readdir(runs, { withFileTypes: true }).catch(nullIfGone);
+  const found: Remain[] = [];
+  for (const { name } of (entries ?? []).filter((entry) => entry.isDirectory())) {
+    const path = join(runs, name);
+    if (name.startsWith(discardedPrefix)) found.push({ kind: 'leftover', path });
+    else if ((await findHolder(join(runs, `${name}.json`), options)) === null) found.push(await readRun(path));
+  }
+  return found;
+}
+
+async function readRun(path: string): Promise<Remain> {
+  const text = await readFile(join(path, logName), 'utf8').catch(nullIfGone);
+  if (text === null) return { kind: 'stranger', path };
+  const run = decodeOrNull(text);
+  // Killed before its first action began.
+  if (run === undefined || run?.begun.length === 0) return { kind: 'leftover', path };
+  return { kind: 'run', path, run };
+}
+
+/** Null: damaged. Undefined: nothing is in it yet. */
+function decodeOrNull(text: string): JournaledRun | null | undefined {
+  try {
+    return decodeJournal(text) ?? undefined;
+  } catch (error) {
+    if (error instanceof TeddyError) return null;
+    throw error;
+  }
+}
+
+async function findCommands(options: SystemRemainsOptions): Promise<Remain[]> {
+  const dir = join(options.dir, 'commands');
+  const names = await namesIn(dir);
+  const found: Remain[] = [];
+  for (const id of new Set(names.flatMap((name) => /^([0-9a-f]{16})\./.exec(name)?.[1] ?? []))) {
+    if ((await findHolder(join(dir, `${id}.claim`), options)) !== null) continue;
+    const path = join(dir, `${id}.note`);
+    const text = await readFile(path, 'utf8').catch(nullIfGone);
+    if (text !== null) found.push({ kind: 'command', path, note: decodeNote(text)?.note ?? null });
+    // Without its note the rest says nothing.
+    else {
+      const rest = names.filter((name) => name.startsWith(`${id}.`) && !name.includes('.claim'));
+      found.push(...rest.map((name): Remain => ({ kind: 'leftover', path: join(dir, name) })));
+    }
+  }
+  return found;
+}
+
+async function findServer(options: SystemRemainsOptions): Promise<Remain[]> {
+  const path = join(options.dir, 'server.json');
+  const text = await readFile(path, 'utf8').catch(nullIfGone);
+  if (text === null || (await findHolder(`${path}.lock`, options)) !== null) return [];
+  return [{ kind: 'server', path }];
+}
+
+/** What teddy itself makes there. */
+const ownNames =
+  /^(?:answers|aside|cache|commands|runs|talks|trusted|write_sessions|worktrees|server\.json(?:\..*)?|(?:append|refs)-\d+-.*\.json(?:\..*)?|(?:lock|index)-[0-9a-f]{8}(?:\.lock)?|(?:snapshot|file)-\d+-.*|made-for(?:\..*)?)$/;
+
+async function findStrangers({ dir }: SystemRemainsOptions): Promise<Remain[]> {
+  const names = await namesIn(dir);
+  return names.filter((name) => !ownNames.test(name)).map((name) => ({ kind: 'stranger', path: join(dir, name) }));
+}
+
+/** Nobody takes so long to make a directory. */
+async function isOld(options: SystemRemainsOptions, path: string): Promise<boolean> {
+  return (await isStale(options, path).catch(nullIfGone)) ?? false;
+}
+
+async function namesIn(dir: string): Promise<string[]> {
+  return (await readdir(dir).catch(nullIfGone)) ?? [];
+}
+
+function nullIfGone(error: unknown): null {
+  if (['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return null;
+  throw error;
+}

@@ -1,0 +1,142 @@
+/** Entries that no ref reaches any more: they are offered as branches. */
+import { TeddyError } from '../../errors.ts';
+import type { Commit, Project, RefTip } from '../../ports.ts';
+import { decodeEntry, type Entry } from '../../session/entry.ts';
+import {
+  archiveRef,
+  conversationBranchRef,
+  mainLineRef,
+  shortRef,
+  toTurnName,
+  turnNumber,
+  type Oid,
+  type RefName,
+} from '../../session/names.ts';
+import { count, type Examination, type Found } from './finding.ts';
+
+interface LostCommit {
+  oid: Oid;
+  commit: Commit;
+  entry: Entry | null;
+}
+
+/** A lost tip with the entries that are lost with it, the newest first. */
+interface LostLine {
+  tip: LostCommit;
+  entries: Entry[];
+}
+
+export const findLostEntries: Examination = async ({ project, refs }) => {
+  const lines = await findLines(project);
+  const taken = new Set<RefName>(refs.map(({ ref }) => ref));
+  const found = lines.map((line) => {
+    const ref = chooseRef(line, taken);
+    taken.add(ref);
+    return toFound(project, line, ref);
+  });
+  return { found, seen: 'lost entries' };
+};
+
+async function findLines({ repository: { store }, remains }: Project): Promise<LostLine[]> {
+  const unreachable = new Map<Oid, LostCommit>();
+  for (const oid of await remains.unreachableCommits()) {
+    // What git has half removed already is nobody's any more.
+    const commit = await store.readCommit(oid).catch(toNull);
+    if (commit !== null) unreachable.set(oid, { oid, commit, entry: decodeEntry(commit.message) });
+  }
+  if (![...unreachable.values()].some(({ entry }) => entry !== null)) return [];
+  // Rebased, amended, or written once more after a lost race: the same entry is on a line.
+  const reached = await remains.reachedEntryIds();
+  const lines = toLines(
+    [...unreachable.values()].filter(({ entry }) => entry && !reached.has(entry.id)),
+    unreachable,
+  );
+  if (lines.length === 0) return [];
+  const wereTips = await remains.reflogCommits();
+  return dropCopies(lines).filter((line) => wasPublished(line, wereTips));
+}
+
+/** Tips: lost entries that no other lost entry is built on. */
+function toLines(lost: LostCommit[], unreachable: Map<Oid, LostCommit>): LostLine[] {
+  const isLost = new Set(lost.map(({ oid }) => oid));
+  const built = new Set<Oid>();
+  const lines = lost.map((tip): LostLine => {
+    const entries: Entry[] = [];
+    for (let at: LostCommit | undefined = tip; at !== undefined; at = unreachable.get(at.commit.parents[0] as Oid)) {
+      if (isLost.has(at.oid) && at.entry !== null) entries.push(at.entry);
+      if (isLost.has(at.oid) && at !== tip) built.add(at.oid);
+    }
+    return { tip, entries };
+  });
+  return lines.filter(({ tip }) => !built.has(tip.oid));
+}
+
+/** A rebase that was itself lost: the copy that holds more, else the newer one. */
+function dropCopies(lines: LostLine[]): LostLine[] {
+  const kept = new Map<string, LostLine>();
+  const rank = ({ tip, entries }: LostLine) => [
+    entries.length,
+    Number(/ (\d+) [+-]\d+$/.exec(tip.commit.committer)?.[1] ?? 0),
+  ];
+  for (const line of lines) {
+    const id = line.entries[0]?.id ?? line.tip.oid;
+    const other = kept.get(id);
+    const [[size = 0, at = 0], [otherSize = 0, otherAt = 0]] = [rank(line), other ? rank(other) : []];
+    if (other === undefined || size > otherSize || (size === otherSize && at > otherAt)) kept.set(id, line);
+  }
+  return [...kept.values()];
+}
+
+/**
+ * An entry that others were built on was on a line, and so was one that a reflog knows. A single one may be of a preview, or of
+ * a command that was killed or refused before the ref moved: nobody was ever told that it is kept.
+ */
+function wasPublished({ tip, entries }: LostLine, wereTips: ReadonlySet<Oid>): boolean {
+  return entries.length > 1 || (wereTips.has(tip.oid) && entries[0]?.kind !== 'start');
+}
+
+/** Its own branch where that is gone; else the next free number of a conversation branch, as after `session restore`. */
+function chooseRef({ entries }: LostLine, taken: ReadonlySet<RefName>): RefName {
+  const session = entries[0]?.session as Entry['session'];
+  const isFree = (ref: RefName) => !taken.has(ref) && !taken.has(archiveRef(ref));
+  const main = mainLineRef(session);
+  if (entries.at(-1)?.kind === 'start' && isFree(main)) return main;
+  const branch = entries.find(({ kind, turn }) => kind === 'branch' && turn !== null)?.turn;
+  if (branch && isFree(conversationBranchRef(session, branch))) return conversationBranchRef(session, branch);
+  const turn = entries.find((entry) => entry.turn !== null)?.turn ?? null;
+  const next = turn === null ? 1 : turnNumber(turn) + 1;
+  for (let number = 1; ; number += 1) {
+    const ref = conversationBranchRef(session, toTurnName(next, number));
+    if (isFree(ref)) return ref;
+  }
+}
+
+function toFound(project: Project, line: LostLine, ref: RefName): Found {
+  const { tip, entries } = line;
+  const last = tip.entry?.turn === null || tip.entry === null ? '' : `, the last of turn ${tip.entry.turn}`;
+  return {
+    kind: 'lost-entry',
+    thing: tip.oid,
+    meaning: `${count(entries.length, 'entry', 'entries')} of ${entries[0]?.session}${last}: no branch has ${entries.length === 1 ? 'it' : 'them'}, and git will remove ${entries.length === 1 ? 'it' : 'them'} some day.`,
+    fix: `makes the branch ${shortRef(ref)} there`,
+    todo: `Or \`git branch <name> ${tip.oid.slice(0, 12)}\`. Not wanted any more: leave it to \`git gc\`.`,
+    mend: () => recover(project, line),
+  };
+}
+
+/** Never in the place of a branch: a name that is taken by now is passed over. */
+async function recover({ repository: { store } }: Project, line: LostLine): Promise<string> {
+  for (;;) {
+    const refs: RefTip[] = await store.listRefs('refs/heads/teddy/', 'refs/remotes/*/teddy/*', 'refs/teddy/archive/');
+    const taken = new Set(refs.map(({ ref }) => ref.replace(/^refs\/remotes\/[^/]+\//, 'refs/heads/') as RefName));
+    const ref = chooseRef(line, taken);
+    const update = { ref, old: null, new: line.tip.oid };
+    if ((await store.updateRefs([update], 'teddy: lost entries found')) === 'done')
+      return `They are on the branch ${shortRef(ref)}.`;
+  }
+}
+
+function toNull(error: unknown): null {
+  if (error instanceof TeddyError && error.code === 'DAMAGED_SESSION') return null;
+  throw error;
+}

@@ -1,0 +1,71 @@
+/** What the doctor finds: one thing that is not as it should be, what that means, and who can mend it. */
+import type { Project, RefTip, Remain } from '../../ports.ts';
+
+/** They are part of `--json`. */
+type FindingKind =
+  | 'interrupted-publication'
+  | 'stale-ref-lock'
+  | 'foreign-lock'
+  | 'leftover'
+  | 'staged-answer'
+  | 'staged-write'
+  | 'interrupted-command'
+  | 'interrupted-run'
+  | 'dead-server'
+  | 'half-memo-pair'
+  | 'diverged-line'
+  | 'quarantine'
+  | 'damaged-object'
+  | 'lost-entry'
+  | 'ended-work-tree'
+  | 'attributes'
+  | 'session-file'
+  | 'identity'
+  | 'branch-in-the-way';
+
+export interface Finding {
+  kind: FindingKind;
+  /** A path, a ref, a commit. */
+  thing: string;
+  /** One sentence. */
+  meaning: string;
+  /** What `--fix` does, as a sentence goes on after its name; null: nothing. */
+  fix: string | null;
+  /** What a person does, with its command; null: nothing but `--fix`. */
+  todo: string | null;
+}
+
+/** Says what it did, in a sentence. Throws where it cannot; then nothing has changed. */
+type Mend = () => Promise<string>;
+
+export interface Found extends Finding {
+  /** Null where `fix` is. */
+  mend: Mend | null;
+}
+
+export interface Scene {
+  project: Project;
+  /** Branches of lines, those of remotes, archives, and all else below `refs/teddy/`. */
+  refs: readonly RefTip[];
+  remains: readonly Remain[];
+}
+
+/** What one look of the doctor has come to. */
+interface Look {
+  found: Found[];
+  /** What it has looked at, in a few words; null: nothing of the kind is there. */
+  seen: string | null;
+  /** Facts that are good to know and no fault. */
+  notes?: string[];
+}
+
+/** One kind of finding: looks, changing nothing. */
+export type Examination = (scene: Scene) => Promise<Look>;
+
+export function remainsOf<Kind extends Remain['kind']>({ remains }: Scene, kind: Kind): (Remain & { kind: Kind })[] {
+  return remains.filter((remain): remain is Remain & { kind: Kind } => remain.kind === kind);
+}
+
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${number} ${number === 1 ? one : many}`;
+}

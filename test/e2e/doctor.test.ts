@@ -1,0 +1,64 @@
+/** `teddy doctor` as a person and a program meet it: exit codes, and a real `kill -9`. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { endGroup, killRun, waitHere } from '../support/interrupted-run.ts';
+import { runTeddy } from '../support/run-teddy.ts';
+import { createAction, executeAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+beforeAll(async () => {
+  project = await openTeddyProject();
+  await project.begin('try-it');
+});
+afterAll(() => project.close());
+
+interface Told {
+  schema: string;
+  findings: { kind: string; thing: string; outcome: string; todo: string | null }[];
+}
+
+async function examine(...args: string[]): Promise<Told & { exitCode: number }> {
+  const { exitCode, stdout } = await project.run(['doctor', '--json', ...args]);
+  return { exitCode, ...(JSON.parse(stdout) as Told) };
+}
+
+test('a healthy repository is told so in two lines, with exit code 0; where there is none it is 2', async () => {
+  const { exitCode, stdout, stderr } = await project.run(['doctor']);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(stdout).toMatch(/^Looked at: 1 line, .+\nNothing to mend\.\n$/);
+  const nowhere = await mkdtemp(join(tmpdir(), 'teddy-nowhere-'));
+  const told = await runTeddy(['doctor', '--json'], { cwd: nowhere });
+  await rm(nowhere, { recursive: true });
+  expect(told.exitCode).toBe(2);
+  expect(JSON.parse(told.stdout)).toMatchObject({ schema: 'teddy.error/1', error: { code: 'NOT_A_REPOSITORY' } });
+});
+
+test('a run that was killed is named with what to do, and is left; once settled, nothing is to mend', async () => {
+  await project.plan(planOf(createAction('a.txt', 'A\n'), executeAction(`echo x > b.txt; ${waitHere}`)));
+  const group = await killRun(project);
+  const before = await project.repo.fingerprint();
+  const found = await examine();
+  expect(found).toMatchObject({ schema: 'teddy.doctor/1', exitCode: 1, findings: [{ kind: 'interrupted-run' }] });
+  expect((await examine('--fix')).findings).toMatchObject([{ outcome: 'left' }]);
+  expect(await project.repo.fingerprint()).toEqual(before);
+  await endGroup(group);
+  await project.ok('session', 'execute', '--interrupted=rollback');
+  expect(await examine()).toMatchObject({ exitCode: 0, findings: [] });
+});
+
+test('--fix says what it did, and exits with 0 when all is mended', async () => {
+  const branch = await project.repo.git('branch', '--show-current');
+  const tip = await project.repo.git('rev-parse', 'HEAD');
+  await project.repo.git('switch', '--quiet', 'main');
+  await project.repo.git('branch', '-D', '--quiet', branch);
+  const dry = await project.run(['doctor']);
+  expect(dry).toMatchObject({ exitCode: 1 });
+  expect(dry.stdout).toContain(`--fix makes the branch ${branch} there.`);
+  const { exitCode, stdout } = await project.run(['doctor', '--fix']);
+  expect(exitCode).toBe(0);
+  expect(stdout).toContain(`They are on the branch ${branch}.`);
+  expect(stdout).toContain('1 mended, 0 left.');
+  expect(await project.repo.git('rev-parse', branch)).toBe(tip);
+});

@@ -1,0 +1,288 @@
+/** What killed processes leave on disk, made as they make it: named, left alone without `--fix`, and mended with it. */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { lstat, mkdir, readdir, readFile, readlink, rm, truncate, utimes, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openProject } from '../../src/app.ts';
+import type { NewWrite, Project } from '../../src/ports.ts';
+import type { RefName, RepoPath, SessionId, TurnName } from '../../src/session/names.ts';
+import { examineRepository, type Examined } from '../../src/workflow/doctor/examine-repository.ts';
+import { newSession } from '../../src/workflow/new-session.ts';
+import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+import { create, planOf, run, say } from '../support/turns.ts';
+import { readLimits } from '../../src/write/limits.ts';
+import { initialState } from '../../src/write/write.ts';
+
+let repo: ScratchRepository;
+let session: SessionId;
+let line: string;
+let deadPid: number;
+const said: string[] = [];
+
+beforeAll(async () => {
+  repo = await makeScratchRepository();
+  await use(async (project) => {
+    session = (await newSession(project, { name: 'add-login', switch: true })).session;
+    line = `teddy/${session}`;
+    await say(project, 'One', planOf([create('one.txt')]));
+    await run(project);
+  });
+  deadPid = spawnSync('true').pid;
+});
+afterAll(() => repo.close());
+
+async function use<Value>(work: (project: Project) => Promise<Value>): Promise<Value> {
+  const notices = { info: (text: string) => said.push(text), warn: (text: string) => said.push(text) };
+  const project = await openProject({ cwd: repo.root, env: process.env, notices });
+  try {
+    return await work(project);
+  } finally {
+    await project.repository.close();
+  }
+}
+
+const examine = (fix: boolean) => use((project) => examineRepository(project, { fix }));
+const kindsOf = ({ findings }: Examined) => findings.map(({ kind, outcome }) => `${kind} ${outcome}`);
+const inTeddy = (name: string) => join(repo.root, '.git', 'teddy', name);
+
+/** Every file below the work tree, `.git` included. */
+async function takePrint(below = ''): Promise<Record<string, string>> {
+  const print: Record<string, string> = {};
+  for (const name of (await readdir(join(repo.root, below))).toSorted()) {
+    const path = join(below, name);
+    const stat = await lstat(join(repo.root, path));
+    if (stat.isDirectory()) Object.assign(print, { [path]: 'directory' }, await takePrint(path));
+    else if (stat.isSymbolicLink()) print[path] = await readlink(join(repo.root, path));
+    else {
+      const bytes = await readFile(join(repo.root, path));
+      print[path] = `${stat.mode} ${stat.mtimeMs} ${createHash('sha256').update(bytes).digest('hex')}`;
+    }
+  }
+  return print;
+}
+
+/**
+ * The dry run names them, and nothing else, and changes nothing; `--fix` mends them. That nothing is left then is what the dry
+ * run of the next test finds.
+ */
+async function expectMended(...kinds: string[]): Promise<Examined> {
+  const before = await takePrint();
+  expect(kindsOf(await examine(false))).toEqual(kinds.map((kind) => `${kind} left`));
+  expect(await takePrint()).toEqual(before);
+  const fixed = await examine(true);
+  expect(kindsOf(fixed)).toEqual(kinds.map((kind) => `${kind} mended`));
+  return fixed;
+}
+
+/** There is nothing that `--fix` may do, and it does nothing. */
+async function expectLeft(...kinds: string[]): Promise<Examined> {
+  const before = await takePrint();
+  const fixed = await examine(true);
+  expect(kindsOf(fixed)).toEqual(kinds.map((kind) => `${kind} left`));
+  expect(await takePrint()).toEqual(before);
+  for (const { fix, todo } of fixed.findings) expect([fix, todo]).toEqual([null, expect.stringMatching(/\S/)]);
+  return fixed;
+}
+
+async function put(path: string, text: string, ageMs = 0): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text);
+  const time = new Date(Date.now() - ageMs);
+  await utimes(path, time, time);
+}
+
+test('a session that is whole has nothing to mend, and looking at it changes nothing', async () => {
+  const before = await takePrint();
+  const { findings, failures, seen } = await examine(false);
+  expect([findings, failures]).toEqual([[], []]);
+  expect(seen.join(' ')).toMatch(/1 line .*[1-9]\d* objects/);
+  expect(await takePrint()).toEqual(before);
+});
+
+test('a publication that was killed is finished', async () => {
+  const outfile = join(repo.root, '.git', 'child.mjs');
+  const entry = new URL('../support/publish-child.ts', import.meta.url).pathname;
+  await build({ entryPoints: [entry], bundle: true, platform: 'node', format: 'esm', target: 'node20', outfile });
+  await repo.git('switch', '--quiet', 'main');
+  const { signal } = spawnSync(process.execPath, [outfile, repo.root, 'crash', 'ref-moved']);
+  expect(signal).toBe('SIGKILL');
+  expect(await repo.list('.git')).toContain('index.lock');
+  await expectMended('interrupted-publication');
+  expect(await repo.list('.git')).not.toContain('index.lock');
+  await rm(outfile);
+  await repo.git('reset', '--quiet', '--hard', 'HEAD~1');
+  await repo.git('switch', '--quiet', line);
+});
+
+test('half files of dead processes and the record of a dead server go; a stranger’s directory beside them stays', async () => {
+  await put(inTeddy(`file-${deadPid}-0123456789ab`), 'half');
+  await put(inTeddy(`refs-${deadPid}-gone-0123abcd.json`), '[{"ref":"refs/heads/teddy/x","new":null}]');
+  await put(inTeddy('runs/discarded-0123456789abcdef/kept'), 'x');
+  await put(inTeddy('write_sessions/0e0e0e0e-0e0e-4e0e-8e0e-0e0e0e0e0e0e.gone/content.txt'), 'x');
+  await put(inTeddy('commands/0123456789abcdef.group'), '{}');
+  await put(join(repo.root, `.git/objects/pack/tmp_pack_teddy-${deadPid}-gone-0123abcd`), 'x');
+  await put(inTeddy('server.json'), '{"url":"http://127.0.0.1:1","port":1,"pid":1,"token":"x"}');
+  // Not ours, or of a process that lives: the tests' own parent.
+  await put(inTeddy('mine/note.txt'), 'mine');
+  await put(inTeddy(`file-${process.ppid}-0123456789ab`), 'at work');
+  const { notes } = await expectMended('stale-ref-lock', ...Array<string>(5).fill('leftover'), 'dead-server');
+  expect(notes).toEqual([expect.stringContaining('teddy/mine is none of teddy')]);
+  expect(await readFile(inTeddy('mine/note.txt'), 'utf8')).toBe('mine');
+  expect(await readFile(inTeddy(`file-${process.ppid}-0123456789ab`), 'utf8')).toBe('at work');
+  await rm(inTeddy('mine'), { recursive: true });
+  await rm(inTeddy(`file-${process.ppid}-0123456789ab`));
+});
+
+test('locks of somebody else are told with their age, and stay', async () => {
+  await put(join(repo.root, '.git/index.lock'), '', 3 * 3_600_000);
+  await put(join(repo.root, `.git/refs/heads/${line}.lock`), '', 5000);
+  const { findings } = await expectLeft('foreign-lock', 'foreign-lock');
+  expect(findings[0]).toMatchObject({
+    thing: join(repo.root, '.git/index.lock'),
+    meaning: expect.stringContaining('3 h'),
+  });
+  for (const { thing } of findings) await rm(thing);
+});
+
+test('the rules of info/attributes and files of .teddy/ are written again; a changed plan is the user’s to take back', async () => {
+  const attributes = join(repo.root, '.git/info/attributes');
+  const whole = await readFile(attributes, 'utf8');
+  await writeFile(attributes, `*.mine text\n${whole.replace('-ident', 'ident')}`);
+  await rm(join(repo.root, `.teddy/sessions/${session}/01/plan.md`));
+  await expectMended('attributes', 'session-file');
+  expect(await readFile(attributes, 'utf8')).toBe(`*.mine text\n${whole}`);
+  const report = `.teddy/sessions/${session}/01/report.md`;
+  await repo.write(report, 'mine\n');
+  await repo.write('.teddy/global.context', 'README.md\n');
+  expect((await expectLeft('session-file')).findings[0]?.todo).toContain(
+    `git restore --source=HEAD --staged --worktree ${report}`,
+  );
+  await repo.git('restore', '.teddy');
+});
+
+test('write sessions are told by what can become of them, and only old ones are cleared away, into git', async () => {
+  const begin = (id: string, content: string) =>
+    use(async (project) => {
+      const state = initialState(Date.now());
+      const limits = await readLimits(() => Promise.resolve(undefined));
+      const staged = await project.writes.begin(toWrite(id), state, limits);
+      await staged.save(Buffer.from(content), { ...state, size: content.length, phase: 'receiving' });
+      await staged.close();
+    });
+  const [old, young] = ['0e0e0e0e-0e0e-4e0e-8e0e-0e0e0e0e0e01', '0e0e0e0e-0e0e-4e0e-8e0e-0e0e0e0e0e02'];
+  await begin(old, 'abandoned');
+  await setAge(old, 7_200_000);
+  await expectMended('staged-write');
+  expect(await repo.git('cat-file', '-p', `refs/teddy/keep/writes/${old}`)).toBe('abandoned');
+  await begin(young, 'half');
+  expect((await expectLeft('staged-write')).findings[0]).toMatchObject({
+    todo: expect.stringContaining(`write recover ${young}`),
+  });
+  await truncate(inTeddy(`write_sessions/${young}/state.json`), 5);
+  await setAge(young, 7_200_000);
+  expect((await expectLeft('staged-write')).findings[0]?.meaning).toContain('damaged');
+  await rm(inTeddy(`write_sessions/${young}`), { recursive: true });
+});
+
+function toWrite(id: string): NewWrite {
+  return {
+    id,
+    intent: 'try it',
+    target: 'big.txt' as RepoPath,
+    operation: 'create',
+    root: repo.root,
+    isLinked: false,
+    line: { ref: `refs/heads/${line}` as RefName, session },
+    base: null,
+    endMarker: 'DONE',
+    begunAt: new Date().toISOString(),
+    hasController: true,
+  };
+}
+
+async function setAge(id: string, ageMs: number): Promise<void> {
+  const time = new Date(Date.now() - ageMs);
+  const dir = inTeddy(`write_sessions/${id}`);
+  for (const path of [...(await readdir(dir)).map((name) => join(dir, name)), dir]) await utimes(path, time, time);
+}
+
+test('objects that are missing or empty are named with line and file, and nothing is made up for them', async () => {
+  const plan = `.teddy/sessions/${session}/01/plan.md`;
+  const oid = await repo.git('rev-parse', `HEAD:${plan}`);
+  const path = join(repo.root, '.git/objects', oid.slice(0, 2), oid.slice(2));
+  const bytes = await readFile(path);
+  for (const isEmpty of [false, true]) {
+    await rm(path, { force: true });
+    if (isEmpty) await put(path, '');
+    const { findings } = await expectLeft('damaged-object');
+    expect(findings[0]).toMatchObject({ thing: oid, meaning: expect.stringContaining(`${plan} (${oid}) of ${line}`) });
+  }
+  await writeFile(path, bytes);
+});
+
+test('an answer that had arrived is kept in its turn; a damaged one stays where it is', async () => {
+  await use((project) => say(project, 'Two', null));
+  const stage = () =>
+    use(async (project): Promise<string> => {
+      const id = project.ids.entryId();
+      const ref = `refs/heads/${line}` as RefName;
+      const told = { provider: 'openai', model: 'gpt-test', agent: 'pathfinder', recordCount: 1 };
+      const staged = project.answers.begin({ id, session, turn: '02' as TurnName, ref, ...told });
+      staged.add('Half an ans');
+      await staged.leave();
+      return inTeddy(`answers/${id}`);
+    });
+  const damaged = await stage();
+  await truncate(join(damaged, 'metadata.json'), 9);
+  const time = new Date(Date.now() - 120_000);
+  await utimes(damaged, time, time);
+  const { findings } = await expectLeft('staged-answer');
+  expect(findings[0]).toMatchObject({ thing: damaged, meaning: expect.stringContaining('damaged') });
+  await rm(damaged, { recursive: true });
+  await stage();
+  await expectMended('staged-answer');
+  expect(await repo.read(`.teddy/sessions/${session}/02/transcript.jsonl`)).toContain('Half an ans');
+});
+
+test('entries that no branch has get their branch back, under its own name or the next free one', async () => {
+  const tip = await repo.git('rev-parse', line);
+  await use((project) => say(project, 'Two, please', planOf([create('two.txt')])));
+  const lost = await repo.git('rev-parse', line);
+  // The line goes on without them: they are known by their trailers.
+  await repo.git('reset', '--quiet', '--hard', tip);
+  const [found] = (await expectMended('lost-entry')).findings;
+  expect(found).toMatchObject({ thing: lost, meaning: expect.stringContaining('2 entries') });
+  expect(await repo.git('rev-parse', `${line}--03-branch-01`)).toBe(lost);
+  // All of the session.
+  await repo.git('switch', '--quiet', 'main');
+  await repo.git('branch', '-D', '--quiet', line, `${line}--03-branch-01`);
+  await expectMended('lost-entry');
+  expect(await repo.git('rev-parse', line)).toBe(lost);
+  expect(await repo.git('for-each-ref', '--format=%(refname)', 'refs/heads/teddy/')).not.toContain('-branch-');
+  await repo.git('switch', '--quiet', line);
+});
+
+test('what a preview, a rebase or an archive leaves is not lost', async () => {
+  await repo.git('update-ref', 'refs/teddy/keep/old', line);
+  await repo.git('commit', '--quiet', '--amend', '--no-edit', '--reset-author');
+  await repo.git('update-ref', '-d', 'refs/teddy/keep/old');
+  const [base, tree] = [await repo.git('rev-parse', line), await repo.git('rev-parse', `${line}^{tree}`)];
+  const message = `snapshot: 1 file\n\nTeddy-Session: ${session}\nTeddy-Entry: snapshot\nTeddy-Entry-Id: 019bf000-0000-7000-8000-00000000ffff\nTeddy-Created: 2026-01-24T10:00:00Z\nTeddy-Format: 1\n`;
+  await repo.git('commit-tree', tree, '-p', base, '-m', message);
+  expect(await examine(false)).toMatchObject({ findings: [] });
+});
+
+test('the work tree of an ended session is removed, unless somebody has work in it', async () => {
+  await use((project) => newSession(project, { name: 'aside', switch: true, worktree: true }));
+  const name = (await repo.git('branch', '--list', 'teddy/*-aside', '--format=%(refname:short)')).trim();
+  const root = join(repo.root, '.git/teddy/worktrees', name.replace('teddy/', ''));
+  await repo.git('update-ref', `refs/teddy/archive/${name.replace('teddy/', '')}`, name);
+  await writeFile(join(root, 'mine.txt'), 'mine');
+  await expectLeft('ended-work-tree');
+  await rm(join(root, 'mine.txt'));
+  await expectMended('ended-work-tree');
+  expect(await repo.list('.git/teddy/worktrees')).toEqual([]);
+  expect(await examine(false)).toMatchObject({ findings: [], failures: [] });
+});

@@ -1,0 +1,171 @@
+import { expect, test } from 'vitest';
+import { TeddyError } from '../../../src/errors.ts';
+import { decodeJournal } from '../../../src/plan/journal.ts';
+import type { CommandNote, Remain } from '../../../src/ports.ts';
+import type { Oid, RefName, SessionId, TurnName } from '../../../src/session/names.ts';
+import { examineRepository, type Examined } from '../../../src/workflow/doctor/examine-repository.ts';
+import { newSession } from '../../../src/workflow/new-session.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import {
+  command,
+  create,
+  line,
+  memos,
+  planOf,
+  run,
+  runUntilKilled,
+  say,
+  session,
+  start,
+  turn,
+} from '../../support/turns.ts';
+
+const ref = `refs/heads/${line}` as RefName;
+const place = { session: session as SessionId, turn: '01' as TurnName, ref };
+const kindsOf = ({ findings }: Examined) => findings.map(({ kind, outcome }) => `${kind} ${outcome}`);
+const look = (project: MemoryProject) => examineRepository(project, { fix: false });
+const fix = (project: MemoryProject) => examineRepository(project, { fix: true });
+
+async function begun(): Promise<MemoryProject> {
+  const project = await memoryProject();
+  await start(project);
+  return project;
+}
+
+test('a run that was killed is for a person to decide, until its report is there', async () => {
+  const project = await begun();
+  await say(project, 'One', planOf([create('a.txt'), command('true')]));
+  await runUntilKilled(project);
+  const journaled = decodeJournal([...project.left.values()][0]?.text ?? '');
+  project.remains.left = [{ kind: 'run', path: '/runs/one', run: journaled }];
+  const { findings } = await fix(project);
+  expect(findings).toMatchObject([{ kind: 'interrupted-run', outcome: 'left', fix: null }]);
+  expect(findings[0]?.meaning).toContain('in action 2');
+  expect(findings[0]?.todo).toContain(`teddy session execute -s ${line} --interrupted=resume`);
+  expect(project.left.size).toBe(1);
+  const journal = new Map(project.left);
+  await run(project, { interrupted: 'keep' });
+  for (const [name, left] of journal) project.left.set(name, left);
+  expect(kindsOf(await fix(project))).toEqual(['interrupted-run mended']);
+  expect(project.left.size).toBe(0);
+});
+
+test('what is damaged, or of a line that is gone, is named with its path, and left', async () => {
+  const project = await begun();
+  const gone = { ...place, ref: 'refs/heads/teddy/20260101-gone' as RefName };
+  const answer = { id: 'x', recordCount: 0, provider: 'p', model: 'm', agent: 'a' };
+  const note = { ...gone, root: '/project', isLinked: false, startedAt: '' } as CommandNote;
+  const left: Remain[] = [
+    { kind: 'run', path: '/runs/damaged', run: null },
+    { kind: 'command', path: '/commands/damaged.note', note: null },
+    { kind: 'command', path: '/commands/gone.note', note },
+    { kind: 'answer', path: '/answers/damaged', place: { ...answer, ...place }, bytes: 3, isDamaged: true },
+    { kind: 'answer', path: '/answers/gone', place: { ...answer, ...gone }, bytes: 3, isDamaged: false },
+  ];
+  project.remains.left = left;
+  const { findings } = await fix(project);
+  expect(findings.map(({ thing }) => thing).toSorted()).toEqual(left.map(({ path }) => path).toSorted());
+  for (const { outcome, todo } of findings) expect([outcome, todo]).toEqual(['left', expect.stringMatching(/\S/)]);
+  expect(project.remains.left).toEqual(left);
+});
+
+test('what cannot be mended now says why, and what comes next', async () => {
+  const project = await begun();
+  await say(project, 'One', null);
+  const answer = { ...place, id: 'x', recordCount: 1, provider: 'p', model: 'm', agent: 'a' };
+  project.remains.left = [{ kind: 'answer', path: '/answers/x', place: answer, bytes: 3, isDamaged: false }];
+  project.state.operation = 'rebase';
+  const { findings } = await fix(project);
+  expect(findings).toMatchObject([{ outcome: 'failed', said: expect.stringContaining('rebase') }]);
+  expect(findings[0]?.todo).toMatch(/\S/);
+});
+
+test('memos that are on teddy/global alone are put on the line, while their plan is pending', async () => {
+  const project = await begun();
+  await say(project, 'One', planOf([create('a.txt')], memos('[+] tabs')));
+  const failing = { ...project.repository.workspace, publish: () => Promise.reject(new Error('killed')) };
+  const dying = { ...project, repository: { ...project.repository, workspace: failing } };
+  await expect(run(dying, { memos: { kind: 'yes' } })).rejects.toThrow('killed');
+  expect(kindsOf(await look(project))).toEqual(['half-memo-pair left']);
+  expect(kindsOf(await fix(project))).toEqual(['half-memo-pair mended']);
+  expect(await project.readAt(await project.tipOf(line), '.teddy/memos.yaml')).toContain('tabs');
+  expect(kindsOf(await look(project))).toEqual([]);
+});
+
+test('a line that has gone on here or there alone is a note; one that has on both sides is not synced', async () => {
+  const project = await begun();
+  const before = await project.tipOf(line);
+  await turn(project, 'One', create('a.txt'));
+  await project.setRef(`refs/remotes/origin/${line}`, before);
+  expect(await look(project)).toMatchObject({ findings: [], notes: [expect.stringContaining(line)] });
+  const { tree } = await project.repository.store.readCommit(before);
+  const batch = project.repository.store.batch();
+  const ident = await project.repository.store.ident();
+  const theirs = await batch.commit({ tree, parents: [before], ...ident, message: 'theirs\n' });
+  await batch.flush();
+  await project.setRef(`refs/remotes/origin/${line}`, theirs);
+  const { findings } = await fix(project);
+  expect(findings).toMatchObject([{ kind: 'diverged-line', outcome: 'left', thing: line }]);
+  expect(findings[0]?.todo).toContain('teddy session sync origin');
+});
+
+test('what a dead pull has left in quarantine goes, and what is of a living one or of nobody known stays', async () => {
+  const project = await begun();
+  const tip = await project.tipOf(line);
+  for (const name of ['own', 'dead', 'foreign']) await project.setRef(`refs/teddy/quarantine/${name}/1/0`, tip);
+  expect(kindsOf(await look(project))).toEqual(['quarantine left']);
+  expect(kindsOf(await fix(project))).toEqual(['quarantine mended']);
+  const left = await project.repository.store.listRefs('refs/teddy/quarantine/');
+  expect(left.map((one) => one.ref.split('/')[3])).toEqual(['foreign', 'own']);
+});
+
+test('an entry counts as lost when others were built on it, or when a reflog knows it', async () => {
+  const project = await begun();
+  const before = await project.tipOf(line);
+  await say(project, 'One', null);
+  const opened = await project.tipOf(line);
+  await project.setRef(ref, before);
+  project.remains.unreachable = [opened];
+  expect(kindsOf(await look(project))).toEqual([]);
+  project.remains.wereTips.add(opened);
+  // The main line is there: it gets a branch of its own, and takes nobody's place.
+  await project.setRef(`${ref}--02-branch-01`, before);
+  const { findings } = await fix(project);
+  expect(findings).toMatchObject([
+    { kind: 'lost-entry', outcome: 'mended', fix: `makes the branch ${line}--02-branch-02 there` },
+  ]);
+  expect(await project.tipOf(`${line}--02-branch-02`)).toBe(opened);
+  expect(await project.tipOf(line)).toBe(before);
+  expect(await project.tipOf(`${line}--02-branch-01`)).toBe(before);
+});
+
+test('without an identity, and with a branch called teddy, it is said what to do', async () => {
+  const project = await memoryProject();
+  project.identity.text = null;
+  await project.setRef('refs/heads/teddy', (await project.repository.workspace.head()).oid as Oid);
+  const { findings } = await fix(project);
+  expect(kindsOf({ findings } as Examined)).toEqual(['identity left', 'branch-in-the-way left']);
+  expect(findings[1]?.todo).toContain('git branch -m teddy');
+});
+
+test('what cannot be looked at is told, and all else is looked at', async () => {
+  const project = await begun();
+  project.repository.linkedWorkTrees = () => Promise.reject(new TeddyError('GIT_FAILED', 'git worktree failed.'));
+  project.remains.left = [{ kind: 'foreign-lock', path: '/x.lock', ageMs: 90_000, heldBy: [7] }];
+  const examined = await look(project);
+  expect(examined.failures).toMatchObject([{ code: 'GIT_FAILED' }]);
+  expect(examined.findings).toMatchObject([
+    { kind: 'foreign-lock', meaning: expect.stringContaining('90 s (process 7)') },
+  ]);
+});
+
+test('a work tree with files that git ignores, and one that is in use, are not removed', async () => {
+  const project = await memoryProject();
+  await newSession(project, { name: 'add-login', switch: true, worktree: true });
+  await project.setRef(`refs/teddy/archive/${session}`, await project.tipOf(line));
+  project.repository.ignoredFilesOf = async () => ['.env'];
+  expect((await fix(project)).findings).toMatchObject([
+    { kind: 'ended-work-tree', outcome: 'left', meaning: expect.stringContaining('git ignores') },
+  ]);
+  expect(project.linked).toHaveLength(1);
+});
