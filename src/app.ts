@@ -12,12 +12,16 @@ import { parseEndpoint } from './model/openai-settings.ts';
 import { readRecordedDirectory } from './model/recorded-directory.ts';
 import { recordedModel, type RecordedAnswer } from './model/recorded.ts';
 import type {
+  Clock,
   ExportDirectory,
   ExportPlace,
+  HookSource,
+  MessageFile,
   Model,
   Notices,
   Project,
   ProviderName,
+  Remains,
   Repository,
   SourceFile,
   Store,
@@ -32,6 +36,7 @@ import { projectFiles } from './system/files.ts';
 import { sha256 } from './system/hash.ts';
 import { systemIds } from './system/ids.ts';
 import { masker } from './system/masker.ts';
+import { processNames } from './system/process-names.ts';
 import { scratchFiles } from './system/scratch-files.ts';
 import { serverRecords } from './system/server-record.ts';
 import { readSettings } from './system/settings.ts';
@@ -81,6 +86,7 @@ export async function openProject({ cwd, env, notices, trace, onStep }: OpenProj
       check: async (path, text) => (await import('./system/check-syntax.ts')).syntaxChecker().check(path, text),
     },
     scratch: scratchFiles(),
+    processes: processNames(processes),
     servers: serverRecords({
       path: join(repository.commonDir, 'teddy', 'server.json'),
       ...processes,
@@ -93,9 +99,51 @@ export async function openProject({ cwd, env, notices, trace, onStep }: OpenProj
     }),
     journals: runJournals({ dir: join(repository.commonDir, 'teddy'), ...processes, onStep }),
     commands: commandNotes({ dir: join(repository.commonDir, 'teddy', 'commands'), ...processes }),
+    remains: lazyRemains(repository, clock),
     trust: gitTrust(repository.commonDir),
     settings,
   };
+}
+
+/** Nothing but the doctor asks for them. */
+function lazyRemains({ commonDir, openRemains }: OpenedRepository, clock: Clock): Remains {
+  const open = async () => {
+    const { allRemains } = await import('./system/remains.ts');
+    return allRemains(await openRemains(), { dir: join(commonDir, 'teddy'), clock, ...processes });
+  };
+  let opened: Promise<Remains> | undefined;
+  const remains = () => (opened ??= open());
+  return {
+    look: async () => (await remains()).look(),
+    clear: async (remain) => (await remains()).clear(remain),
+    checkObjects: async (tips, not) => (await remains()).checkObjects(tips, not),
+    unreachableCommits: async () => (await remains()).unreachableCommits(),
+    reachedEntryIds: async () => (await remains()).reachedEntryIds(),
+    reflogCommits: async () => (await remains()).reflogCommits(),
+  };
+}
+
+/** The same project, looking into a bundle in place of its repository. `close` the repository: it lies in a temporary directory. */
+export async function openBundled(
+  project: Project,
+  path: string,
+  env: Record<string, string | undefined>,
+): Promise<Project> {
+  return { ...project, repository: await openBundle(path, env) };
+}
+
+/** The scripts come from the package of the executable that runs now, and fall back to it. */
+export function hookSource(): HookSource {
+  const main = process.argv[1] ?? '';
+  return {
+    program: { node: process.execPath, main },
+    readScript: async (name) => (await import('./system/hook-scripts.ts')).readHookScript(main, name),
+  };
+}
+
+/** The file in which git keeps the message of a commit that is being made. */
+export async function openMessageFile(path: string): Promise<MessageFile> {
+  return (await import('./system/hook-scripts.ts')).messageFile(path);
 }
 
 /** Throws FILE_NOT_FOUND. */

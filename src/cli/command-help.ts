@@ -5,6 +5,7 @@ import type { Style } from './terminal.ts';
 /** How an option's value is shown, for one command or for all; one in brackets may be left out. */
 const valueNames: Record<string, string> = {
   '--message': ' <text>',
+  '--onto': ' <branch>',
   '--session': ' <session>',
   '--agent': ' <name>',
   '--model': ' <name>',
@@ -18,8 +19,10 @@ const valueNames: Record<string, string> = {
   '--md': ' <file>',
   '--jsonl': ' <file>',
   '--bundle': ' <file>',
+  '--junit': ' <file>',
   '--memos': ' <yes|no>',
   '--only': ' <list>',
+  'teddy session diff --only': ' <part>',
   '--skip': ' <list>',
   '--why': ' <path>',
   '--interrupted': ' <choice>',

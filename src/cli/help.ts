@@ -18,15 +18,25 @@ Go on
   teddy session say -m <text>       add what was said elsewhere, by voice or by text
   teddy session undo [turn]         take back the code of a turn
   teddy session restore <turn>      go back to the end of a turn, on a branch of its own
+Land
+  teddy session land                its code on the branch that it started from, as one commit
+  teddy session archive <session>   put its branches away; nothing of it is lost
 Look
   teddy session list                all sessions
-  teddy session log                 the steps of this session
+  teddy session log                 the steps of this session; --graph: of all its lines
   teddy session show [turn]         message, plan, outcome and diff of a turn
+  teddy session diff <turn> [turn]  compare two turns: messages, plans, contexts, code
+  teddy session review              all of it as Markdown, for a pull request
+  teddy session cost                tokens and money, by turn and model
   teddy session context             which files the next turn shows to the model
   teddy session history             all that was said, as a model takes it or to read
+  teddy session verify              check that nothing was rewritten, forged or lost
+  teddy session replay              do again what its reports say was done, and compare
 In and out
   teddy session import <file>       make a session of a conversation from another program
   teddy session export              hand out its files, its history or its branch
+  teddy session push|pull|sync [remote]
+                                    share sessions by way of any git server
   teddy serve                       the same for other programs, over HTTP
 Side by side
   teddy session new <name> --worktree
@@ -40,7 +50,9 @@ Once
   teddy init                        make what all sessions share (done by \`new\` too)
   teddy memo ...                    facts that every session is told: list, add, remove, edit
   teddy global ...                  what every session is shown, and agents of your own
+  teddy hooks ...                   git hooks: install, uninstall, status
   teddy config [name]               settings, and where each comes from
+  teddy doctor [--fix]              find what crashes have left behind, and mend it
 
 Each has --help. Everything is plain git as well: git log teddy/<session>, git show, git diff.
 `;
@@ -147,6 +159,25 @@ export class WriteHelp extends TeddyCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     terminal.print(writeSummary);
+    return Promise.resolve(0);
+  }
+}
+
+export const hooksSummary = `teddy hooks: what git does by itself where sessions are concerned
+
+  teddy hooks install               make git run them in this repository; hooks that are there stay, and run first
+  teddy hooks uninstall             take them away again
+  teddy hooks status                which are installed, and where
+
+prepare-commit-msg and commit-msg name session and turn in your own commits on a line, pre-push verifies what is
+pushed of sessions, post-checkout says where in a session you are.
+`;
+
+export class HooksHelp extends TeddyCommand {
+  static override paths = [['hooks']];
+
+  protected run(terminal: Terminal): Promise<number> {
+    terminal.print(hooksSummary);
     return Promise.resolve(0);
   }
 }

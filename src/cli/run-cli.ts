@@ -5,13 +5,20 @@ import { version } from '../../package.json';
 import { normalizeArguments, refuseRepeated } from './arguments.ts';
 import { renderCommandHelp } from './command-help.ts';
 import { ConfigCommand } from './config.ts';
+import { DoctorCommand } from './doctor.ts';
 import { GlobalEditCommand, MemoEditCommand } from './global-edit.ts';
 import { GlobalRemoveCommand } from './global-remove.ts';
 import { GlobalTrustCommand } from './global-trust.ts';
+import { HookCommand } from './hook.ts';
+import { HooksInstallCommand } from './hooks-install.ts';
+import { HooksStatusCommand } from './hooks-status.ts';
+import { HooksUninstallCommand } from './hooks-uninstall.ts';
 import { InitCommand } from './init.ts';
 import {
   GlobalHelp,
   globalSummary,
+  HooksHelp,
+  hooksSummary,
   MemoHelp,
   memoSummary,
   NamespaceHelp,
@@ -27,21 +34,31 @@ import { MemoListCommand } from './memo-list.ts';
 import { MemoRemoveCommand } from './memo-remove.ts';
 import { renderError } from './render-error.ts';
 import { ServeCommand } from './serve.ts';
+import { SessionArchiveCommand } from './session-archive.ts';
 import { SessionBranchCommand } from './session-branch.ts';
 import { SessionChatCommand } from './session-chat.ts';
 import { SessionContextCommand } from './session-context.ts';
+import { SessionCostCommand } from './session-cost.ts';
+import { SessionDiffCommand } from './session-diff.ts';
 import { SessionExecuteCommand } from './session-execute.ts';
 import { SessionExportCommand } from './session-export.ts';
 import { SessionHistoryCommand } from './session-history.ts';
 import { SessionImportCommand } from './session-import.ts';
+import { SessionLandCommand } from './session-land.ts';
 import { SessionListCommand } from './session-list.ts';
 import { SessionLogCommand } from './session-log.ts';
 import { SessionNewCommand } from './session-new.ts';
 import { SessionPlanCommand } from './session-plan.ts';
+import { SessionPullCommand } from './session-pull.ts';
+import { SessionPushCommand } from './session-push.ts';
+import { SessionReplayCommand } from './session-replay.ts';
 import { SessionRestoreCommand } from './session-restore.ts';
 import { SessionResumeCommand } from './session-resume.ts';
+import { SessionReviewCommand } from './session-review.ts';
+import { SessionVerifyCommand } from './session-verify.ts';
 import { SessionSayCommand } from './session-say.ts';
 import { SessionShowCommand } from './session-show.ts';
+import { SessionSyncCommand } from './session-sync.ts';
 import { SessionUndoCommand } from './session-undo.ts';
 import { openTerminal } from './terminal.ts';
 import { toUnknownCommand, toUsageError } from './usage-error.ts';
@@ -66,6 +83,11 @@ const commands: CommandClass[] = [
   GlobalHelp,
   WorktreeHelp,
   WriteHelp,
+  HooksHelp,
+  HookCommand,
+  HooksInstallCommand,
+  HooksUninstallCommand,
+  HooksStatusCommand,
   InitCommand,
   ConfigCommand,
   SessionNewCommand,
@@ -77,13 +99,23 @@ const commands: CommandClass[] = [
   SessionSayCommand,
   SessionUndoCommand,
   SessionRestoreCommand,
+  SessionLandCommand,
+  SessionArchiveCommand,
   SessionListCommand,
   SessionLogCommand,
   SessionShowCommand,
+  SessionDiffCommand,
+  SessionReviewCommand,
+  SessionCostCommand,
   SessionContextCommand,
   SessionHistoryCommand,
+  SessionReplayCommand,
+  SessionVerifyCommand,
   SessionImportCommand,
   SessionExportCommand,
+  SessionPushCommand,
+  SessionPullCommand,
+  SessionSyncCommand,
   MemoListCommand,
   MemoAddCommand,
   MemoRemoveCommand,
@@ -105,6 +137,7 @@ const commands: CommandClass[] = [
   WriteCancelCommand,
   WriteCleanCommand,
   ServeCommand,
+  DoctorCommand,
 ];
 
 export async function runCli(argv: string[]): Promise<number> {
@@ -171,6 +204,7 @@ const namespaces = new Map([
   ['global', globalSummary],
   ['worktree', worktreeSummary],
   ['write', writeSummary],
+  ['hooks', hooksSummary],
 ]);
 
 function printHelp(cli: Cli, words: string[]): number {

@@ -1,13 +1,15 @@
 /** Finds the repository that a command stands in, once, with git's own rules, and opens it. */
 import { TeddyError } from '../errors.ts';
-import type { Repository } from '../ports.ts';
+import type { Remains, Repository, Workspace } from '../ports.ts';
 import { installAttributes } from './attributes.ts';
 import { refuseOldGit } from './git-version.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { gitRunner, toChildEnvironment, type Environment, type GitRunner } from './run.ts';
 import { derivedCache } from './cache.ts';
 import { readCredential } from './credential.ts';
+import { gitHooks } from './hooks.ts';
 import { withOwnErrors } from './own-errors.ts';
+import { lazyRemotes } from './remotes.ts';
 import { readGitSettings } from './settings.ts';
 import { gitStore } from './store.ts';
 import { gitWorkTrees } from './work-trees.ts';
@@ -24,6 +26,8 @@ export interface OpenOptions {
 export interface OpenedRepository extends Repository {
   /** Absolute; what belongs to all work trees lies below it. */
   readonly commonDir: string;
+  /** Of its git directories. */
+  openRemains(): Promise<Remains>;
 }
 
 /** Throws NOT_A_REPOSITORY, GIT_TOO_OLD, GIT_MISSING. */
@@ -36,26 +40,39 @@ export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): 
   let loading = readGitSettings(here, env);
   loading.catch(() => undefined);
   const layout = await findRepository(here);
-  const open = (found: RepositoryLayout): GitRunner =>
-    gitRunner(found.root ?? found.gitDir, toLayoutEnvironment(childEnv, found), trace);
+  const open = (found: RepositoryLayout, added: Environment = {}): GitRunner =>
+    gitRunner(found.root ?? found.gitDir, { ...toLayoutEnvironment(childEnv, found), ...added }, trace);
   const git = open(layout);
   const store = gitStore({ git, env, ...layout, settings: () => loading, onStep });
   const workspaceOf = (found: RepositoryLayout & { root: string }) =>
     gitWorkspace({ git: open(found), store, layout: found, onStep });
   const { root } = layout;
+  const openWorkspace = async (path: string): Promise<Workspace> => {
+    if (root !== null && path === root) return workspaceOf({ ...layout, root });
+    const found = await discover(gitRunner(path, childEnv, trace));
+    if (found.root === null) throw new TeddyError('NO_WORK_TREE', `${path} is not a work tree.`);
+    return workspaceOf({ ...found, root: found.root });
+  };
 
   return withOwnErrors({
     commonDir: layout.commonDir,
     store,
     workspace: root === null ? null : workspaceOf({ ...layout, root }),
     ...gitWorkTrees({ git, layout, gitAt: (path) => gitRunner(path, childEnv, trace) }),
-    async openWorkspace(path) {
-      if (root !== null && path === root) return workspaceOf({ ...layout, root });
-      const found = await discover(gitRunner(path, childEnv, trace));
-      if (found.root === null) throw new TeddyError('NO_WORK_TREE', `${path} is not a work tree.`);
-      return workspaceOf({ ...found, root: found.root });
+    openWorkspace,
+    async openScratch(commit) {
+      const { openScratch } = await import('./scratch-tree.ts');
+      const gitAt = (path: string) => gitRunner(path, childEnv, trace);
+      return openScratch({ git, gitAt, root, openWorkspace }, commit);
+    },
+    async openRemains() {
+      const { gitRemains } = await import('./remains.ts');
+      const repairAt = async (path: string) => void (await (await openWorkspace(path)).repair());
+      return withOwnErrors(gitRemains({ git, layout, repairAt }));
     },
     cache: derivedCache(layout.commonDir),
+    hooks: gitHooks({ git, layout, env }),
+    remotes: lazyRemotes({ cwd, gitWith: (added) => open(layout, added) }),
     reloadSettings() {
       loading = readGitSettings(git, env);
       loading.catch(() => undefined);

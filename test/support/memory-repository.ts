@@ -24,8 +24,12 @@ import type { SettingName } from '../../src/session/settings.ts';
 import { syntaxChecker } from '../../src/system/check-syntax.ts';
 import { memoryCommands, type MemoryCommand } from './memory-commands.ts';
 import { memoryFiles } from './memory-files.ts';
+import { memoryHooks, type MemoryHooks } from './memory-hooks.ts';
 import { memoryJournals, type MemoryJournal } from './memory-journals.ts';
 import { gitdir, memoryBatch, memoryDisk } from './memory-objects.ts';
+import { memoryRemotes, type MemoryRemote } from './memory-remotes.ts';
+import { memoryScratchTrees } from './memory-scratch.ts';
+import { memoryRemains, type MemoryRemains } from './memory-remains.ts';
 import { memoryServers } from './memory-servers.ts';
 import { memoryStore } from './memory-store.ts';
 import { memoryWrites, type MemoryWrite } from './memory-writes.ts';
@@ -40,6 +44,10 @@ export interface MemoryProject extends Project {
   state: MemoryWorkspaceState;
   /** Linked work trees. */
   linked: MemoryWorkTree[];
+  /** Git hooks. */
+  hooked: MemoryHooks;
+  /** Other repositories, by name or address. */
+  remotes: Map<string, MemoryRemote>;
   /** Null: git does not know the user. */
   identity: { text: string | null };
   /** Secret -> its kind: what the masker masks. */
@@ -57,6 +65,7 @@ export interface MemoryProject extends Project {
   left: Map<string, MemoryJournal>;
   /** Notes of commands of conversations, in the order in which they began. */
   noted: MemoryCommand[];
+  remains: MemoryRemains;
   /** What a command of a plan does; it may use `write`. */
   command: {
     run: (
@@ -110,6 +119,8 @@ export async function memoryProject(
   const state: MemoryWorkspaceState = { index: new Map(), operation: null, unmerged: [] };
   const workspace = memoryWorkspace(disk, store, state);
   const linked: MemoryWorkTree[] = [];
+  const hooked: MemoryHooks = { place: { dir: '/repo/.git/hooks', kind: 'own', origin: null }, files: new Map() };
+  const remotes: MemoryProject['remotes'] = new Map();
   const said: string[] = [];
   const command: MemoryProject['command'] = { run: async () => ({}) };
   const write = (content: Record<string, string | null>) =>
@@ -130,10 +141,13 @@ export async function memoryProject(
       store,
       workspace,
       ...memoryWorkTrees({ store, workspace }, linked),
+      ...memoryScratchTrees(disk, store, workspace),
       cache: {
         read: async (key) => derived.get(key) ?? null,
         write: async (key, pieces) => void derived.set(key, Buffer.concat(pieces)),
       },
+      hooks: memoryHooks(hooked),
+      remotes: memoryRemotes({ disk, store }, remotes),
       reloadSettings: () => undefined,
       installAttributes: async () => undefined,
       credential: async () => null,
@@ -159,12 +173,14 @@ export async function memoryProject(
     writes: memoryWrites(clock, writes),
     syntax: syntaxChecker(),
     scratch: memoryScratch(scratched),
+    processes: { ownName: async () => 'own', isAlive: async (name) => (name === 'foreign' ? null : name === 'own') },
     scratched,
     writing: writes,
     servers: memoryServers(),
     journals: memoryJournals(disk, journals),
     left: journals,
     commands: memoryCommands(noted),
+    remains: memoryRemains(),
     noted,
     trust: { has: async (oid) => trusted.has(oid), add: async (oids) => oids.forEach((oid) => trusted.add(oid)) },
     settings: memorySettings(configuration),
@@ -183,6 +199,8 @@ export async function memoryProject(
     configuration,
     state,
     linked,
+    hooked,
+    remotes,
     identity,
     command,
     write,
