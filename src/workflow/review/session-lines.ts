@@ -4,6 +4,7 @@ import { decodeEntry } from '../../session/entry.ts';
 import {
   archivePrefix,
   compareTurns,
+  globalRef,
   parseArchiveRef,
   parseLineRef,
   shortRef,
@@ -62,6 +63,8 @@ function toLine({ ref, oid, message }: Tip, session: SessionId): SessionLine | n
     ? parseArchiveRef(ref)
     : parseLineRef(remote === null ? ref : `refs/heads/${ref.slice(`refs/remotes/${remote}/`.length)}`);
   const isOwn = parsed?.session === session;
+  // Its memos are entries as well, but it belongs to all sessions.
+  if (ref === globalRef) return null;
   if (!isOwn && (parsed !== null || remote !== null || isArchived)) return null;
   if (!isOwn && decodeEntry(message)?.session !== session) return null;
   return {

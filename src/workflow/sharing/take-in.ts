@@ -113,6 +113,8 @@ async function moveLines(
     for (const one of standings) if (!lines.has(one.ref)) lines.set(one.ref, toSharedLine(one));
     const { moves, notes } = await planMoves(project, standings, source.listed);
     const tracking = toTrackingUpdates(source.remote, standings);
+    // Before any file of a session is checked out here.
+    if (!dryRun && moves.length > 0) await project.repository.installAttributes();
     const applied = dryRun ? { done: moves, held: [] } : await applyMoves(project, moves, tracking);
     if (applied !== null) noteMoves(lines, applied);
     const isSettled = applied !== null && !applied.held.some(({ problem }) => problem.code === 'REF_MOVED');

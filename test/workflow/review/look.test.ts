@@ -98,6 +98,8 @@ describe('a graph', () => {
     await own.setRef(`refs/remotes/origin/${line}--01-branch-01`, first!);
     await own.setRef(archiveRef(refs[1]!), second!);
     await own.setRef('refs/heads/mine', await own.tipOf(line));
+    // Its tip may be a memo of the session.
+    await own.setRef('refs/heads/teddy/global', second!);
     await own.repository.store.updateRefs(
       [
         { ref: refs[0]!, old: first!, new: null },
@@ -113,6 +115,7 @@ describe('a graph', () => {
     ]);
     expect(graph.entries.find(({ labels }) => labels.includes('mine'))?.commit).toBe(await own.tipOf(line));
     const drawn = renderGraph(plain as Terminal, graph);
+    expect(drawn).not.toContain('teddy/global');
     expect(drawn).toContain('(only on origin)');
     expect(drawn).toContain('(archived)');
   });
