@@ -114,7 +114,7 @@ test('a failing action skips the rest, reports FAILURE, exits 1, and the line go
   expect(report.changes.map(({ path }) => path)).toEqual(['first.txt']);
   expect(stdout).toMatch(/^FAILURE turn 01 /);
   expect(stderr).toContain('Next: teddy session plan -m');
-  expect(await project.ok('session', 'show')).toMatch(/2\. EXECUTE .*: FAILURE, exit 1\n {5}why\n/);
+  expect(await project.ok('session', 'show')).toMatch(/2\. EXECUTE .*: FAILURE exit 1, \d+ ms\n {5}why\n/);
   await project.plan(planOf(), 'Try again');
 });
 

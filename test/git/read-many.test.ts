@@ -78,8 +78,10 @@ test('a submodule is no file, and a link is its target', async () => {
 });
 
 test('whoever stops early leaves no child of git behind', async () => {
+  const before = childrenOfOurs();
   for await (const [first] of readMany(git, tree, () => true)) if (first) break;
-  await expect.poll(childrenOfOurs).toEqual([]);
+  // Other files of the same worker may have left theirs, which end when they like.
+  await expect.poll(() => childrenOfOurs().filter((pid) => !before.includes(pid))).toEqual([]);
 });
 
 test('a tree and a file that are missing are errors, and never fewer files', async () => {
