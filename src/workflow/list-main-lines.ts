@@ -1,7 +1,7 @@
 /** Every session's main line, local or known only from a remote. */
 import type { Project, RefTip } from '../ports.ts';
 import { decodeEntry, type Entry } from '../session/entry.ts';
-import { parseLineRef, shortRef, type SessionId } from '../session/names.ts';
+import { archivePrefix, parseArchiveRef, parseLineRef, shortRef, type SessionId } from '../session/names.ts';
 
 export interface MainLine extends RefTip {
   session: SessionId;
@@ -13,15 +13,24 @@ export interface MainLine extends RefTip {
   entry: Entry | null;
   /** The session's local conversation branches, by their short names. */
   branches: string[];
+  isArchived: boolean;
 }
 
-/** In order of creation, oldest first. */
-export async function listMainLines(project: Project): Promise<MainLine[]> {
-  const tips = await project.repository.store.listTips('refs/heads/teddy/', 'refs/remotes/*/teddy/*');
+/** In order of creation, oldest first. `archived`: also those whose branches are gone, here and on the remotes. */
+export async function listMainLines(
+  project: Project,
+  { archived = false }: { archived?: boolean } = {},
+): Promise<MainLine[]> {
+  const prefixes = ['refs/heads/teddy/', 'refs/remotes/*/teddy/*', ...(archived ? [archivePrefix] : [])];
+  // What is on a branch counts, then what a remote has.
+  const tips = (await project.repository.store.listTips(...prefixes)).toSorted((a, b) => toPlace(a) - toPlace(b));
   const lines = new Map<SessionId, MainLine>();
   const branches = new Map<SessionId, string[]>();
   for (const { ref, oid, message } of tips) {
-    const local = parseLineRef(ref.replace(/^refs\/remotes\/[^/]+\//, 'refs/heads/'));
+    const isArchived = ref.startsWith(archivePrefix);
+    const local = isArchived
+      ? parseArchiveRef(ref)
+      : parseLineRef(ref.replace(/^refs\/remotes\/[^/]+\//, 'refs/heads/'));
     if (local === null) continue;
     const isLocal = ref.startsWith('refs/heads/');
     if (local.branch !== null) {
@@ -29,16 +38,20 @@ export async function listMainLines(project: Project): Promise<MainLine[]> {
       continue;
     }
     const remote = /^refs\/remotes\/([^/]+)\//.exec(ref)?.[1] ?? null;
-    if (remote !== null && lines.has(local.session)) continue;
+    if ((remote !== null || isArchived) && lines.has(local.session)) continue;
     const entry = decodeEntry(message);
     const created = entry?.created ?? (await readCreated(project, { ref, oid }));
     // A branch of the user's that is only named like a session.
     if (created === '') continue;
-    lines.set(local.session, { ref, oid, session: local.session, remote, created, entry, branches: [] });
+    lines.set(local.session, { ref, oid, session: local.session, remote, created, entry, branches: [], isArchived });
   }
   return [...lines.values()]
     .map((line) => ({ ...line, branches: branches.get(line.session) ?? [] }))
     .toSorted((a, b) => (a.created < b.created || (a.created === b.created && a.session < b.session) ? -1 : 1));
+}
+
+function toPlace({ ref }: RefTip): number {
+  return ['refs/heads/', 'refs/remotes/', archivePrefix].findIndex((prefix) => ref.startsWith(prefix));
 }
 
 /** The user's own commits may stand on top of the entries. */

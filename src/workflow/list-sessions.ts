@@ -20,11 +20,16 @@ export interface ListedSession {
   last: string;
   conversationBranches: string[];
   current: boolean;
+  /** Its branches are gone; all of it is kept. */
+  archived: boolean;
 }
 
-/** Oldest first. */
-export async function listSessions(project: Project): Promise<ListedSession[]> {
-  const [lines, head] = await Promise.all([listMainLines(project), findHeadLine(project)]);
+/** Oldest first. `archived`: those as well that are put away. */
+export async function listSessions(
+  project: Project,
+  { archived = false }: { archived?: boolean } = {},
+): Promise<ListedSession[]> {
+  const [lines, head] = await Promise.all([listMainLines(project, { archived }), findHeadLine(project)]);
   return Promise.all(
     lines.map(async (line) => {
       const current = head?.session === line.session;
@@ -39,6 +44,7 @@ export async function listSessions(project: Project): Promise<ListedSession[]> {
         ...(await readProgress(project, shown)),
         conversationBranches: line.branches,
         current,
+        archived: line.isArchived,
       };
     }),
   );

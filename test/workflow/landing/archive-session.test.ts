@@ -4,6 +4,7 @@ import { branchSession } from '../../../src/workflow/branch-session.ts';
 import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { restoreArchived } from '../../../src/workflow/landing/restore-archived.ts';
+import { listSessions } from '../../../src/workflow/list-sessions.ts';
 import { readConversation } from '../../../src/workflow/read-conversation.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { memoryWorkTree } from '../../support/memory-work-trees.ts';
@@ -46,6 +47,11 @@ test('an archive takes all branches of its session at once, and keeps each; tedd
   // A second one finds it done.
   expect(await archiveSession(project, session)).toEqual({ session, lines: [], workTrees: [] });
   expect((await readConversation(project, { selector: session })).commit).toBe(main);
+  expect((await listSessions(project)).map((one) => one.session)).toEqual(['20260124-other']);
+  expect(await listSessions(project, { archived: true })).toMatchObject([
+    { session, branch: archive, archived: true, turns: 1, status: 'closed' },
+    { session: '20260124-other', archived: false },
+  ]);
 });
 
 test('what was archived is brought back where it was, a branch that is there is left, and the id stays taken', async () => {
