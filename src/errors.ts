@@ -26,6 +26,7 @@ export const exitCodes = {
   NOTHING_TO_IMPORT: 1,
   HISTORY_INVALID: 1,
   HOSTILE_SESSION: 1,
+  SIGNING_FAILED: 1,
   // 2: wrong usage
   USAGE: 2,
   BAD_NAME: 2,
@@ -82,6 +83,7 @@ export const exitCodes = {
   REMOTE_AHEAD: 3,
   REMOTE_CHANGED: 3,
   SECRET_FOUND: 3,
+  FAULTY_SESSION: 3,
   NOTHING_TO_LAND: 3,
   LAND_CONFLICT: 3,
   HOOK_IN_THE_WAY: 3,

@@ -1,14 +1,13 @@
 /** The object database and the refs of one repository. */
-import { TeddyError } from '../errors.ts';
-import type { ObjectBatch, Store, TreeEntry, TreeFile, TreeMode } from '../ports.ts';
+import type { ObjectBatch, Store, TreeFile, TreeMode } from '../ports.ts';
 import { repoPathFromGit, type Oid } from '../session/names.ts';
 import { findReachable, mergeBase } from './ancestry.ts';
 import { createBundle } from './create-bundle.ts';
 import { diffTrees } from './diff-trees.ts';
 import { identReader } from './ident.ts';
-import { decodeCommit, decodeTree, type ObjectType } from './object-format.ts';
+import { decodeCommit, type ObjectType } from './object-format.ts';
 import { mergeTrees } from './merge-trees.ts';
-import { objectReader, type ObjectReader } from './object-reader.ts';
+import { objectReader, readObject } from './object-reader.ts';
 import { objectBatch } from './object-writer.ts';
 import { readMany } from './read-many.ts';
 import { withRefRecord } from './ref-record.ts';
@@ -17,7 +16,9 @@ import { withOwnErrors } from './own-errors.ts';
 import { searchTree } from './search-text.ts';
 import type { Environment, GitRunner } from './run.ts';
 import type { GitSetting } from './settings.ts';
+import { signCommit } from './sign-commit.ts';
 import { checkSignatures, runFsck } from './check-objects.ts';
+import { treeDecoder } from './tree-decoder.ts';
 import { walkChanges } from './walk-changes.ts';
 import { walkFirstParents } from './walk-first-parents.ts';
 import { writeLine } from './write-line.ts';
@@ -38,7 +39,9 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
   const { git, commonDir, objectFormat } = options;
   const reader = objectReader(git);
   const read = (name: string, type: ObjectType) => readObject(reader, name, type);
+  const toTree = treeDecoder(objectFormat === 'sha1' ? 20 : 32);
   const readCommit = async (oid: Oid) => decodeCommit(await read(oid, 'commit'));
+  const readTree = async (oid: Oid) => toTree(await read(oid, 'tree'));
   const has = async (oid: Oid) => (await reader.info(oid)) !== null;
 
   const openBatch = (): ObjectBatch => {
@@ -55,7 +58,13 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     return withOwnErrors({
       blob: async (bytes) => (await opened).blob(bytes),
       tree: async (entries) => (await opened).tree(entries),
-      commit: async (commit) => (await opened).commit(commit),
+      async commit(commit) {
+        const batch = await opened;
+        if (!isTrue((await options.settings()).get('teddy.sign')?.value)) return batch.commit(commit);
+        // git makes this one itself, and asks for its tree.
+        await batch.flush();
+        return signCommit(git, commit);
+      },
       flush: async () => (await opened).flush(),
     });
   };
@@ -63,7 +72,7 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
   return withOwnErrors({
     objectFormat,
     readBlob: (oid) => read(oid, 'blob'),
-    readTree: async (oid) => toTree(await read(oid, 'tree'), objectFormat),
+    readTree,
     readCommit,
     async readFile(treeish, path) {
       const found = await reader.contents(`${treeish}:${path}`);
@@ -71,14 +80,14 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     },
     async readDir(treeish, path) {
       const found = await reader.contents(path === '' ? `${treeish}^{tree}` : `${treeish}:${path}`);
-      return found?.type === 'tree' ? { oid: found.oid, entries: toTree(found.bytes, objectFormat) } : null;
+      return found?.type === 'tree' ? { oid: found.oid, entries: toTree(found.bytes) } : null;
     },
     readSize: async (oid) => (await reader.info(oid))?.size ?? null,
     resolve: async (revision) => (await reader.info(`${revision}^{commit}`))?.oid ?? null,
     listRefs: (...prefixes) => listRefs(git, prefixes),
     listTips: (...prefixes) => listTips(git, prefixes),
     firstParents: (from, not = []) => walkFirstParents(git, { readCommit, has }, from, not),
-    walkChanges: (from, not) => walkChanges(git, readCommit, from, not),
+    walkChanges: (from, not) => walkChanges(git, { readCommit, readTree }, from, not),
     async isAncestor(ancestor, descendant) {
       const { exitCode } = await git.run(['merge-base', '--is-ancestor', ancestor, descendant], { accept: [1] });
       return exitCode === 0;
@@ -86,7 +95,7 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     mergeBase: (commit, others) => mergeBase(git, commit, others),
     findReachable: (text, from, not) => findReachable(git, text, from, not),
     isShallow: async () => (await git.text(['rev-parse', '--is-shallow-repository'])) === 'true',
-    checkSignatures: (from, not) => checkSignatures(git, from, not),
+    checkSignatures: (from, not, signal) => checkSignatures(git, from, not, signal),
     fsck: (tips) => runFsck(git, tips),
     findCommits: (text, ...prefixes) => findCommits(git, text, prefixes),
     listTree: async (treeish) => (await git.list(['ls-tree', '-r', '-z', '--full-tree', treeish])).map(parseTreeRow),
@@ -96,7 +105,7 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     },
     diffTrees: (before, after) =>
       // The two may be commits.
-      diffTrees(async (oid) => toTree(await read(`${oid}^{tree}`, 'tree'), objectFormat), before, after),
+      diffTrees(async (oid) => toTree(await read(`${oid}^{tree}`, 'tree')), before, after),
     async mergeTrees(base, ours, theirs) {
       await Promise.all([base, ours, theirs].map((oid) => read(oid, 'tree')));
       return mergeTrees(git, openBatch(), { base, ours, theirs });
@@ -108,7 +117,6 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
       const { objectsDir, onStep } = options;
       const shared = (await options.settings()).get('core.sharedrepository')?.value;
       const { tree } = decodeCommit(await read(parent, 'commit'));
-      const readTree = async (oid: Oid) => toTree(await read(oid, 'tree'), objectFormat);
       return writeLine({ objectsDir, objectFormat, shared, onStep }, { oid: parent, tree, readTree }, commits);
     },
     async updateRefs(updates, reflog, durable) {
@@ -132,25 +140,15 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
   });
 }
 
+function isTrue(value: string | undefined): boolean {
+  return /^(?:true|yes|on|1)$/i.test(value ?? '');
+}
+
 /** git prints section and variable in lower case, and the subsection between them as it is. */
 function toSettingKey(key: string): string {
   const first = key.indexOf('.');
   const last = key.lastIndexOf('.');
   return key.slice(0, first).toLowerCase() + key.slice(first, last) + key.slice(last).toLowerCase();
-}
-
-async function readObject(reader: ObjectReader, name: string, type: ObjectType): Promise<Buffer> {
-  const found = await reader.contents(name);
-  if (found?.type === type) return found.bytes;
-  throw new TeddyError(
-    'DAMAGED_SESSION',
-    found ? `${name} is a ${found.type}, not a ${type}.` : `The ${type} ${name} is missing.`,
-    'Try again if a `git gc --prune=now` is running; else see `git fsck`, or `git fetch --unshallow` in a shallow clone.',
-  );
-}
-
-function toTree(bytes: Buffer, objectFormat: 'sha1' | 'sha256'): TreeEntry[] {
-  return decodeTree(bytes, objectFormat === 'sha1' ? 20 : 32);
 }
 
 function parseTreeRow(row: string): TreeFile {

@@ -121,6 +121,14 @@ export const settings = [
     fallback: 'none',
   },
   {
+    name: 'sign',
+    variable: null,
+    tracked: false,
+    takes: 'boolean',
+    purpose: "entries carry the user's signature, as git makes it",
+    fallback: 'false',
+  },
+  {
     name: 'redact',
     variable: null,
     tracked: false,
