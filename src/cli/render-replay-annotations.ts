@@ -38,7 +38,7 @@ export function fenceOutput(text: string, token: string): string {
 /** Markdown. */
 export function renderStepSummary(line: ReplayedLine): string {
   const { session, name, turns } = line;
-  const order = { different: 0, same: 1, nothing_to_compare: 2 };
+  const order = { different: 0, not_compared: 1, same: 2, nothing_to_compare: 3 };
   // Of a long session what differs is shown in any case.
   const rows = turns.length > maxSummaryRows ? turns.toSorted((a, b) => order[a.outcome] - order[b.outcome]) : turns;
   const all = turns.flatMap(({ differences }) => differences);

@@ -2,19 +2,28 @@
 import type { Difference, ReplayedLine, ReplayedTurn } from '../workflow/replay/replayed.ts';
 import { describeActions, describePlace } from './render-replay.ts';
 
-export function renderReplayJunit({ session, turns }: ReplayedLine): string {
-  const count = (outcome: ReplayedTurn['outcome']) => turns.filter((turn) => turn.outcome === outcome).length;
-  const totalMs = turns.reduce((sum, { durationMs }) => sum + durationMs, 0);
-  const counts = `tests="${turns.length}" failures="${count('different')}" errors="0" skipped="${count('nothing_to_compare')}" time="${toSeconds(totalMs)}"`;
+export function renderReplayJunit(lines: readonly ReplayedLine[]): string {
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuites name="teddy session replay" ${counts}>`,
-    `  <testsuite name="${escapeXml(session)}" ${counts}>`,
-    ...turns.flatMap((turn) => renderCase(session, turn)),
-    '  </testsuite>',
+    `<testsuites name="teddy session replay" ${renderCounts(lines.flatMap(({ turns }) => turns))}>`,
+    ...lines.flatMap(renderSuite),
     '</testsuites>',
     '',
   ].join('\n');
+}
+
+function renderSuite({ session, turns }: ReplayedLine): string[] {
+  return [
+    `  <testsuite name="${escapeXml(session)}" ${renderCounts(turns)}>`,
+    ...turns.flatMap((turn) => renderCase(session, turn)),
+    '  </testsuite>',
+  ];
+}
+
+function renderCounts(turns: readonly ReplayedTurn[]): string {
+  const count = (outcome: ReplayedTurn['outcome']) => turns.filter((turn) => turn.outcome === outcome).length;
+  const totalMs = turns.reduce((sum, { durationMs }) => sum + durationMs, 0);
+  return `tests="${turns.length}" failures="${count('different')}" errors="0" skipped="${count('nothing_to_compare') + count('not_compared')}" time="${toSeconds(totalMs)}"`;
 }
 
 function renderCase(session: string, turn: ReplayedTurn): string[] {

@@ -6,6 +6,7 @@ import { toVisible, type Style, type Terminal } from './terminal.ts';
 export const outcomeTexts: Record<ReplayedTurn['outcome'], string> = {
   same: 'same',
   different: 'different',
+  not_compared: 'not compared',
   nothing_to_compare: 'nothing to compare',
 };
 
@@ -18,7 +19,12 @@ const actionTexts: Record<ActionOutcome, string> = {
   skipped: 'skipped',
 };
 
-const colors: Record<ReplayedTurn['outcome'], Style> = { same: 'green', different: 'red', nothing_to_compare: 'dim' };
+const colors: Record<ReplayedTurn['outcome'], Style> = {
+  same: 'green',
+  different: 'red',
+  not_compared: 'yellow',
+  nothing_to_compare: 'dim',
+};
 
 export function renderReplay(line: ReplayedLine, terminal: Terminal): string {
   const widths = { turn: Math.max(4, ...line.turns.map(({ turn }) => turn.length)), recorded: 17, outcome: 18 };
@@ -84,9 +90,12 @@ function renderDifference(difference: Difference, terminal: Terminal): string[] 
 export function summarise({ turns, derived, ranCommands }: ReplayedLine): string {
   const count = (outcome: ReplayedTurn['outcome']) => turns.filter((turn) => turn.outcome === outcome).length;
   const [same, different, nothing] = [count('same'), count('different'), count('nothing_to_compare')];
+  const unproven = count('not_compared');
+  const replayed = same + different + unproven;
   const notRun = turns.flatMap(({ actions }) => actions).filter(({ outcome }) => outcome === 'not_run').length;
   return [
-    `${same + different} ${same + different === 1 ? 'turn' : 'turns'} replayed: ${same} the same, ${different} different`,
+    `${replayed} ${replayed === 1 ? 'turn' : 'turns'} replayed: ${same} the same, ${different} different`,
+    unproven === 0 ? '' : `, ${unproven} not compared in all`,
     `; ${nothing} with nothing to compare`,
     derived === 0 ? '' : `; ${derived} sections of logs rendered again`,
     notRun === 0 || ranCommands

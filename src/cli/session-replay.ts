@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { appendFile, stat } from 'node:fs/promises';
+import { appendFile } from 'node:fs/promises';
 import { Command, Option } from 'clipanion';
-import { openBundled, openExportFile } from '../app.ts';
+import { openExportFile } from '../app.ts';
 import type { Project } from '../ports.ts';
-import { isSame, type ReplayedLine } from '../workflow/replay/replayed.ts';
+import { isSame, isUnproven, type ReplayedLine } from '../workflow/replay/replayed.ts';
+import { openIfBundle } from './open-target.ts';
 import { renderReplay } from './render-replay.ts';
 import { toTarget } from './target-option.ts';
 import { TeddyCommand, withInterrupt } from './teddy-command.ts';
@@ -17,15 +18,20 @@ export class SessionReplayCommand extends TeddyCommand {
     details: `
       For every report: its plan is read again, its actions are done on the code of the commit before it, and the result is
       compared byte for byte with what was committed. The logs of the turns are checked against what they were made of.
-      Everything happens in memory, so that it works in a bare clone too, and on a bundle.
+      Everything happens in memory, so that it works in a bare clone too, and on a bundle. Whether the entries are what they
+      say, and in order, \`teddy session verify\` checks: neither does without the other.
 
-      The commands of a plan are not run: their recorded effect is applied, and they are listed as \`not run\`. With
-      --run-commands they are run in a temporary work tree, with your environment and your rights, and exit code, output
-      (but for times and places) and changed files are compared. Ask for it only where you would run the plan yourself: what a command does
-      with git (a branch, a stash) happens in this repository.
+      The commands of a plan are not run: their recorded effect is applied, and they are listed as \`not run\`. Where you ask for
+      that with --run-commands, they are run in a temporary repository that only reads the objects of this one, with your
+      environment and your rights; exit code, output (but for times and places) and changed files are compared. Do so only where
+      you would run the plan yourself.
 
-      A commit stands for its line up to there. On GitHub Actions each difference is an annotation as well, and the step
-      summary has a table.
+      A turn is \`not compared\` where nothing differs, and something that its commit holds cannot be made again: a filter of
+      git's changes the file on the way, or a command that was not run may have. With --strict that is exit 1.
+
+      A commit stands for its line up to there. A file stands for itself where git knows nothing of the name, or with \`./\`
+      before it; all lines of a bundle are replayed, and with --json several are \`lines\`. On GitHub Actions each difference
+      is an annotation as well, and the step summary has a table.
 
       Exit codes: 0 the same; 1 something differs, or the repository is damaged; 2 no such session, commit or file; 130 interrupted.
     `,
@@ -42,7 +48,10 @@ export class SessionReplayCommand extends TeddyCommand {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
   runCommands = Option.Boolean('--run-commands', false, {
-    description: 'Run the commands of the plans as well, in a temporary work tree.',
+    description: 'Run the commands of the plans as well, in a temporary repository.',
+  });
+  strict = Option.Boolean('--strict', false, {
+    description: 'Exit 1 also where something that a commit holds could not be compared.',
   });
   junit = Option.String('--junit', { description: 'Write the result as JUnit XML, a test case for each turn.' });
 
@@ -53,7 +62,7 @@ export class SessionReplayCommand extends TeddyCommand {
         this.replay(terminal, project, target, signal),
       );
       await this.tell(terminal, project, replayed);
-      return isSame(replayed) ? 0 : 1;
+      return replayed.every((line) => isSame(line) && !(this.strict && isUnproven(line))) ? 0 : 1;
     });
   }
 
@@ -62,33 +71,39 @@ export class SessionReplayCommand extends TeddyCommand {
     project: Project,
     target: string | undefined,
     signal: AbortSignal,
-  ): Promise<ReplayedLine> {
-    const { findRecorded } = await import('../workflow/review/find-recorded.ts');
+  ): Promise<ReplayedLine[]> {
+    const { findRecorded, listRecorded } = await import('../workflow/review/find-recorded.ts');
     const { replayLine } = await import('../workflow/replay/replay-line.ts');
-    const isBundle = target !== undefined && (await stat(target).catch(() => null))?.isFile() === true;
-    const place = isBundle ? await openBundled(project, target, process.env) : project;
+    const bundled = await openIfBundle(project, target);
+    const place = bundled ?? project;
+    const draw = (turns: number) => terminal.redraw(terminal.style('dim', `Replaying, ${turns} turns`, 'stderr'));
+    const replayed: ReplayedLine[] = [];
     try {
-      const line = await findRecorded(place, isBundle ? undefined : target);
-      if (!this.json) terminal.say(terminal.style('dim', toVisible(`${line.session} (${line.name})`), 'stderr'));
-      const draw = (turns: number) => terminal.redraw(terminal.style('dim', `Replaying, ${turns} turns`, 'stderr'));
-      return await replayLine(place, line, { runsCommands: this.runCommands, signal, onProgress: draw });
+      const lines = bundled === null ? [await findRecorded(place, target)] : await listRecorded(bundled);
+      for (const line of lines) {
+        if (!this.json) terminal.say(terminal.style('dim', toVisible(`${line.session} (${line.name})`), 'stderr'));
+        const options = { runsCommands: this.runCommands, signal, onProgress: draw };
+        replayed.push(await replayLine(place, line, options));
+      }
+      return replayed;
     } finally {
       terminal.redraw(null);
-      if (place !== project) await place.repository.close();
+      await bundled?.repository.close();
     }
   }
 
-  private async tell(terminal: Terminal, project: Project, replayed: ReplayedLine): Promise<void> {
+  private async tell(terminal: Terminal, project: Project, replayed: ReplayedLine[]): Promise<void> {
     const onActions = process.env['GITHUB_ACTIONS'] === 'true';
     if (this.junit !== undefined) {
       const { renderReplayJunit } = await import('./render-replay-junit.ts');
       const file = await openExportFile(this.junit, { force: true });
       await file.put(inOnePiece(renderReplayJunit(replayed)));
     }
-    if (this.json) this.printJson(terminal, 'session-replay', { same: isSame(replayed), ...replayed });
-    else if (onActions) terminal.print(await this.fence(renderReplay(replayed, terminal)));
-    else await this.page(terminal, project, renderReplay(replayed, terminal));
-    if (onActions) await this.annotate(terminal, replayed);
+    const text = renderLines(replayed, terminal);
+    if (this.json) this.printJson(terminal, 'session-replay', toJson(replayed));
+    else if (onActions) terminal.print(await this.fence(text));
+    else await this.page(terminal, project, text);
+    if (onActions) for (const line of replayed) await this.annotate(terminal, line);
   }
 
   /** A line of somebody's file may read like a command to the runner. */
@@ -109,6 +124,18 @@ export class SessionReplayCommand extends TeddyCommand {
       terminal.say(`warning: The step summary could not be written: ${toVisible(error.message)}`),
     );
   }
+}
+
+/** A bundle may hold several. */
+function toJson(replayed: ReplayedLine[]): object {
+  const same = replayed.every(isSame);
+  return replayed.length === 1 ? { same, ...replayed[0] } : { same, lines: replayed };
+}
+
+function renderLines(replayed: ReplayedLine[], terminal: Terminal): string {
+  const isOne = replayed.length === 1;
+  const blocks = replayed.map((line) => `${isOne ? '' : `${toVisible(line.name)}:\n`}${renderReplay(line, terminal)}`);
+  return blocks.join('\n');
 }
 
 async function* inOnePiece(text: string): AsyncGenerator<Uint8Array> {

@@ -19,7 +19,7 @@ export async function openBundle(path: string, env: Environment): Promise<Reposi
     if (exitCode !== 0) {
       throw new TeddyError(
         'BAD_RECORDING',
-        `${path} cannot be read as a git bundle: ${stderr.trim().split('\n').at(-1)}`,
+        `${path} cannot be read as a git bundle: ${toReason(stderr)}`,
         'Make one with `git bundle create <file> teddy/<session>`.',
       );
     }
@@ -36,4 +36,15 @@ export async function openBundle(path: string, env: Environment): Promise<Reposi
     await remove();
     throw error;
   }
+}
+
+/** git says last that it gave up, and before that why. */
+function toReason(stderr: string): string {
+  if (stderr.includes('prerequisite commits')) return 'it goes on from commits that are not in it.';
+  return (
+    stderr
+      .trim()
+      .split('\n')
+      .find((line) => /^(?:error|fatal): /.test(line)) ?? 'git cannot clone it.'
+  );
 }

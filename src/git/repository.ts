@@ -62,8 +62,14 @@ export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): 
     openWorkspace,
     async openScratch(commit) {
       const { openScratch } = await import('./scratch-tree.ts');
-      const gitAt = (path: string) => gitRunner(path, childEnv, trace);
-      return openScratch({ git, gitAt, root, openWorkspace }, commit);
+      const gitAt = (place: { root: string; gitDir: string }) => open({ ...layout, ...place, commonDir: place.gitDir });
+      const openAt = (place: { root: string; gitDir: string }) =>
+        openRepository({
+          cwd: place.root,
+          env: { ...env, GIT_DIR: place.gitDir, GIT_WORK_TREE: place.root },
+          ...(trace && { trace }),
+        });
+      return openScratch({ git, layout, gitAt, open: openAt }, commit);
     },
     async openRemains() {
       const { gitRemains } = await import('./remains.ts');
@@ -72,7 +78,7 @@ export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): 
     },
     cache: derivedCache(layout.commonDir),
     hooks: gitHooks({ git, layout, env }),
-    remotes: lazyRemotes({ cwd, gitWith: (added) => open(layout, added) }),
+    remotes: lazyRemotes({ cwd, gitWith: (added) => open(layout, added), onStep }),
     reloadSettings() {
       loading = readGitSettings(git, env);
       loading.catch(() => undefined);

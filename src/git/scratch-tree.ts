@@ -1,40 +1,91 @@
-/** A linked work tree in a temporary directory, for commands that must not meet anybody's files. */
-import { mkdtemp, mkdir, realpath, rm } from 'node:fs/promises';
+/** A repository of its own in a temporary directory, for commands that must not meet anybody's files, branches or settings. */
+import { copyFile, lstat, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
-import type { ScratchTree, Workspace } from '../ports.ts';
+import { basename, delimiter, dirname, join } from 'node:path';
+import type { Repository, ScratchTree } from '../ports.ts';
 import type { Oid } from '../session/names.ts';
+import type { RepositoryLayout } from './layout.ts';
+import { listRefs } from './refs.ts';
 import type { GitRunner } from './run.ts';
+import { readScratchConfig } from './scratch-config.ts';
 
 interface ScratchTreeOptions {
+  /** Of the project's repository: from there come objects and refs, and nothing goes there. */
   git: GitRunner;
-  /** For commands in another work tree. */
-  gitAt(root: string): GitRunner;
-  /** Of the project; null in a bare repository. */
-  root: string | null;
-  openWorkspace(root: string): Promise<Workspace>;
+  layout: RepositoryLayout;
+  /** Bound to the repository at this place: where that is gone they fail, and find no other one above it. */
+  gitAt(place: Place): GitRunner;
+  open(place: Place): Promise<Repository>;
+}
+
+interface Place {
+  root: string;
+  gitDir: string;
 }
 
 export async function openScratch(options: ScratchTreeOptions, commit: Oid): Promise<ScratchTree> {
-  const { git, gitAt, openWorkspace } = options;
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'teddy-replay-')));
   // Tools tell the name of the directory that they are run in.
-  const root = join(dir, basename(options.root ?? 'project'));
-  const remove = async () => {
-    await rm(dir, { recursive: true, force: true, maxRetries: 3 });
-    // With its files gone, git takes away what it has on record of it, and of no other.
-    await git.run(['worktree', 'remove', '--force', '--force', root], { accept: [128] });
-  };
+  const root = join(dir, basename(options.layout.root ?? 'project'));
+  const place = { root, gitDir: join(root, '.git') };
+  const removeFiles = () => rm(dir, { recursive: true, force: true, maxRetries: 3 });
   try {
     await mkdir(root);
-    await git.run(['worktree', 'add', '--quiet', '--detach', root, commit]);
+    const inside = options.gitAt(place);
+    await fillRepository(options, inside, place);
+    await inside.run(checkOut(commit));
+    const made = await printDirectory(place.gitDir);
+    const { workspace, store, close } = await options.open(place);
+    if (workspace === null) throw new Error('It was made with a work tree.');
+    const isIntact = async () => (await printDirectory(place.gitDir)) === made;
     return {
-      workspace: await openWorkspace(root),
-      moveTo: async (to) => void (await gitAt(root).run(['reset', '--quiet', '--hard', '--no-recurse-submodules', to])),
-      remove,
+      workspace,
+      store,
+      env: { GIT_CEILING_DIRECTORIES: [dir, dirname(dir)].join(delimiter) },
+      isIntact,
+      moveTo: async (to) => (await isIntact()) && (await inside.run(checkOut(to), { accept: [1, 128] })).exitCode === 0,
+      remove: async () => {
+        await close();
+        await removeFiles();
+      },
     };
   } catch (error) {
-    await remove();
+    await removeFiles();
     throw error;
   }
+}
+
+/** Whatever branch a command has left HEAD on: none is moved. */
+function checkOut(commit: Oid): string[] {
+  return ['checkout', '--quiet', '--force', '--detach', '--no-recurse-submodules', commit];
+}
+
+/** Null: there is no such directory; a file in its place may lead to any repository. */
+async function printDirectory(path: string): Promise<string | null> {
+  const found = await lstat(path).catch(() => null);
+  return found?.isDirectory() === true ? `${found.dev} ${found.ino}` : null;
+}
+
+/** Refs and settings are copies, objects are read where they are: whatever becomes of these, the project's are as they were. */
+async function fillRepository({ git, layout }: ScratchTreeOptions, inside: GitRunner, place: Place): Promise<void> {
+  const { commonDir, objectFormat } = layout;
+  const asFiles = ['-c', 'init.defaultRefFormat=files'];
+  const init = ['init', '--quiet', '--template=', '--initial-branch=main', `--object-format=${objectFormat}`];
+  await inside.run([...asFiles, ...init, place.root]);
+  const below = (...names: string[]) => join(place.gitDir, ...names);
+  await mkdir(below('info'), { recursive: true });
+  await writeFile(below('objects', 'info', 'alternates'), `${quoteLine(layout.objectsDir)}\n`);
+  const refs = await listRefs(git, ['refs/heads/', 'refs/tags/', 'refs/remotes/', 'refs/notes/', 'refs/replace/']);
+  await writeFile(below('packed-refs'), refs.map(({ ref, oid }) => `${oid} ${ref}\n`).join(''));
+  await writeFile(below('config'), await readScratchConfig(git, join(dirname(place.root), 'nowhere')), { flag: 'a' });
+  for (const name of [['info', 'exclude'], ['info', 'attributes'], ['shallow']])
+    await copyFile(join(commonDir, ...name), below(...name)).catch(ignoreMissing);
+}
+
+function quoteLine(path: string): string {
+  return `"${path.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')}"`;
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error;
 }

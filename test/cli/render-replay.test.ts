@@ -58,7 +58,7 @@ describe('the table', () => {
 
 describe('JUnit', () => {
   test('is well-formed whatever the texts hold, with a test case for each turn', () => {
-    const xml = renderReplayJunit(replayed);
+    const xml = renderReplayJunit([replayed]);
     const suite = parseXml(xml).root?.children.find((node) => node.type === 'element');
     const json = JSON.stringify(suite?.toJSON());
     expect(json).toContain('"tests":"3","failures":"1","errors":"0","skipped":"1"');

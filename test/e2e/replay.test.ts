@@ -26,16 +26,21 @@ test('a session is replayed from its branch, its bundle and its commit, and its 
   const shown = await project.ok('session', 'replay');
   expect(shown).toContain('01    SUCCESS            same                1 same, 1 not run\n');
   const bundle = join(project.repo.root, '.git', 'line.bundle');
-  await project.repo.git('bundle', 'create', '-q', bundle, `teddy/${session}`, 'main');
-  for (const args of [[bundle], ['HEAD', '--run-commands']]) {
+  const branch = `teddy/${session}--02-branch-01`;
+  await project.repo.git('branch', branch);
+  await project.repo.git('bundle', 'create', '-q', bundle, `teddy/${session}`, branch, 'main');
+  await project.repo.git('branch', '-qD', branch);
+  const line = { session, turns: [{ turn: '01', outcome: 'same' }] };
+  for (const [args, told] of [
+    [[bundle], { lines: [line, { ...line, name: branch }] }],
+    [['HEAD', '--run-commands'], line],
+  ] as const) {
     const json = JSON.parse(await project.ok('session', 'replay', ...args, '--json')) as object;
-    expect(json).toMatchObject({
-      schema: 'teddy.session-replay/1',
-      same: true,
-      session,
-      turns: [{ turn: '01', outcome: 'same' }],
-    });
+    expect(json).toMatchObject({ schema: 'teddy.session-replay/1', same: true, ...told });
   }
+  const tail = join(project.repo.root, '.git', 'tail.bundle');
+  await project.repo.git('bundle', 'create', '-q', tail, `teddy/${session}~1..teddy/${session}`);
+  expect(await project.refuses('BAD_RECORDING', 2, ['session', 'replay', tail])).toContain('it goes on from commits');
   await project.refuses('UNKNOWN_SESSION', 2, ['session', 'replay', 'no-such-session']);
 });
 
@@ -47,7 +52,10 @@ test('a difference is exit 1, on Actions an annotation and a summary, and a test
   await repo.git('commit', '-q', '--amend', '--no-edit', 'a.txt');
   const [junit, summary] = ['replay.xml', 'summary.md'].map((name) => join(repo.root, '.git', name));
   const env = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: summary ?? '' };
-  const { exitCode, stdout, stderr } = await project.run(['session', 'replay', `--junit=${junit}`], { env });
+  // An honest bundle under the name of the branch does not stand in for it.
+  const line = `teddy/${session}`;
+  await repo.write(line, await readFile(join(repo.root, '.git', 'line.bundle')));
+  const { exitCode, stdout, stderr } = await project.run(['session', 'replay', line, `--junit=${junit}`], { env });
   expect([exitCode, stderr]).toEqual([1, expect.stringContaining(session)]);
   const [, token] = /^::stop-commands::(\S+)\n/.exec(stdout) ?? [];
   const [table, annotations] = stdout.split(`::${token}::\n`);

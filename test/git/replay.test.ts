@@ -1,7 +1,7 @@
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import type { Project } from '../../src/ports.ts';
 import { findRecorded } from '../../src/workflow/review/find-recorded.ts';
@@ -84,6 +84,7 @@ describe('replay in a repository of git', () => {
     for (const place of [project, bare]) {
       const turns = await replay(place);
       expect(turns.flatMap(({ differences }) => differences)).toEqual([]);
+      expect(turns.map(({ outcome }) => outcome)).toEqual(['not_compared', 'same']);
       expect(outcomesOf(turns)).toEqual([
         ['EDIT same', 'CREATE same', 'EDIT not_compared', 'CREATE not_compared', 'EXECUTE not_run'],
         ['EXECUTE not_run', 'EDIT same'],
@@ -134,5 +135,32 @@ describe('replay in a repository of git', () => {
     expect(await repo.git('worktree', 'list')).not.toContain('teddy-replay');
     expect(roots).toHaveLength(1);
     await expect(stat(roots[0] ?? '')).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  test('commands that switch, stash, set and delete reach no repository but their own, also with temporary files in the project', async () => {
+    await repo.git('branch', 'feature', 'main');
+    await mkdir(join(repo.root, 'tmp'));
+    const inScratch = (script: string) => command(`case $PWD in *teddy-replay-*) ${script};; esac`);
+    const wild =
+      'git switch -q feature; git branch wild; git tag wild; echo x >> README.md; git stash -q; git config user.name Wild';
+    for (const action of [
+      inScratch(wild),
+      inScratch('rm -rf .git; git checkout -qf feature || true'),
+      command('git rev-parse HEAD~2'),
+    ]) {
+      await say(project, 'Wild', planOf([action]));
+      await run(project);
+    }
+    await repo.write('README.md', 'an edit of mine\n');
+    const before = await repo.fingerprint();
+    vi.stubEnv('TMPDIR', join(repo.root, 'tmp'));
+    const turns = (await replay(project, { runsCommands: true })).slice(-3);
+    vi.unstubAllEnvs();
+    expect(await repo.fingerprint()).toEqual(before);
+    expect(turns.map(({ differences }) => differences)).toMatchObject([
+      [],
+      [{ action: 1, message: expect.stringContaining('took the repository of its work tree away') }],
+      [],
+    ]);
   });
 });

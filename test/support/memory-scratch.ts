@@ -22,9 +22,12 @@ export function memoryScratchTrees(
         const gone = present.filter(({ path }) => !wanted.some((one) => one.path === path));
         await writeFiles(disk, [...gone.map(({ path }) => ({ path, bytes: null })), ...wanted]);
         present = wanted;
+        return true;
       };
       await moveTo(commit);
-      return { workspace: { ...workspace, root }, moveTo, remove: () => moveTo(before) };
+      const isIntact = async () => true;
+      const remove = async () => void (await moveTo(before));
+      return { workspace: { ...workspace, root }, store, env: {}, isIntact, moveTo, remove };
     },
   };
 }

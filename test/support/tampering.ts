@@ -27,6 +27,8 @@ export interface Tampering {
   /** Of the commit itself. */
   message?: (message: string) => string;
   mode?: TreeEntry['mode'];
+  /** The message of a commit that changes nothing, and is put before it. */
+  before?: string;
 }
 
 /** The tip of a line like that up to `tip`, where `at` and every commit after it hold other bytes at some paths. */
@@ -41,7 +43,12 @@ export async function tamper(project: Project, tip: Oid, at: Oid, changes: Tampe
   for (const { oid } of steps.slice(steps.findIndex((step) => step.oid === at))) {
     const commit = await store.readCommit(oid);
     const tree = await editTree(store, batch, commit.tree, edits);
-    const parents: Oid[] = parent === null ? commit.parents : [parent];
+    let parents: Oid[] = parent === null ? commit.parents : [parent];
+    const inserted = oid === at ? changes.find(({ before }) => before)?.before : undefined;
+    if (inserted !== undefined && parents[0] !== undefined) {
+      const below = await store.readCommit(parents[0]);
+      parents = [await batch.commit({ ...below, parents, message: inserted })];
+    }
     const rewrite = oid === at ? changes.find(({ message }) => message)?.message : undefined;
     parent = await batch.commit({ ...commit, tree, parents, message: rewrite?.(commit.message) ?? commit.message });
   }

@@ -2,6 +2,7 @@
 import type { Project } from '../../ports.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import type { Oid } from '../../session/names.ts';
+import { startsSession } from '../session-start.ts';
 
 export interface SessionStart {
   /** Null: HEAD was detached. */
@@ -14,7 +15,8 @@ export interface SessionStart {
 export async function findStart({ repository: { store } }: Project, tip: Oid): Promise<SessionStart | null> {
   for await (const { commit } of store.firstParents(tip)) {
     const entry = decodeEntry(commit.message);
-    if (entry?.kind === 'start') return { branch: entry.baseBranch ?? null, isFirst: commit.parents.length === 0 };
+    if (entry !== null && (await startsSession(store, entry, commit)))
+      return { branch: entry.baseBranch ?? null, isFirst: commit.parents.length === 0 };
   }
   return null;
 }

@@ -83,7 +83,7 @@ async function redoWrite(
         isSame ? null : 'it failed, and its reason is not in the repository',
       );
     }
-    const unsure = await whyUnsure(run, action, redone);
+    const unsure = await whyUnsure(run, action, action.path, redone);
     if (unsure !== null) return findings.settle(action, 'not_compared', unsure);
     findings.differ({ action: action.index, path: action.path }, `It was done, and cannot be done again: ${reason}`);
     return findings.settle(action, 'different');
@@ -108,17 +108,19 @@ async function redoWrite(
   findings.settle(action, isUnsure ? 'not_compared' : 'same', isUnsure ? 'it did not come to its end' : null);
 }
 
+export const foreignReason = 'a commit of the user between the plan and its report changed the file';
+
 /** Why a replay in memory cannot know what an action has found; null: it can. */
 export async function whyUnsure(
-  { project, commit, hasForeign }: RecordedRun,
+  { project, commit, foreign }: RecordedRun,
   action: Action,
+  path: RepoPath,
   { scripts }: RedoneActions,
 ): Promise<string | null> {
   const earlier = scripts.find((index) => index < action.index);
   if (earlier !== undefined) return `action ${earlier}, a command, ran before it and may have changed the file`;
-  if (hasForeign) return 'commits of the user lie between the plan and its report';
-  if (!('path' in action)) return null;
+  if (foreign.has(path)) return foreignReason;
   const { findFilter } = await import('./replay-rules.ts');
-  const filter = await findFilter(project.repository.store, commit, action.path);
+  const filter = await findFilter(project.repository.store, commit, path);
   return filter === null ? null : `git keeps the file in another form (${filter})`;
 }

@@ -19,6 +19,8 @@ export function compareChanges(run: RecordedRun, findings: Findings): void {
         { action, path },
         `The report and the commit do not say the same of ${path}: ${describe(row, change)}.`,
       );
+    else if (!isPlanned(run, row) && !hasToldMode(row, change))
+      findings.differ({ action, path }, `${path} has the mode ${change.mode}, which the report does not say.`);
   }
   if (run.rows.size !== run.report.changes.length)
     findings.differ({}, 'The report lists a path twice among its changes.');
@@ -27,6 +29,16 @@ export function compareChanges(run: RecordedRun, findings: Findings): void {
 
 function isSameChange(row: ReportedChange, change: CommitChange): boolean {
   return row.change === change.change && row.before === change.before && row.after === change.after;
+}
+
+/** Whether the plan says what becomes of the file, its mode as well. */
+function isPlanned({ parsed, logs }: RecordedRun, { action }: ReportedChange): boolean {
+  const type = parsed.plan.actions[action - 1]?.type;
+  return (type === 'CREATE' || type === 'EDIT') && logs.get(action)?.modified_by_user !== true;
+}
+
+function hasToldMode({ mode: told }: ReportedChange, { mode, oldMode }: CommitChange): boolean {
+  return told === undefined ? mode === null || mode === '100644' || mode === oldMode : mode === told;
 }
 
 function describe(row: ReportedChange, { change, before, after }: CommitChange): string {

@@ -29,21 +29,26 @@ interface Place {
 /** Path -> the last action that changed it. */
 type Changed = Map<RepoPath, number>;
 
-/** `open`: the work tree, made when it is first needed. */
-export function commandReplay(project: Project, open: () => Promise<ScratchTree>, signal: AbortSignal): CommandReplay {
+/** `scratchAt`: the work tree as it is at a commit, made when it is first needed. */
+export function commandReplay(
+  project: Project,
+  scratchAt: (commit: Oid) => Promise<ScratchTree>,
+  signal: AbortSignal,
+): CommandReplay {
   return {
     async replay(run, findings) {
       if (!run.parsed.plan.actions.some((action) => isRunAgain(run, action))) return;
-      const scratch = await open();
-      await scratch.moveTo(run.base);
+      const scratch = await scratchAt(run.base);
       const place = { project, scratch, files: project.filesOf(scratch.workspace.root), signal };
       const changed: Changed = new Map();
       const done = new Set<number>();
       for (const action of run.parsed.plan.actions) {
         if (wasRun(run.logs.get(action.index)) && (await doAgain(place, run, action, changed, findings)))
           done.add(action.index);
+        if (!(await scratch.isIntact())) break;
       }
-      if (run.report.rollback === undefined) await compareTrees(place, run, changed, findings);
+      if (run.report.rollback === undefined && (await scratch.isIntact()))
+        await compareTrees(place, run, changed, findings);
       settle(run, done, findings);
     },
   };
@@ -106,13 +111,18 @@ async function runCommand(
   const { cwd, env, script, index } = action;
   const result = await project
     .shellOf(root)
-    .run(script, { cwd, env, timeoutMs, signal })
+    .run(script, { cwd, env: { ...env, ...scratch.env }, timeoutMs, signal })
     .catch((error: unknown) => {
       if (error instanceof TeddyError && error.code === 'ACTION_FAILED') return error;
       throw error;
     });
   if (signal.aborted)
     throw new TeddyError('INTERRUPTED', 'The replay was interrupted.', 'Nothing was changed; run it again.');
+  if (!(await scratch.isIntact()))
+    return findings.differ(
+      { action: index },
+      'It took the repository of its work tree away: its files were not compared.',
+    );
   for (const path of listChanged(before, await scratch.workspace.scan())) {
     if (!isSessionPath(path) && !isRepository(path)) changed.set(path, index);
   }
@@ -148,7 +158,7 @@ async function applyRecorded(
 }
 
 async function compareTrees(place: Place, run: RecordedRun, changed: Changed, findings: Findings): Promise<void> {
-  const { store } = place.project.repository;
+  const { store } = place.scratch;
   const made = new Map((await readMade(place, run.base, changed)).map((change) => [change.path, change]));
   for (const path of new Set([...made.keys(), ...run.changes.keys()])) {
     const [recorded, replayed] = [run.changes.get(path), made.get(path)];
@@ -162,8 +172,8 @@ async function compareTrees(place: Place, run: RecordedRun, changed: Changed, fi
   }
 }
 
-async function readMade({ project, scratch }: Place, base: Oid, changed: Changed): Promise<TreeChange[]> {
-  const { store } = project.repository;
+async function readMade({ scratch }: Place, base: Oid, changed: Changed): Promise<TreeChange[]> {
+  const { store } = scratch;
   const { tree } = await store.readCommit(base);
   const paths = [...changed.keys()];
   const ignored = new Set(paths.length === 0 ? [] : await scratch.workspace.ignored(paths));

@@ -2,6 +2,7 @@
 import type { ChangedCommit, Project } from '../../ports.ts';
 import type { Entry } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
+import { mayChangeCode } from '../../session/line-paths.ts';
 import { joinPath, turnDir, type RepoPath, type TurnName } from '../../session/names.ts';
 import { toText } from '../read-line.ts';
 import type { LogRenderer } from '../verify/render-log-again.ts';
@@ -20,6 +21,17 @@ interface EntryStep extends ChangedCommit {
 
 /** Adds to the counts of `check`. */
 export async function compareEntry(project: Project, step: EntryStep, check: LogCheck): Promise<Difference[]> {
+  return [...findCode(step), ...(await compareFile(project, step, check))];
+}
+
+function findCode({ entry: { kind, turn }, oid, changes }: EntryStep): Difference[] {
+  if (mayChangeCode(kind)) return [];
+  const code = changes.filter(({ path }) => !isSessionPath(path));
+  const message = `An entry of the kind ${kind} changes code.`;
+  return code.map(({ path }) => ({ turn, commit: oid, action: null, path, message, diff: null }));
+}
+
+async function compareFile(project: Project, step: EntryStep, check: LogCheck): Promise<Difference[]> {
   const { entry, oid } = step;
   const path = findFile(step);
   if (path === null || entry.sha256 === undefined) return [];

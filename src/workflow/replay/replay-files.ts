@@ -4,7 +4,7 @@ import type { Action } from '../../plan/plan.ts';
 import type { CommitChange } from '../../ports.ts';
 import type { RepoPath } from '../../session/names.ts';
 import { findNameReason } from '../new-files.ts';
-import { whyUnsure, type RedoneActions, type WrittenFile } from './replay-actions.ts';
+import { foreignReason, whyUnsure, type RedoneActions, type WrittenFile } from './replay-actions.ts';
 import { cutDiff } from './cut-diff.ts';
 import { compareContent, isEqual } from './replay-content.ts';
 import { isIgnoredIn } from './replay-rules.ts';
@@ -74,8 +74,10 @@ async function compareChanged(
     change.mode === '160000' ? new Uint8Array() : await run.project.repository.store.readBlob(change.after);
   const verdict = compareContent(after, recorded);
   if (verdict === 'different') {
-    // What a CREATE writes does not depend on anything.
-    const unsure = await whyUnsure(run, action, action.type === 'CREATE' ? { ...redone, scripts: [] } : redone);
+    // What a CREATE writes does not depend on anything but on the way that it takes into git.
+    const known = action.type === 'CREATE' ? { ...run, foreign: new Set<RepoPath>() } : run;
+    const before = action.type === 'CREATE' ? { ...redone, scripts: [] } : redone;
+    const unsure = await whyUnsure(known, action, path, before);
     if (unsure !== null) return findings.settle(action, 'not_compared', unsure);
     const diff = cutDiff(renderUnifiedDiff(path, recorded, after));
     return findings.differ({ ...about, diff }, `${path} is not what the plan makes of it.`);
@@ -85,6 +87,7 @@ async function compareChanged(
     return findings.differ(about, `The mode of ${path} became ${change.mode}; the plan leaves it ${mode}.`);
   if (verdict === 'normalised')
     findings.settle(action, 'same', 'but for line endings or $Id$, which git itself changes');
+  else if (file.isUnsure) findings.settle(action, 'same', 'as far as it came');
 }
 
 /** A command before it may have made the file, or changed its mode: a new file it was not, where CREATE asks for one. */
@@ -117,10 +120,10 @@ async function whyLeftOut(
   { scripts }: RedoneActions,
   { path, action, isNew }: { path: RepoPath; action: number; isNew: boolean },
 ): Promise<string | null> {
-  const { project, report, commit, hasForeign } = run;
+  const { project, report, commit, foreign } = run;
   const later = scripts.find((index) => index > action);
   if (later !== undefined) return `action ${later}, a command, ran after it, and no change is left`;
-  if (hasForeign) return 'commits of the user lie between the plan and its report';
+  if (foreign.has(path)) return foreignReason;
   const { status, error } = report.run_summary;
   if (
     status === 'FAILURE' &&

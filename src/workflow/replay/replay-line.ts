@@ -2,8 +2,9 @@
 import { TeddyError } from '../../errors.ts';
 import type { ChangedCommit, Project, ScratchTree } from '../../ports.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
-import { isTurnName, type Oid, type TurnName } from '../../session/names.ts';
+import { isTurnName, type Oid, type RepoPath, type TurnName } from '../../session/names.ts';
 import type { RecordedLine } from '../review/find-recorded.ts';
+import { startsSession } from '../session-start.ts';
 import { commandReplay, type CommandReplay } from './replay-commands.ts';
 import { openLogRenderer } from '../verify/render-log-again.ts';
 import { compareEntry, type LogCheck } from './replay-entry.ts';
@@ -32,9 +33,9 @@ export async function replayLine(
 ): Promise<ReplayedLine> {
   const { store } = project.repository;
   const check: LogCheck = { logs: openLogRenderer(project), derived: 0, attested: 0 };
-  const steps = readSteps(store.walkChanges(line.tip, await findBase(project, line)));
-  const scratch = runsCommands ? lazyScratch(project, line.tip) : null;
-  const commands = scratch && commandReplay(project, scratch.open, signal ?? new AbortController().signal);
+  const steps = readSteps(store.walkChanges(line.tip, await findBase(project, line)), line);
+  const scratch = runsCommands ? lazyScratch(project) : null;
+  const commands = scratch && commandReplay(project, scratch.at, signal ?? new AbortController().signal);
   const turns = newTurns();
   try {
     for await (const some of inGroups(steps, scratch === null ? entriesAtATime : 1)) {
@@ -53,8 +54,8 @@ export async function replayLine(
 
 interface Step extends ChangedCommit {
   entry: Entry & { turn: TurnName };
-  planner: Entry | null;
-  hasForeign: boolean;
+  planner: Entry | null | undefined;
+  foreign: ReadonlySet<RepoPath>;
 }
 
 interface ReplayedStep {
@@ -73,19 +74,24 @@ async function replayStep(
 }
 
 /** Entries of turns, each with what came before it that matters. */
-async function* readSteps(commits: AsyncIterable<ChangedCommit>): AsyncGenerator<Step> {
-  let planner: Entry | null = null;
-  let hasForeign = false;
+async function* readSteps(commits: AsyncIterable<ChangedCommit>, { after }: RecordedLine): AsyncGenerator<Step> {
+  // A range may begin in the middle of a turn.
+  const planners = new Map<TurnName, Entry | null>();
+  let foreign = new Set<RepoPath>();
   for await (const changed of commits) {
     const entry = decodeEntry(changed.commit.message);
     if (entry === null) {
-      hasForeign = true;
+      for (const { path } of changed.changes) foreign.add(path);
       continue;
     }
-    if (entry.kind === 'plan') planner = entry;
-    const { turn } = entry;
-    if (turn !== null) yield { ...changed, entry: { ...entry, turn }, planner, hasForeign };
-    hasForeign = false;
+    const { turn, kind } = entry;
+    if (turn !== null) {
+      const planner = planners.has(turn) || after !== null ? planners.get(turn) : null;
+      yield { ...changed, entry: { ...entry, turn }, planner, foreign };
+      if (kind === 'plan') planners.set(turn, entry);
+      else if (kind === 'message' && planner === undefined) planners.set(turn, null);
+    }
+    foreign = new Set();
   }
 }
 
@@ -108,7 +114,8 @@ async function findBase(
   const not = after === null ? [] : [after];
   for await (const { commit } of store.firstParents(tip, not)) {
     const entry = decodeEntry(commit.message);
-    if (entry?.kind === 'start' && entry.session === session) return [...not, ...commit.parents.slice(0, 1)];
+    if (entry?.session === session && (await startsSession(store, entry, commit)))
+      return [...not, ...commit.parents.slice(0, 1)];
   }
   if (after !== null) return not;
   throw new TeddyError(
@@ -152,12 +159,22 @@ function emptyTurn(turn: TurnName): ReplayedTurn {
   return { turn, outcome: 'nothing_to_compare', ...nothing, actions: [], differences: [] };
 }
 
-/** Made when the first command is to be run. */
-function lazyScratch(project: Project, tip: Oid): { open(): Promise<ScratchTree>; remove(): Promise<void> } {
-  let opened: Promise<ScratchTree> | null = null;
+/** Made when the first command is to be run, and again when one has left it unfit for the next turn. */
+function lazyScratch({ repository }: Project): { at(commit: Oid): Promise<ScratchTree>; remove(): Promise<void> } {
+  let opened: ScratchTree | null = null;
+  const remove = async () => {
+    const left = opened;
+    opened = null;
+    await left?.remove();
+  };
   return {
-    open: () => (opened ??= project.repository.openScratch(tip)),
-    remove: async () => (await opened?.catch(() => null))?.remove(),
+    async at(commit) {
+      if (opened !== null && (await opened.moveTo(commit))) return opened;
+      await remove();
+      opened = await repository.openScratch(commit);
+      return opened;
+    },
+    remove,
   };
 }
 

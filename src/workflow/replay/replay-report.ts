@@ -20,9 +20,9 @@ import type { ReplayedTurn } from './replayed.ts';
 
 interface ReportStep extends ChangedCommit {
   entry: Entry & { turn: TurnName };
-  /** The entry that brought the plan; null: it is not in the range. */
-  planner: Entry | null;
-  hasForeign: boolean;
+  /** The entry that brought the plan; null: there is none. Undefined: it may lie before the range. */
+  planner: Entry | null | undefined;
+  foreign: ReadonlySet<RepoPath>;
 }
 
 /** Without `commands` none is run. Throws INTERRUPTED. */
@@ -47,13 +47,18 @@ export async function replayReport(
   return {
     turn: entry.turn,
     commit: oid,
-    outcome: differences.length === 0 ? 'same' : 'different',
+    outcome: differences.length > 0 ? 'different' : isUnproven(run, findings) ? 'not_compared' : 'same',
     status: run?.report.run_summary.status ?? null,
     note,
     actions: [...actions.values()].toSorted((a, b) => a.index - b.index),
     differences,
     durationMs: project.clock.now().getTime() - started,
   };
+}
+
+/** The commit holds what nobody could compare. */
+function isUnproven(run: RecordedRun | null, { actions }: Findings): boolean {
+  return run?.report.changes.some(({ action }) => actions.get(action)?.outcome === 'not_compared') ?? false;
 }
 
 async function readRun(project: Project, step: ReportStep, findings: Findings): Promise<RecordedRun | null> {
@@ -91,7 +96,7 @@ async function readRun(project: Project, step: ReportStep, findings: Findings): 
     report,
     logs: new Map(report.action_logs.map((log) => [log.index, log])),
     rows: new Map(report.changes.map((row) => [row.path, row])),
-    hasForeign: step.hasForeign,
+    foreign: step.foreign,
   };
 }
 
@@ -145,7 +150,8 @@ function compareLabels({ entry, planner }: ReportStep, report: Report, path: Rep
       { path },
       `The report's status is ${report.run_summary.status}, that of its entry ${entry.status ?? 'missing'}.`,
     );
-  if (planner !== null && (agent !== (planner.agent ?? null) || model !== (planner.model ?? null)))
+  if (planner === null) findings.differ({ path }, `No entry before it brings the plan of turn ${entry.turn}.`);
+  if (planner && (agent !== (planner.agent ?? null) || model !== (planner.model ?? null)))
     findings.differ({ path }, 'The report names another agent or model than the entry of the plan.');
 }
 

@@ -21,8 +21,8 @@ export interface RecordedRun {
   logs: ReadonlyMap<number, ActionLog>;
   /** By path. */
   rows: ReadonlyMap<RepoPath, ReportedChange>;
-  /** Between the plan and its report lie commits of the user's own, which a command of the plan may have made. */
-  hasForeign: boolean;
+  /** What commits of the user's own between the plan and its report have changed: they may have taken in what the plan did. */
+  foreign: ReadonlySet<RepoPath>;
 }
 
 export interface Findings {

@@ -40,7 +40,8 @@ export interface ReplayedTurn {
   turn: TurnName;
   /** Of the report; null: there is none. */
   commit: Oid | null;
-  outcome: 'same' | 'different' | 'nothing_to_compare';
+  /** `not_compared`: nothing differs, and some of what its commit holds could not be compared. */
+  outcome: 'same' | 'different' | 'not_compared' | 'nothing_to_compare';
   /** As the report has it. */
   status: RunStatus | null;
   /** Why there is nothing to compare, or what was not. */
@@ -66,4 +67,9 @@ export interface ReplayedLine {
 
 export function isSame({ turns }: ReplayedLine): boolean {
   return turns.every(({ outcome }) => outcome !== 'different');
+}
+
+/** Something that a commit of it holds could not be compared. */
+export function isUnproven({ turns }: ReplayedLine): boolean {
+  return turns.some(({ outcome }) => outcome === 'not_compared');
 }

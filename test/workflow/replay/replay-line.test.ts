@@ -28,11 +28,15 @@ async function replayLast(options?: ReplayOptions): Promise<ReplayedTurn> {
 }
 
 /** What a run that was not tampered with comes to. */
-async function expectSame(outcomes: string[], options?: ReplayOptions): Promise<ReplayedTurn> {
+async function expectSame(
+  outcomes: string[],
+  options?: ReplayOptions,
+  outcome: ReplayedTurn['outcome'] = 'same',
+): Promise<ReplayedTurn> {
   const replayed = await replayLast(options);
   expect(replayed.differences).toEqual([]);
   expect(outcomesOf(replayed)).toEqual(outcomes);
-  expect(replayed.outcome).toBe('same');
+  expect(replayed.outcome).toBe(outcome);
   return replayed;
 }
 
@@ -66,8 +70,22 @@ describe('replay of honest turns', () => {
     project.command.run = () =>
       project.write({ 'src/app.ts': 'const port = 80;\nlisten(port, host);\n' }).then(() => ({}));
     await turn(project, 'Run', command('make'), edit('src/app.ts', 'const port = 80;', 'const port = 91;'));
-    const { actions } = await expectSame(['EXECUTE not_run', 'EDIT not_compared']);
+    const { actions } = await expectSame(['EXECUTE not_run', 'EDIT not_compared'], {}, 'not_compared');
     expect(actions[1]?.note).toContain('action 1, a command, ran before it');
+  });
+
+  test('a file that a commit of the user took in while the plan ran is not compared, and no other is excused by it', async () => {
+    const made = { 'src/app.ts': 'const port = 81;\nlisten(port);\n' };
+    project.command.run = () => project.commit('Mine\n', made).then(() => ({}));
+    await turn(
+      project,
+      'Run',
+      edit('src/app.ts', 'const port = 80;', 'const port = 81;'),
+      command('git commit -a'),
+      create('b.txt'),
+    );
+    const { actions } = await expectSame(['EDIT not_compared', 'EXECUTE not_run', 'CREATE same']);
+    expect(actions[0]?.note).toContain('a commit of the user');
   });
 
   test('a command that changes or removes what the plan wrote leaves the last word to the record', async () => {

@@ -85,6 +85,38 @@ describe('one byte', () => {
   });
 });
 
+describe('entries', () => {
+  const plan = `${dir}/plan.md` as RepoPath;
+
+  async function forgePlan(message: (text: string) => string): Promise<Difference[]> {
+    return differencesOf('plan 01', [{ path: plan, bytes: await read('plan 01', plan), message }]);
+  }
+
+  test.each<[string, (text: string) => string]>([
+    ['is a reply', (text) => text.replace('Teddy-Entry: plan', 'Teddy-Entry: reply')],
+    ['is of another turn', (text) => text.replace('Teddy-Turn: 01', 'Teddy-Turn: 02')],
+    ['has lost its trailers', () => 'Mine\n'],
+  ])('a report whose plan %s differs', async (_, message) => {
+    const missing = { turn: '01', path: `${dir}/report.md`, message: 'No entry before it brings the plan of turn 01.' };
+    expect(await forgePlan(message)).toContainEqual(expect.objectContaining(missing));
+  });
+
+  test.each(['message 01', 'plan 01'])('a %s that changes code differs', async (entry) => {
+    const found = await differencesOf(entry, [{ path: 'evil.sh' as RepoPath, bytes: Buffer.from('evil\n') }]);
+    const [kind] = entry.split(' ');
+    expect(found).toContainEqual(
+      expect.objectContaining({ path: 'evil.sh', message: `An entry of the kind ${kind} changes code.` }),
+    );
+  });
+
+  test('a second start hides no turn that comes before it', async () => {
+    const { message: second } = await project.repository.store.readCommit(at('start'));
+    const forged = await tamper(project, tip, at('plan 03'), [{ path: plan, bytes: null, message: () => second }]);
+    const { turns } = await replayLine(project, await findRecorded(project, forged));
+    expect(turns.map(({ turn }) => turn)).toEqual(['01', '02', '03']);
+  });
+});
+
 describe('what agrees with itself', () => {
   /** The report says what the commit holds, and its entry has its hash. */
   async function forge(replacements: [string, string][], changes: Tampering[]): Promise<Difference[]> {
@@ -118,6 +150,21 @@ describe('what agrees with itself', () => {
     );
   });
 
+  test('an empty commit before the report hides no content that the plan does not give', async () => {
+    const evil = Buffer.from('evil\n');
+    const files = [
+      ['one\ntwo\n', 'a.txt', 3],
+      ['const port = 81;\nlisten(port);\n', 'src/app.ts', 1],
+    ] as const;
+    for (const [content, path, action] of files) {
+      const found = await forge(
+        [[await oidOf(content), await oidOf('evil\n')]],
+        [{ path: path as RepoPath, bytes: evil, before: 'Mine\n' }],
+      );
+      expect(found).toContainEqual(expect.objectContaining({ turn: '01', action, path }));
+    }
+  });
+
   test('a file that no action of the plan makes, and one that its action does not, are found', async () => {
     const row = (path: string, oid: string, action: number) =>
       `changes:\n  - path: ${path}\n    change: added\n    before: null\n    after: ${oid}\n    action: ${action}`;
@@ -136,7 +183,8 @@ describe('what agrees with itself', () => {
       expect.objectContaining({ action: 3, path: 'a.txt' }),
     );
     const bytes = await read('report 01', 'made.txt');
-    expect(await differencesOf('report 01', [{ path: 'made.txt' as RepoPath, bytes, mode: '100755' }])).toEqual([]);
+    const byCommand = { path: 'made.txt' as RepoPath, bytes, mode: '100755' as const };
+    expect(await differencesOf('report 01', [byCommand])).toMatchObject([{ action: 2, path: 'made.txt' }]);
     const executable = { path: 'a.txt' as RepoPath, bytes: Buffer.from('one\ntwo\n'), mode: '100755' as const };
     expect(await differencesOf('report 01', [executable])).toMatchObject([{ action: 3, path: 'a.txt' }]);
   });
