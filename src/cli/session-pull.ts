@@ -18,7 +18,7 @@ export class SessionPullCommand extends ShareCommand {
       checked out moves ahead in its work tree, which has to be clean for that. Memos of both sides are put together.
 
       Exit codes: 0 done, or nothing to do; 1 something was kept out; 2 no such remote or session; 3 a work tree is in the
-      way, and its line stays; 5 the remote is not reached, or has refused.
+      way, and its line stays, or another session there has the name of one here; 5 the remote is not reached, or has refused.
     `,
     examples: [
       ['The session that HEAD is on, from origin', '$0 session pull'],

@@ -15,10 +15,10 @@ export class SessionPushCommand extends ShareCommand {
 
       All of it arrives or nothing does, and nothing is ever forced. What has more on the remote is taken first by \`session
       sync\`. A branch that \`session archive\` has taken away here goes there as well; the archive keeps it. What would leave is
-      looked through for secrets.
+      verified, and looked through for secrets.
 
       Exit codes: 0 done, or nothing to do; 2 no such remote or session; 3 the remote is ahead, is empty, or has changed
-      meanwhile, or a secret would leave; 5 the remote is not reached, or has refused.
+      meanwhile, or a secret or a faulty line would leave; 5 the remote is not reached, or has refused.
     `,
     examples: [
       ['The session that HEAD is on, to origin', '$0 session push'],

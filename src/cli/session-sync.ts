@@ -19,7 +19,8 @@ export class SessionSyncCommand extends ShareCommand {
       A branch that was deleted on the remote without being archived stays here and is not sent again; \`session push -s\` does.
 
       Exit codes: 0 done, or nothing to do; 1 something was kept out; 2 no such remote or session; 3 a work tree is in the
-      way, the remote is empty or keeps changing, or a secret would leave; 5 the remote is not reached, or has refused.
+      way, the remote is empty or keeps changing, another session there has the name of one here, or a secret or a faulty
+      line would leave; 5 the remote is not reached, or has refused.
     `,
     examples: [
       ['The session that HEAD is on, with origin', '$0 session sync'],

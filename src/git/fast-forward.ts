@@ -4,13 +4,30 @@ import type { Oid } from '../session/names.ts';
 import type { GitRunner } from './run.ts';
 
 /** Each of them may be set the other way round in the branch's `mergeOptions`, or in git's configuration. */
-const flags = ['--ff-only', '--no-autostash', '--no-squash', '--commit', '--no-edit', '--no-stat', '--quiet'];
+const flags = [
+  '--ff-only',
+  '--no-autostash',
+  '--no-squash',
+  '--commit',
+  '--no-edit',
+  '--no-stat',
+  '--quiet',
+  '--no-verify-signatures',
+];
 
 export async function fastForward(git: GitRunner, commit: Oid): Promise<void> {
+  await refuseLocked(git, commit);
   const { exitCode, stderr } = await git.run(['merge', ...flags, '--no-overwrite-ignore', commit], {
     env: { GIT_REFLOG_ACTION: 'teddy' },
     accept: [1, 2, 128],
   });
+  if (exitCode !== 0) throw toRefusal(commit, stderr);
+}
+
+/** git sees that the branch is locked when it has written all files. */
+async function refuseLocked(git: GitRunner, commit: Oid): Promise<void> {
+  const input = `start\nupdate HEAD ${commit}\nprepare\nabort\n`;
+  const { exitCode, stderr } = await git.run(['update-ref', '--stdin'], { input, accept: [1, 128] });
   if (exitCode !== 0) throw toRefusal(commit, stderr);
 }
 

@@ -37,12 +37,22 @@ export async function withRefRecord<Value>(
 export async function repairRefLocks(commonDir: string): Promise<void> {
   for (const { path, updates } of await findDeadRefRecords(commonDir)) {
     const written = await stat(path).catch(() => null);
-    for (const { ref, new: value } of updates) {
-      const lock = join(commonDir, `${ref}.lock`);
-      await removeGitLock({ path: lock, value, recordedMs: written?.mtimeMs ?? 0 });
-    }
+    const recordedMs = written?.mtimeMs ?? 0;
+    // At the same time: of each it is waited whether a living git lets go of it.
+    await Promise.all([
+      ...updates.map(({ ref, new: value }) =>
+        removeGitLock({ path: join(commonDir, `${ref}.lock`), value, recordedMs }),
+      ),
+      ...(updates.some((update) => update.new === null) ? [removePackedLock(commonDir, recordedMs)] : []),
+    ]);
     await removeFile(path);
   }
+}
+
+/** To remove a ref git locks the packed ones as well, and a file of the next ones that is there already stops it for good. */
+async function removePackedLock(commonDir: string, recordedMs: number): Promise<void> {
+  const path = join(commonDir, 'packed-refs.lock');
+  await removeGitLock({ path, value: null, recordedMs }, () => removeFile(join(commonDir, 'packed-refs.new')));
 }
 
 interface DeadRefRecord {
@@ -77,14 +87,20 @@ async function readUpdates(path: string): Promise<Pick<RefUpdate, 'ref' | 'new'>
  * git's own lock of a ref, or of HEAD with it, when git died together with us. It holds the new value, or nothing yet; a
  * living git lets go of it in milliseconds; and one that was not taken at the time of our crash is not ours.
  */
-export async function removeGitLock({ path, value, recordedMs }: ExpectedLock): Promise<void> {
+export async function removeGitLock(
+  { path, value, recordedMs }: ExpectedLock,
+  removeFirst: () => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
   const deadline = performance.now() + lockWaitMs;
   for (;;) {
     const found = await stat(path).catch(() => null);
     if (found === null || Math.abs(found.mtimeMs - recordedMs) > crashWindowMs) return;
     const content = await readFile(path, 'utf8').catch(() => '');
     if (content !== '' && content.trim() !== value) return;
-    if (performance.now() > deadline) return removeFile(path);
+    if (performance.now() > deadline) {
+      await removeFirst();
+      return removeFile(path);
+    }
     await sleep(50);
   }
 }

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { TeddyError } from '../errors.ts';
+import { hideCredentials } from '../session/hide-credentials.ts';
 import type { GitRunner } from './run.ts';
 
 export interface RemoteAddress {
@@ -49,12 +50,5 @@ function toUnknown(label: string, names: readonly string[]): TeddyError {
     names.length === 0
       ? 'No remote is configured: `git remote add origin <url>`, or give a URL or a path.'
       : `Configured are: ${names.join(', ')}. A URL or a path works as well.`,
-  );
-}
-
-/** The user of an ssh address is no secret, and part of it. */
-export function hideCredentials(text: string): string {
-  return text.replace(/\b([a-z][a-z0-9+.-]*:\/\/)([^\s/'"]*)@/gi, (whole, scheme: string, user: string) =>
-    /ssh/i.test(scheme) && !user.includes(':') ? whole : `${scheme}***@`,
   );
 }

@@ -14,7 +14,7 @@ export function isPassing({ said }: Pick<RemoteResult, 'said'>): boolean {
   return passing.test(words) && !lasting.test(words);
 }
 
-/** Throws nothing: it returns REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_CHANGED, HOSTILE_SESSION or DISK_FULL. */
+/** Throws nothing: it returns REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_CHANGED, HOSTILE_SESSION, DISK_FULL or WRITE_FAILED. */
 export function toRemoteError(label: string, { said, serverSaid, exitCode }: RemoteResult): TeddyError {
   const words = said.join('\n');
   const row = toOneRow(said) || `git exited with ${exitCode}`;
@@ -23,6 +23,7 @@ export function toRemoteError(label: string, { said, serverSaid, exitCode }: Rem
     if (/fsck error|: (?:error in|object) |hasDot|nullSha1/i.test(words)) return toHostile(label, said);
   }
   if (/No space left on device|Disk quota exceeded/i.test(words)) return toDiskFull(row);
+  if (isLocalWrite(said)) return new TeddyError('WRITE_FAILED', row, 'See who may write in the repository here.');
   if (/couldn't find remote ref|not our ref/.test(words)) {
     return new TeddyError('REMOTE_CHANGED', `${label} has changed while it was read: ${row}`, 'Run the command again.');
   }
@@ -38,6 +39,16 @@ export function toRemoteError(label: string, { said, serverSaid, exitCode }: Rem
     return new TeddyError('REMOTE_REFUSED', `${label} refused: ${cut(why)}`, adviseRefused(words));
   }
   return new TeddyError('REMOTE_UNREACHABLE', `${label} cannot be reached: ${row}`, adviseUnreachable(words, label));
+}
+
+/** What the other side could not write has words of its own before it. */
+function isLocalWrite(said: readonly string[]): boolean {
+  return said.some(
+    (row) =>
+      /^(?:fatal|error): (?:unable to create|unable to write|unable to append|cannot lock ref|cannot update|cannot open|could not open|insufficient permission|failed to write|update_ref failed)/i.test(
+        row,
+      ) && /Permission denied|Read-only file system|Operation not permitted|insufficient permission/i.test(row),
+  );
 }
 
 function toDiskFull(row: string): TeddyError {
@@ -66,8 +77,9 @@ function adviseUnreachable(words: string, label: string): string {
   if (/could not read (?:Username|Password)|Authentication failed/.test(words))
     return `Nobody is asked for a password here: \`git ls-remote ${label}\` asks, and a credential helper keeps the answer.`;
   if (/Host key verification failed/.test(words)) return 'Connect once with `ssh`, and check the key that it shows.';
-  if (/Permission denied/.test(words))
+  if (/Permission denied \([a-z]/.test(words))
     return 'Add your key to the agent (`ssh-add`), and see that the server knows it.';
+  if (/Permission denied/.test(words)) return 'See who may read and write there.';
   if (/not appear to be a git repository|not found/.test(words)) return '`git remote -v` shows the addresses.';
   if (/transport '.*' not allowed/.test(words))
     return 'git allows it by `protocol.<name>.allow`; see `git help config`.';

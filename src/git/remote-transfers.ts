@@ -16,13 +16,20 @@ const firstDelayMs = 300;
 const checksAtATime = 4;
 
 /** `cwd`: where the user stands. */
-export function gitRemotes(git: GitRunner, cwd: string): Remotes {
+export function gitRemotes(git: GitRunner, cwd: string, onStep?: (step: string) => void): Remotes {
   const find = (remote: string) => findRemote(git, cwd, remote);
   return {
     names: () => readRemoteNames(git),
     list: async (remote, prefixes, options) => listRemote(git, await find(remote), prefixes, options),
-    fetch: async (remote, refs, options) => fetchRefs(git, await find(remote), refs, options),
-    push: async (remote, updates, options) => pushRefs(git, await find(remote), updates, options),
+    async fetch(remote, refs, options) {
+      await fetchRefs(git, await find(remote), refs, options);
+      onStep?.('fetched');
+    },
+    async push(remote, updates, options) {
+      const outcome = await pushRefs(git, await find(remote), updates, options);
+      onStep?.('pushed');
+      return outcome;
+    },
   };
 }
 

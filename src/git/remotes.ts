@@ -6,6 +6,8 @@ export interface RemotesOptions {
   /** Where the user stands: paths are counted from there. */
   cwd: string;
   gitWith(added: Environment): GitRunner;
+  /** Called after each transfer; a test may crash there. */
+  onStep?: ((step: string) => void) | undefined;
 }
 
 /** Nobody is asked: an empty GIT_ASKPASS also keeps git from `core.askPass`; ssh has no terminal to ask at. */
@@ -16,10 +18,12 @@ const silentEnvironment = {
   GCM_INTERACTIVE: 'never',
 };
 
-export function lazyRemotes({ cwd, gitWith }: RemotesOptions): Remotes {
+export function lazyRemotes({ cwd, gitWith, onStep }: RemotesOptions): Remotes {
   let loading: Promise<Remotes> | undefined;
   const load = () =>
-    (loading ??= import('./remote-transfers.ts').then(({ gitRemotes }) => gitRemotes(gitWith(silentEnvironment), cwd)));
+    (loading ??= import('./remote-transfers.ts').then(({ gitRemotes }) =>
+      gitRemotes(gitWith(silentEnvironment), cwd, onStep),
+    ));
   return {
     names: async () => (await load()).names(),
     list: async (...args) => (await load()).list(...args),

@@ -50,7 +50,10 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     writeSessionFile: (path, bytes) => writeSessionFiles(layout, [{ path, bytes }]),
     unstage: (paths) => unstage(options, paths),
     switchTo: (ref) => switchTo(git, ref),
-    fastForward: (commit) => fastForward(git, commit),
+    async fastForward(commit) {
+      await fastForward(git, commit);
+      options.onStep?.('fast-forwarded');
+    },
   });
 }
 

@@ -128,6 +128,7 @@ describe('a fast-forward', () => {
     await scratch.git('checkout', '--quiet', 'main');
     await scratch.git('config', 'branch.main.mergeOptions', '--squash --no-ff --autostash');
     await scratch.git('config', 'merge.ff', 'false');
+    await scratch.git('config', 'merge.verifySignatures', 'true');
     await scratch.write('a.txt', 'mine\n');
     await forward(ahead);
     expect(await scratch.git('rev-parse', 'main', 'HEAD')).toBe(`${ahead}\n${ahead}`);
@@ -159,6 +160,9 @@ describe('a fast-forward', () => {
     await scratch.write('.git/index.lock', '');
     await refused('LOCKED');
     await rm(join(scratch.root, '.git/index.lock'));
+    await scratch.write('.git/refs/heads/main.lock', '');
+    await refused('LOCKED');
+    await rm(join(scratch.root, '.git/refs/heads/main.lock'));
     await scratch.commit({ 'c.txt': 'c\n' });
     await refused('REF_MOVED');
     expect(await scratch.git('rev-parse', 'main~1')).toBe(main);

@@ -3,6 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { LinkedWorkTree, Project, RefTip, RefUpdate } from '../../ports.ts';
 import {
   archiveRef,
+  mainLineRef,
   parseArchiveRef,
   parseLineRef,
   shortRef,
@@ -11,7 +12,8 @@ import {
   type SessionId,
 } from '../../session/names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { readSession } from '../find-line.ts';
+import { findHeadLine, readSession } from '../find-line.ts';
+import { isOnLine } from '../line-ancestry.ts';
 import { readEnd } from '../read-end.ts';
 import { recoverAnswers } from '../recover-answer.ts';
 import { findRecorded } from '../review/find-recorded.ts';
@@ -38,11 +40,13 @@ export interface ArchivedSession {
 const maxAttempts = 5;
 
 /**
- * All of the session's local branches, or none. Throws UNKNOWN_SESSION, LINE_CHECKED_OUT, OPERATION_IN_PROGRESS,
+ * All of the session's local branches, or none. Throws USAGE without a name off every line, UNKNOWN_SESSION, LINE_CHECKED_OUT, OPERATION_IN_PROGRESS,
  * BRANCH_IN_THE_WAY where an archive of the name holds other commits, RUN_INTERRUPTED, LOCKED, REF_MOVED.
  */
 export async function archiveSession(project: Project, target?: string): Promise<ArchivedSession> {
   for (const said of (await project.repository.workspace?.repair()) ?? []) project.notices.warn(said);
+  // The newest one that happens to be there is nothing to put away unasked.
+  if (target === undefined && (await findHeadLine(project)) === null) throw toUnnamed();
   const { session, ref, name } = await findRecorded(project, target);
   if (ref === null) throw toUsage(name);
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
@@ -58,7 +62,7 @@ export async function archiveSession(project: Project, target?: string): Promise
 
 async function archiveOnce(project: Project, session: SessionId, asked: RefName): Promise<ArchivedSession | 'moved'> {
   const branches = await listBranches(project, session);
-  if (branches.length === 0) return refuseAbsent(session, asked);
+  if (branches.length === 0) return refuseAbsent(project, session, asked);
   await refuseCheckedOut(project, branches);
   await settle(project, session, branches);
   const lines: ArchivedLine[] = [];
@@ -82,8 +86,14 @@ async function listBranches(project: Project, session: SessionId): Promise<RefTi
   return named.filter((_, at) => held[at]);
 }
 
-function refuseAbsent(session: SessionId, asked: RefName): ArchivedSession {
-  if (parseArchiveRef(asked) !== null) return { session, lines: [], workTrees: [] };
+/** Its archive counts also where a remote has a branch of that name, which is what was found then. */
+async function refuseAbsent(
+  { repository: { store } }: Project,
+  session: SessionId,
+  asked: RefName,
+): Promise<ArchivedSession> {
+  const kept = [asked, archiveRef(mainLineRef(session))].filter((ref) => parseArchiveRef(ref) !== null);
+  if ((await store.listRefs(...kept)).length > 0) return { session, lines: [], workTrees: [] };
   throw new TeddyError(
     'UNKNOWN_SESSION',
     `${session} has no branch teddy/${session} here.`,
@@ -123,9 +133,9 @@ async function settle(project: Project, session: SessionId, branches: RefTip[]):
 async function toArchiveUpdate({ repository: { store } }: Project, { ref, oid }: RefTip): Promise<RefUpdate> {
   const archive = archiveRef(ref);
   const old = await store.resolve(archive);
-  if (old === null || (await store.isAncestor(old, oid))) return { ref: archive, old, new: oid };
+  if (old === null || (await isOnLine(store, oid, old))) return { ref: archive, old, new: oid };
   // It is ahead: somebody has archived what came after.
-  if (await store.isAncestor(oid, old)) return { ref: archive, old, new: old };
+  if (await isOnLine(store, old, oid)) return { ref: archive, old, new: old };
   throw new TeddyError(
     'BRANCH_IN_THE_WAY',
     `${archive} holds commits that ${shortRef(ref)} does not have, and is not overwritten.`,
@@ -136,6 +146,11 @@ async function toArchiveUpdate({ repository: { store } }: Project, { ref, oid }:
 async function findWorkTrees({ repository }: Project, lines: ArchivedLine[]): Promise<string[]> {
   const isMeant = ({ madeFor, isGone }: LinkedWorkTree) => !isGone && lines.some(({ branch }) => branch === madeFor);
   return (await repository.linkedWorkTrees()).filter(isMeant).map(({ root }) => root);
+}
+
+function toUnnamed(): TeddyError {
+  const hint = 'Name one, e.g. `teddy session archive add-login`: `teddy session list` shows them.';
+  return new TeddyError('USAGE', 'HEAD is on no line, so it is not known which session to archive.', hint);
 }
 
 function toUsage(name: string): TeddyError {

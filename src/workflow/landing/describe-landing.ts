@@ -8,27 +8,34 @@ const shownTurns = 20;
 
 /** Subject and body, of what came after `base`. */
 export async function describeLanding(project: Project, line: LandableLine, base: Oid | null): Promise<string> {
-  const turns = await readTitles(project, line, base);
-  const [only] = turns;
-  if (only !== undefined && turns.length === 1) return only.title;
-  const rows = turns.slice(0, shownTurns).map(({ turn, title }) => `- ${turn} ${title}`);
-  const more = turns.length - rows.length;
-  const body = [...rows, ...(more > 0 ? [`- and ${more} more turns`] : [])];
+  const { turns, others } = await readTitles(project, line, base);
+  const [only, second] = turns.length > 0 ? turns.map(({ title }) => title) : others;
+  if (only !== undefined && second === undefined) return only;
+  const told = turns.length > 0 ? turns.map(({ turn, title }) => `${turn} ${title}`) : others;
+  const rows = told.slice(0, shownTurns).map((row) => `- ${row}`);
+  const more = told.length - rows.length;
+  const body = [...rows, ...(more > 0 ? [`- and ${more} more ${turns.length > 0 ? 'turns' : 'commits'}`] : [])];
   return [toWords(line.session), ...(body.length === 0 ? [] : [body.join('\n')])].join('\n\n');
 }
 
-/** Turns that changed code and were not undone, oldest first, each by its plan or else by what it wrote. */
+/**
+ * Turns that changed code and were not undone, oldest first, each by its plan or else by what it wrote. `others`: the subjects of
+ * what changes code besides, as the user's own commits, merges and what was undone.
+ */
 async function readTitles(
   { repository: { store } }: Project,
   { session, tip }: LandableLine,
   base: Oid | null,
-): Promise<{ turn: TurnName; title: string }[]> {
+): Promise<{ turns: { turn: TurnName; title: string }[]; others: string[] }> {
   const titles = new Map<TurnName, string>();
   const changing = new Set<TurnName>();
   const undone = new Set<TurnName>();
+  const others: string[] = [];
   for await (const { commit } of store.firstParents(tip, base === null ? [] : [base])) {
     const entry = decodeEntry(commit.message);
-    if (entry?.session !== session || entry.turn === null) continue;
+    const isOwn = entry?.session === session;
+    if (!isOwn || entry.kind === 'undo' || entry.kind === 'snapshot') others.push(toSubject(commit.message));
+    if (!isOwn || entry.turn === null) continue;
     const { kind, turn, title } = entry;
     if (kind === 'plan' || (kind === 'write' && !titles.has(turn))) titles.set(turn, title);
     if (kind === 'report' || kind === 'write') changing.add(turn);
@@ -37,7 +44,11 @@ async function readTitles(
   const found = [...titles].flatMap(([turn, title]) =>
     changing.has(turn) && !undone.has(turn) ? [{ turn, title }] : [],
   );
-  return found.toReversed();
+  return { turns: found.toReversed(), others: others.toReversed() };
+}
+
+function toSubject(message: string): string {
+  return message.trim().split('\n', 1)[0] ?? '';
 }
 
 /** `20260124-add-user-auth` -> `Add user auth`. */

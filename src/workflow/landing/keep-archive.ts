@@ -1,6 +1,7 @@
 /** Keeps a line under `refs/teddy/archive/`, where it stays when its branch goes. */
 import type { Project } from '../../ports.ts';
 import { archiveRef, parseLineRef, shortRef, type RefName } from '../../session/names.ts';
+import { isOnLine } from '../line-ancestry.ts';
 import type { LandableLine } from './land-session.ts';
 
 /** Of several processes one moves it first; each of the others looks again. */
@@ -19,8 +20,8 @@ export async function keepArchive(project: Project, { ref, name, tip }: Landable
   const kept = archiveRef(ref);
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const old = await store.resolve(kept);
-    if (old !== null && (await store.isAncestor(tip, old))) return kept;
-    if (old !== null && !(await store.isAncestor(old, tip))) break;
+    if (old !== null && (await isOnLine(store, old, tip))) return kept;
+    if (old !== null && !(await isOnLine(store, tip, old))) break;
     if ((await store.updateRefs([{ ref: kept, old, new: tip }], `teddy: keep ${shortRef(ref)}`)) === 'done')
       return kept;
   }

@@ -1,6 +1,6 @@
 /** Brings the code of a line to a branch, as one commit there; of `.teddy/` the branch keeps its own. */
 import { TeddyError } from '../../errors.ts';
-import type { Project, TreeChange, Workspace } from '../../ports.ts';
+import type { Project, Store, TreeChange, Workspace } from '../../ports.ts';
 import { encodeLanding } from '../../session/landing.ts';
 import { shortRef, type Oid, type RefName, type SessionId } from '../../session/names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
@@ -148,12 +148,12 @@ async function publish(project: Project, landing: Landing, tree: Oid): Promise<O
   const parents = target.tip === null ? [] : [target.tip];
   const commit = await batch.commit({ tree, parents, ...(await store.ident()), message });
   await batch.flush();
-  if (workspace) return forward(workspace, target.ref, commit);
+  if (workspace) return forward(store, workspace, target.ref, commit);
   const update = { ref: target.ref, old: target.tip, new: commit };
   return (await store.updateRefs([update], `teddy: landed ${line.name}`)) === 'done' ? commit : 'moved';
 }
 
-async function forward(workspace: Workspace, ref: RefName, commit: Oid): Promise<Oid | 'moved'> {
+async function forward(store: Store, workspace: Workspace, ref: RefName, commit: Oid): Promise<Oid | 'moved'> {
   if ((await workspace.head()).ref !== ref) return 'moved';
   try {
     await workspace.fastForward(commit);
@@ -161,7 +161,9 @@ async function forward(workspace: Workspace, ref: RefName, commit: Oid): Promise
     if (error instanceof TeddyError && error.code === 'REF_MOVED') return 'moved';
     throw error;
   }
-  return commit;
+  // git moves what HEAD is on by then; somebody may have gone on from there already.
+  const tip = await store.resolve(ref);
+  return tip !== null && (await store.isAncestor(commit, tip)) ? commit : 'moved';
 }
 
 /** A landing that was killed before the archive, or one that was finished by hand, is finished here. */

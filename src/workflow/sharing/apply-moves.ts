@@ -1,7 +1,7 @@
 /** Moves lines to what was decided: all that are checked out nowhere at once, then those that are, each in its work tree. */
 import { TeddyError } from '../../errors.ts';
 import type { Project, RefUpdate, Workspace } from '../../ports.ts';
-import { fetchedRef, shortRef, type Oid, type RefName } from '../../session/names.ts';
+import { archiveRef, fetchedRef, shortRef, type Oid, type RefName } from '../../session/names.ts';
 import { refuseOperation } from '../refuse-operation.ts';
 import { refuseRunsIn } from '../unfinished-run.ts';
 import type { Move } from './plan-moves.ts';
@@ -58,7 +58,9 @@ async function prepareMoves(
     if (problem === null) ready.push({ move, workspace });
     else held.push({ move, problem });
   }
-  return { ready, held };
+  // An archive beside its branch says that somebody has restored that: the two go together.
+  const waiting = new Set(held.flatMap(({ move }) => (move.kind === 'archived' ? archiveRef(move.ref) : [])));
+  return { ready: ready.filter(({ move }) => !waiting.has(move.ref)), held };
 }
 
 /** What a guard says; anything else is no answer. */
@@ -81,25 +83,29 @@ async function refuseRebase(workspace: Workspace | null, ref: RefName): Promise<
 async function refuseWorkspace(
   project: Project,
   workspace: Workspace,
-  { ref, kind, tail }: Move,
+  move: Move,
   isCheckedOut: (ref: RefName) => boolean,
 ): Promise<void> {
+  const { ref, kind, tail } = move;
   for (const said of await workspace.repair()) project.notices.warn(said);
   if (kind === 'archived') throw toCheckedOut(ref, workspace.root);
   await refuseOperation(workspace, ref);
   await refuseRunsIn(project, workspace);
-  if (tail === null) return refuseEdits(workspace, ref);
+  if (tail === null) return refuseEdits(project, workspace, move);
   if (isCheckedOut(tail.ref)) throw toCheckedOut(tail.ref, 'another work tree');
 }
 
-async function refuseEdits(workspace: Workspace, ref: RefName): Promise<void> {
+async function refuseEdits({ repository: { store } }: Project, workspace: Workspace, move: Move): Promise<void> {
   const { edits, unmerged } = await workspace.status({ untracked: false });
   const [first] = [...unmerged, ...edits.map(({ path }) => path)];
   if (first === undefined) return;
+  // A fast-forward that was cut off has brought the files there already, and git finishes it.
+  const wanted = move.new === null || unmerged.length > 0 ? null : (await store.readCommit(move.new)).tree;
+  if (wanted !== null && wanted === (await workspace.snapshotTree([]))) return;
   const count = new Set([...unmerged, ...edits.map(({ path }) => path)]).size;
   throw new TeddyError(
     'UNCOMMITTED_EDITS',
-    `${shortRef(ref)} was not moved ahead: ${count === 1 ? `${first} is edited` : `${first} and ${count - 1} more files are edited`} in ${workspace.root}.`,
+    `${shortRef(move.ref)} was not moved ahead: ${count === 1 ? `${first} is edited` : `${first} and ${count - 1} more files are edited`} in ${workspace.root}.`,
     'Commit or stash the edits, and run the command again.',
   );
 }
@@ -115,11 +121,24 @@ async function followIn(project: Project, workspace: Workspace, move: Move): Pro
   const { ref, old } = move;
   const head = await workspace.head();
   if (head.ref !== ref || head.oid !== old) throw toMoved(ref);
-  if (move.tail === null) return workspace.fastForward(move.new as Oid);
+  if (move.tail === null) {
+    await workspace.fastForward(move.new as Oid);
+    // git moves what HEAD is on by then.
+    if ((await project.repository.store.resolve(ref)) !== move.new) throw toMoved(ref);
+    return;
+  }
   // The same commit: no file changes.
   await workspace.switchTo(move.tail.ref);
-  const update = { ref, old, new: move.new };
-  if ((await project.repository.store.updateRefs([update], 'teddy: from a remote')) === 'moved') throw toMoved(ref);
+  const { store } = project.repository;
+  if ((await store.updateRefs([{ ref, old, new: move.new }], 'teddy: from a remote')) === 'done') {
+    project.notices.info(`HEAD in ${workspace.root} is on ${shortRef(move.tail.ref)} now; no file has changed.`);
+    return;
+  }
+  // Somebody has gone on with the line meanwhile: its tail ends elsewhere.
+  await workspace.switchTo(ref);
+  const made = move.tail.isNew ? [{ ref: move.tail.ref, old, new: null }] : [];
+  if (made.length > 0) await store.updateRefs(made, 'teddy: from a remote');
+  throw toMoved(ref);
 }
 
 /** What came from an address leaves nothing else behind that says so; agents and lists are asked about because of it. */

@@ -31,6 +31,8 @@ interface RefusedRef {
   /** For a person; what comes from the remote stands in it as it is. */
   reason: string;
   violations: Violation[];
+  /** It may be as good as any, but for its name: a session that is here has it, and began otherwise. */
+  isNamesake?: true;
 }
 
 export interface CheckedIncoming {
@@ -140,7 +142,7 @@ async function judgeLine(judge: Judge, one: NamedRef & { session: SessionId }): 
   const survey = await surveyLine(store, one, known);
   if (typeof survey === 'string') return { reason: survey, violations: [] };
   const forged = await findForgedStart(judge, one.session, survey, known);
-  if (forged !== null) return { reason: forged, violations: [] };
+  if (forged !== null) return { reason: forged, violations: [], ...(known.length > 0 ? { isNamesake: true } : {}) };
   const violations = [...(await findTopViolations(store, one.tip)), ...(await verify(judge, one, known))];
   const grave = violations.filter(({ rule }) => rule !== 'secret');
   if (grave.length > 0) return { reason: describe(grave), violations: grave };

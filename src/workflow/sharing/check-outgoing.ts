@@ -1,16 +1,17 @@
-/** Secrets in what would leave: in every file that a commit adds or changes and that the remote does not have. */
+/** Secrets in what would leave: in every commit that the remote does not have, and in every file that it adds or changes. */
 import { TeddyError } from '../../errors.ts';
-import type { Project } from '../../ports.ts';
+import type { ChangedCommit, Project } from '../../ports.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import type { Oid, RepoPath } from '../../session/names.ts';
-import { contentReader, type Content } from '../verify/read-content.ts';
+import { contentReader, type AwaitedContent } from '../verify/read-content.ts';
 import { walkNewCommits } from './new-commits.ts';
 import { findNewSecrets } from './new-secrets.ts';
 
 /** Never by its value. */
 export interface OutgoingSecret {
   commit: Oid;
-  path: RepoPath;
+  /** Null: in the commit itself, that is in its message, in the lines that say whose it is, or in the name of a file. */
+  path: RepoPath | null;
   kind: string;
 }
 
@@ -29,8 +30,8 @@ const filesAhead = 16;
 interface Leaving {
   commit: Oid;
   path: RepoPath;
-  after: Promise<Content>;
-  before: Promise<Content> | null;
+  after: AwaitedContent;
+  before: AwaitedContent | null;
 }
 
 /**
@@ -51,11 +52,15 @@ export async function checkOutgoing(
     return [];
   }
   const found = new Map<string, OutgoingSecret>();
+  const add = (commit: Oid, path: RepoPath | null, kinds: Iterable<string>) => {
+    for (const kind of kinds) found.set(`${commit} ${kind} ${path ?? ''}`, { commit, path, kind });
+  };
+  const searchCommit = async (changed: ChangedCommit) => add(changed.oid, null, await findKindsIn(project, changed));
   let done = 0;
-  for await (const file of readAhead(listLeaving(project, tips, known))) {
+  for await (const file of readAhead(listLeaving(project, tips, known, searchCommit))) {
     if (options.signal?.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted.', 'Nothing was pushed.');
-    for (const kind of await findKinds(project, file))
-      found.set(`${file.commit} ${kind} ${file.path}`, { commit: file.commit, path: file.path, kind });
+    add(file.commit, file.path, await findKinds(project, file));
+    for (const awaited of [file.after, file.before]) awaited?.release();
     done += 1;
     options.onProgress?.(done);
   }
@@ -67,16 +72,14 @@ async function* listLeaving(
   { repository: { store } }: Project,
   tips: readonly Oid[],
   known: readonly Oid[],
+  onCommit: (commit: ChangedCommit) => Promise<void>,
 ): AsyncGenerator<Leaving> {
-  const { read } = contentReader(store);
+  const contents = contentReader(store);
   const seen = new Set<Oid>();
-  const start = (oid: Oid) => {
-    const content = read(oid, maxFileBytes);
-    // Whoever looks at it is told; until then it is nobody's failure.
-    content.catch(() => undefined);
-    return content;
-  };
-  for await (const { oid, changes } of walkNewCommits(store, tips, known)) {
+  const start = (oid: Oid) => contents.await(oid, maxFileBytes);
+  for await (const changed of walkNewCommits(store, tips, known)) {
+    await onCommit(changed);
+    const { oid, changes } = changed;
     // What a commit takes away or moves was there before it.
     for (const { before } of changes) if (before !== null) seen.add(before);
     for (const { path, after, before, mode, oldMode } of changes) {
@@ -100,8 +103,15 @@ async function* readAhead(files: AsyncIterable<Leaving>): AsyncGenerator<Leaving
   yield* waiting;
 }
 
+async function findKindsIn({ masker }: Project, { commit, changes }: ChangedCommit): Promise<Set<string>> {
+  const { author, committer, message } = commit;
+  const names = changes.flatMap(({ path, before }) => (before === null ? path : []));
+  const { found } = await masker.mask([author, committer, message, ...names].join('\n'));
+  return new Set(found.map(({ kind }) => kind));
+}
+
 async function findKinds(project: Project, { commit, path, after, before }: Leaving): Promise<Set<string>> {
-  const content = await after;
+  const content = await after.read();
   // The remote refuses a push that an object is missing of.
   if (content.kind === 'missing' || content.kind === 'unread') return new Set();
   if (content.kind === 'large') {
@@ -112,7 +122,7 @@ async function findKinds(project: Project, { commit, path, after, before }: Leav
   }
   const text = toText(path, content.bytes);
   if (text === null) return new Set();
-  const earlier = await before;
+  const earlier = await before?.read();
   const known = earlier?.kind === 'bytes' ? toText(path, earlier.bytes) : null;
   return findNewSecrets(project.masker, { path, text, known: known ?? '' });
 }

@@ -1,12 +1,13 @@
 /** Which other repository is meant. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports.ts';
+import { hideCredentials } from '../../session/hide-credentials.ts';
 import { shortRef } from '../../session/names.ts';
 
 export interface ChosenRemote {
   /** As git's configuration has it; else a URL or a path. */
   name: string;
-  /** The same for a person: a URL without user name and password. */
+  /** The same for a person: a URL with nothing in it that is secret. */
   label: string;
   isConfigured: boolean;
 }
@@ -30,7 +31,7 @@ export async function chooseRemote(
 }
 
 function toChosen(name: string, names: readonly string[]): ChosenRemote {
-  return { name, label: name.replace(/\/\/[^/@]*@/, '//'), isConfigured: names.includes(name) };
+  return { name, label: hideCredentials(name), isConfigured: names.includes(name) };
 }
 
 /** A dot stands for this repository. */

@@ -14,6 +14,7 @@ import {
   type RefName,
   type SessionId,
 } from '../../session/names.ts';
+import { findFork } from '../line-ancestry.ts';
 
 export interface Tail {
   ref: RefName;
@@ -48,12 +49,11 @@ export async function toTail(
 
 /** That of the first entry which only the tail has; where none of its entries has a turn, the one that would come next. */
 async function readLeavingTurn(store: Store, session: SessionId, local: Oid, remote: Oid): Promise<number> {
+  const fork = await findFork(store, remote, [local]);
   let first: number | null = null;
-  let fork: Oid | null = null;
-  for await (const { commit } of store.firstParents(local, [remote])) {
+  for await (const { commit } of store.firstParents(local, fork === null ? [] : [fork])) {
     const turn = decodeEntry(commit.message)?.turn;
     if (turn != null) first = turnNumber(turn);
-    fork = commit.parents[0] ?? null;
   }
   if (first !== null) return first;
   const dir = fork === null ? null : await store.readDir(fork, sessionDir(session));

@@ -2,6 +2,7 @@
 import type { Project } from '../../ports.ts';
 import { chooseRemote } from './choose-remote.ts';
 import { chooseSession } from './choose-session.ts';
+import { repairHere } from './repair-here.ts';
 import { retryWhileChanged } from './retry-while-changed.ts';
 import { sortLines, type Shared, type ShareRequest } from './shared-line.ts';
 import { listedPrefixes } from './shared-refs.ts';
@@ -13,6 +14,7 @@ import { takeIn } from './take-in.ts';
  * taken. Throws UNKNOWN_REMOTE, UNKNOWN_SESSION, REMOTE_CHANGED, and as `Remotes`.
  */
 export async function pullSessions(project: Project, request: ShareRequest): Promise<Shared> {
+  await repairHere(project);
   const remote = await chooseRemote(project, request.remote, { isPush: false });
   return retryWhileChanged(request.signal, async () => {
     const { refs: listed } = await project.repository.remotes.list(remote.name, listedPrefixes, request);

@@ -1,10 +1,11 @@
-/** Sends lines to a remote: looked through for secrets first, then all in one push, each by its lease. */
+/** Sends lines to a remote: looked through for secrets and faults first, then all in one push, each by its lease. */
 import { TeddyError } from '../../errors.ts';
 import type { Project, RefTip, RefUpdate, TransferOptions } from '../../ports.ts';
 import { archiveRef, type Oid, type RefName } from '../../session/names.ts';
 import type { ChosenRemote } from './choose-remote.ts';
 import type { StandingTips } from './plan-moves.ts';
 import type { Standing } from './reconcile.ts';
+import { refuseFaulty } from './refuse-faulty.ts';
 import type { ShareRequest } from './shared-line.ts';
 import { toTracking } from './shared-refs.ts';
 
@@ -23,7 +24,7 @@ export function toPushes(lines: readonly StandingTips[]): RefUpdate[] {
   });
 }
 
-/** `moved`: a lease did not hold, and nothing has changed. Throws SECRET_FOUND, and as `Remotes.push`. */
+/** `moved`: a lease did not hold, and nothing has changed. Throws SECRET_FOUND, FAULTY_SESSION, and as `Remotes.push`. */
 export async function pushLines(
   project: Project,
   remote: ChosenRemote,
@@ -32,7 +33,10 @@ export async function pushLines(
   { dryRun = false, signal, onProgress }: ShareRequest,
 ): Promise<'done' | 'moved'> {
   if (updates.length === 0) return 'done';
-  await refuseSecrets(project, updates, await findKnown(project, remote, listed), { signal, onProgress });
+  const known = await findKnown(project, remote, listed);
+  const tips = [...new Set(known.map(({ oid }) => oid))];
+  await refuseSecrets(project, updates, tips, { signal, onProgress });
+  await refuseFaulty(project, updates, known, { signal, onProgress });
   if (dryRun) return 'done';
   const outcome = await project.repository.remotes.push(remote.name, updates, { signal, onProgress });
   if (outcome === 'done') await moveTracking(project, remote, updates);
@@ -57,22 +61,26 @@ async function refuseSecrets(
   const more = found.length === 1 ? '' : `, and ${found.length - 1} more`;
   throw new TeddyError(
     'SECRET_FOUND',
-    `A secret would leave: ${first.kind} in ${first.path} of ${first.commit.slice(0, 12)}${more}. Nothing was pushed.`,
+    `A secret would leave: ${first.kind} in ${first.path ?? 'the message or a file name'} of ${first.commit.slice(0, 12)}${more}. Nothing was pushed.`,
     'Make the secret void where it is valid. To share what was before it, make a line that ends there (`git switch -c <name> <commit>^`), and delete this one (`git branch -D`).',
   );
 }
 
 /** What the remote has already, as far as it is here as well. */
-async function findKnown(project: Project, remote: ChosenRemote, listed: readonly RefTip[]): Promise<Oid[]> {
+async function findKnown(project: Project, remote: ChosenRemote, listed: readonly RefTip[]): Promise<RefTip[]> {
   const { store } = project.repository;
   const sizes = await Promise.all(listed.map(({ oid }) => store.readSize(oid)));
   const tracked = remote.isConfigured ? await store.listRefs(`refs/remotes/${remote.name}/`) : [];
   const there = listed.filter((_, at) => sizes[at] !== null);
-  return [...new Set([...there, ...tracked].map(({ oid }) => oid))];
+  return [...there, ...tracked];
 }
 
 /** git has done so itself where it was told the remote's name; a `git fetch` may have done so as well. */
-async function moveTracking(project: Project, remote: ChosenRemote, updates: readonly RefUpdate[]): Promise<void> {
+export async function moveTracking(
+  project: Project,
+  remote: ChosenRemote,
+  updates: readonly Pick<RefUpdate, 'ref' | 'new'>[],
+): Promise<void> {
   const { store } = project.repository;
   const wanted = updates.flatMap(({ ref, new: tip }) => {
     const tracked = toTracking(remote, ref);

@@ -7,7 +7,8 @@ import { nameSome } from '../name-some.ts';
 import { chooseRemote, type ChosenRemote } from './choose-remote.ts';
 import { chooseSession } from './choose-session.ts';
 import { readStandings, type StandingTips } from './plan-moves.ts';
-import { pushLines, toPushes } from './push-lines.ts';
+import { moveTracking, pushLines, toPushes } from './push-lines.ts';
+import { repairHere } from './repair-here.ts';
 import { toSharedLine, type Shared, type SharedLine, type ShareRequest } from './shared-line.ts';
 import { readSharedTips, listedPrefixes } from './shared-refs.ts';
 
@@ -17,6 +18,7 @@ import { readSharedTips, listedPrefixes } from './shared-refs.ts';
  */
 export async function pushSessions(project: Project, request: ShareRequest): Promise<Shared> {
   const { store, remotes } = project.repository;
+  await repairHere(project);
   const remote = await chooseRemote(project, request.remote, { isPush: true });
   const { refs: listed, isEmpty } = await remotes.list(remote.name, listedPrefixes, request);
   const session = await chooseSession(project, { ...request, offLine: 'newest' }, listed);
@@ -27,7 +29,17 @@ export async function pushSessions(project: Project, request: ShareRequest): Pro
   const wished = request.all === true ? tips : tips.map(revive);
   const updates = toPushes(wished);
   if ((await pushLines(project, remote, updates, listed, request)) === 'moved') throw toChanged(remote);
+  if (request.dryRun !== true) await moveTracking(project, remote, tips.filter(isUnseen).map(toSeen));
   return { remote, session, lines: notePushed(tips.map(toSharedLine), updates), notes: [], refusal: null };
+}
+
+/** A push that was killed has sent it, and did not come to note it. */
+function isUnseen({ standing, known, remote }: StandingTips): boolean {
+  return standing === 'same' && remote !== null && known !== remote;
+}
+
+function toSeen({ ref, remote }: StandingTips): Pick<RefUpdate, 'ref' | 'new'> {
+  return { ref, new: remote };
 }
 
 function revive(line: StandingTips): StandingTips {

@@ -1,6 +1,7 @@
 /** How a line here stands to the same line there. Values only: the answers of git are given. */
 import type { Store } from '../../ports.ts';
 import type { Oid } from '../../session/names.ts';
+import { isOnLine } from '../line-ancestry.ts';
 import type { SharedTips } from './shared-refs.ts';
 
 export type Standing =
@@ -20,7 +21,10 @@ export type Standing =
   /** The remote had it and has deleted it; nothing was added here since. */
   | 'gone';
 
-/** Whether `tip` is `commit`, or has it in its history. */
+/**
+ * Whether `tip` is `commit`, or goes on from it. Of a line only its own commits count: a merge may have another one in its
+ * history, and leave out what that holds.
+ */
 export type Contains = (tip: Oid, commit: Oid) => boolean;
 
 /** One that neither side has is the same. */
@@ -33,9 +37,13 @@ export function toStanding(tips: SharedTips, contains: Contains): Standing {
   return contains(local, remote) ? 'push' : 'diverged';
 }
 
-/** Without a tracking branch nobody remembers whether the remote had it: then the archive alone tells. */
+/**
+ * Without a tracking branch nobody remembers whether the remote had it: then the archive alone tells. Where that is here already
+ * and the branch as well, the session was restored.
+ */
 function toLocalStanding({ known, isTracked, archived }: SharedTips, local: Oid, contains: Contains): Standing {
-  const wasThere = known !== null || !isTracked;
+  const isRestored = archived.local !== null && archived.remote !== null && contains(archived.local, archived.remote);
+  const wasThere = known !== null || (!isTracked && !isRestored);
   if (wasThere && archived.remote !== null && contains(archived.remote, local)) return 'archived-there';
   return known !== null && contains(known, local) ? 'gone' : 'only-local';
 }
@@ -53,6 +61,7 @@ export function listQuestions({ local, remote, known, archived }: SharedTips): {
     remote === null
       ? [
           [archived.remote, local],
+          [archived.local, archived.remote],
           [known, local],
         ]
       : local === null
@@ -68,11 +77,14 @@ const askedAtOnce = 8;
 
 /** A commit that is not here is in no history that is. */
 export async function readAncestry(store: Store, tips: readonly SharedTips[]): Promise<Contains> {
-  const questions = tips.flatMap(listQuestions);
+  const questions = tips.flatMap((one) => listQuestions(one).map((asked) => ({ ...asked, kind: one.kind })));
   const yes = new Set<string>();
-  const ask = async ({ tip, commit }: { tip: Oid; commit: Oid }) => {
+  const ask = async ({ tip, commit, kind }: { tip: Oid; commit: Oid; kind: SharedTips['kind'] }) => {
     const sizes = await Promise.all([store.readSize(tip), store.readSize(commit)]);
-    if (!sizes.includes(null) && (await store.isAncestor(commit, tip))) yes.add(`${tip} ${commit}`);
+    if (sizes.includes(null)) return;
+    // `teddy/global` is put together by merges.
+    const isIn = kind === 'global' ? await store.isAncestor(commit, tip) : await isOnLine(store, tip, commit);
+    if (isIn) yes.add(`${tip} ${commit}`);
   };
   for (let at = 0; at < questions.length; at += askedAtOnce)
     await Promise.all(questions.slice(at, at + askedAtOnce).map(ask));

@@ -2,9 +2,12 @@
 import { foldPart } from '../../plan/paths.ts';
 import type { Store, TreeEntry } from '../../ports.ts';
 import { decodeEntry } from '../../session/entry.ts';
-import { sessionDir, type Oid, type RepoPath, type SessionId } from '../../session/names.ts';
+import { maxChangedPaths } from '../../session/count-paths.ts';
+import type { Oid, RepoPath, SessionId } from '../../session/names.ts';
+import { isOnAnyLine } from '../line-ancestry.ts';
+import { holdsSession, startsSession } from '../session-start.ts';
 import type { Violation } from '../verify/violation.ts';
-import { changeCounter, maxChangedPaths } from './count-changes.ts';
+import { changeCounter } from './count-changes.ts';
 
 export interface Survey {
   /** Of the entry with which the line starts; null: it goes on from what is here. */
@@ -35,6 +38,9 @@ export async function surveyLine(
   const { startId, below, end, count, isLarge } = await descend(store, { tip, session }, known);
   if (isLarge) return tooManyPaths;
   if (count > maxCommits) return `it has more than ${maxCommits} commits`;
+  // What a merge has brought into a line here was never looked at as a line.
+  if (startId === null && known.length > 0 && !(await isOnAnyLine(store, known, end ?? tip)))
+    return surveyLine(store, { tip, session }, []);
   if (count === 0) return { startId: null };
   if (startId === null && (end === null || !(await isOfSession(store, end, session)))) {
     return below === undefined ? `no commit of it is an entry of ${session}` : 'it has no start';
@@ -60,15 +66,15 @@ async function descend(
     found.below = found.end;
     if (entry.kind !== 'start') continue;
     found.startId = entry.id;
-    // A second start hides nothing that comes before it; below the first one there is the user's own history, which is long.
-    if (found.end === null || !(await holdsSession(store, found.end, session))) break;
+    // Below it there is the user's own history, which is long.
+    if (await startsSession(store, entry, commit)) break;
   }
   return found;
 }
 
 /** Whether the nearest entry of the session at or below a commit is there. */
 async function isOfSession(store: Store, commit: Oid, session: SessionId): Promise<boolean> {
-  if ((await store.readSize(commit)) === null || !(await holdsSession(store, commit, session))) return false;
+  if (!(await holdsSession(store, commit, session))) return false;
   let count = 0;
   for await (const found of store.firstParents(commit)) {
     count += 1;
@@ -76,10 +82,6 @@ async function isOfSession(store: Store, commit: Oid, session: SessionId): Promi
     if (count > maxCommits) return false;
   }
   return false;
-}
-
-async function holdsSession(store: Store, commit: Oid, session: SessionId): Promise<boolean> {
-  return (await store.readSize(commit)) !== null && (await store.readDir(commit, sessionDir(session))) !== null;
 }
 
 /**

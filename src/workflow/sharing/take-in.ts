@@ -1,7 +1,7 @@
 /** Brings what a remote has into quarantine, has it checked, and moves the lines here to what passed. */
 import { TeddyError } from '../../errors.ts';
 import type { Project, RefTip, RefUpdate } from '../../ports.ts';
-import { shortRef, type Oid, type RefName, type SessionId } from '../../session/names.ts';
+import { parseLineRef, shortRef, type Oid, type RefName, type SessionId } from '../../session/names.ts';
 import type { Violation } from '../verify/violation.ts';
 import { applyMoves, type AppliedMoves } from './apply-moves.ts';
 import type { ChosenRemote } from './choose-remote.ts';
@@ -31,6 +31,7 @@ interface Refused {
   ref: RefName;
   reason: string;
   violations: Violation[];
+  isNamesake?: true;
 }
 
 export async function takeIn(project: Project, source: Source, request: ShareRequest): Promise<TakenIn> {
@@ -106,11 +107,13 @@ async function moveLines(
   const lines = new Map<RefName, SharedLine>();
   const read = async () => {
     const tips = await readSharedTips(store, source.remote, source.listed, source.session);
-    return tips.filter(({ ref }) => !isAmong(refused, ref));
+    const namesakes = listNamesakes(refused);
+    // Of another session with its name the remote would get lines that fit to nothing there.
+    return tips.filter(({ ref, session }) => !isAmong(refused, ref) && (session === null || !namesakes.has(session)));
   };
   for (let attempt = 1; ; attempt += 1) {
     const standings = await readStandings(project, await read());
-    for (const one of standings) if (!lines.has(one.ref)) lines.set(one.ref, toSharedLine(one));
+    for (const one of standings) noteStanding(lines, one);
     const { moves, notes } = await planMoves(project, standings, source.listed);
     const tracking = toTrackingUpdates(source.remote, standings);
     // Before any file of a session is checked out here.
@@ -122,6 +125,13 @@ async function moveLines(
       return { lines: [...lines.values()], tips: await read(), notes };
     if (attempt === maxAttempts) throw toBusy();
   }
+}
+
+/** One that somebody else has moved stands where it is now, and nothing is wrong with it. */
+function noteStanding(lines: Map<RefName, SharedLine>, one: StandingTips): void {
+  const line = lines.get(one.ref);
+  if (line === undefined) lines.set(one.ref, toSharedLine(one));
+  else if (line.problem?.code === 'REF_MOVED') Object.assign(line, { local: one.local, problem: null });
 }
 
 function noteMoves(lines: Map<RefName, SharedLine>, { done, held }: AppliedMoves): void {
@@ -160,12 +170,47 @@ function toRefusedLine({ remote }: Source, tips: SharedTips, refused: readonly R
   const found = refused.find(({ ref }) => ref === tips.ref);
   if (found === undefined) return [];
   const line = toSharedLine({ ...tips, standing: tips.local === null ? 'only-remote' : 'pull' });
-  const problem = new TeddyError(
-    'HOSTILE_SESSION',
-    `${shortRef(tips.ref)} of ${remote.label} was not taken: ${found.reason.replace(/\.$/, '')}.`,
-    'Nothing of it is here. Ask whoever pushed it.',
-  );
+  const isTwin = found.isNamesake === true && tips.session !== null && listNamesakes(refused).has(tips.session);
+  const problem = isTwin ? toNamesake(remote, tips) : toHostile(remote, tips, found);
   return [{ ...line, problem, violations: found.violations }];
+}
+
+/** Sessions whose main line is another one there. With a branch alone nobody brings a whole session to a stop. */
+function listNamesakes(refused: readonly Refused[]): Set<SessionId> {
+  return new Set(
+    refused.flatMap(({ ref, isNamesake }) => {
+      const line = parseLineRef(ref);
+      return isNamesake === true && line !== null && line.branch === null ? [line.session] : [];
+    }),
+  );
+}
+
+/** Somebody may have spoiled it by mistake, with git: then everybody is kept from it until it is taken back. */
+function toHostile({ label }: ChosenRemote, { ref, remote }: SharedTips, { reason, violations }: Refused): TeddyError {
+  const [first] = violations;
+  const look = `\`git fetch ${label} ${ref}\`, \`teddy session verify FETCH_HEAD\``;
+  const back = `\`git push --force-with-lease=${ref}:${remote} ${label} ${first?.commit.slice(0, 12)}^:${ref}\``;
+  return new TeddyError(
+    'HOSTILE_SESSION',
+    `${shortRef(ref)} of ${label} was not taken: ${reason.replace(/\.$/, '')}.`,
+    first === undefined
+      ? 'Nothing of it is here. Ask whoever pushed it.'
+      : `Nothing of it is here. To look at it: ${look}. If it is a mistake, it can be taken back from there on: ${back}.`,
+  );
+}
+
+function toNamesake({ label }: ChosenRemote, { ref, session, local, archived }: SharedTips): TeddyError {
+  const kept = `refs/teddy/archive/${session}`;
+  const steps = [
+    ...(local === null ? [] : [`git switch teddy/${session}`, 'teddy session new <name>']),
+    ...(local === null ? [] : [`git branch -m teddy/${session} <name>-begun`]),
+    ...(archived.local === null ? [] : [`git branch <name>-kept ${kept}`, `git update-ref -d ${kept}`]),
+  ];
+  return new TeddyError(
+    'BRANCH_IN_THE_WAY',
+    `${shortRef(ref)} of ${label} was not taken: a session here has the same name, and is another one.`,
+    `Give yours another name: ${steps.map((step) => `\`${step}\``).join(', ')}, and so with each branch \`teddy/${session}--...\` here. Then run the command again.`,
+  );
 }
 
 function toChanged(ref: RefName): TeddyError {

@@ -75,6 +75,14 @@ test('what was archived is brought back where it was, a branch that is there is 
   expect((await branchSession(project, { turn: '01', selector: session, switch: false })).turn).toBe('01-branch-02');
 });
 
+test('without a name the newest session is not taken for the one that is meant', async () => {
+  const project = await begin();
+  await project.switchTo('main');
+  const refs = await tipsOf(project, 'refs/');
+  await expect(archiveSession(project)).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
+  expect(await tipsOf(project, 'refs/')).toEqual(refs);
+});
+
 test('a line that is checked out anywhere, or is being rebased, keeps all of them', async () => {
   const project = await begin();
   const refs = await tipsOf(project, 'refs/');

@@ -72,8 +72,13 @@ test('three landings in a row bring what is new each time, with commits on the b
   // Undone on the line: the branch must lose it again, though it has what the session began with.
   await undoTurn(project, { turn: '02' });
   await undoTurn(project, { turn: '01' });
-  expect((await landSession(project, {})).changes).toMatchObject([{ path: 'one.txt', change: 'deleted' }]);
-  expect(await pathsOf(project, 'main')).toEqual(['README.md', 'main.txt']);
+  const third = await landSession(project, {});
+  expect(third.changes).toMatchObject([{ path: 'one.txt', change: 'deleted' }]);
+  // No turn is left to name it by.
+  expect(third.message).toMatch(/^Add login\n\n- turn 02 undo.*\n- turn 01 undo.*\n\nTeddy-Landed-From: /);
+  await commitOn(project, line, { 'mine.txt': 'mine\n' });
+  expect((await landSession(project, {})).message).toMatch(/^Somebody else\n\nTeddy-Landed-From: /);
+  expect(await pathsOf(project, 'main')).toEqual(['README.md', 'main.txt', 'mine.txt']);
   expect(await project.readAt(await project.tipOf('main'), 'README.md')).toBe('# Theirs\n');
   expect(await project.repository.store.resolve(archive)).toBe(await project.tipOf(line));
 });

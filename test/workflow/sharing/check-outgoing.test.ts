@@ -37,6 +37,15 @@ test('one that a merge has brought in by its other side is found', async () => {
   expect(await check(merge)).toEqual([{ commit: bad, path: 'a.txt', kind: 'token' }]);
 });
 
+test('one in the message of a commit, in its author or in the name of a file is found, and never told', async () => {
+  const inMessage = await project.commit('Use s3cret\n', { 'a.txt': 'a\n' });
+  const inName = await project.commit('Add\n', { 'a.txt': 'a\n', 's3cret.txt': 'b\n' });
+  project.identity.text = 'Ada s3cret <ada@example.org> 1769248800 +0000';
+  const inAuthor = await project.commit('More\n', { 'a.txt': 'c\n' });
+  const told = [inMessage, inName, inAuthor].map((oid) => ({ commit: oid, path: null, kind: 'token' }));
+  expect(await check(inAuthor)).toEqual(told);
+});
+
 test('what has left with an earlier version, or under another name, is not told again', async () => {
   expect(await check(await commit({ 'old.txt': 'key: s3cret\nmore\nand more\n' }))).toEqual([]);
   expect(await check(await commit({ 'new.txt': 'key: s3cret\nmore\n', 'old.txt': 'else\n' }))).toEqual([]);

@@ -50,6 +50,9 @@ describe('a line here and there', () => {
 
   test.each<[Standing, Tips]>([
     ['archived-there', { local: 'a', there: 'a' }],
+    ['archived-there', { local: 'a', here: 'a', there: 'ab' }],
+    // The archive came before, and the branch was made again from it.
+    ['only-local', { local: 'a', here: 'a', there: 'a' }],
     ['archived-here', { remote: 'a', here: 'a' }],
     ['only-local', { local: 'a' }],
   ])('is %s with %j on a remote that has no tracking branches', (standing, tips) => {

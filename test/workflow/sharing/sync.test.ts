@@ -1,8 +1,12 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Oid, RefName } from '../../../src/session/names.ts';
+import type { Oid, RefName, RepoPath } from '../../../src/session/names.ts';
 import { addMemo, listMemos, removeMemo } from '../../../src/workflow/change-memos.ts';
+import { editTree } from '../../../src/workflow/edit-tree.ts';
 import { branchSession } from '../../../src/workflow/branch-session.ts';
 import { findLine } from '../../../src/workflow/find-line.ts';
+import { findRecorded } from '../../../src/workflow/review/find-recorded.ts';
+import { showHistory } from '../../../src/workflow/show-history.ts';
+import { verifyLine } from '../../../src/workflow/verify/verify-line.ts';
 import { listSessions } from '../../../src/workflow/list-sessions.ts';
 import { pullSessions } from '../../../src/workflow/sharing/pull-sessions.ts';
 import { pushSessions } from '../../../src/workflow/sharing/push-sessions.ts';
@@ -131,6 +135,11 @@ describe('two clones that have both added to a line', () => {
     expect(listed?.conversationBranches).toEqual([tail, `${line}--02-branch-02`]);
     await say(bea, 'Again', null);
     expect((await storyOfLine(bea, `${line}--02-branch-02`)).at(-1)).toBe('message 02-branch-02');
+    for (const name of [tail, `${line}--02-branch-02`])
+      expect((await verifyLine(bea, await findRecorded(bea, name))).violations).toEqual([]);
+    const { text } = await showHistory(bea, { target: tail, format: 'jsonl' });
+    expect(text).toContain('Make c.txt');
+    expect(text).toContain('Make d.txt');
   });
 
   test('and who both named their tails alike end with the same two branches', async () => {
@@ -150,6 +159,29 @@ describe('two clones that have both added to a line', () => {
       `${main}--02-branch-01`,
       `${main}--02-branch-02`,
     ]);
+  });
+
+  test('and who goes on with the line while its tail is made has one tail, and is on it', async () => {
+    await turn(ada, 'Make b.txt', create('b.txt'));
+    await syncSessions(ada, request);
+    await bea.switchTo(line);
+    await append(bea, main);
+    await bea.switchTo('main');
+    await bea.switchTo(line);
+    const { workspace } = bea.repository;
+    const { switchTo } = workspace;
+    let later: Oid | null = null;
+    workspace.switchTo = async (ref) => {
+      await switchTo(ref);
+      later ??= await append(bea, main);
+    };
+    await syncSessions(bea, request);
+    const tails = Object.entries(await refsOf(bea.repository)).filter(([ref]) => ref.includes('--'));
+    expect(tails).toEqual([[expect.stringContaining('--02-branch-'), later]]);
+    expect(await bea.tipOf(line)).toBe(await ada.tipOf(line));
+    expect((await workspace.head()).oid).toBe(later);
+    expect(await bea.read('notes.txt')).toBe(await bea.readAt(later as unknown as Oid, 'notes.txt'));
+    expect(bea.said).toContainEqual(expect.stringMatching(/is on teddy\/20260124-add-login--02-branch-\d+ now/));
   });
 
   test('and a push that is behind is refused, with what to do', async () => {
@@ -236,6 +268,7 @@ describe('a line that is checked out', () => {
     const shared = await pullSessions(bea, { ...request, all: true });
     expect(shared.lines.find(({ ref }) => ref === main)?.problem?.code).toBe('LINE_CHECKED_OUT');
     expect(await bea.tipOf(line)).toBe(tip);
+    expect(await bea.repository.store.listRefs(archived)).toEqual([]);
   });
 });
 
@@ -285,6 +318,82 @@ describe('an archived line', () => {
     expect(await refsOf(origin)).not.toHaveProperty([main]);
     await pushSessions(bea, { ...request, selector: session });
     expect((await refsOf(origin))[main]).toBe(tip);
+  });
+});
+
+describe('a first push', () => {
+  test('is not stopped by a secret in code that the remote has already', async () => {
+    const there = await memoryRemote();
+    const cid = await makeClone(there, 'c');
+    cid.secrets.set('# Notes', 'password');
+    await cid.repository.remotes.push(
+      'origin',
+      [{ ref: 'refs/heads/main' as RefName, old: null, new: await cid.tipOf('main') }],
+      request,
+    );
+    await start(cid);
+    expect(did(await pushSessions(cid, request))).toMatchObject({ [session]: 'pushed' });
+  });
+});
+
+describe('two sessions that were begun with one name', () => {
+  test('are kept apart, the second is not sent, and its owner is told how to give it another name, which works', async () => {
+    const cid = await makeClone(origin, 'c');
+    await start(cid);
+    await turn(cid, 'Make mine.txt', create('mine.txt'));
+    await branchSession(cid, { turn: '01', switch: true });
+    const branch = `${line}--01-branch-01`;
+    await addMemo(ada, 'Use pnpm');
+    await syncSessions(ada, request);
+    const before = await refsOf(origin);
+    const shared = await syncSessions(cid, request);
+    expect(shared.lines.find(({ ref }) => ref === main)?.problem).toMatchObject({
+      code: 'BRANCH_IN_THE_WAY',
+      exitCode: 3,
+    });
+    expect(did(shared)).toEqual({ global: 'merged pushed' });
+    const { [`refs/heads/teddy/global`]: _, ...rest } = before;
+    expect(await refsOf(origin)).toMatchObject(rest);
+    expect(Object.keys(await refsOf(origin))).toEqual(Object.keys(before));
+
+    // As the hint says.
+    for (const [name, other] of [
+      [line, 'sign-in'],
+      [branch, 'sign-in-again'],
+    ] as const) {
+      await cid.switchTo(name);
+      await start(cid, other);
+      const ref = `refs/heads/${name}` as RefName;
+      const old = (await cid.repository.store.resolve(ref)) as Oid;
+      await cid.repository.store.updateRefs(
+        [
+          { ref: `refs/heads/${other}-begun` as RefName, old: null, new: old },
+          { ref, old, new: null },
+        ],
+        'rename',
+      );
+    }
+    await turn(cid, 'Make more.txt', create('more.txt'));
+    const next = await syncSessions(cid, { ...request, all: true });
+    expect(next.lines.flatMap(({ problem }) => problem ?? [])).toEqual([]);
+    const told = { [session]: 'made', '20260124-sign-in': 'pushed', '20260124-sign-in-again': 'pushed' };
+    expect(did(next)).toMatchObject(told);
+    expect(did(await pullSessions(ada, { ...request, all: true }))).toMatchObject({ '20260124-sign-in': 'made' });
+    const begun = await ada.tipOf('teddy/20260124-sign-in');
+    const taken = await ada.repository.store.readFile(begun, 'mine.txt' as RepoPath);
+    expect(taken).not.toBeNull();
+  });
+
+  test('and a branch that only claims to be of a session here is kept out as hostile', async () => {
+    const forger = await makeClone(origin, 'c');
+    await start(forger);
+    const tip = await forger.tipOf(line);
+    const ref = `${main}--01-branch-01` as RefName;
+    await forger.repository.remotes.push('origin', [{ ref, old: null, new: tip }], request);
+    await turn(ada, 'Make b.txt', create('b.txt'));
+    const shared = await syncSessions(ada, request);
+    expect(shared.lines.find((one) => one.ref === ref)?.problem?.code).toBe('HOSTILE_SESSION');
+    expect(did(shared)).toEqual({ [session]: 'pushed' });
   });
 });
 
@@ -361,7 +470,7 @@ describe('a remote', () => {
   test('is never told with its password', async () => {
     ada.remotes.set('https://ada:secret@git.example.org/notes.git', origin);
     const shared = await pullSessions(ada, { ...request, remote: 'https://ada:secret@git.example.org/notes.git' });
-    expect(shared.remote.label).toBe('https://git.example.org/notes.git');
+    expect(shared.remote.label).toBe('https://***@git.example.org/notes.git');
   });
 
   test('has a session that is only there, which is named by a part of its id', async () => {
@@ -403,6 +512,73 @@ describe('what must not pass', () => {
     expect(shared.refusal).toMatchObject(refusal);
     await expect(pushSessions(ada, request)).rejects.toMatchObject(refusal);
     expect(await refsOf(origin)).toEqual(before);
+  });
+});
+
+describe('a line that is not what it says', () => {
+  /** A commit of the user's own that rewrites what was published. */
+  async function spoil(project: MemoryProject): Promise<Oid> {
+    const { store } = project.repository;
+    const old = await project.tipOf(line);
+    const batch = store.batch();
+    const oid = await batch.blob('# Another\n');
+    const path = `.teddy/sessions/${session}/01/plan.md` as RepoPath;
+    const tree = await editTree(store, batch, (await store.readCommit(old)).tree, [
+      { path, entry: { mode: '100644', oid } },
+    ]);
+    const spoiled = await batch.commit({ tree, parents: [old], ...(await store.ident()), message: 'Mine\n' });
+    await batch.flush();
+    await store.updateRefs([{ ref: main, old, new: spoiled }], 'test');
+    return spoiled;
+  }
+
+  test('is not sent, and the error says how to look at it', async () => {
+    const spoiled = await spoil(bea);
+    const before = await refsOf(origin);
+    const refusal = {
+      code: 'FAULTY_SESSION',
+      exitCode: 3,
+      message: expect.stringContaining(`${spoiled.slice(0, 12)}, .teddy/sessions/${session}/01/plan.md`),
+      hint: expect.stringContaining(`teddy session verify ${line}`),
+    };
+    const asked = { ...request, selector: session };
+    await expect(pushSessions(bea, asked)).rejects.toMatchObject(refusal);
+    expect((await syncSessions(bea, asked)).refusal).toMatchObject(refusal);
+    expect(await refsOf(origin)).toEqual(before);
+  });
+
+  test('and has come to the remote by git alone is kept out, with the way back; what others add to it is sent', async () => {
+    const old = (await refsOf(origin))[main] as Oid;
+    const spoiled = await spoil(bea);
+    await bea.repository.remotes.push('origin', [{ ref: main, old, new: spoiled }], request);
+    const shared = await pullSessions(ada, request);
+    expect(shared.lines.find(({ ref }) => ref === main)?.problem).toMatchObject({
+      code: 'HOSTILE_SESSION',
+      hint: expect.stringContaining(
+        `git push --force-with-lease=${main}:${spoiled} origin ${spoiled.slice(0, 12)}^:${main}`,
+      ),
+    });
+    await append(bea, main);
+    expect(did(await pushSessions(bea, { ...request, selector: session }))).toEqual({ [session]: 'pushed' });
+  });
+});
+
+describe('a merge that has the line here as its other side', () => {
+  test('is no step ahead: what it leaves out stays, as a branch, and a push over such a line is refused', async () => {
+    const { store } = bea.repository;
+    await bea.switchTo(line);
+    await turn(bea, 'Make b.txt', create('b.txt'));
+    const own = await bea.tipOf(line);
+    const old = (await refsOf(origin))[main] as Oid;
+    const batch = store.batch();
+    const { tree } = await store.readCommit(old);
+    const merge = await batch.commit({ tree, parents: [old, own], ...(await store.ident()), message: 'Merge\n' });
+    await batch.flush();
+    await bea.repository.remotes.push('origin', [{ ref: main, old, new: merge }], request);
+    await expect(pushSessions(bea, request)).rejects.toMatchObject({ code: 'REMOTE_AHEAD' });
+    expect(did(await pullSessions(bea, request))).toEqual({ [session]: 'moved', [`${session}--02-branch-01`]: 'made' });
+    expect(await bea.tipOf(`${line}--02-branch-01`)).toBe(own);
+    expect(await bea.tipOf(line)).toBe(merge);
   });
 });
 

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { toRemoteError } from '../../src/git/remote-errors.ts';
+
+test.each([
+  [
+    ["fatal: Unable to create temporary file '.git/objects/pack/tmp_pack_x': Permission denied"],
+    'WRITE_FAILED',
+    /who may write in the repository here/,
+  ],
+  [["error: cannot lock ref 'refs/x': Unable to create '.git/x.lock': Read-only file system"], 'WRITE_FAILED', /here/],
+  [['fatal: write error: No space left on device'], 'DISK_FULL', /space/],
+  [['error: remote unpack failed: unable to create temporary object directory'], 'REMOTE_UNREACHABLE', /ls-remote/],
+  [['git@git.example.org: Permission denied (publickey).'], 'REMOTE_UNREACHABLE', /ssh-add/],
+  [
+    ["fatal: cannot change to '/srv/notes.git': Permission denied"],
+    'REMOTE_UNREACHABLE',
+    /who may read and write there/,
+  ],
+])('%j is %s, with its own next step', (said, code, hint) => {
+  const error = toRemoteError('origin', { said, serverSaid: [], exitCode: 128, stdout: '' });
+  expect(error.code).toBe(code);
+  expect(error.hint).toMatch(hint);
+});
