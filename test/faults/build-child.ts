@@ -37,7 +37,7 @@ const withoutOldValue: Plugin = {
 export async function buildChild(
   dir: string,
   variant: 'as-it-is' | 'without-old-value' = 'as-it-is',
-  entry: 'child' | 'write-child' | 'chat-child' = 'child',
+  entry: 'child' | 'write-child' | 'chat-child' | 'sync-child' = 'child',
 ): Promise<string> {
   const outfile = join(dir, `${entry}-${variant}.mjs`);
   await build({

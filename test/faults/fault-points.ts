@@ -36,6 +36,7 @@ export function passCall(name: string): string | null {
 export function passGit(args: string[]): 'start' | 'refused' | 'killed' | 'answer-lost' | 'kill-in-transaction' {
   const name = args.find((arg, at) => !arg.startsWith('-') && args[at - 1] !== '-c') ?? '';
   points.gits.push(name);
+  if (fault.kind === 'kill-at-git' && fault.at === points.gits.length) dieAt(name);
   if (name === 'update-ref') transactions += 1;
   if (fault.kind === 'kill-in-transaction' && name === 'update-ref' && fault.at === transactions) {
     print({ line: 'hit', point: name });

@@ -3,10 +3,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Of `src/git` and `src/system`, without those that only an import passes. */
+/** Of `src/git` and `src/system`, without those that only an import passes, or what goes from one line to another. */
 export function readKnownSteps(): string[] {
-  return readAllSteps().filter((name) => !isImportStep(name));
+  return readAllSteps().filter((name) => !isImportStep(name) && !sharingSteps.includes(name));
 }
+
+/** Of `sync`, `pull`, `push` and `land`. */
+export const sharingSteps: readonly string[] = ['fetched', 'pushed', 'fast-forwarded'];
 
 /** Those of a line that is written as one pack. */
 export function readImportSteps(): string[] {

@@ -10,6 +10,7 @@ import { buildChild } from './build-child.ts';
 import { answerText, failingText, memoAnswerText, runText } from './plans.ts';
 import { runChild } from './run-child.ts';
 import type { ChatSceneName } from './chat-script.ts';
+import type { SyncSceneName } from './sync-scenes.ts';
 import type { WriteSceneName } from './write-wishes.ts';
 
 export type SceneName =
@@ -27,7 +28,7 @@ export type SceneName =
   | 'killed';
 
 export interface Scene {
-  name: SceneName | WriteSceneName | ChatSceneName;
+  name: SceneName | WriteSceneName | ChatSceneName | SyncSceneName;
   /** Of the child program. */
   operation:
     | 'append'
@@ -41,7 +42,8 @@ export interface Scene {
     | 'roll-back'
     | ChatSceneName
     | 'import'
-    | WriteSceneName;
+    | WriteSceneName
+    | SyncSceneName;
   template: string;
   /** The line that the operation works on; null when it makes one. */
   ref: string | null;

@@ -1,0 +1,39 @@
+/** The fast part of the kills while lines go from one place to another. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { wasKilled } from './chat-kills.ts';
+import { sharingSteps } from './known-steps.ts';
+import { planKills, sweepSync } from './sync-kills.ts';
+import { openSyncStage, type SyncSceneName, type SyncStage } from './sync-scenes.ts';
+import { emptyTally, report, type Job } from './sweep.ts';
+import type { Fault } from './fault.ts';
+
+let stage: SyncStage;
+beforeAll(async () => void (stage = await openSyncStage()));
+afterAll(() => stage.close());
+
+/** Between here and there, and between the refs and what follows them. */
+const kills: Partial<Record<SyncSceneName, Fault[]>> = {
+  sync: [
+    { kind: 'kill-at-first', step: 'fetched' },
+    { kind: 'kill-at-first', step: 'ref-moved' },
+    { kind: 'kill-at-nth', step: 'ref-moved', at: 2 },
+    { kind: 'kill-at-first', step: 'pushed' },
+  ],
+  pull: [
+    { kind: 'kill-at-first', step: 'fast-forwarded' },
+    { kind: 'kill-in-transaction', at: 2 },
+  ],
+  land: [{ kind: 'kill-at-first', step: 'ref-moved' }],
+  archive: [{ kind: 'kill-in-transaction', at: 1 }],
+};
+
+test('a kill of a sync, a pull, a landing and an archiving leaves each ref old or new, and the next one ends as if nothing had been', async () => {
+  const names = Object.keys(kills) as SyncSceneName[];
+  const plans = await Promise.all(names.map((name) => planKills(stage, stage.scenes[name])));
+  const jobs = names.flatMap((name) => (kills[name] ?? []).map((fault): Job => ({ scene: stage.scenes[name], fault })));
+  const tally = emptyTally();
+  await sweepSync(stage, plans, jobs, tally, wasKilled);
+  report('SIGKILL while lines go from one place to another', tally);
+  expect(tally.problems).toEqual([]);
+  expect([...tally.hits.keys()]).toEqual(expect.arrayContaining([...sharingSteps, 'update-ref']));
+}, 120_000);
