@@ -5,10 +5,11 @@ import { openMessageFile } from '../app.ts';
 import { TeddyError } from '../errors.ts';
 import type { Place } from '../workflow/hooks/describe-place.ts';
 import type { CheckedPush } from '../workflow/hooks/check-push.ts';
+import type { RewrittenEntry } from '../workflow/hooks/find-rewritten.ts';
 import { TeddyCommand, withInterrupt } from './teddy-command.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 
-const hooks = ['prepare-commit-msg', 'commit-msg', 'pre-push', 'post-checkout'];
+const hooks = ['prepare-commit-msg', 'commit-msg', 'post-rewrite', 'pre-push', 'post-checkout'];
 
 export class HookCommand extends TeddyCommand {
   static override paths = [['hook']];
@@ -16,9 +17,10 @@ export class HookCommand extends TeddyCommand {
     category: 'Hooks',
     description: 'Do the work of a git hook; `teddy hooks install` makes git call it.',
     details: `
-      prepare-commit-msg and commit-msg add \`Teddy-During: <session> <turn>\` to a commit of your own on a line. pre-push reads
-      from stdin what is pushed, and verifies the branches of sessions. post-checkout says where in a session you are. The
-      arguments are those that git gives to the hook.
+      prepare-commit-msg and commit-msg add \`Teddy-During: <session> <turn>\` to a commit of your own on a line.
+      post-rewrite reads from stdin what was rewritten, and warns when that was an entry. pre-push reads from stdin what is
+      pushed, and verifies the branches of sessions. post-checkout says where in a session you are. The arguments are those
+      that git gives to the hook.
 
       Exit codes: 0 done, or nothing of a session's is concerned; 1 what is pushed is not what it says, or holds a secret; 2 no
       such hook.
@@ -32,6 +34,7 @@ export class HookCommand extends TeddyCommand {
   protected run(terminal: Terminal): Promise<number> {
     if (this.name === 'pre-push') return this.checkPush(terminal);
     if (this.name === 'post-checkout') return this.describePlace(terminal);
+    if (this.name === 'post-rewrite') return this.warnOfRewritten(terminal);
     if (this.name === 'prepare-commit-msg' || this.name === 'commit-msg') return this.addTrailer(terminal);
     throw new TeddyError(
       'UNKNOWN_HOOK',
@@ -48,6 +51,21 @@ export class HookCommand extends TeddyCommand {
       const { addDuringTrailer } = await import('../workflow/hooks/add-during-trailer.ts');
       // So git tells its hooks that no editor will be opened.
       await addDuringTrailer(project, await openMessageFile(path), { isEdited: process.env['GIT_EDITOR'] !== ':' });
+      return 0;
+    });
+  }
+
+  private warnOfRewritten(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const { findRewritten } = await import('../workflow/hooks/find-rewritten.ts');
+      const rewritten = await findRewritten(project, await text(process.stdin));
+      if (rewritten === null) return 0;
+      const warning = terminal.style(['yellow', 'bold'], 'warning:', 'stderr');
+      const hint = terminal.style('cyan', 'hint:', 'stderr');
+      terminal.say(`${warning} ${renderRewritten(rewritten)}`);
+      terminal.say(
+        `${hint}  \`git reset --soft ${rewritten.oid.slice(0, 12)}\` takes it back; what you added is staged then, for a commit of its own.`,
+      );
       return 0;
     });
   }
@@ -96,6 +114,11 @@ function renderPlace({ session, line, turn }: Place): string {
   return `teddy: ${where}, turn ${turn.turn} ${state}; next: teddy session ${next}`;
 }
 
+function renderRewritten({ entry: { kind, session, turn } }: RewrittenEntry): string {
+  const place = turn === null ? '' : `turn ${turn} of `;
+  return `This has replaced an entry (${place}session ${session}: ${kind}). Entries stay as they are: \`teddy session verify\` will find a fault.`;
+}
+
 const shownFindings = 10;
 
 function renderPush({ lines, secrets }: CheckedPush): string[] {
@@ -106,7 +129,8 @@ function renderPush({ lines, secrets }: CheckedPush): string[] {
     }),
   );
   const leaving = secrets.map(
-    ({ commit, path, kind }) => `  ${path} holds a secret: ${kind} (commit ${commit.slice(0, 12)})`,
+    ({ commit, path, kind }) =>
+      `  ${path ?? 'The message or a file name'} holds a secret: ${kind} (commit ${commit.slice(0, 12)})`,
   );
   const all = [...broken, ...leaving];
   const more = all.length - shownFindings;

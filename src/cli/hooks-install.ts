@@ -12,12 +12,13 @@ export class HooksInstallCommand extends TeddyCommand {
     category: 'Hooks',
     description: 'Make git run the hooks of teddy in this repository.',
     details: `
-      prepare-commit-msg and commit-msg name session and turn in your own commits on a line, pre-push verifies the branches of
-      sessions that are pushed, post-checkout says where in a session you are. They do nothing elsewhere, and where teddy
-      cannot be found.
+      prepare-commit-msg and commit-msg name session and turn in your own commits on a line, post-rewrite warns when
+      \`git commit --amend\` has replaced an entry, pre-push verifies the branches of sessions that are pushed, post-checkout says where in a
+      session you are. They do nothing elsewhere, and where teddy cannot be found.
 
       A hook that is there already is kept as \`<name>.before-teddy\`, runs first with the same arguments and input, and what
-      it refuses stays refused. Where core.hooksPath leads into the work tree, as with husky, the files are the project's: what
+      it refuses stays refused. One of teddy's own that was changed since is never written over: install says what to do.
+      Where core.hooksPath leads into the work tree, as with husky, the files are the project's: what
       to add to them is printed.
 
       Exit codes: 0 installed, or as it should be already; 1 a file cannot be written; 3 a hook is in the way, other

@@ -11,8 +11,8 @@ export class HooksStatusCommand extends TeddyCommand {
     category: 'Hooks',
     description: 'Say which hooks of teddy git runs in this repository.',
     details: `
-      Of each hook: \`installed\`; \`outdated\`, of another version or not executable; \`called\`, by a hook that is somebody
-      else's; \`foreign\`, a hook is there that does not call teddy; or \`missing\`. A hook that was there before teddy's is kept
+      Of each hook: \`installed\`; \`outdated\`, of another version or not executable; \`edited\`, teddy's, with changes of
+      somebody's, which teddy neither replaces nor removes; \`called\`, by a hook that is somebody else's; \`foreign\`, a hook is there that does not call teddy; or \`missing\`. A hook that was there before teddy's is kept
       beside it as \`<name>.before-teddy\`, and runs first.
 
       Exit codes: 0 done, whatever the hooks are; 1 not a repository.
@@ -47,9 +47,13 @@ export function renderPlace({ dir, kind, origin }: HookPlace): string {
 }
 
 export function renderHook({ name, path, state, before }: ListedHook): string {
-  const ways = { outdated: ', run `teddy hooks install`', foreign: `, ${path} does not call teddy` };
-  const way = state === 'outdated' || state === 'foreign' ? ways[state] : '';
-  const kept =
-    before === null ? '' : `, ${before} ${state === 'installed' || state === 'outdated' ? 'runs first' : 'is not run'}`;
+  const ways = {
+    outdated: ', run `teddy hooks install`',
+    edited: `, ${path} was changed since, and is left as it is`,
+    foreign: `, ${path} does not call teddy`,
+  };
+  const way = state === 'outdated' || state === 'edited' || state === 'foreign' ? ways[state] : '';
+  const runs = state === 'installed' || state === 'outdated' || state === 'edited';
+  const kept = before === null ? '' : `, ${before} ${runs ? 'runs first' : 'is not run'}`;
   return toVisible(`  ${name.padEnd(18)}  ${state}${way}${kept}`);
 }

@@ -12,7 +12,8 @@ export class HooksUninstallCommand extends TeddyCommand {
     category: 'Hooks',
     description: 'Take the hooks of teddy away; what was there before is put back as it was.',
     details: `
-      A hook that is somebody else's stays as it is. One that calls teddy itself is named: that line is its author's to remove.
+      A hook that is somebody else's stays as it is. One that calls teddy itself, and one of teddy's that was changed since, is
+      named: it is its author's to remove.
 
       Exit codes: 0 done, or there was nothing to do; 1 a file cannot be written; 3 other repositories use the same hooks, or
       lines are to be removed by hand.
@@ -28,7 +29,7 @@ export class HooksUninstallCommand extends TeddyCommand {
       const done = await uninstallHooks(project, hookSource(), { shared: this.shared });
       if (this.json) this.printJson(terminal, 'hooks-uninstall', toJson(done));
       else show(terminal, done);
-      return done.hooks.some(({ state }) => state === 'called') ? exitCodes.HOOK_IN_THE_WAY : 0;
+      return done.hooks.some(({ state }) => state === 'called' || state === 'edited') ? exitCodes.HOOK_IN_THE_WAY : 0;
     });
   }
 }
@@ -49,6 +50,12 @@ function show(terminal: Terminal, { place, hooks }: UninstalledHooks): void {
   for (const { name, path, state, before } of hooks) {
     if (state === 'called')
       terminal.say(toVisible(`  ${name.padEnd(18)}  ${path} calls teddy: remove that line there`));
+    if (state === 'edited')
+      terminal.say(
+        toVisible(
+          `  ${name.padEnd(18)}  ${path} was changed since it was installed, and stays: take teddy’s lines out of it by hand`,
+        ),
+      );
     if (state === 'foreign' && before !== null)
       terminal.say(toVisible(`  ${name.padEnd(18)}  replaced since; the one from before is at ${before}`));
   }

@@ -101,7 +101,9 @@ async function readHook(path: string): Promise<HookFile | null> {
       await file.close();
     }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    // `core.hooksPath=/dev/null` is how hooks are switched off.
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
     // A link that leads nowhere is no hook, and somebody's all the same.
     return (await isThere(path)) ? { text: null, isExecutable: false } : null;
   }

@@ -56,7 +56,7 @@ async function editor(script: string): Promise<Record<string, string>> {
 
 test('status and install say where the hooks are, and `hook` knows no other', async () => {
   const none = JSON.parse((await project.run(['hooks', 'status', '--json'])).stdout) as { hooks: { state: string }[] };
-  expect(none.hooks.map(({ state }) => state)).toEqual(['missing', 'missing', 'missing', 'missing']);
+  expect(none.hooks.map(({ state }) => state)).toEqual(Array(5).fill('missing'));
   const installed = await project.run(['hooks', 'install'], { cwd: linked.root });
   expect(installed).toMatchObject({ exitCode: 0, stdout: '' });
   expect(installed.stderr).toContain(`Hooks in ${project.repo.root}/.git/hooks\n  prepare-commit-msg  installed\n`);
@@ -64,6 +64,16 @@ test('status and install say where the hooks are, and `hook` knows no other', as
     exitCode: 2,
     stderr: expect.stringContaining('UNKNOWN_HOOK') as string,
   });
+});
+
+test('an entry that was amended is told, with the way back', async () => {
+  const entry = await linked.git('rev-parse', 'HEAD');
+  const amended = await git(['commit', '--quiet', '--amend', '-m', 'Better']);
+  expect(amended.exitCode).toBe(0);
+  expect(amended.output).toContain(`warning: This has replaced an entry (turn 01 of session ${session}: plan).`);
+  const [, back = ''] = /`git (reset --soft [0-9a-f]+)`/.exec(amended.output) ?? [];
+  await linked.git(...back.split(' '));
+  expect(await linked.git('rev-parse', 'HEAD')).toBe(entry);
 });
 
 test('a commit of the user’s on a line says in which session and turn it was made', async () => {
@@ -128,8 +138,7 @@ test('a push with a rewritten plan is stopped, also below another name; --no-ver
   expect(await git(['push', 'origin', `HEAD:refs/heads/teddy/${session}--01-branch-01`])).toMatchObject({
     exitCode: 1,
   });
-  // Another name for it is nobody's line.
-  expect(await git(['push', 'origin', 'HEAD:refs/heads/feature'])).toMatchObject({ exitCode: 0 });
+  expect(await git(['push', 'origin', 'HEAD:refs/heads/feature'])).toMatchObject({ exitCode: 1 });
   expect(await git(['push', '--no-verify', 'origin', branch])).toMatchObject({ exitCode: 0 });
   expect(await git(['push', 'origin', `:${branch}`])).toMatchObject({ exitCode: 0 });
   await linked.git('reset', '--quiet', '--hard', honest);

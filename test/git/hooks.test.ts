@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
-import type { HookSource, Repository } from '../../src/ports.ts';
+import type { HookSource } from '../../src/ports.ts';
+import { sha256 } from '../../src/system/hash.ts';
 import { installHooks } from '../../src/workflow/hooks/install-hooks.ts';
-import { hookNames, listHooks } from '../../src/workflow/hooks/list-hooks.ts';
+import { hookNames, listHooks, type HookedProject } from '../../src/workflow/hooks/list-hooks.ts';
 import { uninstallHooks } from '../../src/workflow/hooks/uninstall-hooks.ts';
 import { makeScratchRepository, openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 
@@ -46,13 +47,13 @@ beforeEach(async () => {
 });
 
 async function use<Value>(
-  work: (project: { repository: Repository }) => Promise<Value>,
+  work: (project: HookedProject) => Promise<Value>,
   cwd = repo.root,
   env: Record<string, string> = {},
 ): Promise<Value> {
   const repository = await openRepository({ cwd, env: { ...process.env, ...env } });
   try {
-    return await work({ repository });
+    return await work({ repository, hash: sha256 });
   } finally {
     await repository.close();
   }
@@ -105,7 +106,7 @@ test('a hook that was there runs first, with the same arguments and input, and c
   await repo.git('push', '--quiet', remote, 'HEAD:main');
   expect(await notes()).toHaveLength(2);
 
-  expect((await uninstall()).hooks.map(({ restored }) => restored)).toEqual([false, false, true, false]);
+  expect((await uninstall()).hooks.map(({ restored }) => restored)).toEqual([false, false, false, true, false]);
   expect(await readFile(hook('pre-push'))).toEqual(script);
   expect((await stat(hook('pre-push'))).mode & 0o777).toBe(0o744);
   expect(await repo.list('.git/hooks')).toEqual(['pre-push']);
@@ -156,7 +157,7 @@ test('a hook that is a link stays one; what is no script, or has taken our place
   // Another tool writes over ours.
   await rm(hook('post-checkout'));
   await put('post-checkout', '#!/bin/sh\n# another tool\n', 0o755);
-  expect(await states()).toEqual(['installed', 'installed', 'installed', 'foreign']);
+  expect(await states()).toEqual(['installed', 'installed', 'installed', 'installed', 'foreign']);
   await expect(install()).rejects.toMatchObject({ code: 'HOOK_IN_THE_WAY' });
   await uninstall();
   expect(await readFile(hook('post-checkout'), 'utf8')).toContain('another tool');
@@ -175,7 +176,7 @@ test('an installation that was killed halfway is finished; a hook that lost its 
   await use(({ repository: { hooks } }) => hooks.keep(hook('pre-push'), hook('pre-push.before-teddy')));
   await install();
   await chmod(hook('commit-msg'), 0o644);
-  expect(await states()).toEqual(['installed', 'outdated', 'installed', 'installed']);
+  expect(await states()).toEqual(['installed', 'outdated', 'installed', 'installed', 'installed']);
   await install();
   expect(await states()).toEqual(allOf('installed'));
   await uninstall();
@@ -193,6 +194,8 @@ describe('the hooks are looked for where git runs them from', () => {
     const env = { HOME: home, GIT_CONFIG_GLOBAL: join(home, '.gitconfig') };
     const set = (value: string) => repo.git('config', 'core.hooksPath', value);
     expect(await locate(undefined, env)).toEqual({ dir: join(repo.root, '.git/hooks'), kind: 'own', origin: null });
+    await set('/dev/null');
+    expect(await states()).toEqual(allOf('missing'));
     await set('my hooks');
     const origin = `local ${repo.root}/.git/config`;
     expect(await locate(undefined, env)).toEqual({ dir: join(repo.root, 'my hooks'), kind: 'work-tree', origin });
@@ -226,7 +229,7 @@ describe('the hooks are looked for where git runs them from', () => {
     await repo.write('scripts/.keep', '');
     await symlink('../scripts', join(repo.root, '.git/hooks'));
     expect(await locate()).toMatchObject({ kind: 'work-tree' });
-    expect((await install()).byHand).toHaveLength(4);
+    expect((await install()).byHand).toHaveLength(hookNames.length);
     expect(await repo.list('scripts')).toEqual(['.keep']);
     await rm(join(repo.root, 'scripts'), { recursive: true });
     await rm(join(repo.root, '.git/hooks'));
@@ -238,7 +241,7 @@ describe('the hooks are looked for where git runs them from', () => {
     await repo.git('config', 'core.hooksPath', '.husky/_');
     const { byHand, hooks } = await install();
     expect(byHand.map(({ path }) => path)).toEqual(hookNames.map((name) => join(repo.root, '.husky', name)));
-    expect(hooks.map(({ state }) => state)).toEqual(['missing', 'missing', 'foreign', 'missing']);
+    expect(hooks.map(({ state }) => state)).toEqual(['missing', 'missing', 'missing', 'foreign', 'missing']);
     expect(await repo.list('.husky')).toEqual(['_', 'pre-push']);
     for (const { path, line } of byHand) await writeFile(path, `${line}\n`, { flag: 'a' });
     expect((await install()).byHand).toEqual([]);

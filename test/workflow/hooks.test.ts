@@ -4,7 +4,7 @@ import { addDuringTrailer } from '../../src/workflow/hooks/add-during-trailer.ts
 import { parsePushedRefs } from '../../src/workflow/hooks/check-push.ts';
 import { describePlace } from '../../src/workflow/hooks/describe-place.ts';
 import { installHooks } from '../../src/workflow/hooks/install-hooks.ts';
-import { hookNames, listHooks } from '../../src/workflow/hooks/list-hooks.ts';
+import { hookNames, listHooks, renderHook } from '../../src/workflow/hooks/list-hooks.ts';
 import { uninstallHooks } from '../../src/workflow/hooks/uninstall-hooks.ts';
 import { newSession } from '../../src/workflow/new-session.ts';
 import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
@@ -30,7 +30,7 @@ describe('installing', () => {
 
   test('writes down where teddy is, in words of the shell', async () => {
     await install();
-    expect(project.hooked.files.get(`${dir}/pre-push`)?.text).toBe(
+    expect(project.hooked.files.get(`${dir}/pre-push`)?.text).toContain(
       `#!/bin/sh\n# teddy hook pre-push: does it\nnode=/usr/bin/node main='/o'\\''dd $&/main.js'\nexit 0\n`,
     );
     const { hooks } = await listHooks(project, source);
@@ -38,11 +38,31 @@ describe('installing', () => {
   });
 
   test('replaces what another version of teddy has installed, and keeps no copy of that', async () => {
-    put('pre-push', '#!/bin/sh\n# teddy hook pre-push: of old\n');
+    const old = renderHook(`${toScript('pre-push')}# of old\n`, source.program, project.hash);
+    put('pre-push', old);
     expect(await stateOf('pre-push')).toBe('outdated');
     await install();
     expect(await stateOf('pre-push')).toBe('installed');
     expect([...project.hooked.files.keys()].toSorted()).toEqual(hookNames.map((name) => `${dir}/${name}`).toSorted());
+  });
+
+  test('and uninstalling neither write over nor remove a hook of teddy’s that somebody has changed, wherever', async () => {
+    await install();
+    const ours = project.hooked.files.get(`${dir}/pre-push`)?.text ?? '';
+    const before = new Map(project.hooked.files);
+    for (const edited of [
+      `${ours}npm test\n`,
+      ours.replace('exit 0', 'npm test\nexit 0'),
+      ours.replace('\n', '\nnpm test\n'),
+      ours.replace(/# By this line.*\n/, ''),
+    ]) {
+      put('pre-push', edited);
+      expect(await stateOf('pre-push')).toBe('edited');
+      await expect(install()).rejects.toMatchObject({ code: 'HOOK_IN_THE_WAY' });
+      expect((await uninstall()).hooks.map(({ removed }) => removed)).toEqual([true, true, true, false, true]);
+      expect([...project.hooked.files]).toEqual([[`${dir}/pre-push`, { text: edited, isExecutable: true }]]);
+      for (const [path, file] of before) project.hooked.files.set(path, file);
+    }
   });
 
   test('leaves a hook alone that calls teddy itself, and does not count one that only speaks of it', async () => {
@@ -50,19 +70,21 @@ describe('installing', () => {
     put('pre-push', own);
     put('commit-msg', '#!/bin/sh\n# teddy hook commit-msg could be called here\n');
     put('post-checkout', '#!/bin/sh\nteddy hook post-checkout -- "$@"\n', false);
-    expect(await Promise.all(hookNames.map(stateOf))).toEqual(['missing', 'foreign', 'called', 'foreign']);
+    expect(await Promise.all(hookNames.map(stateOf))).toEqual(['missing', 'foreign', 'missing', 'called', 'foreign']);
     await install();
     expect(project.hooked.files.get(`${dir}/pre-push`)?.text).toBe(own);
     expect(await stateOf('commit-msg')).toBe('installed');
-    expect((await uninstall()).hooks.map(({ removed }) => removed)).toEqual([true, true, false, true]);
+    expect((await uninstall()).hooks.map(({ removed }) => removed)).toEqual([true, true, true, false, true]);
     expect(project.hooked.files.get(`${dir}/commit-msg`)?.text).toContain('could be called here');
     expect(project.hooked.files.get(`${dir}/post-checkout`)?.isExecutable).toBe(false);
   });
 
-  test('changes nothing where a single hook is in the way', async () => {
+  test('changes nothing where a single hook is in the way, or hooks are switched off', async () => {
     project.hooked.files.set(`${dir}/post-checkout`, { text: null, isExecutable: true });
     await expect(install()).rejects.toMatchObject({ code: 'HOOK_IN_THE_WAY' });
     expect(project.hooked.files.size).toBe(1);
+    project.hooked.place = { dir: '/dev/null', kind: 'own', origin: 'local .git/config' };
+    await expect(install()).rejects.toMatchObject({ code: 'HOOK_IN_THE_WAY' });
   });
 
   test('and uninstalling touch what other repositories use only when that is said', async () => {

@@ -9,9 +9,9 @@ import {
   zeroOid,
   type Oid,
   type RefName,
-  type RepoPath,
 } from '../../session/names.ts';
-import { readSession } from '../find-line.ts';
+import { findHeadLine, readSession } from '../find-line.ts';
+import type { OutgoingSecret } from '../sharing/check-outgoing.ts';
 import type { VerifiedLine } from '../verify/violation.ts';
 
 /** A line of what git tells its hook. `tip` null: the ref is deleted there. `remote` null: it is not there yet. */
@@ -24,7 +24,7 @@ interface PushedRef {
 
 export interface CheckedPush {
   lines: VerifiedLine[];
-  secrets: { commit: Oid; path: RepoPath; kind: string }[];
+  secrets: OutgoingSecret[];
 }
 
 /** `<local ref> <oid> <remote ref> <oid>` a line; anything else is passed over. */
@@ -47,7 +47,8 @@ export async function checkPush(
   refs: readonly PushedRef[],
   signal: AbortSignal,
 ): Promise<CheckedPush> {
-  const pushed = refs.flatMap((ref) => (ref.tip !== null && isOfSessions(ref) ? [{ ...ref, tip: ref.tip }] : []));
+  const named = await Promise.all(refs.map((ref) => toNamed(project, ref)));
+  const pushed = named.flatMap((ref) => (ref.tip !== null && isOfSessions(ref) ? [{ ...ref, tip: ref.tip }] : []));
   if (pushed.length === 0) return { lines: [], secrets: [] };
   const known = await findKnown(project, remote, refs);
   const [{ verifyLine }, { checkOutgoing }] = await Promise.all([
@@ -64,6 +65,12 @@ export async function checkPush(
   }
   const tips = pushed.map(({ tip }) => tip);
   return { lines, secrets: await checkOutgoing(project, tips, known, { signal }) };
+}
+
+/** `git push <remote> HEAD:<branch>` is the same as with the branch that HEAD is on. */
+async function toNamed(project: Project, ref: PushedRef): Promise<PushedRef> {
+  if (ref.from !== 'HEAD') return ref;
+  return { ...ref, from: (await findHeadLine(project))?.ref ?? ref.from };
 }
 
 function isOfSessions(ref: PushedRef): boolean {

@@ -18,12 +18,13 @@ export async function installHooks(
   { shared }: { shared: boolean },
 ): Promise<InstalledHooks> {
   const { place, hooks } = await listHooks(project, source);
+  if (place.dir === '/dev/null') throw toSwitchedOff(place);
   if (place.kind === 'work-tree') return leaveToAuthors(place, hooks);
   if (place.kind === 'shared' && !shared) throw toShared(place, 'put there');
   const wanted = hooks.filter(({ state }) => state !== 'called');
   for (const hook of wanted) await refuseInTheWay(project.repository.hooks, hook);
   const changed = new Set<string>();
-  for (const hook of wanted) if (await install(project.repository.hooks, source, hook)) changed.add(hook.name);
+  for (const hook of wanted) if (await install(project, source, hook)) changed.add(hook.name);
   const now = await listHooks(project, source);
   return { place, hooks: now.hooks.map((hook) => ({ ...hook, changed: changed.has(hook.name) })), byHand: [] };
 }
@@ -37,6 +38,14 @@ function leaveToAuthors(place: HookPlace, hooks: ListedHook[]): InstalledHooks {
   };
 }
 
+function toSwitchedOff({ origin }: HookPlace): TeddyError {
+  return new TeddyError(
+    'HOOK_IN_THE_WAY',
+    `Hooks are switched off: core.hooksPath is /dev/null (${origin}).`,
+    'Unset it there, or give this repository hooks of its own: `git config core.hooksPath .git/hooks`.',
+  );
+}
+
 export function toShared({ dir, origin }: HookPlace, wish: string): TeddyError {
   return new TeddyError(
     'HOOK_IN_THE_WAY',
@@ -47,6 +56,12 @@ export function toShared({ dir, origin }: HookPlace, wish: string): TeddyError {
 
 /** The place where it would be kept must be free, but for the second name that a crash of ours has left. */
 async function refuseInTheWay(hooks: Hooks, { path, state, before }: ListedHook): Promise<void> {
+  if (state === 'edited')
+    throw new TeddyError(
+      'HOOK_IN_THE_WAY',
+      `${path} was installed by teddy and has been changed since; what somebody has added to it would be lost.`,
+      `Move what was added to a script of its own, ${beforePath(path)}, which runs first; remove ${path}, and install again.`,
+    );
   if (state !== 'foreign') return;
   const file = await hooks.read(path);
   if (file !== null && file.text === null)
@@ -63,8 +78,12 @@ async function refuseInTheWay(hooks: Hooks, { path, state, before }: ListedHook)
   );
 }
 
-async function install(hooks: Hooks, source: HookSource, { name, path, state, before }: ListedHook): Promise<boolean> {
-  const script = renderHook(await source.readScript(name), source.program);
+async function install(
+  { repository: { hooks }, hash }: HookedProject,
+  source: HookSource,
+  { name, path, state, before }: ListedHook,
+): Promise<boolean> {
+  const script = renderHook(await source.readScript(name), source.program, hash);
   if (state === 'installed' && (await hooks.read(path))?.text === script) return false;
   if (state === 'foreign' && before === null) await hooks.keep(path, beforePath(path));
   await hooks.install(path, script);

@@ -1,16 +1,20 @@
 /** What stands where git looks for hooks: ours, somebody else's, or nothing. */
 import { toShellWord } from '../../session/shell-word.ts';
-import type { HookFile, HookName, HookPlace, HookProgram, Hooks, HookSource, Project } from '../../ports.ts';
+import type { HookFile, HookName, HookPlace, HookProgram, HookSource, Project } from '../../ports.ts';
 
 export const hookNames = [
   'prepare-commit-msg',
   'commit-msg',
+  'post-rewrite',
   'pre-push',
   'post-checkout',
 ] as const satisfies readonly HookName[];
 
-/** `outdated`: ours, of another version or without its execute bit. `called`: somebody's, and it calls teddy. */
-type HookState = 'installed' | 'outdated' | 'called' | 'foreign' | 'missing';
+/**
+ * `outdated`: ours, of another version or without its execute bit. `edited`: it was ours, and somebody has changed it since.
+ * `called`: somebody's, and it calls teddy.
+ */
+type HookState = 'installed' | 'outdated' | 'edited' | 'called' | 'foreign' | 'missing';
 
 export interface ListedHook {
   name: HookName;
@@ -24,20 +28,25 @@ export interface ListedHook {
 }
 
 /** Nothing of a project but its repository is concerned. */
-export type HookedProject = Pick<Project, 'repository'>;
+export type HookedProject = Pick<Project, 'repository' | 'hash'>;
 
 interface ListedHooks {
   place: HookPlace;
   hooks: ListedHook[];
 }
 
-export async function listHooks({ repository: { hooks } }: HookedProject, source: HookSource): Promise<ListedHooks> {
-  const place = await hooks.locate();
-  const listed = await Promise.all(hookNames.map((name) => lookAt(hooks, source, place, name)));
+export async function listHooks(project: HookedProject, source: HookSource): Promise<ListedHooks> {
+  const place = await project.repository.hooks.locate();
+  const listed = await Promise.all(hookNames.map((name) => lookAt(project, source, place, name)));
   return { place, hooks: listed };
 }
 
-async function lookAt(hooks: Hooks, source: HookSource, place: HookPlace, name: HookName): Promise<ListedHook> {
+async function lookAt(
+  { repository: { hooks }, hash }: HookedProject,
+  source: HookSource,
+  place: HookPlace,
+  name: HookName,
+): Promise<ListedHook> {
   const path = hookPath(place, name);
   const [file, before, script] = await Promise.all([
     hooks.read(path),
@@ -47,7 +56,7 @@ async function lookAt(hooks: Hooks, source: HookSource, place: HookPlace, name: 
   return {
     name,
     path,
-    state: toState(file, name, script, isHusky(place)),
+    state: file === null ? 'missing' : toState(file, { name, script, isHusky: isHusky(place), hash }),
     before: before === null ? null : beforePath(path),
     program: programOf(file),
   };
@@ -70,22 +79,44 @@ export function beforePath(path: string): string {
   return `${path}.before-teddy`;
 }
 
-function toState(file: HookFile | null, name: HookName, script: string, isHusky: boolean): HookState {
-  if (file === null) return 'missing';
-  if (isOurs(file)) return file.isExecutable && withoutProgram(file.text) === script ? 'installed' : 'outdated';
+interface Expected {
+  name: HookName;
+  /** As it comes with teddy. */
+  script: string;
+  isHusky: boolean;
+  hash: Hash;
+}
+
+function toState(file: HookFile, { name, script, isHusky, hash }: Expected): HookState {
+  if (wasOurs(file)) {
+    const unchanged = readSealed(file.text, hash);
+    if (unchanged === null) return 'edited';
+    return file.isExecutable && withoutProgram(unchanged) === script ? 'installed' : 'outdated';
+  }
   const calls = new RegExp(`^(?!\\s*#).*\\bteddy['"]? hook ${name}\\b`, 'm');
   // husky reads the user's files, and does not run them.
   return calls.test(file.text ?? '') && (file.isExecutable || isHusky) ? 'called' : 'foreign';
 }
 
-function isOurs(file: HookFile | null): file is HookFile & { text: string } {
-  return /^#!\/bin\/sh\n# teddy hook [a-z-]+: /.test(file?.text ?? '');
+function wasOurs(file: HookFile | null): file is HookFile & { text: string } {
+  return /^# teddy hook [a-z-]+: /m.test(file?.text ?? '');
+}
+
+type Hash = HookedProject['hash'];
+
+const sealed = /^([^]*\n)# By this line teddy knows its file from one that somebody has changed: ([0-9a-f]{64})\n$/;
+
+/** The script of any version, if nobody has changed it since; else it is the user's. */
+function readSealed(text: string, hash: Hash): string | null {
+  const [, script = '', sum] = sealed.exec(text) ?? [];
+  return sum === hash(script) ? script : null;
 }
 
 const programLine = /^node=.* main=(.*)$/m;
 
-export function renderHook(script: string, { node, main }: HookProgram): string {
-  return script.replace(programLine, () => `node=${toShellWord(node)} main=${toShellWord(main)}`);
+export function renderHook(script: string, { node, main }: HookProgram, hash: Hash): string {
+  const text = script.replace(programLine, () => `node=${toShellWord(node)} main=${toShellWord(main)}`);
+  return `${text}# By this line teddy knows its file from one that somebody has changed: ${hash(text)}\n`;
 }
 
 function withoutProgram(text: string): string {
@@ -94,7 +125,7 @@ function withoutProgram(text: string): string {
 
 /** As a person reads it. */
 function programOf(file: HookFile | null): string | null {
-  const word = isOurs(file) ? (programLine.exec(file.text)?.[1] ?? '') : '';
+  const word = wasOurs(file) ? (programLine.exec(file.text)?.[1] ?? '') : '';
   return word === '' ? null : word.replace(/^'(.*)'$/, '$1').replaceAll(String.raw`'\''`, "'");
 }
 
