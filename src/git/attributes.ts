@@ -25,9 +25,10 @@ export async function installAttributes(commonDir: string): Promise<void> {
   await replaceFile(path, Buffer.from(`${others}${gap}${block}`, 'latin1'));
 }
 
-/** Whether the block is where it has to be. */
-export async function hasAttributes(commonDir: string): Promise<boolean> {
-  return isWhole(await readAttributes(attributesPath(commonDir)));
+/** A block is there, and not as it has to be. A clone has none until teddy first writes in it. */
+export async function areAttributesChanged(commonDir: string): Promise<boolean> {
+  const text = await readAttributes(attributesPath(commonDir));
+  return text.includes(begin) && !isWhole(text);
 }
 
 export function attributesPath(commonDir: string): string {

@@ -6,7 +6,7 @@ import type { GitRunner } from './run.ts';
 /** So many are traced to their files: each costs a walk. */
 const maxTraced = 20;
 
-/** `not`: what these reach is not looked at. */
+/** `not`: what these reach is not looked at, but for what the tips themselves hold. */
 export async function checkObjects(
   git: GitRunner,
   tips: readonly RefTip[],
@@ -34,18 +34,27 @@ async function walk(
   tips: readonly RefTip[],
   not: readonly Oid[],
 ): Promise<{ listed: number; bad: Set<Oid> }> {
-  const input = [...tips.map(({ oid }) => oid), ...not.map((oid) => `^${oid}`), ''].join('\n');
-  const args = ['rev-list', '--objects', '--no-object-names', '--missing=print', '--stdin'];
-  const { stdout, stderr, exitCode } = await git.run(args, { input, accept: [1, 128] });
-  const rows = stdout
-    .toString('latin1')
-    .split('\n')
-    .filter((row) => row !== '');
-  const bad = new Set(rows.filter((row) => row.startsWith('?')).map((row) => parseOid(row.slice(1))));
-  if (exitCode !== 0) for (const oid of readNamed(stderr)) bad.add(oid);
+  const oids = tips.map(({ oid }) => oid);
+  const listings = await Promise.all([
+    list(git, [], [...oids, ...not.map((oid) => `^${oid}`)]),
+    list(git, ['--no-walk'], oids),
+  ]);
+  const rows = [...new Set(listings.flatMap((listing) => listing.rows))];
+  const bad = new Set([
+    ...rows.filter((row) => row.startsWith('?')).map((row) => parseOid(row.slice(1))),
+    ...listings.flatMap(({ named }) => named),
+  ]);
   const present = rows.filter((row) => !row.startsWith('?'));
   for (const oid of await findUnreadable(git, present)) bad.add(oid);
   return { listed: rows.length, bad };
+}
+
+async function list(git: GitRunner, flags: string[], revisions: string[]): Promise<{ rows: string[]; named: Oid[] }> {
+  const args = ['rev-list', '--objects', '--no-object-names', '--missing=print', ...flags, '--stdin'];
+  const input = `${revisions.join('\n')}\n`;
+  const { stdout, stderr, exitCode } = await git.run(args, { input, accept: [1, 128] });
+  const rows = stdout.toString('latin1').split('\n');
+  return { rows: rows.filter((row) => row !== ''), named: exitCode === 0 ? [] : readNamed(stderr) };
 }
 
 /** Of what git has said when it could not go on: the object, and not the one that names it. */

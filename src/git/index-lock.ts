@@ -112,7 +112,9 @@ export async function removeRecord(files: AppendFiles): Promise<void> {
 
 /** Which process was writing this file of `teddy/`; null for a file that is complete. */
 export function parseHolderPid(name: string): number | null {
-  const pid = /(?:^snapshot|^file|\.tmp-file)-(\d+)-/.exec(name)?.[1];
+  const [, snapshot, file] =
+    /^(?:snapshot-(\d+)-[0-9a-f]{8}(?:\.lock)?|(?:.+\.tmp-)?file-(\d+)-[0-9a-f]{12})$/.exec(name) ?? [];
+  const pid = snapshot ?? file;
   return pid === undefined ? null : Number(pid);
 }
 

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Remain, Remains } from '../ports.ts';
 import type { RefName } from '../session/names.ts';
-import { attributesPath, hasAttributes } from './attributes.ts';
+import { areAttributesChanged, attributesPath } from './attributes.ts';
 import { checkObjects } from './find-damage.ts';
 import { isAlive, parseHolderPid, parseRecordName, readBootId, readRecord } from './index-lock.ts';
 import type { RepositoryLayout } from './layout.ts';
@@ -62,7 +62,7 @@ async function lookAround(layout: RepositoryLayout): Promise<Remain[]> {
     found.push({ kind: 'leftover', path: join(packs, name) });
   }
   found.push(...(await findForeignLocks(commonDir, [main, ...linked], found)));
-  if (!(await hasAttributes(commonDir))) found.push({ kind: 'attributes', path: attributesPath(commonDir) });
+  if (await areAttributesChanged(commonDir)) found.push({ kind: 'attributes', path: attributesPath(commonDir) });
   return found;
 }
 
@@ -87,8 +87,11 @@ async function findPublications({ root, gitDir }: TreeDir): Promise<Remain[]> {
 /** Files that were being written: the pid in their name is that of a dead process. */
 async function findTemporaries(gitDir: string): Promise<Remain[]> {
   const found: Remain[] = [];
-  for (const dir of [join(gitDir, 'teddy'), join(gitDir, 'info')]) {
-    for (const name of await namesIn(dir)) {
+  const own = join(gitDir, 'teddy');
+  const info = join(gitDir, 'info');
+  for (const dir of [own, info]) {
+    // Of the files of git's directory teddy writes one alone.
+    for (const name of (await namesIn(dir)).filter((name) => dir === own || name.startsWith('attributes.tmp-file-'))) {
       const pid = parseHolderPid(name);
       if (pid === null || pid === process.pid || (await isAlive(pid, await readBootId()))) continue;
       found.push({ kind: 'leftover', path: join(dir, name) });

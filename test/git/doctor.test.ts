@@ -101,7 +101,7 @@ test('a session that is whole has nothing to mend, and looking at it changes not
   expect(await takePrint()).toEqual(before);
 });
 
-test('a publication that was killed is finished', async () => {
+test('a killed publication is finished, half files of dead processes go; a stranger’s beside them stay', async () => {
   const outfile = join(repo.root, '.git', 'child.mjs');
   const entry = new URL('../support/publish-child.ts', import.meta.url).pathname;
   await build({ entryPoints: [entry], bundle: true, platform: 'node', format: 'esm', target: 'node20', outfile });
@@ -109,82 +109,78 @@ test('a publication that was killed is finished', async () => {
   const { signal } = spawnSync(process.execPath, [outfile, repo.root, 'crash', 'ref-moved']);
   expect(signal).toBe('SIGKILL');
   expect(await repo.list('.git')).toContain('index.lock');
-  await expectMended('interrupted-publication');
-  expect(await repo.list('.git')).not.toContain('index.lock');
-  await rm(outfile);
-  await repo.git('reset', '--quiet', '--hard', 'HEAD~1');
-  await repo.git('switch', '--quiet', line);
-});
-
-test('half files of dead processes and the record of a dead server go; a stranger’s directory beside them stays', async () => {
-  await put(inTeddy(`file-${deadPid}-0123456789ab`), 'half');
   await put(inTeddy(`refs-${deadPid}-gone-0123abcd.json`), '[{"ref":"refs/heads/teddy/x","new":null}]');
   await put(inTeddy('runs/discarded-0123456789abcdef/kept'), 'x');
   await put(inTeddy('write_sessions/0e0e0e0e-0e0e-4e0e-8e0e-0e0e0e0e0e0e.gone/content.txt'), 'x');
   await put(inTeddy('commands/0123456789abcdef.group'), '{}');
   await put(join(repo.root, `.git/objects/pack/tmp_pack_teddy-${deadPid}-gone-0123abcd`), 'x');
   await put(inTeddy('server.json'), '{"url":"http://127.0.0.1:1","port":1,"pid":1,"token":"x"}');
+  await put(join(repo.root, `.git/info/attributes.tmp-file-${deadPid}-0123456789ab`), 'half');
   // Not ours, or of a process that lives: the tests' own parent.
   await put(inTeddy('mine/note.txt'), 'mine');
+  const others = [`file-${deadPid}-notes`, `file-${deadPid}-0123456789ab`, `notes.tmp-file-${deadPid}-0123456789ab`];
+  for (const name of others) await put(join(repo.root, '.git/info', name), 'mine');
   await put(inTeddy(`file-${process.ppid}-0123456789ab`), 'at work');
-  const { notes } = await expectMended('stale-ref-lock', ...Array<string>(5).fill('leftover'), 'dead-server');
+  const { notes } = await expectMended(
+    'interrupted-publication',
+    'stale-ref-lock',
+    ...Array<string>(5).fill('leftover'),
+    'dead-server',
+  );
   expect(notes).toEqual([expect.stringContaining('teddy/mine is none of teddy')]);
   expect(await readFile(inTeddy('mine/note.txt'), 'utf8')).toBe('mine');
   expect(await readFile(inTeddy(`file-${process.ppid}-0123456789ab`), 'utf8')).toBe('at work');
+  expect(await repo.list('.git/info')).toEqual(expect.arrayContaining(others));
   await rm(inTeddy('mine'), { recursive: true });
   await rm(inTeddy(`file-${process.ppid}-0123456789ab`));
+  expect(await repo.list('.git')).not.toContain('index.lock');
+  await rm(outfile);
+  await repo.git('reset', '--quiet', '--hard', 'HEAD~1');
+  await repo.git('switch', '--quiet', line);
 });
 
-test('locks of somebody else are told with their age, and stay', async () => {
-  await put(join(repo.root, '.git/index.lock'), '', 3 * 3_600_000);
-  await put(join(repo.root, `.git/refs/heads/${line}.lock`), '', 5000);
-  const { findings } = await expectLeft('foreign-lock', 'foreign-lock');
-  expect(findings[0]).toMatchObject({
-    thing: join(repo.root, '.git/index.lock'),
-    meaning: expect.stringContaining('3 h'),
-  });
-  for (const { thing } of findings) await rm(thing);
-});
-
-test('the rules of info/attributes and files of .teddy/ are written again; a changed plan is the user’s to take back', async () => {
+test('rules, session files and abandoned write sessions are mended; locks, changed files and what may go on are not', async () => {
   const attributes = join(repo.root, '.git/info/attributes');
   const whole = await readFile(attributes, 'utf8');
   await writeFile(attributes, `*.mine text\n${whole.replace('-ident', 'ident')}`);
   await rm(join(repo.root, `.teddy/sessions/${session}/01/plan.md`));
-  await expectMended('attributes', 'session-file');
+  await put(inTeddy(`file-${deadPid}-0123456789ab`), 'half');
+  const [old, young] = ['0e0e0e0e-0e0e-4e0e-8e0e-0e0e0e0e0e01', '0e0e0e0e-0e0e-4e0e-8e0e-0e0e0e0e0e02'];
+  await beginWrite(old, 'abandoned');
+  await setAge(old, 7_200_000);
+  await expectMended('leftover', 'attributes', 'staged-write', 'session-file');
   expect(await readFile(attributes, 'utf8')).toBe(`*.mine text\n${whole}`);
+  expect(await repo.git('cat-file', '-p', `refs/teddy/keep/writes/${old}`)).toBe('abandoned');
+
   const report = `.teddy/sessions/${session}/01/report.md`;
   await repo.write(report, 'mine\n');
   await repo.write('.teddy/global.context', 'README.md\n');
-  expect((await expectLeft('session-file')).findings[0]?.todo).toContain(
-    `git restore --source=HEAD --staged --worktree ${report}`,
-  );
+  await beginWrite(young, 'half');
+  await put(join(repo.root, '.git/index.lock'), '', 3 * 3_600_000);
+  await put(join(repo.root, `.git/refs/heads/${line}.lock`), '', 5000);
+  const { findings } = await expectLeft('foreign-lock', 'foreign-lock', 'staged-write', 'session-file');
+  expect(findings).toMatchObject([
+    { thing: join(repo.root, '.git/index.lock'), meaning: expect.stringContaining('3 h') },
+    { thing: join(repo.root, `.git/refs/heads/${line}.lock`) },
+    { todo: expect.stringContaining(`write recover ${young}`) },
+    { todo: expect.stringContaining(`git restore --source=HEAD --staged --worktree ${report}`) },
+  ]);
+  for (const { thing } of findings.slice(0, 2)) await rm(thing);
   await repo.git('restore', '.teddy');
-});
-
-test('write sessions are told by what can become of them, and only old ones are cleared away, into git', async () => {
-  const begin = (id: string, content: string) =>
-    use(async (project) => {
-      const state = initialState(Date.now());
-      const limits = await readLimits(() => Promise.resolve(undefined));
-      const staged = await project.writes.begin(toWrite(id), state, limits);
-      await staged.save(Buffer.from(content), { ...state, size: content.length, phase: 'receiving' });
-      await staged.close();
-    });
-  const [old, young] = ['0e0e0e0e-0e0e-4e0e-8e0e-0e0e0e0e0e01', '0e0e0e0e-0e0e-4e0e-8e0e-0e0e0e0e0e02'];
-  await begin(old, 'abandoned');
-  await setAge(old, 7_200_000);
-  await expectMended('staged-write');
-  expect(await repo.git('cat-file', '-p', `refs/teddy/keep/writes/${old}`)).toBe('abandoned');
-  await begin(young, 'half');
-  expect((await expectLeft('staged-write')).findings[0]).toMatchObject({
-    todo: expect.stringContaining(`write recover ${young}`),
-  });
+  // What the next test finds damaged.
   await truncate(inTeddy(`write_sessions/${young}/state.json`), 5);
   await setAge(young, 7_200_000);
-  expect((await expectLeft('staged-write')).findings[0]?.meaning).toContain('damaged');
-  await rm(inTeddy(`write_sessions/${young}`), { recursive: true });
 });
+
+async function beginWrite(id: string, content: string): Promise<void> {
+  await use(async (project) => {
+    const state = initialState(Date.now());
+    const limits = await readLimits(() => Promise.resolve(undefined));
+    const staged = await project.writes.begin(toWrite(id), state, limits);
+    await staged.save(Buffer.from(content), { ...state, size: content.length, phase: 'receiving' });
+    await staged.close();
+  });
+}
 
 function toWrite(id: string): NewWrite {
   return {
@@ -208,21 +204,7 @@ async function setAge(id: string, ageMs: number): Promise<void> {
   for (const path of [...(await readdir(dir)).map((name) => join(dir, name)), dir]) await utimes(path, time, time);
 }
 
-test('objects that are missing or empty are named with line and file, and nothing is made up for them', async () => {
-  const plan = `.teddy/sessions/${session}/01/plan.md`;
-  const oid = await repo.git('rev-parse', `HEAD:${plan}`);
-  const path = join(repo.root, '.git/objects', oid.slice(0, 2), oid.slice(2));
-  const bytes = await readFile(path);
-  for (const isEmpty of [false, true]) {
-    await rm(path, { force: true });
-    if (isEmpty) await put(path, '');
-    const { findings } = await expectLeft('damaged-object');
-    expect(findings[0]).toMatchObject({ thing: oid, meaning: expect.stringContaining(`${plan} (${oid}) of ${line}`) });
-  }
-  await writeFile(path, bytes);
-});
-
-test('an answer that had arrived is kept in its turn; a damaged one stays where it is', async () => {
+test('an answer that had arrived is kept in its turn; a damaged one, and a damaged write session, stay where they are', async () => {
   await use((project) => say(project, 'Two', null));
   const stage = () =>
     use(async (project): Promise<string> => {
@@ -238,12 +220,32 @@ test('an answer that had arrived is kept in its turn; a damaged one stays where 
   await truncate(join(damaged, 'metadata.json'), 9);
   const time = new Date(Date.now() - 120_000);
   await utimes(damaged, time, time);
-  const { findings } = await expectLeft('staged-answer');
-  expect(findings[0]).toMatchObject({ thing: damaged, meaning: expect.stringContaining('damaged') });
-  await rm(damaged, { recursive: true });
+  const { findings } = await expectLeft('staged-answer', 'staged-write');
+  expect(findings[0]?.thing).toBe(damaged);
+  for (const { thing, meaning } of findings) {
+    expect(meaning).toContain('damaged');
+    await rm(thing.startsWith('/') ? thing : inTeddy(`write_sessions/${thing}`), { recursive: true });
+  }
   await stage();
   await expectMended('staged-answer');
   expect(await repo.read(`.teddy/sessions/${session}/02/transcript.jsonl`)).toContain('Half an ans');
+});
+
+test('objects that are missing or empty are named with line and file, also one that main has too, and nothing is made up', async () => {
+  for (const [file, isEmpty] of [
+    [`.teddy/sessions/${session}/01/plan.md`, true],
+    ['README.md', false],
+  ] as const) {
+    const oid = await repo.git('rev-parse', `HEAD:${file}`);
+    const path = join(repo.root, '.git/objects', oid.slice(0, 2), oid.slice(2));
+    const bytes = await readFile(path);
+    await rm(path);
+    if (isEmpty) await put(path, '');
+    const { findings } = await expectLeft('damaged-object');
+    expect(findings[0]).toMatchObject({ thing: oid, meaning: expect.stringContaining(`${file} (${oid}) of ${line}`) });
+    await rm(path, { force: true });
+    await writeFile(path, bytes);
+  }
 });
 
 test('entries that no branch has get their branch back, under its own name or the next free one', async () => {
@@ -284,5 +286,7 @@ test('the work tree of an ended session is removed, unless somebody has work in 
   await rm(join(root, 'mine.txt'));
   await expectMended('ended-work-tree');
   expect(await repo.list('.git/teddy/worktrees')).toEqual([]);
+  // A fresh clone has no rules either, until teddy writes in it.
+  await rm(join(repo.root, '.git/info/attributes'));
   expect(await examine(false)).toMatchObject({ findings: [], failures: [] });
 });

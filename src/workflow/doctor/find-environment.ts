@@ -49,7 +49,7 @@ function findAttributes(scene: Parameters<Examination>[0]): Found[] {
   return remainsOf(scene, 'attributes').map(({ path }): Found => ({
     kind: 'attributes',
     thing: path,
-    meaning: 'The rules that keep git from rewriting session files are missing or were changed.',
+    meaning: 'The rules that keep git from rewriting session files were changed.',
     fix: 'writes the marked block again; other lines stay as they are',
     todo: null,
     async mend() {

@@ -12,9 +12,8 @@ export const findWorkTrees: Examination = async ({ project }) => {
   const trees = (await listWorkTrees(project)).filter(({ madeFor }) => madeFor !== null);
   const unfinished = trees.filter(({ isUnfinished }) => isUnfinished).map(toUnfinished);
   const ended = trees.filter(({ end, isUnfinished }) => end !== null && !isUnfinished);
-  const replays = all.filter(({ root, madeFor }) => madeFor === null && /\/teddy-replay-[^/]+\/[^/]+$/.test(root));
   return {
-    found: [...unfinished, ...ended.map((tree) => toEnded(project, tree)), ...replays.map(toReplay)],
+    found: [...unfinished, ...ended.map((tree) => toEnded(project, tree))],
     seen: count(all.length, 'linked work tree'),
   };
 };
@@ -26,18 +25,6 @@ function toUnfinished({ root, line }: ListedWorkTree): Found {
     meaning: `A work tree for ${shortRef(line)} was not finished: the command that made it was killed, or is at it now.`,
     fix: null,
     todo: `If it was killed: \`git worktree remove --force ${toShellWord(root)}\`.`,
-    mend: null,
-  };
-}
-
-/** Nothing says whether its replay still runs. */
-function toReplay({ root }: { root: string }): Found {
-  return {
-    kind: 'ended-work-tree',
-    thing: root,
-    meaning: 'A replay made this work tree for its commands; it is left over unless that replay still runs.',
-    fix: null,
-    todo: `If it does not: \`git worktree remove --force ${toShellWord(root)}\`.`,
     mend: null,
   };
 }
