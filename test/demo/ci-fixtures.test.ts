@@ -48,6 +48,8 @@ function run(cwd: string, args: string[], env: Record<string, string> = {}) {
 
 test('a good session passes in a bare clone: all branches, and those of a change', async () => {
   const results = join(temporary, 'results');
+  await symlink(temporary, join(temporary, 'link'));
+  expect(await run(bare, [line], { TEDDY_JUNIT_DIR: join(temporary, 'link/') })).toMatchObject({ exitCode: 2 });
   const all = await run(bare, [], { TEDDY_JUNIT_DIR: results });
   expect(all).toMatchObject({
     exitCode: 0,
@@ -79,6 +81,20 @@ test('a session that was tampered with is found by its branch and in the change 
   }
 });
 
+test('session files whose entries cannot be told as such do not pass as a change without a session', async () => {
+  const { repo } = project;
+  const [tip, tree] = [await repo.git('rev-parse', line), await repo.git('rev-parse', `${line}^{tree}`)];
+  const message = (await repo.git('log', '-1', '--format=%B', `${line}~1`)).replace(/^Teddy-Session: .*$/m, '$&\n$&');
+  const forged = await repo.git('commit-tree', tree, '-p', 'main', '-m', message);
+  await repo.git('push', '--quiet', bare, `${forged}:refs/heads/forged`);
+  const found = await run(bare, [], { BASE: 'main', HEAD: 'forged' });
+  expect(found).toMatchObject({
+    exitCode: 1,
+    output: expect.stringContaining(`  .teddy/sessions/${line.slice(6)}\n`) as string,
+  });
+  expect(await repo.git('rev-parse', line)).toBe(tip);
+});
+
 test('a change without a session passes, and says so; what cannot be found out does not pass', async () => {
   const none = { exitCode: 0, output: 'No teddy session to verify.\n' };
   expect(await run(bare, [], { BASE: 'main', HEAD: 'plain' })).toEqual(none);
@@ -97,6 +113,7 @@ test('a change without a session passes, and says so; what cannot be found out d
 interface Step {
   uses?: string;
   run?: string;
+  env?: Record<string, string>;
   with?: Record<string, unknown>;
 }
 
@@ -117,7 +134,14 @@ test('the workflow runs the script of the target branch, on whole history, with 
   );
   // What it sets for the script is what the script says of itself.
   const said = [...(await readFile(script, 'utf8')).matchAll(/^# {3}([A-Z_]+)=/gm)].map(([, name]) => name);
-  const set = Object.keys(job?.env ?? {}).filter((name) => name !== 'TEDDY_PACKAGE');
+  const set = [job, ...steps]
+    .flatMap(({ env = {} } = {}) => Object.keys(env))
+    .filter((name) => name !== 'TEDDY_PACKAGE');
+  // A link in the checkout would lead them anywhere.
+  const places = steps.flatMap(({ env, with: given }) => [env?.['TEDDY_JUNIT_DIR'], given?.['path']]);
+  expect(places.filter((place) => place !== undefined)).toEqual(
+    ['', '/'].map((end) => `\${{ runner.temp }}/teddy-results${end}`),
+  );
   expect(set.filter((name) => !said.includes(name))).toEqual([]);
   expect(text).toContain('# TEDDY_RUN_COMMANDS:');
 });
