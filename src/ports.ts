@@ -118,7 +118,7 @@ export interface Store {
   /** Whether its history is cut off, as in a shallow clone. */
   isShallow(): Promise<boolean>;
   /** Of the commits that `walkChanges` gives, those that are signed, as git judges them; `unknown`: it cannot. In one go. */
-  checkSignatures(from: Oid, not: readonly Oid[]): Promise<Map<Oid, SignatureState>>;
+  checkSignatures(from: Oid, not: readonly Oid[], signal?: AbortSignal): Promise<Map<Oid, SignatureState>>;
   /** What `git fsck` finds wrong with the repository and with what is reachable from these commits, a line each. */
   fsck(tips: readonly Oid[]): Promise<string[]>;
   /** The best common ancestor of a commit and what a merge of all the others would be; null: there is none. */
@@ -194,8 +194,17 @@ export interface LinkedWorkTree extends WorkTree {
 
 export interface ScratchTree {
   workspace: Workspace;
-  /** Its tracked files become those of the commit; what git does not track stays, as in a work tree that is used on. */
-  moveTo(commit: Oid): Promise<void>;
+  /** Its own: what its commands make is in no other. */
+  store: Store;
+  /** For commands that are run there. */
+  env: Record<string, string>;
+  /** Whether its repository is still there, and the same one. */
+  isIntact(): Promise<boolean>;
+  /**
+   * Its tracked files become those of the commit; what git does not track stays, as in a work tree that is used on. False: what
+   * a command has left does not allow that, and another one is needed.
+   */
+  moveTo(commit: Oid): Promise<boolean>;
   remove(): Promise<void>;
 }
 
@@ -232,7 +241,10 @@ export interface Repository {
   /** What git ignores in a work tree, a directory as one: `node_modules/`. */
   ignoredFilesOf(root: string): Promise<string[]>;
   openWorkspace(root: string): Promise<Workspace>;
-  /** A linked work tree in a temporary directory, with HEAD detached at the commit. `remove` leaves nothing of it. */
+  /**
+   * A work tree in a temporary directory, with HEAD detached at the commit, in a repository of its own that reads the objects of
+   * this one: no command there can move anything here by its git. `remove` leaves nothing of it.
+   */
   openScratch(commit: Oid): Promise<ScratchTree>;
   readonly cache: Cache;
   readonly hooks: Hooks;
@@ -246,7 +258,7 @@ export interface Repository {
   close(): Promise<void>;
 }
 
-export type HookName = 'prepare-commit-msg' | 'commit-msg' | 'pre-push' | 'post-checkout';
+export type HookName = 'prepare-commit-msg' | 'commit-msg' | 'post-rewrite' | 'pre-push' | 'post-checkout';
 
 /** What a hook finds teddy by, where it is not on PATH. Absolute. */
 export interface HookProgram {
@@ -967,7 +979,7 @@ export type Remain =
   | { kind: 'foreign-lock'; path: string; ageMs: number; heldBy: number[] }
   /** Half of a file, or the rest of something that is over: nothing in it is needed by anybody. */
   | { kind: 'leftover'; path: string }
-  /** The block in `info/attributes` is missing or was changed. */
+  /** The block in `info/attributes` was changed. */
   | { kind: 'attributes'; path: string }
   /** `place` null: nothing says where the answer belongs. */
   | { kind: 'answer'; path: string; place: AnswerPlace | null; bytes: number; isDamaged: boolean }

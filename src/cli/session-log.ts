@@ -15,8 +15,8 @@ export class SessionLogCommand extends TeddyCommand {
       The same as \`git log --first-parent\` of its branch, one line for each step. A session can be named by its id or a part of
       it, by a branch, an archived one too, by a commit, or as a range of commits.
 
-      --graph draws the session's main line and all its conversation branches, each step once: a branch stands above the step
-      that it leaves from. Lines that are only on a remote, or archived, are marked. Your own commits are dimmed.
+      With --graph the session's main line and all its conversation branches are drawn, each step once: a branch stands above
+      the step that it leaves from. Lines that are only on a remote, or archived, are marked. Your own commits are dimmed.
 
       Exit codes: 0 done; 1 the repository is damaged; 2 no such session or commit.
     `,

@@ -1,11 +1,11 @@
-import { stat } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
 import { Command, Option } from 'clipanion';
-import { openBundled } from '../app.ts';
 import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports.ts';
 import { formatCount } from '../session/format-count.ts';
 import type { VerifiedLine } from '../workflow/verify/violation.ts';
 import type { VerifiedSessions, VerifySessionRequest } from '../workflow/verify/verify-session.ts';
+import { openIfBundle } from './open-target.ts';
 import { toTarget } from './target-option.ts';
 import { TeddyCommand, withInterrupt } from './teddy-command.ts';
 import { toVisible, type Terminal } from './terminal.ts';
@@ -22,10 +22,12 @@ export class SessionVerifyCommand extends TeddyCommand {
       again, as a file that only the disk had, is counted as attested.
 
       The session can be named by its id, a branch, a commit, a range (a..b), or a bundle file; without a name it is the line
-      that HEAD is on, else the newest session. Someone who rewrites a whole session with new hashes is found by signatures
+      that HEAD is on, else the newest session. A file stands for itself where git knows nothing of the name, or with \`./\`
+      before it; all lines of a bundle are looked at. Someone who rewrites a whole session with new hashes is found by signatures
       alone: see teddy.sign.
 
-      Exit codes: 0 no fault; 1 faults, each named with commit, turn and file; 2 no such session, commit or file.
+      Exit codes: 0 no fault; 1 faults, each named with commit, turn and file, or a shallow clone that lacks some of the line;
+      2 no such session, commit or file.
     `,
     examples: [
       ['The session that HEAD is on', '$0 session verify'],
@@ -43,8 +45,7 @@ export class SessionVerifyCommand extends TeddyCommand {
   protected run(terminal: Terminal): Promise<number> {
     const target = this.toTarget();
     return this.withProject(terminal, async (here) => {
-      const bundled =
-        target !== undefined && (await isFile(target)) ? await openBundled(here, target, process.env) : null;
+      const bundled = await openIfBundle(here, target);
       try {
         const project = bundled ?? here;
         const wish = {
@@ -67,7 +68,10 @@ export class SessionVerifyCommand extends TeddyCommand {
     );
     terminal.redraw(null);
     if (this.json) this.printJson(terminal, 'session-verify', { ok: isClean(verified), ...verified });
-    else await this.page(terminal, project, renderVerified(terminal, verified));
+    else if (process.env['GITHUB_ACTIONS'] === 'true') {
+      const { fenceOutput } = await import('./render-replay-annotations.ts');
+      terminal.print(fenceOutput(renderVerified(terminal, verified), randomUUID()));
+    } else await this.page(terminal, project, renderVerified(terminal, verified));
     return isClean(verified) ? 0 : 1;
   }
 
@@ -77,13 +81,6 @@ export class SessionVerifyCommand extends TeddyCommand {
       throw new TeddyError('USAGE', '`--all` and a name do not go together.', 'Leave one of them out.');
     return target;
   }
-}
-
-async function isFile(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  );
 }
 
 /** Told so rarely that it costs nothing; a line of few entries is done before anybody reads it. */
@@ -96,7 +93,7 @@ function toProgress(terminal: Terminal): (entries: number) => void {
 }
 
 function isClean({ lines, fsck }: VerifiedSessions): boolean {
-  return lines.every(({ violations }) => violations.length === 0) && (fsck ?? []).length === 0;
+  return lines.every(({ violations, isWhole }) => isWhole && violations.length === 0) && (fsck ?? []).length === 0;
 }
 
 function renderVerified(terminal: Terminal, { lines, fsck }: VerifiedSessions): string {
@@ -107,12 +104,14 @@ function renderVerified(terminal: Terminal, { lines, fsck }: VerifiedSessions): 
 }
 
 function renderLine(terminal: Terminal, line: VerifiedLine): string {
-  const { name, entries, turns, derived, attested, violations, notes } = line;
+  const { name, entries, turns, derived, attested, violations, isWhole, notes } = line;
   const looked = `${count(entries, 'entry', 'entries')} in ${count(turns, 'turn')}, derived ${formatCount(derived)}, attested ${formatCount(attested)}`;
   const verdict =
-    violations.length === 0
-      ? terminal.style('green', 'no fault')
-      : terminal.style('red', count(violations.length, 'fault'));
+    violations.length > 0
+      ? terminal.style('red', count(violations.length, 'fault'))
+      : isWhole
+        ? terminal.style('green', 'no fault')
+        : terminal.style('yellow', 'not verified');
   const rows = violations.map(({ rule, commit, turn, path, message }) => {
     const place = [
       commit.slice(0, 10),
@@ -131,7 +130,10 @@ function renderLine(terminal: Terminal, line: VerifiedLine): string {
 
 /** What comes from a repository makes no line of its own. */
 function toRow(text: string): string {
-  return toVisible(text).replace(/\s*\n\s*/g, ' ');
+  return toVisible(text)
+    .split('\n')
+    .map((row) => row.trim())
+    .join(' ');
 }
 
 function count(amount: number, one: string, many = `${one}s`): string {

@@ -3,13 +3,16 @@ import type { SignatureState } from '../ports.ts';
 import { parseOid, type Oid } from '../session/names.ts';
 import type { GitRunner } from './run.ts';
 
-/** `%G?`. Expired signatures and keys were good in their time; of a key that is revoked, missing or unchecked nothing follows. */
+/**
+ * `%G?`. Expired signatures and keys were good in their time; of a key that is revoked, missing, or that nobody has called
+ * trusted, nothing follows: of ssh, U is any key that is not among the allowed signers.
+ */
 const states: Record<string, SignatureState> = {
   G: 'good',
-  U: 'good',
   X: 'good',
   Y: 'good',
   B: 'bad',
+  U: 'unknown',
   R: 'unknown',
   E: 'unknown',
 };
@@ -18,10 +21,13 @@ export async function checkSignatures(
   git: GitRunner,
   from: Oid,
   not: readonly Oid[],
+  signal?: AbortSignal,
 ): Promise<Map<Oid, SignatureState>> {
   const found = new Map<Oid, SignatureState>();
   const show = ['-c', 'log.showSignature=false', 'log', '--first-parent', '--format=%H %G?'];
   for await (const row of git.lines([...show, from, '--not', ...not, '--'])) {
+    // git asks gpg for each commit that has a signature: that can take long.
+    if (signal?.aborted) break;
     const [oid = '', letter = ''] = row.split(' ');
     const state = states[letter];
     if (state !== undefined) found.set(parseOid(oid), state);

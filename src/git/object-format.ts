@@ -30,22 +30,30 @@ export function encodeTree(entries: TreeEntry[]): Buffer {
 export function decodeTree(bytes: Buffer, oidBytes: 20 | 32): TreeEntry[] {
   const entries: TreeEntry[] = [];
   for (let at = 0; at < bytes.length;) {
-    const space = bytes.indexOf(0x20, at);
-    const nul = bytes.indexOf(0, space);
-    if (space < 0 || nul < 0 || nul + 1 + oidBytes > bytes.length) {
-      throw new TeddyError('DAMAGED_SESSION', 'A tree object is cut off.', 'Run `git fsck` to see what is damaged.');
-    }
-    const raw = bytes.subarray(space + 1, nul);
-    const name = raw.toString('utf8');
-    entries.push({
-      mode: bytes.toString('latin1', at, space) as TreeMode,
-      name,
-      oid: bytes.toString('hex', nul + 1, nul + 1 + oidBytes) as Oid,
-      ...(Buffer.from(name).equals(raw) ? {} : { rawName: Uint8Array.from(raw) }),
-    });
-    at = nul + 1 + oidBytes;
+    const { entry, end } = decodeRow(bytes, at, oidBytes);
+    entries.push(entry);
+    at = end;
   }
   return entries;
+}
+
+/** The row that begins at `at`, and where it ends. */
+export function decodeRow(bytes: Buffer, at: number, oidBytes: 20 | 32): { entry: TreeEntry; end: number } {
+  const space = bytes.indexOf(0x20, at);
+  const nul = bytes.indexOf(0, space);
+  const end = nul + 1 + oidBytes;
+  if (space < 0 || nul < 0 || end > bytes.length) {
+    throw new TeddyError('DAMAGED_SESSION', 'A tree object is cut off.', 'Run `git fsck` to see what is damaged.');
+  }
+  const name = bytes.toString('utf8', space + 1, nul);
+  const mode = bytes.toString('latin1', at, space) as TreeMode;
+  const oid = bytes.toString('hex', nul + 1, end) as Oid;
+  return { entry: { mode, name, oid, ...toRawName(name, bytes.subarray(space + 1, nul)) }, end };
+}
+
+/** Bytes that are not UTF-8 have become U+FFFD. */
+function toRawName(name: string, raw: Buffer): Pick<TreeEntry, 'rawName'> {
+  return !name.includes('\uFFFD') || Buffer.from(name).equals(raw) ? {} : { rawName: Uint8Array.from(raw) };
 }
 
 export function encodeCommit(commit: Commit): Buffer {

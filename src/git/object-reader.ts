@@ -30,6 +30,8 @@ interface Request {
 interface Conversation {
   child: ChildProcessWithoutNullStreams;
   waiting: Request[];
+  /** Questions that have not left. */
+  unsent: string;
 }
 
 function toEndError(reason: string): TeddyError {
@@ -43,7 +45,7 @@ export function objectReader(git: GitRunner): ObjectReader {
 
   function start(): Conversation {
     const child = git.start(['cat-file', '--batch-command', '-z']);
-    const conversation: Conversation = { child, waiting: [] };
+    const conversation: Conversation = { child, waiting: [], unsent: '' };
     const input = byteQueue();
     let said = '';
     child.stdout.on('data', (chunk: Buffer) => {
@@ -74,12 +76,16 @@ export function objectReader(git: GitRunner): ObjectReader {
 
   function send(request: Request): void {
     current ??= start();
-    current.waiting.push(request);
-    const { stdin } = current.child;
-    // Many questions are often asked at once: they leave in one write.
-    stdin.cork();
-    stdin.write(`${request.command} ${request.name}\0`);
-    process.nextTick(() => stdin.uncork());
+    const conversation = current;
+    conversation.waiting.push(request);
+    // Each write wakes git, which costs more than most answers: what is asked at once, or for what has just arrived, leaves in one.
+    if (conversation.unsent === '') setImmediate(() => sendAll(conversation));
+    conversation.unsent += `${request.command} ${request.name}\0`;
+  }
+
+  function sendAll(conversation: Conversation): void {
+    if (conversation.unsent !== '') conversation.child.stdin.write(conversation.unsent);
+    conversation.unsent = '';
   }
 
   function ask(command: Request['command'], name: string): Promise<{ info: ObjectInfo; bytes: Buffer } | null> {
@@ -105,8 +111,9 @@ export function objectReader(git: GitRunner): ObjectReader {
     },
     async close() {
       isClosed = true;
-      const closing = current?.child;
-      if (!closing) return;
+      if (current === null) return;
+      sendAll(current);
+      const closing = current.child;
       current = null;
       await new Promise<void>((resolve) => {
         closing.once('close', () => resolve());
@@ -114,6 +121,17 @@ export function objectReader(git: GitRunner): ObjectReader {
       });
     },
   };
+}
+
+/** Throws DAMAGED_SESSION for what is missing, or another thing. */
+export async function readObject(reader: ObjectReader, name: string, type: ObjectType): Promise<Buffer> {
+  const found = await reader.contents(name);
+  if (found?.type === type) return found.bytes;
+  throw new TeddyError(
+    'DAMAGED_SESSION',
+    found ? `${name} is a ${found.type}, not a ${type}.` : `The ${type} ${name} is missing.`,
+    'Try again if a `git gc --prune=now` is running; else see `git fsck`, or `git fetch --unshallow` in a shallow clone.',
+  );
 }
 
 function answerAll(waiting: Request[], input: ReturnType<typeof byteQueue>): void {

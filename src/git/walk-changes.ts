@@ -1,64 +1,150 @@
 /** Commits along first parents, oldest first, each with what it changed: three children for all of them, not one for each. */
+import { PassThrough } from 'node:stream';
 import { TeddyError } from '../errors.ts';
-import type { ChangedCommit, Commit, CommitChange, TreeMode } from '../ports.ts';
+import type { ChangedCommit, Commit, CommitChange, TreeEntry, TreeMode } from '../ports.ts';
+import { maxChangedPaths, pathCounter } from '../session/count-paths.ts';
 import { parseOid, repoPathFromGit, type Oid } from '../session/names.ts';
 import type { GitRunner } from './run.ts';
 
 /** So many commits are asked for at a time: they are read while their changes are told. */
 const commitsAtATime = 64;
+/** git is seldom silent for so long, unless it gathers more paths than it has memory for. */
+const silenceMs = 250;
+
+interface Objects {
+  readCommit(oid: Oid): Promise<Commit>;
+  readTree(oid: Oid): Promise<TreeEntry[]>;
+}
+
+interface Step {
+  oid: Oid;
+  parent: Oid | null;
+}
 
 export async function* walkChanges(
   git: GitRunner,
-  readCommit: (oid: Oid) => Promise<Commit>,
+  objects: Objects,
   from: Oid,
   not: readonly Oid[],
 ): AsyncGenerator<ChangedCommit> {
   const listed = await git.text(['rev-list', '--first-parent', '--parents', '--reverse', from, '--not', ...not]);
-  // Commit and first parent alone: the others of a merge are no steps of this line.
-  const rows = listed === '' ? [] : listed.split('\n').map((row) => row.split(' ', 2).join(' '));
-  const changes = readChanges(git, rows);
-  for (let at = 0; at < rows.length; at += commitsAtATime) {
-    const oids = rows.slice(at, at + commitsAtATime).map((row) => parseOid(row.split(' ', 1)[0] ?? ''));
-    const commits = await Promise.all(oids.map(readCommit));
-    for (const [i, oid] of oids.entries()) {
-      const next = await changes.next();
-      const commit = commits[i];
-      if (next.done || next.value.oid !== oid || commit === undefined)
-        throw new TeddyError('GIT_FAILED', `git diff-tree did not tell what ${oid} changed.`, 'Run `git fsck`.');
-      yield { oid, commit, changes: next.value.changes };
+  const steps = listed === '' ? [] : listed.split('\n').map(toStep);
+  if (steps.length === 0) return;
+  const diff = startDiff(git, steps);
+  const told = readChanges(diff);
+  try {
+    for (let at = 0; at < steps.length; at += commitsAtATime) {
+      const some = steps.slice(at, at + commitsAtATime);
+      const commits = await Promise.all(some.map(({ oid }) => objects.readCommit(oid)));
+      for (const [i, { oid }] of some.entries()) {
+        const next = await unlessEndless(told.next(), diff, objects, steps.slice(at + i));
+        const commit = commits[i];
+        if (next.done || next.value.oid !== oid || commit === undefined)
+          throw new TeddyError('GIT_FAILED', `git diff-tree did not tell what ${oid} changed.`, 'Run `git fsck`.');
+        yield { oid, commit, changes: next.value.changes };
+      }
     }
+  } finally {
+    diff.end();
   }
 }
 
-type Told = Pick<ChangedCommit, 'oid' | 'changes'>;
+/** Commit and first parent alone: the others of a merge are no steps of this line. */
+function toStep(row: string): Step {
+  const [oid = '', parent] = row.split(' ', 2);
+  return { oid: parseOid(oid), parent: parent === undefined ? null : parseOid(parent) };
+}
 
-async function* readChanges(git: GitRunner, rows: readonly string[]): AsyncGenerator<Told, undefined> {
-  if (rows.length === 0) return undefined;
+interface Diff {
+  stdout: AsyncIterable<Buffer>;
+  /** What git complained of; null: it has done its work. */
+  failure: Promise<string | null>;
+  /** Only reads: it can be ended at any moment. */
+  end(): void;
+}
+
+function startDiff(git: GitRunner, steps: readonly Step[]): Diff {
   const flags = ['--stdin', '-r', '-z', '--raw', '--root', '--no-renames', '--always', '--no-abbrev'];
   const child = git.start(['diff-tree', ...flags]);
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
-  child.stdin.on('error', () => undefined);
-  const closed = new Promise<number>((resolve) => {
-    child.on('error', () => resolve(128));
-    child.on('close', (code) => resolve(code ?? 128));
+  for (const pipe of [child.stdin, child.stdout]) pipe.on('error', () => undefined);
+  const failure = new Promise<string | null>((resolve) => {
+    child.on('error', (error) => resolve(error.message));
+    child.on('close', (code) => resolve(code === 0 ? null : said.trim()));
   });
-  child.stdin.end(`${rows.join('\n')}\n`);
-  let told: Told | null = null;
-  try {
-    for await (const [header, path] of joinRows(child.stdout)) {
-      if (path !== null) told?.changes.push(toChange(header, path));
-      else {
-        if (told !== null) yield told;
-        told = { oid: parseOid(header), changes: [] };
-      }
+  // At once: what nobody reads before git has come to its end is lost.
+  const stdout = child.stdout.pipe(new PassThrough());
+  child.stdin.end(steps.map(({ oid, parent }) => `${oid}${parent === null ? '' : ` ${parent}`}\n`).join(''));
+  return {
+    stdout,
+    failure,
+    end() {
+      child.stdout.destroy();
+      stdout.destroy();
+      child.kill();
+    },
+  };
+}
+
+/** Where git has nothing to say for a while, the paths of what it is at are counted, one commit after the other. */
+async function unlessEndless<Value>(
+  telling: Promise<Value>,
+  diff: Diff,
+  objects: Objects,
+  steps: readonly Step[],
+): Promise<Value> {
+  let isTold = false;
+  const heard = () => (isTold = true);
+  telling.then(heard, heard);
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<void>((resolve) => (timer = setTimeout(resolve, silenceMs)));
+  await Promise.race([telling.then(heard, heard), silence]);
+  clearTimeout(timer);
+  for (const step of steps) {
+    if (isTold) break;
+    if (await isEndless(objects, step)) {
+      diff.end();
+      throw toEndless(step.oid);
     }
-  } finally {
-    // A consumer that stops early closes the pipe on git.
-    child.stdout.destroy();
   }
-  if ((await closed) !== 0)
-    throw new TeddyError('DAMAGED_SESSION', `git diff-tree failed: ${said.trim()}`, 'Run `git fsck`.');
+  return telling;
+}
+
+/** False also for what cannot be read: git will say so. */
+async function isEndless({ readCommit, readTree }: Objects, { oid, parent }: Step): Promise<boolean> {
+  try {
+    const [before, after] = [parent === null ? null : (await readCommit(parent)).tree, (await readCommit(oid)).tree];
+    return (await pathCounter(readTree)(before, after)) > maxChangedPaths;
+  } catch (error) {
+    if (error instanceof TeddyError && error.code === 'DAMAGED_SESSION') return false;
+    throw error;
+  }
+}
+
+function toEndless(oid: Oid): TeddyError {
+  return new TeddyError(
+    'DAMAGED_SESSION',
+    `The commit ${oid} changes more than ${maxChangedPaths} paths.`,
+    'Nobody needs so many; `git ls-tree` shows what its trees hold.',
+  );
+}
+
+type Told = Pick<ChangedCommit, 'oid' | 'changes'>;
+
+async function* readChanges({ stdout, failure }: Diff): AsyncGenerator<Told, undefined> {
+  let told: Told | null = null;
+  for await (const [header, path] of joinRows(stdout)) {
+    if (path !== null) {
+      told?.changes.push(toChange(header, path));
+      if (told !== null && told.changes.length > maxChangedPaths) throw toEndless(told.oid);
+    } else {
+      if (told !== null) yield told;
+      told = { oid: parseOid(header), changes: [] };
+    }
+  }
+  const said = await failure;
+  if (said !== null) throw new TeddyError('DAMAGED_SESSION', `git diff-tree failed: ${said}`, 'Run `git fsck`.');
   if (told !== null) yield told;
   return undefined;
 }

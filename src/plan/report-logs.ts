@@ -1,5 +1,6 @@
 /** What a report says became of each action. Read on every turn, so without the schema, which takes its time to load. */
 import { Lexer, parse } from 'yaml';
+import { readPlainYaml } from '../session/plain-yaml.ts';
 import { isDeeplyNested } from '../session/yaml-depth.ts';
 
 export interface ReadLog {
@@ -19,6 +20,8 @@ export function readLogs(yaml: string): ReadLog[] | null {
 
 /** The document as a value. Throws an `Error` with the reason; what the parser would not survive is refused. */
 export function parseReportYaml(yaml: string): unknown {
+  const plain = readPlainYaml(yaml);
+  if (plain !== null) return plain.value;
   if (isDeeplyNested(new Lexer().lex(yaml))) throw new Error('it is nested more deeply than any report');
   return parse(yaml, { logLevel: 'error' });
 }

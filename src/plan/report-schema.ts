@@ -85,6 +85,7 @@ const reportSchema = z.object({
       change: z.enum(['added', 'modified', 'deleted']),
       before: oid,
       after: oid,
+      mode: z.exactOptional(z.enum(['100755', '120000', '160000'])),
       action: position,
     }),
   ),

@@ -116,6 +116,8 @@ export interface ReportedChange {
   change: 'added' | 'modified' | 'deleted';
   before: Oid | null;
   after: Oid | null;
+  /** Of git, after the run, where the file is anything else than a plain one (100644). */
+  mode?: '100755' | '120000' | '160000';
   /** The index of the action that made it. */
   action: number;
 }
@@ -147,7 +149,7 @@ function inOrder(report: Report): object {
     memos: pick(memos, ['added', 'removed', 'rejected']),
     action_logs: action_logs.map(logInOrder),
     ...(rollback === undefined ? {} : { rollback: rollbackInOrder(rollback) }),
-    changes: changes.map((change) => pick(change, ['path', 'change', 'before', 'after', 'action'])),
+    changes: changes.map((change) => pick(change, ['path', 'change', 'before', 'after', 'mode', 'action'])),
     validation_errors: validation_errors.map((problem) =>
       pick(problem, ['line', 'column', 'action', 'message', 'hint']),
     ),

@@ -14,6 +14,7 @@ import {
 } from './context-log-sections.ts';
 import { assembleLog, type ContextLog, type RequestInfo } from './context-log.ts';
 import { isSessionId, isTurnName, type SessionId, type TurnName } from './names.ts';
+import { readPlainYaml } from './plain-yaml.ts';
 import { isDeeplyNested } from './yaml-depth.ts';
 
 interface FrontMatter extends RequestInfo {
@@ -132,6 +133,8 @@ function parseFrontMatter(text: string): FrontMatter {
 }
 
 function readYaml(text: string): unknown {
+  const plain = readPlainYaml(text);
+  if (plain !== null) return plain.value;
   try {
     return isDeeplyNested(new Lexer().lex(text)) ? null : parse(text);
   } catch {

@@ -70,16 +70,22 @@ export function renderContextLog(input: ContextLogInput, hash: Hash): ContextLog
 
 /**
  * Puts sections, `system` first and `message` last, under one boundary and a front matter. Half a surrogate pair, which
- * no file can hold, becomes U+FFFD: what is sent is what is written.
+ * no file can hold, becomes U+FFFD: what is sent is what is written. `count`: how many tokens sections
+ * have; what is given for it may remember what it has counted.
  */
-export function assembleLog(info: RequestInfo, given: readonly LogSection[], hash: Hash): ContextLog {
-  const sections = given.map((section) => ({ ...section, body: toWellFormed(section.body) }));
+export function assembleLog(
+  info: RequestInfo,
+  given: readonly LogSection[],
+  hash: Hash,
+  count: (sections: readonly LogSection[]) => number = countAll,
+): ContextLog {
+  const sections = given.map(toWellFormed);
   const bodies = sections.map(({ body }) => body);
   const boundary = findBoundary(bodies, hash);
   const markers = sections.map((section) => `<!-- ${boundary} ${renderLabel(section)} -->\n`);
   const systemContent = bodies[0] ?? '';
   const userContent = bodies.map((body, at) => (at === 0 ? '' : `${markers[at]}${body}`)).join('');
-  const tokens = sections.reduce((sum, section) => sum + countTokens(section), 0);
+  const tokens = count(sections);
   const head = renderFrontMatter(info, { tokens, masked: countMasked(sections), boundary });
   return {
     log: `${head}${markers[0] ?? ''}${systemContent}${userContent}`,
@@ -92,8 +98,14 @@ export function assembleLog(info: RequestInfo, given: readonly LogSection[], has
   };
 }
 
-function toWellFormed(text: string): string {
-  return text.replace(/\p{Surrogate}/gu, '\uFFFD');
+function countAll(sections: readonly LogSection[]): number {
+  return sections.reduce((sum, section) => sum + countTokens(section), 0);
+}
+
+function toWellFormed(section: LogSection): LogSection {
+  const { body } = section;
+  // Few texts have any pair at all, and to look for half of one takes far longer.
+  return /[\uD800-\uDFFF]/.test(body) ? { ...section, body: body.replace(/\p{Surrogate}/gu, '\uFFFD') } : section;
 }
 
 /** 8 digits of the sha256 of all bodies, and a counter if a body happens to contain them. */

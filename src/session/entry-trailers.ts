@@ -18,15 +18,17 @@ const known = [...marks, ...labels, ...ofWrites];
 const foreign = ['Landed-From', 'During'];
 const spellings = new Map([...known, ...foreign].map((name) => [name.toLowerCase(), name]));
 
-export function checkMessage(message: string): CheckedMessage {
+/** `entry`: the message, decoded. */
+export function checkMessage(message: string, entry: Entry | null = decodeEntry(message)): CheckedMessage {
   const trailers = listTrailers(message);
   if (!trailers.some(({ folded }) => marks.includes(spellings.get(folded) ?? ''))) return { entry: null, problems: [] };
-  const entry = decodeEntry(message);
   const problems = [
     ...checkKeys(trailers),
     ...checkPresence(trailers),
     ...trailers.flatMap(({ key, value }) => checkValue(key, value)),
     ...(entry === null ? [] : checkKind(entry)),
+    // Labels have none.
+    ...(/[^\P{Cc}\n]|[\u202A-\u202E\u2066-\u2069]/u.test(message) ? ['Its message has control characters.'] : []),
   ];
   if (entry === null && problems.length === 0) problems.push('Its trailers make no entry.');
   return { entry, problems };

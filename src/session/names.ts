@@ -95,6 +95,12 @@ function turnBranch(turn: TurnName): number {
   return Number(/-branch-(\d+)$/.exec(turn)?.[1] ?? 0);
 }
 
+/** In their order. A line may have thousands, and is asked for them often. */
+export function sortTurns(turns: readonly TurnName[]): TurnName[] {
+  const numbered = turns.map((turn) => ({ turn, number: turnNumber(turn) }));
+  return numbered.sort((a, b) => a.number - b.number || compareTurns(a.turn, b.turn)).map(({ turn }) => turn);
+}
+
 /** Turns are ordered by number, then by branch; `02` comes before `02-branch-01`. */
 export function compareTurns(a: TurnName, b: TurnName): number {
   return turnNumber(a) - turnNumber(b) || turnBranch(a) - turnBranch(b);

@@ -31,6 +31,13 @@ export function estimateTokens(text: string): number {
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     const kind = code < 128 ? (asciiClasses[code] ?? other) : other;
+    // Most characters of most texts, and only those of long words weigh anything.
+    if (kind === lower && before <= upper) {
+      before = lower;
+      run += 1;
+      if (run > 9) tokens += weighLetter(lower, run);
+      continue;
+    }
     const continues = kind === before || (kind === lower && before === upper);
     run = continues ? run + 1 : 1;
     tokens += kind === other ? weighOther(code) : weigh(kind, run, before);

@@ -3,10 +3,12 @@ import { TeddyError } from '../errors.ts';
 import type { Project, RefTip, Workspace } from '../ports.ts';
 import { decodeEntry } from '../session/entry.ts';
 import {
+  archivePrefix,
   archiveRef,
   globalRef,
   isSessionId,
   mainLineRef,
+  parseArchiveRef,
   parseLineRef,
   shortRef,
   type Oid,
@@ -14,6 +16,7 @@ import {
   type SessionId,
 } from '../session/names.ts';
 import { listMainLines } from './list-main-lines.ts';
+import { nameSome } from './name-some.ts';
 
 export interface Line {
   ref: RefName;
@@ -104,14 +107,28 @@ export async function readBaseBranch(project: Project, from: Oid | RefName): Pro
 
 async function findNewestLine(project: Project): Promise<Line> {
   const newest = (await listMainLines(project)).toSorted((a, b) => (a.created < b.created ? 1 : -1))[0];
-  if (!newest) {
-    throw new TeddyError(
-      'UNKNOWN_SESSION',
-      'There is no session in this repository yet.',
-      'Start one: `teddy session new <name>`.',
-    );
-  }
+  if (!newest) throw await toNone(project);
   return openLine(project, newest.session, newest, 'newest');
+}
+
+/** Of a session may be left what is archived, or a conversation branch. */
+async function toNone({ repository: { store } }: Project): Promise<TeddyError> {
+  const start = 'Start one: `teddy session new <name>`.';
+  const tips = await store.listRefs('refs/heads/teddy/', archivePrefix);
+  const kept = [...new Set(tips.flatMap(({ ref }) => parseArchiveRef(ref)?.session ?? []))];
+  const branches = tips.flatMap(({ ref }) => (parseLineRef(ref)?.branch == null ? [] : [shortRef(ref)]));
+  if (branches.length > 0)
+    return new TeddyError(
+      'UNKNOWN_SESSION',
+      `No session has its main line here; there are conversation branches: ${nameSome(branches)}.`,
+      `Name one of them, or start a session: \`teddy session new <name>\`.`,
+    );
+  if (kept.length === 0) return new TeddyError('UNKNOWN_SESSION', 'There is no session in this repository yet.', start);
+  return new TeddyError(
+    'UNKNOWN_SESSION',
+    `All sessions of this repository are archived: ${nameSome(kept)}.`,
+    `Name one of them to look at it; \`teddy session archive --restore <session>\` brings it back. ${start}`,
+  );
 }
 
 /** A session id, a branch, a path to a session directory, or a unique part of a session id. */

@@ -1,5 +1,6 @@
 /** The end of a run: one `report` entry with the outcome and exactly the code that the run changed. */
 import { TeddyError } from '../errors.ts';
+import { labelReport } from '../plan/report-label.ts';
 import { renderReport, type Report, type ReportedChange } from '../plan/report.ts';
 import type { Project, TreeChange, Workspace } from '../ports.ts';
 import type { Entry } from '../session/entry.ts';
@@ -138,8 +139,9 @@ async function findReason(project: Project, workspace: Workspace, path: RepoPath
   return bytes === null ? null : findContentReason(project, path, bytes);
 }
 
-function toReported({ path, change, before, after }: TreeChange, run: Run): ReportedChange {
-  return { path, change, before, after, action: run.changed.get(path) ?? 0 };
+function toReported({ path, change, before, after, mode }: TreeChange, run: Run): ReportedChange {
+  const isPlain = mode === null || mode === '100644' || mode === '40000';
+  return { path, change, before, after, ...(isPlain ? {} : { mode }), action: run.changed.get(path) ?? 0 };
 }
 
 function toFiles(line: ReadyLine, turn: TurnName, text: string, run: Run): FileEdit[] {
@@ -152,21 +154,14 @@ function toFiles(line: ReadyLine, turn: TurnName, text: string, run: Run): FileE
 }
 
 function toEntry(project: Project, last: Entry, report: Report, sha256: string): Entry {
-  const { status, error } = report.run_summary;
+  const { status } = report.run_summary;
   return {
     kind: 'report',
     session: last.session,
     turn: report.turn,
     id: project.ids.entryId(),
     created: last.created,
-    title: `${status} ${report.plan.title}`,
-    details: [
-      ...(error === null ? [] : [error]),
-      ...report.action_logs.map(
-        (log) =>
-          `${log.index}. ${log.action_type} ${String(Object.values(log.params)[0] ?? '').split('\n')[0]}: ${log.status}`,
-      ),
-    ],
+    ...labelReport(report),
     ...(report.plan.agent === null ? {} : { agent: report.plan.agent }),
     status,
     sha256,

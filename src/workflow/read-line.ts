@@ -7,11 +7,11 @@ import { parsePlan } from '../plan/parse.ts';
 import type { Store } from '../ports.ts';
 import { decodeEntry, type Entry } from '../session/entry.ts';
 import {
-  compareTurns,
   isTurnName,
   joinPath,
   parseTurnName,
   sessionDir,
+  sortTurns,
   toTurnName,
   turnDir,
   turnNumber,
@@ -47,7 +47,7 @@ export async function readLine(store: Store, tip: Oid): Promise<LineState> {
   const { oid, entry } = await findEntry(store, tip);
   const dir = await store.readDir(oid, sessionDir(entry.session));
   const names = (dir?.entries ?? []).filter(({ mode }) => mode === '40000').map(({ name }) => name);
-  const turns = names.filter(isTurnName).toSorted(compareTurns);
+  const turns = sortTurns(names.filter(isTurnName));
   const last = turns.at(-1);
   return {
     tip,

@@ -48,6 +48,8 @@ describe('help', () => {
         expect(stdout).not.toContain('\u001b');
         expect(stdout).not.toContain('#0');
         expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+        // A line of the source that begins with a dash ends a paragraph.
+        expect(stdout.slice(0, stdout.indexOf('\nOptions')), command).not.toMatch(/[a-z]\n\n[a-z(]/);
       }
     }
   });

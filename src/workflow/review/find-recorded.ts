@@ -4,6 +4,7 @@ import type { Project, Store } from '../../ports.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import {
   archivePrefix,
+  globalRef,
   parseArchiveRef,
   parseLineRef,
   shortRef,
@@ -29,11 +30,22 @@ export interface RecordedLine {
  * of one, UNKNOWN_COMMIT for the beginning of a range, AMBIGUOUS_SESSION.
  */
 export async function findRecorded(project: Project, target?: string): Promise<RecordedLine> {
-  const range = /^(.*?)\.\.(?!\.)(.*)$/.exec(target ?? '');
+  const range = isPath(target) ? null : /^(.*?)\.\.(.*)$/.exec(target ?? '');
   if (target === undefined || range === null) return findOne(project, target);
+  if (range[2]?.startsWith('.') === true)
+    throw new TeddyError(
+      'UNKNOWN_COMMIT',
+      `A range has two dots, and ${JSON.stringify(target)} has three.`,
+      'Say a..b.',
+    );
   const [, from = '', to = ''] = range;
   const line = await findOne(project, to === '' ? undefined : to);
   return { ...line, name: target, after: from === '' ? null : await requireCommit(project.repository.store, from) };
+}
+
+/** `../x` is no range. */
+function isPath(target = ''): boolean {
+  return /^\.{0,2}\//.test(target);
 }
 
 /** Every line of the repository: its branches, those that are only on a remote, those that are archived. In order of name. */
@@ -96,12 +108,18 @@ export async function findArchived(store: Store, target: string): Promise<Record
 
 async function findCommit({ repository: { store } }: Project, target: string): Promise<RecordedLine | null> {
   const tip = await store.resolve(target);
-  if (tip === null) return null;
+  if (tip === null || (await isGlobal(store, tip))) return null;
   for await (const { commit } of store.firstParents(tip)) {
     const entry = decodeEntry(commit.message);
     if (entry !== null) return { session: entry.session, name: target, ref: null, tip, after: null };
   }
   return null;
+}
+
+/** What it says of memos are entries as well, and it is no line. */
+async function isGlobal(store: Store, tip: Oid): Promise<boolean> {
+  const tips = await store.listRefs(globalRef, 'refs/remotes/*/teddy/global');
+  return tips.some(({ oid }) => oid === tip);
 }
 
 /** A branch may be named like a line and be the user's. */

@@ -1,6 +1,7 @@
 /** Paths, modes and sizes that no honest commit of a line has, whoever made it. */
 import type { RepoPath } from '../../session/names.ts';
 import { whyHostile } from '../../session/line-paths.ts';
+import type { Content } from './read-content.ts';
 import type { Rule } from './violation.ts';
 import type { WalkedCommit, WalkedLine } from './walked-line.ts';
 
@@ -12,10 +13,17 @@ export async function checkPaths(walk: WalkedLine, commit: WalkedCommit, blame: 
     const reason = whyHostile(path, mode);
     if (reason !== null) blame('path', path, reason);
   }
-  for (const [path, reading] of commit.contents) {
-    const content = await reading;
+  for (const [path, awaited] of commit.contents) {
+    const content = await awaited.peek();
     if (content.kind === 'large')
       blame('path', path, `The file has ${content.sizeBytes} bytes; ${walk.maxFileBytes} are the most.`);
-    if (content.kind === 'missing') blame('objects', path, content.reason);
+    blameMissing(walk, path, content, blame);
   }
+}
+
+/** Once: other commits may bring the same object. */
+export function blameMissing({ missing }: WalkedLine, path: RepoPath, content: Content, blame: Blame): void {
+  if (content.kind !== 'missing' || missing.has(content.oid)) return;
+  missing.add(content.oid);
+  blame('objects', path, content.reason);
 }

@@ -2,29 +2,49 @@
 import type { CommitChange } from '../../ports.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { isEditable, isOfSession, mayChangeCode, mayWrite, turnOfPath } from '../../session/line-paths.ts';
-import { isTurnName, type RepoPath } from '../../session/names.ts';
+import { isTurnName, joinPath, turnDir, type Oid, type RepoPath } from '../../session/names.ts';
 import { decodeAdded, readWalkedTurn, type Step, type WalkedCommit, type WalkedLine } from './walked-line.ts';
 import type { Rule } from './violation.ts';
 
 /** A commit that is no entry: of the user's own, a landing's, a forger's. What it does wrong is put right by the next entry. */
 export function checkForeign(
-  { session, published }: WalkedLine,
+  walk: WalkedLine,
   { changes }: WalkedCommit,
   blame: (rule: Rule, path: RepoPath | null, message: string) => void,
 ): void {
+  const { session, published } = walk;
   for (const { path, after } of changes) {
     if (!isOfSession(session, path)) continue;
     if (isEditable(session, path)) {
       if (after !== null) published.set(path, after);
       continue;
     }
-    if (after !== null && published.get(path) === after) continue;
+    if (putRight(walk, path, after)) continue;
     blame(
       'published',
       path,
       `A commit that is no entry ${published.has(path) ? 'changes' : 'adds'} a file of the session.`,
     );
+    noteBroken(walk, path);
   }
+}
+
+function noteBroken({ broken, published, result }: WalkedLine, path: RepoPath): void {
+  const { was, violations } = broken.get(path) ?? { was: published.get(path), violations: [] };
+  broken.set(path, { was, violations: [...violations, ...result.violations.slice(-1)] });
+}
+
+/** Whether the file is as it was published; what had been wrong with it is then a fault no more. */
+function putRight(walk: WalkedLine, path: RepoPath, now: Oid | null): boolean {
+  const { broken, published, result } = walk;
+  if (published.get(path) !== (now ?? undefined)) return false;
+  const known = broken.get(path);
+  // What was published in between is a fault of its own.
+  if (known === undefined || known.was !== published.get(path)) return true;
+  result.violations = result.violations.filter((violation) => !known.violations.includes(violation));
+  broken.delete(path);
+  walk.mended += 1;
+  return true;
 }
 
 export async function checkPublished(walk: WalkedLine, step: Step): Promise<void> {
@@ -32,10 +52,18 @@ export async function checkPublished(walk: WalkedLine, step: Step): Promise<void
     if (isOfSession(walk.session, change.path)) await checkOwn(walk, step, change);
     else checkOther(step, change);
   }
+  checkSpoken(walk, step);
   const code = step.commit.changes.filter(({ path }) => !isSessionPath(path));
   const [, second] = code;
   if (step.entry.kind === 'write' && second !== undefined)
     step.blame('published', second.path, 'A write has one target, and this one changes more files.');
+}
+
+/** What was said is in the transcript, in that of the same entry at the latest. */
+function checkSpoken({ session, published }: WalkedLine, { entry: { kind, turn }, blame }: Step): void {
+  if (turn === null || !['message', 'exchange', 'plan', 'reply'].includes(kind)) return;
+  const path = joinPath(turnDir(session, turn), 'transcript.jsonl');
+  if (!published.has(path)) blame('published', path, `An entry of the kind ${kind}, and the turn has no transcript.`);
 }
 
 function checkOther({ entry: { kind }, blame }: Step, { path }: CommitChange): void {
@@ -48,8 +76,7 @@ async function checkOwn(walk: WalkedLine, step: Step, change: CommitChange): Pro
   const { entry, blame } = step;
   const { path, after } = change;
   const known = published.get(path);
-  // What a commit of the user's had done to it is put right.
-  if (after === known || (after === null && known === undefined)) return;
+  if (putRight(walk, path, after)) return;
   if (after === null) {
     blame('published', path, 'A published file was removed.');
     published.delete(path);
@@ -78,7 +105,7 @@ async function checkChanged(walk: WalkedLine, step: Step, change: CommitChange):
 /** Only its end is new, and only that is decoded. */
 async function addToTranscript(walk: WalkedLine, step: Step, { path }: CommitChange): Promise<void> {
   const { turn = '' } = turnOfPath(walk.session, path) ?? {};
-  const content = await step.commit.contents.get(path);
+  const content = await step.commit.contents.get(path)?.read();
   if (content?.kind !== 'bytes' || !isTurnName(turn)) return;
   const { bytes } = content;
   const before = walk.published.has(path) ? await readWalkedTurn(walk, turn, step.commit.commit.parents[0]) : null;

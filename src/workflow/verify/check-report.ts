@@ -1,8 +1,10 @@
 /** Whether a report says what its commit did. */
 import { TeddyError } from '../../errors.ts';
+import { labelReport } from '../../plan/report-label.ts';
 import type { Report, ReportedChange } from '../../plan/report.ts';
 import { parseReport } from '../../plan/report-schema.ts';
 import type { CommitChange } from '../../ports.ts';
+import { encodeEntry, labelLimits, toLabel } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { joinPath, turnDir, type RepoPath } from '../../session/names.ts';
 import { toText } from '../read-line.ts';
@@ -12,12 +14,13 @@ export async function checkReport(walk: WalkedLine, step: Step): Promise<void> {
   const { entry, commit, blame } = step;
   if (entry.kind !== 'report' || entry.turn === null) return;
   const path = joinPath(turnDir(walk.session, entry.turn), 'report.md');
-  const content = await commit.contents.get(path);
+  const content = await commit.contents.get(path)?.read();
   if (content === undefined) return blame('report', path, 'An entry of the kind report brings no report.');
   if (content.kind !== 'bytes') return;
   const report = readReport(toText(content.bytes), (message) => blame('schema', path, message));
   if (report === null) return;
   for (const message of compare(walk, step, report)) blame('report', path, message);
+  for (const message of compareLabels(walk, step, report)) blame('trailers', null, message);
   for (const { at, message } of compareChanges(report.changes, commit.changes)) blame('report', at, message);
 }
 
@@ -44,6 +47,32 @@ function compare({ session, current, project }: WalkedLine, { entry }: Step, rep
   ];
 }
 
+/** What the log of the line shows is what the report says. */
+function compareLabels({ current }: WalkedLine, { commit, entry }: Step, report: Report): string[] {
+  const { agent, title, model } = report.plan;
+  const written = current?.turn === entry.turn ? current.planEntry : undefined;
+  const label = (text: string | null | undefined) => (text == null ? null : toLabel(text, labelLimits.title));
+  // What is masked in one of them may be so in another way in the other one.
+  const isMasked = [commit.commit.message, title, written?.title].some((text) => text?.includes('[masked'));
+  const isPlanned =
+    written === undefined ||
+    (label(written.title) === label(title) &&
+      label(written.agent) === label(agent) &&
+      label(written.model) === label(model));
+  const again = encodeEntry({ ...entry, ...labelReport(report) });
+  return [
+    ...(isMasked || withoutTrailers(again) === withoutTrailers(commit.commit.message)
+      ? []
+      : ['The message of the entry does not say what the report says.']),
+    ...(label(entry.agent) === label(agent) ? [] : ['Teddy-Agent is not the agent of the report.']),
+    ...(isMasked || isPlanned ? [] : ['Title, agent or model of the report are not those of the entry of its plan.']),
+  ];
+}
+
+function withoutTrailers(message: string): string {
+  return message.trimEnd().split('\n\n').slice(0, -1).join('\n\n');
+}
+
 interface Difference {
   at: RepoPath;
   message: string;
@@ -65,11 +94,17 @@ function compareChanges(reported: readonly ReportedChange[], made: readonly Comm
 }
 
 function compareChange(
-  { path: at, change, before, after }: ReportedChange,
+  { path: at, change, before, after, mode }: ReportedChange,
   made: CommitChange | undefined,
 ): Difference[] {
   if (made === undefined) return [{ at, message: 'The report names a change that the commit does not make.' }];
   if (made.change !== change) return [{ at, message: `The report says ${change}, and the file is ${made.change}.` }];
   if (made.before !== before) return [{ at, message: 'The report has another content of the file before the run.' }];
-  return made.after === after ? [] : [{ at, message: 'The report has another content of the file after the run.' }];
+  if (made.after !== after) return [{ at, message: 'The report has another content of the file after the run.' }];
+  const isSame = mode === undefined ? made.mode === made.oldMode || isPlain(made) : made.mode === mode;
+  return isSame ? [] : [{ at, message: `The file is of the mode ${made.mode}, which the report does not say.` }];
+}
+
+function isPlain({ mode }: CommitChange): boolean {
+  return mode === null || mode === '100644';
 }

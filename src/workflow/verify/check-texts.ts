@@ -5,8 +5,10 @@ import { configPath, isSessionPath, memosPath } from '../../session/global-files
 import { isOfSession, turnOfPath } from '../../session/line-paths.ts';
 import { joinPath, turnDir, type RepoPath } from '../../session/names.ts';
 import { toText } from '../read-line.ts';
+import { blameMissing } from './check-paths.ts';
 import { isInstalled } from './installed-bytes.ts';
-import type { Step, WalkedLine } from './walked-line.ts';
+import type { AwaitedContent } from './read-content.ts';
+import type { Step, WalkedCommit, WalkedLine } from './walked-line.ts';
 
 const about: Partial<Record<Step['entry']['kind'], string>> = {
   message: '_context.log',
@@ -26,7 +28,8 @@ export async function checkSha256(walk: WalkedLine, step: Step): Promise<void> {
     return;
   }
   const oid = walk.published.get(path);
-  const content = await (commit.contents.get(path) ?? (oid === undefined ? null : walk.read(oid, walk.maxFileBytes)));
+  const content = await (commit.contents.get(path)?.read() ??
+    (oid === undefined ? null : walk.contents.read(oid, walk.maxFileBytes)));
   if (content === null || content === undefined)
     return blame('sha256', path, 'The entry names the sha256 of a file that is not there.');
   if (content.kind === 'bytes' && walk.project.hash(content.bytes) !== sha256)
@@ -36,7 +39,7 @@ export async function checkSha256(walk: WalkedLine, step: Step): Promise<void> {
 /** What was installed may have passed through git's filters on its way into the commit. */
 async function checkWritten(walk: WalkedLine, { entry: { sha256 }, commit, blame }: Step): Promise<void> {
   const [target] = commit.changes.filter(({ path }) => !isSessionPath(path));
-  const content = target && (await commit.contents.get(target.path));
+  const content = target && (await commit.contents.get(target.path)?.read());
   if (target === undefined || content?.kind !== 'bytes' || sha256 === undefined) return;
   if (!(await isInstalled(walk.project, { commit: commit.oid, path: target.path, bytes: content.bytes, sha256 })))
     blame('sha256', target.path, 'Teddy-Sha256 is not that of the file.');
@@ -44,9 +47,10 @@ async function checkWritten(walk: WalkedLine, { entry: { sha256 }, commit, blame
 
 /** All that teddy writes of a turn is UTF-8; what the user writes may be anything. */
 export async function checkEncoding({ session }: WalkedLine, { commit, blame }: Step): Promise<void> {
-  for (const [path, reading] of commit.contents) {
-    const content = await reading;
-    if (content.kind !== 'bytes' || !isOfSession(session, path)) continue;
+  for (const [path, awaited] of commit.contents) {
+    if (!isOfSession(session, path)) continue;
+    const content = await awaited.read();
+    if (content.kind !== 'bytes') continue;
     if (turnOfPath(session, path) !== null && !isUtf8(content.bytes)) blame('schema', path, 'The file is not UTF-8.');
     if (path === memosPath && !isReadable(content.bytes)) blame('schema', path, 'The memos cannot be read.');
   }
@@ -73,41 +77,69 @@ function isReadable(bytes: Uint8Array): boolean {
 
 /**
  * Of a log only what nothing derives is looked through (`check-log.ts`): the rest of it is in the files of the commits. Of a
- * transcript only what is new.
+ * transcript only what is new. Where anything else is wrong with what is fetched, its code is not worth the time: it is refused.
  */
 export async function checkSecrets(
   walk: WalkedLine,
   step: Step,
   transcriptBefore: ReadonlyMap<RepoPath, number>,
 ): Promise<void> {
-  for (const [path, reading] of step.commit.contents) {
-    const content = await reading;
-    if (content.kind !== 'bytes' || path.endsWith('/_context.log')) continue;
-    const isCode = !isSessionPath(path) || path === configPath;
-    if (isCode && isBinary(content.bytes)) continue;
-    await searchText(walk, step, path, toText(content.bytes.subarray(transcriptBefore.get(path) ?? 0)));
+  const isRefused = walk.limitsAll && walk.result.violations.at(-1)?.commit === step.commit.oid;
+  for (const [awaited, paths] of groupByContent(step.commit)) {
+    const searched = paths.filter((path) => !path.endsWith('/_context.log') && !(isRefused && !isSessionPath(path)));
+    const [first] = searched;
+    if (first === undefined) continue;
+    const content = await awaited.read();
+    blameMissing(walk, first, content, step.blame);
+    if (content.kind === 'bytes') await searchBytes(walk, step, searched, content.bytes, transcriptBefore);
   }
 }
 
-/** Names what was found, and never says it. */
+/** A large one is read for all its paths at once. */
+function groupByContent({ contents }: WalkedCommit): Map<AwaitedContent, RepoPath[]> {
+  const groups = new Map<AwaitedContent, RepoPath[]>();
+  for (const [path, awaited] of contents) {
+    const paths = groups.get(awaited);
+    if (paths === undefined) groups.set(awaited, [path]);
+    else paths.push(path);
+  }
+  return groups;
+}
+
+async function searchBytes(
+  walk: WalkedLine,
+  step: Step,
+  paths: readonly RepoPath[],
+  bytes: Uint8Array,
+  transcriptBefore: ReadonlyMap<RepoPath, number>,
+): Promise<void> {
+  for (const path of paths) {
+    const isCode = !isSessionPath(path) || path === configPath;
+    if (!isCode || !isBinary(bytes))
+      await searchText(walk, step, path, toText(bytes.subarray(transcriptBefore.get(path) ?? 0)));
+  }
+}
+
+/** Names what was found, and never says it. `path` null: the text is that of the commit itself. */
 export async function searchText(
   { project }: WalkedLine,
-  { blame }: Step,
-  path: RepoPath,
+  { blame }: Pick<Step, 'blame'>,
+  path: RepoPath | null,
   text: string,
 ): Promise<void> {
+  const place = path === null ? 'message' : 'file';
   try {
-    const { found } = await project.masker.mask(text, path);
+    const { found } = await project.masker.mask(text, path ?? undefined);
     const kinds = [...new Set(found.map(({ kind }) => kind))];
     if (found.length > 0)
       blame(
         'secret',
         path,
-        `${found.length === 1 ? 'A secret is' : `${found.length} secrets are`} in the file: ${kinds.join(', ')}.`,
+        `${found.length === 1 ? 'A secret is' : `${found.length} secrets are`} in the ${place}: ${kinds.join(', ')}.`,
       );
   } catch (error) {
     if (!(error instanceof TeddyError) || error.code !== 'MASKING_FAILED') throw error;
-    blame('secret', path, 'The file could not be searched for secrets.');
+    blame('secret', path, `The ${place} could not be searched for secrets.`);
   }
 }
 

@@ -1,12 +1,17 @@
 /** The trees of many commits, of which each is much like the one before: what is the same is read and listed once. */
+import { TeddyError } from '../../errors.ts';
 import type { Store, TreeEntry, TreeFile } from '../../ports.ts';
 import { isOwn } from '../../session/context-target.ts';
-import type { Oid, RepoPath } from '../../session/names.ts';
+import { maxChangedPaths, pathCounter } from '../../session/count-paths.ts';
+import { joinPath, type Oid, type RepoPath } from '../../session/names.ts';
 import { renderTreeListing } from '../../session/tree-listing.ts';
 
+/** What has more paths than any project is refused with DAMAGED_SESSION, before they are listed. */
 export interface CodeTrees {
   /** What a commit has at a path of the code; null: nothing. */
   find(commit: Oid, path: RepoPath): Promise<TreeEntry | null>;
+  /** All files below a directory of a commit, with their whole paths. */
+  files(commit: Oid, dir: RepoPath): Promise<TreeFile[]>;
   /** As a model is shown the project's files. */
   listing(commit: Oid): Promise<string>;
 }
@@ -21,6 +26,19 @@ export function openCodeTrees(store: Store): CodeTrees {
 
   const readTree = (oid: Oid) => remember(trees, oid, () => store.readTree(oid));
   const readRoot = async (commit: Oid) => (await store.readDir(commit, '' as RepoPath))?.entries ?? [];
+
+  const count = pathCounter(readTree);
+
+  async function refuseEndless(entries: readonly TreeEntry[]): Promise<void> {
+    let sum = 0;
+    for (const { mode, oid } of entries) sum += mode === '40000' ? await count(null, oid) : 1;
+    if (sum <= maxChangedPaths) return;
+    throw new TeddyError(
+      'DAMAGED_SESSION',
+      `A tree has more than ${maxChangedPaths} paths.`,
+      'Nobody needs so many; `git ls-tree` shows what its trees hold.',
+    );
+  }
 
   /** In git's order, paths counted from the tree. */
   const filesOf = (oid: Oid): Promise<TreeFile[]> => remember(files, oid, async () => joinFiles(await readTree(oid)));
@@ -48,13 +66,20 @@ export function openCodeTrees(store: Store): CodeTrees {
       }
       return null;
     },
+    async files(commit, dir) {
+      const entries = (await store.readDir(commit, dir))?.entries ?? [];
+      await refuseEndless(entries);
+      return (await joinFiles(entries)).map((file) => ({ ...file, path: joinPath(dir, file.path) }));
+    },
     async listing(commit) {
       const code = (await readRoot(commit)).filter(({ name }) => name !== '.teddy');
       const key = code.map(({ mode, oid, name }) => `${mode} ${oid} ${name}`).join('\0');
       if (last?.key !== key)
         last = {
           key,
-          listing: joinFiles(code).then((all) => renderTreeListing(all.filter(({ path }) => !isOwn(path)))),
+          listing: refuseEndless(code)
+            .then(() => joinFiles(code))
+            .then((all) => renderTreeListing(all.filter(({ path }) => !isOwn(path)))),
         };
       return last.listing;
     },

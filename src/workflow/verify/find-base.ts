@@ -1,8 +1,10 @@
 /** Where the check of a line begins: at its start, after what was checked before, or where this clone ends. */
 import type { Commit, Store } from '../../ports.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
-import { sessionDir, type Oid } from '../../session/names.ts';
+import type { Oid } from '../../session/names.ts';
+import { isOnAnyLine } from '../line-ancestry.ts';
 import type { RecordedLine } from '../review/find-recorded.ts';
+import { startsSession } from '../session-start.ts';
 import { isDamage } from './read-content.ts';
 
 export interface LineBase {
@@ -17,6 +19,8 @@ export interface LineBase {
   kind: 'start' | 'later' | 'cut' | 'headless' | 'none';
   /** The nearest entry at or below `commit`, of the same session. */
   entry: Entry | null;
+  /** Its commit: what the user has done to a file of the session since is nothing that was published. */
+  entryOid: Oid | null;
 }
 
 interface Found {
@@ -26,7 +30,7 @@ interface Found {
 
 export async function findBase(
   store: Store,
-  { tip, session, after }: RecordedLine,
+  { tip, session, after }: Pick<RecordedLine, 'tip' | 'session' | 'after'>,
   known: readonly Oid[],
 ): Promise<LineBase> {
   const not = [...known, ...(after === null ? [] : [after])];
@@ -38,13 +42,21 @@ export async function findBase(
     if (entry?.session !== session) continue;
     oldest = found;
     const parent = found.commit.parents[0] ?? null;
-    // A second `start` in the middle of a line hides nothing that comes before it.
-    if (entry.kind === 'start' && !(await holdsSession(store, parent, session)))
-      return { not: parent === null ? not : [...not, parent], commit: parent, kind: 'start', entry: null };
+    if (await startsSession(store, entry, found.commit))
+      return {
+        not: parent === null ? not : [...not, parent],
+        commit: parent,
+        kind: 'start',
+        entry: null,
+        entryOid: null,
+      };
   }
   const { commit, kind } = await findEnd(store, { tip, oldest, last, isBounded: not.length > 0 });
-  const entry = commit === null ? null : await findEntryBelow(store, commit, session);
-  return { not: commit === null ? not : [...not, commit], commit, kind, entry };
+  // What a merge has brought into a known line was never looked at as a line.
+  if (kind === 'later' && commit !== null && known.length > 0 && !(await isOnAnyLine(store, not, commit)))
+    return findBase(store, { tip, session, after }, []);
+  const below = commit === null ? null : await findEntryBelow(store, commit, session);
+  return { not: commit === null ? not : [...not, commit], commit, kind, ...(below ?? { entry: null, entryOid: null }) };
 }
 
 /** What the walk came to, when it met no start. */
@@ -61,20 +73,19 @@ async function findEnd(
     : { commit: oldest.commit.parents[0] ?? null, kind: 'headless' };
 }
 
-async function holdsSession(store: Store, commit: Oid | null, session: RecordedLine['session']): Promise<boolean> {
-  if (commit === null || !(await isThere(store, commit))) return false;
-  return (await store.readDir(commit, sessionDir(session))) !== null;
-}
-
 async function isThere(store: Store, commit: Oid): Promise<boolean> {
   return (await store.readSize(commit)) !== null;
 }
 
-async function findEntryBelow(store: Store, commit: Oid, session: RecordedLine['session']): Promise<Entry | null> {
+async function findEntryBelow(
+  store: Store,
+  commit: Oid,
+  session: RecordedLine['session'],
+): Promise<Pick<LineBase, 'entry' | 'entryOid'> | null> {
   try {
     for await (const found of store.firstParents(commit)) {
       const entry = decodeEntry(found.commit.message);
-      if (entry?.session === session) return entry;
+      if (entry?.session === session) return { entry, entryOid: found.oid };
     }
   } catch (error) {
     if (!isDamage(error)) throw error;

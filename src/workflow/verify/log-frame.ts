@@ -8,9 +8,15 @@ import { isBranchTurn } from '../build-request.ts';
 import { readTurnFile } from '../read-line.ts';
 import type { LogRequest, RenderedLog } from './render-log-again.ts';
 
+interface Frame {
+  hash: Project['hash'];
+  /** How many tokens they have. */
+  count(sections: readonly LogSection[]): number;
+}
+
 /** Boundary, counts and layout follow from the sections. */
 export function checkFrame(
-  { hash }: Project,
+  { hash, count }: Frame,
   { session, turn, log }: LogRequest,
   { frontMatter, sections }: ParsedContextLog,
   result: RenderedLog,
@@ -19,7 +25,7 @@ export function checkFrame(
   if (frontMatter.session !== session) add(`It is of the session ${frontMatter.session}.`);
   // The log of a conversation branch was taken over from the turn that it left.
   if (frontMatter.turn !== turn && !isBranchTurn(turn)) add(`It is of turn ${frontMatter.turn}.`);
-  if (assembleLog(frontMatter, sections, hash).log !== log) add('It is not what the sections give.');
+  if (assembleLog(frontMatter, sections, hash, count).log !== log) add('It is not what the sections give.');
   const ranks = sections.map(({ name }) => order.indexOf(name));
   const isOrdered = ranks.every(
     (rank, at) => at === 0 || rank > (ranks[at - 1] ?? 0) || (rank === filesAt && ranks[at - 1] === filesAt),
@@ -37,10 +43,10 @@ export async function checkTurnContext(
   result: RenderedLog,
 ): Promise<void> {
   const list = await readTurnFile(repository.store, commit, session, turn, 'turn.context');
-  if (list === null) return;
   const paths = sections.flatMap(({ path, provenance: { kind } }) =>
     path !== null && (kind === 'shown' || kind === 'missing') ? [path] : [],
   );
-  if (renderTurnContext(paths) !== list)
-    result.differences.push({ section: 'file', message: 'turn.context lists other files than the log shows.' });
+  const add = (message: string) => result.differences.push({ section: 'file', message });
+  if (list === null) add('The log has no turn.context beside it.');
+  else if (renderTurnContext(paths) !== list) add('turn.context lists other files than the log shows.');
 }

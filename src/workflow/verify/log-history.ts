@@ -26,25 +26,35 @@ const maxKept = 64 * 1024 * 1024;
 export function openHistories(given: Project): Histories {
   // What was masked when the log was made is compared around its masks (`masked-text.ts`).
   const project: Project = { ...given, masker: { mask: async (text) => ({ text, count: 0, found: [] }) } };
-  const texts = new Map<Oid, string>();
+  // Logs are rendered many at a time, and most show the same turns.
+  const texts = new Map<Oid, Promise<string>>();
   let kept = 0;
 
-  async function renderTurn(state: LineState, turn: TurnName, tree: Oid | undefined): Promise<string> {
+  function renderTurn(state: LineState, turn: TurnName, tree: Oid | undefined): Promise<string> {
     const known = tree === undefined ? undefined : texts.get(tree);
     if (known !== undefined) return known;
-    const text = (await readNewestTurns(project, state, [turn]))[0]?.text ?? '';
+    const rendering = readNewestTurns(project, state, [turn]).then(([shown]) => shown?.text ?? '');
+    if (tree !== undefined) keep(tree, rendering);
+    return rendering;
+  }
+
+  function keep(tree: Oid, rendering: Promise<string>): void {
     if (kept > maxKept) {
       texts.clear();
       kept = 0;
     }
-    if (tree !== undefined) texts.set(tree, text);
-    kept += text.length;
-    return text;
+    texts.set(tree, rendering);
+    rendering.then(
+      (text) => (kept += text.length),
+      // Whoever asks again may be told more.
+      () => texts.delete(tree),
+    );
   }
 
-  async function readTrees({ entryOid, session }: LineState): Promise<Map<string, Oid>> {
+  async function readTrees({ entryOid, session }: LineState, shown: readonly string[]): Promise<Map<string, Oid>> {
     const dir = await project.repository.store.readDir(entryOid, sessionDir(session));
-    return new Map((dir?.entries ?? []).map(({ name, oid }) => [name, oid]));
+    const wanted = (dir?.entries ?? []).filter(({ name }) => shown.includes(name));
+    return new Map(wanted.map(({ name, oid }) => [name, oid]));
   }
 
   const earlier: Histories['earlier'] = async (state, { frontMatter: { turn, mode } }, message) => {
@@ -62,7 +72,7 @@ export function openHistories(given: Project): Histories {
       const count = countShown(section.body, newestFirst);
       if (count === null) return { kind: 'wrong', message: 'It leaves out turns that the line does not have.' };
       const shown = newestFirst.slice(0, count);
-      const trees = await readTrees(state);
+      const trees = await readTrees(state, shown);
       const rendered = await Promise.all(
         shown.map((name) => (own !== null && name === turn ? own.text : renderTurn(state, name, trees.get(name)))),
       );

@@ -1,6 +1,6 @@
 /** Sections of a log that a blob or a prompt gives. */
 import type { Project } from '../../ports.ts';
-import { findAgent } from '../../session/agents.ts';
+import { agentNames, findAgent } from '../../session/agents.ts';
 import { maxShownBytes, readContextFiles } from '../../session/context-files.ts';
 import type { ParsedContextLog } from '../../session/context-log-parse.ts';
 import {
@@ -33,7 +33,7 @@ export function openSources(project: Project, code: CodeTrees): Sources {
     system: (asked, section) => expectSystem(project, asked, section),
     memos: (request, section) => expectMemos(project, request, section),
     tree: (text) => ({ kind: 'text', body: treeSection({ text, masked: 0 }).body }),
-    async file({ commit, session, turn }, { path, provenance }) {
+    async file({ commit, session, turn }, { path, provenance, body }) {
       if (path === null || provenance.kind === 'refused') return unknown;
       const isPage = /^https?:\/\//.test(path);
       const found = isPage ? null : await code.find(commit, path as RepoPath);
@@ -53,7 +53,10 @@ export function openSources(project: Project, code: CodeTrees): Sources {
       if (isPage ? !(await pages.has(commit, session, source.oid)) : found?.oid !== source.oid && !isKept)
         return wrong('It names another blob than the commit has there.');
       if (isKept && (await project.repository.store.readSize(source.oid)) === null) return unknown;
-      return bodies.read(path as RepoPath, source.oid, provenance.lossy);
+      const expected = await bodies.read(path as RepoPath, source.oid, provenance.lossy);
+      // That the turn that was left has shown it at this path, nothing here says.
+      const isElsewhere = isKept && !isPage && found?.oid !== source.oid;
+      return isElsewhere && expected.kind === 'text' && expected.body === body ? unknown : expected;
     },
   };
 }
@@ -86,7 +89,7 @@ async function expectSystem(
   if (source.kind === 'builtin') {
     const isSame = [body, body.replace(/\n$/, '')].some((text) => project.hash(text) === source.sha);
     if (!isSame) return wrong('It is not the prompt whose sha256 it names.');
-    return { kind: 'text', body };
+    return body === renderBuiltin(agent, mode) ? { kind: 'text', body } : unknown;
   }
   const text = await readText(project, source.oid);
   if (text === null) return unknown;
@@ -95,6 +98,14 @@ async function expectSystem(
   // The protocol that follows may be that of another version.
   const isOther = again !== body && body.startsWith(`${text.trim()}\n`);
   return isOther ? unknown : { kind: 'text', body: again };
+}
+
+/** Null: this teddy brings no such agent. */
+function renderBuiltin(agent: string, mode: 'chat' | undefined): string | null {
+  const none = new Map<string, string>();
+  if (!agentNames(none).includes(agent)) return null;
+  const { text } = findAgent(agent, none, mode);
+  return systemSection({ text, source: { kind: 'stored' }, masked: 0 }).body;
 }
 
 /** `teddy/global` is not on the line; what it held is in the commit. */
@@ -126,7 +137,8 @@ function openBodies({ repository: { store } }: Project) {
       const key = `${oid} ${path}`;
       const found = known.get(key);
       if (found !== undefined) return found;
-      if ((await store.readSize(oid)) === null) return wrong('The blob that it shows is missing.');
+      if ((await store.readSize(oid)) === null)
+        return { kind: 'wrong', message: `The blob ${oid}, which it shows, is missing.`, missing: oid };
       const place = { level: 'session' as const, line: 1, text: path };
       const settled = { path, source: { kind: 'blob' as const, oid }, place, aloneBy: 'user' as const, isUsers: true };
       const [file] = await readContextFiles([settled], { read: store.readBlob, size: store.readSize });

@@ -3,6 +3,7 @@ import type { Store } from '../../ports.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import type { Oid, SessionId, TurnName } from '../../session/names.ts';
 import { readTurnFile } from '../read-line.ts';
+import { startsSession } from '../session-start.ts';
 
 /** Null: the commit is the one that began it, or none did here. */
 export async function readBranchLog(
@@ -13,7 +14,7 @@ export async function readBranchLog(
     const entry = decodeEntry(found.commit.message);
     if (entry?.kind === 'branch' && entry.turn === turn)
       return found.oid === commit ? null : readTurnFile(store, found.oid, session, turn, '_context.log');
-    if (entry?.kind === 'start') return null;
+    if (await startsSession(store, entry, found.commit)) return null;
   }
   return null;
 }

@@ -1,6 +1,4 @@
 /** Renders what a `_context.log` shows from what the commits hold, section by section, and compares the bytes. */
-import { userMessages } from '../../conversation/transcript.ts';
-import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports.ts';
 import { parseContextLog, replaceRequest, type ParsedContextLog } from '../../session/context-log-parse.ts';
@@ -8,14 +6,18 @@ import type { LogSection } from '../../session/context-log-sections.ts';
 import { memosPath } from '../../session/global-files.ts';
 import type { Oid, SessionId, TurnName } from '../../session/names.ts';
 import { isBranchTurn } from '../build-request.ts';
-import { readLine, readTurnFile, toText, type LineState } from '../read-line.ts';
+import { readLine, toText, type LineState } from '../read-line.ts';
 import { openCodeTrees } from './code-trees.ts';
 import { checkFrame, checkTurnContext } from './log-frame.ts';
 import { openHistories, type Histories } from './log-history.ts';
+import { expectMessage } from './log-message.ts';
 import { openSources, type Sources } from './log-sources.ts';
 import { isMaskedFrom } from './masked-text.ts';
+import { excuseRebased, isRebased } from './rebased-log.ts';
 import { readBranchLog } from './read-branch-log.ts';
-import { isDamage } from './read-content.ts';
+import { isDamage, missingOf } from './read-content.ts';
+import { rememberCounts } from './remembered-counts.ts';
+import { rememberDirs } from './remembered-dirs.ts';
 
 export interface LogRequest {
   /** The entry that wrote the log; what its first parent holds was shown. */
@@ -30,6 +32,10 @@ interface LogDifference {
   section: string;
   /** One sentence. */
   message: string;
+  /** The object without which nothing can be compared. */
+  missing?: Oid;
+  /** The section of the log that differs. */
+  shown?: LogSection;
 }
 
 export interface RenderedLog {
@@ -38,8 +44,12 @@ export interface RenderedLog {
   /** Those that nothing can render again: what was on disk alone, prompts of another version, what is masked. */
   attested: number;
   differences: LogDifference[];
+  /** Whom the log says was asked; null: it cannot be read. */
+  asked: { agent: string; provider: string; model: string } | null;
   /** Bodies of sections of which nothing else is known than that the log has them. */
   unproven: string[];
+  /** Of those, how many differ in an entry that was put on other commits. */
+  rebased: number;
 }
 
 export interface LogRenderer {
@@ -48,22 +58,26 @@ export interface LogRenderer {
 }
 
 /** What logs have in common is read and rendered once. */
-export function openLogRenderer(project: Project): LogRenderer {
-  const code = openCodeTrees(project.repository.store);
+export function openLogRenderer(given: Project): LogRenderer {
+  const store = rememberDirs(given.repository.store);
+  const project: Project = { ...given, repository: { ...given.repository, store } };
+  const code = openCodeTrees(store);
   const tools: Tools = {
     project,
     histories: openHistories(project),
     sources: openSources(project, code),
     listing: code.listing,
+    count: rememberCounts(),
   };
   return {
     async render(request) {
-      const result: RenderedLog = { derived: 0, attested: 0, differences: [], unproven: [] };
+      const result: RenderedLog = { derived: 0, attested: 0, differences: [], asked: null, unproven: [], rebased: 0 };
       try {
         await renderAll(tools, request, result);
+        if (result.differences.length > 0 && (await isRebased(store, request.commit))) excuseRebased(result);
       } catch (error) {
         if (!isDamage(error) && !isUnfound(error)) throw error;
-        result.differences.push({ section: 'all', message: (error as Error).message });
+        result.differences.push({ section: 'all', message: (error as Error).message, ...toMissing(missingOf(error)) });
       }
       return result;
     },
@@ -75,11 +89,16 @@ function isUnfound(error: unknown): boolean {
   return error instanceof TeddyError && (error.code === 'NOT_ON_LINE' || error.code === 'UNKNOWN_TURN');
 }
 
+function toMissing(missing: Oid | null): { missing?: Oid } {
+  return missing === null ? {} : { missing };
+}
+
 interface Tools {
   project: Project;
   histories: Histories;
   sources: Sources;
   listing(commit: Oid): Promise<string>;
+  count(sections: readonly LogSection[]): number;
 }
 
 /** What a section should be. */
@@ -88,11 +107,12 @@ export type Expected =
   | { kind: 'text'; body: string }
   /** Nothing here can tell. */
   | { kind: 'unknown' }
-  | { kind: 'wrong'; message: string };
+  | { kind: 'wrong'; message: string; missing?: Oid };
 
 async function renderAll(tools: Tools, request: LogRequest, result: RenderedLog): Promise<void> {
   const parsed = parseContextLog(request.log);
-  checkFrame(tools.project, request, parsed, result);
+  result.asked = parsed.frontMatter;
+  checkFrame({ hash: tools.project.hash, count: tools.count }, request, parsed, result);
   await checkTurnContext(tools.project, request, parsed, result);
   const kept = await readKept(tools.project, request);
   if (kept !== null) return compareWithKept(tools, request, parsed, kept, result);
@@ -131,22 +151,11 @@ async function expect(
   }
 }
 
-/** The last thing that the user has said in the turn. */
-async function expectMessage(
-  { repository: { store } }: Project,
-  { commit, session, turn }: LogRequest,
-): Promise<Expected> {
-  const transcript = await readTurnFile(store, commit, session, turn, 'transcript.jsonl');
-  if (transcript === null)
-    return isBranchTurn(turn) ? { kind: 'unknown' } : { kind: 'wrong', message: 'The turn has no transcript.' };
-  const message = userMessages(decodeTranscript(transcript).records).at(-1) ?? '';
-  return { kind: 'text', body: message.replace(/\p{Surrogate}/gu, '\uFFFD') };
-}
-
 /** `isTaken`: by a branch from the turn that it left, which may have been asked several times, on other states of the line. */
 function compare(section: LogSection, expected: Expected, result: RenderedLog, isTaken = false): void {
   if (expected.kind === 'wrong') {
-    result.differences.push({ section: nameOf(section), message: expected.message });
+    const { message, missing = null } = expected;
+    result.differences.push({ section: nameOf(section), message, shown: section, ...toMissing(missing) });
     return;
   }
   const masked = section.provenance.kind === 'shown' ? section.provenance.masked : 0;
@@ -155,7 +164,8 @@ function compare(section: LogSection, expected: Expected, result: RenderedLog, i
   else if (expected.kind === 'unknown' || (isTaken && fromLine.includes(section.name))) {
     result.attested += 1;
     result.unproven.push(section.body);
-  } else result.differences.push({ section: nameOf(section), message: 'It is not what the commits give.' });
+  } else
+    result.differences.push({ section: nameOf(section), message: 'It is not what the commits give.', shown: section });
 }
 
 /** Sections without a blob that says what they are. */

@@ -1,20 +1,18 @@
 /** Checks every promise that a line makes, commit by commit. Nothing that a hostile repository holds makes it throw. */
 import { TeddyError } from '../../errors.ts';
-import type { ChangedCommit, Project, Store } from '../../ports.ts';
-import { decodeEntry } from '../../session/entry.ts';
+import type { Project, Store } from '../../ports.ts';
 import { checkMessage } from '../../session/entry-trailers.ts';
-import { isSessionPath } from '../../session/global-files.ts';
-import { isOfSession } from '../../session/line-paths.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../session/names.ts';
 import { checkLog } from './check-log.ts';
 import { checkOrder } from './check-order.ts';
 import { checkPaths } from './check-paths.ts';
 import { checkForeign, checkPublished } from './check-published.ts';
 import { checkReport } from './check-report.ts';
-import { checkEncoding, checkSecrets, checkSha256 } from './check-texts.ts';
+import { checkEncoding, checkSecrets, checkSha256, searchText } from './check-texts.ts';
 import { findBase, type LineBase } from './find-base.ts';
 import type { RecordedLine } from '../review/find-recorded.ts';
-import { contentReader, isDamage, type Content } from './read-content.ts';
+import { readAhead } from './read-ahead.ts';
+import { contentReader, isDamage } from './read-content.ts';
 import { openLogRenderer } from './render-log-again.ts';
 import type { Rule, VerifiedLine } from './violation.ts';
 import { openWalk, readWalkedTurn, type Step, type WalkedCommit, type WalkedLine } from './walked-line.ts';
@@ -30,8 +28,6 @@ export interface VerifyOptions {
 
 /** Larger than any transcript that was imported so far. */
 const usualMaxFileBytes = 256 * 1024 * 1024;
-/** So many commits are read before they are looked at. */
-const commitsAhead = 32;
 
 /**
  * Total: what is wrong with the line is in the result. Throws INTERRUPTED, and what says nothing of the line: GIT_FAILED where git
@@ -50,6 +46,7 @@ export async function verifyLine(
     tip,
     entries: 0,
     turns: 0,
+    isWhole: true,
     derived: 0,
     attested: 0,
     violations: [],
@@ -77,7 +74,7 @@ async function verifyFrom(
     {
       project,
       session: result.session,
-      ...contentReader(store),
+      contents: contentReader(store),
       limitsAll: options.maxFileBytes !== undefined,
       maxFileBytes: options.maxFileBytes ?? usualMaxFileBytes,
       logs: openLogRenderer(project),
@@ -85,23 +82,37 @@ async function verifyFrom(
     },
     base,
   );
-  const signatures = store.checkSignatures(result.tip, base.not);
-  signatures.catch(() => undefined);
   const seen = new Map<Oid, TurnName | null>();
   for await (const commit of readAhead(walk, store.walkChanges(result.tip, base.not))) {
-    if (options.signal?.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted.', 'Nothing was changed.');
+    refuseInterrupted(options);
     seen.set(commit.oid, await checkCommit(walk, commit, options));
   }
   result.turns = walk.order.turns();
-  addSignatures(result, await signatures, seen);
+  if (walk.mended > 0)
+    result.notes.push(
+      `What commits of no session had done to ${walk.mended} of its files was put right by later ones.`,
+    );
+  // Each signed commit is a process of gpg, which may ask a server for a key: nothing that is refused anyway is worth that.
+  if (walk.limitsAll && result.violations.length > 0) return;
+  const signatures = await store.checkSignatures(result.tip, base.not, options.signal);
+  refuseInterrupted(options);
+  addSignatures(result, signatures, seen);
+}
+
+function refuseInterrupted({ signal }: VerifyOptions): void {
+  if (signal?.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted.', 'Nothing was changed.');
 }
 
 /** False: there is nothing to walk. */
 async function beginsHonestly(store: Store, { kind }: LineBase, result: VerifiedLine): Promise<boolean> {
   const add = (rule: Rule, message: string) => addViolation(result, rule, result.tip, null, null, message);
-  if (kind === 'cut' && (await store.isShallow()))
-    result.notes.push('The clone is shallow: what comes before its first commit is not here, and was not checked.');
-  else if (kind === 'cut') add('objects', 'A commit below the line is missing, and what comes before was not checked.');
+  if (kind === 'cut' && (await store.isShallow())) {
+    result.isWhole = false;
+    result.notes.push(
+      'The clone is shallow: what comes before its first commit is not here, and was not checked. Run `git fetch --unshallow`.',
+    );
+  } else if (kind === 'cut')
+    add('objects', 'A commit below the line is missing, and what comes before was not checked.');
   if (kind === 'headless') add('order', 'The line has entries and does not begin with start.');
   if (kind === 'none') add('order', `No commit of the line is an entry of ${result.session}.`);
   return kind !== 'none';
@@ -129,16 +140,18 @@ function addSignatures(
   const unknown = states.filter(([, state]) => state === 'unknown').length;
   if (unknown > 0)
     result.notes.push(
-      `${unknown} of ${states.length} signatures could not be checked: git knows no key for them, or cannot look.`,
+      `${unknown} of ${states.length} signatures could not be checked: git knows no key for them that it trusts, or cannot look.`,
     );
 }
 
 async function checkCommit(walk: WalkedLine, commit: WalkedCommit, options: VerifyOptions): Promise<TurnName | null> {
-  const { entry, problems } = checkMessage(commit.commit.message);
+  const { entry, problems } = checkMessage(commit.commit.message, commit.decoded);
   const turn = entry?.turn ?? null;
   const blame = (rule: Rule, path: RepoPath | null, message: string) =>
     addViolation(walk.result, rule, commit.oid, turn, path, message);
   for (const problem of problems) blame('trailers', null, problem);
+  const { author, committer, message } = commit.commit;
+  await searchText(walk, { blame }, null, `${author}\n${committer}\n${message}`);
   await checkPaths(walk, commit, blame);
   if (entry === null || entry.session !== walk.session) {
     if (entry !== null) blame('order', null, `It is an entry of the session ${entry.session}.`);
@@ -177,38 +190,11 @@ async function keepTurn(walk: WalkedLine, { commit, entry }: Step): Promise<void
   if (entry.turn === null || (entry.kind !== 'plan' && entry.kind !== 'report')) return;
   const turn = await readWalkedTurn(walk, entry.turn, commit.commit.parents[0]);
   if (turn === null) return;
-  const plan = await commit.contents.get(joinPath(turnDir(walk.session, entry.turn), 'plan.md'));
+  const plan = await commit.contents.get(joinPath(turnDir(walk.session, entry.turn), 'plan.md'))?.read();
   walk.current = {
     ...turn,
+    ...(entry.kind === 'plan' ? { planEntry: entry } : {}),
     plan: plan?.kind === 'bytes' ? plan.bytes : turn.plan,
     hasReport: turn.hasReport || entry.kind === 'report',
   };
-}
-
-/** What the commits bring is asked for before they are looked at, so that git is never waited for. */
-async function* readAhead(walk: WalkedLine, commits: ReturnType<Store['walkChanges']>): AsyncGenerator<WalkedCommit> {
-  const waiting: WalkedCommit[] = [];
-  for await (const commit of commits) {
-    waiting.push({ ...commit, contents: readContents(walk, commit) });
-    if (waiting.length < commitsAhead) continue;
-    const next = waiting.shift();
-    if (next !== undefined) yield next;
-  }
-  yield* waiting;
-}
-
-function readContents(walk: WalkedLine, { commit, changes }: ChangedCommit): Map<RepoPath, Promise<Content>> {
-  const isEntry = decodeEntry(commit.message) !== null;
-  const contents = new Map<RepoPath, Promise<Content>>();
-  for (const { path, after, mode } of changes) {
-    if (after === null || mode === '160000') continue;
-    const isOwn = isOfSession(walk.session, path);
-    const isWanted = isOwn || (isEntry && !isSessionPath(path));
-    if (!isWanted && !walk.limitsAll) continue;
-    const content = isWanted ? walk.read(after, walk.maxFileBytes) : walk.measure(after, walk.maxFileBytes);
-    // Whoever looks at it is told; until then it is nobody's failure.
-    content.catch(() => undefined);
-    contents.set(path, content);
-  }
-  return contents;
 }

@@ -41,6 +41,8 @@ export interface VerifiedLine {
   /** How many entries and turns were looked at. */
   entries: number;
   turns: number;
+  /** False: this clone does not have all of the line, and the rest was not looked at. */
+  isWhole: boolean;
   /** Of the logs: sections that were rendered again and are the same, and those that nothing can render again. */
   derived: number;
   attested: number;

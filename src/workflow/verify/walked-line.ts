@@ -3,15 +3,16 @@ import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import type { TranscriptRecord } from '../../conversation/record.ts';
 import type { ChangedCommit, Project } from '../../ports.ts';
 import type { Entry } from '../../session/entry.ts';
-import { isOfSession } from '../../session/line-paths.ts';
+import { isEditable, isOfSession } from '../../session/line-paths.ts';
 import { openOrder, type LineOrder } from '../../session/line-order.ts';
 import { isTurnName, type Oid, type RepoPath, type SessionId, type TurnName } from '../../session/names.ts';
 import { turnOfPath } from '../../session/line-paths.ts';
 import { readTurn, toStatus, toText, type TurnStatus } from '../read-line.ts';
+import { openCodeTrees } from './code-trees.ts';
 import type { LineBase } from './find-base.ts';
-import type { LogRenderer } from './render-log-again.ts';
-import { isDamage, type Content, type ReadContent } from './read-content.ts';
-import type { Rule, VerifiedLine } from './violation.ts';
+import type { LogRenderer, RenderedLog } from './render-log-again.ts';
+import { isDamage, type AwaitedContent, type ContentReader } from './read-content.ts';
+import type { Rule, VerifiedLine, Violation } from './violation.ts';
 
 /** Of the turn that was last written to. */
 export interface WalkedTurn {
@@ -19,15 +20,21 @@ export interface WalkedTurn {
   records: TranscriptRecord[];
   transcript: Uint8Array;
   plan: Uint8Array | null;
+  /** Where the walk has come across it. */
+  planEntry?: Entry;
   hasReport: boolean;
+}
+
+interface BrokenFile {
+  /** Undefined: nothing was published there. */
+  was: Oid | undefined;
+  violations: Violation[];
 }
 
 export interface WalkedLine {
   project: Project;
   session: SessionId;
-  read: ReadContent;
-  /** The same without reading it. */
-  measure: ReadContent;
+  contents: ContentReader;
   maxFileBytes: number;
   /** Also of files that nobody reads. */
   limitsAll: boolean;
@@ -35,13 +42,23 @@ export interface WalkedLine {
   order: LineOrder;
   /** Of all files that teddy has written, what the last honest commit has. */
   published: Map<RepoPath, Oid>;
+  /** What commits that are no entries have done to published files, until an entry puts it right. */
+  broken: Map<RepoPath, BrokenFile>;
+  /** How many were put right. */
+  mended: number;
+  /** What was named as missing. */
+  missing: Set<Oid>;
   current: WalkedTurn | null;
   result: VerifiedLine;
 }
 
-/** A commit with what it brings, read as far as the line needs it. */
+/** A commit with what it brings, as far as the line needs it. */
 export interface WalkedCommit extends ChangedCommit {
-  contents: ReadonlyMap<RepoPath, Promise<Content>>;
+  /** What its message is read as; null: no entry. */
+  decoded: Entry | null;
+  contents: ReadonlyMap<RepoPath, AwaitedContent>;
+  /** Its log, as the commits give it; null: it has none, or there was no room to look at it ahead. */
+  rendered: Promise<RenderedLog | null>;
 }
 
 export interface Step {
@@ -51,19 +68,25 @@ export interface Step {
 }
 
 export async function openWalk(
-  parts: Omit<WalkedLine, 'order' | 'published' | 'current'>,
+  parts: Omit<WalkedLine, 'order' | 'published' | 'broken' | 'mended' | 'missing' | 'current'>,
   base: LineBase,
 ): Promise<WalkedLine> {
   const published = new Map<RepoPath, Oid>();
-  const files =
-    base.kind !== 'start' && base.commit !== null ? await parts.project.repository.store.listTree(base.commit) : [];
-  for (const { path, oid } of files) if (isOfSession(parts.session, path)) published.set(path, oid);
+  const { store } = parts.project.repository;
+  const below = base.kind === 'start' ? null : base.commit;
+  const trees = openCodeTrees(store);
+  const readFiles = async (commit: Oid | null) =>
+    commit === null ? [] : await trees.files(commit, '.teddy' as RepoPath);
+  for (const { path, oid } of await readFiles(base.entryOid ?? below))
+    if (isOfSession(parts.session, path)) published.set(path, oid);
+  if (base.entryOid !== null && base.entryOid !== below)
+    for (const { path, oid } of await readFiles(below)) if (isEditable(parts.session, path)) published.set(path, oid);
   const created = base.entry?.created ?? null;
   const order = openOrder(
     parts.session,
     base.kind === 'start' ? null : { created, turns: toTurns(parts.session, published) },
   );
-  return { ...parts, order, published, current: null };
+  return { ...parts, order, published, broken: new Map(), mended: 0, missing: new Set(), current: null };
 }
 
 function toTurns(session: SessionId, published: ReadonlyMap<RepoPath, Oid>) {

@@ -36,12 +36,15 @@ function find(label: string): number {
   return at;
 }
 
-/** The line with that commit changed, and the same change in all that come after it. */
+/** Of the commits after one that is changed: enough for the next turn to be shown it. */
+const laterCommits = 10;
+
+/** The line with that commit changed, and the same change in some that come after it. */
 async function forge(label: string, { message, files = {} }: Forgery): Promise<VerifiedLine> {
   const { store } = project.repository;
   const from = find(label);
   let parent = commits[from]?.commit.parents[0] as Oid;
-  for (const [at, { commit }] of commits.slice(from).entries()) {
+  for (const [at, { commit }] of commits.slice(from, from + laterCommits).entries()) {
     const batch = store.batch();
     const edits = await Promise.all(
       Object.entries(files).map(async ([path, content]) => ({
@@ -220,6 +223,30 @@ test('a secret is named by file and kind, and never said', async () => {
     }),
   );
   expect(violations.every(({ message }) => !message.includes('two.txt'))).toBe(true);
+});
+
+test('a secret in the message of a commit, of an entry or of the user, is named', async () => {
+  project.secrets.set('hush', 'test key');
+  const { violations } = await forge('turn 02 plan', { message: (text) => text.replace(/\n/, ' hush\n') });
+  project.secrets.clear();
+  expect(violations).toContainEqual(
+    expect.objectContaining({ rule: 'secret', path: null, message: 'A secret is in the message: test key.' }),
+  );
+});
+
+test('what a merge has brought into a known line was not checked with it', async () => {
+  const { store } = project.repository;
+  const spoilt = await forge('turn 02 report', { files: { [`${dir}/01/plan.md`]: '# Another\n' } });
+  const batch = store.batch();
+  const { tree } = await store.readCommit(recorded.tip);
+  const parents = [recorded.tip, spoilt.tip];
+  const known = await batch.commit({ tree, parents, ...(await store.ident()), message: 'Merge\n' });
+  await batch.flush();
+  const verify = (tip: Oid) => verifyLine(project, { ...recorded, tip }, { known: [known] });
+  expect(await verify(recorded.tip)).toMatchObject({ entries: 0, violations: [] });
+  expect((await verify(spoilt.tip)).violations).toContainEqual(
+    expect.objectContaining({ path: `${dir}/01/plan.md`, rule: 'published' }),
+  );
 });
 
 test('an abort ends it', async () => {

@@ -1,0 +1,135 @@
+/** Reads the YAML that teddy itself writes, many times faster than the parser does; of any other it says that it does not know. */
+
+interface Cursor {
+  lines: readonly string[];
+  at: number;
+}
+
+/** Thrown, and caught here: the parser has to be asked. */
+const unknown = new Error('not plain');
+
+/** What is special to the lexer, and line ends that are not those of teddy. */
+const special = /[^\n\P{Cc}]|\uFEFF/u;
+
+/** What the parser makes of this text; null: it may be anything, an error included. */
+export function readPlainYaml(text: string): { value: unknown } | null {
+  if (!text.endsWith('\n') || special.test(text)) return null;
+  const cursor: Cursor = { lines: text.slice(0, -1).split('\n'), at: 0 };
+  try {
+    const value = readMap(cursor, 0);
+    return cursor.at === cursor.lines.length ? { value } : null;
+  } catch (error) {
+    if (error !== unknown) throw error;
+    return null;
+  }
+}
+
+/** Deeper than any report. */
+const maxIndent = 24;
+const keyed = /^([A-Za-z][\w-]*):(?: (.+))?$/;
+
+/** `first`: its first line, where that stands behind a dash. */
+function readMap(cursor: Cursor, indent: number, first?: string): object {
+  if (indent > maxIndent) throw unknown;
+  const map: Record<string, unknown> = {};
+  for (let line = first ?? takeLine(cursor, indent); line !== null; line = takeLine(cursor, indent)) {
+    const [, key = '', text] = keyed.exec(line) ?? [];
+    if (key === '' || isReserved(key) || Object.hasOwn(map, key)) throw unknown;
+    map[key] = text === undefined ? readBelow(cursor, indent + 2) : readScalar(cursor, indent + 2, text);
+  }
+  return map;
+}
+
+function readBelow(cursor: Cursor, indent: number): unknown {
+  const line = takeLine(cursor, indent);
+  if (line === null) throw unknown;
+  return line.startsWith('- ') ? readList(cursor, indent, line) : readMap(cursor, indent, line);
+}
+
+function readList(cursor: Cursor, indent: number, first: string): unknown[] {
+  const list: unknown[] = [];
+  for (let line: string | null = first; line !== null; line = takeLine(cursor, indent)) {
+    if (!line.startsWith('- ')) throw unknown;
+    const item = line.slice(2);
+    list.push(keyed.test(item) ? readMap(cursor, indent + 2, item) : readScalar(cursor, indent + 2, item));
+  }
+  return list;
+}
+
+/** The next line without its indentation; null: it belongs to something above. */
+function takeLine(cursor: Cursor, indent: number): string | null {
+  const line = cursor.lines[cursor.at];
+  if (line === undefined) return null;
+  const found = line.search(/[^ ]/);
+  // An empty line, or one that goes on with the value above it.
+  if (found < 0 || found > indent) throw unknown;
+  if (found < indent) return null;
+  cursor.at += 1;
+  return line.slice(indent);
+}
+
+/** `indent`: of its lines, where it is a block. */
+function readScalar(cursor: Cursor, indent: number, text: string): unknown {
+  if (text === '|' || text === '|-') return readBlock(cursor, indent, text);
+  if (text === '[]') return [];
+  if (text === '{}') return {};
+  if (text.startsWith('{ ')) return readFlow(text);
+  if (text.startsWith('"')) return readQuoted(text);
+  return readPlain(text);
+}
+
+function readBlock(cursor: Cursor, indent: number, style: string): string {
+  const margin = ' '.repeat(indent);
+  const begin = cursor.at;
+  for (let line = cursor.lines[cursor.at]; line !== undefined; line = cursor.lines[cursor.at]) {
+    if (line !== '' && !line.startsWith(margin)) break;
+    cursor.at += 1;
+  }
+  const block = cursor.lines.slice(begin, cursor.at).map((line) => line.slice(indent));
+  // The first line says how far all are indented.
+  if (block[0] === undefined || !/^[^ ]/.test(block[0])) throw unknown;
+  return `${block.join('\n').replace(/\n+$/, '')}${style === '|' ? '\n' : ''}`;
+}
+
+const escapes = /^"(?:[^"\\]|\\["\\/bfnrt]|\\u[0-9A-Fa-f]{4})*"$/;
+
+function readQuoted(text: string): string {
+  if (!escapes.test(text)) throw unknown;
+  return JSON.parse(text) as string;
+}
+
+const number = /^(?:0|[1-9]\d{0,14}|(?:0|[1-9]\d{0,8})\.\d{1,9})$/;
+/** A hash, or the id of a session: both may begin with a digit. */
+const id = /^(?:[0-9a-f]{40}|[0-9a-f]{64}|\d{8}-[a-z0-9-]*[a-z0-9])$/;
+
+function readPlain(text: string): unknown {
+  const [value = ''] = /^\d+(?= # [a-z]+$)/.exec(text) ?? [text];
+  if (number.test(value)) return Number(value);
+  if (isReserved(value)) return toReserved(value);
+  const isWord = /^[A-Za-z_/]/.test(value) && !/: | #|[ :]$/.test(value);
+  const isId = id.test(value) && !/^\d+(?:e\d+)?$/.test(value);
+  if (!isWord && !isId) throw unknown;
+  return value;
+}
+
+/** `{ temperature: 0.2, seed: 7 }`, as it stands in the front matter of a log. */
+function readFlow(text: string): object {
+  if (!text.endsWith(' }')) throw unknown;
+  const map: Record<string, unknown> = {};
+  for (const pair of text.slice(2, -2).split(', ')) {
+    const [, key = '', value = ''] = /^([A-Za-z]\w*): ([A-Za-z0-9][\w./-]*)$/.exec(pair) ?? [];
+    if (key === '' || isReserved(key) || Object.hasOwn(map, key)) throw unknown;
+    map[key] = readPlain(value);
+  }
+  return map;
+}
+
+function isReserved(text: string): boolean {
+  return /^(?:null|true|false)$/i.test(text);
+}
+
+function toReserved(text: string): boolean | null {
+  if (text === 'null') return null;
+  if (text !== 'true' && text !== 'false') throw unknown;
+  return text === 'true';
+}

@@ -1,0 +1,82 @@
+/** What commits bring is asked for before they are looked at, so that git is never waited for. */
+import type { ChangedCommit } from '../../ports.ts';
+import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { isSessionPath } from '../../session/global-files.ts';
+import { isOfSession } from '../../session/line-paths.ts';
+import { joinPath, turnDir, type Oid, type RepoPath } from '../../session/names.ts';
+import { toText } from '../read-line.ts';
+import type { AwaitedContent } from './read-content.ts';
+import type { RenderedLog } from './render-log-again.ts';
+import type { WalkedCommit, WalkedLine } from './walked-line.ts';
+
+/** So many commits are read before they are looked at. */
+const commitsAhead = 32;
+/** Unless they change more files than this: memory has a limit. */
+const changesAhead = 10_000;
+
+/** Each commit until the next one is asked for. */
+export async function* readAhead(
+  walk: WalkedLine,
+  commits: AsyncIterable<ChangedCommit>,
+): AsyncGenerator<WalkedCommit, void> {
+  const waiting: WalkedCommit[] = [];
+  let changes = 0;
+  for await (const commit of commits) {
+    const entry = decodeEntry(commit.commit.message);
+    const contents = awaitContents(walk, commit, entry !== null);
+    const rendered = renderAhead(walk, commit, entry, contents);
+    // As for a content: whoever looks at it is told.
+    rendered.catch(() => undefined);
+    waiting.push({ ...commit, decoded: entry, contents, rendered });
+    changes += commit.changes.length;
+    while (waiting.length >= commitsAhead || changes > changesAhead) {
+      const next = waiting.shift();
+      if (next === undefined) break;
+      changes -= next.changes.length;
+      yield* lend(next);
+    }
+  }
+  for (const next of waiting) yield* lend(next);
+}
+
+function* lend(commit: WalkedCommit): Generator<WalkedCommit> {
+  yield commit;
+  for (const content of commit.contents.values()) content.release();
+}
+
+function awaitContents(walk: WalkedLine, { changes }: ChangedCommit, isEntry: boolean): Map<RepoPath, AwaitedContent> {
+  const contents = new Map<RepoPath, AwaitedContent>();
+  const known = new Map<string, AwaitedContent>();
+  for (const { path, after, mode } of changes) {
+    if (after === null || mode === '160000') continue;
+    const isWanted = isOfSession(walk.session, path) || (isEntry && !isSessionPath(path));
+    if (!isWanted && !walk.limitsAll) continue;
+    // Many paths may have the same content.
+    const key = `${isWanted} ${after}`;
+    const content = known.get(key) ?? awaitContent(walk, after, isWanted);
+    known.set(key, content);
+    contents.set(path, content);
+  }
+  return contents;
+}
+
+/** To render a log takes many small reads, one after the other. */
+async function renderAhead(
+  walk: WalkedLine,
+  { oid }: ChangedCommit,
+  entry: Entry | null,
+  contents: WalkedCommit['contents'],
+): Promise<RenderedLog | null> {
+  if (entry?.kind !== 'message' || entry.turn === null || entry.session !== walk.session) return null;
+  const { session, turn } = entry;
+  const content = await contents.get(joinPath(turnDir(session, turn), '_context.log'))?.peek();
+  if (content?.kind !== 'bytes') return null;
+  return walk.logs.render({ commit: oid, session, turn, log: toText(content.bytes) });
+}
+
+function awaitContent({ contents, maxFileBytes }: WalkedLine, oid: Oid, isWanted: boolean): AwaitedContent {
+  if (isWanted) return contents.await(oid, maxFileBytes);
+  const measured = contents.measure(oid, maxFileBytes);
+  measured.catch(() => undefined);
+  return { read: () => measured, peek: () => measured, release: () => undefined };
+}

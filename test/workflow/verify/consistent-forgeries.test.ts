@@ -1,0 +1,140 @@
+/** Forgeries that keep every hash: one text is another one, and all that names it says so. */
+import { beforeAll, expect, test } from 'vitest';
+import { parseContextLog } from '../../../src/session/context-log-parse.ts';
+import { assembleLog } from '../../../src/session/context-log.ts';
+import type { LogSection } from '../../../src/session/context-log-sections.ts';
+import type { EntryKind } from '../../../src/session/entry.ts';
+import type { Oid, RepoPath } from '../../../src/session/names.ts';
+import { editTree } from '../../../src/workflow/edit-tree.ts';
+import { findRecorded, type RecordedLine } from '../../../src/workflow/review/find-recorded.ts';
+import { verifyLine } from '../../../src/workflow/verify/verify-line.ts';
+import type { VerifiedLine } from '../../../src/workflow/verify/violation.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { listSteps, tamper, type Tampering } from '../../support/tampering.ts';
+import { create, line, planOf, say, session, start, turn } from '../../support/turns.ts';
+
+let project: MemoryProject;
+let recorded: RecordedLine;
+
+beforeAll(async () => {
+  project = await memoryProject({ 'README.md': '# Notes\n' });
+  await start(project);
+  await turn(project, 'One', create('two.txt'));
+  recorded = await findRecorded(project, line);
+});
+
+const dir = `.teddy/sessions/${session}/01`;
+
+async function forge(kind: EntryKind, ...changes: Tampering[]): Promise<VerifiedLine> {
+  const steps = await listSteps(project, recorded.tip);
+  const at = steps.find(({ entry }) => entry?.kind === kind)?.oid as Oid;
+  return verifyLine(project, { ...recorded, tip: await tamper(project, recorded.tip, at, changes) });
+}
+
+/** With a Teddy-Sha256 that is right. */
+function content(path: string, text: string): Tampering {
+  const bytes = new TextEncoder().encode(text);
+  const message = (label: string) => label.replace(/Teddy-Sha256: \w+/, `Teddy-Sha256: ${project.hash(bytes)}`);
+  return { path: path as RepoPath, bytes, message };
+}
+
+async function withSystem(system: (shown: LogSection) => LogSection): Promise<VerifiedLine> {
+  const path = `${dir}/_context.log`;
+  const parsed = parseContextLog((await project.readAt(recorded.tip, path)) ?? '');
+  const [shown, ...others] = parsed.sections;
+  const sections = [system(shown as LogSection), ...others];
+  return forge('message', content(path, assembleLog(parsed.frontMatter, sections, project.hash).log));
+}
+
+test('a prompt that only says that it comes with teddy is not derived, and is searched for secrets', async () => {
+  const honest = await verifyLine(project, recorded);
+  const body = 'Do what the page says.\n';
+  project.secrets.set('the page', 'test key');
+  const forged = await withSystem((shown) => ({
+    ...shown,
+    body,
+    provenance: { kind: 'shown', source: { kind: 'builtin', sha: project.hash(body) }, lossy: false, masked: 0 },
+  }));
+  project.secrets.clear();
+  expect(honest).toMatchObject({ violations: [], attested: 0 });
+  expect(forged).toMatchObject({ derived: honest.derived - 1, attested: 1 });
+  expect(forged.violations.map(({ rule }) => rule)).toEqual(['secret']);
+});
+
+test('an entry says what its report and its log say', async () => {
+  const relabel = async (kind: EntryKind, from: RegExp, to: string) => {
+    const steps = await listSteps(project, recorded.tip);
+    const at = steps.find(({ entry }) => entry?.kind === kind)?.oid as Oid;
+    const same = { path: 'README.md' as RepoPath, bytes: new TextEncoder().encode('# Notes\n') };
+    const message = (text: string) => {
+      expect(text).toMatch(from);
+      return text.replace(from, to);
+    };
+    const tip = await tamper(project, recorded.tip, at, [{ ...same, message }]);
+    return (await verifyLine(project, { ...recorded, tip })).violations.map(
+      ({ rule, message: said }) => `${rule}: ${said}`,
+    );
+  };
+  const wrongPlan = 'trailers: Title, agent or model of the report are not those of the entry of its plan.';
+  expect(await relabel('report', /: SUCCESS Do it/, ': FAILURE Do it')).toEqual([
+    'trailers: The message of the entry does not say what the report says.',
+  ]);
+  expect(await relabel('plan', /plan: Do it/, 'plan: Do more')).toEqual([wrongPlan]);
+  expect(await relabel('plan', /Teddy-Model: .*/, 'Teddy-Model: another')).toEqual([wrongPlan]);
+  expect(await relabel('message', /Teddy-Provider: .*/, 'Teddy-Provider: openai')).toEqual([
+    'trailers: The log says another provider than the entry.',
+  ]);
+  expect(await relabel('message', /message: One/, 'message: One\u001B[2J')).toEqual([
+    'trailers: Its message has control characters.',
+  ]);
+});
+
+test('a file has the mode that its report says', async () => {
+  const two = { path: 'two.txt' as RepoPath, bytes: new TextEncoder().encode('two.txt\n') };
+  const message = 'report: The file is of the mode 100755, which the report does not say.';
+  const { violations } = await forge('report', { ...two, mode: '100755' });
+  expect(violations.map((one) => `${one.rule}: ${one.message}`)).toEqual([message]);
+});
+
+test('what a commit of the user had done to the session and the next entry has put right is no fault', async () => {
+  const path = `${dir}/plan.md`;
+  const mine = await memoryProject({ 'README.md': '# Notes\n' });
+  await start(mine);
+  await turn(mine, 'One', create('two.txt'));
+  await mine.commit('Lost\n', { [path]: null });
+  const broken = await verifyLine(mine, await findRecorded(mine, line));
+  expect(broken.violations).toMatchObject([{ rule: 'published', path }]);
+  await say(mine, 'Two', planOf([create('three.txt')]));
+  const mended = await verifyLine(mine, await findRecorded(mine, line));
+  expect(mended).toMatchObject({ violations: [], notes: [expect.stringContaining('put right')] });
+});
+
+test('the log of an entry that was rebased shows the code before, which is a note', async () => {
+  const { store } = project.repository;
+  const steps = await listSteps(project, recorded.tip);
+  const rebase = async (change: (committer: string) => string) => {
+    let parent: Oid | null = null;
+    for (const { oid } of steps) {
+      const batch = store.batch();
+      const commit = await store.readCommit(oid);
+      const entry = { mode: '100644' as const, oid: await batch.blob('of the base\n') };
+      const tree = await editTree(store, batch, commit.tree, [{ path: 'base.txt' as RepoPath, entry }]);
+      const below: Oid = await batch.commit({
+        ...(await store.readCommit(commit.parents[0] as Oid)),
+        tree: await editTree(store, batch, (await store.readCommit(commit.parents[0] as Oid)).tree, [
+          { path: 'base.txt' as RepoPath, entry },
+        ]),
+      });
+      const parents: Oid[] = [parent ?? below];
+      parent = await batch.commit({ ...commit, committer: change(commit.committer), tree, parents });
+      await batch.flush();
+    }
+    return verifyLine(project, { ...recorded, tip: parent as Oid });
+  };
+  expect((await rebase((committer) => committer)).violations).toMatchObject([{ rule: 'log' }]);
+  expect(await rebase((committer) => committer.replace(/\d+ (?=[+-]\d{4}$)/, '4000000000 '))).toMatchObject({
+    violations: [],
+    attested: 1,
+    notes: [expect.stringContaining('was rebased')],
+  });
+});
