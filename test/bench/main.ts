@@ -6,6 +6,7 @@ import { renderRows, type Row } from './measure.ts';
 import { measurePlans } from './plans.ts';
 import { gitVersion, measureLargeContext, measureList, measureProcesses } from './processes.ts';
 import { benchEnvironment, git, makeRepository, removeRepositories } from './repositories.ts';
+import { measureReviews } from './reviews.ts';
 import { measureWrites, memoryVariable, printWriteMemory } from './writes.ts';
 
 const memoryRoot = process.env[memoryVariable];
@@ -32,6 +33,8 @@ try {
   rows.push(await measureObjects(env, runs), await measureAppend(env, runs), await measureLongSession(env, runs));
   note('histories');
   rows.push(...(await measureHistories(env, runs, quick ? [1000] : [1000, 10_000])));
+  note('reviews');
+  rows.push(...(await measureReviews(env, Math.min(runs, 5))));
   note('imports');
   rows.push(...measureImports(env));
   note('write sessions');
