@@ -6,7 +6,7 @@ import { joinHistory, renderLeftOut } from '../../session/history-text.ts';
 import { sessionDir, type Oid, type TurnName } from '../../session/names.ts';
 import { readEarlierOfTurn, readNewestTurns } from '../read-history.ts';
 import type { LineState } from '../read-line.ts';
-import type { Expected } from './render-log-again.ts';
+import type { Expected } from './compare-section.ts';
 
 export interface Histories {
   /** `state`: of the parent of the entry. */

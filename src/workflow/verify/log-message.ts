@@ -4,7 +4,8 @@ import { userMessages } from '../../conversation/transcript.ts';
 import type { Project } from '../../ports.ts';
 import { isBranchTurn } from '../build-request.ts';
 import { readTurnFile } from '../read-line.ts';
-import type { Expected, LogRequest } from './render-log-again.ts';
+import type { Expected } from './compare-section.ts';
+import type { LogRequest } from './render-log-again.ts';
 
 /** The last thing that the user has said in the turn. */
 export async function expectMessage(

@@ -15,7 +15,8 @@ import { joinPath, sessionDir, type Oid, type RepoPath } from '../../session/nam
 import { isBranchTurn } from '../build-request.ts';
 import { toText } from '../read-line.ts';
 import type { CodeTrees } from './code-trees.ts';
-import type { Expected, LogRequest } from './render-log-again.ts';
+import type { Expected } from './compare-section.ts';
+import type { LogRequest } from './render-log-again.ts';
 
 export interface Sources {
   system(asked: ParsedContextLog['frontMatter'], section: LogSection): Promise<Expected>;

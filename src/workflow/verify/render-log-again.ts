@@ -8,11 +8,11 @@ import type { Oid, SessionId, TurnName } from '../../session/names.ts';
 import { isBranchTurn } from '../build-request.ts';
 import { readLine, toText, type LineState } from '../read-line.ts';
 import { openCodeTrees } from './code-trees.ts';
+import { compare, compareKept, toMissing, type Expected } from './compare-section.ts';
 import { checkFrame, checkTurnContext } from './log-frame.ts';
 import { openHistories, type Histories } from './log-history.ts';
 import { expectMessage } from './log-message.ts';
 import { openSources, type Sources } from './log-sources.ts';
-import { isMaskedFrom } from './masked-text.ts';
 import { excuseRebased, isRebased } from './rebased-log.ts';
 import { readBranchLog } from './read-branch-log.ts';
 import { isDamage, missingOf } from './read-content.ts';
@@ -89,10 +89,6 @@ function isUnfound(error: unknown): boolean {
   return error instanceof TeddyError && (error.code === 'NOT_ON_LINE' || error.code === 'UNKNOWN_TURN');
 }
 
-function toMissing(missing: Oid | null): { missing?: Oid } {
-  return missing === null ? {} : { missing };
-}
-
 interface Tools {
   project: Project;
   histories: Histories;
@@ -100,14 +96,6 @@ interface Tools {
   listing(commit: Oid): Promise<string>;
   count(sections: readonly LogSection[]): number;
 }
-
-/** What a section should be. */
-export type Expected =
-  /** Of a source that is there. */
-  | { kind: 'text'; body: string }
-  /** Nothing here can tell. */
-  | { kind: 'unknown' }
-  | { kind: 'wrong'; message: string; missing?: Oid };
 
 async function renderAll(tools: Tools, request: LogRequest, result: RenderedLog): Promise<void> {
   const parsed = parseContextLog(request.log);
@@ -149,30 +137,6 @@ async function expect(
     case 'history':
       return state === null ? { kind: 'unknown' } : tools.histories.expect(state, parsed, section);
   }
-}
-
-/** `isTaken`: by a branch from the turn that it left, which may have been asked several times, on other states of the line. */
-function compare(section: LogSection, expected: Expected, result: RenderedLog, isTaken = false): void {
-  if (expected.kind === 'wrong') {
-    const { message, missing = null } = expected;
-    result.differences.push({ section: nameOf(section), message, shown: section, ...toMissing(missing) });
-    return;
-  }
-  const masked = section.provenance.kind === 'shown' ? section.provenance.masked : 0;
-  if (masked === 0 && expected.kind === 'text' && section.body === expected.body) result.derived += 1;
-  else if (masked > 0 && expected.kind === 'text' && isMaskedFrom(section.body, expected.body)) result.attested += 1;
-  else if (expected.kind === 'unknown' || (isTaken && fromLine.includes(section.name))) {
-    result.attested += 1;
-    result.unproven.push(section.body);
-  } else
-    result.differences.push({ section: nameOf(section), message: 'It is not what the commits give.', shown: section });
-}
-
-/** Sections without a blob that says what they are. */
-const fromLine: LogSection['name'][] = ['history', 'tree'];
-
-function nameOf({ name, path }: LogSection): string {
-  return path === null ? name : `${name} ${path}`;
 }
 
 /** Sections that should be there. */
@@ -230,20 +194,4 @@ async function compareWithKept(
   if (system !== undefined) compare(system, await tools.sources.system(parsed.frontMatter, system), result);
   const last = parsed.sections.at(-1);
   if (last !== undefined) compare(last, await expectMessage(tools.project, request), result);
-}
-
-/** What is a secret by now is masked in what is taken over. */
-function compareKept(section: LogSection, wanted: LogSection | undefined, result: RenderedLog): void {
-  if (wanted === undefined || nameOf(wanted) !== nameOf(section))
-    result.differences.push({
-      section: nameOf(section),
-      message: 'The turn that was branched has no such section there.',
-    });
-  else if (wanted.body === section.body) result.derived += 1;
-  else if (isMaskedFrom(section.body, wanted.body)) result.attested += 1;
-  else
-    result.differences.push({
-      section: nameOf(section),
-      message: 'It is not what the turn that was branched was shown.',
-    });
 }

@@ -1,0 +1,57 @@
+/** A section of a log held against what it should be. */
+import type { LogSection } from '../../session/context-log-sections.ts';
+import type { Oid } from '../../session/names.ts';
+import { isMaskedFrom } from './masked-text.ts';
+import type { RenderedLog } from './render-log-again.ts';
+
+/** What a section should be. */
+export type Expected =
+  /** Of a source that is there. */
+  | { kind: 'text'; body: string }
+  /** Nothing here can tell. */
+  | { kind: 'unknown' }
+  | { kind: 'wrong'; message: string; missing?: Oid };
+
+/** `isTaken`: by a branch from the turn that it left, which may have been asked several times, on other states of the line. */
+export function compare(section: LogSection, expected: Expected, result: RenderedLog, isTaken = false): void {
+  if (expected.kind === 'wrong') {
+    const { message, missing = null } = expected;
+    result.differences.push({ section: nameOf(section), message, shown: section, ...toMissing(missing) });
+    return;
+  }
+  const masked = section.provenance.kind === 'shown' ? section.provenance.masked : 0;
+  if (masked === 0 && expected.kind === 'text' && section.body === expected.body) result.derived += 1;
+  else if (masked > 0 && expected.kind === 'text' && isMaskedFrom(section.body, expected.body)) result.attested += 1;
+  else if (expected.kind === 'unknown' || (isTaken && fromLine.includes(section.name))) {
+    result.attested += 1;
+    result.unproven.push(section.body);
+  } else
+    result.differences.push({ section: nameOf(section), message: 'It is not what the commits give.', shown: section });
+}
+
+/** Sections without a blob that says what they are. */
+const fromLine: LogSection['name'][] = ['history', 'tree'];
+
+function nameOf({ name, path }: LogSection): string {
+  return path === null ? name : `${name} ${path}`;
+}
+
+/** What is a secret by now is masked in what is taken over. */
+export function compareKept(section: LogSection, wanted: LogSection | undefined, result: RenderedLog): void {
+  if (wanted === undefined || nameOf(wanted) !== nameOf(section))
+    result.differences.push({
+      section: nameOf(section),
+      message: 'The turn that was branched has no such section there.',
+    });
+  else if (wanted.body === section.body) result.derived += 1;
+  else if (isMaskedFrom(section.body, wanted.body)) result.attested += 1;
+  else
+    result.differences.push({
+      section: nameOf(section),
+      message: 'It is not what the turn that was branched was shown.',
+    });
+}
+
+export function toMissing(missing: Oid | null): { missing?: Oid } {
+  return missing === null ? {} : { missing };
+}
