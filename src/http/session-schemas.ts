@@ -97,6 +97,7 @@ const listedSession = z
     last: z.string().openapi({ description: 'What the last entry says.' }),
     conversationBranches: z.array(z.string()),
     current: z.boolean().openapi({ description: 'HEAD is on it.' }),
+    archived: z.boolean().openapi({ description: 'Its branches are gone; always false here.' }),
   })
   .openapi('ListedSession');
 
