@@ -21,7 +21,7 @@ test('a kill of an import leaves no session or the whole one, and the next impor
   const jobs = names.map((step): Job => ({ scene, fault: { kind: 'kill-at-first', step } }));
   jobs.push({ scene, fault: { kind: 'kill-in-transaction', at: 1 } });
   const tally = emptyTally();
-  await killImports(stage, scene, [...jobs, ...atRandomTimes(scene, durationMs, 3)], tally, () => []);
+  await killImports(stage, scene, [...jobs, ...atRandomTimes(scene, durationMs, 1)], tally, () => []);
   report('SIGKILL of an import', tally);
   expect(tally.problems).toEqual([]);
   expect([...tally.hits.keys()].toSorted()).toEqual([...names, 'update-ref']);

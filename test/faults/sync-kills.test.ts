@@ -16,7 +16,6 @@ const kills: Partial<Record<SyncSceneName, Fault[]>> = {
   sync: [
     { kind: 'kill-at-first', step: 'fetched' },
     { kind: 'kill-at-first', step: 'ref-moved' },
-    { kind: 'kill-at-nth', step: 'ref-moved', at: 2 },
     { kind: 'kill-at-first', step: 'pushed' },
   ],
   pull: [

@@ -5,7 +5,8 @@ import { makeClone, makeRemote, refsOf as refsOfStore } from './clones.ts';
 
 const steps = 24;
 
-test.each([1, 2, 3])(
+/** More of them on real git: `npm run test:faults`. */
+test.each([1])(
   'three clones that do whatever they like end with the same refs and every entry, seed %i',
   async (seed) => {
     const random = randomFrom(seed);
@@ -23,14 +24,8 @@ test.each([1, 2, 3])(
     expect(made.size).toBeGreaterThan(5);
     for (const clone of clones) {
       expect(await refsOf(clone)).toEqual(there);
-      expect(
-        [...made].filter(
-          (
-            (ids) => (id: string) =>
-              !ids.has(id)
-          )(await entryIdsOf(clone)),
-        ),
-      ).toEqual([]);
+      const ids = await entryIdsOf(clone);
+      expect([...made].filter((id) => !ids.has(id))).toEqual([]);
     }
   },
 );
