@@ -4,7 +4,14 @@ import { encodeRecord } from '../../src/conversation/transcript.ts';
 import type { TranscriptRecord } from '../../src/conversation/record.ts';
 import { parsePlan } from '../../src/plan/parse.ts';
 import type { Action } from '../../src/plan/plan.ts';
-import { renderReport, type ActionDetails, type ActionLog, type ReportedChange } from '../../src/plan/report.ts';
+import { labelReport } from '../../src/plan/report-label.ts';
+import {
+  renderReport,
+  type ActionDetails,
+  type ActionLog,
+  type Report,
+  type ReportedChange,
+} from '../../src/plan/report.ts';
 import { toEffect } from '../../src/plan/validate-action.ts';
 import { findAgent } from '../../src/session/agents.ts';
 import { renderTurnContext } from '../../src/session/context-lines.ts';
@@ -128,7 +135,7 @@ async function addReport(line: MadeLine, { turn, records, plan }: MadeTurn): Pro
   const changes: ReportedChange[] = [];
   const logs: ActionLog[] = [];
   for (const action of parsed.actions) logs.push(await perform(line, action, changes));
-  const report = renderReport({
+  const reported: Report = {
     version: 1,
     session: recordedSession,
     turn,
@@ -138,17 +145,17 @@ async function addReport(line: MadeLine, { turn, records, plan }: MadeTurn): Pro
     action_logs: logs,
     changes,
     validation_errors: [],
-  });
+  };
+  const report = renderReport(reported);
   line.touched = changes.map(({ path }) => path);
   line.histories.push({ turn, text: renderTurn(toTurnHistory(turn, records, { plan, report })) });
-  const title = `SUCCESS ${parsed.title}`;
   const files = [
     ...toTurnFiles(turn, [['report.md', report]]),
     ...line.touched.map((path) => [path, line.code.get(path) ?? ''] as const),
   ];
   addEntry(
     line,
-    { kind: 'report', turn, title, agent: 'pathfinder', status: 'SUCCESS', sha256: sha256(report) },
+    { kind: 'report', turn, ...labelReport(reported), agent: 'pathfinder', status: 'SUCCESS', sha256: sha256(report) },
     files,
   );
 }
