@@ -140,7 +140,7 @@ test('a valid plan makes exactly the files that were predicted, by its actions a
       const wanted = Object.fromEntries(paths.map((of) => [of, model.get(of)?.join('') ?? null]));
       expect(await compare(files, actions)).toEqual(wanted);
     }),
-    { numRuns: 15 },
+    { numRuns: 30 },
   );
 });
 
@@ -150,7 +150,7 @@ test('of any plan the preview and the run say the same: the same files, or exact
     fc.asyncProperty(disk, fc.array(anyAction, { minLength: 1, maxLength: 3 }), async (files, actions) => {
       seen[(await compare(files, actions)) === null ? 'invalid' : 'valid'] += 1;
     }),
-    { numRuns: 25 },
+    { numRuns: 50 },
   );
   expect(Math.min(seen.valid, seen.invalid)).toBeGreaterThan(0);
 });
