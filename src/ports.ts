@@ -32,6 +32,8 @@ export interface ProcessNames {
 export interface Notices {
   info(text: string): void;
   warn(text: string): void;
+  /** Asks the person who waits yes or no; absent where there is nobody to ask. */
+  confirm?(question: string): Promise<boolean>;
 }
 
 // --- git -----------------------------------------------------------------------------------------------------------
@@ -108,6 +110,13 @@ export interface Store {
   listTips(...prefixes: string[]): Promise<(RefTip & { message: string })[]>;
   /** Commits from `from` along first parents, newest first, none of them reachable from `not`. */
   firstParents(from: Oid, not?: Oid[]): AsyncIterable<{ oid: Oid; commit: Commit }>;
+  /**
+   * The same of several commits at once, by one git process: each commit once, never before one that it is a first parent of
+   * has named it. The process ends when the reader stops. Throws GIT_FAILED where an object is missing.
+   */
+  firstParentsOf(tips: readonly Oid[]): AsyncIterable<{ oid: Oid; parent: Oid | null; message: string }>;
+  /** Whether a commit or tree has something at a path. Many are asked at once at little cost. */
+  hasPath(treeish: Oid, path: RepoPath): Promise<boolean>;
   /**
    * Commits up to `from` along first parents, oldest first, none of them reachable from `not`, each with what it changed against
    * its first parent (one without a parent, against nothing; as at the end of a shallow clone). It is for many: the rate is

@@ -20,7 +20,7 @@ import { signCommit } from './sign-commit.ts';
 import { checkSignatures, runFsck } from './check-objects.ts';
 import { treeDecoder } from './tree-decoder.ts';
 import { walkChanges } from './walk-changes.ts';
-import { walkFirstParents } from './walk-first-parents.ts';
+import { walkFirstParents, walkFirstParentsOf } from './walk-first-parents.ts';
 import { writeLine } from './write-line.ts';
 
 export interface StoreOptions {
@@ -87,6 +87,8 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     listRefs: (...prefixes) => listRefs(git, prefixes),
     listTips: (...prefixes) => listTips(git, prefixes),
     firstParents: (from, not = []) => walkFirstParents(git, { readCommit, has }, from, not),
+    firstParentsOf: (tips) => walkFirstParentsOf(git, tips),
+    hasPath: async (treeish, path) => (await reader.info(`${treeish}:${path}`)) !== null,
     walkChanges: (from, not) => walkChanges(git, { readCommit, readTree }, from, not),
     async isAncestor(ancestor, descendant) {
       const { exitCode } = await git.run(['merge-base', '--is-ancestor', ancestor, descendant], { accept: [1] });

@@ -1,4 +1,5 @@
 /** Commits along first parents, newest first: a few by following them, many with the help of `git rev-list`. */
+import { TeddyError } from '../errors.ts';
 import type { Commit } from '../ports.ts';
 import { parseOid, type Oid } from '../session/names.ts';
 import type { GitRunner } from './run.ts';
@@ -81,4 +82,43 @@ async function* inBatches(
     return;
   }
   yield { oids, failure: null };
+}
+
+/** Of many tips at once: git lists each commit once, and sends its message along. */
+export async function* walkFirstParentsOf(
+  git: GitRunner,
+  tips: readonly Oid[],
+): AsyncGenerator<{ oid: Oid; parent: Oid | null; message: string }> {
+  if (tips.length === 0) return;
+  const child = git.start(['rev-list', '--first-parent', '--no-commit-header', '--format=%H %P%n%B%x00', '--stdin']);
+  const errors: Buffer[] = [];
+  child.stderr.on('data', (chunk: Buffer) => errors.push(chunk));
+  child.stdin.on('error', () => undefined);
+  const ended = new Promise<number | null>((resolve) => {
+    child.on('error', () => resolve(null));
+    child.on('close', resolve);
+  });
+  child.stdin.end(`${tips.join('\n')}\n`);
+  try {
+    let rest = '';
+    for await (const chunk of child.stdout.setEncoding('utf8') as AsyncIterable<string>) {
+      const records = (rest + chunk).split('\0');
+      rest = records.pop() ?? '';
+      for (const record of records) yield toWalked(record);
+    }
+  } finally {
+    // A reader that stops early closes the pipe on git.
+    child.stdout.destroy();
+  }
+  if ((await ended) === 0) return;
+  const said = Buffer.concat(errors).toString('utf8').trim();
+  throw new TeddyError('GIT_FAILED', `git rev-list failed: ${said}`, 'Run `git fsck` to see what is damaged.');
+}
+
+/** `<commit> <parent> <parent>`, and the message from the second line on. */
+function toWalked(record: string): { oid: Oid; parent: Oid | null; message: string } {
+  const text = record.replace(/^\n/, '');
+  const end = text.indexOf('\n');
+  const [oid = '', parent = ''] = text.slice(0, end).split(' ');
+  return { oid: parseOid(oid), parent: parent === '' ? null : parseOid(parent), message: text.slice(end + 1) };
 }

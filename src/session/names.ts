@@ -22,9 +22,13 @@ export const archivePrefix = 'refs/teddy/archive/';
 export const fetchedRef = 'refs/teddy/keep/fetched' as RefName;
 const maxNameLength = 64;
 
+export function isOid(text: string): text is Oid {
+  return /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
+}
+
 export function parseOid(text: string): Oid {
-  if (!/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text)) throw new TeddyError('GIT_FAILED', `Not an object id: ${text}`);
-  return text as Oid;
+  if (!isOid(text)) throw new TeddyError('GIT_FAILED', `Not an object id: ${text}`);
+  return text;
 }
 
 /** The all-zero id that stands for "does not exist" in ref updates. */

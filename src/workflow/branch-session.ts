@@ -41,7 +41,7 @@ export interface Branched {
 export async function branchSession(project: Project, request: BranchRequest): Promise<Branched> {
   const { store, workspace } = project.repository;
   parseTurnName(request.turn);
-  const line = await prepareLine(project, request.selector);
+  const line = await prepareLine(project, request.selector, { forks: true });
   const state = await readLine(store, line.tip);
   const original = findTurn(state, request.turn);
   const leave = await findOpening(project, line, state, original);

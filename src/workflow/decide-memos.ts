@@ -5,16 +5,9 @@ import type { Commit, Project, Store } from '../ports.ts';
 import { decodeEntry, encodeEntry, type Entry } from '../session/entry.ts';
 import { memosPath } from '../session/global-files.ts';
 import { changeMemos, parseMemos } from '../session/memos.ts';
-import {
-  globalRef,
-  parseLineRef,
-  turnNumber,
-  type Oid,
-  type RepoPath,
-  type SessionId,
-  type TurnName,
-} from '../session/names.ts';
+import { globalRef, turnNumber, type Oid, type RepoPath, type SessionId, type TurnName } from '../session/names.ts';
 import { appendEntry } from './append-entry.ts';
+import { listLines } from './line/list-lines.ts';
 import { changeGlobal, readGlobal } from './global-branch.ts';
 import { maskEntry } from './mask-text.ts';
 import type { ReadyLine } from './prepare-line.ts';
@@ -116,8 +109,8 @@ export async function finishMemos(project: Project, line: ReadyLine): Promise<De
   if (state.latest === null || decided === null) return noMemos;
   if (await isOnLine(store, decided.entry, line.tip)) return readTaken(store, decided.commit);
   // Two lines of a session may have a turn of the same name.
-  for (const { ref, oid } of await store.listRefs('refs/heads/teddy/')) {
-    if (parseLineRef(ref)?.session === line.session && (await isOnLine(store, decided.entry, oid))) return noMemos;
+  for (const { oid, session, remote } of await listLines(project)) {
+    if (remote === null && session === line.session && (await isOnLine(store, decided.entry, oid))) return noMemos;
   }
   await keepEdits(project, line, state.latest.turn);
   await appendCopy(project, line, decided.entry);

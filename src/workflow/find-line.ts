@@ -1,24 +1,24 @@
-/** Which line a command means: the one that HEAD is on, the one that was named, or the newest session. */
+/** Which line a command acts on: the one that was named, the one that HEAD is on, or the newest open session of one's own. */
 import { TeddyError } from '../errors.ts';
-import type { Project, RefTip, Workspace } from '../ports.ts';
-import { decodeEntry } from '../session/entry.ts';
+import type { Notices, Project, Workspace } from '../ports.ts';
 import {
-  archivePrefix,
   archiveRef,
   globalRef,
   isSessionId,
   mainLineRef,
-  parseArchiveRef,
   parseLineRef,
   shortRef,
   type Oid,
   type RefName,
   type SessionId,
 } from '../session/names.ts';
-import { listMainLines } from './list-main-lines.ts';
-import { nameSome } from './name-some.ts';
+import { findOpenLine } from './line/find-open-line.ts';
+import { isLine, listLines, type KnownLine } from './line/list-lines.ts';
+import { findNearestEntry, type NearestEntry } from './line/nearest-entry.ts';
+import { listMainLines, type MainLine } from './list-main-lines.ts';
 
 export interface Line {
+  /** `HEAD` where it is detached: then nothing can be appended. */
   ref: RefName;
   session: SessionId;
   /** Null while the line exists only on a remote: `ref` is then still to be made, at `remoteTip`. */
@@ -26,13 +26,31 @@ export interface Line {
   remoteTip: Oid | null;
   /** The work tree whose HEAD is on the line, if any. */
   workspace: Workspace | null;
-  found: 'head' | 'named' | 'newest';
+  /** `open`: HEAD is on no line, and nothing was named. */
+  found: 'head' | 'detached' | 'named' | 'open';
 }
 
-/** Without a selector: the line of HEAD, else the newest session. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION. */
-export async function findLine(project: Project, selector?: string): Promise<Line> {
+export interface FindOptions {
+  /** The command changes the line: off every line a person is asked, and a detached HEAD is refused. */
+  appends?: boolean;
+  /** It makes a branch of its own, for which a detached HEAD will do. */
+  forks?: boolean;
+}
+
+export const detachedRef = 'HEAD' as RefName;
+
+/**
+ * Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION for a selector; NO_OPEN_SESSION where none is given and HEAD is on no line;
+ * NOT_APPROVED where a person says no; NOT_ON_LINE where a command would append to a detached HEAD.
+ */
+export async function findLine(project: Project, selector?: string, options: FindOptions = {}): Promise<Line> {
   if (selector !== undefined) return findNamedLine(project, selector);
-  return (await findHeadLine(project)) ?? (await findNewestLine(project));
+  const head = await findHeadLine(project);
+  if (head !== null) return head;
+  const detached = await findDetached(project);
+  if (detached === null) return findOpen(project, options);
+  if (options.appends === true && options.forks !== true) throw detachedError(detached);
+  return detached.line;
 }
 
 /** The line that HEAD of this work tree is on, or null. */
@@ -45,93 +63,70 @@ export async function findHeadLine(project: Project): Promise<Line | null> {
   return { ref: head.ref, session, tip: head.oid, remoteTip: null, workspace, found: 'head' };
 }
 
-/** A branch may be named like a line and hold no entry: then it is the user's. */
+/** The session that a branch is a line of; null: it is none. */
 export async function readSession(project: Project, ref: RefName, tip: Oid): Promise<SessionId | null> {
-  const named = parseLineRef(ref)?.session;
-  if (named === undefined) return readLineSession(project, ref, tip);
-  for await (const { commit } of project.repository.store.firstParents(tip)) {
-    if (decodeEntry(commit.message) !== null) return named;
-  }
-  return null;
+  if (ref === globalRef) return null;
+  const nearest = await findNearestEntry(project, tip, { mayLackFiles: parseLineRef(ref) !== null });
+  if (nearest === null) return null;
+  const { session } = nearest.entry;
+  return (await isLine(project, { branchRef: ref, session, nearest })) ? session : null;
 }
 
-/**
- * The session of a branch that is a line without being named like one, such as `git checkout -b try-again teddy/x~3`.
- * The default branch and the branch that the session started from never are, even after the session was merged there.
- */
-async function readLineSession(project: Project, ref: RefName, tip: Oid): Promise<SessionId | null> {
-  const { store } = project.repository;
-  const others = await readDefaultBranches(project);
-  if (others.some((other) => other.ref === ref)) return null;
-  const excluded = others.map(({ oid }) => oid);
-  for await (const { oid, commit } of store.firstParents(tip, excluded)) {
-    const entry = decodeEntry(commit.message);
-    if (entry === null) continue;
-    return (await isOnBaseBranch(project, ref, oid, entry.session)) ? null : entry.session;
-  }
-  return null;
+interface Detached {
+  line: Line;
+  nearest: NearestEntry;
 }
 
-/** The remote's and the local ones, which may be ahead of it; and `teddy/global`, whose memos are entries as well. */
-export async function readDefaultBranches(project: Project): Promise<RefTip[]> {
-  const { store } = project.repository;
-  const configured = await store.setting('init.defaultBranch');
-  const names = new Set([configured ?? 'main', 'main', 'master'].map((name) => `refs/heads/${name}`));
-  const refs = ['refs/remotes/origin/HEAD', ...names, globalRef] as RefName[];
-  const tips = await Promise.all(refs.map(async (ref) => ({ ref, oid: await store.resolve(ref) })));
-  return tips.flatMap(({ ref, oid }) => (oid === null ? [] : [{ ref, oid }]));
+/** HEAD at a commit of a session, on no branch; in a bare repository there is no such thing. */
+async function findDetached(project: Project): Promise<Detached | null> {
+  const { workspace } = project.repository;
+  const head = await workspace?.head();
+  if (!workspace || head === undefined || head.ref !== null || head.oid === null) return null;
+  const nearest = await findNearestEntry(project, head.oid);
+  if (nearest === null) return null;
+  const { session } = nearest.entry;
+  if (!(await isLine(project, { branchRef: detachedRef, session, nearest }))) return null;
+  const line = { ref: detachedRef, session, tip: head.oid, remoteTip: null, workspace, found: 'detached' as const };
+  return { line, nearest };
 }
 
-async function isOnBaseBranch(project: Project, ref: RefName, entry: Oid, session: SessionId): Promise<boolean> {
-  const { store } = project.repository;
-  // A squash merge leaves no `start` below it; the session's own line still has one.
-  const branch = (await readBaseBranch(project, entry)) ?? (await readBaseBranch(project, mainLineRef(session)));
-  if (branch === null) return false;
-  const base = `refs/heads/${branch}` as RefName;
-  if (base === ref) return true;
-  // Another line may be the base of a session; its own entries are then not "merged" but its own.
-  const tip = parseLineRef(base) === null ? await store.resolve(base) : null;
-  return tip !== null && (await store.isAncestor(entry, tip));
-}
-
-export async function readBaseBranch(project: Project, from: Oid | RefName): Promise<string | null> {
-  const { store } = project.repository;
-  const tip = await store.resolve(from);
-  if (tip === null) return null;
-  for await (const { commit } of store.firstParents(tip)) {
-    const entry = decodeEntry(commit.message);
-    if (entry?.kind === 'start') return entry.baseBranch ?? null;
-  }
-  return null;
-}
-
-async function findNewestLine(project: Project): Promise<Line> {
-  const newest = (await listMainLines(project)).toSorted((a, b) => (a.created < b.created ? 1 : -1))[0];
-  if (!newest) throw await toNone(project);
-  return openLine(project, newest.session, newest, 'newest');
-}
-
-/** Of a session may be left what is archived, or a conversation branch. */
-async function toNone({ repository: { store } }: Project): Promise<TeddyError> {
-  const start = 'Start one: `teddy session new <name>`.';
-  const tips = await store.listRefs('refs/heads/teddy/', archivePrefix);
-  const kept = [...new Set(tips.flatMap(({ ref }) => parseArchiveRef(ref)?.session ?? []))];
-  const branches = tips.flatMap(({ ref }) => (parseLineRef(ref)?.branch == null ? [] : [shortRef(ref)]));
-  if (branches.length > 0)
-    return new TeddyError(
-      'UNKNOWN_SESSION',
-      `No session has its main line here; there are conversation branches: ${nameSome(branches)}.`,
-      `Name one of them, or start a session: \`teddy session new <name>\`.`,
-    );
-  if (kept.length === 0) return new TeddyError('UNKNOWN_SESSION', 'There is no session in this repository yet.', start);
+function detachedError({ line, nearest: { entry, oid } }: Detached): TeddyError {
+  const name = `${line.session.slice('20260124-'.length)}-again`;
+  const branch =
+    entry.turn === null ? '' : `, or leave turn ${entry.turn} for another try: \`teddy session branch ${entry.turn}\``;
   return new TeddyError(
-    'UNKNOWN_SESSION',
-    `All sessions of this repository are archived: ${nameSome(kept)}.`,
-    `Name one of them to look at it; \`teddy session archive --restore <session>\` brings it back. ${start}`,
+    'NOT_ON_LINE',
+    `HEAD is detached at ${oid.slice(0, 12)}, an entry of ${line.session}: what is appended needs a branch.`,
+    `Make one here: \`git switch -c ${name}\`${branch}.`,
   );
 }
 
-/** A session id, a branch, a path to a session directory, or a unique part of a session id. */
+/** One command may look for its line several times, and says or asks it once. */
+const chosenBefore = new WeakMap<Notices, Set<RefName>>();
+
+async function findOpen(project: Project, { appends = false }: FindOptions): Promise<Line> {
+  const open = await findOpenLine(project);
+  const line = await openLine(project, open, 'open');
+  const head = await project.repository.workspace?.head();
+  const place = head?.ref == null ? 'HEAD is on no branch' : `You are on ${shortRef(head.ref)}`;
+  const named = `${line.session}${shortRef(line.ref) === `teddy/${line.session}` ? '' : ` (${shortRef(line.ref)})`}`;
+  const { confirm, info } = project.notices;
+  const chosen = chosenBefore.get(project.notices) ?? new Set();
+  if (chosen.has(line.ref)) return line;
+  chosenBefore.set(project.notices, chosen.add(line.ref));
+  if (!appends) info(`Session ${named}: the newest that is open. ${place}.`);
+  else if (confirm === undefined)
+    info(`Session ${named}: the newest that is open. ${place}; \`-s\` names another one.`);
+  else if (!(await confirm(`${place}. Go on with ${named}?`)))
+    throw new TeddyError(
+      'NOT_APPROVED',
+      'Nothing was done.',
+      'Name the session with `-s`, or start one: `teddy session new <name>`. `teddy session list` shows them.',
+    );
+  return line;
+}
+
+/** A session id, a branch, a path to a session directory, the name after the date, or a unique part of a session id. */
 async function findNamedLine(project: Project, selector: string): Promise<Line> {
   const { store } = project.repository;
   const sessions = await listMainLines(project);
@@ -142,45 +137,56 @@ async function findNamedLine(project: Project, selector: string): Promise<Line> 
     if (head?.session === inDirectory) return { ...head, found: 'named' };
   }
   const exact = sessions.find(({ session }) => session === selector || session === inDirectory);
-  if (exact) return openLine(project, exact.session, exact, 'named');
-
-  const ref = (selector.startsWith('refs/heads/') ? selector : `refs/heads/${selector}`) as RefName;
-  const tip = isRefLike(ref) ? await store.resolve(ref) : null;
-  if (tip !== null) {
-    const session = await readSession(project, ref, tip);
-    if (session !== null) return openLine(project, session, { ref, oid: tip, remote: null }, 'named');
-  }
+  if (exact) return openLine(project, exact, 'named');
+  const branch = await findBranch(project, selector);
+  if (branch !== null) return openLine(project, branch, 'named');
   // Its id may be a part of another one's.
   if (isSessionId(selector) && (await store.resolve(archiveRef(mainLineRef(selector)))) !== null)
-    throw toArchived(selector);
-  const matching = selector === '' ? [] : sessions.filter(({ session }) => session.includes(selector));
-  if (matching.length === 1 && matching[0]) return openLine(project, matching[0].session, matching[0], 'named');
+    throw archivedError(selector);
+  const namesakes = sessions.filter(({ session }) => session.slice('20260124-'.length) === selector);
+  const parts = selector === '' ? [] : sessions.filter(({ session }) => session.includes(selector));
+  const matching = namesakes.length > 0 ? namesakes : parts;
+  if (matching.length === 1 && matching[0]) return openLine(project, matching[0], 'named');
+  const similar = matching.length > 0 || selector === '' ? null : await findSimilarBranch(project, selector);
+  if (similar !== null) return openLine(project, similar, 'named');
   throw matching.length > 1
-    ? toAmbiguous(
-        selector,
-        matching.map((found) => found.session),
-      )
-    : toUnknown(selector, sessions);
+    ? ambiguousError(selector, matching, { areNamesakes: namesakes.length > 0 })
+    : unknownError(selector, sessions);
+}
+
+/** A branch here, by its name or its whole name; else one that a remote has. */
+async function findBranch(project: Project, selector: string): Promise<LineTip | null> {
+  const ref = (selector.startsWith('refs/heads/') ? selector : `refs/heads/${selector}`) as RefName;
+  if (!isRefLike(ref)) return null;
+  const oid = await project.repository.store.resolve(ref);
+  const session = oid === null ? null : await readSession(project, ref, oid);
+  if (oid !== null && session !== null) return { ref, branchRef: ref, oid, session, remote: null };
+  if (oid !== null) return null;
+  return (await listLines(project)).find(({ branchRef, remote }) => branchRef === ref && remote !== null) ?? null;
 }
 
 function isRefLike(ref: string): boolean {
   return !/[\s~^:?*[\\\p{Cc}]|\.\.|@\{|\/\/|\.lock$|\/$/u.test(ref);
 }
 
-async function openLine(
-  project: Project,
-  session: SessionId,
-  at: RefTip & { remote: string | null },
-  found: Line['found'],
-): Promise<Line> {
+/** The one branch of a line whose name holds the selector; a line may have been renamed. */
+async function findSimilarBranch(project: Project, selector: string): Promise<LineTip | null> {
+  const lines = (await listLines(project)).filter(({ branchRef }) => shortRef(branchRef).includes(selector));
+  const names = new Set(lines.map(({ branchRef }) => branchRef));
+  // A branch here comes before the same one of a remote.
+  return names.size === 1 ? (lines[0] ?? null) : null;
+}
+
+type LineTip = Pick<KnownLine, 'ref' | 'branchRef' | 'oid' | 'session' | 'remote'>;
+
+async function openLine(project: Project, at: LineTip, found: Line['found']): Promise<Line> {
   const isRemote = at.remote !== null;
-  const ref = isRemote ? mainLineRef(session) : at.ref;
   return {
-    ref,
-    session,
+    ref: at.branchRef,
+    session: at.session,
     tip: isRemote ? null : at.oid,
     remoteTip: isRemote ? at.oid : null,
-    workspace: await findWorkspace(project, ref),
+    workspace: await findWorkspace(project, at.branchRef),
     found,
   };
 }
@@ -194,16 +200,31 @@ async function findWorkspace(project: Project, ref: RefName): Promise<Workspace 
   return holder ? repository.openWorkspace(holder.root) : null;
 }
 
-function toAmbiguous(selector: string, sessions: SessionId[]): TeddyError {
-  const some = sessions.slice(0, 5).join(', ') + (sessions.length > 5 ? ', ...' : '');
-  return new TeddyError(
-    'AMBIGUOUS_SESSION',
-    `${JSON.stringify(selector)} is part of ${sessions.length} sessions: ${some}.`,
-    'Give the whole id.',
-  );
+export class AmbiguousSessionError extends TeddyError {
+  readonly selector: string;
+  readonly newest: SessionId;
+
+  constructor(selector: string, message: string, newest: SessionId) {
+    super('AMBIGUOUS_SESSION', message, `The newest is ${newest}: \`teddy session show -s ${newest}\`.`);
+    this.selector = selector;
+    this.newest = newest;
+  }
 }
 
-function toUnknown(selector: string, sessions: { session: SessionId }[]): TeddyError {
+function ambiguousError(
+  selector: string,
+  matching: readonly MainLine[],
+  { areNamesakes }: { areNamesakes: boolean },
+): TeddyError {
+  // In order of their creation.
+  const sessions = matching.map(({ session }) => session);
+  const some = sessions.slice(0, 5).join(', ') + (sessions.length > 5 ? ', ...' : '');
+  const what = areNamesakes ? 'the name' : 'part of the id';
+  const message = `${JSON.stringify(selector)} is ${what} of ${sessions.length} sessions: ${some}.`;
+  return new AmbiguousSessionError(selector, message, sessions.at(-1) as SessionId);
+}
+
+function unknownError(selector: string, sessions: { session: SessionId }[]): TeddyError {
   const some = sessions
     .slice(-3)
     .map(({ session }) => session)
@@ -215,7 +236,7 @@ function toUnknown(selector: string, sessions: { session: SessionId }[]): TeddyE
   );
 }
 
-function toArchived(session: SessionId): TeddyError {
+function archivedError(session: SessionId): TeddyError {
   return new TeddyError(
     'UNKNOWN_SESSION',
     `${session} is archived, and has no branch.`,

@@ -20,7 +20,7 @@ type Waiting =
 
 /** Only looks: whoever takes the step repairs what a crash has left. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION. */
 export async function findNextStep(project: Project, selector: string | undefined): Promise<NextStep> {
-  const line = await findLine(project, selector);
+  const line = await findLine(project, selector, { appends: true });
   const tip = line.tip ?? line.remoteTip;
   if (tip === null)
     throw new TeddyError(

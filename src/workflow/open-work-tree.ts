@@ -26,7 +26,7 @@ export async function openWorkTree(
 ): Promise<OpenedWorkTree> {
   const { repository } = project;
   await repository.store.ident();
-  const { ref, session, tip, remoteTip, workspace } = await findLine(project, selector);
+  const { ref, session, tip, remoteTip, workspace } = await findLine(project, selector, { appends: true });
   const local = tip ?? (await makeLocal(project, ref, remoteTip));
   if (needsPlan) requirePlan(await readLine(repository.store, local), { ref });
   const root = await findLinked(project, ref);

@@ -9,6 +9,12 @@ import { recoverAnswers } from './recover-answer.ts';
 import { refuseOperation } from './refuse-operation.ts';
 import { checkUnfinishedRuns } from './unfinished-run.ts';
 
+interface PrepareOptions {
+  recover?: boolean;
+  settles?: boolean;
+  forks?: boolean;
+}
+
 export interface ReadyLine {
   ref: RefName;
   session: SessionId;
@@ -18,13 +24,13 @@ export interface ReadyLine {
 }
 
 /**
- * With `recover: false` the line is only to be looked at: what a killed command had received stays where it is. Throws
+ * With `forks`, the command makes a branch of its own, and HEAD may be detached at an entry. With `recover: false` the line is only to be looked at: what a killed command had received stays where it is. Throws
  * RUN_INTERRUPTED where a run was killed, but for whoever `settles` it.
  */
 export async function prepareLine(
   project: Project,
   selector: string | undefined,
-  { recover = true, settles = false }: { recover?: boolean; settles?: boolean } = {},
+  { recover = true, settles = false, forks = false }: PrepareOptions = {},
 ): Promise<ReadyLine> {
   const { repository, notices } = project;
   // Asked while the line is looked for: without an identity nothing is to be begun.
@@ -32,7 +38,7 @@ export async function prepareLine(
   identified.catch(() => undefined);
   // Repaired before HEAD is read: a crash of ours may have left the index behind it.
   for (const said of (await repository.workspace?.repair()) ?? []) notices.warn(said);
-  const line = await findLine(project, selector);
+  const line = await findLine(project, selector, { appends: recover, forks });
   await identified;
   if (line.workspace && line.workspace !== repository.workspace) {
     for (const said of await line.workspace.repair()) notices.warn(said);
@@ -43,7 +49,8 @@ export async function prepareLine(
   // A clone has the lines, but not the attributes that protect their bytes.
   await repository.installAttributes();
   const tip = line.tip ?? (await makeLocal(project, line.ref, line.remoteTip));
-  if (line.found !== 'head') {
+  // What HEAD is on needs no telling, and an open session was named when it was found.
+  if (line.found === 'named') {
     const where = line.workspace && line.workspace !== repository.workspace ? `, in ${line.workspace.root}` : '';
     notices.info(
       `Session ${line.session}${lineName(line) === `teddy/${line.session}` ? '' : ` (${lineName(line)})`}${where}.`,

@@ -1,7 +1,7 @@
 /** Whether a line has come to its end, as far as the refs of this repository say. */
 import type { Project, RefTip } from '../ports.ts';
 import { parseLineRef, shortRef, type Oid, type RefName } from '../session/names.ts';
-import { readBaseBranch, readDefaultBranches } from './find-line.ts';
+import { readBaseBranch, readDefaultBranches } from './line/list-lines.ts';
 
 /**
  * `merged`: every commit of it is in the branch that the session started from or in the default branch, here or as last

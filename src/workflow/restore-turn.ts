@@ -36,7 +36,7 @@ export interface Restored {
  */
 export async function restoreTurn(project: Project, request: RestoreRequest): Promise<Restored> {
   parseTurnName(request.turn);
-  const line = await prepareLine(project, request.selector);
+  const line = await prepareLine(project, request.selector, { forks: true });
   const place = line.workspace ?? project.repository.workspace;
   if (!place) {
     throw new TeddyError(

@@ -23,10 +23,15 @@ export class InterruptedRun extends TeddyError {
     super(
       'RUN_INTERRUPTED',
       describeInterrupted(run),
-      '`teddy session execute` asks what to do; without a terminal: --interrupted=resume, =rollback or =keep.',
+      `Decide what becomes of it, one of: ${toWays(shortRef(run.run.ref))}. On a terminal, \`execute\` alone asks.`,
     );
     this.run = run;
   }
+}
+
+function toWays(line: string): string {
+  const command = `teddy session execute -s ${toShellWord(line)} --interrupted`;
+  return ['resume', 'rollback', 'keep'].map((way) => `\`${command}=${way}\``).join(' or ');
 }
 
 /** In a sentence. */

@@ -82,7 +82,7 @@ describe.each(['sha1', 'sha256'] as const)('in a repository of %s', (objectForma
   test('a fresh clone has the same, also of a line that it knows from its remote alone', async () => {
     const clone = join(elsewhere, 'clone');
     await gitText(repo.root, ['clone', '-q', '-b', 'main', repo.root, clone]);
-    expect(await textAt(clone)).toBe(text);
+    await expect(textAt(clone)).rejects.toMatchObject({ code: 'NO_OPEN_SESSION' });
     expect(await textAt(clone, session)).toBe(text);
     expect(await textAt(clone, `origin/${line}`)).toBe(text);
   });

@@ -73,6 +73,16 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
         oid = found.commit.parents[0];
       }
     },
+    async *firstParentsOf(tips) {
+      const seen = new Set<Oid>();
+      for (const tip of tips)
+        for await (const { oid, commit } of store.firstParents(tip)) {
+          if (seen.has(oid)) break;
+          seen.add(oid);
+          yield { oid, parent: commit.parents[0] ?? null, message: commit.message };
+        }
+    },
+    hasPath: async (treeish, path) => (await find(treeish, path)) !== null,
     async *walkChanges(from, not) {
       const walked = [];
       for await (const found of store.firstParents(from, [...not])) walked.unshift(found);

@@ -115,11 +115,16 @@ describe('the line of HEAD', () => {
     expect(await lineOfHead(project)).toBeNull();
   });
 
-  test('is none with a detached HEAD; commands then take the newest session', async () => {
+  test('is none with a detached HEAD: commands that read show that commit, those that append say what to do', async () => {
     const project = await withSession();
     await project.detach();
     expect(await lineOfHead(project)).toBeNull();
-    expect(await findLine(project)).toMatchObject({ session, found: 'newest', workspace: null });
+    const tip = await project.tipOf(line);
+    expect(await findLine(project)).toMatchObject({ session, found: 'detached', ref: 'HEAD', tip });
+    await expect(findLine(project, undefined, { appends: true })).rejects.toMatchObject({
+      code: 'NOT_ON_LINE',
+      hint: expect.stringContaining('`git switch -c add-login-again`'),
+    });
   });
 
   test('is that of a session which started on another line', async () => {
@@ -167,22 +172,23 @@ describe('a named line', () => {
     }
   });
 
-  test('that is taken without a name is the newest session, by its start and not by its last entry', async () => {
+  test('that is taken without a name is the newest open session, by its start and not by its last entry', async () => {
     const project = await withSession();
     await start(project, 'second');
     await project.switchTo(line);
     await say(project, 'Two', 'Fine.');
     await project.switchTo('main');
-    expect(await findLine(project)).toMatchObject({ session: '20260124-second', found: 'newest' });
+    expect(await findLine(project)).toMatchObject({ session: '20260124-second', found: 'open' });
   });
 
-  test('that only a remote has carries the remote’s tip', async () => {
+  test('that only a remote has carries the remote’s tip, and is never taken without its name', async () => {
     const project = await withSession();
     const tip = await project.tipOf(line);
     await project.switchTo('main');
     await project.setRef(`refs/remotes/origin/${line}`, tip);
     await project.repository.store.updateRefs([{ ref: `refs/heads/${line}` as RefName, old: tip, new: null }], 'x');
-    expect(await findLine(project)).toMatchObject({ ref: `refs/heads/${line}`, tip: null, remoteTip: tip });
+    expect(await findLine(project, session)).toMatchObject({ ref: `refs/heads/${line}`, tip: null, remoteTip: tip });
+    await expect(findLine(project)).rejects.toMatchObject({ code: 'NO_OPEN_SESSION' });
   });
 
   test('on a tip that is the user’s own is created when its session started', async () => {

@@ -354,7 +354,8 @@ describe('a line that is not checked out', () => {
     await project.switchTo('main');
     await project.setRef(`refs/remotes/origin/${line}`, tip);
     await project.repository.store.updateRefs([{ ref: `refs/heads/${line}` as RefName, old: tip, new: null }], 'x');
-    await say(project, 'Go on', 'Fine.');
+    await expect(say(project, 'Go on', 'Fine.')).rejects.toMatchObject({ code: 'NO_OPEN_SESSION' });
+    await say(project, 'Go on', 'Fine.', { selector: session });
     expect(await storyOfLine(project)).toEqual(["'First commit'", 'start', 'message 01', 'reply 01']);
     expect(project.said).toContain(`Made the local branch ${line}.`);
   });

@@ -9,6 +9,7 @@ import {
   zeroOid,
   type Oid,
   type RefName,
+  type SessionId,
 } from '../../session/names.ts';
 import { findHeadLine, readSession } from '../find-line.ts';
 import type { OutgoingSecret } from '../sharing/check-outgoing.ts';
@@ -48,7 +49,7 @@ export async function checkPush(
   signal: AbortSignal,
 ): Promise<CheckedPush> {
   const named = await Promise.all(refs.map((ref) => toNamed(project, ref)));
-  const pushed = named.flatMap((ref) => (ref.tip !== null && isOfSessions(ref) ? [{ ...ref, tip: ref.tip }] : []));
+  const pushed = (await Promise.all(named.map((ref) => toPushedLine(project, ref)))).flat();
   if (pushed.length === 0) return { lines: [], secrets: [] };
   const known = await findKnown(project, remote, refs);
   const [{ verifyLine }, { checkOutgoing }] = await Promise.all([
@@ -56,11 +57,10 @@ export async function checkPush(
     import('../sharing/check-outgoing.ts'),
   ]);
   const lines: VerifiedLine[] = [];
-  for (const ref of pushed) {
-    const line = lineRefOf(ref);
-    const session = line && (await readSession(project, line, ref.tip));
-    if (line === null || session === null) continue;
-    const recorded = { session, name: shortRef(line), ref: line, tip: ref.tip, after: null };
+  for (const { tip, line, session } of pushed) {
+    // Memos of `teddy/global` are looked through for secrets alone.
+    if (session === null) continue;
+    const recorded = { session, name: shortRef(line), ref: line, tip, after: null };
     lines.push(await verifyLine(project, recorded, { known, signal }));
   }
   const tips = pushed.map(({ tip }) => tip);
@@ -73,14 +73,23 @@ async function toNamed(project: Project, ref: PushedRef): Promise<PushedRef> {
   return { ...ref, from: (await findHeadLine(project))?.ref ?? ref.from };
 }
 
-function isOfSessions(ref: PushedRef): boolean {
-  return lineRefOf(ref) !== null || ref.to === globalRef;
+interface PushedLine {
+  tip: Oid;
+  /** A branch, whatever it is called; of an archive, the branch that it was. */
+  line: RefName;
+  /** Null: `teddy/global`. */
+  session: SessionId | null;
 }
 
-/** By the name that it gets there, else by the one that it has here. */
-function lineRefOf({ from, to }: PushedRef): RefName | null {
-  const name = [to, from].find((ref) => parseLineRef(ref) !== null || parseArchiveRef(ref) !== null);
-  return name === undefined ? null : (parseArchiveRef(name)?.line ?? (name as RefName));
+/** Nothing: the ref is deleted there, or is none of a session. */
+async function toPushedLine(project: Project, { from, tip, to }: PushedRef): Promise<PushedLine[]> {
+  if (tip === null) return [];
+  if (to === globalRef) return [{ tip, line: to, session: null }];
+  // By the name that it gets there, else by the one that it has here; of two branches, by that of a line.
+  const names = [to, from as RefName].map((ref) => parseArchiveRef(ref)?.line ?? ref);
+  const line = names.find((ref) => parseLineRef(ref) !== null) ?? names.find((ref) => ref.startsWith('refs/heads/'));
+  const session = line === undefined ? null : await readSession(project, line, tip);
+  return line === undefined || session === null ? [] : [{ tip, line, session }];
 }
 
 /** What the remote has, as git tells it now and as it was fetched last: that has left already. */

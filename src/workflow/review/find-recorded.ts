@@ -6,13 +6,13 @@ import {
   archivePrefix,
   globalRef,
   parseArchiveRef,
-  parseLineRef,
   shortRef,
   type Oid,
   type RefName,
   type SessionId,
 } from '../../session/names.ts';
-import { findLine, lineName } from '../find-line.ts';
+import { findLine, lineName, type FindOptions } from '../find-line.ts';
+import { listLines } from '../line/list-lines.ts';
 
 export interface RecordedLine {
   session: SessionId;
@@ -26,12 +26,16 @@ export interface RecordedLine {
 }
 
 /**
- * Nothing: the line that HEAD is on, else the newest session. Throws UNKNOWN_SESSION for what is neither a line nor a commit
+ * Nothing: what HEAD is on, else the newest open session. Throws UNKNOWN_SESSION for what is neither a line nor a commit
  * of one, UNKNOWN_COMMIT for the beginning of a range, AMBIGUOUS_SESSION.
  */
-export async function findRecorded(project: Project, target?: string): Promise<RecordedLine> {
+export async function findRecorded(
+  project: Project,
+  target?: string,
+  options: FindOptions = {},
+): Promise<RecordedLine> {
   const range = isPath(target) ? null : /^(.*?)\.\.(.*)$/.exec(target ?? '');
-  if (target === undefined || range === null) return findOne(project, target);
+  if (target === undefined || range === null) return findOne(project, target, options);
   if (range[2]?.startsWith('.') === true)
     throw new TeddyError(
       'UNKNOWN_COMMIT',
@@ -39,7 +43,7 @@ export async function findRecorded(project: Project, target?: string): Promise<R
       'Say a..b.',
     );
   const [, from = '', to = ''] = range;
-  const line = await findOne(project, to === '' ? undefined : to);
+  const line = await findOne(project, to === '' ? undefined : to, options);
   return { ...line, name: target, after: from === '' ? null : await requireCommit(project.repository.store, from) };
 }
 
@@ -49,24 +53,20 @@ function isPath(target = ''): boolean {
 }
 
 /** Every line of the repository: its branches, those that are only on a remote, those that are archived. In order of name. */
-export async function listRecorded({ repository: { store } }: Project): Promise<RecordedLine[]> {
-  const tips = await store.listRefs('refs/heads/teddy/', archivePrefix, 'refs/remotes/*/teddy/*');
+export async function listRecorded(project: Project): Promise<RecordedLine[]> {
   const lines = new Map<RefName, RecordedLine>();
-  for (const { ref, oid } of tips) {
-    const branch = ref.replace(/^refs\/remotes\/[^/]+\//, 'refs/heads/') as RefName;
-    const line = parseArchiveRef(ref)?.line ?? branch;
-    const parsed = parseLineRef(line);
-    // The listing has branches first: what is on them counts.
-    if (parsed === null || (lines.has(line) && !ref.startsWith('refs/heads/'))) continue;
-    if (!(await holdsEntries(store, oid))) continue;
-    lines.set(line, { session: parsed.session, name: toName(ref), ref, tip: oid, after: null });
+  for (const { ref, branchRef, oid, session, isArchived } of await listLines(project, { archived: true })) {
+    const known = lines.get(branchRef);
+    // The listing has branches first: what is on them counts, then what is kept, since a remote's may be older.
+    if (known !== undefined && !(isArchived && known.ref?.startsWith('refs/remotes/') === true)) continue;
+    lines.set(branchRef, { session, name: toName(ref), ref, tip: oid, after: null });
   }
   return [...lines.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-async function findOne(project: Project, target: string | undefined): Promise<RecordedLine> {
+async function findOne(project: Project, target: string | undefined, options: FindOptions): Promise<RecordedLine> {
   try {
-    return await findBranch(project, target);
+    return await findBranch(project, target, options);
   } catch (error) {
     const isUnknown = error instanceof TeddyError && error.code === 'UNKNOWN_SESSION';
     if (!isUnknown || target === undefined) throw error;
@@ -76,11 +76,13 @@ async function findOne(project: Project, target: string | undefined): Promise<Re
   }
 }
 
-async function findBranch(project: Project, target: string | undefined): Promise<RecordedLine> {
-  const line = await findLine(project, target);
+async function findBranch(project: Project, target: string | undefined, options: FindOptions): Promise<RecordedLine> {
+  const line = await findLine(project, target, options);
   const tip = line.tip ?? line.remoteTip;
   if (tip === null) throw new TeddyError('UNKNOWN_SESSION', `${lineName(line)} has no commit.`);
-  return { session: line.session, name: lineName(line), ref: line.ref, tip, after: null };
+  // A detached HEAD is a commit, and no line.
+  const ref = line.found === 'detached' ? null : line.ref;
+  return { session: line.session, name: lineName(line), ref, tip, after: null };
 }
 
 /** By its id, by a part of it that no other archived session has, or by the branch that it was. */
@@ -120,12 +122,6 @@ async function findCommit({ repository: { store } }: Project, target: string): P
 async function isGlobal(store: Store, tip: Oid): Promise<boolean> {
   const tips = await store.listRefs(globalRef, 'refs/remotes/*/teddy/global');
   return tips.some(({ oid }) => oid === tip);
-}
-
-/** A branch may be named like a line and be the user's. */
-async function holdsEntries(store: Store, tip: Oid): Promise<boolean> {
-  for await (const { commit } of store.firstParents(tip)) if (decodeEntry(commit.message) !== null) return true;
-  return false;
 }
 
 async function requireCommit(store: Store, revision: string): Promise<Oid> {

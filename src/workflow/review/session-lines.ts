@@ -1,18 +1,15 @@
 /** The lines of one session: its main line, its conversation branches, and what else stands on them. */
-import type { Project, RefTip } from '../../ports.ts';
-import { decodeEntry } from '../../session/entry.ts';
+import type { Project } from '../../ports.ts';
 import {
   archivePrefix,
   compareTurns,
-  globalRef,
-  parseArchiveRef,
-  parseLineRef,
   shortRef,
   type Oid,
   type RefName,
   type SessionId,
   type TurnName,
 } from '../../session/names.ts';
+import { chooseMain, listLines, type KnownLine } from '../line/list-lines.ts';
 
 export interface SessionLine {
   /** For a person, as git shortens it. */
@@ -33,55 +30,32 @@ export interface RefLabel {
   tip: Oid;
 }
 
-type Tip = RefTip & { message: string };
-
 /**
- * The main line first, then conversation branches in order of their turns, then branches of another name whose tip is an entry
- * of the session. Of a line that is there in several places, the branch counts, then the remote; the others are labels.
+ * The main line first, then conversation branches in order of their turns, then lines of another name. Of a line that is there in several places, the branch counts, then the remote; the others are labels.
  */
 export async function listSessionLines(
-  { repository: { store } }: Project,
+  project: Project,
   session: SessionId,
 ): Promise<{ lines: SessionLine[]; labels: RefLabel[] }> {
-  const tips = await store.listTips('refs/heads/', 'refs/remotes/*/teddy/*', archivePrefix);
-  const found = tips.flatMap((tip) => toLine(tip, session) ?? []).toSorted(byPlace);
-  const lines: SessionLine[] = [];
+  const found = (await listLines(project, { archived: true })).filter((line) => line.session === session);
+  const lines = new Map<RefName, KnownLine>();
   const labels: RefLabel[] = [];
   for (const line of found) {
-    const known = line.isMain || line.branch !== null;
-    const isTaken = known && lines.some((one) => one.isMain === line.isMain && one.branch === line.branch);
-    if (isTaken) labels.push({ name: line.name, tip: line.tip });
-    else lines.push(line);
+    if (lines.has(line.branchRef)) labels.push({ name: nameOf(line), tip: line.oid });
+    else lines.set(line.branchRef, line);
   }
-  return { lines: lines.toSorted(byTurn), labels };
+  const main = chooseMain([...lines.values()]);
+  return { lines: [...lines.values()].map((line) => toSessionLine(line, line === main)).toSorted(byTurn), labels };
 }
 
-function toLine({ ref, oid, message }: Tip, session: SessionId): SessionLine | null {
-  const remote = /^refs\/remotes\/([^/]+)\//.exec(ref)?.[1] ?? null;
-  const isArchived = ref.startsWith(archivePrefix);
-  const parsed = isArchived
-    ? parseArchiveRef(ref)
-    : parseLineRef(remote === null ? ref : `refs/heads/${ref.slice(`refs/remotes/${remote}/`.length)}`);
-  const isOwn = parsed?.session === session;
-  // Its memos are entries as well, but it belongs to all sessions.
-  if (ref === globalRef) return null;
-  if (!isOwn && (parsed !== null || remote !== null || isArchived)) return null;
-  if (!isOwn && decodeEntry(message)?.session !== session) return null;
-  return {
-    name: isArchived ? `archive/${ref.slice(archivePrefix.length)}` : shortRef(ref),
-    ref,
-    tip: oid,
-    kind: isArchived ? 'archived' : remote === null ? 'local' : 'remote',
-    remote,
-    branch: parsed?.branch ?? null,
-    isMain: isOwn && parsed.branch === null,
-  };
+function toSessionLine(line: KnownLine, isMain: boolean): SessionLine {
+  const { ref, oid, remote, isArchived, branch } = line;
+  const kind = isArchived ? 'archived' : remote === null ? 'local' : 'remote';
+  return { name: nameOf(line), ref, tip: oid, kind, remote, branch, isMain };
 }
 
-const places: SessionLine['kind'][] = ['local', 'remote', 'archived'];
-
-function byPlace(one: SessionLine, other: SessionLine): number {
-  return places.indexOf(one.kind) - places.indexOf(other.kind);
+function nameOf({ ref, isArchived }: KnownLine): string {
+  return isArchived ? `archive/${ref.slice(archivePrefix.length)}` : shortRef(ref);
 }
 
 function byTurn(one: SessionLine, other: SessionLine): number {

@@ -1,0 +1,89 @@
+/** Where a session starts: at HEAD, at a branch that is named, or at the base of a line that has landed. */
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports.ts';
+import { globalRef, shortRef, type Oid, type RefName } from '../../session/names.ts';
+import { hasLandedAsItStands } from './find-open-line.ts';
+import { isLine, readBaseBranch, readDefaultBranches } from './list-lines.ts';
+import { findNearestEntry, type NearestEntry } from './nearest-entry.ts';
+
+export interface Base {
+  oid: Oid | null;
+  /** Never a line: of a session on top of another one, the branch that the whole stack started from. */
+  branch: string | null;
+}
+
+export interface ChosenStart {
+  base: Base;
+  /** What a person should know of it. */
+  note: string | null;
+}
+
+/** Throws UNKNOWN_BRANCH; USAGE for `teddy/global`, which holds no code. */
+export async function chooseStart(project: Project, from?: string): Promise<ChosenStart> {
+  const { ref, oid } = from === undefined ? await readHead(project) : await findBranch(project, from);
+  if (ref === globalRef) throw await globalError(project);
+  const name = ref === null ? null : shortRef(ref);
+  const nearest = oid === null ? null : await findNearestEntry(project, oid);
+  if (oid === null || nearest === null) return { base: { oid, branch: name }, note: null };
+  const { session } = nearest.entry;
+  const branchRef = ref ?? ('HEAD' as RefName);
+  if (!(await isLine(project, { branchRef, session, nearest }))) return { base: { oid, branch: name }, note: null };
+  return startOnLine(project, { oid, nearest }, from !== undefined);
+}
+
+async function startOnLine(
+  project: Project,
+  { oid, nearest }: { oid: Oid; nearest: NearestEntry },
+  isNamed: boolean,
+): Promise<ChosenStart> {
+  const { session } = nearest.entry;
+  const branch = await readBaseBranch(project, oid);
+  const hasLanded = await hasLandedAsItStands(project, { oid, session, nearest });
+  const base = branch === null ? null : await project.repository.store.resolve(`refs/heads/${branch}`);
+  if (hasLanded && base !== null && !isNamed)
+    return {
+      base: { oid: base, branch },
+      note: `Starts at ${branch}, where ${session} has landed.`,
+    };
+  const note = hasLanded ? null : `Starts on top of ${session}, which is not landed.`;
+  return { base: { oid, branch }, note };
+}
+
+/** In a bare repository, what its HEAD names. */
+async function readHead({
+  repository: { store, workspace },
+}: Project): Promise<{ ref: RefName | null; oid: Oid | null }> {
+  const head = await workspace?.head();
+  return head ?? { ref: null, oid: await store.resolve('HEAD') };
+}
+
+/** A branch here, or one that a remote has, under its name there or the whole of it. */
+async function findBranch(
+  { repository: { store } }: Project,
+  from: string,
+): Promise<{ ref: RefName | null; oid: Oid | null }> {
+  const name = from.replace(/^refs\/heads\//, '');
+  const refs = await store.listRefs('refs/heads/', 'refs/remotes/');
+  const found =
+    refs.find(({ ref }) => ref === `refs/heads/${name}`) ??
+    refs.find(({ ref }) => ref === `refs/remotes/${name}` || ref.replace(/^refs\/remotes\/[^/]+\//, '') === name);
+  if (found === undefined)
+    throw new TeddyError(
+      'UNKNOWN_BRANCH',
+      `There is no branch ${JSON.stringify(from)}.`,
+      '`git branch --all` lists the branches.',
+    );
+  // A remote's branch lands on the local one of its name.
+  const ref = found.ref.replace(/^refs\/remotes\/[^/]+\//, 'refs/heads/') as RefName;
+  return { ref, oid: found.oid };
+}
+
+async function globalError(project: Project): Promise<TeddyError> {
+  const branch = (await readDefaultBranches(project)).find(({ ref }) => /^refs\/heads\/(?!teddy\/)/.test(ref));
+  const name = branch === undefined ? '<branch>' : shortRef(branch.ref);
+  return new TeddyError(
+    'USAGE',
+    'teddy/global holds what all sessions share, and no code to start from.',
+    `Switch to the code first: \`git switch ${name}\`.`,
+  );
+}

@@ -1,0 +1,121 @@
+/** Where one stands: the line, its turn, what is pending, what is edited or left over, and what comes next. */
+import { TeddyError } from '../../errors.ts';
+import { parsePlan } from '../../plan/parse.ts';
+import type { Project } from '../../ports.ts';
+import { isSessionPath } from '../../session/global-files.ts';
+import { shortRef, type SessionId, type TurnName } from '../../session/names.ts';
+import { toShellWord } from '../../session/shell-word.ts';
+import { findLine, lineName, type Line } from '../find-line.ts';
+import { hasLandedAsItStands } from '../line/find-open-line.ts';
+import { findNearestEntry } from '../line/nearest-entry.ts';
+import { readLine, toText, type TurnStatus } from '../read-line.ts';
+
+export interface Status {
+  /** What HEAD is on, for a person; null: a bare repository. */
+  head: string | null;
+  /** The line that a command without `-s` takes; null: there is none. */
+  line: { session: SessionId; name: string; found: Line['found'] } | null;
+  /** Null: nothing was said yet. */
+  turn: { turn: TurnName; status: TurnStatus } | null;
+  /** A plan that was not executed. */
+  plan: { title: string | null; actions: number } | null;
+  /** A run of the plan was killed. */
+  isInterrupted: boolean;
+  /** All that is on the line has landed. */
+  hasLanded: boolean;
+  /** The user's own edits of tracked files in this work tree. */
+  edits: string[];
+  /** A merge, a rebase, ... that git is in the middle of. */
+  operation: string | null;
+  /** Ids of write sessions that are neither over nor at work. */
+  leftoverWrites: string[];
+  /** Commands, of which the first comes next. */
+  next: string[];
+}
+
+export async function readStatus(project: Project): Promise<Status> {
+  const { workspace } = project.repository;
+  const head = (await workspace?.head()) ?? null;
+  const line = await findStatusLine(project);
+  const [state, files, leftoverWrites] = await Promise.all([
+    line === null ? null : readLineStatus(project, line),
+    readFiles(project),
+    readLeftoverWrites(project),
+  ]);
+  const found = line && { session: line.session, name: lineName(line), found: line.found };
+  const status = {
+    head: head === null ? null : head.ref === null ? `${head.oid?.slice(0, 12)} (detached)` : shortRef(head.ref),
+    line: found,
+    turn: state?.turn ?? null,
+    plan: state?.plan ?? null,
+    isInterrupted: state?.isInterrupted ?? false,
+    hasLanded: state?.hasLanded ?? false,
+    ...files,
+    leftoverWrites,
+  };
+  return { ...status, next: line === null ? ['teddy session new <name>'] : toNext(status, line) };
+}
+
+/** Nothing is said or asked: it is what status is for. */
+async function findStatusLine(project: Project): Promise<Line | null> {
+  const silent: Project = { ...project, notices: { info: () => undefined, warn: () => undefined } };
+  try {
+    return await findLine(silent);
+  } catch (error) {
+    if (error instanceof TeddyError && ['NO_OPEN_SESSION', 'UNKNOWN_SESSION'].includes(error.code)) return null;
+    throw error;
+  }
+}
+
+type LineStatus = Pick<Status, 'turn' | 'plan' | 'isInterrupted' | 'hasLanded'>;
+
+async function readLineStatus(project: Project, line: Line): Promise<LineStatus | null> {
+  const { store } = project.repository;
+  if (line.tip === null) return null;
+  const { latest } = await readLine(store, line.tip);
+  const nearest = await findNearestEntry(project, line.tip);
+  const plan = latest?.status === 'planned' ? parsePlan(toText(latest.plan)).plan : null;
+  const runs = latest === null ? [] : await project.journals.list();
+  return {
+    turn: latest && { turn: latest.turn, status: latest.status },
+    plan: plan && { title: plan.title, actions: plan.actions.length },
+    isInterrupted: runs.some(({ ref, turn }) => ref === line.ref && turn === latest?.turn),
+    hasLanded:
+      nearest !== null && (await hasLandedAsItStands(project, { oid: line.tip, session: line.session, nearest })),
+  };
+}
+
+async function readFiles({ repository: { workspace } }: Project): Promise<Pick<Status, 'edits' | 'operation'>> {
+  if (workspace === null) return { edits: [], operation: null };
+  const { ref } = await workspace.head();
+  const [{ edits, unmerged }, operation] = await Promise.all([
+    workspace.status({ untracked: false }),
+    workspace.operationInProgress(ref),
+  ]);
+  const paths = [...unmerged, ...edits.map(({ path }) => path)].filter((path) => !isSessionPath(path));
+  return { edits: [...new Set(paths)], operation };
+}
+
+async function readLeftoverWrites(project: Project): Promise<string[]> {
+  if (await project.writes.isEmpty()) return [];
+  const { listWrites } = await import('../writes/list-writes.ts');
+  return (await listWrites(project))
+    .filter(({ stage }) => stage === 'orphaned' || stage === 'damaged')
+    .map(({ id }) => id);
+}
+
+function toNext(status: Omit<Status, 'next'>, line: Line): string[] {
+  const { turn, plan, isInterrupted, hasLanded, leftoverWrites } = status;
+  const name = lineName(line);
+  if (line.found === 'detached') return [`git switch -c ${line.session.slice('20260124-'.length)}-again`];
+  // Where HEAD is on no line, it goes there first.
+  if (line.found === 'open')
+    return [line.workspace === null ? `git switch ${name}` : `cd ${toShellWord(line.workspace.root)}`];
+  const recover = leftoverWrites.length > 0 ? ['teddy write recover'] : [];
+  if (isInterrupted || plan !== null) return ['teddy session execute', 'teddy session show', ...recover];
+  if (turn?.status === 'open') return ['teddy session resume', ...recover];
+  const plans = 'teddy session plan -m "what you want"';
+  if (hasLanded) return [`teddy session archive ${line.session}`, plans, ...recover];
+  if (turn === null) return [plans, ...recover];
+  return [plans, 'teddy session land', ...recover];
+}
