@@ -1,4 +1,5 @@
 import { Command, Option } from 'clipanion';
+import { composeText } from '../app.ts';
 import { TeddyError } from '../errors.ts';
 import { shortRef } from '../session/names.ts';
 import { toShellWord } from '../session/shell-word.ts';
@@ -14,6 +15,8 @@ export class SessionLandCommand extends TeddyCommand {
     details: `
       The branch is the one that the session started from, or --onto. It gets the code of the line as of its tip, merged as git merges, and keeps a .teddy of its own: the turns stay on the line, and under
       refs/teddy/archive/. Landing again brings what is new since. Where the branch is checked out, its files go along as with \`git merge --ff-only\`; edits in the way stop it. HEAD stays where it is.
+
+      A session that stands on another one brings its code along, which is said.
 
       A conflict changes nothing, and names the command to merge by hand.
 
@@ -33,15 +36,17 @@ export class SessionLandCommand extends TeddyCommand {
   });
   onto = Option.String('--onto', { description: 'The branch; without it, the one that the session started from.' });
   message = Option.String('-m,--message', {
-    description: "The commit's subject and body; without it, made of the turns.",
+    description: "The commit's subject and body; without it, the title of the newest plan and a list of the turns.",
   });
+  edit = Option.Boolean('--edit', false, { description: 'Write the message in your editor.' });
   dryRun = Option.Boolean('--dry-run', false, { description: 'Show what would land, and move no branch.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const target = toTarget(this.target, this.session);
     return this.withProject(terminal, async (project) => {
       const { landSession } = await import('../workflow/landing/land-session.ts');
-      const request = { target, onto: this.onto, message: this.message, isDryRun: this.dryRun };
+      const edit = this.edit ? (text: string) => composeText(project, process.env, text, 'LAND.md') : undefined;
+      const request = { target, onto: this.onto, message: this.message, edit, isDryRun: this.dryRun };
       const landed = await landSession(project, request);
       if (this.json) this.printJson(terminal, 'session-land', toJson(landed, this.dryRun));
       else if (this.dryRun) showDryRun(terminal, landed);
@@ -57,7 +62,10 @@ export function toTarget(target: string | undefined, session: string | undefined
   throw new TeddyError('USAGE', 'A session is named twice.', `Leave out \`-s\`, or ${JSON.stringify(target)}.`);
 }
 
-function toJson({ line, onto, before, commit, message, changes, root, archive }: Landed, dryRun: boolean): object {
+function toJson(
+  { line, onto, before, commit, message, along, changes, root, archive }: Landed,
+  dryRun: boolean,
+): object {
   const files = changes.map(({ path, change }) => ({ path, change }));
   const { session, name, tip } = line;
   return {
@@ -69,27 +77,36 @@ function toJson({ line, onto, before, commit, message, changes, root, archive }:
     commit,
     dryRun,
     message,
+    along,
     files,
     workTree: root,
     archive,
   };
 }
 
-function showLanded(terminal: Terminal, { line, onto, commit, changes, root, archive, remote }: Landed): void {
+function showLanded(terminal: Terminal, { line, onto, commit, along, changes, root, archive, remote }: Landed): void {
   const branch = toVisible(shortRef(onto));
   terminal.print(
     `${toVisible(line.name)} landed on ${branch}: ${countFiles(changes.length)}, commit ${commit?.slice(0, 10)}\n`,
   );
+  sayAlong(terminal, along);
   if (root !== null) terminal.say(`The files in ${toVisible(root)} went along.`);
   if (archive !== null) terminal.say(`Its turns stay on ${toVisible(line.name)}, and under ${archive}.`);
-  const push = remote === null ? '' : `git push ${toShellWord(remote)} ${toShellWord(shortRef(onto))}; then, `;
-  terminal.say(toVisible(`Next: ${push}when you are done with it: teddy session archive ${line.session}`));
+  const archiveIt = `teddy session archive ${line.session}`;
+  if (remote === null) return terminal.say(`Next, when you are done with it: ${archiveIt}`);
+  terminal.say(toVisible(`Next: git push ${toShellWord(remote)} ${toShellWord(shortRef(onto))}`));
+  terminal.say(`Then, when you are done with it: ${archiveIt}`);
 }
 
-function showDryRun(terminal: Terminal, { line, onto, message, changes, root }: Landed): void {
+function sayAlong(terminal: Terminal, along: readonly string[]): void {
+  if (along.length > 0) terminal.say(`The code of ${along.join(', ')} comes along: the line stands on it.`);
+}
+
+function showDryRun(terminal: Terminal, { line, onto, message, along, changes, root }: Landed): void {
   const where = root === null ? '' : `, whose files in ${root} would go along`;
   const count = countFiles(changes.length);
   terminal.say(toVisible(`${line.name} would land on ${shortRef(onto)}${where}: ${count}. No branch was moved.`));
+  sayAlong(terminal, along);
   const rows = changes.map(({ path, change }) => `${change.slice(0, 1).toUpperCase()} ${path}\n`);
   terminal.print(toVisible(`${message}\n${rows.join('')}`));
 }

@@ -13,8 +13,8 @@ export class SessionNewCommand extends TeddyCommand {
     category: 'Start',
     description: 'Make a session and switch to its branch.',
     details: `
-      The branch is teddy/<date>-<name>, and it starts from HEAD. Uncommitted work stays as it is.
-      Prints the session's directory on stdout.
+      The branch is teddy/<date>-<name>. It starts at HEAD, or at --from; on the line of a session that has landed, at the branch where it landed. Uncommitted work stays as it is.
+      Prints the session's directory on stdout; with \`--no-switch\`, the directory as git names it, since no work tree has it.
 
       With \`--worktree\` the branch is checked out in a linked work tree, in teddy/worktrees/ of the git directory, and this work tree stays
       as it is, with what is not committed in it: several sessions can be worked on at the same time. \`teddy worktree list\` shows them, \`teddy worktree remove\` removes them.
@@ -23,6 +23,7 @@ export class SessionNewCommand extends TeddyCommand {
     examples: [
       ['Start a session', '$0 session new add-login-route'],
       ['Stay on this branch', '$0 session new add-login-route --no-switch'],
+      ['Start from another branch', '$0 session new add-login-route --from main'],
       ['Leave this work tree alone', '$0 session new add-login-route --worktree'],
     ],
   });
@@ -30,13 +31,20 @@ export class SessionNewCommand extends TeddyCommand {
   name = Option.String({ name: 'name' });
   noSwitch = Option.Boolean('--no-switch', false, { description: 'Make the branch, and stay where you are.' });
 
+  from = Option.String('--from', { description: 'The branch to start from.' });
+
   worktree = Option.Boolean('--worktree', false, { description: 'Check the branch out in a work tree of its own.' });
 
   protected run(terminal: Terminal): Promise<number> {
     requireOne({ '--no-switch': this.noSwitch, '--worktree': this.worktree });
     return this.withProject(terminal, async (project) => {
       await this.offerOrphans(terminal, project);
-      const made = await newSession(project, { name: this.name, switch: !this.noSwitch, worktree: this.worktree });
+      const made = await newSession(project, {
+        name: this.name,
+        switch: !this.noSwitch,
+        worktree: this.worktree,
+        from: this.from,
+      });
       const branch = shortRef(made.ref);
       if (this.json) {
         this.printJson(terminal, 'session-new', {
@@ -60,10 +68,10 @@ export class SessionNewCommand extends TeddyCommand {
       terminal.say(made.switched ? `Switched to the new branch ${name}.` : `Made the branch ${name}.`);
       const option = made.switched ? '' : ` -s ${made.session}`;
       terminal.say(`Next: teddy session plan${option} -m "what you want", or to talk: teddy session chat${option}`);
-      const root = project.repository.workspace?.root;
-      terminal.print(
-        `${root === undefined ? made.directory : relative(process.cwd(), resolve(root, made.directory))}\n`,
-      );
+      const root = made.switched ? project.repository.workspace?.root : undefined;
+      const directory =
+        root === undefined ? `${branch}:${made.directory}` : relative(process.cwd(), resolve(root, made.directory));
+      terminal.print(`${directory}\n`);
       return 0;
     });
   }

@@ -10,8 +10,11 @@ export interface LandedFrom {
 /** What every landing's message holds. */
 export const landingText = 'Teddy-Landed-From: ';
 
-/** `text`: subject and body. A trailer of ours in it is made unreadable; other trailers at its end stay trailers. */
-export function encodeLanding(text: string, { session, tip }: LandedFrom): string {
+/**
+ * `text`: subject and body. A trailer of ours in it is made unreadable; other trailers at its end stay trailers. `landings`: the line's
+ * own first, then those of the sessions whose code comes along.
+ */
+export function encodeLanding(text: string, landings: readonly LandedFrom[]): string {
   const lines = text.replace(/\r\n?/g, '\n').split('\n').map(indentOwnTrailer);
   const paragraphs = lines
     .join('\n')
@@ -19,7 +22,8 @@ export function encodeLanding(text: string, { session, tip }: LandedFrom): strin
     .split(/\n{2,}/);
   const last = paragraphs.at(-1)?.split('\n') ?? [];
   const endsInTrailers = paragraphs.length > 1 && last.every((line) => /^[A-Za-z0-9-]+: \S/.test(line));
-  return `${paragraphs.join('\n\n')}${endsInTrailers ? '\n' : '\n\n'}${landingText}${session}@${tip}\n`;
+  const trailers = landings.map(({ session, tip }) => `${landingText}${session}@${tip}\n`);
+  return `${paragraphs.join('\n\n')}${endsInTrailers ? '\n' : '\n\n'}${trailers.join('')}`;
 }
 
 /** All that a message tells of: a forge that squashes a branch again copies the messages of its commits. */

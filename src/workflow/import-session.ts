@@ -21,7 +21,8 @@ import { ensureGlobal, refuseTeddyBranch } from './global-branch.ts';
 import { openEntries, type ImportedEntry } from './imported-entries.ts';
 import { openTranscript } from './imported-turns.ts';
 import { maskEntry } from './mask-text.ts';
-import { draftStart, readBase, readTakenIds, refuseTrackedFile, type Base } from './new-session.ts';
+import { chooseStart, type Base } from './line/choose-start.ts';
+import { draftStart, readTakenIds, refuseTrackedFile } from './new-session.ts';
 import { maskUnit, planImport, watched, type ImportPlan, type ImportRequest } from './plan-import.ts';
 import { writeDraft } from './write-entry.ts';
 
@@ -67,7 +68,7 @@ export async function importSession(project: Project, request: ImportRequest): P
   for (const said of (await repository.workspace?.repair()) ?? []) project.notices.warn(said);
   await refuseTeddyBranch(repository.store);
   await repository.store.ident();
-  const base = await readBase(project);
+  const { base } = await chooseStart(project);
   await refuseTrackedFile(project, base);
   const plan = await planImport(project, request, { countsSecrets: false });
   const { format, sha256, entries, turns, report } = plan;

@@ -1,4 +1,4 @@
-/** Starts a session: its branch, its `start` entry on top of HEAD, and HEAD switched to it. */
+/** Starts a session: its branch, its `start` entry on top of where it starts, and HEAD switched to it. */
 import { TeddyError } from '../errors.ts';
 import type { Project, Workspace } from '../ports.ts';
 import type { Entry } from '../session/entry.ts';
@@ -14,7 +14,6 @@ import {
   joinPath,
   mainLineRef,
   sessionDir,
-  shortRef,
   toSessionId,
   toSessionName,
   type Oid,
@@ -23,6 +22,7 @@ import {
   type SessionId,
 } from '../session/names.ts';
 import { publishDraft } from './append-entry.ts';
+import { chooseStart, type Base } from './line/choose-start.ts';
 import type { Draft, FileEdit } from './write-entry.ts';
 import { ensureGlobal, readGlobal, refuseTeddyBranch } from './global-branch.ts';
 import { canStay, switchOrTakeBack } from './switch-line.ts';
@@ -47,9 +47,11 @@ export interface NewSessionRequest {
   switch: boolean;
   /** In a linked work tree of its own; then nothing is switched. */
   worktree?: boolean;
+  /** The branch to start from; without it, HEAD, or the base of a line that has landed. */
+  from?: string | undefined;
 }
 
-/** Uncommitted work stays as it is. Throws BAD_NAME, BRANCH_IN_THE_WAY, FILES_IN_THE_WAY, OPERATION_IN_PROGRESS. */
+/** Uncommitted work stays as it is. Throws BAD_NAME, UNKNOWN_BRANCH, USAGE on `teddy/global`, BRANCH_IN_THE_WAY, FILES_IN_THE_WAY, OPERATION_IN_PROGRESS. */
 export async function newSession(project: Project, request: NewSessionRequest): Promise<NewSession> {
   const { repository, notices } = project;
   const name = toSessionName(request.name);
@@ -58,15 +60,16 @@ export async function newSession(project: Project, request: NewSessionRequest): 
   await refuseTeddyBranch(repository.store);
   await repository.store.ident();
   if (workspace) await refuseBusyWorkspace(project, workspace);
-  const head = await readBase(project);
-  await refuseTrackedFile(project, head);
+  const { base, note } = await chooseStart(project, request.from);
+  await refuseTrackedFile(project, base);
   const made = await ensureGlobal(project);
   await repository.installAttributes();
-  const { session, commit } = await publishStart(project, name, head);
+  const { session, commit } = await publishStart(project, name, base);
   const ref = mainLineRef(session);
   if (workspace) await switchOrTakeBack(project, workspace, ref, commit, canStay);
   const workTree = inWorkTree ? await addOrTakeBack(project, ref, commit) : null;
   if (name !== request.name) notices.info(`The name was made ${name}.`);
+  if (note !== null) notices.info(note);
   return { session, ref, commit, directory: sessionDir(session), switched: workspace !== null, workTree, made };
 }
 
@@ -104,19 +107,6 @@ export async function refuseTrackedFile(project: Project, { oid }: Base): Promis
     'The project has a file called .teddy, where the session would have its directory.',
     'Rename it and commit: `git mv .teddy <other>`.',
   );
-}
-
-export interface Base {
-  oid: Oid | null;
-  branch: string | null;
-}
-
-/** HEAD; in a bare repository, what its HEAD names. */
-export async function readBase(project: Project): Promise<Base> {
-  const { store, workspace } = project.repository;
-  const head = await workspace?.head();
-  const oid = head ? head.oid : await store.resolve('HEAD');
-  return { oid, branch: head?.ref ? shortRef(head.ref) : null };
 }
 
 async function publishStart(project: Project, name: string, base: Base): Promise<{ session: SessionId; commit: Oid }> {

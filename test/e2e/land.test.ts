@@ -35,11 +35,13 @@ test('a session lands with HEAD where it was, is archived, found by its id, and 
   const { refs: __, ...after } = await project.repo.fingerprint();
   expect(after).toEqual(before);
   await project.refuses('NOTHING_TO_LAND', 3, ['session', 'land']);
+  await project.repo.write('a.txt', 'edited\n');
   await project.refuses('LINE_CHECKED_OUT', 3, ['session', 'archive']);
 
-  await project.repo.git('switch', '--quiet', 'main');
+  await project.repo.write('a.txt', 'A\n');
   const archive = `refs/teddy/archive/${session}`;
   expect(await project.ok('session', 'archive', session)).toBe(`teddy/${session} is now ${archive}\n`);
+  expect(await project.repo.git('symbolic-ref', '--short', 'HEAD')).toBe('main');
   expect(await project.repo.git('for-each-ref', '--format=%(refname)', 'refs/heads/teddy', 'refs/teddy')).toBe(
     `refs/heads/teddy/global\n${archive}`,
   );

@@ -8,11 +8,11 @@ const from = { session: parseSessionId('20260124-add-login'), tip: parseOid('a'.
 const trailer = `Teddy-Landed-From: 20260124-add-login@${'a'.repeat(40)}`;
 
 test('trailers at the end of a text stay trailers, beside ours', () => {
-  expect(encodeLanding('Add it', from)).toBe(`Add it\n\n${trailer}\n`);
-  expect(encodeLanding('Add it\r\n\r\nBody\n\nSigned-off-by: Ada <a@example.org>\n', from)).toBe(
+  expect(encodeLanding('Add it', [from])).toBe(`Add it\n\n${trailer}\n`);
+  expect(encodeLanding('Add it\r\n\r\nBody\n\nSigned-off-by: Ada <a@example.org>\n', [from])).toBe(
     `Add it\n\nBody\n\nSigned-off-by: Ada <a@example.org>\n${trailer}\n`,
   );
-  expect(encodeLanding('fix: a subject alone', from)).toBe(`fix: a subject alone\n\n${trailer}\n`);
+  expect(encodeLanding('fix: a subject alone', [from])).toBe(`fix: a subject alone\n\n${trailer}\n`);
 });
 
 test('no text makes a landing an entry, or the landing of another session', () => {
@@ -28,7 +28,7 @@ test('no text makes a landing an entry, or the landing of another session', () =
   const text = fc.array(fc.oneof(own, fc.string({ unit: 'grapheme' }))).map((lines) => lines.join('\n'));
   fc.assert(
     fc.property(text, (body) => {
-      const message = encodeLanding(`Subject\n\n${body}`, from);
+      const message = encodeLanding(`Subject\n\n${body}`, [from]);
       expect(decodeEntry(message)).toBeNull();
       expect(decodeLandings(message)).toEqual([from]);
     }),

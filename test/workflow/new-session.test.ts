@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { attributesText, sessionContextText } from '../../src/session/global-files.ts';
-import { globalRef, type RefName } from '../../src/session/names.ts';
+import { globalRef, type Oid, type RefName } from '../../src/session/names.ts';
 import { initProject } from '../../src/workflow/init-project.ts';
 import { newSession } from '../../src/workflow/new-session.ts';
 import { path } from '../support/disk.ts';
-import { memoryProject, withRace } from '../support/memory-repository.ts';
-import { line, say, session, start, storyOf, storyOfLine } from '../support/turns.ts';
+import { memoryProject, withRace, type MemoryProject } from '../support/memory-repository.ts';
+import { landSession } from '../../src/workflow/landing/land-session.ts';
+import { create, line, say, session, start, storyOf, storyOfLine, turn } from '../support/turns.ts';
 
 describe('init', () => {
   test('makes teddy/global once, with the documents that the project has, and says what it made', async () => {
@@ -36,6 +37,57 @@ describe('init', () => {
     await project.commit('More\n', { 'AGENTS.md': 'x\n' });
     expect(await initProject(project)).toBe('teddy/global, from origin/teddy/global');
     expect(await project.tipOf('teddy/global')).toBe(theirs);
+  });
+});
+
+describe('where a session starts', () => {
+  const second = 'refs/heads/teddy/20260124-second';
+
+  async function baseOf(project: MemoryProject, commit: Oid): Promise<string | undefined> {
+    const { message } = await project.repository.store.readCommit(commit);
+    return /^Teddy-Base-Branch: (.*)$/m.exec(message)?.[1];
+  }
+
+  test('on a line that has not landed it stands on that line, says so, and its base is never a line', async () => {
+    const project = await memoryProject();
+    await start(project);
+    await turn(project, 'One', create('one.txt'));
+    const below = await project.tipOf(line);
+    const { commit } = await start(project, 'second');
+    expect((await project.repository.store.readCommit(commit)).parents).toEqual([below]);
+    expect(await baseOf(project, commit)).toBe('main');
+    expect(project.said).toContain(`Starts on top of ${session}, which is not landed.`);
+  });
+
+  test('on a line that has landed as it stands it starts at the branch where it landed, and says so', async () => {
+    const project = await memoryProject();
+    await start(project);
+    await turn(project, 'One', create('one.txt'));
+    await landSession(project, {});
+    const { commit } = await start(project, 'second');
+    expect((await project.repository.store.readCommit(commit)).parents).toEqual([await project.tipOf('main')]);
+    expect(await project.repository.workspace.head()).toEqual({ ref: second, oid: commit });
+    expect(project.said).toContain(`Starts at main, where ${session} has landed.`);
+    await project.switchTo(line);
+    await turn(project, 'Two', create('two.txt'));
+    await start(project, 'third');
+    expect(project.said).toContain(`Starts on top of ${session}, which is not landed.`);
+  });
+
+  test('a branch that is named is where it starts; one that is not there, and teddy/global, are refused', async () => {
+    const project = await memoryProject();
+    await start(project);
+    const from = (branch: string) => newSession(project, { name: 'second', switch: true, from: branch });
+    await expect(from('nowhere')).rejects.toMatchObject({ code: 'UNKNOWN_BRANCH' });
+    await expect(from('teddy/global')).rejects.toMatchObject({ code: 'USAGE' });
+    const { commit } = await from('main');
+    expect((await project.repository.store.readCommit(commit)).parents).toEqual([await project.tipOf('main')]);
+    await project.switchTo('main');
+    await project.switchTo('teddy/global');
+    await expect(start(project, 'third')).rejects.toMatchObject({
+      code: 'USAGE',
+      hint: expect.stringContaining('main'),
+    });
   });
 });
 

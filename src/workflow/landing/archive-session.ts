@@ -1,23 +1,24 @@
 /** Puts the branches of a session away: they go, and `refs/teddy/archive/` keeps all that was on them. */
 import { TeddyError } from '../../errors.ts';
-import type { LinkedWorkTree, Project, RefTip, RefUpdate } from '../../ports.ts';
+import type { LinkedWorkTree, Project, RefTip, RefUpdate, Workspace } from '../../ports.ts';
 import {
   archiveRef,
   mainLineRef,
   parseArchiveRef,
-  parseLineRef,
   shortRef,
   type Oid,
   type RefName,
   type SessionId,
 } from '../../session/names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { findHeadLine, readSession } from '../find-line.ts';
+import { findHeadLine } from '../find-line.ts';
+import { chooseMain, listLines, readBaseBranch, readDefaultBranches, type KnownLine } from '../line/list-lines.ts';
+import { hasLandedAsItStands } from '../line/find-open-line.ts';
 import { isOnLine } from '../line-ancestry.ts';
 import { readEnd } from '../read-end.ts';
 import { recoverAnswers } from '../recover-answer.ts';
 import { findRecorded } from '../review/find-recorded.ts';
-import { checkUnfinishedRuns } from '../unfinished-run.ts';
+import { checkUnfinishedRuns, refuseRunsIn } from '../unfinished-run.ts';
 
 /** A branch, what keeps it now, and its tip. */
 interface ArchivedLine {
@@ -32,6 +33,10 @@ export interface ArchivedSession {
   session: SessionId;
   /** Empty: it was archived before. */
   lines: ArchivedLine[];
+  /** Lines of the session with names of their own: they are the user's to delete. */
+  kept: RefName[];
+  /** The branch that this work tree was switched to, since one of the lines was checked out in it. */
+  switchedTo: string | null;
   /** Roots of the linked work trees that teddy made for them. */
   workTrees: string[];
 }
@@ -40,18 +45,21 @@ export interface ArchivedSession {
 const maxAttempts = 5;
 
 /**
- * All of the session's local branches, or none. Throws USAGE without a name off every line, UNKNOWN_SESSION, LINE_CHECKED_OUT, OPERATION_IN_PROGRESS,
+ * All of the session's local branches, or none. Where this work tree is on one of them, it is switched to the branch that the
+ * session started from. Throws USAGE without a name off every line, UNKNOWN_SESSION, LINE_CHECKED_OUT, OPERATION_IN_PROGRESS,
  * BRANCH_IN_THE_WAY where an archive of the name holds other commits, RUN_INTERRUPTED, LOCKED, REF_MOVED.
  */
 export async function archiveSession(project: Project, target?: string): Promise<ArchivedSession> {
   for (const said of (await project.repository.workspace?.repair()) ?? []) project.notices.warn(said);
   // The newest one that happens to be there is nothing to put away unasked.
-  if (target === undefined && (await findHeadLine(project)) === null) throw toUnnamed();
+  if (target === undefined && (await findHeadLine(project)) === null) throw unnamedError();
   const { session, ref, name } = await findRecorded(project, target);
-  if (ref === null) throw toUsage(name);
+  if (ref === null) throw commitError(name);
+  let switchedTo: string | null = null;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const archived = await archiveOnce(project, session, ref);
-    if (archived !== 'moved') return archived;
+    if (archived !== 'moved') return { ...archived, switchedTo: archived.switchedTo ?? switchedTo };
+    switchedTo = (await project.repository.workspace?.head())?.ref ?? null;
   }
   throw new TeddyError(
     'REF_MOVED',
@@ -61,29 +69,32 @@ export async function archiveSession(project: Project, target?: string): Promise
 }
 
 async function archiveOnce(project: Project, session: SessionId, asked: RefName): Promise<ArchivedSession | 'moved'> {
-  const branches = await listBranches(project, session);
+  const { branches, kept } = await listBranches(project, session);
   if (branches.length === 0) return refuseAbsent(project, session, asked);
-  await refuseCheckedOut(project, branches);
+  const here = await refuseCheckedOut(project, branches);
   await settle(project, session, branches);
+  const switchedTo = here === null ? null : await leaveLine(project, here.workspace, here.line);
   const lines: ArchivedLine[] = [];
   const updates: RefUpdate[] = [];
   // What was settled may have moved a branch.
-  for (const { ref, oid } of await listBranches(project, session)) {
-    const hasLanded = (await readEnd(project, ref, oid)) !== null;
-    const archive = await toArchiveUpdate(project, { ref, oid });
+  for (const line of (await listBranches(project, session)).branches) {
+    const { ref, oid } = line;
+    const hasLanded = (await readEnd(project, ref, oid)) !== null || (await hasLandedAsItStands(project, line));
+    const archive = await toArchiveUpdate(project, line);
     lines.push({ branch: ref, archive: archive.ref, tip: oid, hasLanded });
     updates.push(archive, { ref, old: oid, new: null });
   }
   // git writes what is updated before it removes what is deleted: whatever stops it in between, nothing is lost.
   if ((await project.repository.store.updateRefs(updates, `teddy: archived ${session}`)) === 'moved') return 'moved';
-  return { session, lines, workTrees: await findWorkTrees(project, lines) };
+  return { session, lines, kept, switchedTo, workTrees: await findWorkTrees(project, lines) };
 }
 
-async function listBranches(project: Project, session: SessionId): Promise<RefTip[]> {
-  const tips = await project.repository.store.listRefs('refs/heads/teddy/');
-  const named = tips.filter(({ ref }) => parseLineRef(ref)?.session === session);
-  const held = await Promise.all(named.map(async ({ ref, oid }) => (await readSession(project, ref, oid)) !== null));
-  return named.filter((_, at) => held[at]);
+/** Those that teddy has named, and the main line whatever it is called. */
+async function listBranches(project: Project, session: SessionId): Promise<{ branches: KnownLine[]; kept: RefName[] }> {
+  const lines = (await listLines(project)).filter((line) => line.session === session && line.remote === null);
+  const main = chooseMain(lines);
+  const isOurs = (line: KnownLine) => line.isMain || line.branch !== null || line === main;
+  return { branches: lines.filter(isOurs), kept: lines.filter((line) => !isOurs(line)).map(({ ref }) => ref) };
 }
 
 /** Its archive counts also where a remote has a branch of that name, which is what was found then. */
@@ -93,45 +104,88 @@ async function refuseAbsent(
   asked: RefName,
 ): Promise<ArchivedSession> {
   const kept = [asked, archiveRef(mainLineRef(session))].filter((ref) => parseArchiveRef(ref) !== null);
-  if ((await store.listRefs(...kept)).length > 0) return { session, lines: [], workTrees: [] };
+  if ((await store.listRefs(...kept)).length > 0)
+    return { session, lines: [], kept: [], switchedTo: null, workTrees: [] };
   throw new TeddyError(
     'UNKNOWN_SESSION',
-    `${session} has no branch teddy/${session} here.`,
-    '`teddy session list` shows which sessions have; a branch of another name is yours to delete with git.',
+    `${session} has no branch here.`,
+    '`teddy session list` shows which sessions have one.',
   );
 }
 
-async function refuseCheckedOut({ repository }: Project, branches: RefTip[]): Promise<void> {
+/** Null: none of them is checked out in this work tree. */
+async function refuseCheckedOut(
+  { repository }: Project,
+  branches: readonly KnownLine[],
+): Promise<{ workspace: Workspace; line: KnownLine } | null> {
   const trees = await repository.workTrees();
-  for (const { ref } of branches) {
+  let here: { workspace: Workspace; line: KnownLine } | null = null;
+  for (const line of branches) {
+    const { ref } = line;
     const tree = trees.find((one) => one.ref === ref);
-    if (tree !== undefined) throw toCheckedOut(ref, tree.root, tree.root === repository.workspace?.root);
+    if (tree !== undefined && repository.workspace?.root === tree.root)
+      here = { workspace: repository.workspace, line };
+    else if (tree !== undefined) throw checkedOutError(ref, tree.root);
     const operation = (await repository.workspace?.operationInProgress(ref)) ?? null;
-    if (operation?.startsWith('rebase') !== true) continue;
+    if (operation === null || (tree === undefined && !operation.startsWith('rebase'))) continue;
     const hint = 'Finish or abort it with git (`git status` shows how), then run the command again.';
     throw new TeddyError('OPERATION_IN_PROGRESS', `A ${operation} is in progress.`, hint);
   }
+  return here;
 }
 
-function toCheckedOut(ref: RefName, root: string, isHere: boolean): TeddyError {
-  const git = isHere ? 'git' : `git -C ${toShellWord(root)}`;
+function checkedOutError(ref: RefName, root: string): TeddyError {
   return new TeddyError(
     'LINE_CHECKED_OUT',
     `${shortRef(ref)} is checked out in ${root}.`,
-    `Switch that work tree to another branch first: \`${git} switch <branch>\`${isHere ? '' : '; or remove it, if it is a linked one: `teddy worktree remove`'}.`,
+    `Switch that work tree to another branch first: \`git -C ${toShellWord(root)} switch --detach\`; or remove it: \`teddy worktree remove ${toShellWord(root)}\`.`,
   );
 }
 
+/** Switches to the branch that the session started from. Throws LINE_CHECKED_OUT where edits, or nothing to switch to, prevent it. */
+async function leaveLine(project: Project, workspace: Workspace, line: KnownLine): Promise<string> {
+  await refuseRunsIn(project, workspace);
+  const name = shortRef(line.ref);
+  const base = await findBase(project, line);
+  if (base === null)
+    throw new TeddyError(
+      'LINE_CHECKED_OUT',
+      `${name} is checked out, and the branch that it started from is not here.`,
+      'Leave it first: `git switch --detach`.',
+    );
+  const { edits, unmerged } = await workspace.status({ untracked: false });
+  if (edits.length + unmerged.length > 0)
+    throw new TeddyError(
+      'LINE_CHECKED_OUT',
+      `${name} is checked out here, with edits that are not committed.`,
+      `Commit them, or put them away with \`git stash\`; then run the command again, which switches to ${base}.`,
+    );
+  await workspace.switchTo(`refs/heads/${base}` as RefName);
+  return base;
+}
+
+async function findBase(project: Project, line: KnownLine): Promise<string | null> {
+  const { store } = project.repository;
+  const started = await readBaseBranch(project, line.oid);
+  const usual = (await readDefaultBranches(project)).map(({ ref }) => ref);
+  const candidates = [...(started === null ? [] : [`refs/heads/${started}` as RefName]), ...usual];
+  const local = candidates.filter((ref) => ref.startsWith('refs/heads/') && !ref.endsWith('/teddy/global'));
+  for (const ref of local) if (ref !== line.ref && (await store.resolve(ref)) !== null) return shortRef(ref);
+  return null;
+}
+
 /** What a command that was killed has left of an answer goes on its line as long as there is one. */
-async function settle(project: Project, session: SessionId, branches: RefTip[]): Promise<void> {
+async function settle(project: Project, session: SessionId, branches: readonly RefTip[]): Promise<void> {
   for (const { ref, oid } of branches) {
     await checkUnfinishedRuns(project, { ref, session, tip: oid, workspace: null }, { settles: false });
     await recoverAnswers(project, { ref, workspace: null });
   }
 }
 
-async function toArchiveUpdate({ repository: { store } }: Project, { ref, oid }: RefTip): Promise<RefUpdate> {
-  const archive = archiveRef(ref);
+async function toArchiveUpdate({ repository: { store } }: Project, line: KnownLine): Promise<RefUpdate> {
+  const { ref, oid, session, isMain, branch } = line;
+  // The main line of another name is kept under that of its session.
+  const archive = archiveRef(isMain || branch !== null ? ref : mainLineRef(session));
   const old = await store.resolve(archive);
   if (old === null || (await isOnLine(store, oid, old))) return { ref: archive, old, new: oid };
   // It is ahead: somebody has archived what came after.
@@ -139,7 +193,7 @@ async function toArchiveUpdate({ repository: { store } }: Project, { ref, oid }:
   throw new TeddyError(
     'BRANCH_IN_THE_WAY',
     `${archive} holds commits that ${shortRef(ref)} does not have, and is not overwritten.`,
-    `Give them a branch, \`git branch <name> ${archive}\`, then \`git update-ref -d ${archive} ${old}\`, and archive again.`,
+    `Give them a branch, \`git branch ${shortRef(mainLineRef(session)).slice('teddy/20260124-'.length)}-kept ${archive}\`, then \`git update-ref -d ${archive} ${old}\`, and archive again.`,
   );
 }
 
@@ -148,12 +202,12 @@ async function findWorkTrees({ repository }: Project, lines: ArchivedLine[]): Pr
   return (await repository.linkedWorkTrees()).filter(isMeant).map(({ root }) => root);
 }
 
-function toUnnamed(): TeddyError {
-  const hint = 'Name one, e.g. `teddy session archive add-login`: `teddy session list` shows them.';
+function unnamedError(): TeddyError {
+  const hint = '`teddy session list` shows the sessions; name one: `teddy session archive <session>`.';
   return new TeddyError('USAGE', 'HEAD is on no line, so it is not known which session to archive.', hint);
 }
 
-function toUsage(name: string): TeddyError {
+function commitError(name: string): TeddyError {
   return new TeddyError(
     'USAGE',
     `${name} is a commit, and what is archived is a session.`,

@@ -4,6 +4,7 @@ import type { Project } from '../../ports.ts';
 import { globalRef, shortRef, type Oid, type RefName } from '../../session/names.ts';
 import { findStart, type SessionStart } from './find-start.ts';
 import { readSession } from '../find-line.ts';
+import { readBaseBranch } from '../line/list-lines.ts';
 import type { LandableLine } from './land-session.ts';
 
 export interface LandingTarget {
@@ -15,7 +16,7 @@ export interface LandingTarget {
 /** `onto`, else the branch that the session started from. Throws UNKNOWN_BRANCH, USAGE for a branch that takes no code. */
 export async function chooseTarget(project: Project, line: LandableLine, onto?: string): Promise<LandingTarget> {
   const started = await findStart(project, line.tip);
-  const base = started?.branch ?? null;
+  const base = await readBaseBranch(project, line.tip);
   const name = onto?.replace(/^refs\/heads\//, '') ?? base;
   if (name === null) throw toUnnamed(line);
   const ref = `refs/heads/${name}` as RefName;

@@ -6,7 +6,7 @@ import type { LandableLine } from './land-session.ts';
 
 const shownTurns = 20;
 
-/** Subject and body, of what came after `base`. */
+/** Subject and body, of what came after `base`. The subject is the newest plan's title; the body lists several turns. */
 export async function describeLanding(project: Project, line: LandableLine, base: Oid | null): Promise<string> {
   const { turns, others } = await readTitles(project, line, base);
   const [only, second] = turns.length > 0 ? turns.map(({ title }) => title) : others;
@@ -15,7 +15,8 @@ export async function describeLanding(project: Project, line: LandableLine, base
   const rows = told.slice(0, shownTurns).map((row) => `- ${row}`);
   const more = told.length - rows.length;
   const body = [...rows, ...(more > 0 ? [`- and ${more} more ${turns.length > 0 ? 'turns' : 'commits'}`] : [])];
-  return [toWords(line.session), ...(body.length === 0 ? [] : [body.join('\n')])].join('\n\n');
+  const newest = turns.at(-1)?.title ?? toWords(line.session);
+  return [newest, ...(body.length === 0 ? [] : [body.join('\n')])].join('\n\n');
 }
 
 /**

@@ -5,8 +5,6 @@ import type { Oid } from '../../session/names.ts';
 import { startsSession } from '../session-start.ts';
 
 export interface SessionStart {
-  /** Null: HEAD was detached. */
-  branch: string | null;
   /** The repository had no commit yet. */
   isFirst: boolean;
 }
@@ -15,8 +13,7 @@ export interface SessionStart {
 export async function findStart({ repository: { store } }: Project, tip: Oid): Promise<SessionStart | null> {
   for await (const { commit } of store.firstParents(tip)) {
     const entry = decodeEntry(commit.message);
-    if (entry !== null && (await startsSession(store, entry, commit)))
-      return { branch: entry.baseBranch ?? null, isFirst: commit.parents.length === 0 };
+    if (entry !== null && (await startsSession(store, entry, commit))) return { isFirst: commit.parents.length === 0 };
   }
   return null;
 }

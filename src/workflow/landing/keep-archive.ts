@@ -1,23 +1,39 @@
 /** Keeps a line under `refs/teddy/archive/`, where it stays when its branch goes. */
 import type { Project } from '../../ports.ts';
-import { archiveRef, parseLineRef, shortRef, type RefName } from '../../session/names.ts';
+import { archiveRef, mainLineRef, parseLineRef, shortRef, type RefName, type SessionId } from '../../session/names.ts';
+import { chooseMain, listLines } from '../line/list-lines.ts';
 import { isOnLine } from '../line-ancestry.ts';
 import type { LandableLine } from './land-session.ts';
 
 /** Of several processes one moves it first; each of the others looks again. */
 const maxAttempts = 10;
 
+/**
+ * What keeps a line: named after its branch, and after its session where the main line goes by another name. Null: it is one of
+ * several branches that have names of their own.
+ */
+export async function findArchiveRef(
+  project: Project,
+  { ref, session }: { ref: RefName; session: SessionId },
+): Promise<RefName | null> {
+  if (parseLineRef(ref)?.session === session) return archiveRef(ref);
+  const lines = (await listLines(project)).filter((line) => line.session === session && line.remote === null);
+  const main = chooseMain(lines);
+  return main?.ref === ref && main.branch === null ? archiveRef(mainLineRef(session)) : null;
+}
+
 /** Where the line is kept; null for what has no name to be kept by. It only ever moves forward. */
-export async function keepArchive(project: Project, { ref, name, tip }: LandableLine): Promise<RefName | null> {
-  if (parseLineRef(ref) === null) {
+export async function keepArchive(
+  project: Project,
+  { ref, name, tip, session }: LandableLine,
+): Promise<RefName | null> {
+  const kept = await findArchiveRef(project, { ref, session });
+  if (kept === null) {
     if (ref.startsWith('refs/heads/'))
-      project.notices.warn(
-        `${name} is not named as lines are, and is not archived: keep the branch to keep its turns.`,
-      );
+      project.notices.warn(`${name} has a name of its own and is not archived: keep the branch to keep its turns.`);
     return null;
   }
   const { store } = project.repository;
-  const kept = archiveRef(ref);
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const old = await store.resolve(kept);
     if (old !== null && (await isOnLine(store, old, tip))) return kept;

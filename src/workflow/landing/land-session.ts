@@ -1,7 +1,8 @@
 /** Brings the code of a line to a branch, as one commit there; of `.teddy/` the branch keeps its own. */
 import { TeddyError } from '../../errors.ts';
 import type { Project, Store, TreeChange, Workspace } from '../../ports.ts';
-import { encodeLanding } from '../../session/landing.ts';
+import { decodeEntry, type EntryKind } from '../../session/entry.ts';
+import { encodeLanding, type LandedFrom } from '../../session/landing.ts';
 import { shortRef, type Oid, type RefName, type SessionId } from '../../session/names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { nameSome } from '../name-some.ts';
@@ -22,6 +23,8 @@ export interface LandRequest {
   onto?: string | undefined;
   /** Subject and body; without it made of the turns. */
   message?: string | undefined;
+  /** A person writes it, from what would be the message otherwise. */
+  edit?: ((message: string) => Promise<string>) | undefined;
   isDryRun?: boolean;
 }
 
@@ -40,6 +43,8 @@ export interface Landed {
   /** Null after a dry run. */
   commit: Oid | null;
   message: string;
+  /** Other sessions whose code comes along: the line stands on theirs. */
+  along: SessionId[];
   changes: TreeChange[];
   /** Of the work tree whose files went along; null: the branch is checked out nowhere. */
   root: string | null;
@@ -57,8 +62,7 @@ const maxAttempts = 5;
  * OPERATION_IN_PROGRESS, REF_MOVED; no ref but the archive has moved then.
  */
 export async function landSession(project: Project, request: LandRequest): Promise<Landed> {
-  if (request.message?.trim() === '')
-    throw new TeddyError('EMPTY_MESSAGE', 'The message is empty.', 'Leave -m out to have one made of the turns.');
+  if (request.message?.trim() === '') throw emptyMessageError();
   await project.repository.store.ident();
   const line = await findLandable(project, request.target);
   await tellUnlanded(project, line);
@@ -69,9 +73,13 @@ export async function landSession(project: Project, request: LandRequest): Promi
   throw toMoved(line);
 }
 
+function emptyMessageError(): TeddyError {
+  return new TeddyError('EMPTY_MESSAGE', 'The message is empty.', 'Leave -m out to have one made of the turns.');
+}
+
 async function findLandable(project: Project, target?: string): Promise<LandableLine> {
   for (const said of (await project.repository.workspace?.repair()) ?? []) project.notices.warn(said);
-  const { session, name, ref, tip, after } = await findRecorded(project, target);
+  const { session, name, ref, tip, after } = await findRecorded(project, target, { appends: true });
   if (ref !== null && after === null) return { session, name, ref, tip };
   const hint = 'Name a session or a branch: `teddy session list` shows them.';
   throw new TeddyError('USAGE', `${name} is no line: what is landed is its code as of its tip.`, hint);
@@ -82,8 +90,11 @@ async function landOnce(project: Project, line: LandableLine, request: LandReque
   const workspace = await openTarget(project, target);
   const base = await findLandingBase(project, line, target);
   const sides = await readSides(project, { base: base.oid, target: target.tip, tip: line.tip });
-  const text = request.message ?? (await describeLanding(project, line, base.oid));
-  const message = encodeLanding(text, { session: line.session, tip: line.tip });
+  const along = await findAlong(project, line, base.oid);
+  const message = encodeLanding(await composeMessage(project, line, base.oid, request), [
+    { session: line.session, tip: line.tip },
+    ...along,
+  ]);
   const place = { line, target, workspace, base, sides, message, isDryRun: request.isDryRun === true };
   const tree = await mergeSides(project, place);
   const landed = {
@@ -92,6 +103,7 @@ async function landOnce(project: Project, line: LandableLine, request: LandReque
     before: target.tip,
     commit: null,
     message,
+    along: along.map(({ session }) => session),
     changes: await project.repository.store.diffTrees(target.tip, tree),
     root: workspace?.root ?? null,
     archive: null,
@@ -102,6 +114,40 @@ async function landOnce(project: Project, line: LandableLine, request: LandReque
   if (commit === 'moved') return 'moved';
   tellOthers(project, place);
   return { ...landed, commit, archive: await keepArchive(project, line) };
+}
+
+const changingCode: ReadonlySet<EntryKind> = new Set(['report', 'write', 'undo', 'snapshot']);
+
+/** The last entry of each other session whose code the line brings. */
+async function findAlong(
+  { repository: { store } }: Project,
+  { session, tip }: LandableLine,
+  base: Oid | null,
+): Promise<LandedFrom[]> {
+  const last = new Map<SessionId, Oid>();
+  const withCode = new Set<SessionId>();
+  for await (const { oid, commit } of store.firstParents(tip, base === null ? [] : [base])) {
+    const entry = decodeEntry(commit.message);
+    if (entry === null || entry.session === session) continue;
+    if (!last.has(entry.session)) last.set(entry.session, oid);
+    if (changingCode.has(entry.kind)) withCode.add(entry.session);
+  }
+  return [...last].filter(([other]) => withCode.has(other)).map(([other, oid]) => ({ session: other, tip: oid }));
+}
+
+/** Whoever edits it does so once, however often the branch moves meanwhile. */
+async function composeMessage(
+  project: Project,
+  line: LandableLine,
+  base: Oid | null,
+  request: LandRequest,
+): Promise<string> {
+  const text = request.message ?? (await describeLanding(project, line, base));
+  if (request.edit === undefined || request.isDryRun === true) return text;
+  const edited = await request.edit(text);
+  if (edited.trim() === '') throw emptyMessageError();
+  Object.assign(request, { message: edited, edit: undefined });
+  return edited;
 }
 
 async function findRemote({ repository: { store } }: Project, ref: RefName): Promise<string | null> {

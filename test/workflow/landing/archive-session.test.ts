@@ -45,7 +45,7 @@ test('an archive takes all branches of its session at once, and keeps each; tedd
   });
   expect(Object.keys(await tipsOf(project, heads))).toEqual([`${heads}20260124-other`, `${heads}global`]);
   // A second one finds it done.
-  expect(await archiveSession(project, session)).toEqual({ session, lines: [], workTrees: [] });
+  expect(await archiveSession(project, session)).toMatchObject({ session, lines: [], workTrees: [] });
   expect((await readConversation(project, { selector: session })).commit).toBe(main);
   expect((await listSessions(project)).map((one) => one.session)).toEqual(['20260124-other']);
   expect(await listSessions(project, { archived: true })).toMatchObject([
@@ -96,8 +96,39 @@ test('a line that is checked out anywhere, or is being rebased, keeps all of the
   project.state.operation = `rebase of ${line}`;
   await refuses('OPERATION_IN_PROGRESS', `A rebase of ${line} is in progress.`);
   project.state.operation = null;
+});
+
+test('a line that this work tree is on is left for the branch that it started from, unless edits are in the way', async () => {
+  const project = await begin();
+  const refs = await tipsOf(project, 'refs/');
   await project.switchTo(line);
-  await refuses('LINE_CHECKED_OUT', `${line} is checked out in /project.`);
+  const before = await project.read('one.txt');
+  await project.write({ 'one.txt': 'edited\n' });
+  await expect(archiveSession(project)).rejects.toMatchObject({
+    code: 'LINE_CHECKED_OUT',
+    hint: expect.stringContaining('switches to main'),
+  });
+  expect(await tipsOf(project, 'refs/')).toEqual(refs);
+  await project.write({ 'one.txt': before });
+  expect(await archiveSession(project)).toMatchObject({ session, switchedTo: 'main' });
+  expect((await project.repository.workspace.head()).ref).toBe('refs/heads/main');
+});
+
+test('a renamed main line is kept under the name of its session, and a branch of the user’s own stays', async () => {
+  const project = await begin();
+  const tip = await project.tipOf(line);
+  await project.setRef('refs/heads/feature/login', tip);
+  await project.setRef('refs/heads/feature/early', (await project.repository.store.readCommit(tip)).parents[0] as Oid);
+  await project.repository.store.updateRefs([{ ref: `refs/heads/${line}` as RefName, old: tip, new: null }], 'renamed');
+  expect(await archiveSession(project, session)).toMatchObject({
+    lines: [{ branch: 'refs/heads/feature/login', archive, tip }, { branch: `refs/heads/${line}--01-branch-01` }],
+    kept: ['refs/heads/feature/early'],
+  });
+  expect(Object.keys(await tipsOf(project, 'refs/heads/'))).toEqual([
+    'refs/heads/feature/early',
+    'refs/heads/main',
+    'refs/heads/teddy/global',
+  ]);
 });
 
 test('an archive of the name with other commits is never overwritten; one that is ahead stays ahead', async () => {

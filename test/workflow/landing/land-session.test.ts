@@ -44,14 +44,10 @@ test('a line lands as one commit on its base branch: its code, the turns, the tr
   const commit = await project.repository.store.readCommit(await project.tipOf('main'));
   expect(commit.parents).toEqual([before]);
   expect(commit.author).toBe('Ada Example <ada@example.org> 1769248800 +0000');
-  expect(commit.message).toBe(`Add login\n\n- 01 Do it\n- 02 Do it\n\nTeddy-Landed-From: ${session}@${tip}\n`);
+  expect(commit.message).toBe(`Do it\n\n- 01 Do it\n- 02 Do it\n\nTeddy-Landed-From: ${session}@${tip}\n`);
   expect(await project.repository.store.resolve(archive)).toBe(tip);
   expect(await project.repository.workspace.head()).toEqual(head);
-  expect(await storyOf(project, await project.tipOf('main'))).toEqual([
-    "'First commit'",
-    "'Somebody else'",
-    "'Add login'",
-  ]);
+  expect(await storyOf(project, await project.tipOf('main'))).toEqual(["'First commit'", "'Somebody else'", "'Do it'"]);
 });
 
 test('three landings in a row bring what is new each time, with commits on the branch in between', async () => {
@@ -123,13 +119,37 @@ test('a session on top of another one lands its own part where that one has land
   const landed = await landSession(project, { onto: 'main' });
   expect(landed.changes).toMatchObject([{ path: 'one.txt', change: 'modified' }]);
   expect(landed.message).toMatch(/^Do it\n\nTeddy-Landed-From: 20260124-on-top@/);
-  // Its base branch is the line that it stands on, which takes code of nobody else.
+  // Its base branch is the one that the whole stack started from, never the line that it stands on.
   await turn(project, 'Three', create('three.txt'));
-  expect(await landSession(project, {})).toMatchObject({ onto: `refs/heads/${line}` });
+  expect(await landSession(project, {})).toMatchObject({ onto: 'refs/heads/main', along: [] });
   await expect(landSession(project, { target: session, onto: 'teddy/20260124-on-top' })).rejects.toMatchObject({
     code: 'USAGE',
     message: 'teddy/20260124-on-top is a line of 20260124-on-top: its code is changed by its own turns.',
   });
+});
+
+test('a session on top of one that has not landed brings its code along, and says whose', async () => {
+  const project = await begin();
+  const below = await project.tipOf(line);
+  await start(project, 'on-top');
+  await turn(project, 'Two', create('two.txt'));
+  const landed = await landSession(project, {});
+  expect(landed).toMatchObject({ onto: 'refs/heads/main', along: [session] });
+  expect(landed.message).toContain(`Teddy-Landed-From: ${session}@${below}`);
+  // Then nothing of the other one is left to land.
+  await expect(landSession(project, { target: session })).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
+});
+
+test('a person may write the message, beginning with what it would be; an empty one stops', async () => {
+  const project = await begin();
+  const main = await project.tipOf('main');
+  await expect(landSession(project, { edit: async () => ' \n' })).rejects.toMatchObject({ code: 'EMPTY_MESSAGE' });
+  expect(await project.tipOf('main')).toBe(main);
+  const offered: string[] = [];
+  const edit = async (text: string) => (offered.push(text), 'Mine\n');
+  expect((await landSession(project, { edit })).message).toMatch(/^Mine\n\nTeddy-Landed-From: /);
+  expect(offered).toHaveLength(1);
+  expect(offered[0]).toMatch(/^Do it/);
 });
 
 test('another line of a session lands beside the first one, and says so', async () => {
@@ -145,7 +165,7 @@ test('another line of a session lands beside the first one, and says so', async 
     archive: null,
   });
   expect(project.said.join('\n')).toMatch(/main had code of another line of 20260124-add-login already \(\w{10}\)/);
-  expect(project.said.join('\n')).toContain('try-again is not named as lines are, and is not archived');
+  expect(project.said.join('\n')).toContain('try-again has a name of its own and is not archived');
 });
 
 test('a conflict names the files and a way by hand, changes no ref, and the landing by hand counts', async () => {

@@ -1,0 +1,82 @@
+/** Deletes the branches of an archived session on a remote: each that is archived here as it stands there, by its lease. */
+import { TeddyError } from '../../errors.ts';
+import type { Project, RefUpdate, TransferOptions } from '../../ports.ts';
+import { archivePrefix, parseArchiveRef, type Oid, type RefName, type SessionId } from '../../session/names.ts';
+import { hasLandedAsItStands } from '../line/find-open-line.ts';
+import { isLine } from '../line/list-lines.ts';
+import { findNearestEntry } from '../line/nearest-entry.ts';
+import { chooseRemote, type ChosenRemote } from '../sharing/choose-remote.ts';
+import { moveTracking, pushLines } from '../sharing/push-lines.ts';
+
+export interface RemoteBranch {
+  ref: RefName;
+  tip: Oid;
+  /** Who wrote its last entry: `Ada <ada@example.org>`. */
+  author: string;
+  hasLanded: boolean;
+}
+
+export interface RemoteArchive {
+  remote: ChosenRemote;
+  branches: RemoteBranch[];
+  /** Branches that hold something else there than what is archived here: they stay. */
+  left: RefName[];
+  /** Refs of the remote as they were listed. */
+  listed: { ref: RefName; oid: Oid }[];
+  archives: { ref: RefName; tip: Oid }[];
+}
+
+/** What would go. Throws UNKNOWN_REMOTE, and as `Remotes.list`. */
+export async function listRemoteArchive(
+  project: Project,
+  session: SessionId,
+  wanted: string | undefined,
+  options: TransferOptions,
+): Promise<RemoteArchive> {
+  const { store, remotes } = project.repository;
+  const remote = await chooseRemote(project, wanted, { isPush: true });
+  const { refs: listed } = await remotes.list(remote.name, ['refs/heads/', archivePrefix], options);
+  const theirs = new Map(listed.map(({ ref, oid }) => [ref, oid]));
+  const branches: RemoteBranch[] = [];
+  const left: RefName[] = [];
+  const archives: RemoteArchive['archives'] = [];
+  for (const { ref, oid } of await store.listRefs(archivePrefix)) {
+    const kept = parseArchiveRef(ref);
+    if (kept?.session !== session) continue;
+    const named = theirs.get(kept.line);
+    if (named !== undefined && named !== oid) left.push(kept.line);
+    const nearest = await findNearestEntry(project, oid);
+    if (nearest === null) continue;
+    // The main line may go by another name there.
+    const same = listed.filter(({ ref: branchRef, oid: tip }) => tip === oid && branchRef.startsWith('refs/heads/'));
+    for (const { ref: branchRef } of same) {
+      if (!(await isLine(project, { branchRef, session, nearest }))) continue;
+      const { author } = await store.readCommit(nearest.oid);
+      const hasLanded = await hasLandedAsItStands(project, { oid, session, nearest });
+      branches.push({ ref: branchRef, tip: oid, author: author.replace(/ \d+ [+-]\d+$/, ''), hasLanded });
+      if (!archives.some((one) => one.ref === ref)) archives.push({ ref, tip: oid });
+    }
+  }
+  return { remote, branches, left, listed, archives };
+}
+
+/** The archive goes there first, in the same push: nothing is lost there. Throws REMOTE_CHANGED, and as `pushLines`. */
+export async function deleteOnRemote(
+  project: Project,
+  { remote, branches, listed, archives }: RemoteArchive,
+  options: TransferOptions,
+): Promise<void> {
+  const theirs = new Map(listed.map(({ ref, oid }) => [ref, oid]));
+  const kept = archives
+    .filter(({ ref, tip }) => theirs.get(ref) !== tip)
+    .map(({ ref, tip }): RefUpdate => ({ ref, old: theirs.get(ref) ?? null, new: tip }));
+  const deleted = branches.map(({ ref, tip }): RefUpdate => ({ ref, old: tip, new: null }));
+  const outcome = await pushLines(project, remote, [...kept, ...deleted], listed, new Map(), { ...options });
+  if (outcome === 'moved')
+    throw new TeddyError(
+      'REMOTE_CHANGED',
+      `${remote.label} has changed meanwhile. Nothing was deleted there.`,
+      'Run the command again, and look at the list anew.',
+    );
+  await moveTracking(project, remote, deleted);
+}
