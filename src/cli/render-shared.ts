@@ -3,6 +3,7 @@ import { exitCodes, type TeddyError } from '../errors.ts';
 import type { TransferProgress } from '../ports.ts';
 import { formatCount } from '../session/format-count.ts';
 import { archivePrefix, shortRef, type RefName } from '../session/names.ts';
+import { toShellWord } from '../session/shell-word.ts';
 import type { Shared, SharedLine, Step } from '../workflow/sharing/shared-line.ts';
 import { renderError } from './render-error.ts';
 import { toVisible, type Terminal } from './terminal.ts';
@@ -37,9 +38,7 @@ const words: Record<Step, string> = {
   made: 'new here',
   merged: 'merged',
   moved: 'moved aside',
-  archived: 'archived',
   pushed: 'pushed',
-  deleted: 'deleted there',
 };
 
 /** What was done on stdout, line by line; what was not, and why, on stderr. */
@@ -48,13 +47,14 @@ export function showShared(
   shared: Shared,
   { dryRun, verb }: { dryRun: boolean; verb: string },
 ): void {
-  const { remote, session, lines, notes } = shared;
+  const { remote, session, lines, leftOut, notes } = shared;
   const name = toVisible(remote.label);
   terminal.say(`${name}: ${session === null ? 'all sessions' : `session ${session}`} and teddy/global.`);
   const done = lines.filter(({ did }) => did.length > 0);
   for (const line of done) terminal.print(`${renderLine(terminal, line)}\n`);
   for (const note of notes) terminal.say(`${terminal.style('yellow', 'note:', 'stderr')} ${toVisible(note)}`);
   for (const line of lines) if (line.did.length === 0) sayLeft(terminal, line, name);
+  sayLeftOut(terminal, leftOut, verb, name);
   sayAhead(terminal, lines, name, verb);
   const hasProblem = shared.refusal !== null || lines.some(({ problem }) => problem !== null);
   if (done.length === 0 && !hasProblem) terminal.say(`Nothing to ${verb}.`);
@@ -68,10 +68,26 @@ function renderLine(terminal: Terminal, { ref, did, tail }: SharedLine): string 
 }
 
 /** Lines that stay as they are although the two sides differ. */
-function sayLeft(terminal: Terminal, { ref, standing, problem }: SharedLine, remote: string): void {
-  if (problem !== null || standing !== 'gone') return;
+function sayLeft(terminal: Terminal, { ref, session, standing, problem }: SharedLine, remote: string): void {
+  if (problem !== null) return;
+  const name = toLabel(ref);
+  const word = toShellWord(session ?? name);
+  if (standing === 'gone')
+    terminal.say(`${name} was deleted on ${remote}; it stays here. To send it again: teddy session push -s ${word}`);
+  if (standing === 'archived-there')
+    terminal.say(`${name} was archived on ${remote}; it stays here. To put it away: teddy session archive ${word}`);
+  if (standing === 'archived-here')
+    terminal.say(`${remote} still has ${name}. To delete it there: teddy session archive ${word} --remote=${remote}`);
+  if (standing === 'renamed') terminal.say(`${remote} has ${name}, which goes by another name here.`);
+}
+
+/** What stays here is named: nobody should believe that it is there. */
+function sayLeftOut(terminal: Terminal, refs: readonly RefName[], verb: string, remote: string): void {
+  if (refs.length === 0) return;
+  const names = refs.slice(0, 5).map(toLabel);
+  const more = refs.length > names.length ? `, and ${refs.length - names.length} more` : '';
   terminal.say(
-    `${toLabel(ref)} was deleted on ${remote}; it stays here. \`teddy session push\` with -s sends it again.`,
+    `Left out: ${names.join(', ')}${more}. To send one: teddy session ${verb} ${remote} -s ${toShellWord(names[0] ?? '')}`,
   );
 }
 
@@ -79,8 +95,7 @@ function sayAhead(terminal: Terminal, lines: readonly SharedLine[], remote: stri
   if (verb !== 'pull') return;
   const ahead = lines.filter(
     ({ standing, did, problem }) =>
-      problem === null &&
-      (standing === 'push' || standing === 'only-local' || did.includes('merged') || standing === 'archived-here'),
+      problem === null && (standing === 'push' || standing === 'only-local' || did.includes('merged')),
   );
   if (ahead.length === 0) return;
   const many = ahead.length === 1 ? '1 line has' : `${ahead.length} lines have`;
@@ -102,7 +117,7 @@ export function endShared(terminal: Terminal, shared: Shared, { json }: { json: 
   return isHostile ? exitCodes.HOSTILE_SESSION : (shared.refusal?.exitCode ?? problems[0]?.exitCode ?? 0);
 }
 
-export function toSharedJson({ remote, session, lines, notes, refusal }: Shared, dryRun: boolean): object {
+export function toSharedJson({ remote, session, lines, leftOut, notes, refusal }: Shared, dryRun: boolean): object {
   return {
     remote: remote.label,
     session,
@@ -111,6 +126,7 @@ export function toSharedJson({ remote, session, lines, notes, refusal }: Shared,
       ...line,
       problem: problem === null ? null : { ...toErrorJson(problem), violations },
     })),
+    leftOut,
     notes,
     error: refusal === null ? null : toErrorJson(refusal),
   };

@@ -1,7 +1,7 @@
 /** Moves lines to what was decided: all that are checked out nowhere at once, then those that are, each in its work tree. */
 import { TeddyError } from '../../errors.ts';
 import type { Project, RefUpdate, Workspace } from '../../ports.ts';
-import { archiveRef, fetchedRef, shortRef, type Oid, type RefName } from '../../session/names.ts';
+import { fetchedRef, shortRef, type RefName } from '../../session/names.ts';
 import { refuseOperation } from '../refuse-operation.ts';
 import { refuseRunsIn } from '../unfinished-run.ts';
 import type { Move } from './plan-moves.ts';
@@ -58,9 +58,7 @@ async function prepareMoves(
     if (problem === null) ready.push({ move, workspace });
     else held.push({ move, problem });
   }
-  // An archive beside its branch says that somebody has restored that: the two go together.
-  const waiting = new Set(held.flatMap(({ move }) => (move.kind === 'archived' ? archiveRef(move.ref) : [])));
-  return { ready: ready.filter(({ move }) => !waiting.has(move.ref)), held };
+  return { ready, held };
 }
 
 /** What a guard says; anything else is no answer. */
@@ -86,9 +84,8 @@ async function refuseWorkspace(
   move: Move,
   isCheckedOut: (ref: RefName) => boolean,
 ): Promise<void> {
-  const { ref, kind, tail } = move;
+  const { ref, tail } = move;
   for (const said of await workspace.repair()) project.notices.warn(said);
-  if (kind === 'archived') throw toCheckedOut(ref, workspace.root);
   await refuseOperation(workspace, ref);
   await refuseRunsIn(project, workspace);
   if (tail === null) return refuseEdits(project, workspace, move);
@@ -100,7 +97,7 @@ async function refuseEdits({ repository: { store } }: Project, workspace: Worksp
   const [first] = [...unmerged, ...edits.map(({ path }) => path)];
   if (first === undefined) return;
   // A fast-forward that was cut off has brought the files there already, and git finishes it.
-  const wanted = move.new === null || unmerged.length > 0 ? null : (await store.readCommit(move.new)).tree;
+  const wanted = unmerged.length > 0 ? null : (await store.readCommit(move.new)).tree;
   if (wanted !== null && wanted === (await workspace.snapshotTree([]))) return;
   const count = new Set([...unmerged, ...edits.map(({ path }) => path)]).size;
   throw new TeddyError(
@@ -122,7 +119,7 @@ async function followIn(project: Project, workspace: Workspace, move: Move): Pro
   const head = await workspace.head();
   if (head.ref !== ref || head.oid !== old) throw toMoved(ref);
   if (move.tail === null) {
-    await workspace.fastForward(move.new as Oid);
+    await workspace.fastForward(move.new);
     // git moves what HEAD is on by then.
     if ((await project.repository.store.resolve(ref)) !== move.new) throw toMoved(ref);
     return;
@@ -143,8 +140,8 @@ async function followIn(project: Project, workspace: Workspace, move: Move): Pro
 
 /** What came from an address leaves nothing else behind that says so; agents and lists are asked about because of it. */
 async function markFetched(project: Project, ready: readonly ReadyMove[]): Promise<RefUpdate[]> {
-  const came = ready.find(({ move }) => move.new !== null)?.move.new;
-  if (came == null) return [];
+  const came = ready[0]?.move.new;
+  if (came === undefined) return [];
   const [mark] = await project.repository.store.listRefs(fetchedRef);
   return mark === undefined ? [{ ref: fetchedRef, old: null, new: came }] : [];
 }

@@ -24,6 +24,8 @@ export interface IncomingRef {
   tip: Oid;
   /** What the ref is at here; null: it is not here yet. */
   local: Oid | null;
+  /** Of a line that has a name of its own, the session that it belongs to here. */
+  session?: SessionId | null;
 }
 
 interface RefusedRef {
@@ -102,7 +104,7 @@ async function openJudge(
   const byFold = groupByName(here.map(({ ref }) => ref));
   const named: NamedRef[] = [];
   for (const one of incoming) {
-    const name = readIncomingName(one.ref, byFold(one.ref));
+    const name = readIncomingName(one.ref, byFold(one.ref), one.session ?? null);
     if (typeof name === 'string') verdicts.set(one.ref, { reason: name, violations: [] });
     else named.push({ ...one, ...name });
   }
@@ -111,6 +113,8 @@ async function openJudge(
     const session = (parseLineRef(ref) ?? parseArchiveRef(ref))?.session;
     if (session !== undefined) known.set(session, [...(known.get(session) ?? []), oid]);
   }
+  for (const { session, local } of named)
+    if (session !== null && local !== null) known.set(session, [...(known.get(session) ?? []), local]);
   named.sort((a, b) => Number(a.isBranch) - Number(b.isBranch));
   return { named, judge: { project, options, known, starts: new Map() } };
 }

@@ -13,15 +13,19 @@ export interface IncomingName {
   isBranch: boolean;
 }
 
-/** A string: why not, for a person. `taken`: the refs here. */
-export function readIncomingName(ref: RefName, taken: Iterable<string>): IncomingName | string {
+/** A string: why not, for a person. `taken`: the refs here; `session`: of a line here that has the name, whatever it is. */
+export function readIncomingName(
+  ref: RefName,
+  taken: Iterable<string>,
+  session: SessionId | null = null,
+): IncomingName | string {
   if (ref.length > maxNameLength) return 'its name is too long';
   const line = parseLineRef(ref) ?? parseArchiveRef(ref);
-  if (line === null && ref !== globalRef) return 'its name is none of a session';
+  if (line === null && ref !== globalRef && session === null) return 'its name is none of a session';
   if ((line?.branch ?? '').split(/\D+/).some((digits) => digits.length > maxDigits)) return 'its turn is no number';
   const collision = findCollision(ref, taken);
   if (collision !== null) return `${collision} is in the way`;
-  return { session: line?.session ?? null, isBranch: line?.branch != null };
+  return { session: line?.session ?? session, isBranch: line?.branch != null };
 }
 
 /** One that git cannot hold beside it, here or on a disk that does not tell capitals from small letters. */

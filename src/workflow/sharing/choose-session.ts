@@ -1,39 +1,82 @@
-/** Whose lines are shared: one session's, or those of all. `teddy/global` goes with either. */
+/** Whose lines are shared: one session's, or those of all. */
 import { TeddyError } from '../../errors.ts';
 import type { Project, RefTip } from '../../ports.ts';
-import { archivePrefix, type SessionId } from '../../session/names.ts';
+import { archivePrefix, parseLineRef, shortRef, type Oid, type RefName, type SessionId } from '../../session/names.ts';
 import { findHeadLine, findLine } from '../find-line.ts';
-import { parseShared } from './shared-refs.ts';
+import { chooseMain, listLines, type KnownLine } from '../line/list-lines.ts';
+import { parseShared, type Scope } from './shared-refs.ts';
 
-export interface SessionWish {
+interface ScopeRequest {
   selector?: string | undefined;
   all?: boolean | undefined;
-  /** What HEAD means where it is on no line: the newest session, as everywhere, or all that there are. */
-  offLine: 'newest' | 'all';
+  /** What is shared where HEAD is on no line: an open session of one's own, as everywhere, or all that there are. */
+  offLine: 'open' | 'all';
 }
 
-/** Null: all. `listed`: the remote's refs, of which a session may be named as well. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION. */
-export async function chooseSession(
+/**
+ * The line that is named, or that HEAD is on, goes under the name that it has, and so does a main line that was renamed; other
+ * branches of the user's stay. `listed`: the remote's refs, of which a session may be named as well. Throws UNKNOWN_SESSION,
+ * AMBIGUOUS_SESSION, NO_OPEN_SESSION, NOT_APPROVED.
+ */
+export async function chooseScope(project: Project, request: ScopeRequest, listed: readonly RefTip[]): Promise<Scope> {
+  const { session, line } = await chooseLine(project, request, listed);
+  const local = (await listLines(project)).filter(({ remote }) => remote === null);
+  const bySession = new Map<SessionId, KnownLine[]>();
+  for (const one of local) bySession.set(one.session, [...(bySession.get(one.session) ?? []), one]);
+  const mains = new Set([...bySession.values()].map((lines) => chooseMain(lines)));
+  const isNamedLikeIts = ({ ref, session: owner }: KnownLine) => parseLineRef(ref)?.session === owner;
+  const isWanted = (one: KnownLine) => session === null || one.session === session;
+  const goes = (one: KnownLine) => isWanted(one) && (isNamedLikeIts(one) || mains.has(one) || one.ref === line);
+  const theirs = new Map(listed.map(({ ref, oid }) => [ref, oid]));
+  return {
+    session,
+    named: new Map([
+      ...local.filter((one) => goes(one) && !isNamedLikeIts(one)).map((one) => [one.ref, one.session] as const),
+      // A line that only a remote has, and that was asked for by its name.
+      ...(line !== null && session !== null && parseLineRef(line)?.session !== session
+        ? [[line, session] as const]
+        : []),
+    ]),
+    leftOut: local.filter((one) => !goes(one) && theirs.get(one.ref) !== one.oid).map(({ ref }) => ref),
+    ownNamed: new Map(
+      [...bySession].map(([owner, lines]): [SessionId, Oid[]] => [
+        owner,
+        lines.filter((one) => !isNamedLikeIts(one)).map(({ oid }) => oid),
+      ]),
+    ),
+  };
+}
+
+/** Of the line by its branch; null where the session is meant as a whole. */
+async function chooseLine(
   project: Project,
-  { selector, all = false, offLine }: SessionWish,
+  { selector, all = false, offLine }: ScopeRequest,
   listed: readonly RefTip[],
-): Promise<SessionId | null> {
-  if (all) return null;
+): Promise<{ session: SessionId | null; line: RefName | null }> {
+  if (all) return { session: null, line: null };
   if (selector !== undefined) return findNamed(project, selector, listed);
   const head = await findHeadLine(project);
-  if (head !== null) return head.session;
-  if (offLine === 'all') return null;
+  if (head !== null) return { session: head.session, line: head.ref };
+  if (offLine === 'all') return { session: null, line: null };
   try {
-    return (await findLine(project)).session;
+    const { session, ref } = await findLine(project, undefined, { appends: true, forks: true });
+    return { session, line: ref };
   } catch (error) {
-    if (isUnknown(error)) return null;
+    // There is none at all: what all sessions share is all there is.
+    if (isUnknown(error)) return { session: null, line: null };
     throw error;
   }
 }
 
-async function findNamed(project: Project, selector: string, listed: readonly RefTip[]): Promise<SessionId> {
+async function findNamed(
+  project: Project,
+  selector: string,
+  listed: readonly RefTip[],
+): Promise<{ session: SessionId; line: RefName | null }> {
   try {
-    return (await findLine(project, selector)).session;
+    const { session, ref } = await findLine(project, selector);
+    const isByName = [ref, shortRef(ref)].includes(selector as RefName);
+    return { session, line: isByName ? ref : null };
   } catch (error) {
     if (!isUnknown(error)) throw error;
     const others = [...listed, ...(await project.repository.store.listRefs(archivePrefix))];
@@ -42,7 +85,7 @@ async function findNamed(project: Project, selector: string, listed: readonly Re
     const exact = [...sessions].find((session) => session === wanted);
     const similar = [...sessions].filter((session) => wanted !== '' && session.includes(wanted));
     const found = exact ?? (similar.length === 1 ? similar[0] : undefined);
-    if (found !== undefined) return found;
+    if (found !== undefined) return { session: found, line: null };
     throw similar.length > 1 ? toAmbiguous(selector, similar) : error;
   }
 }
@@ -55,6 +98,6 @@ function toAmbiguous(selector: string, sessions: SessionId[]): TeddyError {
   return new TeddyError(
     'AMBIGUOUS_SESSION',
     `${JSON.stringify(selector)} is part of ${sessions.length} sessions: ${sessions.slice(0, 5).join(', ')}.`,
-    'Give the whole id.',
+    `Give the whole id, e.g. \`-s ${sessions.toSorted().at(-1)}\`.`,
   );
 }

@@ -10,9 +10,8 @@ import { readTakenRefs, type SharedTips } from './shared-refs.ts';
 export interface Move {
   ref: RefName;
   old: Oid | null;
-  /** Null: it goes, and the archive keeps it. */
-  new: Oid | null;
-  kind: 'taken' | 'made' | 'merged' | 'moved' | 'archived';
+  new: Oid;
+  kind: 'taken' | 'made' | 'merged' | 'moved';
   tail: Tail | null;
 }
 
@@ -38,11 +37,11 @@ export async function planMoves(
   const notes: string[] = [];
   for (const line of lines) {
     const { ref, session, local, remote, standing } = line;
+    if (remote === null) continue;
     const move = { ref, old: local, new: remote, tail: null };
     if (standing === 'pull') moves.push({ ...move, kind: 'taken' });
     if (standing === 'only-remote') moves.push({ ...move, kind: 'made' });
-    if (standing === 'archived-there') moves.push({ ...move, kind: 'archived' });
-    if (standing !== 'diverged' || local === null || remote === null) continue;
+    if (standing !== 'diverged' || local === null) continue;
     if (session === null) {
       const merged = await mergeRemoteGlobal(project, local, remote);
       moves.push({ ...move, new: merged.commit, kind: 'merged' });
@@ -55,7 +54,7 @@ export async function planMoves(
   return { moves, notes };
 }
 
-const stays: ReadonlySet<Standing> = new Set(['same', 'push', 'only-local', 'gone']);
+const stays: ReadonlySet<Standing> = new Set(['same', 'push', 'only-local', 'gone', 'archived-there']);
 
 /** Lines of a session that will surely be here, and where: one that still has to move may be held. */
 function findKeepers(lines: readonly StandingTips[], session: SessionId): Map<RefName, Oid> {

@@ -1,7 +1,7 @@
 /** Takes what a remote has: checked in quarantine before a ref here moves. */
 import type { Project } from '../../ports.ts';
 import { chooseRemote } from './choose-remote.ts';
-import { chooseSession } from './choose-session.ts';
+import { chooseScope } from './choose-session.ts';
 import { repairHere } from './repair-here.ts';
 import { retryWhileChanged } from './retry-while-changed.ts';
 import { sortLines, type Shared, type ShareRequest } from './shared-line.ts';
@@ -18,8 +18,9 @@ export async function pullSessions(project: Project, request: ShareRequest): Pro
   const remote = await chooseRemote(project, request.remote, { isPush: false });
   return retryWhileChanged(request.signal, async () => {
     const { refs: listed } = await project.repository.remotes.list(remote.name, listedPrefixes, request);
-    const session = await chooseSession(project, { ...request, offLine: 'all' }, listed);
-    const { lines, notes } = await takeIn(project, { remote, session, listed }, request);
-    return { remote, session, lines: sortLines(lines), notes, refusal: null };
+    const scope = await chooseScope(project, { ...request, offLine: 'all' }, listed);
+    const { lines, notes } = await takeIn(project, { remote, scope, listed }, request);
+    // What is only here is nothing to pull.
+    return { remote, session: scope.session, lines: sortLines(lines), leftOut: [], notes, refusal: null };
   });
 }

@@ -1,27 +1,21 @@
 /** Sends lines to a remote: looked through for secrets and faults first, then all in one push, each by its lease. */
 import { TeddyError } from '../../errors.ts';
 import type { Project, RefTip, RefUpdate, TransferOptions } from '../../ports.ts';
-import { archiveRef, type Oid, type RefName } from '../../session/names.ts';
+import type { Oid } from '../../session/names.ts';
 import type { ChosenRemote } from './choose-remote.ts';
 import type { StandingTips } from './plan-moves.ts';
 import type { Standing } from './reconcile.ts';
 import { refuseFaulty } from './refuse-faulty.ts';
 import type { ShareRequest } from './shared-line.ts';
-import { toTracking } from './shared-refs.ts';
+import { toTracking, type Scope } from './shared-refs.ts';
 
 const goes: ReadonlySet<Standing> = new Set(['push', 'only-local']);
 
-/** A branch goes from the remote only along with the archive that keeps it, or after it. */
+/** Nothing is ever deleted there. */
 export function toPushes(lines: readonly StandingTips[]): RefUpdate[] {
-  const isKept = (line: RefName) =>
-    lines.some(
-      ({ ref, standing, local }) =>
-        ref === archiveRef(line) && local !== null && (standing === 'same' || goes.has(standing)),
-    );
-  return lines.flatMap(({ ref, standing, local, remote }) => {
-    if (goes.has(standing)) return [{ ref, old: remote, new: local }];
-    return standing === 'archived-here' && isKept(ref) ? [{ ref, old: remote, new: null }] : [];
-  });
+  return lines.flatMap(({ ref, standing, local, remote }) =>
+    goes.has(standing) ? [{ ref, old: remote, new: local }] : [],
+  );
 }
 
 /** `moved`: a lease did not hold, and nothing has changed. Throws SECRET_FOUND, FAULTY_SESSION, and as `Remotes.push`. */
@@ -30,13 +24,14 @@ export async function pushLines(
   remote: ChosenRemote,
   updates: readonly RefUpdate[],
   listed: readonly RefTip[],
+  named: Scope['named'],
   { dryRun = false, signal, onProgress }: ShareRequest,
 ): Promise<'done' | 'moved'> {
   if (updates.length === 0) return 'done';
   const known = await findKnown(project, remote, listed);
   const tips = [...new Set(known.map(({ oid }) => oid))];
   await refuseSecrets(project, updates, tips, { signal, onProgress });
-  await refuseFaulty(project, updates, known, { signal, onProgress });
+  await refuseFaulty(project, updates, known, named, { signal, onProgress });
   if (dryRun) return 'done';
   const outcome = await project.repository.remotes.push(remote.name, updates, { signal, onProgress });
   if (outcome === 'done') await moveTracking(project, remote, updates);
@@ -87,7 +82,7 @@ export async function moveTracking(
     return tracked === null ? [] : [{ ref: tracked, new: tip }];
   });
   if (wanted.length === 0) return;
-  const now = new Map((await store.listRefs(`refs/remotes/${remote.name}/teddy/`)).map(({ ref, oid }) => [ref, oid]));
+  const now = new Map((await store.listRefs(...wanted.map(({ ref }) => ref))).map(({ ref, oid }) => [ref, oid]));
   const moves = wanted.flatMap(({ ref, new: tip }) => {
     const old = now.get(ref) ?? null;
     return old === tip ? [] : [{ ref, old, new: tip }];

@@ -2,10 +2,10 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project, RefUpdate } from '../../ports.ts';
 import { mainLineRef, shortRef, type SessionId } from '../../session/names.ts';
-import { readBaseBranch, readDefaultBranches } from '../find-line.ts';
+import { readBaseBranch, readDefaultBranches } from '../line/list-lines.ts';
 import { nameSome } from '../name-some.ts';
 import { chooseRemote, type ChosenRemote } from './choose-remote.ts';
-import { chooseSession } from './choose-session.ts';
+import { chooseScope } from './choose-session.ts';
 import { readStandings, type StandingTips } from './plan-moves.ts';
 import { moveTracking, pushLines, toPushes } from './push-lines.ts';
 import { repairHere } from './repair-here.ts';
@@ -21,16 +21,18 @@ export async function pushSessions(project: Project, request: ShareRequest): Pro
   await repairHere(project);
   const remote = await chooseRemote(project, request.remote, { isPush: true });
   const { refs: listed, isEmpty } = await remotes.list(remote.name, listedPrefixes, request);
-  const session = await chooseSession(project, { ...request, offLine: 'newest' }, listed);
+  const scope = await chooseScope(project, { ...request, offLine: 'open' }, listed);
+  const { session } = scope;
   if (isEmpty) throw await toEmpty(project, remote, session);
-  const tips = await readStandings(project, await readSharedTips(store, remote, listed, session));
+  const tips = await readStandings(project, await readSharedTips(store, remote, listed, scope));
   refuseBehind(remote, tips);
   // Whoever names a session pushes it again after the remote has deleted it.
   const wished = request.all === true ? tips : tips.map(revive);
   const updates = toPushes(wished);
-  if ((await pushLines(project, remote, updates, listed, request)) === 'moved') throw toChanged(remote);
+  if ((await pushLines(project, remote, updates, listed, scope.named, request)) === 'moved') throw toChanged(remote);
   if (request.dryRun !== true) await moveTracking(project, remote, tips.filter(isUnseen).map(toSeen));
-  return { remote, session, lines: notePushed(tips.map(toSharedLine), updates), notes: [], refusal: null };
+  const lines = notePushed(tips.map(toSharedLine), updates);
+  return { remote, session, lines, leftOut: scope.leftOut, notes: [], refusal: null };
 }
 
 /** A push that was killed has sent it, and did not come to note it. */
@@ -51,7 +53,7 @@ export function notePushed(lines: SharedLine[], updates: readonly RefUpdate[]): 
   return lines.map((line) => {
     const tip = tips.get(line.ref);
     if (tip === undefined) return line;
-    return { ...line, did: [...line.did, tip === null ? 'deleted' : 'pushed'], remote: tip };
+    return { ...line, did: [...line.did, 'pushed'], remote: tip };
   });
 }
 

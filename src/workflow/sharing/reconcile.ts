@@ -18,6 +18,8 @@ export type Standing =
   | 'archived-here'
   /** The same the other way round. */
   | 'archived-there'
+  /** A line here that has a name of its own has all that it has. */
+  | 'renamed'
   /** The remote had it and has deleted it; nothing was added here since. */
   | 'gone';
 
@@ -48,14 +50,19 @@ function toLocalStanding({ known, isTracked, archived }: SharedTips, local: Oid,
   return known !== null && contains(known, local) ? 'gone' : 'only-local';
 }
 
-function toRemoteStanding({ known, isTracked, archived }: SharedTips, remote: Oid, contains: Contains): Standing {
+function toRemoteStanding(
+  { known, isTracked, archived, renamed }: SharedTips,
+  remote: Oid,
+  contains: Contains,
+): Standing {
+  if (renamed.some((tip) => contains(tip, remote))) return 'renamed';
   const wasHere = known !== null || !isTracked;
   if (wasHere && archived.local !== null && contains(archived.local, remote)) return 'archived-here';
   return 'only-remote';
 }
 
 /** What `toStanding` may ask of `contains`. */
-export function listQuestions({ local, remote, known, archived }: SharedTips): { tip: Oid; commit: Oid }[] {
+export function listQuestions({ local, remote, known, archived, renamed }: SharedTips): { tip: Oid; commit: Oid }[] {
   if (local === remote) return [];
   const asked: [Oid | null, Oid | null][] =
     remote === null
@@ -65,7 +72,7 @@ export function listQuestions({ local, remote, known, archived }: SharedTips): {
           [known, local],
         ]
       : local === null
-        ? [[archived.local, remote]]
+        ? [[archived.local, remote], ...renamed.map((tip): [Oid, Oid | null] => [tip, remote])]
         : [
             [remote, local],
             [local, remote],

@@ -1,20 +1,29 @@
 /** What nobody else would take is not sent: each line is checked as whoever pulls it checks it. */
 import { TeddyError } from '../../errors.ts';
 import type { Project, RefTip, RefUpdate, TransferOptions } from '../../ports.ts';
-import { parseArchiveRef, parseLineRef, shortRef, type Oid, type SessionId } from '../../session/names.ts';
+import {
+  parseArchiveRef,
+  parseLineRef,
+  shortRef,
+  type Oid,
+  type RefName,
+  type SessionId,
+} from '../../session/names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import type { VerifiedLine, Violation } from '../verify/violation.ts';
 
-/** `known`: what the remote has. Throws FAULTY_SESSION. */
+/** `known`: what the remote has; `named`: the sessions of lines with names of their own. Throws FAULTY_SESSION. */
 export async function refuseFaulty(
   project: Project,
   updates: readonly RefUpdate[],
   known: readonly RefTip[],
+  named: ReadonlyMap<RefName, SessionId>,
   { signal, onProgress }: TransferOptions,
 ): Promise<void> {
   const { verifyLine } = await import('../verify/verify-line.ts');
   const checked = new Map<string, Set<Oid>>();
   const addChecked = (session: string, tip: Oid) => checked.set(session, (checked.get(session) ?? new Set()).add(tip));
+  const sessionOf = (ref: RefName) => named.get(toBranch(ref)) ?? sessionOfName(ref);
   for (const { ref, oid } of known) addChecked(sessionOf(ref) ?? '', oid);
   for (const { ref, new: tip } of updates) {
     const session = sessionOf(ref);
@@ -33,8 +42,12 @@ export async function refuseFaulty(
   }
 }
 
+function toBranch(ref: RefName): RefName {
+  return ref.replace(/^refs\/remotes\/[^/]+\//, 'refs/heads/') as RefName;
+}
+
 /** Also of a remote-tracking branch. */
-function sessionOf(ref: string): SessionId | null {
+function sessionOfName(ref: RefName): SessionId | null {
   const name = ref.replace(/^refs\/remotes\/.*?\/(?=teddy\/)/, 'refs/heads/');
   return (parseLineRef(name) ?? parseArchiveRef(name))?.session ?? null;
 }

@@ -16,8 +16,8 @@ export interface ShareRequest extends TransferOptions {
   dryRun?: boolean | undefined;
 }
 
-/** `pushed` and `deleted` happened there, the others here. */
-export type Step = Move['kind'] | 'pushed' | 'deleted';
+/** `pushed` happened there, the others here. */
+export type Step = Move['kind'] | 'pushed';
 
 export interface SharedLine {
   ref: RefName;
@@ -44,6 +44,8 @@ export interface Shared {
   session: SessionId | null;
   /** In order of name. */
   lines: SharedLine[];
+  /** Lines here that differ from the remote's, and were not to be shared. */
+  leftOut: RefName[];
   notes: string[];
   /** Why nothing was pushed after what was there had been taken. */
   refusal: TeddyError | null;

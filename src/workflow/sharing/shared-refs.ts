@@ -21,6 +21,20 @@ export interface SharedTips {
   isTracked: boolean;
   /** Of a line: what keeps it when its branch is gone. */
   archived: { local: Oid | null; remote: Oid | null };
+  /** Of a line that is not here: tips of the session's lines here that have names of their own; one may be the same, renamed. */
+  renamed: Oid[];
+}
+
+/** Which lines are shared. `teddy/global` always goes along. */
+export interface Scope {
+  /** Null: all. */
+  session: SessionId | null;
+  /** Lines with names of their own that go as well, and the sessions that they belong to. */
+  named: ReadonlyMap<RefName, SessionId>;
+  /** Lines here that stay here: of other sessions, and branches of the user's that nobody has named. */
+  leftOut: RefName[];
+  /** Tips of all lines here that have names of their own. */
+  ownNamed: ReadonlyMap<SessionId, Oid[]>;
 }
 
 /** Null: a branch of the user's, or machinery that stays where it is. */
@@ -38,30 +52,36 @@ export function toTracking({ name, isConfigured }: ChosenRemote, ref: RefName): 
   return ref.replace(/^refs\/heads\//, `refs/remotes/${name}/`) as RefName;
 }
 
-/** Of one session and `teddy/global`; null: of all sessions. In order of name. `listed`: the remote's refs. */
+/** In order of name. `listed`: the remote's refs. */
 export async function readSharedTips(
   store: Store,
   remote: ChosenRemote,
   listed: readonly RefTip[],
-  session: SessionId | null,
+  { session, named, ownNamed }: Scope,
 ): Promise<SharedTips[]> {
-  const tracking = remote.isConfigured ? [`refs/remotes/${remote.name}/teddy/`] : [];
-  const own = new Map((await store.listRefs(...ownPrefixes, ...tracking)).map(({ ref, oid }) => [ref, oid]));
+  const extra = [...named.keys()];
+  const tracked = (refs: readonly RefName[]) => refs.flatMap((ref) => toTracking(remote, ref) ?? []);
+  const tracking = remote.isConfigured ? [`refs/remotes/${remote.name}/teddy/`, ...tracked(extra)] : [];
+  const own = new Map((await store.listRefs(...ownPrefixes, ...extra, ...tracking)).map(({ ref, oid }) => [ref, oid]));
   const theirs = new Map(listed.map(({ ref, oid }) => [ref, oid]));
   const names = new Set([...own.keys(), ...theirs.keys()]);
   return [...names].toSorted().flatMap((ref) => {
-    const parsed = parseShared(ref);
+    const other = named.get(ref);
+    const parsed = other === undefined ? parseShared(ref) : { kind: 'line' as const, session: other };
     if (parsed === null || (session !== null && parsed.session !== null && parsed.session !== session)) return [];
-    const tracked = toTracking(remote, ref);
-    const archive = parsed.kind === 'line' ? archiveRef(ref) : null;
+    const trackedRef = toTracking(remote, ref);
+    // A line with a name of its own is archived under that of its session, and with it.
+    const archive = parsed.kind === 'line' && other === undefined ? archiveRef(ref) : null;
+    const local = own.get(ref) ?? null;
     return {
       ref,
       ...parsed,
-      local: own.get(ref) ?? null,
+      local,
       remote: theirs.get(ref) ?? null,
-      known: (tracked && own.get(tracked)) ?? null,
-      isTracked: tracked !== null,
+      known: (trackedRef && own.get(trackedRef)) ?? null,
+      isTracked: trackedRef !== null,
       archived: { local: (archive && own.get(archive)) ?? null, remote: (archive && theirs.get(archive)) ?? null },
+      renamed: parsed.session === null || local !== null ? [] : (ownNamed.get(parsed.session) ?? []),
     };
   });
 }

@@ -3,7 +3,7 @@ import { exitCodes, TeddyError } from '../../errors.ts';
 import type { Project, RefUpdate } from '../../ports.ts';
 import type { RefName } from '../../session/names.ts';
 import { chooseRemote, type ChosenRemote } from './choose-remote.ts';
-import { chooseSession } from './choose-session.ts';
+import { chooseScope } from './choose-session.ts';
 import { readStandings } from './plan-moves.ts';
 import { pushLines, toPushes } from './push-lines.ts';
 import { notePushed, toEmpty } from './push-sessions.ts';
@@ -20,16 +20,18 @@ export async function syncSessions(project: Project, request: ShareRequest): Pro
   let before: SharedLine[] = [];
   return retryWhileChanged(request.signal, async ({ isLast }) => {
     const { refs: listed, isEmpty } = await project.repository.remotes.list(remote.name, listedPrefixes, request);
-    const session = await chooseSession(project, { ...request, offLine: 'newest' }, listed);
+    const scope = await chooseScope(project, { ...request, offLine: 'open' }, listed);
+    const { session } = scope;
     if (isEmpty) throw await toEmpty(project, remote, session);
-    const taken = await takeIn(project, { remote, session, listed }, request);
+    const taken = await takeIn(project, { remote, scope, listed }, request);
     before = joinRounds(before, taken.lines);
     const updates = toPushes(await readStandings(project, taken.tips));
-    const outcome = await tryPush(() => pushLines(project, remote, updates, listed, request));
+    const outcome = await tryPush(() => pushLines(project, remote, updates, listed, scope.named, request));
     if (outcome === 'moved' && !isLast) return 'changed';
     const pushed = outcome !== 'done' ? [] : request.dryRun === true ? [...updates, ...foresee(taken)] : updates;
     const refusal = outcome === 'moved' ? toBusy(remote) : outcome === 'done' ? null : outcome;
-    return { remote, session, lines: sortLines(notePushed(before, pushed)), notes: taken.notes, refusal };
+    const lines = sortLines(notePushed(before, pushed));
+    return { remote, session, lines, leftOut: scope.leftOut, notes: taken.notes, refusal };
   });
 }
 

@@ -1,21 +1,21 @@
 /** Brings what a remote has into quarantine, has it checked, and moves the lines here to what passed. */
 import { TeddyError } from '../../errors.ts';
 import type { Project, RefTip, RefUpdate } from '../../ports.ts';
-import { parseLineRef, shortRef, type Oid, type RefName, type SessionId } from '../../session/names.ts';
+import { parseLineRef, shortRef, type RefName, type SessionId } from '../../session/names.ts';
 import type { Violation } from '../verify/violation.ts';
 import { applyMoves, type AppliedMoves } from './apply-moves.ts';
 import type { ChosenRemote } from './choose-remote.ts';
 import { planMoves, readStandings, type Move, type StandingTips } from './plan-moves.ts';
+import type { IncomingRef } from './check-incoming.ts';
 import { clearQuarantine, withQuarantine } from './quarantine.ts';
 import { toSharedLine, type ShareRequest, type SharedLine } from './shared-line.ts';
-import { readSharedTips, toTracking, type SharedTips } from './shared-refs.ts';
+import { readSharedTips, toTracking, type Scope, type SharedTips } from './shared-refs.ts';
 
 const maxAttempts = 10;
 
 export interface Source {
   remote: ChosenRemote;
-  /** Null: all. */
-  session: SessionId | null;
+  scope: Scope;
   /** The remote's refs. */
   listed: readonly RefTip[];
 }
@@ -36,7 +36,7 @@ interface Refused {
 
 export async function takeIn(project: Project, source: Source, request: ShareRequest): Promise<TakenIn> {
   await clearQuarantine(project);
-  const before = await readSharedTips(project.repository.store, source.remote, source.listed, source.session);
+  const before = await readSharedTips(project.repository.store, source.remote, source.listed, source.scope);
   const incoming = before.filter(({ local, remote }) => remote !== null && remote !== local);
   return withQuarantine(project, async (toRef) => {
     const refused = await fetchAndCheck(project, source, incoming, toRef, request);
@@ -81,14 +81,14 @@ async function readArrived(
   incoming: readonly SharedTips[],
   unfit: readonly Refused[],
   toRef: (index: number) => RefName,
-): Promise<{ ref: RefName; tip: Oid; local: Oid | null }[]> {
+): Promise<IncomingRef[]> {
   const prefix = toRef(0).replace(/[^/]+$/, '');
   const held = new Map((await project.repository.store.listRefs(prefix)).map(({ ref, oid }) => [ref, oid]));
-  return incoming.flatMap(({ ref, remote, local }, at) => {
+  return incoming.flatMap(({ ref, remote, local, session }, at) => {
     if (isAmong(unfit, ref)) return [];
     const tip = held.get(toRef(at));
     if (tip === undefined || tip !== remote) throw toChanged(ref);
-    return [{ ref, tip, local }];
+    return [{ ref, tip, local, session }];
   });
 }
 
@@ -106,7 +106,7 @@ async function moveLines(
   const { store } = project.repository;
   const lines = new Map<RefName, SharedLine>();
   const read = async () => {
-    const tips = await readSharedTips(store, source.remote, source.listed, source.session);
+    const tips = await readSharedTips(store, source.remote, source.listed, source.scope);
     const namesakes = listNamesakes(refused);
     // Of another session with its name the remote would get lines that fit to nothing there.
     return tips.filter(({ ref, session }) => !isAmong(refused, ref) && (session === null || !namesakes.has(session)));
@@ -158,9 +158,9 @@ function addTail(lines: Map<RefName, SharedLine>, { session }: SharedLine, { tai
 
 /** As `git fetch` moves them. What is not there any more is forgotten when nobody here needs to know. */
 function toTrackingUpdates(remote: ChosenRemote, lines: readonly StandingTips[]): RefUpdate[] {
-  return lines.flatMap(({ ref, known, remote: tip, local, standing }) => {
+  return lines.flatMap(({ ref, known, remote: tip, local }) => {
     const tracked = toTracking(remote, ref);
-    const isForgotten = tip === null && (local === null || standing === 'archived-there');
+    const isForgotten = tip === null && local === null;
     if (tracked === null || known === tip || (tip === null && !isForgotten)) return [];
     return [{ ref: tracked, old: known, new: tip }];
   });

@@ -20,6 +20,7 @@ function tipsOf({ local, remote, known, here, there }: Tips, isTracked = true): 
     known: toOid(known),
     isTracked,
     archived: { local: toOid(here), remote: toOid(there) },
+    renamed: [],
   };
 }
 

@@ -1,10 +1,11 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Oid, RefName, RepoPath } from '../../../src/session/names.ts';
+import type { Oid, RefName, RepoPath, SessionId } from '../../../src/session/names.ts';
 import { addMemo, listMemos, removeMemo } from '../../../src/workflow/change-memos.ts';
 import { editTree } from '../../../src/workflow/edit-tree.ts';
 import { branchSession } from '../../../src/workflow/branch-session.ts';
 import { findLine } from '../../../src/workflow/find-line.ts';
 import { findRecorded } from '../../../src/workflow/review/find-recorded.ts';
+import { deleteOnRemote, listRemoteArchive } from '../../../src/workflow/landing/archive-remote.ts';
 import { showHistory } from '../../../src/workflow/show-history.ts';
 import { verifyLine } from '../../../src/workflow/verify/verify-line.ts';
 import { listSessions } from '../../../src/workflow/list-sessions.ts';
@@ -253,7 +254,7 @@ describe('a line that is checked out', () => {
     expect(shared.lines.find(({ ref }) => ref === main)?.problem?.code).toBe('OPERATION_IN_PROGRESS');
   });
 
-  test('is not taken away when it was archived elsewhere', async () => {
+  test('is not taken away when it was archived elsewhere, and its branch deleted there', async () => {
     await pullSessions(bea, request);
     const tip = await ada.tipOf(line);
     await ada.switchTo('main');
@@ -265,10 +266,58 @@ describe('a line that is checked out', () => {
       'archive',
     );
     await syncSessions(ada, { ...request, all: true });
+    await deleteOnRemote(ada, await listRemoteArchive(ada, session as SessionId, 'origin', request), request);
     const shared = await pullSessions(bea, { ...request, all: true });
-    expect(shared.lines.find(({ ref }) => ref === main)?.problem?.code).toBe('LINE_CHECKED_OUT');
+    expect(shared.lines.find(({ ref }) => ref === main)).toMatchObject({ standing: 'archived-there', did: [] });
     expect(await bea.tipOf(line)).toBe(tip);
-    expect(await bea.repository.store.listRefs(archived)).toEqual([]);
+  });
+});
+
+describe('a line that was renamed', () => {
+  async function rename(project: MemoryProject, name: string): Promise<Oid> {
+    const tip = await project.tipOf(line);
+    await project.switchTo(name, tip);
+    await project.repository.store.updateRefs([{ ref: main, old: tip, new: null }], 'renamed');
+    return tip;
+  }
+
+  test('is pushed and synced under the name that it has, and its old one does not come back', async () => {
+    await rename(ada, 'feature/login');
+    const tip = await append(ada, 'refs/heads/feature/login' as RefName);
+    const shared = await pushSessions(ada, request);
+    expect(shared.lines).toMatchObject([
+      { ref: 'refs/heads/feature/login', did: ['pushed'] },
+      { ref: main, standing: 'renamed', did: [] },
+      { ref: 'refs/heads/teddy/global' },
+    ]);
+    expect(await origin.store.resolve('refs/heads/feature/login')).toBe(tip);
+    await syncSessions(ada, request);
+    expect(await ada.repository.store.listRefs(main)).toEqual([]);
+    expect(await ada.tipOf('feature/login')).toBe(tip);
+  });
+
+  test('takes what another clone has added under that name', async () => {
+    const name = 'refs/heads/feature/login' as RefName;
+    await rename(ada, 'feature/login');
+    await pushSessions(ada, request);
+    await bea.switchTo('feature/login', await bea.tipOf(line));
+    const tip = await append(bea, name);
+    await pushSessions(bea, request);
+    await ada.switchTo('main');
+    const shared = await pullSessions(ada, { ...request, selector: 'feature/login' });
+    expect(shared.lines.find(({ ref }) => ref === name)).toMatchObject({ did: ['taken'], problem: null });
+    expect(await ada.tipOf('feature/login')).toBe(tip);
+  });
+
+  test('beside the main line stays here, and is named, unless it is asked for', async () => {
+    await ada.switchTo('try-again', await ada.tipOf(line));
+    await append(ada, 'refs/heads/try-again' as RefName);
+    await ada.switchTo(line);
+    expect((await pushSessions(ada, request)).leftOut).toEqual(['refs/heads/try-again']);
+    expect(await origin.store.resolve('refs/heads/try-again')).toBeNull();
+    await pushSessions(ada, { ...request, selector: 'try-again' });
+    expect(await origin.store.resolve('refs/heads/try-again')).toBe(await ada.tipOf('try-again'));
+    expect((await pushSessions(ada, request)).leftOut).toEqual([]);
   });
 });
 
@@ -284,19 +333,34 @@ describe('an archived line', () => {
     return tip;
   }
 
-  test('loses its branch on the remote and in the other clone, and the archive is everywhere', async () => {
+  test('keeps its branch on the remote and in the other clone, and the archive is everywhere', async () => {
     const tip = await archive(ada);
-    expect(did(await syncSessions(ada, { ...request, all: true }))).toEqual({
-      [session]: 'deleted',
-      [`archive/${session}`]: 'pushed',
-    });
+    const shared = await syncSessions(ada, { ...request, all: true });
+    expect(did(shared)).toEqual({ [`archive/${session}`]: 'pushed' });
+    expect(shared.lines.find(({ ref }) => ref === main)).toMatchObject({ standing: 'archived-here', did: [] });
+    expect((await refsOf(origin))[main]).toBe(tip);
+    expect(did(await syncSessions(bea, { ...request, all: true }))).toEqual({ [`archive/${session}`]: 'made' });
+    expect(await refsOf(bea.repository)).toMatchObject({ [archived]: tip, [main]: tip });
+    expect((await refsOf(origin))[main]).toBe(tip);
+  });
+
+  test('loses its branch on the remote only by its own word, and never where the remote has something else', async () => {
+    const tip = await archive(ada);
+    const author = 'Ada Example a <ada@example.org>';
+    const there = await listRemoteArchive(ada, session as SessionId, 'origin', request);
+    expect(there).toMatchObject({ branches: [{ ref: main, tip, author, hasLanded: false }], left: [] });
+    await deleteOnRemote(ada, there, request);
     expect(await refsOf(origin)).not.toHaveProperty([main]);
-    expect(did(await syncSessions(bea, { ...request, all: true }))).toEqual({
-      [session]: 'archived',
-      [`archive/${session}`]: 'made',
+    expect((await refsOf(origin))[archived]).toBe(tip);
+    // A list that is out of date deletes nothing.
+    await append(bea, main);
+    await pushSessions(bea, { ...request, selector: session });
+    expect(await listRemoteArchive(ada, session as SessionId, 'origin', request)).toMatchObject({
+      branches: [],
+      left: [main],
     });
-    expect((await refsOf(bea.repository))[archived]).toBe(tip);
-    await expectSame(ada, bea);
+    await expect(deleteOnRemote(ada, there, request)).rejects.toMatchObject({ code: 'REMOTE_CHANGED' });
+    expect(await refsOf(origin)).toHaveProperty([main]);
   });
 
   test('comes back as a line where somebody has gone on with it', async () => {
