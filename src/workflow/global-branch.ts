@@ -1,8 +1,9 @@
 /** The branch `teddy/global`: read by every turn, changed by compare-and-swap. */
 import { TeddyError } from '../errors.ts';
-import type { Project, Store } from '../ports.ts';
+import type { Project, Store, Workspace } from '../ports.ts';
 import { isAgentName, toGlobalContext, type GlobalFiles } from '../session/global-files.ts';
 import { globalRef, type Oid, type RepoPath } from '../session/names.ts';
+import { toShellWord } from '../session/shell-word.ts';
 import { retryWhileMoved } from './append-entry.ts';
 import { editTree } from './edit-tree.ts';
 import { toText } from './read-line.ts';
@@ -121,6 +122,34 @@ async function publishEdits(
   const commit = await batch.commit({ tree, parents: [tip], ...(await store.ident()), message });
   await batch.flush();
   const update = { ref: globalRef, old: tip, new: commit };
-  const outcome = await store.updateRefs([update], `teddy: ${message.split('\n')[0] ?? ''}`);
+  const reflog = `teddy: ${message.split('\n')[0] ?? ''}`;
+  const workspace = await findGlobalWorkspace(project);
+  if (workspace === null) return (await store.updateRefs([update], reflog)) === 'done' ? { commit } : null;
+  await refuseEdited(workspace, files);
+  const bytes = new Map(edits.map(({ name, text }) => [name, text === null ? null : new TextEncoder().encode(text)]));
+  const outcome = await workspace.publish({
+    ...update,
+    reflog,
+    index: files,
+    files: files.map(({ path }) => ({ path, bytes: bytes.get(path) ?? null })),
+  });
   return outcome === 'done' ? { commit } : null;
+}
+
+/** The work tree whose HEAD is on `teddy/global`: its index and files have to follow, or git would show the change as undone. */
+async function findGlobalWorkspace({ repository }: Project): Promise<Workspace | null> {
+  const tree = (await repository.workTrees()).find(({ ref }) => ref === globalRef);
+  return tree === undefined ? null : repository.openWorkspace(tree.root);
+}
+
+async function refuseEdited(workspace: Workspace, files: readonly { path: RepoPath }[]): Promise<void> {
+  for (const { path } of files) {
+    const { edits, untracked } = await workspace.status({ untracked: true, path });
+    if (edits.length + untracked.length === 0) continue;
+    throw new TeddyError(
+      'UNCOMMITTED_EDITS',
+      `${path} is edited in ${workspace.root}, where teddy/global is checked out.`,
+      `Commit it there: \`git -C ${toShellWord(workspace.root)} commit -m "Edit ${path}" -- ${toShellWord(path)}\`.`,
+    );
+  }
 }

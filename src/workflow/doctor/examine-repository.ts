@@ -1,6 +1,7 @@
 /** Looks at everything that crashes and other clones can leave behind, and mends what is surely ours. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports.ts';
+import { listLines } from '../line/list-lines.ts';
 import { findAnswers } from './find-answers.ts';
 import { findCommands } from './find-commands.ts';
 import { findDamagedObjects } from './find-damaged-objects.ts';
@@ -56,9 +57,7 @@ const examinations: Examination[] = [
 /** Without `fix` nothing changes. Throws what the first look at the repository throws. */
 export async function examineRepository(project: Project, { fix }: { fix: boolean }): Promise<Examined> {
   let scene = await readScene(project);
-  const lines = scene.refs.filter(
-    ({ ref }) => ref.startsWith('refs/heads/teddy/') && ref !== 'refs/heads/teddy/global',
-  );
+  const lines = scene.lines.filter(({ remote }) => remote === null);
   const examined: Examined = { findings: [], seen: [count(lines.length, 'line')], notes: [], failures: [] };
   for (const examine of examinations) {
     const look = await examine(scene).catch((error: unknown) => noteFailure(examined, error));
@@ -72,11 +71,18 @@ export async function examineRepository(project: Project, { fix }: { fix: boolea
 }
 
 async function readScene(project: Project): Promise<Scene> {
-  const [refs, remains] = await Promise.all([
+  const [refs, lines, remains] = await Promise.all([
     project.repository.store.listRefs('refs/heads/teddy/', 'refs/remotes/*/teddy/*', 'refs/teddy/'),
+    listLines(project).catch(toNone),
     project.remains.look(),
   ]);
-  return { project, refs, remains };
+  return { project, refs, lines, remains };
+}
+
+/** What is damaged below a branch is found and named by an examination of its own. */
+function toNone(error: unknown): [] {
+  if (error instanceof TeddyError && error.code === 'DAMAGED_SESSION') return [];
+  throw error;
 }
 
 /** The other examinations go on. */

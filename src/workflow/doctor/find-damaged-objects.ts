@@ -3,7 +3,7 @@ import type { DamagedObject, RefTip } from '../../ports.ts';
 import { formatCount } from '../../session/format-count.ts';
 import { archivePrefix, shortRef, type RefName } from '../../session/names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { readDefaultBranches } from '../find-line.ts';
+import { readDefaultBranches } from '../line/list-lines.ts';
 import type { Examination, Found } from './finding.ts';
 
 export const findDamagedObjects: Examination = async ({ project, refs }) => {

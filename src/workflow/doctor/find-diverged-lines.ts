@@ -1,18 +1,19 @@
 /** Lines that are not as a remote has them: that is no fault, unless both have gone on. */
 import type { RefTip, Store } from '../../ports.ts';
-import { parseLineRef, shortRef } from '../../session/names.ts';
+import { shortRef } from '../../session/names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { nameSome } from '../name-some.ts';
 import type { Examination, Found } from './finding.ts';
 
-export const findDivergedLines: Examination = async ({ project, refs }) => {
+export const findDivergedLines: Examination = async ({ project, lines }) => {
   const { store } = project.repository;
   const [found, ahead, behind]: [Found[], string[], string[]] = [[], [], []];
   let pairs = 0;
-  for (const theirs of refs) {
-    const [, remote, name = ''] = /^refs\/remotes\/([^/]+)\/(teddy\/.+)$/.exec(theirs.ref) ?? [];
-    const ours = refs.find(({ ref }) => ref === `refs/heads/${name}`);
-    if (remote === undefined || ours === undefined || parseLineRef(ours.ref) === null) continue;
+  for (const theirs of lines) {
+    const { remote, branchRef } = theirs;
+    const ours = lines.find(({ ref }) => ref === branchRef);
+    if (remote === null || ours === undefined) continue;
+    const name = shortRef(ours.ref);
     pairs += 1;
     const relation = await compare(store, ours, theirs);
     if (relation === 'diverged') found.push(toFound(ours, theirs, remote));

@@ -1,7 +1,7 @@
 /** Memos that a killed run had put into `teddy/global` and not on its line yet. */
 import type { Project, Store } from '../../ports.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
-import { globalRef, parseLineRef, shortRef, type Oid, type RefName } from '../../session/names.ts';
+import { globalRef, shortRef, type Oid, type RefName } from '../../session/names.ts';
 import { finishMemos } from '../decide-memos.ts';
 import { prepareLine } from '../prepare-line.ts';
 import { readLine } from '../read-line.ts';
@@ -10,13 +10,13 @@ import type { Examination, Found } from './finding.ts';
 /** A pair is finished by the next command of its line: an older half is of no use to anybody. */
 const maxMemos = 50;
 
-export const findMemoPairs: Examination = async ({ project, refs }) => {
+export const findMemoPairs: Examination = async ({ project, refs, lines: all }) => {
   const { store } = project.repository;
   const global = refs.find(({ ref }) => ref === globalRef);
   const memos = global === undefined ? [] : await readMemos(store, global.oid);
   const found: Found[] = [];
   for (const [session, entries] of groupBySession(memos)) {
-    const lines = refs.filter(({ ref }) => parseLineRef(ref)?.session === session);
+    const lines = all.filter((line) => line.remote === null && line.session === session);
     const known = new Set((await Promise.all(lines.map(({ oid }) => readIds(store, oid)))).flat());
     for (const entry of entries.filter(({ id }) => !known.has(id))) {
       const line = await findPending(store, lines, entry);

@@ -1,5 +1,5 @@
 /** Runs of plans that were killed: what to do with one is for a person to decide. */
-import type { JournaledRun } from '../../plan/journal.ts';
+import type { JournaledRun, RunRecord } from '../../plan/journal.ts';
 import type { Project } from '../../ports.ts';
 import { joinPath, shortRef, turnDir } from '../../session/names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
@@ -33,8 +33,20 @@ async function toFound(project: Project, path: string, left: JournaledRun | null
   }
   const report = joinPath(turnDir(run.session, run.turn), 'report.md');
   if ((await project.repository.store.readFile(tip, report)) !== null) return toReported(project, path, left);
-  const execute = `teddy session execute -s ${toShellWord(line)} --interrupted`;
-  return { ...found, meaning, todo: `Decide in ${run.root}: \`${execute}=resume\`, \`=rollback\` or \`=keep\`.` };
+  const way = await findWay(project, run);
+  const ways = ['resume', 'rollback', 'keep'].map((name) => `\`${way}teddy session execute --interrupted=${name}\``);
+  return { ...found, meaning, todo: `Decide, one of: ${ways.join(', ')}.` };
+}
+
+/** What has to come before a command that settles the run: it works where the run did, with HEAD on its line. */
+async function findWay({ repository }: Project, { ref, root }: RunRecord): Promise<string> {
+  const isOnLine = (await repository.workTrees()).some((tree) => tree.root === root && tree.ref === ref);
+  const isHere = repository.workspace?.root === root;
+  const place = toShellWord(root);
+  if (isOnLine) return isHere ? '' : `cd ${place} && `;
+  return isHere
+    ? `git switch ${toShellWord(shortRef(ref))} && `
+    : `git -C ${place} switch ${toShellWord(shortRef(ref))} && cd ${place} && `;
 }
 
 /** The report is on the line: the journal is of no use any more. */

@@ -1,5 +1,6 @@
 /** What the doctor finds: one thing that is not as it should be, what that means, and who can mend it. */
 import type { Project, RefTip, Remain } from '../../ports.ts';
+import type { KnownLine } from '../line/list-lines.ts';
 
 /** They are part of `--json`. */
 type FindingKind =
@@ -45,8 +46,10 @@ export interface Found extends Finding {
 
 export interface Scene {
   project: Project;
-  /** Branches of lines, those of remotes, archives, and all else below `refs/teddy/`. */
+  /** Branches named like lines, those of remotes, archives, and all else below `refs/teddy/`. */
   refs: readonly RefTip[];
+  /** All lines, here and on remotes, whatever they are called. */
+  lines: readonly KnownLine[];
   remains: readonly Remain[];
 }
 
