@@ -3,7 +3,7 @@ import { exitCodes, TeddyError } from '../errors.ts';
 import { shortRef } from '../session/names.ts';
 import type { ChatOutcome } from '../workflow/chat/chat.ts';
 import { exchange, isPlanned, showExchanged, type Asking, type Chat, type Exchanged } from './chat-exchange.ts';
-import { toLineOption } from './name-line.ts';
+import { toExecuteCommand } from './name-line.ts';
 
 /** Returns the exit code. `printJson` null: a person reads it. */
 export async function chatOnce(
@@ -26,7 +26,7 @@ export async function chatOnce(
 }
 
 function showNext({ terminal, project }: Chat, outcome: ChatOutcome): void {
-  if (isPlanned(outcome)) terminal.say(`Next: teddy session execute${toLineOption(project, outcome.line)}`);
+  if (isPlanned(outcome)) terminal.say(`Next: ${toExecuteCommand(project, outcome.line)}`);
 }
 
 function toDenied({ approval }: Chat): TeddyError {

@@ -1,5 +1,4 @@
 /** Help for what is not a command by itself: `teddy`, `teddy session`. */
-import { Command } from 'clipanion';
 import { TeddyCommand } from './teddy-command.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -22,6 +21,7 @@ Land
   teddy session land                its code on the branch that it started from, as one commit
   teddy session archive <session>   put its branches away; nothing of it is lost
 Look
+  teddy status                      where you are, and what comes next; \`teddy\` alone says it as well
   teddy session list                all sessions
   teddy session log                 the steps of this session; --graph: of all its lines
   teddy session show [turn]         message, plan, outcome and diff of a turn
@@ -58,7 +58,7 @@ Each has --help. Everything is plain git as well: git log teddy/<session>, git s
 `;
 
 export class RootHelp extends TeddyCommand {
-  static override paths = [Command.Default, ['--help'], ['-h'], ['help']];
+  static override paths = [['--help'], ['-h'], ['help']];
 
   protected run(terminal: Terminal): Promise<number> {
     terminal.print(summary);

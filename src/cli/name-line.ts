@@ -16,6 +16,14 @@ export function toLineOption({ repository }: Project, line: NamedLine): string {
   return isHere ? '' : ` -s ${toShellWord(toLineWord(line))}`;
 }
 
+/** The command that executes its plan, from where the user stands: that takes files, and HEAD on the line. */
+export function toExecuteCommand(project: Project, line: NamedLine): string {
+  const branch = toShellWord(shortRef(line.ref));
+  if (line.workspace !== null) return `teddy session execute${toLineOption(project, line)}`;
+  if (project.repository.workspace === null) return `teddy session execute -s ${branch} --worktree`;
+  return `git switch ${branch} && teddy session execute`;
+}
+
 /** The session's id stands for its own line. */
 function toLineWord({ ref, session }: NamedLine): string {
   return ref === mainLineRef(session) ? session : shortRef(ref);

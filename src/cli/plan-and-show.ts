@@ -2,7 +2,8 @@
 import type { ChosenModel } from '../app.ts';
 import type { Project } from '../ports.ts';
 import { planTurn, type PlanOutcome, type PlanRequest } from '../workflow/plan-turn.ts';
-import { toLineOption } from './name-line.ts';
+import { toStatus } from '../workflow/read-line.ts';
+import { toExecuteCommand, toLineOption } from './name-line.ts';
 import { showCommitted, showPlanProblems, showRemarks, viewAnswer } from './show-answer.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 
@@ -29,7 +30,11 @@ export async function planAndShow(terminal: Terminal, project: Project, wish: Pl
   try {
     const outcome = await planTurn(project, { ...request, ...view, choice });
     const elapsedMs = view.end();
-    return showOutcome(terminal, outcome, wish, { isShown, elapsedMs, option: toLineOption(project, outcome.line) });
+    return showOutcome(terminal, project, outcome, wish, {
+      isShown,
+      elapsedMs,
+      option: toLineOption(project, outcome.line),
+    });
   } finally {
     view.end();
   }
@@ -37,6 +42,7 @@ export async function planAndShow(terminal: Terminal, project: Project, wish: Pl
 
 function showOutcome(
   terminal: Terminal,
+  project: Project,
   outcome: PlanOutcome,
   wish: PlanningWish,
   { isShown, elapsedMs, option }: { isShown: boolean; elapsedMs: number | null; option: string },
@@ -65,7 +71,7 @@ function showOutcome(
   showPlanProblems(terminal, problems);
   // Recorded answers take no time that would mean anything.
   showCommitted(terminal, outcome, choice.provider === 'openai' ? elapsedMs : null);
-  if (!wish.isInChat) terminal.say(nextStep(entry, option, { actions, problems: problems.length }));
+  if (!wish.isInChat) sayNext(terminal, project, outcome, option);
   return 0;
 }
 
@@ -91,13 +97,16 @@ function showOpen(
   return 0;
 }
 
-function nextStep(
-  entry: 'plan' | 'reply',
+function sayNext(
+  terminal: Terminal,
+  project: Project,
+  { line, entry, text, problems }: Exclude<PlanOutcome, { kind: 'open' }>,
   option: string,
-  { actions, problems }: { actions: number; problems: number },
-): string {
-  if (entry === 'reply' || actions === 0) return `Next: teddy session plan${option} -m "..." goes on.`;
-  if (problems > 0)
-    return `The plan is not valid as it is: teddy session execute${option} writes that into its report, then plan again.`;
-  return `Next: teddy session execute${option}`;
+): void {
+  // A plan that only speaks has nothing to execute.
+  const isPlanned = entry === 'plan' && toStatus([], new TextEncoder().encode(text), null) === 'planned';
+  if (!isPlanned) return terminal.say(`Next: teddy session plan${option} -m "..."`);
+  if (problems.length > 0)
+    terminal.say('The plan is not valid as it is. To execute it writes that into its report; then plan again.');
+  terminal.say(`Next: ${toExecuteCommand(project, line)}`);
 }

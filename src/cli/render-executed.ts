@@ -74,8 +74,8 @@ export function showNext(
   const isSuccess = report.run_summary.status === 'SUCCESS';
   if (isSuccess) terminal.say(`See it: git show ${commit.slice(0, 10)}`);
   const goesOn = isSuccess ? namesNext : stopped?.reason === 'no_plan';
-  if (goesOn) terminal.say(`Next: teddy session plan${option} -m "..." goes on.`);
-  else if (!isSuccess) terminal.say(`Next: teddy session plan${option} -m "..." tells the model; it sees the report.`);
+  if (!goesOn && !isSuccess) terminal.say('The model sees the report with your next message.');
+  if (goesOn || !isSuccess) terminal.say(`Next: teddy session plan${option} -m "..."`);
 }
 
 function showStop(terminal: Terminal, stopped: ReplanStop): void {

@@ -60,6 +60,7 @@ import { SessionSayCommand } from './session-say.ts';
 import { SessionShowCommand } from './session-show.ts';
 import { SessionSyncCommand } from './session-sync.ts';
 import { SessionUndoCommand } from './session-undo.ts';
+import { StatusCommand, TeddyAlone } from './status.ts';
 import { openTerminal } from './terminal.ts';
 import { toUnknownCommand, toUsageError } from './usage-error.ts';
 import { WriteAppendCommand } from './write-append.ts';
@@ -78,6 +79,8 @@ import { WriteAskCommand } from './write-ask.ts';
 
 const commands: CommandClass[] = [
   RootHelp,
+  TeddyAlone,
+  StatusCommand,
   NamespaceHelp,
   MemoHelp,
   GlobalHelp,

@@ -66,7 +66,10 @@ export class SessionBranchCommand extends PlanningCommand {
         });
         if (this.json)
           this.printJson(terminal, 'session-branch', { branch, turn: opened.turn, switched: made.switched });
-        else terminal.say(`Your message is recorded; turn ${opened.turn} is open. Next: teddy session plan${option}`);
+        else {
+          terminal.say(`Your message is recorded; turn ${opened.turn} is open.`);
+          terminal.say(`Next: teddy session plan${option}`);
+        }
         return 0;
       }),
     );

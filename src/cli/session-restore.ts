@@ -35,9 +35,8 @@ export class SessionRestoreCommand extends TeddyCommand {
       // The line that was left may be checked out in another work tree: that one was switched then.
       const own = project.repository.workspace;
       const option = (from.workspace ?? own) === own ? '' : ` -s ${toShellWord(branch)}`;
-      terminal.say(
-        `Switched to the new branch, at the end of turn ${turn}. Next: teddy session plan${option} -m "...", or to talk: teddy session chat${option}`,
-      );
+      terminal.say(`Switched to the new branch, at the end of turn ${turn}.`);
+      terminal.say(`Next: teddy session plan${option} -m "...", or to talk: teddy session chat${option}`);
       return 0;
     });
   }

@@ -49,6 +49,8 @@ export class SessionResumeCommand extends TeddyCommand {
         await this.offerOrphans(terminal, project, signal);
         const { findNextStep } = await loading;
         const step = await findNextStep(project, this.session);
+        // It was chosen once, with the person's word.
+        if (step.line.found === 'open') this.session = shortRef(step.line.ref);
         if (!this.json && step.kind !== 'message') terminal.say(describeStep(step));
         const resuming = { terminal, project, signal, step };
         if (step.kind === 'execute') return this.executePending(resuming);
@@ -107,7 +109,8 @@ export class SessionResumeCommand extends TeddyCommand {
     const { askMessage } = await import('./ask-message.ts');
     const message = await askMessage(terminal, project, signal);
     if (message !== null) return this.ask(resuming, message);
-    terminal.say(`Nothing was said, and nothing has changed. Next: ${toPlanCommand(this.session)}`);
+    terminal.say('Nothing was said, and nothing has changed.');
+    terminal.say(`Next: ${toPlanCommand(this.session)}`);
     return 0;
   }
 

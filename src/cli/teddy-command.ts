@@ -3,6 +3,8 @@ import { Command, Option } from 'clipanion';
 import { openProject } from '../app.ts';
 import { exitCodes, TeddyError } from '../errors.ts';
 import type { Notices, Project } from '../ports.ts';
+import { toShellWord } from '../session/shell-word.ts';
+import { AmbiguousSessionError } from '../workflow/find-line.ts';
 import { renderError } from './render-error.ts';
 import { openTerminal, toVisible, type Terminal } from './terminal.ts';
 
@@ -20,7 +22,8 @@ export abstract class TeddyCommand extends Command {
       terminal = openTerminal(process.env, this.toColorWish());
       return await this.run(terminal);
     } catch (error) {
-      return renderError(terminal, error, { json: this.json, debug: isDebug() });
+      const told = error instanceof AmbiguousSessionError ? withCommand(error, process.argv.slice(2)) : error;
+      return renderError(terminal, told, { json: this.json, debug: isDebug() });
     }
   }
 
@@ -28,7 +31,7 @@ export abstract class TeddyCommand extends Command {
   protected async withProject(
     terminal: Terminal,
     use: (project: Project) => Promise<number>,
-    notices = terminalNotices(terminal),
+    notices = this.notices(terminal),
   ): Promise<number> {
     return closeAfter(await openHere(terminal, notices), use);
   }
@@ -38,11 +41,18 @@ export abstract class TeddyCommand extends Command {
     terminal: Terminal,
     use: (project: Project | null) => Promise<number>,
   ): Promise<number> {
-    const project = await openHere(terminal).catch((error: unknown) => {
+    const project = await openHere(terminal, this.notices(terminal)).catch((error: unknown) => {
       if (error instanceof TeddyError && error.code === 'NOT_A_REPOSITORY') return null;
       throw error;
     });
     return project === null ? use(null) : closeAfter(project, use);
+  }
+
+  /** A person at a terminal can be asked as well. */
+  private notices(terminal: Terminal): Notices {
+    const notices = terminalNotices(terminal);
+    if (!terminal.isInteractive || this.json) return notices;
+    return { ...notices, confirm: (question) => confirm(terminal, question) };
   }
 
   /** What a command that writes does first: write sessions that were interrupted are offered, or cleared away. */
@@ -79,7 +89,17 @@ export abstract class TeddyCommand extends Command {
   }
 }
 
-function openHere(terminal: Terminal, notices = terminalNotices(terminal)): Promise<Project> {
+/** Offers the command again, with the newest session of those that were meant. */
+function withCommand({ code, message, selector, newest }: AmbiguousSessionError, argv: readonly string[]): TeddyError {
+  const words = argv.map((word) =>
+    word === selector
+      ? newest
+      : word.replace(/^(-s=?|--session=)(.*)$/s, (all, flag, value) => (value === selector ? `${flag}${newest}` : all)),
+  );
+  return new TeddyError(code, message, `The newest is ${newest}: \`teddy ${words.map(toShellWord).join(' ')}\`.`);
+}
+
+function openHere(terminal: Terminal, notices: Notices): Promise<Project> {
   return openProject({
     cwd: readWorkingDirectory(),
     env: process.env,
@@ -93,6 +113,19 @@ async function closeAfter(project: Project, use: (project: Project) => Promise<n
     return await use(project);
   } finally {
     await project.repository.close();
+  }
+}
+
+/** Throws INTERRUPTED on Ctrl-C. */
+async function confirm(terminal: Terminal, question: string): Promise<boolean> {
+  const { askYes } = await import('./finish-write.ts');
+  const controller = new AbortController();
+  const stop = () => controller.abort();
+  process.once('SIGINT', stop);
+  try {
+    return await askYes(terminal, controller.signal, `${toVisible(question)} [y,n] `, false);
+  } finally {
+    process.off('SIGINT', stop);
   }
 }
 
