@@ -22,10 +22,12 @@ async function say(session: string | null, answer: string): Promise<string | und
 test('after a plan for another line the next command names it, and no longer where HEAD is on it', async () => {
   const first = await project.begin('first');
   const second = await project.begin('second', '--no-switch');
-  expect(await say(second, createPlan('a.txt', 'a\n'))).toBe(`Next: teddy session execute -s ${second}`);
+  expect(await say(second, createPlan('a.txt', 'a\n'))).toBe(
+    `Next: git switch teddy/${second} && teddy session execute`,
+  );
   expect(await say(first, createPlan('b.txt', 'b\n'))).toBe('Next: teddy session execute');
   await project.ok('session', 'execute', '--reject', '-s', first);
-  expect(await say(first, 'Only words.\n')).toBe('Next: teddy session plan -m "..." goes on.');
+  expect(await say(first, 'Only words.\n')).toBe('Next: teddy session plan -m "..."');
 });
 
 test('a branch is answered from stdin, which is read once', async () => {
@@ -50,12 +52,10 @@ test('a branch that is not switched to is named, and so is a line that is execut
   const other = `teddy/${session}--01-branch-02`;
   expect(await say(other, createPlan('a.txt', 'a\n'))).toBe(`Next: teddy session execute -s ${other}`);
   const rejected = await project.run(['session', 'execute', '--reject', '-s', other]);
-  expect(lastLine(rejected.stderr)).toBe(
-    `Next: teddy session plan -s ${other} -m "..." tells the model; it sees the report.`,
-  );
+  expect(lastLine(rejected.stderr)).toBe(`Next: teddy session plan -s ${other} -m "..."`);
   await say(other, createPlan('c.txt', 'c\n'));
   const resumed = await project.run(['session', 'resume', '-y', '-s', other]);
-  expect(lastLine(resumed.stderr)).toBe(`Next: teddy session plan -s ${other} -m "..." goes on.`);
+  expect(lastLine(resumed.stderr)).toBe(`Next: teddy session plan -s ${other} -m "..."`);
   const restored = await project.run(['session', 'restore', '02', '-s', other]);
   expect(lastLine(restored.stderr)).toContain(`Next: teddy session plan -s teddy/${session}--03-branch-01 -m "..."`);
 });

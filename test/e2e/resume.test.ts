@@ -62,7 +62,7 @@ describe('without a terminal', () => {
     expect(executed).toMatchObject({ exitCode: 0 });
     expect(executed.stderr).toContain(`Going on with turn 01 of ${session}: its plan waits to be executed.\n`);
     expect(executed.stdout).toContain('SUCCESS turn 01');
-    expect(lastLine(executed.stderr)).toBe('Next: teddy session plan -m "..." goes on.');
+    expect(lastLine(executed.stderr)).toBe('Next: teddy session plan -m "..."');
     expect(await project.repo.read('made.txt')).toBe('made\n');
 
     const said = await project.refuses('NOTHING_TO_RESUME', 3, resume);
@@ -115,7 +115,7 @@ describe('without a terminal', () => {
     await project.plan(planOf(executeAction('exit 3')));
     const failed = await project.run([...resume, '-y']);
     expect(failed).toMatchObject({ exitCode: 1 });
-    expect(lastLine(failed.stderr)).toBe('Next: teddy session plan -m "..." tells the model; it sees the report.');
+    expect(lastLine(failed.stderr)).toBe('Next: teddy session plan -m "..."');
     await project.plan(createPlan('README.md', 'x\n'));
     const invalid = await project.run([...resume, '-y']);
     expect(invalid).toMatchObject({ exitCode: 1 });
@@ -128,7 +128,9 @@ describe('without a terminal', () => {
     await project.begin('one');
     await project.begin('one-more', '--no-switch');
     await project.refuses('UNKNOWN_SESSION', 2, [...resume, '-s', 'nowhere']);
-    await project.refuses('AMBIGUOUS_SESSION', 2, [...resume, '-s', 'one']);
+    const said = await project.refuses('AMBIGUOUS_SESSION', 2, [...resume, '-s', 'on']);
+    expect(said).toMatch(/`teddy session resume -s \d{8}-one-more`/);
+    await project.refuses('NOTHING_TO_RESUME', 3, [...resume, '-s', 'one']);
     await project.refuses('NOTHING_TO_RESUME', 3, [...resume, '-s', 'more']);
     await project.refuses('USAGE', 2, [...resume, 'one']);
   });

@@ -18,5 +18,6 @@ export default function setup(): () => void {
   }
   process.env['HOME'] = home;
   process.env['GIT_CONFIG_NOSYSTEM'] = '1';
+  process.env['HINTS_SEEN_DIR'] ??= join(home, 'hints');
   return () => rmSync(home, { recursive: true, force: true });
 }

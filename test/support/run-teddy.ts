@@ -7,6 +7,7 @@
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { checkHints } from './check-hints.ts';
 
 /** The built executable; `npm test` builds it first. */
 export const teddyPath = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -37,8 +38,12 @@ export interface RunningTeddy {
   kill(signal: NodeJS.Signals): void;
 }
 
-export function runTeddy(args: string[], options: RunOptions): Promise<RunResult> {
-  return startTeddy(args, options).result;
+/** The commands that it prints as next steps are tried as well, in a copy of the repository. */
+export async function runTeddy(args: string[], options: RunOptions): Promise<RunResult> {
+  const result = await startTeddy(args, options).result;
+  const output = `${result.stdout}\n${result.stderr}`;
+  await checkHints(teddyPath, { cwd: options.cwd, env: environmentOf(options.env), output });
+  return result;
 }
 
 export function startTeddy(args: string[], options: RunOptions): RunningTeddy {

@@ -1,0 +1,174 @@
+/**
+ * What teddy prints can be run: every command of a `hint:` and of a `Next:` that an end-to-end test gets to see is run once, where it
+ * was printed, in a copy of the repository. A command that is refused there is a defect of the hint.
+ */
+import { execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { appendFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { promisify } from 'node:util';
+
+const execute = promisify(execFile);
+
+export interface PrintedHint {
+  /** Commands in their order; each alternative by itself. */
+  alternatives: string[][];
+  text: string;
+}
+
+/** Lines that name a next step, and the commands in them. */
+export function findHints(output: string): PrintedHint[] {
+  return output.split('\n').flatMap((line) => {
+    const hint = /^hint: {2}(.*)$/.exec(line)?.[1];
+    const next =
+      /^(?:Next|Next, when .*?|Then, .*?|To bring it back|To work on it|To .*?| {2}or): ((?:teddy|git|cd) .*)$/.exec(
+        line,
+      )?.[1];
+    if (hint !== undefined) return [{ text: line, alternatives: splitHint(hint) }];
+    // A bare command may be followed by the way to do something else.
+    if (next !== undefined)
+      return [{ text: line, alternatives: [[next.split(/,? (?:or to talk|goes on)\b/)[0] ?? next]] }];
+    return [];
+  });
+}
+
+function splitHint(hint: string): string[][] {
+  const alternatives: string[][] = [[]];
+  let end = 0;
+  for (const found of hint.matchAll(/`([^`]+)`/g)) {
+    const between = hint.slice(end, found.index);
+    end = found.index + found[0].length;
+    if (!/^(?:teddy|git|cd) /.test(found[1] ?? '')) continue;
+    if (/\bor\b|;|[.:!?] |, e\.g\./i.test(between) && (alternatives.at(-1)?.length ?? 0) > 0) alternatives.push([]);
+    alternatives.at(-1)?.push(found[1] ?? '');
+  }
+  return alternatives.filter((commands) => commands.length > 0);
+}
+
+/** They need a terminal, or never end by themselves. */
+const interactive = /^teddy (?:session chat|serve)\b|--edit\b/;
+/** Not approved without a terminal; no model, or none that answers: the command itself was right. */
+const accepted = new Set([0, 4, 5]);
+/** The command has looked, and says what it has found, or what an action did. */
+const mayFind = /^teddy (?:session (?:verify|replay|execute|resume|show|sync|pull|push)|doctor|write)\b/;
+
+export interface CheckedHint {
+  command: string;
+  exitCode: number;
+  stderr: string;
+}
+
+/** Runs what the output says, once for each text that differs in more than names. Throws where a command is refused. */
+export async function checkHints(
+  teddyPath: string,
+  { cwd, env, output }: { cwd: string; env: Record<string, string>; output: string },
+): Promise<void> {
+  const seen = process.env['HINTS_SEEN_DIR'];
+  if (seen === undefined || !existsSync(cwd)) return;
+  await mkdir(seen, { recursive: true });
+  for (const { text, alternatives } of findHints(output)) {
+    if (!(await isFirst(seen, text))) continue;
+    for (const commands of alternatives) {
+      const failure = await tryCommands(teddyPath, { cwd, env, commands });
+      await appendFile(join(seen, failure === null ? 'run.log' : 'failed.log'), `${text}\n  ${failure ?? 'ran'}\n`);
+      if (failure !== null && process.env['HINTS_SOFT'] === undefined)
+        throw new Error(`A hint does not work as printed.\n${text}\n${failure}`);
+    }
+  }
+}
+
+/** The same hint with another id, date or path is the same. */
+async function isFirst(seen: string, text: string): Promise<boolean> {
+  const shape = text
+    .replace(/[0-9a-f]{7,64}/g, '#')
+    .replace(/\d{8}-[a-z0-9-]+/g, '#')
+    .replace(/\/tmp\/[^\s`'"]+/g, '/#')
+    .replace(/\d+/g, '#');
+  const key = createHash('sha256').update(shape).digest('hex').slice(0, 24);
+  return writeFile(join(seen, key), text, { flag: 'wx' }).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function tryCommands(
+  teddyPath: string,
+  { cwd, env, commands }: { cwd: string; env: Record<string, string>; commands: string[] },
+): Promise<string | null> {
+  if (commands.some((command) => interactive.test(command) || /<[a-z]/.test(command))) return null;
+  const copy = await copyRepository(cwd);
+  if (copy === null) return null;
+  try {
+    const bin = join(copy.directory, 'bin');
+    await mkdir(bin);
+    await writeFile(join(bin, 'teddy'), `#!/bin/sh\nexec '${process.execPath}' '${teddyPath}' "$@"\n`, { mode: 0o755 });
+    for (const command of commands) {
+      const local = command.replaceAll(copy.root, copy.copied);
+      const { exitCode, stderr } = await run(local, copy.cwd, { ...env, PATH: `${bin}:${env['PATH'] ?? ''}` });
+      const isFine = accepted.has(exitCode) || (exitCode === 1 && mayFind.test(command));
+      if (!isFine) return `${command}: exit code ${exitCode}: ${stderr.trim()}`;
+    }
+    return null;
+  } finally {
+    await rm(copy.directory, { recursive: true, force: true });
+  }
+}
+
+/** With copies of the remotes beside it; null for what is no repository, and for a linked work tree. */
+async function copyRepository(
+  cwd: string,
+): Promise<{ directory: string; root: string; copied: string; cwd: string } | null> {
+  const top = await execute('git', ['rev-parse', '--show-toplevel'], { cwd }).then(
+    ({ stdout }) => stdout.trim(),
+    () => null,
+  );
+  if (top === null || !existsSync(join(top, '.git', 'objects')) || existsSync(join(top, '.git', 'worktrees')))
+    return null;
+  const directory = await mkdtemp(join(tmpdir(), 'teddy-hint-'));
+  const copied = join(directory, 'copy');
+  await cp(top, copied, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
+  const remotes = await execute('git', ['config', '--get-regexp', '^remote\\..*\\.url$'], { cwd: copied }).catch(
+    () => ({
+      stdout: '',
+    }),
+  );
+  for (const [at, row] of remotes.stdout.trim().split('\n').entries()) {
+    const [key = '', url = ''] = row.split(' ');
+    if (!url.startsWith('/') || !existsSync(url)) continue;
+    const place = join(directory, `remote-${at}`);
+    await cp(url, place, { recursive: true });
+    await execute('git', ['config', key, place], { cwd: copied });
+  }
+  return { directory, root: top, copied, cwd: join(copied, relative(top, cwd)) };
+}
+
+/** In its own process group, which ends with it: a command that goes on for ever was started, and that is all. */
+function run(command: string, cwd: string, env: Record<string, string>): Promise<{ exitCode: number; stderr: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('sh', ['-c', command], {
+      cwd,
+      env: { ...env, GIT_EDITOR: 'true', EDITOR: 'true' },
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let stderr = '';
+    child.stdout.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')));
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')));
+    const timer = setTimeout(() => process.kill(-(child.pid as number), 'SIGKILL'), 20_000);
+    child.on('error', reject);
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      resolve({ exitCode: code ?? 0, stderr });
+    });
+  });
+}
+
+/** How many were run, for the test that asks. */
+export async function countHints(seen: string): Promise<{ run: number; failed: number }> {
+  const count = async (name: string) =>
+    (await readFile(join(seen, name), 'utf8').catch(() => '')).split('\n').filter((line) => line.startsWith('  '))
+      .length;
+  return { run: await count('run.log'), failed: await count('failed.log') };
+}
