@@ -18,10 +18,19 @@ export interface ParameterSpec {
 /** What follows the parameters: nothing, one fence, FIND and REPLACE pairs, fences of lines, or free Markdown. */
 export type BodyKind = 'none' | 'content' | 'pairs' | 'script' | 'queries' | 'markdown';
 
+/** A parameter that models give and the action cannot have. */
+interface RefusedParameter {
+  names: string[];
+  problem: string;
+  /** What to do instead. */
+  hint: string;
+}
+
 export interface ActionSpec {
   type: ActionType;
   purpose: string;
   parameters: ParameterSpec[];
+  refused?: RefusedParameter[];
   body: BodyKind;
   /** A correct body, as an error shows it; empty when there is none. */
   bodyExample: string;
@@ -88,13 +97,31 @@ export const actionSpecs: ActionSpec[] = [
       description,
       optional('Expected Outcome', 'text', 'what it should print or do', 'All tests pass.'),
       optional('cwd', 'directory', 'a directory of the project to run in', 'packages/api', ['working directory']),
-      optional('env', 'env', 'a nested list, one `KEY: value` a line', '\n  - CI: 1', [
-        'environment',
-        'environment variables',
-      ]),
+      optional(
+        'env',
+        'env',
+        'a nested list, one `KEY: value` a line; quotes around a whole value are taken off',
+        '\n  - CI: 1',
+        ['environment', 'environment variables'],
+      ),
       optional('Timeout', 'seconds', 'in seconds', '60'),
       optional('Allow Failure', 'boolean', 'goes on with the next action when the script fails', 'true'),
       optional('Tail', 'number', 'how many of the last lines of output are reported', '50'),
+    ],
+    refused: [
+      {
+        names: [
+          'background',
+          'run in background',
+          'in background',
+          'background process',
+          'detached',
+          'detach',
+          'daemon',
+        ],
+        problem: 'EXECUTE runs nothing in the background: what a script starts ends with the script.',
+        hint: 'Leave `Background` out; start the server, use it and stop it in one script: `npm start & server=$!`, the checks, `kill $server`.',
+      },
     ],
     body: 'script',
     bodyExample: '```sh\nnpm test\n```',
@@ -146,6 +173,11 @@ export function findActionSpec(heading: string): ActionSpec | undefined {
 export function findParameterSpec(spec: ActionSpec, key: string): ParameterSpec | undefined {
   const wanted = foldKey(key);
   return spec.parameters.find(({ name, aliases }) => [name, ...aliases].some((known) => foldKey(known) === wanted));
+}
+
+export function findRefusedParameter(spec: ActionSpec, key: string): RefusedParameter | undefined {
+  const wanted = foldKey(key);
+  return spec.refused?.find(({ names }) => names.some((name) => foldKey(name) === wanted));
 }
 
 /** Keys are compared without case, spaces, hyphens and marks. */

@@ -2,6 +2,7 @@
 import { actionSpecs, findActionSpec, findParameterSpec, type ActionSpec } from './actions.ts';
 import {
   checkNoBody,
+  hintOfStray,
   readContent,
   readLabel,
   readMarkdown,
@@ -10,14 +11,10 @@ import {
   skipBlocks,
 } from './parse-bodies.ts';
 import { addProblem, excerpt, splitBullet, type Reading, type Section } from './parse-outline.ts';
-import {
-  checkRequired,
-  openValues,
-  readParameters,
-  type ActionPart,
-  type Parameters,
-  type ValueReader,
-} from './parse-parameters.ts';
+import { beginsAction } from './parse-misplaced.ts';
+import { checkRequired, readParameters, type ActionPart, type Parameters } from './parse-parameters.ts';
+import { openValues, type ValueReader } from './parse-values.ts';
+import { readWrittenPath } from './path-marks.ts';
 import type { Action, Resource } from './plan.ts';
 import { positionOf, type Block, type Heading } from './scan.ts';
 
@@ -40,6 +37,7 @@ export function readActions(reading: Reading, section: Section): Action[] {
     const index = at + 1;
     const end = starts[at + 1]?.heading.start ?? section.end;
     if (!spec) reportUnknown(reading, heading, index);
+    else if (heading.level !== 3) reportLevel(reading, heading, spec, index);
     const action = spec && readAction(reading, { spec, index, heading, blocks, end });
     return action ? [action] : [];
   });
@@ -48,9 +46,9 @@ export function readActions(reading: Reading, section: Section): Action[] {
 function splitActions(reading: Reading, section: Section): { before: Block[]; starts: ActionStart[] } {
   const before: Block[] = [];
   const starts: ActionStart[] = [];
-  for (const block of section.blocks) {
+  for (const [at, block] of section.blocks.entries()) {
     const current = starts.at(-1);
-    if (block.kind === 'heading' && block.level === 3 && startsAction(reading, block, current?.spec)) {
+    if (block.kind === 'heading' && startsAction(reading, block, section.blocks[at + 1], current?.spec)) {
       starts.push({ spec: findActionSpec(block.text), heading: block, blocks: [] });
     } else {
       (current?.blocks ?? before).push(block);
@@ -59,8 +57,21 @@ function splitActions(reading: Reading, section: Section): { before: Block[]; st
   return { before, starts };
 }
 
-/** In free Markdown an H3 is text unless it names an action; in an EDIT it may be a label. */
-function startsAction(reading: Reading, heading: Heading, current: ActionSpec | undefined): boolean {
+/**
+ * In free Markdown an H3 is text unless it names an action; in an EDIT it may be a label. An action at another level
+ * begins here as well: it is reported, and not taken for a part of the one before it.
+ */
+function startsAction(
+  reading: Reading,
+  heading: Heading,
+  next: Block | undefined,
+  current: ActionSpec | undefined,
+): boolean {
+  if (heading.level !== 3) {
+    return current?.body === 'markdown'
+      ? beginsAction(reading.text, heading, next)
+      : findActionSpec(heading.text) !== undefined;
+  }
   if (current?.body === 'markdown')
     return findActionSpec(heading.text) !== undefined || /^`[A-Z_]+`$/.test(heading.text);
   return current?.body !== 'pairs' || readLabel(reading, heading) === null;
@@ -78,21 +89,30 @@ function checkBefore(reading: Reading, before: Block[]): void {
     reading,
     positionOf(stray),
     `Found text before the first action: "${found}".`,
-    'Put it under `## Rationale`.',
+    hintOfStray(found) ?? 'Put it under `## Rationale`.',
   );
 }
 
 function reportUnknown(reading: Reading, heading: Heading, index: number): void {
   const found = excerpt(heading.text, 0, heading.text.length);
   const known = actionSpecs.map(({ type }) => type).join(', ');
-  addProblem(reading, positionOf(heading), `Unknown action "${found}"; expected one of ${known}.`, '### CREATE', index);
+  const meant = findActionSpec(/^[^a-z]*(?:action[^a-z]+)?[a-z_]+/i.exec(heading.text)?.[0] ?? '');
+  const hint = meant
+    ? `Write \`### ${meant.type}\` and nothing behind it; the rest goes into parameters below.`
+    : '### CREATE';
+  addProblem(reading, positionOf(heading), `Unknown action "${found}"; expected one of ${known}.`, hint, index);
+}
+
+function reportLevel(reading: Reading, heading: Heading, spec: ActionSpec, index: number): void {
+  const found = excerpt(reading.text, heading.offset, heading.end);
+  const message = `Found the action "${found}" as a heading of level ${heading.level}, expected level 3.`;
+  addProblem(reading, positionOf(heading), message, `### ${spec.type}`, index);
 }
 
 /** Null when a problem was reported. */
 function readAction(reading: Reading, part: ActionPart): Action | null {
   const problems = reading.problems.length;
-  const { parameters, size } = readParameters(reading, part, (block) => stopsParameters(reading, part.spec, block));
-  const body = part.blocks.slice(size);
+  const { parameters, body } = readParameters(reading, part, (block) => stopsParameters(reading, part.spec, block));
   if (reading.cutOff && part.blocks.at(-1) === reading.cutOff.fence) {
     reading.cutOff.action = part.index;
     return null;
@@ -160,8 +180,10 @@ function buildAction(reading: Reading, part: ActionPart, parameters: Parameters,
     }
     case 'INVOKE': {
       const agent = values.word('Agent')?.toLowerCase() ?? null;
-      const text = readMarkdown(reading, part, body);
-      return agent === null || text === null ? null : { type, ...base, agent, text };
+      // What an INVOKE is for may be all that there is to say.
+      const text = body.every(({ kind }) => kind === 'rule') ? base.description : null;
+      const message = text ?? readMarkdown(reading, part, body);
+      return agent === null || message === null ? null : { type, ...base, agent, text: message };
     }
     case 'RESEARCH': {
       const queries = readQueries(reading, part, body);
@@ -174,11 +196,17 @@ function buildAction(reading: Reading, part: ActionPart, parameters: Parameters,
 function readResource(parameters: Parameters, values: ValueReader): Resource | null {
   const parameter = parameters.get('Resource');
   if (!parameter) return null;
-  const url = findUrl(parameter.value);
+  const url = findUrl(parameter.value) ?? findMarkedUrl(parameter.value);
   if (url !== null && /^(?:resource|url)$/i.test(parameter.key)) return { kind: 'url', url };
   if (url !== null) return values.refuse(parameter, 'it is a URL, which goes under Resource');
   const path = values.path('Resource');
   return path === null ? null : { kind: 'path', path };
+}
+
+/** A URL with quotes around it, or a remark behind it. */
+function findMarkedUrl(value: string): string | null {
+  const written = readWrittenPath(value);
+  return 'text' in written && written.note !== undefined ? findUrl(written.text) : null;
 }
 
 /** `https://x`, `<https://x>`, `` `https://x` `` or `[shown](https://x)`, of any scheme; null for a path. */

@@ -1,15 +1,18 @@
 /** What stands below an action's parameters: a fence, FIND and REPLACE pairs, or free Markdown. */
+import { findActionSpec } from './actions.ts';
 import { addNote, addProblem, excerpt, type Reading } from './parse-outline.ts';
 import type { ActionPart } from './parse-parameters.ts';
 import type { EditPair } from './plan.ts';
 import { fenceContent, positionOf, type Block, type Fence } from './scan.ts';
 
-const longerFence = 'If the content has fences itself, the fence around it has to be longer: ````';
+const longerFence =
+  'If it belongs to the content, the fence around the content has to be longer: ````. Else leave it out, or make it an action of its own.';
 
 /** The one fence of CREATE and EXECUTE; null after reporting what is wrong. */
 export function readContent(reading: Reading, part: ActionPart, body: Block[]): string | null {
   const fences = body.filter((block): block is Fence => block.kind === 'fence');
   const stray = body.find((block) => block.kind !== 'fence' && block.kind !== 'rule');
+  if (stray && fences.length === 0) return reportUnfenced(reading, stray, part);
   if (stray) return reportStray(reading, stray, part);
   const [fence, ...others] = fences;
   if (!fence) {
@@ -50,14 +53,30 @@ export function readMarkdown(reading: Reading, part: ActionPart, body: Block[]):
 
 export type Label = 'FIND' | 'REPLACE';
 
-/** Reads `#### FIND:`, `` `FIND:` ``, `FIND:` and `- **FIND:**`, in any case. */
+const labels = new Map<string, Label>([
+  ['FIND', 'FIND'],
+  ['REPLACE', 'REPLACE'],
+  ['SEARCH', 'FIND'],
+  ['SEARCHFOR', 'FIND'],
+  ['REPLACEWITH', 'REPLACE'],
+  ['REPLACEMENT', 'REPLACE'],
+]);
+
+/** Reads `#### FIND:`, `` `FIND:` ``, `FIND:`, `- **FIND:**` and `FIND 2:`, in any case, and the names that other tools have. */
 export function readLabel(reading: Reading, block: Block): Label | null {
-  if (block.kind === 'fence' || block.kind === 'rule' || block.end - block.offset > 40) return null;
-  const word = reading.text
-    .slice(block.offset, block.end)
-    .replace(/[\s#`*_:+-]+/g, '')
-    .toUpperCase();
-  return word === 'FIND' || word === 'REPLACE' ? word : null;
+  return labels.get(readLabelWord(reading, block)) ?? null;
+}
+
+function readLabelWord(reading: Reading, block: Block): string {
+  if (block.kind === 'fence' || block.kind === 'rule' || block.end - block.offset > 40) return '';
+  const letters = reading.text.slice(block.offset, block.end).replace(/[\s#`*_:+-]+/g, '');
+  return letters.replace(/\(?\d{1,3}\)?$/, '').toUpperCase();
+}
+
+function noteLabel(reading: Reading, part: ActionPart, block: Block, label: Label): void {
+  if (readLabelWord(reading, block) === label) return;
+  const found = excerpt(reading.text, block.offset, block.end);
+  addNote(reading, positionOf(block), `"${found}" is taken for ${label}.`, part.index);
 }
 
 interface LabelledFence {
@@ -88,6 +107,7 @@ function readLabelledFences(reading: Reading, part: ActionPart, body: Block[]): 
     const label = readLabel(reading, block);
     const fence = body[at + 1];
     if (label && fence?.kind === 'fence') {
+      noteLabel(reading, part, block, label);
       found.push({ label, at: block, fence });
       at += 1;
     } else if (label) {
@@ -100,7 +120,7 @@ function readLabelledFences(reading: Reading, part: ActionPart, body: Block[]): 
         part,
         block,
         'Found a fence without a label, expected FIND or REPLACE before it.',
-        longerFence,
+        found.length === 0 ? part.spec.bodyExample : longerFence,
       );
     } else {
       return reportStray(reading, block, part);
@@ -146,9 +166,30 @@ function isBlank(reading: Reading, fence: Fence): boolean {
   return fenceContent(reading.text, fence).trim() === '';
 }
 
+const leaveOut =
+  'Leave it out, or put it under `## Rationale` or `## Message`: an Action Plan holds nothing but actions.';
+
+/** What is missing is a heading where the text has the name of an action: `**CREATE**`. */
+export function hintOfStray(found: string): string | null {
+  const spec = findActionSpec(found);
+  return spec ? `An action begins with a heading: ### ${spec.type}` : null;
+}
+
+/** Whether the action has what it needs already. */
+function isBehindBody({ spec, blocks }: ActionPart, stray: Block): boolean {
+  return spec.body === 'none' || blocks.some((block) => block.kind === 'fence' && block.start < stray.start);
+}
+
+function reportUnfenced(reading: Reading, block: Block, part: ActionPart): null {
+  const found = excerpt(reading.text, block.offset, block.end);
+  const { type, body, bodyExample } = part.spec;
+  const hint = hintOfStray(found) ?? bodyExample;
+  return report(reading, part, block, `Found "${found}", expected a fence with the ${body} of ${type}.`, hint);
+}
+
 function reportStray(reading: Reading, block: Block, part: ActionPart): null {
   const found = excerpt(reading.text, block.offset, block.end);
-  const hint = part.spec.bodyExample || 'Put text for the user under `## Message`.';
+  const hint = hintOfStray(found) ?? (isBehindBody(part, block) ? leaveOut : part.spec.bodyExample);
   return report(reading, part, block, `Found text that belongs to no part of ${part.spec.type}: "${found}".`, hint);
 }
 

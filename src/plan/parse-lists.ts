@@ -1,7 +1,8 @@
 /** The sections that are lists: Context Vault and Memos, fenced or not. */
+import { findActionSpec } from './actions.ts';
 import { addNote, addProblem, excerpt, type Reading, type Section } from './parse-outline.ts';
 import { readItem } from './parse-parameters.ts';
-import { unwrapPath } from './paths.ts';
+import { readWrittenPath, unwrapPath } from './path-marks.ts';
 import type { MemoChange, Position } from './plan.ts';
 import { fenceContent, positionOf, type Block, type Fence } from './scan.ts';
 
@@ -12,7 +13,17 @@ interface Entry {
 
 /** One path a line, without bullets and links; what a line means is decided by the context. */
 export function readContextVault(reading: Reading, section: Section): string[] {
-  return readEntries(reading, section).flatMap(({ text }) => text.split('\n').map(unwrapPath));
+  return readEntries(reading, section).flatMap(({ text, position }) =>
+    text.split('\n').map((line) => readVaultLine(reading, line, position)),
+  );
+}
+
+/** Of `` `src/app.ts` (the routes) `` the path counts. A line without marks is one of a context list, with its own rules. */
+function readVaultLine(reading: Reading, line: string, position: Position): string {
+  const written = /^[`[*]/.test(line) ? readWrittenPath(line) : { text: unwrapPath(line) };
+  if ('problem' in written) return unwrapPath(line);
+  if (written.note !== undefined) addNote(reading, position, `"${excerpt(line, 0, line.length)}": ${written.note}.`);
+  return written.text;
 }
 
 /** `[+] fact` adds, `[-] fact` removes. */
@@ -59,7 +70,7 @@ function readEntries(reading: Reading, section: Section): Entry[] {
 function readLines(reading: Reading, block: Block, section: Section): Entry[] {
   if (block.kind === 'fence') return block.closed ? fenceLines(reading.text, block) : [];
   if (block.kind === 'paragraph') return toLines(reading.text.slice(block.start, block.end), block.line);
-  if (block.kind === 'heading') {
+  if (block.kind === 'heading' && !findActionSpec(block.text)) {
     const found = excerpt(block.text, 0, block.text.length);
     addProblem(
       reading,

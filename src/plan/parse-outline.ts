@@ -1,5 +1,6 @@
 /** Where a plan's title, metadata and sections stand, before anything in them is read. */
-import { isClosingLine, scanBlocks, type Block, type Bullet, type Fence, type Heading } from './scan.ts';
+import { findTags, skipThoughts, splitGluedHeadings, type Region } from './parse-loose.ts';
+import { isClosingLine, positionOf, scanBlocks, type Block, type Bullet, type Fence, type Heading } from './scan.ts';
 import type { Position, Problem } from './plan.ts';
 
 /** One pass over a plan: its text, and what is found wrong on the way. */
@@ -41,18 +42,49 @@ export interface ScannedPlan {
   outer: Fence | null;
   /** What stands before and after that fence. */
   around: Block[];
+  /** What else was taken off around the plan, or read in its one meaning. */
+  notes: Problem[];
 }
 
-/** Scans an answer, inside its outer fence if it is wrapped in one; offsets and lines are those of `text`. */
+/** Scans an answer, inside what it is wrapped in, a fence or tags; offsets and lines are those of `text`. */
 export function scanPlan(text: string): ScannedPlan {
-  const blocks = scanBlocks(text, text.startsWith('\ufeff') ? 1 : 0);
-  const wrapped = findOuterFence(text, blocks);
-  if (!wrapped) return { blocks, end: text.length, outer: null, around: [] };
+  const notes: Problem[] = [];
+  const scanned = unwrapFence(text, scanRegion(text, notes));
+  const isSection = (title: string) => readSectionName({ text: title }) !== null;
+  const { blocks, glued } = splitGluedHeadings(text, scanned.blocks, isSection);
+  for (const heading of glued) {
+    const found = excerpt(text, heading.offset, heading.end);
+    notes.push(toProblem(positionOf(heading), `"${found}" is read as a heading; a blank is missing behind its marks.`));
+  }
+  return { ...scanned, blocks, notes };
+}
+
+interface ScannedRegion {
+  blocks: Block[];
+  end: number;
+}
+
+/** Without what a model thought before, and without tags around the plan. */
+function scanRegion(text: string, notes: Problem[]): ScannedRegion {
+  const start = text.startsWith('\ufeff') ? 1 : 0;
+  const thoughts = skipThoughts(text, start);
+  if (thoughts) notes.push(toProblem({ line: 1, column: 1 }, `The text in <${thoughts.name}> is ignored.`));
+  const region: Region = thoughts ?? { from: start, to: text.length, line: 1 };
+  const blocks = scanBlocks(text, region.from, region.to, region.line);
+  const tags = findTags(text, blocks);
+  if (!tags) return { blocks, end: region.to };
+  notes.push(toProblem(tags.at, `The plan is what stands in <${tags.name}>; the text outside of it is ignored.`));
+  return { blocks: scanBlocks(text, tags.from, tags.to, tags.line), end: tags.to };
+}
+
+function unwrapFence(text: string, { blocks, end: to }: ScannedRegion): Omit<ScannedPlan, 'notes'> {
+  const wrapped = findOuterFence(text.slice(0, to), blocks);
+  if (!wrapped) return { blocks, end: to, outer: null, around: [] };
   const { outer, end, around } = wrapped;
   return { blocks: scanBlocks(text, outer.contentStart, end, outer.line + 1), end, outer, around };
 }
 
-export function readSectionName(heading: Heading): SectionName | null {
+export function readSectionName(heading: Pick<Heading, 'text'>): SectionName | null {
   const words = heading.text.toLowerCase().match(/[a-z]+/g) ?? [];
   return sectionNames.find((name) => name === words.join(' ')) ?? null;
 }

@@ -1,7 +1,9 @@
 /** Reads a plan as the model sent it. Everything that is wrong is collected; nothing is thrown, nothing is rewritten. */
+import { findActionSpec } from './actions.ts';
 import { readActions } from './parse-actions.ts';
 import { trimBlankLines } from './parse-bodies.ts';
 import { readContextVault, readMemos } from './parse-lists.ts';
+import { beginsAction, reportMisplaced } from './parse-misplaced.ts';
 import {
   addNote,
   addProblem,
@@ -22,11 +24,12 @@ import { fenceContent, positionOf, type Block } from './scan.ts';
 
 export const maxPlanBytes = 10_485_760;
 
-/** Whether an answer is a plan: outside fences it has a heading `## Action Plan` or `## Message`. */
+/** Whether an answer is a plan: outside fences it has a heading `## Action Plan` or `## Message`, or an action begins. */
 export function isPlan(text: string): boolean {
-  return scanPlan(text).blocks.some((block) => {
-    const name = block.kind === 'heading' && block.level === 2 ? readSectionName(block) : null;
-    return name === 'action plan' || name === 'message';
+  return scanPlan(text).blocks.some((block, at, blocks) => {
+    if (block.kind !== 'heading') return false;
+    const name = block.level === 2 ? readSectionName(block) : null;
+    return name === 'action plan' || name === 'message' || beginsAction(text, block, blocks[at + 1]);
   });
 }
 
@@ -43,6 +46,7 @@ export function parsePlan(text: string, options: { projectRoot?: string } = {}):
   };
   const outline = readOutline(scanned.blocks, scanned.end);
   noteOuterFence(reading, scanned);
+  for (const note of scanned.notes) reading.notes.push(note);
   const plan = readPlan(reading, outline);
   reportCutOff(reading);
   return { plan, problems: sorted(reading.problems), notes: sorted(reading.notes) };
@@ -113,6 +117,7 @@ function readMetadata(reading: Reading, preamble: Block[]): Record<string, strin
 }
 
 function reportPreamble(reading: Reading, block: Block): void {
+  if (block.kind === 'heading' && findActionSpec(block.text)) return; // it is reported as misplaced
   if (block.kind !== 'heading') return addNote(reading, positionOf(block), 'The text after the title is ignored.');
   const found = excerpt(reading.text, block.offset, block.end);
   addProblem(reading, positionOf(block), `Found "${found}", expected a section.`, '## Action Plan');
@@ -123,11 +128,14 @@ function findSections(reading: Reading, outline: Outline): Map<SectionName, Sect
   for (const section of outline.sections) {
     const at = positionOf(section.heading);
     const title = excerpt(section.heading.text, 0, section.heading.text.length);
-    if (section.name === null) addNote(reading, at, `The section "${title}" is not known; it is ignored.`);
-    else if (!found.has(section.name)) found.set(section.name, section);
+    if (section.name === null) {
+      if (!findActionSpec(section.heading.text))
+        addNote(reading, at, `The section "${title}" is not known; it is ignored.`);
+    } else if (!found.has(section.name)) found.set(section.name, section);
     else addProblem(reading, at, `Found a second section "${title}".`, 'Put both under one heading.');
   }
-  if (!found.has('action plan') && !found.has('message') && !reading.cutOff) {
+  const isMisplaced = reportMisplaced(reading, outline);
+  if (!found.has('action plan') && !found.has('message') && !isMisplaced && !reading.cutOff) {
     const message = 'The plan has neither an Action Plan nor a Message.';
     addProblem(reading, { line: 1, column: 1 }, message, '## Action Plan');
   }

@@ -1,16 +1,22 @@
 /** Paths as a plan or a context list writes them. What symlinks do to them is checked where there are files. */
 import type { RepoPath } from '../session/names.ts';
+import { readWrittenPath } from './path-marks.ts';
 
 const maxPathLength = 4096;
 
-export type ParsedPath = { path: RepoPath } | { problem: string };
+type ParsedPath = { path: RepoPath } | { problem: string };
+/** `note`: what was taken off around the path. `hint`: how to write it. */
+type ParsedPlanPath = { path: RepoPath; note?: string } | { problem: string; hint?: string };
 
 /**
  * A path as it stands in a plan: `[shown](/path/from/root)`, `` `code` `` or plain text.
  * `projectRoot`, absolute, is taken off the front. The problem is the reason alone, without the path.
  */
-export function parsePlanPath(text: string, projectRoot?: string): ParsedPath {
-  return parseRepoPath(unwrapPath(text), projectRoot);
+export function parsePlanPath(text: string, projectRoot?: string): ParsedPlanPath {
+  const written = readWrittenPath(text);
+  if ('problem' in written) return written;
+  const parsed = parseRepoPath(written.text, projectRoot);
+  return 'path' in parsed && written.note !== undefined ? { ...parsed, note: written.note } : parsed;
 }
 
 /** A path without Markdown around it. The result is relative to the root and stays in the project. */
@@ -23,54 +29,6 @@ export function parseRepoPath(text: string, projectRoot?: string): ParsedPath {
   if (parts.length === 0) return { problem: "it names the project's root, not a file in it" };
   const reserved = whyReserved(parts);
   return reserved ? { problem: reserved } : { path: parts.join('/') as RepoPath };
-}
-
-/** Takes bold, code and link marks off; of a link the destination counts. */
-export function unwrapPath(text: string): string {
-  const plain = withoutCode(withoutBold(text.trim()));
-  const destination = linkDestination(plain);
-  return destination === null ? plain : decodePercent(withoutCode(destination));
-}
-
-/** Only asterisks: `__main__.py` and `__init__` are names. */
-function withoutBold(text: string): string {
-  return text.length > 4 && text.startsWith('**') && text.endsWith('**') ? text.slice(2, -2).trim() : text;
-}
-
-/** Takes the marks of a code span off a text that is one code span as a whole. */
-export function withoutCode(text: string): string {
-  const marks = /^`+/.exec(text)?.[0] ?? '';
-  if (marks === '' || text.length <= 2 * marks.length || !text.endsWith(marks)) return text;
-  return text.slice(marks.length, -marks.length).trim();
-}
-
-/** Brackets are balanced, so that `[app/[id]/(tab)/page.tsx](/app/[id]/(tab)/page.tsx)` is read whole. */
-function linkDestination(text: string): string | null {
-  if (!text.startsWith('[') || !text.endsWith(')')) return null;
-  const close = closingBracket(text);
-  if (close === -1 || text[close + 1] !== '(') return null;
-  const inside = text.slice(close + 2, -1).trim();
-  const angled = /^<([^<>]*)>/.exec(inside)?.[1];
-  if (angled !== undefined) return angled;
-  return (/^([^"]*)[ \t]"[^"]*"$/.exec(inside)?.[1] ?? inside).trim().replace(/\\([()])/g, '$1');
-}
-
-function closingBracket(text: string): number {
-  let depth = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    if (text[at] === '[') depth += 1;
-    else if (text[at] === ']') depth -= 1;
-    if (depth === 0) return at;
-  }
-  return -1;
-}
-
-function decodePercent(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // `100%.md` is a name, too
-  }
 }
 
 function withoutRoot(path: string, projectRoot: string | undefined): string {

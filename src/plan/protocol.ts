@@ -76,8 +76,8 @@ One of \`## Action Plan\` and \`## Message\` has to be there. No section may be 
 
 const actionsIntroduction = `## The actions
 
-An action is a heading \`### NAME\`, then its parameters as a list of \`- **Key:** value\`, then its body. Nothing else stands between
-actions: say what you want to say in the Rationale or the Message. The whole plan is checked before anything runs; an action that fails stops the rest.`;
+An action is a heading \`### NAME\` below \`## Action Plan\`, then its parameters as a list of \`- **Key:** value\`, then its body. Nothing else
+stands between actions or after the last one: say what you want to say in the Rationale or the Message. The whole plan is checked before anything runs; an action that fails stops the rest.`;
 
 const bodies: Record<BodyKind, string> = {
   none: 'Body: none.',
@@ -95,8 +95,10 @@ const rules = `## The rules
   back-ticks around three. Every fence is closed.
 - **FIND is exact:** copy it from the file character for character, with its indentation, and without the line numbers of a listing. It must match at exactly one
   place; take in more lines until it does, or set Match All. Pairs apply one after the other, each to the result of those before it.
-- **Paths** are relative to the project's root and stay inside it. \`.git\` and \`.teddy\` are out of reach.
-- **Scripts** run in \`bash\` without input; they must not wait for a key or start a server that stays.
+- **Paths** are relative to the project's root and stay inside it. \`.git\` and \`.teddy\` are out of reach. A path stands alone: no quotes,
+  no line numbers, no remark behind it. A name with such characters in it stands in back-ticks.
+- **Scripts** run in \`bash\` without input; they must not wait for a key. What a script starts ends with it: start a server, use it and
+  stop it in one script.
 - Never guess what a file says: READ it first, and edit it in the next turn.`;
 
 function renderAction({ type, purpose, parameters, body }: ActionSpec): string {

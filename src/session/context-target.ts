@@ -1,5 +1,6 @@
 /** What a line of a context list means in a project: a file, a directory, a pattern, a page, or nothing that may be shown. */
-import { parseRepoPath, unwrapPath } from '../plan/paths.ts';
+import { unwrapPath } from '../plan/path-marks.ts';
+import { parseRepoPath } from '../plan/paths.ts';
 import { parsePageUrl } from '../plan/urls.ts';
 import type { TreeFile } from '../ports.ts';
 import type { PathMatcher } from './context-glob.ts';

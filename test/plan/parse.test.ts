@@ -262,6 +262,16 @@ describe('any text', () => {
     '- **env:**',
     '  - A: 1',
     '- File Path: a',
+    '1. File Path: "a" (b)',
+    'File Path: `a`:1',
+    '#T',
+    '##Message',
+    '###READ',
+    '## EXECUTE',
+    '<plan>',
+    '</plan>',
+    '<think>',
+    '</think>',
     ' ',
     '    ',
     '\t',
@@ -407,6 +417,22 @@ describe('large plans', () => {
     ];
     for (const place of places) expect(measure(place).ms).toBeLessThan(2000);
   });
+
+  test.each(['1. File: a\n', 'File: a\n\n', '###READ\n', '##Message\n', '<a>\n', '## READ\n', '- File: "a" (b)\n'])(
+    'twice as much of %j takes about twice the work',
+    (text) => {
+      const work = (times: number) => {
+        const before = process.cpuUsage();
+        parsePlan(`${head}### READ\n${text.repeat(times)}`);
+        const { user, system } = process.cpuUsage(before);
+        return (user + system) / 1000;
+      };
+      const times = Math.ceil(262_144 / text.length);
+      work(times);
+      // A collection of garbage may fall into either: only growth far beyond that counts.
+      expect(work(4 * times)).toBeLessThan(10 * work(times) + 500);
+    },
+  );
 
   test('a plan over 10 MiB is refused, counted in bytes', () => {
     const title = '# T\n## Message\n';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parsePlanPath, parseRepoPath, unwrapPath } from '../../src/plan/paths.ts';
+import { unwrapPath } from '../../src/plan/path-marks.ts';
+import { parsePlanPath, parseRepoPath } from '../../src/plan/paths.ts';
 
 const root = '/home/dev/project';
 
@@ -54,6 +55,58 @@ describe('what a path may look like', () => {
   test('a path in a context list has no Markdown', () => {
     expect(parseRepoPath('[a](b)')).toEqual({ path: '[a](b)' });
     expect(unwrapPath('[a](/b%20c)')).toBe('/b c');
+  });
+});
+
+describe('what stands around a path', () => {
+  // In full, with the notes and the errors of plans: parse-answers.test.ts.
+  test.each([
+    ['"a.txt"', 'a.txt'],
+    ['<a.txt>', 'a.txt'],
+    ['`a.txt` (new file)', 'a.txt'],
+    ['[a](/a.txt#L10)', 'a.txt'],
+    ['[c](/docs/c#.md)', 'docs/c#.md'],
+    ['`"a.txt"`', '"a.txt"'],
+    ['`a.txt (1)`', 'a.txt (1)'],
+    ['v1.2 - notes.md', 'v1.2 - notes.md'],
+    ['Report (final).md', 'Report (final).md'],
+    ["it's.md", "it's.md"],
+  ])('%j is %j', (text, expected) => {
+    expect(path(text)).toBe(expected);
+  });
+
+  test('every path can be named: percent-encoded in a link', () => {
+    const char = fc.constantFrom(...'"<>`\'#:()[]*, .-aL1%', '\u201c', 'and', '.ts');
+    fc.assert(
+      fc.property(fc.array(char, { minLength: 1, maxLength: 8 }), (chars) => {
+        const parsed = parseRepoPath(chars.join(''));
+        if (!('path' in parsed)) return;
+        expect(
+          parsePlanPath(
+            `[it](/${encodeURIComponent(parsed.path).replace(/[()]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)})`,
+          ),
+        ).toEqual({ path: parsed.path });
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('a hint that shows how to write such a name is right', () => {
+    for (const name of [
+      '"a" b.ts',
+      'a<b>.ts',
+      'a`b.ts',
+      'a.ts (1)',
+      'a.ts: b',
+      'a.ts # b',
+      'a.ts:1',
+      'a.ts#L1',
+      'ä "b".ts',
+    ]) {
+      const parsed = parsePlanPath(name);
+      const shown = 'problem' in parsed ? /(?:in back-ticks|as a link): (.+)$/.exec(parsed.hint ?? '')?.[1] : undefined;
+      expect([name, parsePlanPath(shown ?? '')]).toEqual([name, { path: name }]);
+    }
   });
 });
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { TeddyError } from '../../src/errors.ts';
 import type { Model } from '../../src/ports.ts';
@@ -104,6 +105,31 @@ describe('a plan that is not valid', () => {
     expect(transcript).not.toContain('planted-key');
   });
 });
+
+const fixtureOf = (name: string) => readFileSync(new URL(`../../fixtures/answers/${name}.md`, import.meta.url), 'utf8');
+
+test.each([
+  ['actions-as-h2', 'Put it below `## Action Plan`, as `### CREATE`.'],
+  ['last-action-as-h2', 'Put it below `## Action Plan`, as `### EXECUTE`.'],
+  ['actions-as-h4', 'expected level 3'],
+  ['no-action-plan-heading', 'Put it below `## Action Plan`, as `### CREATE`.'],
+  ['sentence-at-the-end', 'Leave it out, or put it under `## Rationale` or `## Message`'],
+  ['fence-at-the-end', 'Else leave it out, or make it an action of its own.'],
+  ['old-and-new', '#### FIND:'],
+  ['path-plain-remark', 'Give the path alone.'],
+  ['background', 'start the server, use it and stop it in one script'],
+])(
+  'of the answer %s nothing runs; the model is told what to do, and its next plan is executed',
+  async (name, advice) => {
+    const project = await pending(fixtureOf(name));
+    const model = scriptedModel(good);
+    const { executed, tries } = await replan(project, model);
+    expect(statuses([...tries, executed])).toEqual(['01 VALIDATION_FAILED', '02 SUCCESS']);
+    expect(await project.read('src/login.ts')).toBeNull();
+    const asked = model.requests[0]?.messages.at(-1)?.content ?? '';
+    expect(asked.slice(asked.indexOf('The plan of turn 01 is not valid'))).toContain(advice);
+  },
+);
 
 test('a plan that is valid is executed once, and no model is looked for', async () => {
   const project = await pending(good);

@@ -1,0 +1,103 @@
+/** The values of an action's parameters, by type. */
+import { renderParameter } from './actions.ts';
+import { readEnv } from './parse-env.ts';
+import { addNote, addProblem, excerpt, type Reading } from './parse-outline.ts';
+import type { ActionPart, Parameter, Parameters } from './parse-parameters.ts';
+import { readWrittenPath, withoutCode } from './path-marks.ts';
+import { parsePlanPath } from './paths.ts';
+import type { RepoPath } from '../session/names.ts';
+
+/** Reads values of one action; each reader gives null for an absent parameter, and for a bad one after reporting it. */
+export interface ValueReader {
+  text(name: string): string | null;
+  /** One word, also when it stands in back-ticks or bold. */
+  word(name: string): string | null;
+  path(name: string): RepoPath | null;
+  directory(name: string): string | null;
+  boolean(name: string): boolean;
+  number(name: string, max: number): number | null;
+  lines(name: string): string | null;
+  env(name: string): Record<string, string>;
+  /** Reports that a value is not as it has to be. */
+  refuse(parameter: Parameter, reason: string, hint?: string): null;
+}
+
+export function openValues(reading: Reading, part: ActionPart, parameters: Parameters): ValueReader {
+  const refuse: ValueReader['refuse'] = ({ spec, value, position }, reason, hint) => {
+    const message = `${spec.name} "${excerpt(value, 0, value.length)}": ${reason}.`;
+    const example = renderParameter(spec);
+    addProblem(reading, position, message, hint === undefined ? example : `${example}\n${hint}`, part.index);
+    return null;
+  };
+  const given = (name: string): Parameter | null => {
+    const parameter = parameters.get(name);
+    return parameter && parameter.value !== '' ? parameter : null;
+  };
+  const read = <T>(name: string, parse: (parameter: Parameter) => T | null): T | null => {
+    const parameter = given(name);
+    return parameter && parse(parameter);
+  };
+  const path = (parameter: Parameter): RepoPath | null => {
+    const { spec, value, position } = parameter;
+    const parsed = parsePlanPath(value, reading.projectRoot);
+    if ('problem' in parsed) return refuse(parameter, parsed.problem, parsed.hint);
+    if (parsed.note !== undefined)
+      addNote(reading, position, `${spec.name} "${excerpt(value, 0, value.length)}": ${parsed.note}.`, part.index);
+    return parsed.path;
+  };
+  return {
+    text: (name) => read(name, ({ value }) => joinLines(value)),
+    word: (name) => read(name, (it) => parseWord(it.value) ?? refuse(it, 'expected one word')),
+    path: (name) => read(name, path),
+    directory: (name) =>
+      read(name, (parameter) => (isRoot(parameter.value, reading.projectRoot) ? '.' : path(parameter))),
+    boolean: (name) => read(name, (it) => parseBoolean(it.value) ?? refuse(it, 'expected true or false')) ?? false,
+    number: (name, max) =>
+      read(name, (it) => parseNumber(it.value, max) ?? refuse(it, `expected a number above 0, at most ${max}`)),
+    lines: (name) => read(name, (it) => parseLines(it.value) ?? refuse(it, 'expected 10-20, -20, 50- or 5')),
+    env: (name) => read(name, (it) => readEnv(it, refuse)) ?? {},
+    refuse,
+  };
+}
+
+/** A value over several lines is one text; nested bullets stay on lines of their own. */
+function joinLines(value: string): string {
+  const lines = value.split('\n').map((line) => line.trim());
+  return lines.reduce((text, line) => (line === '' ? text : `${text}${/^[-*+]\s/.test(line) ? '\n' : ' '}${line}`));
+}
+
+function isRoot(value: string, projectRoot: string | undefined): boolean {
+  const written = readWrittenPath(value);
+  const path = 'text' in written ? written.text : value;
+  return /^(?:\.?\/?|\.\/\.)$/.test(path) || path === projectRoot || path === `${projectRoot}/`;
+}
+
+function withoutMarks(value: string): string {
+  return withoutCode(value.replace(/^\*\*([^*]*)\*\*$/, '$1').trim());
+}
+
+function parseWord(value: string): string | null {
+  const word = withoutMarks(value);
+  return /^\S+$/.test(word) ? word : null;
+}
+
+function parseBoolean(value: string): boolean | null {
+  const word = withoutMarks(value).toLowerCase();
+  if (word === 'true' || word === 'yes') return true;
+  return word === 'false' || word === 'no' ? false : null;
+}
+
+function parseNumber(value: string, max: number): number | null {
+  const match = /^(\d+(?:\.\d+)?) ?(?:s|sec|seconds|lines)?$/i.exec(withoutMarks(value));
+  const number = Number(match?.[1]);
+  return match && number > 0 && number <= max ? number : null;
+}
+
+function parseLines(value: string): string | null {
+  const lines = withoutMarks(value);
+  const match = /^(\d*)(-?)(\d*)$/.exec(lines);
+  if (!match || lines === '' || lines === '-') return null;
+  const [from, to] = [match[1], match[3]].map((digits) => (digits ? Number(digits) : null));
+  if (from === 0 || to === 0) return null;
+  return typeof from === 'number' && typeof to === 'number' && to < from ? null : lines;
+}
