@@ -18,7 +18,7 @@ export function describeMiss(text: string, wanted: Substitution): Pick<Problem, 
   const find = toLines(wanted.find);
   const region = findClosestRegion(lines, find);
   const closest = region === null ? 'no part of the file is like it' : `closest is ${describeRegion(region)}`;
-  const message = `was not found; ${closest}.${describeApplied(text, wanted.replace)}`;
+  const message = `was not found; ${closest}.${describeApplied(text, wanted, region)}`;
   const hint = region && describeDifference(lines, find, region);
   return hint === null ? { message } : { message, hint };
 }
@@ -29,10 +29,46 @@ function describeRegion({ firstLine, lastLine, similarity }: ClosestRegion): str
   return `${where}, ${Math.min(99, Math.floor(similarity * 100))}% alike`;
 }
 
-function describeApplied(text: string, replace: string): string {
-  const place = replace.trim() === '' ? undefined : findPlaces(text, { find: replace, replace })?.places[0];
-  if (place === undefined) return '';
-  return ` REPLACE stands at line ${toLines(text.slice(0, place.start + 1)).length}, perhaps already applied.`;
+/**
+ * A pair counts as applied only where REPLACE stands in the region most like FIND, where that region keeps no line that the
+ * pair removes, and where REPLACE is more than a small part of the lines it stands in: a lone bracket stands in every file.
+ */
+function describeApplied(text: string, { find, replace }: Substitution, region: ClosestRegion | null): string {
+  if (replace.trim() === '') return '';
+  // Where nothing is like FIND, only a file that has nothing else tells where it was.
+  if (region === null) return text.trim() === replace.trim() ? appliedAt(1) : '';
+  const [from, to] = [lineStart(text, region.firstLine), lineStart(text, region.lastLine + 1)];
+  const places = findPlaces(text, { find: replace, replace })?.places ?? [];
+  const place = places.find(({ start, end }) => {
+    return 2 * (Math.min(end, to) - Math.max(start, from)) >= Math.min(end - start, to - from);
+  });
+  if (place === undefined || keepsRemoved(find, replace, text.slice(from, to))) return '';
+  const line = toLines(text.slice(0, place.start + 1)).length;
+  const standing = text.slice(lineStart(text, line), nextLine(text, place.end - 1));
+  if (findClosestRegion(toLines(standing), toLines(replace)) === null) return '';
+  return appliedAt(line);
+}
+
+function appliedAt(line: number): string {
+  return ` REPLACE stands at line ${line}, perhaps already applied.`;
+}
+
+function keepsRemoved(find: string, replace: string, standing: string): boolean {
+  const trim = (text: string) => toLines(text).map((line) => line.trim());
+  const [kept, found] = [new Set(trim(replace)), new Set(trim(standing))];
+  return trim(find).some((line) => line !== '' && !kept.has(line) && found.has(line));
+}
+
+/** Where a line, counted from 1, begins; the end of the text behind its last one. */
+function lineStart(text: string, line: number): number {
+  let start = 0;
+  for (let at = 1; at < line; at += 1) start = nextLine(text, start);
+  return start;
+}
+
+function nextLine(text: string, at: number): number {
+  const newline = text.indexOf('\n', at);
+  return newline === -1 ? text.length : newline + 1;
 }
 
 function describeDifference(lines: string[], find: string[], { firstLine, lastLine }: ClosestRegion): string | null {

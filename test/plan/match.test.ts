@@ -416,6 +416,28 @@ describe('a miss', () => {
     expect(messages(edit(file, [['  return a - c;\n', '\n']]))[0]).not.toContain('already applied');
   });
 
+  const loops = 'for (const a of all) {\n  use(a);\n}\nfor (const b of all) {\n  drop(b);\n}\n';
+
+  test.each([
+    ['elsewhere', loops, 'for (const c of all) {\n  drop(c);\n}\n', 'for (const a of all) {\n  use(a);\n}\n'],
+    ['a bracket of the region itself', loops, 'for (const b of all) {\n  drop(c);\n}\n', '}\n'],
+    ['a bracket elsewhere', loops, '  drop(c);\n', '}\n'],
+    ['a word in the middle of another line', 'let index = 1;\nlet x = 2;\n', 'let index = 3;\n', 'x\n'],
+    ['nothing of FIND', 'a = 1\n}\n', '0123456789\n', '}\n'],
+  ])('it does not say so where REPLACE is %s', (_, text, find, replace) => {
+    expect(messages(edit(text, [[find, replace]]))[0]).not.toContain('already applied');
+  });
+
+  test.each([
+    ['a line was added', 'import a;\nimport b;\nrun();\n', 'import a;\nrun(1);\n', 'import a;\nimport b;\nrun();\n', 1],
+    ['a line was taken out', 'one\nthree\nfour\n', 'one\ntwo\nthree\n', 'one\nthree\n', 1],
+    ['one of two places is meant', 'b = 2;\nx\nb = 2;\ncall(a);\n', 'b = 1;\ncall(a);\n', 'b = 2;\ncall(a);\n', 3],
+  ])('it says so where %s', (_, text, find, replace, at) => {
+    expect(messages(edit(text, [[find, replace]]))[0]).toContain(
+      `REPLACE stands at line ${at}, perhaps already applied.`,
+    );
+  });
+
   test('a FIND longer than the file is compared with all of it', () => {
     expect(messages(edit('a = 1\n', [['a = 1\nb = 2\n', 'x\n']]))[0]).toContain('closest is line 1, ');
   });
