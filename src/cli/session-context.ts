@@ -111,10 +111,11 @@ const widestPath = 40;
 /** Its tokens, or why it has none. */
 function toAmount({ kind, tokens, reason }: ContextRow): string {
   if (kind === 'missing') return 'missing';
-  return kind === 'shown' ? formatCount(tokens) : (reason ?? 'not text');
+  return kind === 'shown' ? formatCount(tokens) : reason === 'budget' ? 'too large' : (reason ?? 'not text');
 }
 
-function describeSource({ kind, source, bytes }: ContextRow): string {
+function describeSource({ kind, reason, source, bytes }: ContextRow): string {
+  if (reason === 'budget') return ', does not fit the budget';
   if (kind === 'not-shown') return `, only listed: ${countOf(bytes, 'byte')}`;
   return source === 'stored' ? ', not tracked by git' : '';
 }

@@ -12,7 +12,7 @@ export type ShownFile =
    * `masked`: how many secrets of the text are masked.
    */
   | { kind: 'shown'; path: string; source: FileSource; text: string; lossy: boolean; masked: number }
-  | { kind: 'not-shown'; path: RepoPath; bytes: number; reason: 'binary' | 'large' }
+  | { kind: 'not-shown'; path: RepoPath; bytes: number; reason: 'binary' | 'large' | 'budget' }
   /** The model asked for it and does not get it. `path` as it was written. */
   | { kind: 'refused'; path: string; reason: string }
   | { kind: 'missing'; path: RepoPath };

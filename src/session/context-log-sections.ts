@@ -21,7 +21,7 @@ type SectionName = 'system' | 'memos' | 'history' | 'tree' | 'file' | 'message';
 type Provenance =
   /** `source` null: derived from the line itself, as history, tree and message are. */
   | { kind: 'shown'; source: Source | null; lossy: boolean; masked: number }
-  | { kind: 'not-shown'; bytes: number; reason: 'binary' | 'large' }
+  | { kind: 'not-shown'; bytes: number; reason: 'binary' | 'large' | 'budget' }
   | { kind: 'refused'; reason: string }
   | { kind: 'missing' };
 
@@ -107,7 +107,7 @@ export function countMasked(sections: readonly LogSection[]): number {
 const sectionNames: readonly SectionName[] = ['system', 'memos', 'history', 'tree', 'file', 'message'];
 const missingBody = 'Missing: the project has no such file.\n';
 const notShown = 'Not shown: ';
-const reasonTexts = { binary: 'it is binary', large: 'it is large' };
+const reasonTexts = { binary: 'it is binary', large: 'it is large', budget: 'it does not fit the budget' };
 
 function shown(source: Source | null, masked: number): Provenance {
   return { kind: 'shown', source, lossy: false, masked };
@@ -150,7 +150,7 @@ function parseSource(kind: string | undefined, id: string): Source | null {
 }
 
 function parseNotShown(bytes: number, text: string | null): Provenance | null {
-  const reason = (['binary', 'large'] as const).find((known) => reasonTexts[known] === text);
+  const reason = (['binary', 'large', 'budget'] as const).find((known) => reasonTexts[known] === text);
   return reason === undefined ? null : { kind: 'not-shown', bytes, reason };
 }
 

@@ -4,13 +4,14 @@ import { findAgent } from '../session/agents.ts';
 import { countFitting, refuseTooLarge, toBudget } from '../session/budget.ts';
 import type { ShownFile } from '../session/context-files.ts';
 import { renderTurnContext } from '../session/context-lines.ts';
-import type { SourcedText } from '../session/context-log-sections.ts';
+import { countTokens, historySection, type SourcedText } from '../session/context-log-sections.ts';
 import { renderContextLog, type ContextLog, type RequestInfo } from '../session/context-log.ts';
 import { memosPath } from '../session/global-files.ts';
 import { joinHistory, renderLeftOut } from '../session/history-text.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../session/names.ts';
 import type { FileEdit } from './write-entry.ts';
-import { openCodeTree } from './code-tree.ts';
+import { openCodeTree, type CodeTree } from './code-tree.ts';
+import { fitFiles } from './fit-files.ts';
 import type { GlobalBranch } from './global-branch.ts';
 import { readContext, type ReadContext } from './read-context.ts';
 import { readEarlierOfTurn, readNewestTurns, readOlderTurns, type HistoryTurn } from './read-history.ts';
@@ -45,19 +46,22 @@ export async function buildRequest(
 ): Promise<BuiltRequest> {
   const { info, message } = wish;
   const older = state.turns.filter((name) => name !== info.turn).toReversed();
-  const [budget, system, memos, { context, files, tree }, earlier, newestOlder] = await Promise.all([
-    readWishedBudget(project, info),
-    readSystem(project, info, global),
-    readMemos(project, state.tip, global),
-    readMaskedContext(project, state, global, wish),
+  const code = openCodeTree(project, state.tip);
+  const [parts, context, earlier, newestOlder] = await Promise.all([
+    readParts(project, state, global, { info, code, mask: (text, path) => maskText(project, text, path) }),
+    readMaskedContext(project, state, global, wish, code),
     readEarlier(project, state, wish),
     readNewestTurns(project, state, older),
   ]);
   const newestFirst = [...earlier.map(({ turn }) => turn), ...older];
   const newest = [...earlier, ...newestOlder];
-  const render = (history: MaskedText | null) =>
-    renderContextLog({ info, system, memos, history, tree, files, message }, project.hash);
-  const bare = render(null);
+  const { budget } = parts;
+  const renderWith = (files: readonly ShownFile[], history: MaskedText | null) =>
+    renderContextLog({ ...parts, info, history, files, message }, project.hash);
+  const whole = renderWith(context.files, null);
+  const fitted = await fitContext(project, context, { tokens: whole.tokens, budget, newestFirst });
+  const bare = fitted.leftOut.size === 0 ? whole : renderWith(fitted.files, null);
+  const render = (history: MaskedText) => renderWith(fitted.files, history);
   const place = { session: info.session, keepsFiles: false };
   refuseTooLarge(bare, budget, place);
   const turns = await readOlderTurns(project, state, newestFirst, newest, budget - bare.tokens);
@@ -66,10 +70,15 @@ export async function buildRequest(
   refuseTooLarge(log, budget, place);
   const list = {
     path: joinPath(turnDir(info.session, info.turn), 'turn.context'),
-    bytes: renderTurnContext(context.paths),
+    bytes: renderTurnContext(context.paths.filter((path) => !fitted.leftOut.has(path))),
   };
   const damaged = noteDamagedReport(state, info.turn);
-  const notes = [...damaged, ...context.notes, ...(leftOut.length === 0 ? [] : [renderLeftOut(leftOut)])];
+  const notes = [
+    ...damaged,
+    ...context.notes,
+    ...fitted.notes,
+    ...(leftOut.length === 0 ? [] : [renderLeftOut(leftOut)]),
+  ];
   return { log: log.log, messages: log.messages, files: [list, toLogFile(info, log)], notes };
 }
 
@@ -163,22 +172,66 @@ export async function readWishedBudget(project: Project, { model }: Pick<Request
   return toBudget(setting === undefined ? undefined : Number(setting), model);
 }
 
+/** What a request has beside its history, the files and the message. */
+interface RequestParts {
+  budget: number;
+  system: SourcedText;
+  memos: SourcedText | null;
+  tree: MaskedText;
+}
+
+type Mask = (text: string, path?: string) => Promise<MaskedText>;
+
+async function readParts(
+  project: Project,
+  state: LineState,
+  global: GlobalBranch | null,
+  { info, code, mask }: { info: RequestInfo; code: CodeTree; mask: Mask },
+): Promise<RequestParts> {
+  const [budget, system, memos, tree] = await Promise.all([
+    readWishedBudget(project, info),
+    readSystem(project, info, global, mask),
+    readMemos(project, state.tip, global, mask),
+    code.listing().then((text) => mask(text)),
+  ]);
+  return { budget, system, memos, tree };
+}
+
+/** What of the files the next request has room for, as far as that can be told without its message. Nothing is masked. */
+export async function previewFit(
+  project: Project,
+  state: LineState,
+  global: GlobalBranch | null,
+  info: RequestInfo,
+  { context, code }: { context: ReadContext; code: CodeTree },
+): ReturnType<typeof fitFiles> {
+  const mask: Mask = async (text) => ({ text, masked: 0 });
+  const parts = await readParts(project, state, global, { info, code, mask });
+  const whole = { ...parts, info, history: null, files: context.files, message: '' };
+  const { tokens } = renderContextLog(whole, project.hash);
+  return fitContext(project, context, { tokens, budget: parts.budget, newestFirst: state.turns.toReversed() });
+}
+
+/** `tokens` of the request without history. Room is left for the line that says which turns are left out. */
+function fitContext(
+  project: Project,
+  { files, resolved }: Pick<ReadContext, 'files' | 'resolved'>,
+  { tokens, budget, newestFirst }: { tokens: number; budget: number; newestFirst: readonly TurnName[] },
+): ReturnType<typeof fitFiles> {
+  const history = newestFirst.length === 0 ? 0 : countTokens(historySection(toHistory(newestFirst, [])));
+  const users = new Set(resolved.files.filter(({ isUsers }) => isUsers).map(({ path }) => path));
+  return fitFiles(project.repository.store, files, users, { tokens: tokens + history, budget });
+}
+
 async function readMaskedContext(
   project: Project,
   state: LineState,
   global: GlobalBranch | null,
   { info, workspace }: RequestWish,
-): Promise<{ context: ReadContext; files: ShownFile[]; tree: MaskedText }> {
-  const code = openCodeTree(project, state.tip);
-  const listing = code.listing().then((text) => maskText(project, text));
-  const [tree, { context, files }] = await Promise.all([
-    listing,
-    readContext(project, state, info.turn, global, workspace, { code }).then(async (context) => ({
-      context,
-      files: await Promise.all(context.files.map((file) => maskFile(project, file))),
-    })),
-  ]);
-  return { context, files, tree };
+  code: CodeTree,
+): Promise<ReadContext> {
+  const context = await readContext(project, state, info.turn, global, workspace, { code });
+  return { ...context, files: await Promise.all(context.files.map((file) => maskFile(project, file))) };
 }
 
 async function maskFile(project: Project, file: ShownFile): Promise<ShownFile> {
@@ -195,6 +248,7 @@ async function readSystem(
   project: Project,
   { agent: name, mode }: RequestInfo,
   global: GlobalBranch | null,
+  mask: Mask = (text, path) => maskText(project, text, path),
 ): Promise<SourcedText> {
   const own = global?.agents.get(name);
   if (global === null || own === undefined) {
@@ -203,7 +257,7 @@ async function readSystem(
   }
   const path = `agents/${name}.md` as RepoPath;
   const [{ text, masked }, found] = await Promise.all([
-    maskText(project, own, path),
+    mask(own, path),
     project.repository.store.readFile(global.tip, path),
   ]);
   const source: SourcedText['source'] = found ? { kind: 'blob', oid: found.oid } : { kind: 'stored' };
@@ -211,11 +265,16 @@ async function readSystem(
 }
 
 /** `memos.yaml` as the turn's commit will have it; its blob is in that commit. */
-async function readMemos(project: Project, tip: Oid, global: GlobalBranch | null): Promise<SourcedText | null> {
+async function readMemos(
+  project: Project,
+  tip: Oid,
+  global: GlobalBranch | null,
+  mask: Mask,
+): Promise<SourcedText | null> {
   const { store } = project.repository;
   const text = global?.memos ?? toText((await store.readFile(tip, memosPath))?.bytes ?? null);
   if (text.trim() === '') return null;
-  const [oid, masked] = await Promise.all([store.batch().blob(text), maskText(project, text, memosPath)]);
+  const [oid, masked] = await Promise.all([store.batch().blob(text), mask(text, memosPath)]);
   return { ...masked, source: { kind: 'blob', oid } };
 }
 

@@ -85,7 +85,7 @@ async function maskKept(project: Project, log: string): Promise<string> {
 }
 
 /** Whom the last turn has handed over to, else who it was. */
-async function readLastAgent(project: Project, state: LineState): Promise<string | undefined> {
+export async function readLastAgent(project: Project, state: LineState): Promise<string | undefined> {
   const invoked = state.latest === null ? null : findInvoked(state.latest);
   if (invoked !== null) return invoked;
   if (state.entry.agent !== undefined || state.turns.length === 0)

@@ -10,15 +10,18 @@ export interface ContextRow {
   /** An estimate; 0 for what is not shown. */
   tokens: number;
   bytes: number;
-  /** Why it is only listed. */
-  reason: 'binary' | 'large' | null;
+  /** Why it is only listed. `budget`: the request has no room for it. */
+  reason: 'binary' | 'large' | 'budget' | null;
   /** `stored`: git does not track it; it is shown as it is on disk. */
   source: 'blob' | 'stored' | null;
   /** The line that put it there: `session.context:3`, `turn: CREATE in turn 02`. */
   from: string;
 }
 
-export function toContextRows({ files, resolved }: ReadContext, from: (place: Place) => string): ContextRow[] {
+export function toContextRows(
+  { files, resolved }: Pick<ReadContext, 'files' | 'resolved'>,
+  from: (place: Place) => string,
+): ContextRow[] {
   const places = new Map(resolved.files.map(({ path, place }) => [path, place]));
   return files.flatMap((file) => {
     const place = places.get(file.path);

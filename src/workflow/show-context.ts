@@ -1,15 +1,19 @@
 /** What the model would be shown in the next turn, and the line behind every file. Changes nothing. */
 import { TeddyError } from '../errors.ts';
 import type { Project, Store } from '../ports.ts';
+import { defaultAgent } from '../session/agents.ts';
+import type { ShownFile } from '../session/context-files.ts';
 import { parseTurnContext, type TurnLine } from '../session/context-lines.ts';
 import type { Place } from '../session/context-levels.ts';
 import { joinPath, sessionDir, type SessionId, type TurnName } from '../session/names.ts';
 import { toContextRows, type ContextRow } from './context-rows.ts';
-import { isBranchTurn } from './build-request.ts';
+import { isBranchTurn, previewFit } from './build-request.ts';
+import { openCodeTree, type CodeTree } from './code-tree.ts';
+import { readLastAgent } from './compose-request.ts';
 import { explainPath, type Explanation } from './explain-context.ts';
 import { findLine, lineName, type Line } from './find-line.ts';
-import { readGlobal } from './global-branch.ts';
-import { readContext } from './read-context.ts';
+import { readGlobal, type GlobalBranch } from './global-branch.ts';
+import { readContext, type ReadContext } from './read-context.ts';
 import { nextTurn, readLine, readTurnFile, toText, type LineState } from './read-line.ts';
 import { readTurnList } from './read-turn-list.ts';
 
@@ -53,11 +57,15 @@ export async function showContext(
     keeps === 'context' ? undefined : readEditedList(line),
     countEdits(line),
   ]);
-  const context = await readContext(project, state, turn, global, line.workspace, { sessionContext: editedList });
+  const code = openCodeTree(project, state.tip);
+  const context = await readContext(project, state, turn, global, line.workspace, { sessionContext: editedList, code });
   const origins = await traceOrigins(store, state, turn, context.turnList);
   const from = (place: Place) => describePlace(place, origins);
-  const files = toContextRows(context, from);
-  const { leftOut, takenAway, notes } = context.resolved;
+  const fitted =
+    keeps === null ? await fit(project, state, turn, global, { context, code }) : { files: context.files, notes: [] };
+  const files = toContextRows({ ...context, files: fitted.files }, from);
+  const { leftOut, takenAway } = context.resolved;
+  const notes = [...context.resolved.notes, ...fitted.notes];
   const told = leftOut.filter(({ isQuiet }) => !isQuiet);
   return {
     session: state.session,
@@ -76,6 +84,20 @@ export async function showContext(
         ? null
         : explainPath(request.why, { root: line.workspace?.root, resolved: context.resolved, files, from }),
   };
+}
+
+/** For the agent and the model that `plan` would ask without a flag. */
+async function fit(
+  project: Project,
+  state: LineState,
+  turn: TurnName,
+  global: GlobalBranch | null,
+  read: { context: ReadContext; code: CodeTree },
+): Promise<{ files: ShownFile[]; notes: string[] }> {
+  const agent = (await readLastAgent(project, state)) ?? defaultAgent;
+  const model = (await project.settings.get('model')) ?? state.entry.model ?? 'none';
+  const info = { session: state.session, turn, agent, provider: 'none', model, parameters: {} };
+  return previewFit(project, state, global, info, read);
 }
 
 async function findKept(store: Store, state: LineState, turn: TurnName): Promise<ShownContext['keeps']> {

@@ -8,9 +8,12 @@ import { appendEntry } from '../../src/workflow/append-entry.ts';
 import { branchSession } from '../../src/workflow/branch-session.ts';
 import { changeGlobal } from '../../src/workflow/global-branch.ts';
 import { previewRequest } from '../../src/workflow/plan-turn.ts';
+import { findRecorded } from '../../src/workflow/review/find-recorded.ts';
+import { showContext } from '../../src/workflow/show-context.ts';
+import { verifyLine } from '../../src/workflow/verify/verify-line.ts';
 import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
 import { scriptedModel } from '../support/scripted-model.ts';
-import { create, line, planOf, run, say, session, start, storyOfLine, turn } from '../support/turns.ts';
+import { create, edit, line, planOf, run, say, session, start, storyOfLine, turn } from '../support/turns.ts';
 
 const dir = `.teddy/sessions/${session}`;
 const choice = { provider: 'recorded' as const, name: 'scripted', parameters: {}, model: null };
@@ -337,6 +340,91 @@ describe('a request that is too large without history', () => {
     project.configuration.set('teddy.contextTokens', 'plenty');
     await expect(say(project, 'Do it', 'x')).rejects.toMatchObject({ code: 'BAD_SETTING' });
     expect(await storyOfLine(project)).toEqual(["'First commit'", 'start']);
+  });
+});
+
+describe('files of the model’s own list that the budget has no room for', () => {
+  const words = (count: number) => 'some words of it\n'.repeat(count);
+
+  /** The turn before has edited a large file and a small one, and read a third. */
+  async function edited(files: string[] = []): Promise<MemoryProject> {
+    const project = await begin({
+      'README.md': '# Notes\n',
+      'large.txt': `one\n${words(8000)}`,
+      'small.txt': 'one\n',
+      'middle.txt': words(800),
+    });
+    if (files.length > 0) await project.write({ [`${dir}/session.context`]: `${files.join('\n')}\n` });
+    const read = '### READ\n- **Resource:** middle.txt\n';
+    await turn(project, 'Edit both', edit('large.txt', 'one', 'two'), edit('small.txt', 'one', 'two'), read);
+    project.configuration.set('teddy.contextTokens', '12000');
+    return project;
+  }
+
+  const said =
+    /^warning: Not shown to the model: large\.txt \(about [\d,]+ tokens do not fit the budget of 12,000\)\.$/;
+
+  test('are left out, as few as possible: the log, the list and the user’s terminal say so', async () => {
+    const project = await edited();
+    await say(project, 'Go on', 'Yes.');
+    const log = parseContextLog((await project.read(`${dir}/02/_context.log`)) ?? '');
+    const bytes = (await project.read('large.txt'))?.length;
+    expect(sectionOf(log, 'file', 'large.txt')).toMatchObject({
+      provenance: { kind: 'not-shown', bytes, reason: 'budget' },
+      body: 'Not shown: it does not fit the budget.\n',
+    });
+    expect(sectionText(sectionOf(log, 'file', 'small.txt'))).toBe('two\n');
+    expect(sectionText(sectionOf(log, 'file', 'middle.txt'))).toBe(words(800));
+    expect(log.frontMatter.tokens).toBeLessThanOrEqual(12_000);
+    expect(await project.read(`${dir}/02/turn.context`)).toBe('README.md\nsmall.txt\nmiddle.txt\n');
+    expect(project.said.filter((line) => line.includes('Not shown'))).toEqual([expect.stringMatching(said)]);
+    const { violations } = await verifyLine(project, await findRecorded(project, line));
+    expect(violations).toEqual([]);
+  });
+
+  test('are the smallest that make room, and come back when the budget grows', async () => {
+    const project = await edited();
+    project.configuration.delete('teddy.contextTokens');
+    const { frontMatter, sections } = await preview(project);
+    project.configuration.set('teddy.contextTokens', String(frontMatter.tokens - 1000));
+    const kinds = (log: ParsedContextLog) =>
+      log.sections.flatMap(({ path, provenance }) => (path === null ? [] : [`${path} ${provenance.kind}`]));
+    const log = await preview(project);
+    expect(turnsIn(log)).toEqual(['01']);
+    expect(kinds(log)).toEqual(['README.md shown', 'large.txt shown', 'small.txt shown', 'middle.txt not-shown']);
+    project.configuration.set('teddy.contextTokens', String(frontMatter.tokens));
+    expect((await preview(project)).sections).toEqual(sections);
+  });
+
+  test('leave room for the line that says which turns are left out', async () => {
+    const project = await edited();
+    const whole = await preview(project);
+    const tokens = whole.frontMatter.tokens - estimateTokens(sectionOf(whole, 'history').body);
+    for (const budget of [tokens, tokens - 1, tokens + 10]) {
+      project.configuration.set('teddy.contextTokens', String(budget));
+      expect((await preview(project)).frontMatter.tokens).toBeLessThanOrEqual(budget);
+    }
+  });
+
+  test('are an error where the user’s own list names them, also when the model has touched them', async () => {
+    const project = await edited(['large.txt']);
+    await expect(say(project, 'Go on', 'Yes.')).rejects.toMatchObject({
+      code: 'CONTEXT_TOO_LARGE',
+      message: expect.stringMatching(/The largest: large\.txt \([\d,]+\), /),
+    });
+  });
+
+  test('are named by `session context`, with the reason', async () => {
+    const project = await edited();
+    const shown = await showContext(project, { why: 'large.txt' });
+    expect(shown.files.map(({ path, kind, reason }) => [path, kind, reason])).toEqual([
+      ['README.md', 'shown', null],
+      ['large.txt', 'not-shown', 'budget'],
+      ['small.txt', 'shown', null],
+      ['middle.txt', 'shown', null],
+    ]);
+    expect(shown.notes.map((note) => `warning: ${note}`)).toEqual([expect.stringMatching(said)]);
+    expect(shown.why).toMatchObject({ isShown: false, reasons: ['it does not fit the budget of the request'] });
   });
 });
 

@@ -1,7 +1,7 @@
 /** Sections of a log that a blob or a prompt gives. */
 import type { Project } from '../../ports.ts';
 import { agentNames, findAgent } from '../../session/agents.ts';
-import { maxShownBytes, readContextFiles } from '../../session/context-files.ts';
+import { maxShownBytes, type ShownFile, readContextFiles } from '../../session/context-files.ts';
 import type { ParsedContextLog } from '../../session/context-log-parse.ts';
 import {
   fileSection,
@@ -69,14 +69,15 @@ function wrong(message: string): Expected {
 async function expectNotShown(
   { repository: { store } }: Project,
   oid: Oid,
-  { bytes, reason }: { bytes: number; reason: string },
+  { bytes, reason }: Pick<ShownFile & { kind: 'not-shown' }, 'bytes' | 'reason'>,
   isKept: boolean,
 ): Promise<Expected> {
   const size = await store.readSize(oid);
   if (size === null || (isKept && size !== bytes)) return unknown;
   if (size !== bytes) return wrong(`It says ${bytes} bytes, and the file has ${size}.`);
   if (reason === 'large' && size <= maxShownBytes) return wrong('It says that the file is large, and it is not.');
-  return { kind: 'text', body: `Not shown: it is ${reason}.\n` };
+  const path = '' as RepoPath; // the body does not name it
+  return { kind: 'text', body: fileSection({ kind: 'not-shown', path, bytes, reason }).body };
 }
 
 /** A prompt of the same teddy is rendered again; of another one the log says the sha256, which has to be that of the section. */
