@@ -64,8 +64,9 @@ export function showExchanged(chat: Chat, { outcome, calls, elapsedMs }: Exchang
   terminal.say(terminal.style('dim', text, 'stderr'));
 }
 
-function describeEntry({ entry, actions }: Extract<ChatOutcome, { kind: 'answered' }>): string {
+function describeEntry({ entry, actions, problems }: Extract<ChatOutcome, { kind: 'answered' }>): string {
   if (entry === 'reply') return 'is answered,';
+  if (problems.length > 0) return 'is a plan that is not valid,';
   return actions === 0
     ? 'is a plan without actions,'
     : `is a plan with ${actions} ${actions === 1 ? 'action' : 'actions'},`;
@@ -82,7 +83,7 @@ function showOpen({ terminal, project, choice }: Chat, outcome: Extract<ChatOutc
   terminal.say(`then bring its answer: teddy session plan${toLineOption(project, line)} --from answer.md`);
 }
 
-/** Whether a plan came that can be executed. */
+/** Whether a plan came that waits for its execution. */
 export function isPlanned(outcome: ChatOutcome): boolean {
-  return outcome.kind === 'answered' && outcome.entry === 'plan' && outcome.actions > 0;
+  return outcome.kind === 'answered' && outcome.isPending;
 }

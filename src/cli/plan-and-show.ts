@@ -1,8 +1,7 @@
 /** Asks for a plan, and shows what came: for `session plan`, `session branch` with a message, and `session resume`. */
 import type { ChosenModel } from '../app.ts';
 import type { Project } from '../ports.ts';
-import { planTurn, type PlanOutcome, type PlanRequest } from '../workflow/plan-turn.ts';
-import { toStatus } from '../workflow/read-line.ts';
+import { planTurn, type Answer, type PlanOutcome, type PlanRequest } from '../workflow/plan-turn.ts';
 import { toExecuteCommand, toLineOption } from './name-line.ts';
 import { showCommitted, showPlanProblems, showRemarks, viewAnswer } from './show-answer.ts';
 import { toVisible, type Terminal } from './terminal.ts';
@@ -97,15 +96,8 @@ function showOpen(
   return 0;
 }
 
-function sayNext(
-  terminal: Terminal,
-  project: Project,
-  { line, entry, text, problems }: Exclude<PlanOutcome, { kind: 'open' }>,
-  option: string,
-): void {
-  // A plan that only speaks has nothing to execute.
-  const isPlanned = entry === 'plan' && toStatus([], new TextEncoder().encode(text), null) === 'planned';
-  if (!isPlanned) return terminal.say(`Next: teddy session plan${option} -m "..."`);
+function sayNext(terminal: Terminal, project: Project, { line, isPending, problems }: Answer, option: string): void {
+  if (!isPending) return terminal.say(`Next: teddy session plan${option} -m "..."`);
   if (problems.length > 0)
     terminal.say('The plan is not valid as it is. To execute it writes that into its report; then plan again.');
   terminal.say(`Next: ${toExecuteCommand(project, line)}`);

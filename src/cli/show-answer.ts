@@ -56,24 +56,27 @@ export function showPlanProblems(terminal: Terminal, problems: Answer['problems'
     terminal.say(
       `${terminal.style('yellow', 'warning:', 'stderr')} plan.md:${problem.line}:${problem.column}: ${toVisible(problem.message)}`,
     );
-    if (problem.hint !== undefined) terminal.say(`         ${toVisible(problem.hint)}`);
+    showHint(terminal, problem.hint);
   }
 }
 
+/** An example may have several lines. */
+export function showHint(terminal: Terminal, hint: string | undefined): void {
+  for (const line of hint?.split('\n') ?? []) terminal.say(`         ${toVisible(line)}`);
+}
+
 /** Null time: none that would mean anything. */
-export function showCommitted(
-  terminal: Terminal,
-  { line, turn, entry, actions, commit, usage }: Answer,
-  elapsedMs: number | null,
-): void {
+export function showCommitted(terminal: Terminal, answer: Answer, elapsedMs: number | null): void {
+  const { line, turn, commit, usage } = answer;
   const effort = describeEffort(usage, elapsedMs);
   terminal.say(
-    `Turn ${turn} of ${line.session}: ${describeAnswer(entry, actions)} committed as ${commit.slice(0, 10)}${effort === '' ? '' : `; ${effort}`}.`,
+    `Turn ${turn} of ${line.session}: ${describeAnswer(answer)} committed as ${commit.slice(0, 10)}${effort === '' ? '' : `; ${effort}`}.`,
   );
 }
 
-function describeAnswer(entry: 'plan' | 'reply', actions: number): string {
+function describeAnswer({ entry, actions, problems }: Answer): string {
   if (entry === 'reply') return 'an answer that is no plan, kept as a reply,';
+  if (problems.length > 0) return 'a plan that is not valid';
   if (actions === 0) return 'a plan without actions';
   return `a plan with ${actions} ${actions === 1 ? 'action' : 'actions'}`;
 }

@@ -96,11 +96,20 @@ function checkBefore(reading: Reading, before: Block[]): void {
 function reportUnknown(reading: Reading, heading: Heading, index: number): void {
   const found = excerpt(heading.text, 0, heading.text.length);
   const known = actionSpecs.map(({ type }) => type).join(', ');
-  const meant = findActionSpec(/^[^a-z]*(?:action[^a-z]+)?[a-z_]+/i.exec(heading.text)?.[0] ?? '');
-  const hint = meant
-    ? `Write \`### ${meant.type}\` and nothing behind it; the rest goes into parameters below.`
-    : '### CREATE';
-  addProblem(reading, positionOf(heading), `Unknown action "${found}"; expected one of ${known}.`, hint, index);
+  addProblem(
+    reading,
+    positionOf(heading),
+    `Unknown action "${found}"; expected one of ${known}.`,
+    hintOfUnknown(heading.text),
+    index,
+  );
+}
+
+function hintOfUnknown(text: string): string {
+  const meant = findActionSpec(/^[^a-z]*(?:action[^a-z]+)?[a-z_]+/i.exec(text)?.[0] ?? '');
+  if (meant) return `Write \`### ${meant.type}\` and nothing behind it; the rest goes into parameters below.`;
+  const isScript = /\b(?:delete|remove|move|rename|copy|run|shell|bash|command)\b/i.test(text.slice(0, 200));
+  return isScript ? 'Do that with a script: ### EXECUTE' : '### CREATE';
 }
 
 function reportLevel(reading: Reading, heading: Heading, spec: ActionSpec, index: number): void {

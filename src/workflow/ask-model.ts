@@ -12,6 +12,7 @@ import { keepBytes } from './keep-bytes.ts';
 import { keepPart, keepWhole, toLabelLines, toLateAnswer } from './keep-answer.ts';
 import type { OpenTurn } from './open-turn.ts';
 import type { ReadyLine } from './prepare-line.ts';
+import { isOnlyMessage } from './read-line.ts';
 import { isCut, nothingReceived, receiveAnswer, type Listener, type Received, type Usage } from './receive-answer.ts';
 
 export interface Answered extends CheckedAnswer {
@@ -20,6 +21,8 @@ export interface Answered extends CheckedAnswer {
   text: string;
   usage: Usage | null;
   actions: number;
+  /** It is a plan that waits for `execute`: one that only speaks does not. */
+  isPending: boolean;
 }
 
 /** A whole answer that is in staging, and not on the line yet. */
@@ -178,5 +181,13 @@ export async function keepAnswer(
   const draft = { kind: entry, ...label } as const;
   const commit = await keepStaged(project, place, text, staged, () => keepWhole(project, line, place, received, draft));
   const checked = await checkAnswer(project, line.workspace, { commit, text, parsed });
-  return { ...checked, commit, entry, text, usage, actions: parsed?.plan.actions.length ?? 0 };
+  return {
+    ...checked,
+    commit,
+    entry,
+    text,
+    usage,
+    actions: parsed?.plan.actions.length ?? 0,
+    isPending: parsed !== null && !isOnlyMessage(parsed),
+  };
 }

@@ -4,6 +4,7 @@ import { decodeTranscript } from '../conversation/decode-transcript.ts';
 import { endsDenied, lastAnswer } from '../conversation/transcript.ts';
 import { TeddyError } from '../errors.ts';
 import { parsePlan } from '../plan/parse.ts';
+import type { ParsedPlan } from '../plan/plan.ts';
 import type { Store } from '../ports.ts';
 import { decodeEntry, type Entry } from '../session/entry.ts';
 import {
@@ -118,13 +119,12 @@ function toUnknownTurn(session: SessionId, turn: string): TeddyError {
 
 export function toStatus(records: TranscriptRecord[], plan: Uint8Array | null, report: Uint8Array | null): TurnStatus {
   if (report !== null) return 'closed';
-  if (plan !== null) return isOnlyMessage(toText(plan)) ? 'closed' : 'planned';
+  if (plan !== null) return isOnlyMessage(parsePlan(toText(plan))) ? 'closed' : 'planned';
   return lastAnswer(records)?.complete === true || endsDenied(records) ? 'closed' : 'open';
 }
 
 /** A plan that only speaks has nothing to execute. */
-function isOnlyMessage(text: string): boolean {
-  const { plan, problems } = parsePlan(text);
+export function isOnlyMessage({ plan, problems }: ParsedPlan): boolean {
   return problems.length === 0 && plan.message !== null && plan.actions.length === 0 && plan.memos.length === 0;
 }
 

@@ -223,3 +223,15 @@ test('without a terminal and without -y nothing is run and nothing is reported',
   await project.plan(planOf());
   expect((await project.run(['session', 'execute'])).exitCode).toBe(0);
 });
+
+test('an answer whose actions stand at the wrong level is said to be no valid plan, and what is printed next works', async () => {
+  const answer = '# Make it\n\n## CREATE\n- **File Path:** a.txt\n\n```\nx\n```\n';
+  const planned = await project.plan(answer);
+  expect(planned.stderr).toContain('plan.md:3:1: Found the action "## CREATE" outside of the Action Plan');
+  expect(planned.stderr).toContain(': a plan that is not valid committed as ');
+  expect(planned.stderr).toContain('teddy session execute writes that into its report');
+  expect(await project.run(['session', 'execute', '-y'])).toMatchObject({ exitCode: 1 });
+  // A plan without any action waits as well.
+  expect((await project.plan('# None\n\n## Action Plan\n')).stderr).toContain('Next: teddy session execute\n');
+  expect(await project.run(['session', 'execute'])).toMatchObject({ exitCode: 0 });
+});

@@ -107,6 +107,12 @@ const table: Record<string, Expected> = {
       '13:1 Found "export const login = 1;", expected a fence with the content of CREATE. -> ```ts\nexport const answer = 42;\n```',
     ],
   },
+  'delete-and-run': {
+    problems: [
+      '10:1 Unknown action "DELETE"; expected one of CREATE, EDIT, READ, EXECUTE, RESEARCH, PRUNE, CHAT_WITH_USER, PROMPT, INVOKE. -> Do that with a script: ### EXECUTE',
+      '13:1 Unknown action "RUN"; expected one of CREATE, EDIT, READ, EXECUTE, RESEARCH, PRUNE, CHAT_WITH_USER, PROMPT, INVOKE. -> Do that with a script: ### EXECUTE',
+    ],
+  },
   'env-and-cwd': {
     actions: [
       'EXECUTE {"description":"Run the tests.","script":"npm test\\n","expectedOutcome":"All pass.","cwd":"packages/api","env":{"NODE_ENV":"test","CI":"1"},"timeoutMs":300000,"allowFailure":true,"tail":40}',

@@ -4,6 +4,7 @@ import type { TranscriptRecord } from '../../src/conversation/record.ts';
 import { TeddyError } from '../../src/errors.ts';
 import { decodeEntry, type Entry } from '../../src/session/entry.ts';
 import { parseOid, type RefName } from '../../src/session/names.ts';
+import { readLine } from '../../src/workflow/read-line.ts';
 import { memoryProject, withRace, type MemoryProject } from '../support/memory-repository.ts';
 import { scriptedModel } from '../support/scripted-model.ts';
 import { previewRequest } from '../../src/workflow/plan-turn.ts';
@@ -104,6 +105,21 @@ describe('a message', () => {
 });
 
 describe('an answer', () => {
+  test.each([
+    ['a plan with an action', planOf([create('a.txt')]), 'planned'],
+    ['a plan without actions', '# T\n\n## Action Plan\n', 'planned'],
+    ['a plan of memos', '# T\n\n## Memos\n- [+] tabs\n\n## Message\nHi\n', 'planned'],
+    ['a plan whose actions are no actions', '## CREATE\n- **File Path:** a.txt\n\n```\nx\n```\n', 'planned'],
+    ['a plan that only speaks', '# T\n\n## Message\nHi\n', 'closed'],
+    ['a reply', 'Hi', 'closed'],
+  ])('that is %s says whether it waits for its execution, as the line does', async (_, text, status) => {
+    const project = await begin();
+    const outcome = await say(project, 'Do it', text);
+    expect(outcome).toMatchObject({ kind: 'answered', isPending: status === 'planned' });
+    const state = await readLine(project.repository.store, await project.tipOf(line));
+    expect(state.latest?.status).toBe(status);
+  });
+
   test('that is a plan is kept byte for byte, with its actions in the label and the usage', async () => {
     const project = await begin();
     const text = planOf([create('src/a.ts', 'x\r\n')]);
