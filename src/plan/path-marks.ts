@@ -59,7 +59,7 @@ function readMarked(text: string, span: Span): WrittenPath {
 
 /** `(new file)`, `: the entry point`, ` - the entry point`, or the full stop of a sentence. */
 function isRemark(rest: string): boolean {
-  return /^(?:\s*\(.*\)\.?|\s*:.*|\s+[–—-].*|\.)\s*$/s.test(rest);
+  return /^(?:\s*\(.*\)\.?|\s*:.*|\s+[\u2013\u2014-].*|\.)\s*$/s.test(rest);
 }
 
 function takeInside({ mark, inside }: Span): WrittenPath {
@@ -88,7 +88,7 @@ function readPlain(text: string): WrittenPath {
     return { problem: `it has ${mark === '`' ? 'a back-tick' : `\`${mark}\``} in it`, hint: nameIt(text) };
   const list = /\.\w{1,10}(?:, *| and | & )\S+\.\w{1,10}$/;
   if (list.test(text)) return { problem: 'it names more than one file', hint: onePath };
-  const remark = /\.[a-z]\w{0,9}( +\(.*\)|(?: +[:#–—-]|:) +[^./]*)$/i.exec(text)?.[1]?.trim();
+  const remark = /\.[a-z]\w{0,9}( +\(.*\)|(?: +[:#\u2013\u2014-]|:) +[^./]*)$/i.exec(text)?.[1]?.trim();
   if (remark !== undefined)
     return { problem: `it has the remark "${shorten(remark)}" behind the path`, hint: nameIt(text) };
   return refuseLineNumbers(text) ?? { text };

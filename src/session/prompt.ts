@@ -13,7 +13,8 @@ with one and the same code, and ends where the next one begins. A comment with a
   Its first line names turns that there was no room for.
 - \`tree\`: the project's files by name; a directory that is folded stands there with the number of its files.
 - \`file\`: one file as it is now, between fences; \`\\ No newline at end of file\` below the fence means just that.
-  \`missing\`: there is no such file. \`not-shown\`: its size only, and why; where the budget has no room for it, look at a part of it with EXECUTE. \`refused\`: it was asked for, and you do not get it.
+  \`missing\`: there is no such file. \`not-shown\`: its size only, and why; of one that does not fit the budget, print
+  the part that you need with EXECUTE. \`refused\`: it was asked for, and you do not get it.
 - \`message\`: what the owner wants now.
 
 \`[masked: ...]\` stands where a secret is, which you are not shown; the file itself has the secret.
