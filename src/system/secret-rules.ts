@@ -8,6 +8,7 @@
 import type { FoundSecret } from '../session/mask.ts';
 import { isSecretValue } from '../session/secret-values.ts';
 import { findPrivateKeys } from './private-keys.ts';
+import { findServerPasswords, findWebPasswords } from './url-passwords.ts';
 
 type Rule = (typeof import('@secretlint/secretlint-rule-preset-recommend'))['rules'][number];
 type RuleContext = Parameters<Rule['create']>[0];
@@ -32,17 +33,13 @@ interface RuleUse {
   options?: object;
   /** By message id: the secret itself within the value that is reported. */
   narrow?: Record<string, RegExp>;
-  /** What is reported and no secret. */
-  harmless?: RegExp;
   /** Instead of the rule. */
   find?: (text: string) => FoundSecret[];
 }
 
-const prefix = '@secretlint/secretlint-rule-';
+const userInfo = /:\/\/[^:/\s]{0,100}:[^@/\s]{1,200}@/;
 
-/** Hosts of RFC 2606 and the machine itself: the addresses of tests and documentation. */
-const documentationHost = /@(?:[^@/\s]*\.)?(?:example\.(?:com|net|org)|example|test|invalid|localhost)(?![\w.-])/i;
-const password = /:\/\/[^:/\s]{1,100}:([^@/\s]{1,200})@/;
+const prefix = '@secretlint/secretlint-rule-';
 
 /** By rule id without the prefix. A rule that is not listed here runs on every text. */
 const ruleUses: Record<string, RuleUse> = {
@@ -63,12 +60,7 @@ const ruleUses: Record<string, RuleUse> = {
     // The rule takes the rest of the line as the token, or all that stands before it.
     narrow: { PackageJSON_xOauthToken: /([^\s/"'@]+)$/, Npmrc_authToken: /^["']?([^\s"',;`]+)/ },
   },
-  basicauth: {
-    keyword: /:\/\/[-\w]{1,256}:[-\w]{1,256}@/,
-    kinds: { BasicAuth: 'basic auth' },
-    narrow: { BasicAuth: /\/\/([^@]+)@/ },
-    harmless: documentationHost,
-  },
+  basicauth: { keyword: userInfo, kinds: {}, find: findWebPasswords },
   slack: {
     keyword: /xox[abopr]-|xapp-|hooks\.slack\.com/i,
     kinds: { SLACK_TOKEN: 'slack token', IncomingWebhook: 'slack webhook' },
@@ -80,17 +72,7 @@ const ruleUses: Record<string, RuleUse> = {
   anthropic: { keyword: /sk-ant-api0/, kinds: { ANTHROPIC_API_KEY: 'anthropic key' } },
   linear: { keyword: /lin_api_/, kinds: { LINEAR_API_TOKEN: 'linear key' } },
   '1password': { keyword: /ops_ey/, kinds: { OPS_TOKEN: '1password token' } },
-  'database-connection-string': {
-    keyword: /(?:mongodb|mysql|postgres)\S{0,6}:\/\//i,
-    kinds: {
-      MongoDBConnection: 'database password',
-      MySQLConnection: 'database password',
-      PostgreSQLConnection: 'database password',
-    },
-    // The rule takes all that follows up to a space as part of the address, quotes and brackets too.
-    narrow: { MongoDBConnection: password, MySQLConnection: password, PostgreSQLConnection: password },
-    harmless: documentationHost,
-  },
+  'database-connection-string': { keyword: userInfo, kinds: {}, find: findServerPasswords },
 };
 
 /** Rules of the preset that are not run. */
@@ -144,7 +126,7 @@ function toValue(data: object = {}): string {
 function toSecrets(text: string, name: string, { messageId, value, ...range }: RuleReport): FoundSecret[] {
   const use = ruleUses[name];
   const known = use?.kinds[messageId];
-  if (known === null || use?.harmless?.test(value)) return [];
+  if (known === null) return [];
   const kind = known ?? name;
   const secret = use?.narrow?.[messageId]?.exec(value)?.[1] ?? value;
   if (messageId === 'Npmrc_authToken' && !isSecretValue(secret)) return [];

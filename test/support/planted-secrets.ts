@@ -81,6 +81,8 @@ export const secretsByRule: Record<string, PlantedSecret[]> = {
   basicauth: [
     secretOf('basic auth', `ada:${letters(20, 12)}`, 'curl https://', '@api.acme.io/v1'),
     secretOf('basic auth', `deploy:${letters(9, 13)}`, 'ftp://', '@files.acme.io'),
+    secretOf('basic auth', 'user:pass' + '1234', 'and http://', '@localhost:8080/'),
+    secretOf('basic auth', `ida:${letters(9, 43)}`, '"http://', '@shop.test/"'),
   ],
   slack: [
     secretOf(
@@ -122,6 +124,8 @@ export const secretsByRule: Record<string, PlantedSecret[]> = {
     secretOf('database password', letters(16, 40), 'postgres://ada:', '@db.acme.io:5432/notes'),
     secretOf('database password', letters(16, 41), '"mysql://ada:', '@db.acme.io/notes"'),
     secretOf('database password', letters(16, 42), 'mongodb+srv://ada:', '@cluster0.acme.net/?retryWrites=true'),
+    secretOf('database password', 'sec' + 'ret', 'DATABASE_URL=postgres://ida:', '@localhost:5432/x'),
+    secretOf('database password', letters(8, 44), 'mysql://ida:', '@db.test/x'),
   ],
 };
 
@@ -142,7 +146,7 @@ export const lookAlikes: Record<string, string[]> = {
     '//registry.example.org/:_auth' + 'Token=${NPM_TOKEN}\n//x/:_auth' + 'Token=your-token-goes-here',
   ],
   basicauth: [
-    'https://ada:secret-word-1@example.com/ and http://user:pass1234@localhost:8080/',
+    'https://ada:secret-word-1@example.com/ and http://user:pass1234@api.example.org:8080/',
     'https://ada:{password}@acme.io/ https://acme.io:8080/@scope/name',
   ],
   slack: ['xoxb- is how tokens begin', 'https://hooks.slack' + '.com/services/ is where they go'],

@@ -52,6 +52,84 @@ describe('secrets that are told by their form', () => {
     });
   });
 
+  describe('passwords in URLs', () => {
+    const word = letters(12, 45);
+    const inUrl = (host: string, scheme = 'https') => `${scheme}://ida:${word}@${host}`;
+
+    test.each([
+      'localhost',
+      'localhost:5432/x',
+      'db.localhost/x',
+      '127.0.0.1:5432/x',
+      '[::1]:5432/x',
+      'db:5432/x',
+      'shop.test',
+      'test/x',
+      '${DB_HOST}/x',
+      'example.com.acme.io/x',
+      'notexample.com/x',
+      'example.dev/x',
+      'invalid.acme.io/x',
+      'db.example.com,db.acme.io:27017/x',
+      'localhost/x?owner=ada@example.com',
+    ])('is masked where the host is %s', async (host) => {
+      expect(await mask(`a ${inUrl(host)} b`)).toBe(`a https://[masked: basic auth]@${host} b`);
+      for (const scheme of ['postgres', 'postgresql', 'jdbc:mysql', 'mongodb', 'mongodb+srv']) {
+        expect(await mask(`a ${inUrl(host, scheme)} b`)).toBe(
+          `a ${scheme}://ida:[masked: database password]@${host} b`,
+        );
+      }
+      for (const scheme of ['redis', 'amqp', 'smtp', 'ssh']) {
+        expect(await mask(`"${inUrl(host, scheme)}"`)).toBe(`"${scheme}://ida:[masked: url password]@${host}"`);
+      }
+    });
+
+    test.each([
+      'example.com',
+      'example.net:5432/x',
+      'example.org.',
+      'EXAMPLE.com/x',
+      'db.example.com/x?a=b@c',
+      'a.b.example.net/x',
+      'example/x',
+      'db.example/x',
+      'invalid',
+      'db.invalid:80/x',
+      'a.example.com:27017,b.example.com:27017/x',
+    ])('is left where the host is %s, which is reserved for documentation', async (host) => {
+      for (const scheme of ['http', 'https', 'ftp', 'postgres', 'mysql', 'mongodb', 'redis', 'amqp']) {
+        for (const text of [`${inUrl(host, scheme)}`, `(${inUrl(host, scheme)})`, `"${inUrl(host, scheme)}", "b"`]) {
+          expect(await mask(text)).toBe(text);
+        }
+      }
+    });
+
+    test('has an @ in it, or no user before it', async () => {
+      expect(await mask(`redis://:${word}@localhost`)).toBe('redis://:[masked: url password]@localhost');
+      expect(await mask(`postgres://ida:${word}@${word}@localhost/x`)).toBe(
+        'postgres://ida:[masked: database password]@localhost/x',
+      );
+      expect(await mask(`mongodb://ida:${word}@example.com@db.acme.io/x`)).toBe(
+        'mongodb://ida:[masked: database password]@db.acme.io/x',
+      );
+    });
+
+    test.each([
+      'http://localhost:8080/ and postgres://localhost:5432/x',
+      '{"url":"http://localhost:3000","mail":"ida@acme.io"}',
+      "{'url':'redis://localhost:6379','mail':'ida@acme.io'}",
+      'http://localhost:3000,ida@acme.io',
+      '[here](http://localhost:3000)(ida@acme.io)',
+      'postgres://ida:password@localhost/x and http://user:{password}@localhost:80/',
+      'redis://:${REDIS_PASSWORD}@localhost $x amqp://ida:$PASSWORD@rabbit.test smtp://ida:<password>@localhost',
+      'postgres://ida:xxxx@localhost/x postgres://ida:****@localhost/x',
+      'ssh://git@github.com:22/ada/notes.git git@github.com:ada/notes.git ssh://git@localhost:2222',
+      'https://registry.acme.io:8080/@scope/name',
+    ])('is not what %s has', async (text) => {
+      expect(await mask(text)).toBe(text);
+    });
+  });
+
   test('a comment in the text switches nothing off', async () => {
     const { before, secret, after } = secretsByRule['github']?.[0] ?? { before: '', secret: '', after: '' };
     const line = `${before}${secret}${after}`;
