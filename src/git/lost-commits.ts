@@ -27,7 +27,8 @@ export async function listReachedEntryIds(git: GitRunner): Promise<Set<string>> 
 }
 
 export async function listReflogCommits(git: GitRunner): Promise<Set<Oid>> {
-  const found = await git.text(['rev-list', '--no-walk=unsorted', '--reflog', '--ignore-missing']);
+  // Without `--stdin`, git prints its usage and fails where no reflog holds anything.
+  const found = await git.text(['rev-list', '--no-walk=unsorted', '--reflog', '--ignore-missing', '--stdin']);
   return new Set(
     found
       .split('\n')

@@ -33,9 +33,11 @@ beforeAll(async () => {
 });
 afterAll(() => repo.close());
 
-async function use<Value>(work: (project: Project) => Promise<Value>): Promise<Value> {
+const use = <Value>(work: (project: Project) => Promise<Value>) => withProject(repo.root, work);
+
+async function withProject<Value>(cwd: string, work: (project: Project) => Promise<Value>): Promise<Value> {
   const notices = { info: (text: string) => said.push(text), warn: (text: string) => said.push(text) };
-  const project = await openProject({ cwd: repo.root, env: process.env, notices });
+  const project = await openProject({ cwd, env: process.env, notices });
   try {
     return await work(project);
   } finally {
@@ -265,6 +267,45 @@ test('entries that no branch has get their branch back, under its own name or th
   expect(await repo.git('for-each-ref', '--format=%(refname)', 'refs/heads/teddy/')).not.toContain('-branch-');
   await repo.git('switch', '--quiet', line);
 });
+
+test('lost entries are found in a bare clone, and where the reflogs are empty or gone', async () => {
+  await expectFound(['clone', '--quiet', '--bare'], () => undefined);
+  await expectFound(['clone', '--quiet'], (git) => git('reflog', 'expire', '--expire=now', '--all'));
+  await expectFound(['clone', '--quiet'], async (_git, gitDir) => rm(join(gitDir, 'logs'), { recursive: true }));
+});
+
+/** All entries of the clone's line are lost, and then the newest alone. */
+async function expectFound(
+  clone: string[],
+  loseReflogs: (git: (...args: string[]) => unknown, gitDir: string) => unknown,
+): Promise<void> {
+  const at = `${repo.root}.clone`;
+  const tip = await repo.git('rev-parse', line);
+  const git = (...args: string[]) => repo.git('-C', at, ...args);
+  try {
+    await repo.git(...clone, '--branch', 'main', '--no-local', repo.root, at);
+    const gitDir = await git('rev-parse', '--absolute-git-dir');
+    const ref = `refs/heads/${line}`;
+    await git('for-each-ref', '--format=delete %(refname)', 'refs/remotes').then(async (rows) => {
+      for (const row of rows.split('\n').filter((one) => one !== '')) await git('update-ref', '-d', row.slice(7));
+    });
+    const mend = async () => {
+      await loseReflogs(git, gitDir);
+      return withProject(at, (project) => examineRepository(project, { fix: true }));
+    };
+    await git('update-ref', '-d', ref);
+    expect(await mend()).toMatchObject({ findings: [{ kind: 'lost-entry', outcome: 'mended' }], failures: [] });
+    expect(await git('rev-parse', ref)).toBe(tip);
+    await git('update-ref', ref, `${tip}~1`);
+    expect(await mend()).toMatchObject({
+      findings: [{ kind: 'lost-entry', thing: tip, meaning: expect.stringContaining('1 entry'), outcome: 'mended' }],
+      failures: [],
+    });
+    expect(await git('for-each-ref', '--points-at', tip, 'refs/heads/teddy/')).toContain(`${ref}--`);
+  } finally {
+    await rm(at, { recursive: true, force: true });
+  }
+}
 
 test('what a preview, a rebase or an archive leaves is not lost', async () => {
   await repo.git('update-ref', 'refs/teddy/keep/old', line);

@@ -89,10 +89,13 @@ function dropCopies(lines: LostLine[]): LostLine[] {
 
 /**
  * An entry that others were built on was on a line, and so was one that a reflog knows. A single one may be of a preview, or of
- * a command that was killed or refused before the ref moved: nobody was ever told that it is kept.
+ * a command that was killed or refused before the ref moved: nobody was ever told that it is kept. Where no reflog knows
+ * anything, as in a bare clone, only those kinds are left out that a preview or a lost race makes.
  */
 function wasPublished({ tip, entries }: LostLine, wereTips: ReadonlySet<Oid>): boolean {
-  return entries.length > 1 || (wereTips.has(tip.oid) && entries[0]?.kind !== 'start');
+  const kind = entries[0]?.kind;
+  if (entries.length > 1) return true;
+  return kind !== 'start' && (wereTips.size === 0 ? kind !== 'snapshot' : wereTips.has(tip.oid));
 }
 
 /** Its own branch where that is gone; else the next free number of a conversation branch, as after `session restore`. */

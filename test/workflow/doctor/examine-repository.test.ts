@@ -119,13 +119,15 @@ test('what a dead pull has left in quarantine goes, and what is of a living one 
   expect(left.map((one) => one.ref.split('/')[3])).toEqual(['foreign', 'own']);
 });
 
-test('an entry counts as lost when others were built on it, or when a reflog knows it', async () => {
+test('an entry counts as lost when others were built on it, or when a reflog knows it or there is none to know it', async () => {
   const project = await begun();
   const before = await project.tipOf(line);
   await say(project, 'One', null);
   const opened = await project.tipOf(line);
   await project.setRef(ref, before);
   project.remains.unreachable = [opened];
+  expect(kindsOf(await look(project))).toEqual(['lost-entry left']);
+  project.remains.wereTips.add(before);
   expect(kindsOf(await look(project))).toEqual([]);
   project.remains.wereTips.add(opened);
   // The main line is there: it gets a branch of its own, and takes nobody's place.
