@@ -421,6 +421,8 @@ export interface Edit {
   staged: string;
   unstaged: string;
   submodule: boolean;
+  /** As git quotes it, where the name is not UTF-8: `path` then shows it, and git would not find the file by it. */
+  quotedName?: string;
 }
 
 export interface WorkspaceStatus {

@@ -1,9 +1,9 @@
 /** Reads `git status --porcelain=v2 -z`: which paths are not as HEAD has them. */
+import { isUtf8 } from 'node:buffer';
 import type { Edit, WorkspaceStatus } from '../ports.ts';
-import { TeddyError } from '../errors.ts';
 import { repoPathFromGit, type RepoPath } from '../session/names.ts';
 import { waitForIndex } from './index-lock.ts';
-import { splitNul, type GitRunner } from './run.ts';
+import type { GitRunner } from './run.ts';
 
 /** Between the move of a branch and that of the index, files look staged that nobody has staged. */
 export async function readSettledStatus(
@@ -31,36 +31,48 @@ export async function readStatus(
     `--untracked-files=${untracked}`,
     ...(options.path === undefined ? [] : ['--', `:(top,literal)${options.path}`]),
   ];
-  return parseStatus(splitNul((await git.run(args)).stdout));
+  return parseStatus(splitRows((await git.run(args)).stdout));
 }
 
-function parseStatus(rows: string[]): WorkspaceStatus {
+function parseStatus(rows: Buffer[]): WorkspaceStatus {
   const status: WorkspaceStatus = { edits: [], unmerged: [], untracked: [] };
-  for (const row of rows) {
-    if (row.startsWith('1 ')) status.edits.push(parseEdit(row));
-    else if (row.startsWith('u ')) status.unmerged.push(toPath(row.split(' ').slice(10).join(' ')));
+  for (const bytes of rows) {
+    const row = bytes.toString('utf8');
+    if (row.startsWith('1 ')) status.edits.push(parseEdit(row, bytes));
+    else if (row.startsWith('u ')) status.unmerged.push(repoPathFromGit(row.split(' ').slice(10).join(' ')));
     else if (row.startsWith('? ')) status.untracked.push(repoPathFromGit(row.slice(2)));
   }
   return status;
 }
 
 /** `1 XY sub mH mI mW hH hI path` */
-function parseEdit(row: string): Edit {
+function parseEdit(row: string, bytes: Buffer): Edit {
   const [, letters = '..', submodule = 'N...', ...rest] = row.split(' ');
+  const path = rest.slice(5).join(' ');
   return {
-    path: toPath(rest.slice(5).join(' ')),
+    path: repoPathFromGit(path),
     staged: letters.charAt(0),
     unstaged: letters.charAt(1),
     submodule: submodule.startsWith('S'),
+    // All before the path is ASCII.
+    ...(isUtf8(bytes) ? {} : { quotedName: quoteName(bytes.subarray(row.length - path.length)) }),
   };
 }
 
-/** An edited path is written back to git, so it has to survive as text. */
-function toPath(path: string): RepoPath {
-  if (!path.includes('\uFFFD')) return repoPathFromGit(path);
-  throw new TeddyError(
-    'SNAPSHOT_FAILED',
-    `The name of the edited file ${path} is not UTF-8.`,
-    'Commit that file with git first; teddy then leaves it alone.',
-  );
+function splitRows(bytes: Buffer): Buffer[] {
+  const rows: Buffer[] = [];
+  for (let at = 0, end = bytes.indexOf(0); end !== -1; at = end + 1, end = bytes.indexOf(0, at)) {
+    rows.push(bytes.subarray(at, end));
+  }
+  return rows;
+}
+
+/** As git quotes names: `"caf\351.txt"`. */
+function quoteName(bytes: Buffer): string {
+  const parts = [...bytes].map((byte) => {
+    if (byte === 0x22 || byte === 0x5c) return `\\${String.fromCharCode(byte)}`;
+    if (byte >= 0x20 && byte < 0x7f) return String.fromCharCode(byte);
+    return `\\${byte.toString(8).padStart(3, '0')}`;
+  });
+  return `"${parts.join('')}"`;
 }

@@ -98,8 +98,20 @@ async function changesCode(store: Store, tip: Oid, codeTree: Oid): Promise<boole
 async function readEdits(workspace: Workspace, untracked: boolean): Promise<WorkspaceStatus> {
   const status = await workspace.status({ untracked });
   refuseUnmerged(status);
+  refuseUnreadableNames(status);
   await refusePartlyStaged(workspace, status);
   return status;
+}
+
+/** The paths of a snapshot are written into the index again. */
+function refuseUnreadableNames({ edits }: WorkspaceStatus): void {
+  const names = edits.flatMap(({ quotedName }) => quotedName ?? []);
+  if (names.length === 0) return;
+  throw new TeddyError(
+    'SNAPSHOT_FAILED',
+    `Edited files whose names are not UTF-8: ${nameSome(names)}. A snapshot cannot hold them.`,
+    'Commit them with git first; teddy then leaves them alone.',
+  );
 }
 
 /** Throws PARTIALLY_STAGED: one commit would take both what is staged and what is not. */

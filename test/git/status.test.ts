@@ -2,11 +2,14 @@
 import { chmod, copyFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openProject } from '../../src/app.ts';
 import { openRepository } from '../../src/git/repository.ts';
 import type { Repository, Workspace } from '../../src/ports.ts';
+import { newSession } from '../../src/workflow/new-session.ts';
 import { path } from '../support/disk.ts';
 import { gitBytes } from '../support/git-process.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+import { create, planOf, run, say } from '../support/turns.ts';
 
 let repo: ScratchRepository;
 let repository: Repository;
@@ -147,14 +150,36 @@ test('unmerged paths are told apart, with spaces in their names', async () => {
   expect(await workspace.operationInProgress(null)).toBeNull();
 });
 
-test('an edited file whose name is not UTF-8 is refused by name, not lost', async () => {
-  const name = Buffer.concat([Buffer.from(`${repo.root}/`), Buffer.from([0x66, 0xff])]);
+test('an edited file whose name is not UTF-8 is in the way of a snapshot alone, which names it', async () => {
+  const scratch = await makeScratchRepository();
+  const name = Buffer.concat([Buffer.from(`${scratch.root}/caf`), Buffer.from([0xe9])]);
   await writeFile(name, 'a\n');
-  await repo.git('add', '--all');
-  await repo.git('commit', '--quiet', '-m', 'Odd name');
+  await scratch.write('real \uFFFD.txt', 'a\n');
+  await scratch.git('add', '--all');
+  await scratch.git('commit', '--quiet', '-m', 'Odd names');
   await writeFile(name, 'b\n');
-  await expect(workspace.status({ untracked: false })).rejects.toMatchObject({ code: 'SNAPSHOT_FAILED' });
-  await repo.git('reset', '--quiet', '--hard');
+  await scratch.write('real \uFFFD.txt', 'b\n');
+  const notices = { info: () => undefined, warn: () => undefined };
+  const project = await openProject({ cwd: scratch.root, env: process.env, notices });
+  const status = await project.repository.workspace?.status({ untracked: false });
+  expect(status?.edits.map((edit) => [edit.path, edit.quotedName])).toEqual([
+    ['caf\uFFFD', '"caf\\351"'],
+    ['real \uFFFD.txt', undefined],
+  ]);
+  const { session } = await newSession(project, { name: 'odd', switch: true });
+  const before = await scratch.git('rev-parse', 'HEAD');
+  await expect(say(project, 'One', planOf([create('one.txt')]))).rejects.toMatchObject({
+    code: 'SNAPSHOT_FAILED',
+    message: expect.stringContaining('"caf\\351"'),
+    hint: expect.stringContaining('Commit'),
+  });
+  expect(await scratch.git('rev-parse', `teddy/${session}`)).toBe(before);
+  await scratch.git('commit', '--quiet', '--all', '-m', 'Mine');
+  await say(project, 'One', planOf([create('one.txt')]));
+  await run(project);
+  expect(await scratch.git('status', '--porcelain')).toBe('');
+  await project.repository.close();
+  await scratch.close();
 });
 
 test('while the index is written nothing is taken for half staged: the look is repeated when it is done', async () => {
