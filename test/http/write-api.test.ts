@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { TeddyError, type ErrorCode } from '../../src/errors.ts';
 import { statusOfCode } from '../../src/http/status.ts';
+import { memoryWrites } from '../support/memory-writes.ts';
+import { line, start } from '../support/turns.ts';
 import { openTestServer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
 
 const base = '/api/write-session';
@@ -477,5 +479,96 @@ describe('what every call shares', () => {
     ]);
     expect(server.lines[0]?.time).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
     expect(JSON.stringify(server.lines)).not.toMatch(new RegExp(`content-of-mine|${server.token}`));
+  });
+});
+
+describe('the same finalize after a failure', () => {
+  const call = { content: '# Guide\n' };
+
+  /** Passes a point before each thing that the disk may refuse, and after each that it may do and then fail. */
+  function passPoints(point: () => void): void {
+    const { project } = server;
+    const { store, workspace } = project.repository;
+    const { batch } = store;
+    const { publish } = workspace;
+    const { filesOf } = project;
+    project.writes = memoryWrites(project.clock, project.writing, point);
+    store.batch = () => {
+      const made = batch();
+      const flush = async () => {
+        point();
+        await made.flush();
+      };
+      return { ...made, flush };
+    };
+    const around = <Args extends unknown[], Value>(act: (...args: Args) => Promise<Value>) => {
+      return async (...args: Args): Promise<Value> => {
+        point();
+        const value = await act(...args);
+        point();
+        return value;
+      };
+    };
+    workspace.publish = around(publish);
+    project.filesOf = (root) => {
+      const files = filesOf(root);
+      return { ...files, install: around(files.install), installNew: around(files.installNew) };
+    };
+  }
+
+  test.each(['create', 'append'])('heals one that is to %s at every point, and makes one commit', async (operation) => {
+    let passed = 0;
+    let failAt = 0;
+    for (failAt = 1; failAt === 1 || passed >= failAt - 1; failAt += 1) {
+      await reopen({});
+      const { project } = server;
+      await start(project);
+      if (operation !== 'create') {
+        await project.write({ 'docs/guide.md': 'Old\n' });
+        await project.commit('Mine');
+      }
+      const { session_id } = await server.begin('docs/guide.md', { operation });
+      await server.append(session_id, 0, 'Something else\n');
+      const before = await project.tipOf(line);
+      passed = 0;
+      passPoints(() => {
+        passed += 1;
+        if (passed === failAt) throw new TeddyError('WRITE_FAILED', 'The disk does not take it.');
+      });
+      const first = await server.finalize(session_id, call);
+      if (passed < failAt) {
+        expect(first.status).toBe(200);
+        break;
+      }
+      // What fails after the commit is told, and takes nothing back.
+      expect([200, 500]).toContain(first.status);
+      if (first.status === 500) {
+        const again = await server.finalize(session_id, call);
+        expect(again, `point ${failAt}`).toMatchObject({ status: 200, body: { success: true } });
+        expect((await server.finalize(session_id, call)).body).toEqual(again.body);
+      }
+      expect(await project.read('docs/guide.md')).toBe(operation === 'append' ? 'Old\n# Guide\n' : '# Guide\n');
+      const { store } = project.repository;
+      expect((await store.readCommit(await project.tipOf(line))).parents).toEqual([before]);
+    }
+    expect(failAt).toBeGreaterThan(8);
+  });
+
+  test('is refused with other content, once the target is being replaced', async () => {
+    await start(server.project);
+    const { session_id } = await server.begin('docs/guide.md');
+    let isFull = true;
+    const { publish } = server.project.repository.workspace;
+    server.project.repository.workspace.publish = async (publication) => {
+      if (isFull) throw new TeddyError('WRITE_FAILED', 'The disk does not take it.');
+      return publish(publication);
+    };
+    expect((await server.finalize(session_id, call)).status).toBe(500);
+    isFull = false;
+    expect(await server.finalize(session_id, { content: 'Other\n' })).toMatchObject({
+      status: 409,
+      body: { code: 'WRITE_FINALIZING' },
+    });
+    expect((await server.finalize(session_id, call)).status).toBe(200);
   });
 });

@@ -56,7 +56,9 @@ export async function finalizeWrite(project: Project, request: FinalizeRequest):
       const known = answerAgain(project, held, request.content);
       if (known !== null) return known;
       if (request.content?.length === 0) throw toEmpty();
-      if (request.content !== undefined) await replaceContent(project, held, request.content);
+      if (request.content !== undefined && !isBeingInstalled(project, held, request.content)) {
+        await replaceContent(project, held, request.content);
+      }
       return finalizeHeld(project, held, request);
     },
     { accepts: ['committed'] },
@@ -68,6 +70,12 @@ function answerAgain(project: Project, held: HeldWrite, content: Uint8Array | un
   if (result === null) return null;
   if (content !== undefined && project.hash(content) !== result.contentSha256) throw toUnknownWrite();
   return { isWritten: true, record: held.record, result };
+}
+
+/** The same call once more, after one that stopped while the target was being replaced: it goes on there. */
+function isBeingInstalled(project: Project, { write }: HeldWrite, content: Uint8Array): boolean {
+  const { phase, install } = write.state;
+  return (phase === 'installing' || phase === 'installed') && install?.contentSha256 === project.hash(content);
 }
 
 /** What one run of the effects has at hand. */
