@@ -613,7 +613,7 @@ export interface CommandNote extends RunPlace {
 }
 
 export interface OpenCommandNote {
-  /** The command runs: kept at once, as far as a crash of the process goes. Throws DISK_FULL or WRITE_FAILED. */
+  /** Before the command begins: kept at once, as far as a crash of the process goes. Throws DISK_FULL or WRITE_FAILED. */
   started(group: ProcessGroup): void;
   /** The command has ended, and `.teddy/` is as it was. Throws WRITE_FAILED. */
   discard(): Promise<void>;
@@ -665,7 +665,8 @@ export interface Shell {
       env: Record<string, string>;
       timeoutMs: number;
       signal: AbortSignal;
-      onStart?: (group: ProcessGroup) => void;
+      /** The script begins when it has resolved, and never if it rejects: then `run` rejects with the same error. */
+      onStart?: (group: ProcessGroup) => void | Promise<void>;
       onOutput?: (stream: 'stdout' | 'stderr', text: string) => void;
     },
   ): Promise<CommandResult>;

@@ -59,7 +59,7 @@ async function begin({ dir, ...processes }: CommandNotesOptions, note: CommandNo
   };
 }
 
-/** At once, while nothing else can happen in this process: from here on the command runs. */
+/** The command waits for this. A power cut, which may take it back, ends the command as well. */
 function noteGroup(path: string, group: ProcessGroup): void {
   try {
     writeFileSync(`${path}.tmp`, JSON.stringify(seal(group)), { mode: 0o600 });

@@ -1,10 +1,11 @@
 /** The process of one script, from its start until nothing of it is left. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
+import type { Writable } from 'node:stream';
 import type { OutputPipe } from './output-pipe.ts';
 import type { ProcessGroup } from '../plan/journal.ts';
 import { endGroup, killGroup, readGroup } from './process-group.ts';
-import type { Environment } from './shell-command.ts';
+import { gateDescriptor, type Environment } from './shell-command.ts';
 
 interface ScriptStart {
   program: string;
@@ -14,7 +15,8 @@ interface ScriptStart {
   environment: Environment;
   stdout: OutputPipe;
   stderr: OutputPipe;
-  onStart?: ((group: ProcessGroup) => void) | undefined;
+  /** The script waits until it has resolved, and never begins if it rejects. */
+  onStart?: ((group: ProcessGroup) => void | Promise<void>) | undefined;
 }
 
 interface ScriptLimits {
@@ -36,21 +38,44 @@ const timeoutExitCode = 124;
 const maxTimerMs = 2 ** 31 - 1;
 const terminated: ScriptEnding = { exitCode: 128 + constants.signals.SIGTERM, timedOut: false, aborted: true };
 
-/** Starts nothing when the signal is aborted already. Rejects with the system's error when the start fails. */
+/**
+ * Starts nothing when the signal is aborted already. Rejects with the system's error when the start fails, and with `onStart`'s.
+ * The process waits at a gate until its group is noted: whoever kills this process meanwhile closes the gate, and the script never begins.
+ */
 export async function runProcess(start: ScriptStart, limits: ScriptLimits): Promise<ScriptEnding> {
   if (limits.signal.aborted) return terminated;
   const pipes = [start.stdout, start.stderr];
   const child = spawn(start.program, start.args, {
     cwd: start.cwd,
     env: start.environment,
-    stdio: ['ignore', start.stdout.writeEnd, start.stderr.writeEnd],
+    stdio: ['ignore', start.stdout.writeEnd, start.stderr.writeEnd, 'pipe'],
     detached: true,
   });
   const exited = waitForExit(child);
-  if (child.pid !== undefined) start.onStart?.(readGroup(child.pid));
   for (const pipe of pipes) pipe.closeWriteEnd();
   const stop = stopOnLimit(child, limits);
-  return withoutSurvivors(child.pid, () => finish(pipes, exited, stop, limits.drainMs));
+  return withoutSurvivors(child.pid, async () => {
+    const [noted, ended] = await Promise.allSettled([
+      openGate(child, start.onStart),
+      finish(pipes, exited, stop, limits.drainMs),
+    ]);
+    if (noted.status === 'rejected') throw noted.reason;
+    if (ended.status === 'rejected') throw ended.reason;
+    return ended.value;
+  });
+}
+
+async function openGate({ pid, stdio }: ChildProcess, onStart: ScriptStart['onStart']): Promise<void> {
+  const gate = stdio[gateDescriptor] as Writable | null;
+  // A process that was ended meanwhile has closed its side.
+  gate?.on('error', () => undefined);
+  try {
+    if (pid === undefined) return;
+    await onStart?.(readGroup(pid));
+    await new Promise<void>((resolve) => gate?.write('\n', () => resolve()));
+  } finally {
+    gate?.destroy();
+  }
 }
 
 /** Who leaves at once, without waiting for the script, must leave nothing that goes on to change files. */

@@ -14,17 +14,21 @@ export interface Failure {
 
 export type Environment = Record<string, string | undefined>;
 
+/** The process reads one line from it before it does anything. Its end without a line means that nobody knows of the process. */
+export const gateDescriptor = 3;
+const passGate = 'read -r TEDDY_GATE <&3 || exit 125; unset TEDDY_GATE; exec 3<&-';
+
 /**
  * The argument of `bash -c`. The script comes from a file, since one argument is limited to 128 KiB, but by `eval`, so that
  * messages read `bash: line 3:` and show no temporary path; all on one line, so that the script's lines count from 1.
  */
 export function renderBashCommand({ script, failures }: ScriptFiles): string {
-  return `set -eE; trap -- ${quote(renderTrap(failures))} ERR; eval "$(<${quote(script)})"`;
+  return `${passGate}; set -eE; trap -- ${quote(renderTrap(failures))} ERR; eval "$(<${quote(script)})"`;
 }
 
 /** The argument of `sh -c`; it has no trap for errors, so it does not tell which command failed. */
 export function renderShCommand({ script }: ScriptFiles): string {
-  return `set -e; eval "$(cat ${quote(script)})"`;
+  return `${passGate}; set -e; eval "$(cat ${quote(script)})"`;
 }
 
 /**

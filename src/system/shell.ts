@@ -55,6 +55,7 @@ export function shell(root: string, options: ShellOptions = {}): Shell {
 }
 
 function throwUnstarted(error: unknown): never {
+  if (error instanceof TeddyError) throw error;
   throw new TeddyError(
     'ACTION_FAILED',
     `The script could not be started: ${errorReason(error)}.`,

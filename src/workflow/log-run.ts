@@ -33,7 +33,7 @@ export function logRun(
       records.push({ ...begin, before });
       await journal.append({ ...begin, before });
     },
-    started: (group) => void journal.note({ record: 'start', group }),
+    started: (group) => journal.append({ record: 'start', group }),
     async end(log, outcome) {
       await noteFirst();
       const end: EndRecord = {

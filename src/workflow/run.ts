@@ -53,8 +53,8 @@ export interface RunLog {
   journaled(): JournaledRun;
   /** Before anything of the action happens. Throws DISK_FULL or WRITE_FAILED: nothing may start then. */
   begin(action: Action, before: Before): Promise<void>;
-  /** A script of the action runs now. */
-  started(group: ProcessGroup): void;
+  /** Before a script of the action begins. Throws DISK_FULL or WRITE_FAILED: it must not begin then. */
+  started(group: ProcessGroup): Promise<void>;
   end(log: ActionLog, run: Run): Promise<void>;
   /** Before the first file is put back. */
   rollBack(): Promise<void>;

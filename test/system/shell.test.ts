@@ -3,9 +3,12 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { TeddyError } from '../../src/errors.ts';
 import type { CommandResult, Shell } from '../../src/ports.ts';
 import { shell, type ShellOptions } from '../../src/system/shell.ts';
+import { runningInGroup } from '../support/interrupted-run.ts';
 
 let base: string;
 let root: string;
@@ -340,6 +343,46 @@ describe('the end', () => {
     const result = await run('echo x >never', { signal: AbortSignal.abort() });
     expect(result).toMatchObject({ exitCode: 143, aborted: true, stdout: '' });
     await expect(readFile(join(root, 'never'))).rejects.toThrow('ENOENT');
+  });
+
+  test('a script begins when its start was noted, and never where that failed, in bash and in sh', async () => {
+    const bin = join(base, 'bin without bash');
+    await mkdir(bin);
+    for (const name of ['sh', 'cat', 'mkfifo', 'env']) {
+      await symlink(execFileSync('which', [name], { encoding: 'utf8' }).trim(), join(bin, name));
+    }
+    const mark = join(base, 'mark');
+    const script = `[ -e '${mark.replaceAll("'", `'\\''`)}' ] && env && cat <&3`;
+    for (const environment of [process.env, { PATH: bin }]) {
+      const full = new TeddyError('DISK_FULL', 'No space is left.');
+      const refused = run('echo begun > begun', { onStart: () => Promise.reject(full) }, { environment });
+      await expect(refused).rejects.toBe(full);
+      expect(await readdir(root)).not.toContain('begun');
+      const noted = await run(script, { onStart: () => sleep(50).then(() => writeFile(mark, '')) }, { environment });
+      expect(noted.stdout).toContain('PATH=');
+      expect(noted.stdout).not.toContain('TEDDY_GATE');
+      // What it waited at is closed.
+      expect(noted.stderr).toMatch(/3: bad file descriptor/i);
+      await rm(mark);
+    }
+  });
+
+  test('a script never begins when its starter is killed before the start is noted', async () => {
+    const outfile = join(base, 'starter.mjs');
+    const source = new URL('../../src/system/shell.ts', import.meta.url).pathname;
+    const contents = `
+      import { shell } from ${JSON.stringify(source)};
+      const onStart = ({ id }) => { console.log(id); process.kill(process.pid, 'SIGKILL'); };
+      const { signal } = new AbortController();
+      const options = { cwd: '.', env: {}, timeoutMs: 60_000, signal, onStart };
+      await shell(${JSON.stringify(root)}).run('echo begun > begun', options);
+    `;
+    const bundle = { bundle: true, platform: 'node', format: 'esm', target: 'node20', outfile } as const;
+    await build({ stdin: { contents, resolveDir: base, loader: 'ts' }, ...bundle });
+    const killed = spawnSync(process.execPath, [outfile], { encoding: 'utf8' });
+    expect(killed.signal).toBe('SIGKILL');
+    await expect.poll(() => runningInGroup(Number(killed.stdout)), { timeout: 20_000, interval: 10 }).toEqual([]);
+    expect(await readdir(root)).not.toContain('begun');
   });
 
   test('what a script leaves behind is ended, whether it holds the streams open or not', async () => {

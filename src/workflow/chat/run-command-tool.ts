@@ -3,7 +3,6 @@ import type { RunCommandCall } from '../../conversation/chat-tools.ts';
 import { abortedOutput } from '../../conversation/record.ts';
 import { toWellFormed } from '../../conversation/well-formed.ts';
 import { TeddyError } from '../../errors.ts';
-import type { ProcessGroup } from '../../plan/journal.ts';
 import { findDirectory } from '../../plan/validate-action.ts';
 import type { CommandResult, KeptFiles, Notices, OpenCommandNote, Project, Workspace } from '../../ports.ts';
 import { isGuardedPath } from '../../session/global-files.ts';
@@ -90,14 +89,7 @@ async function runScript(
   { command, cwd, timeoutMs }: { command: string; cwd: string; timeoutMs: number },
 ): Promise<CommandResult> {
   const output = maskedOutput(project.masker, onOutput);
-  const onStart = (group: ProcessGroup) => {
-    try {
-      note.started(group);
-    } catch (error) {
-      tell(project.notices, error);
-    }
-  };
-  const options = { cwd, env: {}, timeoutMs, signal, onStart, onOutput: output.add };
+  const options = { cwd, env: {}, timeoutMs, signal, onStart: note.started, onOutput: output.add };
   const result = await project.shellOf(workspace.root).run(command, options);
   await output.end();
   return result;
