@@ -14,10 +14,10 @@ export class WriteAskCommand extends TeddyCommand {
       The model announces each file with one small call, which you approve, and sends its content as plain text. That is saved as it comes, checked, and committed to
       the line that HEAD is on, else to a session named \`writes\`; what is wrong with it goes back to the model, twice at most.
 
-      Prints \`<path> <commit>\` for each file. An answer without a file is printed as it is. The conversation itself is not stored, only the files are; and the model
+      Prints \`<path> <commit>\` for each file. An answer without a file is printed as it is. Your message is kept in git before the model is asked, and stands in the commit of each file; the rest of the conversation is not stored, and the model
       is shown nothing of the project but your message.
 
-      Ctrl-C, or a connection that is cut, loses nothing that had come: \`--resume <id>\` has the model go on from there.
+      Ctrl-C, or a connection that is cut, loses nothing that had come: \`--resume <id>\` has the model go on from there, with the same message.
 
       Exit codes: 0: done; 1: the content stayed invalid, or never ended; 3: another session is active; 4: not approved; 5: the model failed.
     `,
@@ -30,7 +30,9 @@ export class WriteAskCommand extends TeddyCommand {
 
   message = Option.String('-m,--message', { description: 'What is to be written, in your words.' });
   yes = Option.Boolean('-y,--yes', false, { description: 'Approve every file.' });
-  resume = Option.String('--resume', { description: 'Go on with this write session, which was interrupted.' });
+  resume = Option.String('--resume', {
+    description: 'Go on with this write session, or send this message again: which was interrupted.',
+  });
   session = Option.String('-s,--session', {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });

@@ -17,7 +17,8 @@ export function parseRecord(value: Fields | null, id: string): WriteRecord | nul
     typeof value['hasController'] === 'boolean' &&
     typeof value['isLinked'] === 'boolean' &&
     (value['line'] === null || isLine(value['line'])) &&
-    (value['base'] === null || isBase(value['base']));
+    (value['base'] === null || isBase(value['base'])) &&
+    (value['ask'] === undefined || isAsk(value['ask']));
   return isRecord ? (value as Fields & WriteRecord) : null;
 }
 
@@ -89,6 +90,10 @@ function isBase(value: unknown): boolean {
 
 function isLine(value: unknown): boolean {
   return isFields(value) && isBranch(value['ref']) && isSession(value['session']);
+}
+
+function isAsk(value: unknown): boolean {
+  return isFields(value) && isText(value['id']) && isText(value['message']);
 }
 
 /** What a session may be begun for, and no other way to spell it. */

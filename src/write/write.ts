@@ -33,6 +33,8 @@ export interface WriteRecord {
   base: Base | null;
   /** The line that ends the content. */
   endMarker: string;
+  /** What a person has asked a model for, which began it; only from `write ask`. */
+  ask?: { id: string; message: string };
   /** ISO 8601. */
   begunAt: string;
   /** The process that began it, or took it up last. */

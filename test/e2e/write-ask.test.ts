@@ -155,6 +155,32 @@ describe('a connection that is cut', () => {
     expect(project.server.requests()[2]?.messages.at(-2)).toEqual({ role: 'assistant', content: staged });
   });
 
+  test('by kill -9, before and in a file, leaves the message: --resume sends exactly that', async () => {
+    const message = 'Write a.txt:\n  two lines, "quoted" – and no more';
+    await open([first, announce('a.txt'), first, 'two\nDONE', 'Done.'], { chunkSize: 200, chunkDelayMs: 100 });
+    const kill = async (args: string[], requests: number) => {
+      const running = project.start(args);
+      await project.server.waitForRequests(requests);
+      running.kill('SIGKILL');
+      expect((await running.result).signal).toBe('SIGKILL');
+    };
+    await kill(['write', 'ask', '-y', '-m', message], 1);
+    const [ref = ''] = (await project.repo.git('for-each-ref', '--format=%(refname)', 'refs/teddy/keep/asks')).split(
+      '\n',
+    );
+    expect(`${await project.repo.git('cat-file', 'blob', ref)}`).toBe(message);
+    const id = ref.split('/').at(-1) ?? '';
+    await kill(['write', 'ask', '-y', '--resume', id], 3);
+    const resumed = await project.run(['write', 'ask', '--resume', id]);
+    expect(resumed).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^a\.txt [0-9a-f]{10}\n$/) as unknown });
+    for (const request of project.server.requests()) {
+      expect(request.messages.find(({ role }) => role === 'user')).toEqual({ role: 'user', content: message });
+    }
+    expect(await project.repo.git('log', '-1', '--format=%B', '--branches=teddy/*')).toContain(
+      'two lines, "quoted" – and no more',
+    );
+  });
+
   test('by Ctrl-C is saved as well, and the error says how to go on', async () => {
     await open([announce('a.txt'), `${first}${first}DONE`], { chunkSize: 200, chunkDelayMs: 100 });
     const running = project.start(['write', 'ask', '-y', '-m', 'Write it']);

@@ -26,6 +26,8 @@ export interface WriteRequest {
   ownMarker?: boolean;
   /** This process receives the content itself: when it ends, the session is orphaned. */
   hasController: boolean;
+  /** What a person has asked a model for. */
+  ask?: WriteRecord['ask'];
 }
 
 export interface Begun {
@@ -93,6 +95,7 @@ async function toRecord(project: Project, request: WriteRequest): Promise<{ reco
     endMarker: isOwnWanted ? toOwnMarker(id.slice(0, 8)) : usualMarker,
     begunAt: project.clock.now().toISOString(),
     hasController: request.hasController,
+    ...(request.ask === undefined ? {} : { ask: request.ask }),
   };
   return { record, warnings };
 }

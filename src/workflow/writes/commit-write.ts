@@ -6,6 +6,7 @@ import type { Oid, RefName } from '../../session/names.ts';
 import type { Install, ValidationSummary, WriteRecord } from '../../write/write.ts';
 import { appendEntry } from '../append-entry.ts';
 import { readLine, type LineState } from '../read-line.ts';
+import { toMessageLines } from './keep-ask.ts';
 import { inspectTarget } from './inspect-target.ts';
 import { isInPlace, toTargetChanged } from './install-write.ts';
 
@@ -64,7 +65,7 @@ function toEntry(
   { sha256, summary }: Install,
   size: number,
 ): Entry {
-  const { id, intent, operation, target } = record;
+  const { id, intent, operation, target, ask } = record;
   const isOpen = state.latest !== null && state.latest.status !== 'closed';
   const validation = describeValidation(summary);
   return {
@@ -74,7 +75,7 @@ function toEntry(
     id: project.ids.entryId(),
     created: state.entry.created,
     title: `${operation} ${target}`,
-    details: [intent, `${size} bytes`],
+    details: [intent, `${size} bytes`, ...(ask === undefined ? [] : toMessageLines(ask.message))],
     sha256,
     write: { id, intent, validation },
   };

@@ -6,11 +6,14 @@ import { maskMessage } from '../mask-message.ts';
 import { maskString } from '../mask-text.ts';
 import { replaceContent } from './append-write.ts';
 import { readContent, type HeldWrite } from './held-write.ts';
+import { takeUpAsk, type Ask } from './keep-ask.ts';
 import { openTalk, type Talk } from './model-talk.ts';
 import { correctWithModel, receiveFromModel, type FileFromModel } from './receive-from-model.ts';
 import { takeUpWrite } from './recover-write.ts';
 import {
+  askModel,
   converse,
+  findLeftWrite,
   nothingWritten,
   takeFile,
   type ModelListener,
@@ -19,7 +22,7 @@ import {
 } from './write-with-model.ts';
 
 export interface ResumeWish extends Omit<ModelWish, 'message'> {
-  /** Of the session. */
+  /** Of the write session, or of the message that was to begin one. */
   id: string;
   /** What is to be said beside the intent of the session. */
   message: string | undefined;
@@ -34,13 +37,30 @@ export async function resumeWithModel(
   wish: ResumeWish,
   listener: ModelListener,
 ): Promise<ModelWritten> {
+  const kept = (await project.writes.find(wish.id)) === null ? await takeUpAsk(project, wish.id) : null;
+  const id = kept === null ? wish.id : await findLeftWrite(project, kept.id);
+  if (kept !== null && id === null) return askAgain(project, kept, wish, listener);
+  return goOnWithFile(project, { ...wish, id: id ?? wish.id }, listener);
+}
+
+/** No file was begun, or all that were are committed. */
+async function askAgain(project: Project, kept: Ask, wish: ResumeWish, listener: ModelListener): Promise<ModelWritten> {
+  const { message } = await maskMessage(project, wish);
+  const asked = await maskString(project.masker, kept.message);
+  const text = [asked, ...(message ? [message] : [])].join('\n\n');
+  return askModel(project, { ...kept, message: text }, wish, listener);
+}
+
+async function goOnWithFile(project: Project, wish: ResumeWish, listener: ModelListener): Promise<ModelWritten> {
   const found = await project.writes.find(wish.id);
   const phase = found?.state?.phase ?? null;
   const { message } = await maskMessage(project, wish);
   const intent = await maskString(project.masker, found?.record?.intent ?? '');
   const held = await takeUpWrite(project, wish.id);
-  const talk = openTalk(project, wish, toMessages(project, { ...held.record, intent }, message));
-  const conversation = { project, talk, listener, session: wish.session, written: nothingWritten() };
+  const asked = held.record.ask && (await maskString(project.masker, held.record.ask.message));
+  const talk = openTalk(project, wish, toMessages(project, { ...held.record, intent }, asked, message));
+  const ask = held.record.ask ?? null;
+  const conversation = { project, ask, talk, listener, session: wish.session, written: nothingWritten() };
   listener.onBegun(held.record);
   const receive = () => (isWhole(phase) ? correct(project, talk, held, listener) : goOn(project, talk, held, listener));
   return converse(conversation, await takeFile(conversation, held, receive));
@@ -51,8 +71,13 @@ function isWhole(phase: Phase | null): boolean {
   return phase !== null && !['awaiting_content', 'receiving', 'expired'].includes(phase);
 }
 
-/** As if it had been announced just now. */
-function toMessages(project: Project, record: WriteRecord, message: string | undefined): ModelMessage[] {
+/** As if it had been announced just now, in answer to the message that it was announced for. */
+function toMessages(
+  project: Project,
+  record: WriteRecord,
+  asked: string | undefined,
+  message: string | undefined,
+): ModelMessage[] {
   const { id, intent, target, operation, endMarker } = record;
   const call = {
     id: 'call_1',
@@ -68,7 +93,7 @@ function toMessages(project: Project, record: WriteRecord, message: string | und
     { role: 'system', content: writeProtocol },
     {
       role: 'user',
-      content: [`Write ${target} (${operation}): ${intent}`, ...(message ? [message] : [])].join('\n\n'),
+      content: [asked ?? `Write ${target} (${operation}): ${intent}`, ...(message ? [message] : [])].join('\n\n'),
     },
     { role: 'assistant', content: '', toolCalls: [call] },
     { role: 'tool', toolCallId: call.id, content: result },

@@ -1,13 +1,15 @@
 /** Has a model write files: it announces each with one small call, and sends its content as plain text. */
 import { TeddyError } from '../../errors.ts';
 import type { Model, ModelMessage, ModelRequest, ModelToolCall, Project } from '../../ports.ts';
+import { toLabel } from '../../session/entry.ts';
 import { beginTool, parseToolCall, renderBegun, renderToolError, writeProtocol } from '../../write/tool.ts';
-import type { WriteRecord, WriteResult } from '../../write/write.ts';
+import { isOver, type WriteRecord, type WriteResult } from '../../write/write.ts';
 import { maskMessage } from '../mask-message.ts';
 import { maskString } from '../mask-text.ts';
 import type { Usage } from '../receive-answer.ts';
 import { beginHeldWrite } from './begin-write.ts';
 import { happen, type HeldWrite } from './held-write.ts';
+import { beginAsk, finishAsk, isShownWhole, listLeftAsks, type Ask } from './keep-ask.ts';
 import { answerCall, hearAnswer, newAnswer, openTalk, say, type Answer, type Talk } from './model-talk.ts';
 import { receiveFromModel, refuseCalls, type FileFromModel, type FileListener } from './receive-from-model.ts';
 
@@ -59,13 +61,36 @@ export async function writeWithModel(
   wish: ModelWish,
   listener: ModelListener,
 ): Promise<ModelWritten> {
+  await tellLeftAsks(project);
   const { message } = await maskMessage(project, wish);
-  const talk = openTalk(project, wish, toMessages(message));
-  return converse({ project, talk, listener, session: wish.session, written: nothingWritten() });
+  // Before the model is asked: a crash leaves it for `--resume`.
+  return askModel(project, await beginAsk(project, message), wish, listener);
+}
+
+/** Where a file was begun, its write session is offered instead. */
+async function tellLeftAsks(project: Project): Promise<void> {
+  for (const { id, message, ref } of await listLeftAsks(project)) {
+    if ((await findLeftWrite(project, id)) !== null) continue;
+    project.notices.info(
+      `The message of an interrupted \`teddy write ask\` is kept (${toLabel(message, 60)}): \`teddy write ask --resume ${id}\` sends it again, \`git update-ref -d ${ref}\` forgets it.`,
+    );
+  }
+}
+
+export async function askModel(
+  project: Project,
+  ask: Ask,
+  wish: Omit<ModelWish, 'message'>,
+  listener: ModelListener,
+): Promise<ModelWritten> {
+  const talk = openTalk(project, wish, toMessages(ask.message));
+  return converse({ project, ask, talk, listener, session: wish.session, written: nothingWritten() });
 }
 
 export interface Conversation {
   project: Project;
+  /** Null: of a session that nobody's message began. */
+  ask: Ask | null;
   talk: Talk;
   listener: ModelListener;
   session: string | undefined;
@@ -83,8 +108,38 @@ function toMessages(message: string): ModelMessage[] {
   ];
 }
 
-/** Until an answer calls nothing. */
+/** Until an answer calls nothing. What stops before that can be gone on with. */
 export async function converse(conversation: Conversation, pending: ModelToolCall[] = []): Promise<ModelWritten> {
+  const { project, ask, written } = conversation;
+  const result = await talkToEnd(conversation, pending).catch(async (error: unknown) => {
+    if (ask !== null) await tellKept(project, ask);
+    throw error;
+  });
+  if (ask !== null) {
+    const isCut = !isShownWhole(ask.message, shownBesideMessage);
+    await finishAsk(project, ask, { isKept: written.files.length > 0 && isCut });
+  }
+  return result;
+}
+
+/** In the label of a file's entry: its intent, and its size. */
+const shownBesideMessage = 2;
+
+/** Where a file was begun, its error says how to go on. */
+async function tellKept(project: Project, { id }: Ask): Promise<void> {
+  const left = await findLeftWrite(project, id);
+  if (left === null) project.notices.warn(`Your message is kept: \`teddy write ask --resume ${id}\` sends it again.`);
+}
+
+/** The write session of a message that is not over; there is one slot, and so one of them. */
+export async function findLeftWrite(project: Project, askId: string): Promise<string | null> {
+  const found = await project.writes.list();
+  return (
+    found.find(({ record, state }) => record?.ask?.id === askId && state !== null && !isOver(state.phase))?.id ?? null
+  );
+}
+
+async function talkToEnd(conversation: Conversation, pending: ModelToolCall[]): Promise<ModelWritten> {
   const { project, talk, listener, written } = conversation;
   let calls = pending;
   for (let failures = 0; ;) {
@@ -169,9 +224,10 @@ async function beginOne(conversation: Conversation, call: ModelToolCall): Promis
   if (call.name !== beginTool.name) return toFailed(`There is no tool ${call.name}; call ${beginTool.name}.`);
   const wish = parseToolCall(call.arguments);
   if ('problem' in wish) return toFailed(wish.problem);
-  const { project, session } = conversation;
+  const { project, session, ask } = conversation;
   try {
-    const { begun, held } = await beginHeldWrite(project, { ...wish, session, hasController: true });
+    const from = ask === null ? {} : { ask };
+    const { begun, held } = await beginHeldWrite(project, { ...wish, ...from, session, hasController: true });
     for (const warning of begun.warnings) project.notices.warn(warning);
     if (await isApproved(conversation, held)) {
       conversation.listener.onBegun(begun.record);

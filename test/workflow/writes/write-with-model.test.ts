@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import type { Model, ModelMessage, ModelToolCall } from '../../../src/ports.ts';
+import type { Oid, RefName } from '../../../src/session/names.ts';
 import { resumeWithModel } from '../../../src/workflow/writes/resume-with-model.ts';
 import {
   writeWithModel,
@@ -220,6 +221,80 @@ describe('a model that writes a file', () => {
       message: expect.stringContaining('20 files'),
     });
     expect(run.heard.written).toHaveLength(20);
+  });
+});
+
+describe('the message', () => {
+  const message = 'Write docs/a.md: how to install it,\nand b.md';
+  const asks = async (project: MemoryProject) => {
+    const tips = await project.repository.store.listRefs('refs/teddy/keep/asks/');
+    return Promise.all(
+      tips.map(async ({ ref, oid }) => ({
+        ref,
+        text: Buffer.from(await project.repository.store.readBlob(oid)).toString(),
+      })),
+    );
+  };
+
+  test('is in git before the model is asked, masked, and in the entry of each file afterwards', async () => {
+    const project = await memoryProject();
+    const secret = 'the-deploy-word';
+    project.secrets.set(secret, 'github token');
+    const kept: string[] = [];
+    const model = scriptedModel(calling(call('docs/a.md')), '# A\nDONE', 'Done.');
+    const watched: Model = {
+      ...model,
+      async *answer(request) {
+        kept.push(...(await asks(project)).map(({ text }) => text));
+        yield* model.answer(request);
+      },
+    };
+    const run = start(project, watched, { message: `${message} ${secret}` });
+    const { files } = await run.result;
+    expect(kept).toEqual(Array.from({ length: 3 }, () => `${message} [masked: github token]`));
+    const commit = await project.repository.store.readCommit(files[0]?.result.commit as Oid);
+    expect(commit.message).toContain('how to install it,\nand b.md [masked: github token]\n');
+    expect(await asks(project)).toEqual([]);
+  });
+
+  test('stays in git where no label shows all of it', async () => {
+    const project = await memoryProject();
+    const long = `${'word '.repeat(50)}\nend`;
+    await start(project, scriptedModel(calling(call('a.md')), 'A\nDONE', 'Done.'), { message: long }).result;
+    await start(project, scriptedModel('I will not.'), { message }).result;
+    expect(await asks(project)).toEqual([
+      { ref: expect.stringMatching(/^refs\/teddy\/keep\/asks\/done\//), text: long },
+    ]);
+  });
+
+  test('is sent again, exactly, by --resume: of the message, and of the file that it had begun', async () => {
+    const project = await memoryProject();
+    await failureOf(start(project, scriptedModel(broken('')), { message }));
+    const id = /teddy write ask --resume ([\da-f-]{36})/.exec(project.said.join('\n'))?.[1] ?? '';
+    expect((await asks(project)).map(({ ref }) => ref)).toEqual([`refs/teddy/keep/asks/own/${id}`]);
+    // As it stands after a kill.
+    const [tip] = await project.repository.store.listRefs('refs/teddy/keep/asks/');
+    const { oid = '' as Oid, ref = '' as RefName } = tip ?? {};
+    await project.setRef(`refs/teddy/keep/asks/dead/${id}`, oid);
+    await project.repository.store.updateRefs([{ ref, old: oid, new: null }], 'The process is dead');
+    await start(project, scriptedModel('No.'), { message: 'Something else' }).result;
+    expect(project.said.join('\n')).toContain(`\`git update-ref -d refs/teddy/keep/asks/dead/${id}\` forgets it`);
+
+    const second = scriptedModel(calling(call('docs/a.md')), broken('# A\n'));
+    await failureOf(start(project, second, { id }));
+    expect(second.requests[0]?.messages.at(-1)).toEqual({ role: 'user', content: message });
+    const [writeId] = leftIds(project);
+
+    // By the id of the message as well as by that of the file.
+    const third = scriptedModel(broken('two\n'));
+    await failureOf(start(project, third, { id }));
+    const fourth = scriptedModel('three\nDONE', 'Done.');
+    const run = start(project, fourth, { id: writeId ?? '' });
+    expect(await committed(run)).toBe('# A\ntwo\nthree\n');
+    for (const { requests } of [third, fourth]) {
+      expect(requests[0]?.messages[1]).toEqual({ role: 'user', content: message });
+    }
+    expect(await asks(project)).toEqual([]);
   });
 });
 
