@@ -17,7 +17,7 @@ import {
   writeRecord,
   type AppendFiles,
 } from './index-lock.ts';
-import { syncRefs, updateRefs } from './refs.ts';
+import { updateRefs } from './refs.ts';
 import { readHeadRef, type RepositoryLayout } from './layout.ts';
 import type { GitRunner } from './run.ts';
 
@@ -50,7 +50,7 @@ export async function publish(options: PublishOptions, publication: Publication)
 
 /** Ref, index and files are brought to the entry that the line has now. */
 async function follow({ layout, onStep }: PublishOptions, files: AppendFiles, publication: Publication): Promise<void> {
-  await syncRefs(layout.commonDir, [publication]);
+  // What makes the name of the index durable makes that of the ref durable too: it was changed before (`store.ts`).
   await installIndex(layout.gitDir, files);
   onStep?.('index-installed');
   await removeFile(join(layout.gitDir, 'index.lock'));
@@ -81,14 +81,15 @@ async function moveRef(
     onStep?.('lock');
     await takeIndexLock(layout.gitDir, files);
     locked = true;
-    if ((await readHeadRef(git, layout.gitDir)) !== publication.ref) return 'moved';
     onStep?.('index');
-    // Both are over before anything is taken back: a git that is still writing would leave its file behind.
-    const prepared = await Promise.allSettled([
+    // All are over before anything is taken back: a git that is still writing would leave its file behind.
+    const [head, ...prepared] = await Promise.allSettled([
+      readHeadRef(git),
       writeIndex(git, layout.gitDir, files, publication),
       publication.durable,
     ]);
-    for (const part of prepared) if (part.status === 'rejected') throw part.reason;
+    if (head.status === 'fulfilled' && head.value !== publication.ref) return 'moved';
+    for (const part of [head, ...prepared]) if (part.status === 'rejected') throw part.reason;
     onStep?.('ref');
     outcome = await updateRefs(git, [publication], publication.reflog);
     return outcome;

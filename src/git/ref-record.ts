@@ -7,6 +7,9 @@ import type { RefUpdate } from '../ports.ts';
 import type { Oid } from '../session/names.ts';
 import { removeFile, replaceFile } from './durable-file.ts';
 import { isAlive, readBootId } from './index-lock.ts';
+import type { RepositoryLayout } from './layout.ts';
+import { findLock, probeUpdates } from './refs.ts';
+import type { GitRunner } from './run.ts';
 
 const lockWaitMs = 1000;
 const crashWindowMs = 5000;
@@ -14,9 +17,12 @@ const crashWindowMs = 5000;
 /** A lock that git may hold for us, the value it then contains, and when we began. */
 interface ExpectedLock {
   path: string;
-  value: Oid | null;
+  value: Oid | typeof any | null;
   recordedMs: number;
 }
+
+/** The content says nothing. */
+const any = Symbol('any');
 
 export async function withRefRecord<Value>(
   commonDir: string,
@@ -34,25 +40,51 @@ export async function withRefRecord<Value>(
 }
 
 /** Removes the locks that dead processes of ours have left on refs. */
-export async function repairRefLocks(commonDir: string): Promise<void> {
-  for (const { path, updates } of await findDeadRefRecords(commonDir)) {
+export async function repairRefLocks(git: GitRunner, layout: GitDirs): Promise<void> {
+  for (const { path, updates } of await findDeadRefRecords(layout.commonDir)) {
     const written = await stat(path).catch(() => null);
     const recordedMs = written?.mtimeMs ?? 0;
     // At the same time: of each it is waited whether a living git lets go of it.
-    await Promise.all([
-      ...updates.map(({ ref, new: value }) =>
-        removeGitLock({ path: join(commonDir, `${ref}.lock`), value, recordedMs }),
-      ),
-      ...(updates.some((update) => update.new === null) ? [removePackedLock(commonDir, recordedMs)] : []),
-    ]);
+    await Promise.all(updates.map((update) => removeNamedLocks(git, layout, update, recordedMs)));
     await removeFile(path);
   }
 }
 
-/** To remove a ref git locks the packed ones as well, and a file of the next ones that is there already stops it for good. */
-async function removePackedLock(commonDir: string, recordedMs: number): Promise<void> {
-  const path = join(commonDir, 'packed-refs.lock');
-  await removeGitLock({ path, value: null, recordedMs }, () => removeFile(join(commonDir, 'packed-refs.new')));
+type GitDirs = Pick<RepositoryLayout, 'gitDir' | 'commonDir'>;
+
+/** Those that git names when it is asked to prepare the same update once more. */
+export async function removeNamedLocks(
+  git: GitRunner,
+  layout: GitDirs,
+  update: Pick<RefUpdate, 'ref' | 'new'>,
+  recordedMs: number,
+): Promise<void> {
+  if (update.new !== null && /^0+$/.test(update.new)) return;
+  const seen = new Set<string>();
+  for (;;) {
+    const named = findLock(await probeUpdates(git, [update]));
+    if (named === null || seen.has(named)) return;
+    seen.add(named);
+    const removals = toExpectedLocks(layout, named, update.new).map((lock) => removeGitLock({ ...lock, recordedMs }));
+    if (!(await Promise.all(removals)).includes(true)) return;
+  }
+}
+
+/** git does not say which of its stacks of tables is locked: HEAD is in that of its work tree. */
+function toExpectedLocks(
+  { gitDir, commonDir }: GitDirs,
+  named: string,
+  value: Oid | null,
+): Omit<ExpectedLock, 'recordedMs'>[] {
+  if (named === 'reftable') {
+    return [...new Set([gitDir, commonDir])].map((dir) => ({
+      path: join(dir, 'reftable', 'tables.list.lock'),
+      value: any,
+    }));
+  }
+  // To remove a ref git locks the packed ones as well, and a file of the next ones that is there already stops it for good.
+  if (named.endsWith('packed-refs.new')) return [{ path: named, value: any }];
+  return [{ path: named, value: named.endsWith('packed-refs.lock') ? null : value }];
 }
 
 interface DeadRefRecord {
@@ -85,21 +117,19 @@ async function readUpdates(path: string): Promise<Pick<RefUpdate, 'ref' | 'new'>
 
 /**
  * git's own lock of a ref, or of HEAD with it, when git died together with us. It holds the new value, or nothing yet; a
- * living git lets go of it in milliseconds; and one that was not taken at the time of our crash is not ours.
+ * living git lets go of it in milliseconds; and one that was not taken at the time of our crash is not ours. True: it is gone.
  */
-export async function removeGitLock(
-  { path, value, recordedMs }: ExpectedLock,
-  removeFirst: () => Promise<void> = () => Promise.resolve(),
-): Promise<void> {
+async function removeGitLock({ path, value, recordedMs }: ExpectedLock): Promise<boolean> {
   const deadline = performance.now() + lockWaitMs;
   for (;;) {
     const found = await stat(path).catch(() => null);
-    if (found === null || Math.abs(found.mtimeMs - recordedMs) > crashWindowMs) return;
-    const content = await readFile(path, 'utf8').catch(() => '');
-    if (content !== '' && content.trim() !== value) return;
+    if (found === null) return true;
+    if (Math.abs(found.mtimeMs - recordedMs) > crashWindowMs) return false;
+    const content = value === any ? '' : await readFile(path, 'utf8').catch(() => '');
+    if (content !== '' && content.trim() !== value) return false;
     if (performance.now() > deadline) {
-      await removeFirst();
-      return removeFile(path);
+      await removeFile(path);
+      return true;
     }
     await sleep(50);
   }

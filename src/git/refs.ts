@@ -1,17 +1,15 @@
 /** Moves refs through git itself: it alone is right with reflogs, packed refs, work trees and other ref backends. */
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
 import type { RefTip, RefUpdate } from '../ports.ts';
 import { parseOid, zeroOid, type Oid, type RefName } from '../session/names.ts';
-import { syncDir } from './durable-file.ts';
-import { isBeforeStart, maxStarts, type GitRunner } from './run.ts';
+import { isBeforeStart, maxStarts, type Environment, type GitRunner } from './run.ts';
 
 const lockWaitMs = 2000;
 
-/** One transaction; nothing is changed unless every ref is at its old value. `syncRefs` makes it durable. */
+/** One transaction; nothing is changed unless every ref is at its old value. */
 export async function updateRefs(git: GitRunner, updates: RefUpdate[], reflog: string): Promise<'done' | 'moved'> {
   const deadline = performance.now() + lockWaitMs;
   for (;;) {
@@ -22,23 +20,42 @@ export async function updateRefs(git: GitRunner, updates: RefUpdate[], reflog: s
     const isThere = updates.every((update) => tips.get(update.ref) === (update.new ?? undefined));
     if (isThere && !/but expected|already exists|unable to resolve/.test(refusal)) return 'done';
     if (updates.some(({ ref, old }) => (tips.get(ref) ?? null) !== old)) return 'moved';
-    const lock = /Unable to create '(.+?\.lock)': File exists/.exec(refusal)?.[1];
-    if (lock === undefined) throw toRefError(updates, refusal);
-    if (performance.now() > deadline) throw await toLockError(lock);
+    const lock = findLock(refusal);
+    if (lock === null) throw toRefError(updates, refusal);
+    if (performance.now() > deadline) throw await toLockError(lock === 'reftable' ? await findTableLock(git) : lock);
     await sleep(20 + Math.random() * 60);
   }
 }
 
-/** git fsyncs a ref's file, not its directory. */
-export async function syncRefs(commonDir: string, updates: RefUpdate[]): Promise<void> {
-  await Promise.all([...new Set(updates.flatMap((update) => toChangedDirs(commonDir, update)))].map(syncDir));
+/**
+ * The file that git names as in its way, `reftable` where it names none, null where none is. Locks are found by asking git alone:
+ * only it knows where a ref backend keeps its own.
+ */
+export function findLock(refusal: string): string | null {
+  if (/cannot lock references/.test(refusal)) return 'reftable';
+  return (
+    /[Uu]nable to create (?:file )?'?([^'\n]+?(?:\.lock|packed-refs\.new))'?: File exists/.exec(refusal)?.[1] ?? null
+  );
 }
 
-/** Of a new ref, the directories above it may be new as well. */
-function toChangedDirs(commonDir: string, { ref, old }: RefUpdate): string[] {
-  const parts = ref.split('/');
-  const depths = old === null ? parts.map((_, depth) => depth).slice(1) : [parts.length - 1];
-  return depths.map((depth) => join(commonDir, ...parts.slice(0, depth)));
+export function findTableLock(git: GitRunner): Promise<string> {
+  return git.text(['rev-parse', '--path-format=absolute', '--git-path', 'reftable/tables.list.lock']);
+}
+
+/** What git says to such an update, without doing it; empty: nothing is in its way. */
+export async function probeUpdates(git: GitRunner, updates: ProbedUpdate[], env: Environment = {}): Promise<string> {
+  const input = ['start', ...updates.map(encodeProbe), 'prepare', 'abort', ''].join('\n');
+  return (await git.run(['update-ref', '--stdin'], { input, env, accept: [1, 128] })).stderr;
+}
+
+export interface ProbedUpdate {
+  ref: RefName | 'HEAD';
+  /** Null: it is to be removed. */
+  new: Oid | null;
+}
+
+function encodeProbe({ ref, new: oid }: ProbedUpdate): string {
+  return oid === null ? `delete ${ref}` : `update ${ref} ${oid}`;
 }
 
 /** Null when it was committed, else what git said. */

@@ -3,7 +3,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Remain, Remains } from '../ports.ts';
-import type { RefName } from '../session/names.ts';
+import { parseOid, type RefName } from '../session/names.ts';
 import { areAttributesChanged, attributesPath } from './attributes.ts';
 import { checkObjects } from './find-damage.ts';
 import { isAlive, parseHolderPid, parseRecordName, readBootId, readRecord } from './index-lock.ts';
@@ -12,7 +12,8 @@ import { findHolders } from './lock-holders.ts';
 import { listReachedEntryIds, listReflogCommits, listUnreachableCommits } from './lost-commits.ts';
 import { findDeadPacks, removeDeadPacks } from './pack-leftovers.ts';
 import { findDeadRefRecords, repairRefLocks } from './ref-record.ts';
-import type { GitRunner } from './run.ts';
+import { findLock, findTableLock, listRefs, probeUpdates, type ProbedUpdate } from './refs.ts';
+import type { Environment, GitRunner } from './run.ts';
 import { readWorkTreeDirs } from './work-trees.ts';
 
 export interface RemainsOptions {
@@ -26,14 +27,14 @@ export interface RemainsOptions {
 const lockAgeMs = 2000;
 
 export function gitRemains({ git, layout, repairAt }: RemainsOptions): Remains {
-  const look = () => lookAround(layout);
+  const look = () => lookAround(git, layout);
   return {
     look,
     async clear(remain) {
       // What is not there any more was cleared by somebody else.
       if (!(await look()).some(({ kind, path }) => kind === remain.kind && path === remain.path)) return;
       if (remain.kind === 'publication') await repairAt(remain.root);
-      if (remain.kind === 'ref-record') await repairRefLocks(layout.commonDir);
+      if (remain.kind === 'ref-record') await repairRefLocks(git, layout);
       if (remain.kind !== 'leftover') return;
       if (basename(remain.path).startsWith('tmp_')) {
         await removeDeadPacks(dirname(remain.path), layout.objectFormat);
@@ -46,7 +47,7 @@ export function gitRemains({ git, layout, repairAt }: RemainsOptions): Remains {
   };
 }
 
-async function lookAround(layout: RepositoryLayout): Promise<Remain[]> {
+async function lookAround(git: GitRunner, layout: RepositoryLayout): Promise<Remain[]> {
   const { commonDir, objectsDir } = layout;
   const main = { root: layout.gitDir === commonDir ? (layout.root ?? '') : dirname(commonDir), gitDir: commonDir };
   const linked = [...(await readWorkTreeDirs(commonDir))].map(([root, gitDir]) => ({ root, gitDir }));
@@ -61,7 +62,7 @@ async function lookAround(layout: RepositoryLayout): Promise<Remain[]> {
   for (const { name } of await findDeadPacks(packs).catch(() => [])) {
     found.push({ kind: 'leftover', path: join(packs, name) });
   }
-  found.push(...(await findForeignLocks(commonDir, [main, ...linked], found)));
+  found.push(...(await findForeignLocks(git, commonDir, [main, ...linked], found)));
   if (await areAttributesChanged(commonDir)) found.push({ kind: 'attributes', path: attributesPath(commonDir) });
   return found;
 }
@@ -100,13 +101,18 @@ async function findTemporaries(gitDir: string): Promise<Remain[]> {
   return found;
 }
 
-async function findForeignLocks(commonDir: string, trees: TreeDir[], ours: Remain[]): Promise<Remain[]> {
-  const perTree = trees.flatMap(({ gitDir }) => ['index.lock', 'HEAD.lock'].map((name) => join(gitDir, name)));
-  const shared = ['packed-refs.lock', 'config.lock', 'shallow.lock'].map((name) => join(commonDir, name));
-  const refs = await Promise.all(['refs/heads/teddy', 'refs/teddy'].map((dir) => locksBelow(join(commonDir, dir))));
+async function findForeignLocks(
+  git: GitRunner,
+  commonDir: string,
+  trees: TreeDir[],
+  ours: Remain[],
+): Promise<Remain[]> {
+  const perTree = trees.map(({ gitDir }) => join(gitDir, 'index.lock'));
+  const shared = ['config.lock', 'shallow.lock'].map((name) => join(commonDir, name));
+  const refs = await findRefLocks(git, trees);
   const known = await findOwnLocks(commonDir, trees, ours);
   const found: Remain[] = [];
-  for (const path of [...perTree, ...shared, ...refs.flat()]) {
+  for (const path of new Set([...perTree, ...shared, ...refs])) {
     const ageMs = known.has(path) ? null : await settledAgeMs(path);
     if (ageMs !== null) found.push({ kind: 'foreign-lock', path, ageMs, heldBy: await findHolders(path) });
   }
@@ -146,9 +152,35 @@ async function isSameFile(a: string, b: string): Promise<boolean> {
   return !!one && !!other && one.dev === other.dev && one.ino === other.ino;
 }
 
-async function locksBelow(dir: string): Promise<string[]> {
-  const names = await readdir(dir, { recursive: true }).catch(() => [] as string[]);
-  return names.filter((name) => name.endsWith('.lock')).map((name) => join(dir, name));
+/** Those that git names when it is asked to prepare updates that change nothing: only it knows where they are. */
+async function findRefLocks(git: GitRunner, trees: TreeDir[]): Promise<string[]> {
+  const found: string[] = [];
+  const probe = async (updates: ProbedUpdate[], env?: Environment): Promise<string | undefined> => {
+    const refusal = await probeUpdates(git, updates, env);
+    const lock = findLock(refusal);
+    if (lock !== null) found.push(lock === 'reftable' ? await findTableLock(git) : lock);
+    return lock === null ? undefined : /cannot lock ref '([^']+)'/.exec(refusal)?.[1];
+  };
+  // Whoever removes a ref locks the packed ones, also where it is not there.
+  await probe([{ ref: 'refs/heads/teddy-no-such-branch' as RefName, new: null }]);
+  for (const { gitDir } of trees) {
+    const env = { GIT_DIR: gitDir };
+    const head = await git.run(['rev-parse', '--verify', '--quiet', 'HEAD'], { env, accept: [1, 128] });
+    if (head.exitCode === 0) await probe([{ ref: 'HEAD', new: parseOid(head.stdout.toString('utf8').trim()) }], env);
+  }
+  let refs: ProbedUpdate[] = (await listRefs(git, ['refs/heads/teddy/', 'refs/teddy/'])).map(({ ref, oid }) => ({
+    ref,
+    new: oid,
+  }));
+  while (refs.length > 0) {
+    const locked = await probe(refs);
+    if (locked === undefined) return found;
+    // What locks HEAD is known by now, and its branch cannot be asked about.
+    const rest = refs.filter(({ ref }) => ref !== locked);
+    if (rest.length === refs.length) return found;
+    refs = rest;
+  }
+  return found;
 }
 
 function namesIn(dir: string): Promise<string[]> {

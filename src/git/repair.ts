@@ -18,7 +18,7 @@ import {
 } from './index-lock.ts';
 import { removeFile } from './durable-file.ts';
 import { installIndex, writeIndex, writeSessionFiles, type PublishOptions } from './publish.ts';
-import { removeGitLock, repairRefLocks } from './ref-record.ts';
+import { removeNamedLocks, repairRefLocks } from './ref-record.ts';
 import { listRefs } from './refs.ts';
 import { readHeadRef } from './layout.ts';
 
@@ -27,7 +27,7 @@ export async function repair(options: PublishOptions, store: Store): Promise<str
   const said: string[] = [];
   for await (const record of claimDeadRecords(options.layout.gitDir))
     said.push(await repairOne(options, store, record));
-  await repairRefLocks(options.layout.commonDir);
+  await repairRefLocks(options.git, options.layout);
   await removeScratch(options.layout.gitDir);
   return said;
 }
@@ -43,15 +43,13 @@ async function removeScratch(gitDir: string): Promise<void> {
 }
 
 async function repairOne(options: PublishOptions, store: Store, record: DeadRecord): Promise<string> {
-  const { gitDir, commonDir } = options.layout;
+  const { gitDir } = options.layout;
   const { files } = record;
-  for (const path of [join(commonDir, `${record.ref}.lock`), join(gitDir, 'HEAD.lock')]) {
-    await removeGitLock({ path, value: record.new, recordedMs: record.writtenMs });
-  }
+  await removeNamedLocks(options.git, options.layout, record, record.writtenMs);
   const tip = (await listRefs(options.git, [record.ref])).find(({ ref }) => ref === record.ref)?.oid ?? null;
   const published = tip !== null && (tip === record.new || (await wasPublished(store, record.new, tip)));
   const ours = await holdsLock(gitDir, files);
-  if (published && tip === record.new && (await readHeadRef(options.git, gitDir)) === record.ref) {
+  if (published && tip === record.new && (await readHeadRef(options.git)) === record.ref) {
     if (ours && (await fileExists(files.index))) await installIndex(gitDir, files);
     else if (!ours) await redoIndex(options, store, record);
     if (ours) await removeFile(join(gitDir, 'index.lock'));

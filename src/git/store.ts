@@ -1,4 +1,5 @@
 /** The object database and the refs of one repository. */
+import { join } from 'node:path';
 import type { ObjectBatch, Store, TreeFile, TreeMode } from '../ports.ts';
 import { repoPathFromGit, type Oid } from '../session/names.ts';
 import { findReachable, mergeBase } from './ancestry.ts';
@@ -11,7 +12,8 @@ import { objectReader, readObject } from './object-reader.ts';
 import { objectBatch } from './object-writer.ts';
 import { readMany } from './read-many.ts';
 import { withRefRecord } from './ref-record.ts';
-import { findCommits, listRefs, listTips, syncRefs, updateRefs } from './refs.ts';
+import { syncDir } from './durable-file.ts';
+import { findCommits, listRefs, listTips, updateRefs } from './refs.ts';
 import { withOwnErrors } from './own-errors.ts';
 import { searchTree } from './search-text.ts';
 import type { Environment, GitRunner } from './run.ts';
@@ -127,7 +129,9 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
         options.onStep?.('ref');
         return updateRefs(git, updates, reflog);
       });
-      if (outcome === 'done') await syncRefs(commonDir, updates);
+      // git syncs a ref's content, not its name. A journal keeps what was done to names in order, and the record's name was taken
+      // away after the ref got its own: what makes that durable makes this durable, whichever way git stores refs.
+      if (outcome === 'done') await syncDir(join(commonDir, 'teddy'));
       options.onStep?.('ref-moved');
       return outcome;
     },

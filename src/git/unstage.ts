@@ -12,7 +12,7 @@ export async function unstage(
 ): Promise<void> {
   if (paths.length === 0) return;
   const { gitDir } = layout;
-  const ref = (await readHeadRef(git, gitDir)) ?? ('HEAD' as RefName);
+  const ref = (await readHeadRef(git)) ?? ('HEAD' as RefName);
   // No commit: after a crash it is taken back, and whoever rolls back does it again.
   const none = parseOid('0'.repeat(store.objectFormat === 'sha1' ? 40 : 64));
   const files = await writeRecord(gitDir, { ref, old: null, new: none });

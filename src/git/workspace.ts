@@ -1,7 +1,7 @@
 /** One work tree: its HEAD, its index, and what the user has edited in it. */
 import { randomBytes } from 'node:crypto';
 import { access, lstat, mkdir, readFile, readdir, readlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { Head, Store, Workspace } from '../ports.ts';
 import { parseOid, repoPathFromGit, shortRef, type Oid, type RefName, type RepoPath } from '../session/names.ts';
@@ -27,8 +27,8 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
   const { git, store, layout } = options;
   return withOwnErrors({
     root: layout.root,
-    head: () => readHead(git, store, layout.gitDir),
-    operationInProgress: (ref) => findOperation(layout.gitDir, layout.commonDir, ref),
+    head: () => readHead(git, store),
+    operationInProgress: (ref) => findOperation(store, layout, ref),
     status: (wanted) => readSettledStatus(git, layout.gitDir, wanted),
     async snapshotTree(except) {
       await refuseMissingIndex(git, store, layout.gitDir);
@@ -58,8 +58,8 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
 }
 
 /** The store speaks for the work tree that it was opened in, so a HEAD without a branch is asked for here. */
-async function readHead(git: GitRunner, store: Store, gitDir: string): Promise<Head> {
-  const ref = await readHeadRef(git, gitDir);
+async function readHead(git: GitRunner, store: Store): Promise<Head> {
+  const ref = await readHeadRef(git);
   if (ref !== null) return { ref, oid: await store.resolve(ref) };
   return { ref, oid: parseOid(await git.text(['rev-parse', '--verify', 'HEAD^{commit}'])) };
 }
@@ -68,14 +68,25 @@ const operations: [file: string, name: string][] = [
   ['rebase-merge', 'rebase'],
   ['rebase-apply', 'rebase'],
   ['MERGE_HEAD', 'merge'],
-  ['CHERRY_PICK_HEAD', 'cherry-pick'],
-  ['REVERT_HEAD', 'revert'],
   ['BISECT_LOG', 'bisect'],
   ['sequencer', 'cherry-pick or revert'],
 ];
 
-async function findOperation(gitDir: string, commonDir: string, ref: RefName | null): Promise<string | null> {
+/** Refs, unlike MERGE_HEAD. */
+const operationRefs: [ref: string, name: string][] = [
+  ['CHERRY_PICK_HEAD', 'cherry-pick'],
+  ['REVERT_HEAD', 'revert'],
+];
+
+async function findOperation(
+  store: Store,
+  { gitDir, commonDir }: PublishOptions['layout'],
+  ref: RefName | null,
+): Promise<string | null> {
   for (const [file, name] of operations) if (await exists(join(gitDir, file))) return name;
+  // The store may speak for another work tree.
+  const tree = gitDir === commonDir ? 'main-worktree' : `worktrees/${basename(gitDir)}`;
+  for (const [head, name] of operationRefs) if ((await store.resolve(`${tree}/${head}`)) !== null) return name;
   if (ref === null) return null;
   const linked = await readdir(join(commonDir, 'worktrees')).catch(() => [] as string[]);
   for (const dir of [commonDir, ...linked.map((name) => join(commonDir, 'worktrees', name))]) {
@@ -112,7 +123,7 @@ async function withPrivateIndex<Value>(
 
 /** Without an index every file would count as deleted. */
 async function refuseMissingIndex(git: GitRunner, store: Store, gitDir: string): Promise<void> {
-  if ((await fileExists(join(gitDir, 'index'))) || (await readHead(git, store, gitDir)).oid === null) return;
+  if ((await fileExists(join(gitDir, 'index'))) || (await readHead(git, store)).oid === null) return;
   throw new TeddyError(
     'SNAPSHOT_FAILED',
     "This work tree's index is missing, so your edits cannot be told from deletions.",
