@@ -1,6 +1,7 @@
 /** Holds the layout, the direction of imports and the rules of the house. `src/README.md` explains them. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 
 const root = new URL('..', import.meta.url).pathname;
@@ -80,6 +81,17 @@ const sources: SourceFile[] = filesBelow(join(root, 'src'))
     const text = readFileSync(path, 'utf8');
     return { path, room: roomOf(path), text, imports: importsOf(text) };
   });
+
+/** Where a file of the tests reads a clock to measure with, or expects less or more of a time. */
+function findTimings(path: string, text: string): string[] {
+  const clocks = path.endsWith('.test.ts') ? text.matchAll(/\b(?:performance\.now|hrtime|cpuUsage)\b/g) : [];
+  const comparisons = text.matchAll(/\bexpect\((?:(?!;\n)[^])*?\.toBe(?:Less|Greater)Than(?:OrEqual)?\([^;]*\);/g);
+  const times = /\bDate\.now\b|\w+Ms\b|\bms\b|\b(?:elapsed|duration|seconds|took)\w*/i;
+  return [
+    ...[...clocks].map(([found]) => found),
+    ...[...comparisons].map(([found]) => found).filter((c) => times.test(c)),
+  ];
+}
 
 const name = (file: SourceFile) => relative(root, file.path);
 
@@ -175,6 +187,27 @@ describe('architecture', () => {
         .map((to) => `imports ${to}`),
     );
     expect(wrong).toEqual([]);
+  });
+
+  test('no test compares a duration: what is slow is no failure, and times are for the bench', () => {
+    const tests = filesBelow(join(root, 'test'))
+      .filter((path) => path.endsWith('.ts') && !path.startsWith(join(root, 'test', 'bench')))
+      .filter((path) => path !== fileURLToPath(import.meta.url));
+    expect(
+      tests.flatMap((path) => findTimings(path, readFileSync(path, 'utf8')).map((found) => `${path}: ${found}`)),
+    ).toEqual([]);
+    for (const timing of [
+      'const started = performance.now();',
+      'const from = process.cpuUsage();',
+      'const from = process.hrtime.bigint();',
+      'expect(Date.now() - before).toBeLessThan(1000);',
+      'expect(Math.min(...waitsMs)).toBeGreaterThan(150);',
+      'expect(\n  result.durationMs,\n).not.toBeGreaterThanOrEqual(5);',
+      'expect(ms).toBeLessThan(1);',
+      'expect(count).toBeLessThan(elapsed);',
+    ])
+      expect(findTimings('x.test.ts', timing), timing).toHaveLength(1);
+    expect(findTimings('x.test.ts', 'expect(files.length).toBeLessThan(5);\nrun({ waitMs: 5 });')).toEqual([]);
   });
 
   test('names say what a thing is, and nothing is a default export', () => {

@@ -16,6 +16,8 @@ export default defineConfig({
     reporters: ['default', './test/support/count-reporter.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // What is waited for comes when the machine gets to it; the time of the test is the only limit.
+    expect: { poll: { timeout: 55_000 } },
     maxWorkers: 3,
     projects: [
       // Loading the same modules anew for each file takes longer than most of the tests.

@@ -67,10 +67,14 @@ export function createApi(options: ApiOptions): RunningApi {
 }
 
 /** One opened project serves all clients: what changes something is done one after the other. */
-function listRoutes({ verbs, sessions, limits, clock }: ApiOptions): Route[] {
+function listRoutes({ verbs, sessions, limits, streamLimits, clock }: ApiOptions): Route[] {
+  const { lookMs } = streamLimits;
   const appended = appendSignal();
   const inTurn = oneAtATime(() => appended.notify());
-  return [...writeRoutes(verbs, inTurn, limits), ...sessionRoutes({ sessions, inTurn, appended, limits, clock })];
+  return [
+    ...writeRoutes(verbs, inTurn, limits),
+    ...sessionRoutes({ sessions, inTurn, appended, lookMs, limits, clock }),
+  ];
 }
 
 const documentPath = '/openapi.json';

@@ -17,9 +17,17 @@ export interface StreamLimits {
   stallMs: number;
   /** How long a client may take for the end of its stream. */
   endMs: number;
+  /** How often a line is looked at, for what other processes append. */
+  lookMs: number;
 }
 
-export const usualStreamLimits: StreamLimits = { maxStreams: 64, heartbeatMs: 15_000, stallMs: 30_000, endMs: 1000 };
+export const usualStreamLimits: StreamLimits = {
+  maxStreams: 64,
+  heartbeatMs: 15_000,
+  stallMs: 30_000,
+  endMs: 1000,
+  lookMs: 500,
+};
 
 /** The connection ends with the stream: a client that is told `end` hears of it at once. */
 export const streamHeaders = { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', Connection: 'close' };

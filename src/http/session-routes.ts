@@ -17,24 +17,23 @@ import { eventsQuery, historyQuery } from './session-schemas.ts';
 import type { SessionVerbs } from './session-verbs.ts';
 import type { StatusChanges } from './status.ts';
 
-/** How often a line is looked at, for what other processes append. */
-const pollMs = 500;
-
 export interface SessionRouteOptions {
   sessions: SessionVerbs;
   inTurn: InTurn;
   appended: AppendSignal;
+  /** How often a line is looked at, for what other processes append. */
+  lookMs: number;
   limits: Limits;
   clock: Clock;
 }
 
 export function sessionRoutes(options: SessionRouteOptions): Route[] {
-  const { sessions, appended } = options;
+  const { sessions } = options;
   return [
     { config: sessionsCall, answer: async () => ok({ sessions: await sessions.list() }) },
     { config: entryCall, statuses, answer: (call) => append(call, options) },
     { config: historyCall, statuses: historyStatuses, answer: (call) => tellHistory(call, sessions) },
-    { config: eventsCall, statuses, answer: (call) => follow(call, sessions, appended) },
+    { config: eventsCall, statuses, answer: (call) => follow(call, options) },
   ];
 }
 
@@ -57,12 +56,12 @@ async function tellHistory(call: Call, sessions: SessionVerbs): Promise<Reply> {
   return ok({ session, commit: shown.commit, format, messages, repairs });
 }
 
-async function follow(call: Call, sessions: SessionVerbs, appended: AppendSignal): Promise<Reply> {
+async function follow(call: Call, { sessions, appended, lookMs }: SessionRouteOptions): Promise<Reply> {
   const after = readPosition(call);
   const stop = new AbortController();
   const { signal } = stop;
   let listener: AppendListener | undefined;
-  const pause = async () => listener?.pause(pollMs, signal);
+  const pause = async () => listener?.pause(lookMs, signal);
   const followed = await sessions.follow({ selector: call.session, after, signal, pause });
   return {
     async *events(ended) {

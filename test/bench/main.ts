@@ -7,6 +7,7 @@ import { measurePlans } from './plans.ts';
 import { gitVersion, measureLargeContext, measureList, measureProcesses } from './processes.ts';
 import { benchEnvironment, git, makeRepository, removeRepositories } from './repositories.ts';
 import { measureReviews } from './reviews.ts';
+import { measureTexts } from './texts.ts';
 import { measureWrites, memoryVariable, printWriteMemory } from './writes.ts';
 
 const memoryRoot = process.env[memoryVariable];
@@ -26,6 +27,8 @@ try {
   const note = (text: string) => process.stderr.write(`${text} ...\n`);
   note('plans');
   rows.push(...(await measurePlans(runs)));
+  note('texts');
+  rows.push(...(await measureTexts(runs)));
   note('processes');
   rows.push(...(await measureProcesses(env, runs)));
   rows.push(await measureList(env, runs));

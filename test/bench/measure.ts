@@ -33,6 +33,16 @@ export async function comparePairs(
   };
 }
 
+/** Once unmeasured, then the median. */
+export async function medianOf(runs: number, work: Work): Promise<number> {
+  const times: number[] = [];
+  for (let run = -1; run < runs; run += 1) {
+    const time = await timeMs(work);
+    if (run >= 0) times.push(time);
+  }
+  return median(times);
+}
+
 export async function timeMs(work: Work): Promise<number> {
   const started = performance.now();
   await work();

@@ -1,7 +1,7 @@
 /** Parsing and matching, in this process. */
 import { parsePlan } from '../../src/plan/parse.ts';
 import { applyEdit } from '../../src/plan/match.ts';
-import { median, timeMs, type Row } from './measure.ts';
+import { medianOf, type Row } from './measure.ts';
 
 function makePlan(bytes: number, edits: number): string {
   const parts = ['# Large plan\n\n## Action Plan\n'];
@@ -19,15 +19,6 @@ function makePlan(bytes: number, edits: number): string {
     );
   }
   return parts.join('');
-}
-
-async function medianOf(runs: number, work: () => void): Promise<number> {
-  const times: number[] = [];
-  for (let run = -1; run < runs; run += 1) {
-    const time = await timeMs(work);
-    if (run >= 0) times.push(time);
-  }
-  return median(times);
 }
 
 export async function measurePlans(runs: number): Promise<Row[]> {

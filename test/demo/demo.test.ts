@@ -9,17 +9,10 @@ import { openScratchRepository } from '../support/scratch-repository.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 let demo: Ran;
-let tookMs: number;
-/** How long this machine takes, while the demo runs, to start a node that does nothing. */
-let nodeStartMs: number;
 
 beforeAll(async () => {
   await bundleDemo();
-  const before = await timeNode();
-  const startMs = performance.now();
   demo = await run('node', [join(root, 'dist', 'demo.js')], { GIT_CONFIG_GLOBAL: '/dev/null', FORCE_COLOR: '1' });
-  tookMs = performance.now() - startMs;
-  nodeStartMs = Math.max(before, await timeNode());
 });
 
 afterAll(async () => {
@@ -27,11 +20,9 @@ afterAll(async () => {
   if (remove !== undefined) await run('sh', ['-c', remove]);
 });
 
-test('the demo ends with 0 within 20 seconds, without identity and without a terminal', () => {
+test('the demo ends with 0, without identity and without a terminal', () => {
   expect(demo.output).toContain('and the tests pass.');
   expect(demo.exitCode).toBe(0);
-  // The promise is for a machine that has time for it: where node alone takes more than 50 ms, in proportion more.
-  expect(tookMs).toBeLessThan(20_000 * Math.max(1, nodeStartMs / 50));
 });
 
 test('it says that the answers are recorded, and shows the graph with the failure and both lines', () => {
@@ -87,12 +78,6 @@ async function bundleDemo(): Promise<void> {
     packages: 'external',
     outfile: 'dist/demo.js',
   });
-}
-
-async function timeNode(): Promise<number> {
-  const startMs = performance.now();
-  await run('node', ['-e', '0']);
-  return performance.now() - startMs;
 }
 
 /** The indented lines at the end. */

@@ -1,8 +1,9 @@
 /** Answers that are slow, long, cut off or killed, and what is kept of them. */
 import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { readSavedSize, waitForSavedAnswer } from '../support/saved-answer.ts';
 import { ctrlC, hasTerminal, runInTerminal } from '../support/run-in-terminal.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
@@ -25,17 +26,10 @@ async function records(session: string, turn = '01') {
     .map((line) => JSON.parse(line) as { type: string; text?: string; message?: { content?: string } });
 }
 
-/** How many bytes of the answer under way a save has confirmed. */
-async function savedSize(): Promise<number> {
-  const [name = ''] = await staged();
-  const text = await readFile(join(stagingDir(), name, 'state.json'), 'utf8').catch(() => '{"size":0}');
-  return (JSON.parse(text) as { size: number }).size;
-}
-
 async function killInMidStream(args: string[]): Promise<string> {
   const run = project.start(args);
-  await expect.poll(savedSize, { timeout: 20_000, interval: 5 }).toBeGreaterThan(0);
-  const size = await savedSize();
+  await waitForSavedAnswer(project.repo.root);
+  const size = await readSavedSize(project.repo.root);
   run.kill('SIGKILL');
   expect((await run.result).signal).toBe('SIGKILL');
   return longAnswer.slice(0, size);
@@ -80,7 +74,7 @@ test('an answer of a running command is left alone by another', async () => {
   project = await openTeddyProject({ answers: [longAnswer], chunkSize: 64, chunkDelayMs: 40 });
   const session = await project.begin('busy');
   const run = project.start(['session', 'plan', '-m', 'Make it long']);
-  await expect.poll(savedSize, { timeout: 20_000, interval: 5 }).toBeGreaterThan(0);
+  await waitForSavedAnswer(project.repo.root);
   expect((await project.run(['session', 'execute', '-y'])).exitCode).toBe(3);
   expect((await run.result).exitCode).toBe(0);
   expect((await records(session)).map(({ type }) => type)).toEqual(['user', 'assistant']);
@@ -91,7 +85,7 @@ test('an interrupted answer is kept once, and its staging is gone', async () => 
   project = await openTeddyProject({ answers: [longAnswer], chunkSize: 64, chunkDelayMs: 10 });
   const session = await project.begin('stopped');
   const run = project.start(['session', 'plan', '-m', 'Make it long']);
-  await expect.poll(savedSize, { timeout: 20_000, interval: 5 }).toBeGreaterThan(0);
+  await waitForSavedAnswer(project.repo.root);
   run.kill('SIGINT');
   expect((await run.result).exitCode).toBe(130);
   expect((await records(session)).map(({ type }) => type)).toEqual(['user', 'assistant_partial']);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { runTeddy } from '../support/run-teddy.ts';
+import { waitForSavedAnswer } from '../support/saved-answer.ts';
 import { createPlan, executeAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
@@ -108,10 +109,11 @@ test('a plan that is killed while the model answers leaves an open turn that the
 });
 
 test('an interrupted plan without a terminal keeps what has arrived and exits 130', async () => {
+  await project.close();
+  project = await openTeddyProject({ answers: ['One line of many.\n'.repeat(4000)], chunkSize: 64, chunkDelayMs: 100 });
   await project.begin('interrupted');
   const run = project.start(['session', 'plan', '-m', 'Hello']);
-  await project.server.waitForRequests(1);
-  await new Promise((resolve) => setTimeout(resolve, 600));
+  await waitForSavedAnswer(project.repo.root);
   run.kill('SIGINT');
   const result = await run.result;
   expect(result).toMatchObject({ exitCode: 130, stdout: '' });

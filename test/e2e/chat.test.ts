@@ -1,6 +1,7 @@
 /** `teddy session chat -m` and `teddy session say`, as scripts use them. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ServerAnswer } from '../support/model-server.ts';
+import { waitForSavedAnswer } from '../support/saved-answer.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
@@ -157,10 +158,9 @@ describe('one exchange', () => {
   });
 
   test('SIGINT stops the answer with 130, and keeps its part', async () => {
-    await open([{ text: 'One two three four five six seven eight nine ten' }], { chunkSize: 4, chunkDelayMs: 200 });
+    await open([{ text: 'One line of many.\n'.repeat(4000) }], { chunkSize: 64, chunkDelayMs: 100 });
     const run = project.start(['session', 'chat', '-m', 'Count']);
-    await project.server.waitForRequests(1);
-    await new Promise((resolve) => setTimeout(resolve, 1200));
+    await waitForSavedAnswer(project.repo.root);
     run.kill('SIGINT');
     expect(await run.result).toMatchObject({ exitCode: 130, stdout: '' });
     expect((await project.subjects())[0]).toMatch(/^turn 01 reply: /);

@@ -1,10 +1,11 @@
 /** `session resume`: whatever the line waits for, one step a call. */
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { ctrlC, ctrlD, hasTerminal, runInTerminal, type TerminalRun } from '../support/run-in-terminal.ts';
 import { endGroup, killRun, waitHere } from '../support/interrupted-run.ts';
+import { waitForSavedAnswer } from '../support/saved-answer.ts';
 import {
   createAction,
   createPlan,
@@ -27,14 +28,6 @@ const recordTypes = async (session: string) =>
     .trim()
     .split('\n')
     .map((line) => (JSON.parse(line) as { type: string }).type);
-
-/** How many bytes of the answer under way a save has confirmed. */
-async function savedSize(): Promise<number> {
-  const staging = join(project.repo.root, '.git', 'teddy', 'answers');
-  const [name = ''] = await readdir(staging).catch(() => []);
-  const text = await readFile(join(staging, name, 'state.json'), 'utf8').catch(() => '{"size":0}');
-  return (JSON.parse(text) as { size: number }).size;
-}
 
 /** A turn whose message is committed, and which the model has refused to answer. */
 async function openWithMessage(...answers: string[]): Promise<string> {
@@ -91,7 +84,7 @@ describe('without a terminal', () => {
     project = await openTeddyProject({ answers: [long, answer], chunkSize: 64, chunkDelayMs: 10 });
     const session = await project.begin('killed');
     const plan = project.start(['session', 'plan', '-m', 'Make a file']);
-    await expect.poll(savedSize, { timeout: 20_000, interval: 5 }).toBeGreaterThan(0);
+    await waitForSavedAnswer(project.repo.root);
     plan.kill('SIGKILL');
     await plan.result;
     const resumed = await project.run(resume);

@@ -135,11 +135,9 @@ describe('teddy serve, for front ends', () => {
     const client = await listen(record);
     await say(record, 'u1', 'a private word');
     await client.until(2);
-    const startMs = performance.now();
     kill('SIGTERM');
     const { exitCode, stderr } = await result;
     expect(exitCode).toBe(0);
-    expect(performance.now() - startMs).toBeLessThan(2000);
     await client.ended;
     expect(client.events.at(-1)).toMatchObject({ event: 'end', data: { reason: 'stopped' } });
     expect(stderr).not.toContain('private');

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -124,11 +125,11 @@ describe('teddy serve', () => {
   });
 
   test('a finalize that is under way when it is to stop is finished and answered', async () => {
-    await repo.git('config', 'teddy.validate.*.txt', 'sleep 1');
+    await repo.git('config', 'teddy.validate.*.txt', `touch '${join(repo.root, '.git/validating')}'; sleep 1`);
     const { record, kill, result } = await serve('--port', '0');
     const id = await begin(record, 'a.txt');
     const answer = call(record, 'POST', '/finalize', { session_id: id, content: 'A\n' });
-    await sleep(300);
+    while (!existsSync(join(repo.root, '.git/validating'))) await sleep(20);
     kill('SIGINT');
     expect(await answer).toMatchObject({ status: 200, body: { success: true } });
     expect((await result).exitCode).toBe(0);

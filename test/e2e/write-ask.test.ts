@@ -182,7 +182,7 @@ describe('a connection that is cut', () => {
   });
 
   test('by Ctrl-C is saved as well, and the error says how to go on', async () => {
-    await open([announce('a.txt'), `${first}${first}DONE`], { chunkSize: 200, chunkDelayMs: 100 });
+    await open([announce('a.txt'), `${first.repeat(40)}DONE`], { chunkSize: 200, chunkDelayMs: 100 });
     const running = project.start(['write', 'ask', '-y', '-m', 'Write it']);
     await project.server.waitForRequests(2);
     await new Promise((resolve) => setTimeout(resolve, 700));

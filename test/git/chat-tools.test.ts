@@ -144,10 +144,8 @@ describe('run_command with a real shell', () => {
   test('is ended with all that it has started when it is aborted', async () => {
     const controller = new AbortController();
     const onOutput = () => controller.abort();
-    const command = '(sleep 1; touch survived.txt) & echo begun; sleep 60';
-    const started = performance.now();
+    const command = '(sleep 1; touch survived.txt) & echo begun; sleep 600';
     const outcome = await callTool(project, 'run_command', { command }, { signal: controller.signal, onOutput });
-    expect(performance.now() - started).toBeLessThan(30_000);
     expect(outcome).toMatchObject({ isError: true, reason: 'aborted' });
     expect(outcome.output).toMatch(/^Tool execution aborted by user\..*\n--- stdout\nbegun\n/);
     await new Promise((resolve) => setTimeout(resolve, 1_500));

@@ -5,6 +5,7 @@ import type { Oid, RefName } from '../../src/session/names.ts';
 import type { FollowedLine } from '../../src/workflow/follow-line.ts';
 import { openEvents, type EventClient } from '../support/event-client.ts';
 import { openTestServer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
+import { startWait } from '../support/wait.ts';
 import { line, session, start } from '../support/turns.ts';
 
 const path = `/api/sessions/${session}/events`;
@@ -91,17 +92,13 @@ describe('the stream of a session', () => {
   });
 
   test('what this server appends is told before it looks at the line again', async () => {
+    await reopen({ streamLimits: { lookMs: 600_000 } });
     const client = await open();
     await client.until(1);
-    const waits: number[] = [];
     for (const [at, id] of ['a1', 'a2', 'a3'].entries()) {
       await post(id);
-      const startMs = performance.now();
       await client.until(at + 2);
-      waits.push(performance.now() - startMs);
     }
-    // It looks twice a second.
-    expect(Math.min(...waits)).toBeLessThan(150);
   });
 
   test('a line end, a separator and a text like an event of its own stay within their event', async () => {
@@ -202,7 +199,8 @@ describe('streams and their server', () => {
     let ended = 0;
     const follow: SessionVerbs['follow'] = async ({ pause, signal }) => {
       followed += 1;
-      await sleep(100);
+      // The server notices meanwhile that the first client has gone.
+      for (let round = 0; round < 20; round += 1) await sleep(5);
       const next = async () => {
         while (!signal.aborted) await pause();
         ended += 1;
@@ -241,9 +239,9 @@ describe('streams and their server', () => {
 
   test('a client that is slow, but reads, is not dropped', async () => {
     const taken = { count: 0 };
-    await reopen({ ...endless(256 * 1024, taken), streamLimits: { stallMs: 400 } });
+    await reopen({ ...endless(256 * 1024, taken), streamLimits: { stallMs: 1500 } });
     const client = await open();
-    for (let round = 0; round < 8; round += 1) {
+    for (const wait = startWait(2000); !wait.isOver();) {
       client.pause();
       await sleep(100);
       client.resume();
@@ -254,11 +252,10 @@ describe('streams and their server', () => {
   });
 
   test('a stop of the server ends every stream at once, and says so', async () => {
+    await reopen({ streamLimits: { endMs: 600_000 } });
     const several = await Promise.all([open(), open()]);
     await Promise.all(several.map((client) => client.until(1)));
-    const startMs = performance.now();
     await server.stop();
-    expect(performance.now() - startMs).toBeLessThan(500);
     for (const client of several) {
       await client.ended;
       expect(client.events.at(-1)).toMatchObject({ event: 'end', data: { reason: 'stopped' } });
@@ -272,9 +269,7 @@ describe('streams and their server', () => {
     const client = await open();
     client.pause();
     for (let count = -1; count !== taken.count; await sleep(50)) ({ count } = taken);
-    const startMs = performance.now();
     await server.stop();
-    expect(performance.now() - startMs).toBeLessThan(1000);
   });
 
   test('a line that cannot be read any more ends the stream, and the operator hears why', async () => {

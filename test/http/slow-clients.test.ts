@@ -166,20 +166,18 @@ describe('the end of the server', () => {
   });
 
   test('an idle connection does not keep it from ending', async () => {
-    await openNoting({ patience: { stopMs: 50 } });
+    await openNoting({ patience: { stopMs: 50, idleMs: 600_000, headersMs: 600_000, requestMs: 600_000 } });
     const connection = server.open();
     const head = `Host: localhost:${server.port}\r\nAuthorization: Bearer ${server.token}`;
     void connection.send(`GET /openapi.json HTTP/1.1\r\n${head}\r\n\r\n`);
     const silent = server.open();
     await untilLogged(1);
-    const startMs = performance.now();
     await server.stop();
-    expect(performance.now() - startMs).toBeLessThan(2000);
     await Promise.all([connection.closed, silent.closed]);
   });
 
   test('a request that is still arriving is waited for, and not for ever', async () => {
-    const appended = await openNoting({ patience: { stopMs: 500 } });
+    const appended = await openNoting({ patience: { stopMs: 1000 } });
     const [late, never] = [server.open(), server.open()];
     for (const { send } of [late, never]) await send(`${appendHead(body.length)}${body.slice(0, 10)}`);
     await sleep(100);

@@ -32,13 +32,11 @@ test('a request for which no answer is left is refused with a message that says 
 });
 
 test('the server closes at once in the middle of a slow answer, twice if asked, and still tells what it got', async () => {
-  server = await startModelServer({ answers: ['slow '.repeat(100)], chunkDelayMs: 200 });
+  server = await startModelServer({ answers: ['slow '.repeat(100)], chunkDelayMs: 60_000 });
   const asked = ask('hello').catch((error: unknown) => error);
   await server.waitForRequests(1);
-  const start = performance.now();
   await server.close();
   await server.close();
-  expect(performance.now() - start).toBeLessThan(1000);
   expect(await asked).toMatchObject({ code: expect.stringMatching(/^MODEL_/) });
   expect(server.requests().map(({ messages }) => messages)).toEqual([[{ role: 'user', content: 'hello' }]]);
 });

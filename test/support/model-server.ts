@@ -238,7 +238,7 @@ function toMessages(messages: ChatCompletionRequest['messages']): { role: string
 }
 
 async function waitUntil(reached: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 50_000;
   while (!reached()) {
     if (Date.now() > deadline) throw new Error(`Waited in vain for ${what}.`);
     await new Promise((resolve) => setTimeout(resolve, 10));

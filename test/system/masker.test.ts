@@ -10,6 +10,7 @@ import type { Masker } from '../../src/ports.ts';
 import { masker, type MaskerOptions } from '../../src/system/masker.ts';
 import { unusedRules } from '../../src/system/secret-rules.ts';
 import { letters, lookAlikes, secretsByRule } from '../support/planted-secrets.ts';
+import { expectLinear } from '../support/growth.ts';
 
 function maskerOf(more: Partial<MaskerOptions> = {}): Masker {
   const settings = { get: async () => undefined };
@@ -411,16 +412,6 @@ test('time grows in step with the text, also where every line holds a secret', a
   const keys = (count: number) => `-----BEGIN PRIVATE KEY-----\n${'A'.repeat(99)}\n`.repeat(count);
   for (const make of [lines, near, keys]) {
     const unit = make(1).length;
-    const timeOf = async (bytes: number) => {
-      const text = make(Math.ceil(bytes / unit));
-      const started = performance.now();
-      await mask(text);
-      return performance.now() - started;
-    };
-    await timeOf(65_536);
-    const [small, large] = [await timeOf(131_072), await timeOf(1_048_576)];
-    // Eight times the text; squared growth would be 64 times.
-    expect(large).toBeLessThan(Math.max(small, 5) * 30);
-    expect(large).toBeLessThan(3000);
+    await expectLinear(1_048_576, (size) => make(Math.ceil(size / unit)), mask);
   }
 });

@@ -9,6 +9,7 @@ import { TeddyError } from '../../src/errors.ts';
 import type { CommandResult, Shell } from '../../src/ports.ts';
 import { shell, type ShellOptions } from '../../src/system/shell.ts';
 import { runningInGroup } from '../support/interrupted-run.ts';
+import { startWait } from '../support/wait.ts';
 
 let base: string;
 let root: string;
@@ -40,8 +41,7 @@ function isAlive(pid: number): boolean {
 }
 
 async function expectDead(...pids: number[]): Promise<void> {
-  for (let round = 0; round < 100 && pids.some(isAlive); round += 1) await sleep(10);
-  expect(pids.filter(isAlive)).toEqual([]);
+  await expect.poll(() => pids.filter(isAlive), { timeout: 30_000, interval: 10 }).toEqual([]);
 }
 
 const pidsIn = (result: CommandResult) => [...result.stdout.matchAll(/pid (\d+)/g)].map((match) => Number(match[1]));
@@ -266,8 +266,7 @@ describe('output', () => {
   test('comes while the script still runs', async () => {
     const stop = new AbortController();
     const result = await run('echo ready; sleep 30', { signal: stop.signal, onOutput: () => stop.abort() });
-    expect(result).toMatchObject({ stdout: 'ready\n', aborted: true });
-    expect(result.durationMs).toBeLessThan(5_000);
+    expect(result).toMatchObject({ stdout: 'ready\n', aborted: true, timedOut: false });
   });
 
   test('is cut at 10 MiB and said to be; the script still runs to its end', async () => {
@@ -299,41 +298,45 @@ describe('the end', () => {
   const stubborn = `bash -c 'trap "" TERM; echo "pid $$"; while :; do sleep 0.05; done' & echo "pid $!"`;
 
   test('a timeout ends the script with 124 and keeps what it said', async () => {
-    const result = await run('echo before; sleep 30; echo after', { timeoutMs: 200 });
+    const wait = startWait(990);
+    const result = await run('echo before; sleep 600; echo after', { timeoutMs: 1_000 });
     expect(result).toMatchObject({ exitCode: 124, timedOut: true, aborted: false, stdout: 'before\n' });
-    expect(result.durationMs).toBeGreaterThanOrEqual(190);
-    expect(result.durationMs).toBeLessThan(2_000);
+    expect(wait.isOver()).toBe(true);
   });
 
   test('the grace is not waited for when everybody has obeyed, even if nobody has buried the dead', async () => {
-    const result = await run('sleep 30', { timeoutMs: 200 }, { graceMs: 8_000 });
+    const result = await run('sleep 600', { timeoutMs: 200 }, { graceMs: 600_000 });
     expect(result).toMatchObject({ exitCode: 124, timedOut: true });
-    expect(result.durationMs).toBeLessThan(1_500);
   });
 
   test('a timeout kills grandchildren in the background that ignore TERM', async () => {
-    const result = await run(lines(stubborn, 'sleep 30 & echo "pid $!"', 'wait'), { timeoutMs: 400 });
+    const result = await run(lines(stubborn, 'sleep 30 & echo "pid $!"', 'wait'), { timeoutMs: 1_000 });
     expect(result).toMatchObject({ exitCode: 124, timedOut: true });
     expect(pidsIn(result).length).toBe(3);
     await expectDead(...pidsIn(result));
   });
 
   test('a script that ignores TERM itself is killed after the grace', async () => {
+    const wait = startWait(1_280);
     const result = await run('trap "" TERM; echo "pid $$"; while :; do sleep 0.05; done', { timeoutMs: 1_000 });
     expect(result).toMatchObject({ exitCode: 124, timedOut: true });
-    expect(result.durationMs).toBeGreaterThanOrEqual(1_280);
+    expect(wait.isOver()).toBe(true);
     await expectDead(...pidsIn(result));
   });
 
   test('a script may clean up when it is told to end', async () => {
-    const result = await run('trap "echo cleaned; exit 0" TERM; sleep 30 & wait', { timeoutMs: 200 });
+    const result = await run('trap "echo cleaned; exit 0" TERM; sleep 30 & wait', { timeoutMs: 1_000 });
     expect(result).toMatchObject({ exitCode: 124, timedOut: true, stdout: 'cleaned\n' });
   });
 
   test('an abort ends the group likewise, and is no timeout', async () => {
     const stop = new AbortController();
-    setTimeout(() => stop.abort(), 300);
-    const result = await run(lines(stubborn, 'echo before', 'sleep 30'), { signal: stop.signal });
+    let said = '';
+    const onOutput = (_: string, text: string) => {
+      said += text;
+      if (said.includes('before') && said.split('pid').length > 2) stop.abort();
+    };
+    const result = await run(lines(stubborn, 'echo before', 'sleep 30'), { signal: stop.signal, onOutput });
     expect(result).toMatchObject({ exitCode: 143, aborted: true, timedOut: false });
     expect(result.stdout).toContain('before\n');
     await expectDead(...pidsIn(result));
@@ -389,7 +392,6 @@ describe('the end', () => {
     for (const redirect of ['', ' >/dev/null 2>&1']) {
       const result = await run(`sleep 30${redirect} & echo "pid $!"`);
       expect(result, redirect).toMatchObject({ exitCode: 0, timedOut: false, aborted: false });
-      expect(result.durationMs).toBeLessThan(3_000);
       expect(pidsIn(result).length).toBe(1);
       await expectDead(...pidsIn(result));
     }
@@ -408,9 +410,11 @@ describe('the end', () => {
   });
 
   test('a process that left the group and holds the streams open is not waited for', async () => {
-    const result = await run('setsid sleep 5 & sleep 0.1; echo done');
-    expect(result).toMatchObject({ exitCode: 0, stdout: 'done\n' });
-    expect(result.durationMs).toBeLessThan(3_000);
+    const result = await run('setsid sleep 600 & sleep 0.1; echo "pid $!"');
+    expect(result).toMatchObject({ exitCode: 0, timedOut: false });
+    const [sleeping = 0] = pidsIn(result);
+    expect(isAlive(sleeping)).toBe(true);
+    process.kill(sleeping);
   });
 
   test('a timeout longer than a timer can count does not fire at once', async () => {
