@@ -125,7 +125,7 @@ describe('teddy serve', () => {
   });
 
   test('a finalize that is under way when it is to stop is finished and answered', async () => {
-    await repo.git('config', 'teddy.validate.*.txt', `touch '${join(repo.root, '.git/validating')}'; sleep 1`);
+    await repo.git('config', 'teddy.validate.*.txt.command', `touch '${join(repo.root, '.git/validating')}'; sleep 1`);
     const { record, kill, result } = await serve('--port', '0');
     const id = await begin(record, 'a.txt');
     const answer = call(record, 'POST', '/finalize', { session_id: id, content: 'A\n' });
