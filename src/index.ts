@@ -22,7 +22,7 @@ export { logSession } from './workflow/log-session.ts';
 export { newSession } from './workflow/new-session.ts';
 export { appendRecords, type AppendedRecords } from './workflow/append-records.ts';
 export { chatTurn } from './workflow/chat/chat-turn.ts';
-export type { ChatListener, ChatOutcome, ChatWish } from './workflow/chat/chat.ts';
+export type { CallDecision, ChatListener, ChatOutcome, ChatWish } from './workflow/chat/chat.ts';
 export { followLine } from './workflow/follow-line.ts';
 export { importSession } from './workflow/import-session.ts';
 export { readConversation } from './workflow/read-conversation.ts';

@@ -4,7 +4,12 @@ import { formatCount } from '../session/format-count.ts';
 import { parseObject } from '../write/parse-object.ts';
 import { toVisible } from './terminal.ts';
 
-const reasons = { denied: 'denied', aborted: 'stopped', recovered: 'interrupted' };
+const reasons = {
+  denied: 'denied',
+  instructed: 'not run; the model goes by what you say',
+  aborted: 'stopped',
+  recovered: 'interrupted',
+};
 
 export function describeResult({ name }: Pick<ShownCall, 'name'>, { output, isError, reason }: ToolOutcome): string {
   if (reason !== undefined) return reasons[reason];

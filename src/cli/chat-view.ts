@@ -1,4 +1,5 @@
 /** A turn of a conversation as it comes: the answer, the calls and what they say, the files that are written. */
+import type { ResultReason } from '../conversation/record.ts';
 import type { ChatListener, ShownCall, ToolOutcome } from '../workflow/chat/chat.ts';
 import type { WriteRecord } from '../write/write.ts';
 import { askCall } from './chat-approval.ts';
@@ -21,7 +22,7 @@ export interface ChatViewWish {
 export interface CalledTool {
   name: string;
   summary: string;
-  outcome: 'done' | 'failed' | 'denied' | 'aborted' | 'recovered';
+  outcome: 'done' | 'failed' | ResultReason;
 }
 
 export interface ChatView {

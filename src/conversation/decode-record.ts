@@ -1,5 +1,6 @@
 /** One JSON value as a record of a transcript. */
 import { toContentText } from './content-text.ts';
+import { resultReasons } from './record.ts';
 import type { NoteRecord, ToolResultRecord, ToolUseRecord, TranscriptRecord } from './record.ts';
 
 /** `skipped`: why it is no record. `mended`: what is not as records have it. Both in half a sentence. */
@@ -53,7 +54,7 @@ function decodeResult(value: Record<string, unknown>, base: RecordBase): ToolRes
   const callId = asText(value['tool_call_id']);
   if (callId === undefined) return 'a record of type tool_result without tool_call_id';
   if (isDeep(value['output'])) return tooDeep;
-  const reason = (['denied', 'aborted', 'recovered'] as const).find((known) => known === value['reason']);
+  const reason = resultReasons.find((known) => known === value['reason']);
   return {
     type: 'tool_result',
     ...base,

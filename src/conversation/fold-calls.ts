@@ -109,7 +109,7 @@ function toMissing(timestamp: string): HistoryResult {
 
 function toResult(record: ToolResultRecord, id: string): HistoryResult {
   const { timestamp, output, is_error, reason, tool_call_id } = record;
-  const isError = is_error || reason !== undefined;
+  const isError = is_error || (reason !== undefined && reason !== 'instructed');
   const result = { id, timestamp, output, isError, isSynthetic: record.id === syntheticId(tool_call_id) };
   return reason === undefined ? result : { ...result, reason };
 }

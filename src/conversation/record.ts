@@ -43,8 +43,12 @@ export interface ToolUseRecord extends RecordBase {
   tool_input: unknown;
 }
 
-/** Why a result is not that of the tool. `recovered`: a crash came between call and result. */
-export type ResultReason = 'denied' | 'aborted' | 'recovered';
+/**
+ * Why a result is not that of the tool. `recovered`: a crash came between call and result. `instructed`: the user has said what to
+ * do instead.
+ */
+export const resultReasons = ['denied', 'instructed', 'aborted', 'recovered'] as const;
+export type ResultReason = (typeof resultReasons)[number];
 
 export interface ToolResultRecord extends RecordBase {
   type: 'tool_result';
@@ -96,6 +100,8 @@ export type TranscriptRecord = KnownRecord | OtherRecord;
 
 /** What the results of tools say that did not run to their end. */
 export const deniedOutput = 'Tool execution denied by user';
+export const toInstructedOutput = (instruction: string) =>
+  `Nothing was run. The user says instead: ${instruction.trim()}`;
 export const abortedOutput = 'Tool execution aborted by user';
 export const recoveredOutput = 'Tool execution was interrupted by a crash; its result is not known';
 /** What stands in for a result that no record holds. */

@@ -1,6 +1,7 @@
 /** Sessions on the wire: records as they are sent, and what the calls answer. */
 import { z } from '@hono/zod-openapi';
 import { historyFormats } from '../conversation/history.ts';
+import { resultReasons } from '../conversation/record.ts';
 
 const sources = ['text', 'voice_transcription', 'voice_response'] as const;
 const maxRecords = 1000;
@@ -48,7 +49,7 @@ const toolResultRecord = z.strictObject({
   tool_call_id: callId,
   output: z.unknown().optional().openapi({ description: 'Text, content blocks, an object, or nothing.' }),
   is_error: z.boolean().optional(),
-  reason: z.enum(['denied', 'aborted', 'recovered']).optional(),
+  reason: z.enum(resultReasons).optional(),
 });
 
 /** One record of a transcript, as it is sent. */

@@ -180,6 +180,7 @@ function describeCalls(
 
 const reasonWords: Record<ResultReason, string> = {
   denied: ': denied',
+  instructed: ': not run, the user said what to do instead',
   aborted: ': aborted',
   recovered: ': interrupted by a crash',
 };

@@ -35,7 +35,7 @@ export async function decideMemos(
 ): Promise<DecidedMemos> {
   const open = await findOpen(project, changes);
   if (open.length === 0) return noMemos;
-  const approved = decision.kind === 'ask' ? await decision.ask(open) : decision.kind === 'yes';
+  const approved = decision.kind === 'ask' ? (await decision.ask(open)) === true : decision.kind === 'yes';
   if (!approved) {
     if (decision.kind === 'none')
       project.notices.warn(

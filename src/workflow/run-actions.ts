@@ -128,7 +128,7 @@ async function runAction(
   if (decision === 'quit') return { decision, log: skipped(skipReasons.quit) };
   if (decision === 'end')
     return { decision, log: skipped(hasRun(runner.run) ? skipReasons.quit : skipReasons.interrupted) };
-  if (decision === 'no') return { decision, log: skipped('declined') };
+  if (decision !== 'yes' && decision !== 'all') return { decision, log: skipped('declined') };
   const started = project.clock.now().getTime();
   const wanted = edited === undefined ? { action, effect } : withEdited(action, effect, edited);
   const performed = await performAction(runner, wanted.action, wanted.effect);

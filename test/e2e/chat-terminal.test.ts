@@ -10,7 +10,7 @@ afterEach(() => project.close());
 
 const prompt = '\n> ';
 const question = /Allow this\? /;
-const allow = 'Allow this? [y,n,?] ';
+const allow = 'Allow this? [y,n,i,?] ';
 
 async function open(answers: ServerAnswer[], pace: { chunkSize?: number; chunkDelayMs?: number } = {}): Promise<void> {
   project = await openTeddyProject({ answers, ...pace });
@@ -103,17 +103,37 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     expect(JSON.stringify(sent())).toContain('Tool execution denied by user');
   });
 
+  test('a call that is answered with an instruction is not done, and the answer goes on', async () => {
+    await open([command('echo no > made.txt'), 'As you wish.']);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('Run it\r');
+    await run.waitFor(allow);
+    run.press('i\r');
+    await run.waitFor('Do what instead? ');
+    run.press('\r');
+    await run.waitFor(allow);
+    run.press('i\r');
+    await run.waitFor('Do what instead? ');
+    run.press('Use printf\r');
+    expect(await run.waitFor(prompt)).toMatch(/ {2}not run; the model goes by what you say\n.*As you wish\./s);
+    run.press('/quit\r');
+    expect(await run.exitCode).toBe(0);
+    await expect(project.repo.read('made.txt')).rejects.toThrow('ENOENT');
+    expect(JSON.stringify(sent())).toContain('Nothing was run. The user says instead: Use printf');
+  });
+
   test('a long command is cut before the question and shown whole on e, with nothing hidden in it', async () => {
     const lines = Array.from({ length: 60 }, (_, at) => `echo line${at}`);
     await open([command(`${lines.join('\n')}\necho \u001b[8mhidden`), 'Done.']);
     const run = chat();
     await run.waitFor(prompt);
     run.press('Run it\r');
-    const cut = await run.waitFor('Allow this? [y,n,e,?] ');
+    const cut = await run.waitFor('Allow this? [y,n,i,e,?] ');
     expect(cut).toContain('  echo line10\n');
     expect(cut).not.toContain('echo line50');
     run.press('e\r');
-    const whole = await run.waitFor('Allow this? [y,n,e,?] ');
+    const whole = await run.waitFor('Allow this? [y,n,i,e,?] ');
     expect(whole).toContain('  echo line59\n  echo ␛[8mhidden\n');
     run.press('n\r');
     await run.waitFor(prompt);

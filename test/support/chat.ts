@@ -1,7 +1,7 @@
 /** A conversation in a line of a test each, with a listener that notes everything. */
 import type { Model, ModelToolCall, Project } from '../../src/ports.ts';
 import { chatTurn } from '../../src/workflow/chat/chat-turn.ts';
-import type { ChatListener, ChatOutcome, ChatWish, ShownCall } from '../../src/workflow/chat/chat.ts';
+import type { CallDecision, ChatListener, ChatOutcome, ChatWish, ShownCall } from '../../src/workflow/chat/chat.ts';
 import { scriptedModel } from './scripted-model.ts';
 
 export interface NotedListener extends ChatListener {
@@ -10,7 +10,9 @@ export interface NotedListener extends ChatListener {
 }
 
 /** `approve`: yes or no to whatever is asked; null: nobody is there to ask. */
-export function notedListener(approve: boolean | null | ((call: ShownCall) => Promise<boolean>) = true): NotedListener {
+export function notedListener(
+  approve: boolean | null | ((call: ShownCall) => Promise<CallDecision>) = true,
+): NotedListener {
   const noted: string[] = [];
   return {
     noted,

@@ -113,6 +113,13 @@ describe('a run', () => {
     expect(report.run_summary.status).toBe('SUCCESS');
   });
 
+  test.each(['Yes', 'ok', true, undefined])('does nothing on the decision %j, which is no yes', async (decision) => {
+    const project = await pending([create('a.txt')]);
+    const asking = { ...approver(), action: async () => ({ decision: decision as 'yes' }) };
+    const { report } = await run(project, { approver: asking });
+    expect(report.action_logs).toMatchObject([{ status: 'SKIPPED', details: { reason: 'declined' } }]);
+  });
+
   test('never writes over what somebody edited while the approval was asked for', async () => {
     const project = await pending([create('a.txt')]);
     const asking = {

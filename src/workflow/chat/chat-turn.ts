@@ -23,6 +23,8 @@ import { writingTools } from './write-file.ts';
 
 /** A model that never comes to an end would spend a fortune. */
 const maxRequests = 50;
+/** Whoever has been told three times what is wrong does not learn it the fourth time. */
+const maxSameMistakes = 3;
 
 interface Exchange {
   project: Project;
@@ -71,7 +73,9 @@ async function answerTurn(
 async function converse(exchange: Exchange): Promise<ChatOutcome> {
   const { project, line, open, model, wish, listener } = exchange;
   const { turn, info } = open;
+  let mistakes: string[] = [];
   for (let request = 1; ; request += 1) {
+    refuseAborted(wish.signal);
     listener.onAsk({ line, turn, agent: info.agent, label: model.label, request });
     const asked = await toChatRequest(exchange);
     const place = toChatPlace(exchange);
@@ -94,6 +98,9 @@ async function converse(exchange: Exchange): Promise<ChatOutcome> {
     if (ran.isDenied) {
       return { kind: 'denied', line, turn, commit: ran.commit, calls: ran.calls, usage: exchange.usage };
     }
+    const mistake = ran.misunderstood;
+    mistakes = mistake === null ? [] : mistakes[0] === mistake ? [...mistakes, mistake] : [mistake];
+    refuseMistakes(model, mistakes);
     await refuseMore(exchange, request);
   }
 }
@@ -152,6 +159,25 @@ function take(exchange: Exchange, { records, usage }: RunCalls): void {
   exchange.records.push(...records);
   exchange.recordCount += countSaid(records);
   exchange.usage = sumUsage(exchange.usage, usage);
+}
+
+/** The message is on the line by then, and waits for its answer. */
+function refuseAborted(signal: AbortSignal): void {
+  if (!signal.aborted) return;
+  throw new TeddyError(
+    'INTERRUPTED',
+    'Interrupted before the model was asked; the message is kept.',
+    '`teddy session resume` asks for its answer.',
+  );
+}
+
+function refuseMistakes(model: Model, mistakes: readonly string[]): void {
+  if (mistakes.length < maxSameMistakes) return;
+  throw new TeddyError(
+    'MODEL_FAILED',
+    `${model.label} has made the same call in vain ${maxSameMistakes} times in a row, so it was stopped there; all of it is kept: ${mistakes[0]}`,
+    '`teddy session resume` lets it go on; another message, or another model, may help it.',
+  );
 }
 
 async function refuseMore({ project, line, model, wish }: Exchange, requests: number): Promise<void> {

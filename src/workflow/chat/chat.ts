@@ -25,6 +25,9 @@ export interface ShownCall {
   needsApproval: boolean;
 }
 
+/** True runs the call, and nothing else does; `instruction` is its result, and the model goes on by it; false ends the turn. */
+export type CallDecision = boolean | { instruction: string };
+
 /** Secrets are masked in `output`. */
 export interface ToolOutcome {
   output: string;
@@ -46,7 +49,7 @@ export interface ChatListener {
   onOutput(stream: 'stdout' | 'stderr', text: string): void;
   onResult(call: ShownCall, outcome: ToolOutcome): void;
   /** Null: there is nobody to ask, and what needs approval is denied. Throws INTERRUPTED. */
-  approve: ((call: ShownCall) => Promise<boolean>) | null;
+  approve: ((call: ShownCall) => Promise<CallDecision>) | null;
   /** How the content of a file comes that the model writes. */
   file: FileListener & { onBegun(record: WriteRecord): void };
 }

@@ -2,6 +2,7 @@
 import {
   abortedOutput,
   deniedOutput,
+  toInstructedOutput,
   type AssistantRecord,
   type KnownRecord,
   type ToolResultRecord,
@@ -19,7 +20,7 @@ import { keepExchange } from '../keep-exchange.ts';
 import { maskString } from '../mask-text.ts';
 import type { ReadyLine } from '../prepare-line.ts';
 import { sumUsage, type Usage } from '../receive-answer.ts';
-import type { ChatListener, ShownCall, ToolOutcome } from './chat.ts';
+import type { CallDecision, ChatListener, ShownCall, ToolOutcome } from './chat.ts';
 import { performCall } from './perform-call.ts';
 import { toShownCall } from './show-call.ts';
 import { writeFile, type WritingModel } from './write-file.ts';
@@ -41,6 +42,8 @@ export interface RunCalls {
   records: KnownRecord[];
   calls: ShownCall[];
   isDenied: boolean;
+  /** What was wrong with the calls, where none of them was understood; else null. */
+  misunderstood: string | null;
   /** Of the answer, and of those that were asked for during the calls. */
   usage: Usage | null;
 }
@@ -72,7 +75,20 @@ export async function runCalls(run: CallRun, reception: StagedReception): Promis
     keepExchange(run.project, run.line, batch.place, batch.records, batch.usage),
   );
   if (batch.failure !== null) throw batch.failure;
-  return { commit, records: batch.records, calls: shown, isDenied: batch.end === 'denied', usage: batch.usage };
+  return {
+    commit,
+    records: batch.records,
+    calls: shown,
+    isDenied: batch.end === 'denied',
+    misunderstood: describeMisunderstood(reception.received.calls),
+    usage: batch.usage,
+  };
+}
+
+/** Equal texts are calls of the same tools that are malformed in the same ways. */
+function describeMisunderstood(calls: readonly ModelToolCall[]): string | null {
+  const problems = calls.map(parseCall).flatMap((parsed) => ('problem' in parsed ? [parsed.problem] : []));
+  return problems.length === calls.length ? [...new Set(problems)].join(' ') : null;
 }
 
 /** From here on the calls are on disk, with what was said before them; the answer's own staging is not needed any more. */
@@ -152,7 +168,9 @@ async function decide(batch: Batch, call: ModelToolCall, shown: ShownCall): Prom
   const parsed = parseCall(call);
   if ('problem' in parsed) return { output: await maskString(batch.project.masker, parsed.problem), isError: true };
   try {
-    if (shown.needsApproval && !(await isApproved(listener, shown))) {
+    const decision = shown.needsApproval ? await askFor(listener, shown) : true;
+    if (typeof decision === 'object') return await toInstructed(batch, decision.instruction);
+    if (!decision) {
       batch.end = 'denied';
       return denied;
     }
@@ -166,8 +184,17 @@ async function decide(batch: Batch, call: ModelToolCall, shown: ShownCall): Prom
   }
 }
 
-async function isApproved({ approve }: ChatListener, shown: ShownCall): Promise<boolean> {
-  return approve !== null && (await approve(shown));
+/** Whoever is asked may be written without types: what is neither exactly a yes nor an instruction is a no. */
+async function askFor({ approve }: ChatListener, shown: ShownCall): Promise<CallDecision> {
+  const decision: unknown = await approve?.(shown);
+  if (typeof decision !== 'object' || decision === null) return decision === true;
+  if (!('instruction' in decision) || typeof decision.instruction !== 'string') return false;
+  return decision.instruction.trim() !== '' && { instruction: decision.instruction };
+}
+
+async function toInstructed({ project }: Batch, instruction: string): Promise<ToolOutcome> {
+  const output = await maskString(project.masker, toInstructedOutput(instruction));
+  return { output, isError: false, reason: 'instructed' };
 }
 
 function abort(batch: Batch, error: unknown): void {

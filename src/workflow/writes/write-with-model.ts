@@ -248,7 +248,8 @@ function toFailed(problem: string): Begun {
 async function isApproved({ listener, written }: Conversation, held: HeldWrite): Promise<boolean> {
   let approved = false;
   try {
-    approved = await listener.approve(held.record);
+    // Whoever is asked may be written without types: nothing but a yes is one.
+    approved = (await listener.approve(held.record)) === true;
   } finally {
     if (!approved) await giveUp(held);
   }

@@ -88,6 +88,18 @@ describe('a message', () => {
     expect(second).toContain('What is his name?');
   });
 
+  test('that is interrupted before the model is asked is kept, and nobody is asked', async () => {
+    const project = await begin();
+    const model = scriptedModel('Never.');
+    const listener = notedListener();
+    const chatting = chat(project, 'Hello', model, { signal: AbortSignal.abort(), listener });
+    await expect(chatting).rejects.toMatchObject({ code: 'INTERRUPTED' });
+    expect(model.requests).toEqual([]);
+    expect(listener.noted).toEqual([]);
+    expect(await storyOfLine(project)).toEqual([...begun, 'message 01']);
+    expect(await chat(project, undefined, 'Hi.')).toMatchObject({ turn: '01', entry: 'reply' });
+  });
+
   test('that is empty is refused, as is none at all where nothing waits', async () => {
     const project = await begin();
     for (const message of ['  ', undefined]) {
@@ -208,6 +220,33 @@ describe('tools', () => {
     expect((await storyOfLine(project)).filter((entry) => entry.startsWith('exchange'))).toHaveLength(50);
   });
 
+  test('that are malformed in the same way three times in a row are stopped, and all of it is kept', async () => {
+    const project = await begin();
+    const cut = (at: number) => toolCall(`c${at}`, 'read_file', `{"path": "${at}`);
+    const good = { texts: [], calls: [cut(9), readme('r')] };
+    const wrong = Array.from({ length: 60 }, (_, at) => ({ texts: [], calls: [cut(at)] }));
+    const model = scriptedModel(wrong[0] ?? '', wrong[1] ?? '', good, ...wrong);
+    const error = await chat(project, 'Go.', model).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: 'MODEL_FAILED',
+      message: expect.stringMatching(
+        /^the scripted model has made the same call in vain 3 times in a row, so it was stopped there; all of it is kept: The arguments are not a JSON object\./,
+      ) as string,
+    });
+    expect(model.requests).toHaveLength(6);
+    expect((await storyOfLine(project)).filter((entry) => entry.startsWith('exchange'))).toHaveLength(6);
+    expect(await chat(project, undefined, 'Sorry.')).toMatchObject({ turn: '01', text: 'Sorry.' });
+  });
+
+  test('that are malformed in different ways are not stopped so early', async () => {
+    const project = await begin();
+    const wrong = ['{"path', '{}', '[1]', '{"path": 1}', '{"a": 1}'].map((text, at) => ({
+      texts: [],
+      calls: [toolCall(`c${at}`, 'read_file', text)],
+    }));
+    expect(await chat(project, 'Go.', scriptedModel(...wrong, 'Sorry.'))).toMatchObject({ text: 'Sorry.' });
+  });
+
   test('whose results do not fit are left out of the request, the oldest first, and stay on the line', async () => {
     const project = await begin();
     await project.write({ 'big.txt': 'word '.repeat(3000) });
@@ -251,6 +290,57 @@ describe('a tool that needs approval', () => {
     await chat(project, 'Build.', model, { listener: notedListener(true) });
     expect(ran).toEqual(['make']);
     expect(following(model.requests[1])).toMatchObject([{}, { content: expect.stringContaining('fine') as string }]);
+  });
+
+  test.each([[1], ['true'], ['no'], [{}], [{ instruction: ' ' }], [{ instruction: 1 }], [undefined], [Promise]])(
+    'is denied by %j, which is no yes',
+    async (answer) => {
+      const project = await begin();
+      project.command.run = () => Promise.reject(new Error('It ran.'));
+      const model = scriptedModel({ texts: [], calls });
+      const approve = () => Promise.resolve(answer as boolean);
+      expect(await chat(project, 'Clean.', model, { listener: notedListener(approve) })).toMatchObject({
+        kind: 'denied',
+      });
+    },
+  );
+
+  test('and is answered with an instruction is not done; the model is told, and the turn goes on', async () => {
+    const project = await begin();
+    const ran: string[] = [];
+    project.command.run = async (script) => (ran.push(script), {});
+    project.secrets.set('hunter2', 'password');
+    const answers = [{ instruction: 'Use trash in place of rm; it is hunter2.\n' }, true];
+    const listener = notedListener(async () => answers.shift() ?? false);
+    const file = toolCall('c', 'WritePlanTool_begin', { intent: 'x', target_file: 'a.txt', operation: 'create' });
+    const model = scriptedModel(
+      { texts: [], calls: [command('b', 'rm -rf build'), command('d', 'make')] },
+      { texts: [], calls: [file] },
+      'As you like.',
+    );
+    answers.push({ instruction: 'Not this file.' });
+    expect(await chat(project, 'Clean.', model, { listener })).toMatchObject({
+      kind: 'answered',
+      text: 'As you like.',
+    });
+    expect(ran).toEqual(['make']);
+    expect(await typesOf(project)).toEqual([
+      'user',
+      'tool_use',
+      'tool_use',
+      'tool_result instructed',
+      'tool_result',
+      'tool_use',
+      'tool_result instructed',
+      'assistant',
+    ]);
+    const told = 'Nothing was run. The user says instead: Use trash in place of rm; it is [masked: password].';
+    expect(following(model.requests[1])[1]).toMatchObject({ role: 'tool', toolCallId: 'b', content: told });
+    expect(following(model.requests[2]).at(-1)).toMatchObject({
+      content: 'Nothing was run. The user says instead: Not this file.',
+    });
+    expect(listener.noted).toContain('result run_command instructed');
+    expectValid(model);
   });
 
   test.each([
