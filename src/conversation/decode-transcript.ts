@@ -6,35 +6,36 @@ import type { LineIssue, Transcript } from './transcript.ts';
 /**
  * Never throws. What is no record is skipped, what a crash has glued, torn or filled with NUL characters is mended, and
  * both are reported by line; a line of an unknown type becomes an `OtherRecord`.
+ `split`: what one value stands for.
  */
-export function decodeTranscript(text: string): Transcript {
+export function decodeTranscript(text: string, split: (value: unknown) => unknown[] = (value) => [value]): Transcript {
   const transcript: Transcript = { records: [], skipped: [], mended: [] };
   const body = text.startsWith('\uFEFF') ? text.slice(1) : text;
   let line = 1;
   for (let start = 0; start < body.length; line += 1) {
     const newline = body.indexOf('\n', start);
     const end = newline === -1 ? body.length : newline;
-    addLine(transcript, body.slice(start, end), line);
+    addLine(transcript, body.slice(start, end), line, split);
     start = end + 1;
   }
   return transcript;
 }
 
-function addLine(transcript: Transcript, text: string, line: number): void {
+function addLine(transcript: Transcript, text: string, line: number, split: (value: unknown) => unknown[]): void {
   if (text.trim() === '') return;
   const value = parseJson(text);
-  if (value !== undefined) addValue(transcript, value, line);
-  else addMended(transcript, text, line);
+  if (value !== undefined) split(value).forEach((part) => addValue(transcript, part, line));
+  else addMended(transcript, text, line, split);
 }
 
-function addMended(transcript: Transcript, text: string, line: number): void {
+function addMended(transcript: Transcript, text: string, line: number, split: (value: unknown) => unknown[]): void {
   const mended = mendLine(text);
   if (typeof mended === 'string') {
     transcript.skipped.push({ line, reason: mended });
     return;
   }
   const before = transcript.records.length;
-  for (const value of mended.values) addValue(transcript, value, line);
+  for (const value of mended.values.flatMap(split)) addValue(transcript, value, line);
   if (transcript.records.length > before) addIssue(transcript.mended, line, mended.reason);
 }
 

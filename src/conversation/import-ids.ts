@@ -65,6 +65,6 @@ function digestOf(place: Place, hash: Hash): string {
 }
 
 /** UUID version 8: its bits are the maker's own. */
-function toUuid(hex: string): string {
+export function toUuid(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

@@ -1,4 +1,5 @@
 /** Reads teddy's own transcript lines, and those of other programs that write the same ones. */
+import { splitContent } from './content-calls.ts';
 import { decodeTranscript } from './decode-transcript.ts';
 import { openContext, openLineImporter, type ImportContext, type MeasuredImporter } from './import-context.ts';
 import type { ImportOptions } from './importer.ts';
@@ -10,7 +11,7 @@ import { hasText, toStorable } from './import-values.ts';
 export function openJsonlImporter(options: ImportOptions): MeasuredImporter {
   const context = openContext('jsonl', options);
   const line = (place: Place): void => {
-    const { records, skipped, mended } = decodeTranscript(place.text);
+    const { records, skipped, mended } = decodeTranscript(place.text, splitContent);
     for (const { reason } of skipped) context.log.skip(place.line, reason);
     for (const { reason } of mended) context.log.repair(place.line, reason);
     for (const record of records) read(context, record, place);

@@ -1,8 +1,9 @@
 /** Reads one OpenAI chat message into units. */
 import type { ImportContext } from './import-context.ts';
+import { toContentCall, toContentResult, withoutCalls } from './content-calls.ts';
 import { toOutput, toText } from './import-content.ts';
 import type { Place } from './import-ids.ts';
-import { asText, fieldsOf, hasText, isObject, toInput } from './import-values.ts';
+import { asText, fieldsOf, hasText, isObject, toInput, toStorable } from './import-values.ts';
 
 /** `answer` is another one for each message. `created`: the time of the document, for a message that has none. */
 export interface MessagePlace {
@@ -37,8 +38,15 @@ export function readOpenaiMessage(context: ImportContext, value: unknown, at: Me
 }
 
 function readUser(context: ImportContext, { fields, place, timestamp }: Message): void {
-  const content = toText(fields['content'], context.log);
-  if (!hasText(content)) return context.log.leaveOut('empty texts');
+  const results = blocksOf(fields)
+    .map(toContentResult)
+    .filter((result) => result !== null);
+  for (const { callId, output, isError } of results) {
+    const base = context.base(place, timestamp);
+    context.units.result(callId, { ...base, output: toOutput(output, context.log), is_error: isError }, place);
+  }
+  const content = toText(withoutCalls(fields['content']), context.log);
+  if (!hasText(content)) return results.length > 0 ? undefined : context.log.leaveOut('empty texts');
   const base = context.base(place, timestamp, fields['id']);
   context.units.message({ type: 'user', ...base, message: { role: 'user', content }, source: 'import' });
 }
@@ -52,7 +60,7 @@ function readInstructions(context: ImportContext, { fields, place, timestamp }: 
 
 function readAnswer(context: ImportContext, message: Message): void {
   const { fields, place, answer, timestamp } = message;
-  const text = [fields['content'], fields['refusal'], fieldsOf(fields['audio'])['transcript']]
+  const text = [withoutCalls(fields['content']), fields['refusal'], fieldsOf(fields['audio'])['transcript']]
     .map((content) => toText(content, context.log))
     .filter(hasText)
     .join('\n\n');
@@ -81,11 +89,21 @@ function readCall(context: ImportContext, { place, answer, timestamp }: Message,
 }
 
 function callsOf(fields: Record<string, unknown>): ForeignCall[] {
-  const calls = Array.isArray(fields['tool_calls']) ? fields['tool_calls'].filter(isObject).map(toCall) : [];
+  const calls = [
+    ...(Array.isArray(fields['tool_calls']) ? fields['tool_calls'].filter(isObject).map(toCall) : []),
+    ...blocksOf(fields)
+      .map(toContentCall)
+      .filter((call) => call !== null)
+      .map((call) => ({ ...call, key: call.callId, input: toStorable(call.input) })),
+  ];
   const legacy = fieldsOf(fields['function_call']);
   if (!hasText(legacy['name'])) return calls;
   const { name, arguments: written } = legacy;
   return [...calls, { callId: '', key: functionKey(name), name: asText(name) ?? '', input: toInput(written) }];
+}
+
+function blocksOf({ content }: Record<string, unknown>): unknown[] {
+  return Array.isArray(content) ? content : [];
 }
 
 function toCall(call: Record<string, unknown>): ForeignCall {

@@ -67,14 +67,11 @@ export function createApi(options: ApiOptions): RunningApi {
 }
 
 /** One opened project serves all clients: what changes something is done one after the other. */
-function listRoutes({ verbs, sessions, limits, streamLimits, clock }: ApiOptions): Route[] {
+function listRoutes({ verbs, sessions, limits, streamLimits }: ApiOptions): Route[] {
   const { lookMs } = streamLimits;
   const appended = appendSignal();
   const inTurn = oneAtATime(() => appended.notify());
-  return [
-    ...writeRoutes(verbs, inTurn, limits),
-    ...sessionRoutes({ sessions, inTurn, appended, lookMs, limits, clock }),
-  ];
+  return [...writeRoutes(verbs, inTurn, limits), ...sessionRoutes({ sessions, inTurn, appended, lookMs, limits })];
 }
 
 const documentPath = '/openapi.json';

@@ -1,6 +1,6 @@
 /** What was sent as records of a transcript, checked as a whole: a client hears of everything that is wrong with it. */
 import type { z } from '@hono/zod-openapi';
-import type { KnownRecord } from '../conversation/record.ts';
+import type { GivenRecord } from '../conversation/given-record.ts';
 import { TeddyError } from '../errors.ts';
 import type { Limits } from '../write/limits.ts';
 import { InvalidRequest } from './refusal.ts';
@@ -8,12 +8,13 @@ import { sentRecord, sentRecords, type SentRecord } from './session-schemas.ts';
 
 const maxDepth = 100;
 
-/** `now`: ISO 8601, for records without a time. Throws BAD_RECORD, CONTENT_TOO_LARGE. */
-export function readRecords(body: unknown, limits: Limits, now: string): KnownRecord[] {
+/** Throws BAD_RECORD, CONTENT_TOO_LARGE. */
+export function readRecords(body: unknown, limits: Limits): GivenRecord[] {
   refuseLarge(body, limits);
   const result = Array.isArray(body) ? sentRecords.safeParse(body) : sentRecord.safeParse(body);
   if (!result.success) throw new InvalidRequest('BAD_RECORD', result.error.issues.map(toProblem));
-  return [result.data].flat().map((record) => toRecord(record, now));
+  const sent: SentRecord[] = [result.data].flat();
+  return sent as unknown as GivenRecord[];
 }
 
 function toProblem({ path, message, code }: z.core.$ZodIssue): string {
@@ -21,31 +22,6 @@ function toProblem({ path, message, code }: z.core.$ZodIssue): string {
   // It would list the types, and not say what was meant by it.
   if (code === 'invalid_union') return `${name}: is no type of a record that can be sent`;
   return name === '' ? message : `${name}: ${message}`;
-}
-
-function toRecord(sent: SentRecord, now: string): KnownRecord {
-  const { id, timestamp = now } = sent;
-  switch (sent.type) {
-    case 'user':
-      return { type: 'user', id, timestamp, message: sent.message, source: sent.source ?? 'text' };
-    case 'assistant':
-    case 'assistant_partial':
-      return { type: sent.type, id, timestamp, message: sent.message, source: sent.source ?? 'text' };
-    case 'note':
-      return { type: 'note', id, timestamp, text: sent.text };
-    case 'tool_use': {
-      const { type, tool_call_id, tool_name, tool_input = {} } = sent;
-      return { type, id, timestamp, tool_call_id, tool_name, tool_input };
-    }
-    case 'tool_result': {
-      const { type, tool_call_id, output, is_error = false, reason } = sent;
-      return { type, id, timestamp, tool_call_id, output, is_error, ...(reason === undefined ? {} : { reason }) };
-    }
-    default: {
-      const { type, id: _id, timestamp: _timestamp, ...details } = sent;
-      return { type, id, timestamp, details };
-    }
-  }
 }
 
 /** Counts what is said, not how JSON escapes it. */

@@ -2,7 +2,6 @@
 import type { z } from '@hono/zod-openapi';
 import { encodeRecord } from '../conversation/transcript.ts';
 import { TeddyError } from '../errors.ts';
-import type { Clock } from '../ports.ts';
 import { parseOid } from '../session/names.ts';
 import type { FollowedLine, LineEvent, LinePosition } from '../workflow/follow-line.ts';
 import type { Limits } from '../write/limits.ts';
@@ -24,7 +23,6 @@ export interface SessionRouteOptions {
   /** How often a line is looked at, for what other processes append. */
   lookMs: number;
   limits: Limits;
-  clock: Clock;
 }
 
 export function sessionRoutes(options: SessionRouteOptions): Route[] {
@@ -42,8 +40,8 @@ const statuses: StatusChanges = { UNKNOWN_SESSION: 404 };
 /** There is no history of a commit that no session has. */
 const historyStatuses: StatusChanges = { ...statuses, NOT_ON_LINE: 404 };
 
-async function append(call: Call, { sessions, inTurn, limits, clock }: SessionRouteOptions): Promise<Reply> {
-  const records = readRecords(await call.json(), limits, clock.now().toISOString());
+async function append(call: Call, { sessions, inTurn, limits }: SessionRouteOptions): Promise<Reply> {
+  const records = readRecords(await call.json(), limits);
   const { isNew, ...place } = await inTurn(() => sessions.append({ selector: call.session, records }));
   return ok({ ...place, is_new: isNew });
 }

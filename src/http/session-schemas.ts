@@ -10,7 +10,11 @@ const base = {
   id: z
     .string()
     .regex(/^[\x21-\x7e]{1,200}$/, { error: 'must be 1 to 200 visible ASCII characters' })
-    .openapi({ description: 'Unique in the session, e.g. a UUID: whoever sends a record again, sends the same one.' }),
+    .optional()
+    .openapi({
+      description:
+        'Unique in the session, e.g. a UUID: whoever sends a record again, sends the same one. Without it the same words at the same time get the same id.',
+    }),
   timestamp: z.iso
     .datetime({ offset: true, error: 'must be a time in ISO 8601, with its zone' })
     .optional()
@@ -18,10 +22,15 @@ const base = {
 };
 const source = z.enum(sources).optional().openapi({ description: '`text` if not given.' });
 const words = z.string().refine((text) => text.trim() !== '', { error: 'must not be empty' });
+/** As Anthropic's API has them; calls and results among them become records of their own. */
+const blocks = z.array(z.looseObject({ type: z.string() })).min(1);
 const callId = z.string().min(1).max(200);
 
 function said<Role extends 'user' | 'assistant'>(role: Role) {
-  return z.strictObject({ role: z.literal(role), content: words });
+  return z.strictObject({
+    role: z.literal(role),
+    content: z.union([words, blocks], { error: 'must be a text or blocks, and not empty' }),
+  });
 }
 
 const userRecord = z.strictObject({ type: z.literal('user'), ...base, message: said('user'), source });

@@ -1,4 +1,5 @@
 /** Appends what was said elsewhere to a line: by a voice front end, an editor, a person at the shell. Nobody is asked. */
+import { completeRecords, type GivenRecord } from '../conversation/given-record.ts';
 import { encodeRecord } from '../conversation/transcript.ts';
 import type { KnownRecord, ResultReason } from '../conversation/record.ts';
 import { toUnitKind, type UnitKind } from '../conversation/unit.ts';
@@ -16,7 +17,7 @@ import { nextTurn, readLine, readTurn, toText, type LineState } from './read-lin
 export interface AppendRequest {
   selector?: string | undefined;
   /** One unit. */
-  records: KnownRecord[];
+  records: GivenRecord[];
   /** Their ids were made just now: nobody can have sent them before. */
   isFresh?: boolean;
 }
@@ -37,9 +38,10 @@ export interface AppendedRecords {
  * turn. Secrets are masked. Throws BAD_RECORD, ENTRY_EXISTS where an id is there with other content, UNKNOWN_SESSION.
  */
 export async function appendRecords(project: Project, request: AppendRequest): Promise<AppendedRecords> {
-  const entry = toUnitKind(request.records);
+  const given = completeRecords(request.records, project.clock.now().toISOString(), project.hash);
+  const entry = toUnitKind(given);
   const line = await prepareLine(project, request.selector);
-  const records = await maskRecords(project, request.records);
+  const records = await maskRecords(project, given);
   const { store } = project.repository;
   const find = (tip: Oid) => (request.isFresh === true ? null : findKnown(store, line, tip, records));
   const known = await find(line.tip);

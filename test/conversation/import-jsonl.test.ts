@@ -33,6 +33,26 @@ describe("the lines of teddy's own transcripts", () => {
     expect(report.repaired.issues.map(({ line }) => line)).toEqual([15, 16]);
   });
 
+  test('whose content is blocks keep each call with its result', () => {
+    const said = (type: string, ...content: object[]) => ({ type, id: `${type}-1`, message: { role: type, content } });
+    const { units: imported } = importLines('jsonl', [
+      said('user', { type: 'text', text: 'Look.' }),
+      said(
+        'assistant',
+        { type: 'text', text: 'I look.' },
+        { type: 'tool_use', id: 't1', name: 'read_file', input: { path: 'a' } },
+        { type: 'tool_use', id: 't2', name: 'list_files', input: {} },
+      ),
+      { ...said('user', { type: 'tool_result', tool_use_id: 't1', content: 'A' }), id: 'r1' },
+      { ...said('user', { type: 'tool_result', tool_use_id: 't2', content: 'no', is_error: true }), id: 'r2' },
+    ]);
+    expect(outline(imported)).toEqual([
+      'message: user Look.',
+      'exchange: assistant I look. | call read_file | call list_files | result "A" | error "no"',
+    ]);
+    expect(faultsOf(imported)).toEqual([]);
+  });
+
   test('that name a file become a note, and the file is named', () => {
     const plan = { type: 'assistant', id: 'a', message: { role: 'assistant', file: 'plan.md' }, source: 'plan' };
     const { units: imported, report: counted } = importLines('jsonl', [plan]);

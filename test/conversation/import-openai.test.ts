@@ -24,6 +24,27 @@ describe('a chat of OpenAI', () => {
     expect(title).toBe('Weather in Kyoto');
   });
 
+  test('keeps calls and results that stand among the blocks of a content', () => {
+    const use = { type: 'tool_use', id: 't1', name: 'read_file', input: { path: 'a' } };
+    const { units: imported } = json([
+      hi,
+      { role: 'assistant', content: [{ type: 'text', text: 'I look.' }, use] },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 't1', content: 'A' },
+          { type: 'text', text: 'So?' },
+        ],
+      },
+    ]);
+    expect(outline(imported)).toEqual([
+      'message: user Hi',
+      'exchange: assistant I look. | call read_file | result "A"',
+      'message: user So?',
+    ]);
+    expect(faultsOf(imported)).toEqual([]);
+  });
+
   test('gives arguments as an object, or as they were written if they are none', () => {
     const inputs = units[1]?.records.flatMap((record) => (record.type === 'tool_use' ? [record.tool_input] : []));
     expect(inputs).toEqual([{ city: 'Kyoto' }, '{"city": "Oslo"']);

@@ -154,7 +154,8 @@ describe('what is no record', () => {
     ['two messages in a list', [user('u1'), user('u2')]],
     ['an empty list', []],
     ['a list of lists', [[user('u1')]]],
-    ['no id', { ...user(''), id: undefined }],
+    ['a content of no blocks', { ...user('u1'), message: { role: 'user', content: [] } }],
+    ['a block without a type', { ...user('u1'), message: { role: 'user', content: [{ text: 'x' }] } }],
     ['an empty id', user('')],
     ['an id of 201 characters', user('a'.repeat(201))],
     ['an id with a line end', user('a\nb')],
@@ -176,6 +177,32 @@ describe('what is no record', () => {
     expect(answer).toMatchObject({ status: 400, body: { code: 'BAD_RECORD' } });
     expect((answer.body['errors'] as string[]).length).toBeGreaterThan(0);
     expect(await server.project.tipOf(line)).toBe(before);
+  });
+
+  test('of the seed has no id, and is known again by what it says', async () => {
+    const said = { type: 'user', message: { role: 'user', content: 'Look.' }, timestamp: '2026-02-21T10:00:00Z' };
+    const calls = [
+      { type: 'tool_use', tool_call_id: 't1', tool_name: 'read_file', tool_input: { path: 'a' } },
+      { type: 'tool_result', tool_call_id: 't1', output: 'A' },
+    ];
+    const blocks = [
+      {
+        type: 'assistant',
+        message: { role: 'assistant', content: [{ type: 'tool_use', id: 't2', name: 'ls', input: {} }] },
+      },
+      { type: 'user', message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't2', content: 'B' }] } },
+    ];
+    for (const is_new of [true, false]) {
+      for (const body of [said, calls, blocks])
+        expect(await post(body)).toMatchObject({ status: 200, body: { is_new } });
+    }
+    expect((await records()).map(({ type }) => type)).toEqual([
+      'user',
+      'tool_use',
+      'tool_result',
+      'tool_use',
+      'tool_result',
+    ]);
   });
 
   test('is told with all that is wrong with it, and where', async () => {

@@ -1,5 +1,6 @@
 /** What was said elsewhere: by voice, in an editor, at the shell. */
 import { describe, expect, test } from 'vitest';
+import type { GivenRecord } from '../../src/conversation/given-record.ts';
 import type { KnownRecord } from '../../src/conversation/record.ts';
 import { TeddyError } from '../../src/errors.ts';
 import { decodeEntry } from '../../src/session/entry.ts';
@@ -208,4 +209,89 @@ test('a line that another program has torn stays, and the next record begins on 
   await append(project, assistant('b', 'Answer.'));
   expect((await recordsOf(project)).map(({ type }) => type)).toEqual(['user', 'assistant']);
   await expect(append(project, user('b', 'x'))).rejects.toBeInstanceOf(TeddyError);
+});
+
+describe('a record of another program', () => {
+  const given = (project: MemoryProject, ...records: object[]) =>
+    appendRecords(project, { records: records as GivenRecord[] });
+
+  test('without a source is from a text, and is the same when it is sent again', async () => {
+    const project = await begin();
+    const record = {
+      type: 'user',
+      id: 'a',
+      timestamp: '2026-01-24T10:00:00.000Z',
+      message: { role: 'user', content: 'Hi' },
+    };
+    expect(await given(project, record)).toMatchObject({ isNew: true });
+    expect(await given(project, record)).toMatchObject({ isNew: false });
+    expect(await given(project, { ...record, source: 'text' })).toMatchObject({ isNew: false });
+    await expect(given(project, { ...record, source: 'voice_transcription' })).rejects.toMatchObject({
+      code: 'ENTRY_EXISTS',
+    });
+    expect(await recordsOf(project)).toEqual([user('a', 'Hi')]);
+  });
+
+  test('in the form of the seed has no id: it gets one of what it says, and is known by it', async () => {
+    const project = await begin();
+    const lines = [
+      { type: 'user', message: { role: 'user', content: 'Look.' }, timestamp: '2026-02-21T10:00:00Z' },
+      [
+        { type: 'tool_use', tool_call_id: 't1', tool_name: 'read_file', tool_input: { path: 'a' } },
+        { type: 'tool_result', tool_call_id: 't1', output: 'A' },
+      ],
+      { type: 'voice_interrupted', timestamp: '2026-02-21T10:00:03Z' },
+      { type: 'orchestrator_meta', session_id: 's', mode: 'voice' },
+      { type: 'assistant', message: { role: 'assistant', content: [{ type: 'text', text: 'Done.' }] } },
+    ];
+    for (const isNew of [true, false]) {
+      for (const record of lines) expect(await given(project, ...[record].flat())).toMatchObject({ isNew });
+    }
+    const records = await recordsOf(project);
+    expect(records.map(({ type }) => type)).toEqual([
+      'user',
+      'tool_use',
+      'tool_result',
+      'voice_interrupted',
+      'orchestrator_meta',
+      'assistant',
+    ]);
+    const ids = records.map((record) => ('id' in record ? record.id : ''));
+    expect(new Set(ids).size).toBe(6);
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(records.at(-1)).toMatchObject({
+      message: { content: 'Done.' },
+      timestamp: expect.stringContaining('2026') as string,
+    });
+    // Another time of the same words is another message.
+    const later = { type: 'user', message: { role: 'user', content: 'Look.' }, timestamp: '2026-02-21T11:00:00Z' };
+    expect(await given(project, later)).toMatchObject({ isNew: true });
+  });
+
+  test('whose content is blocks with calls keeps each call and its result', async () => {
+    const project = await begin();
+    const use = { type: 'tool_use', id: 't1', name: 'read_file', input: { path: 'a' } };
+    await given(
+      project,
+      { type: 'assistant', id: 'x', message: { role: 'assistant', content: [{ type: 'text', text: 'I look.' }, use] } },
+      { type: 'user', message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: 'A' }] } },
+    );
+    expect(await recordsOf(project)).toMatchObject([
+      { type: 'assistant', id: 'x', message: { content: 'I look.' } },
+      { type: 'tool_use', tool_call_id: 't1', tool_name: 'read_file', tool_input: { path: 'a' } },
+      { type: 'tool_result', tool_call_id: 't1', output: 'A', is_error: false },
+    ]);
+  });
+
+  test.each([
+    [{ type: 'user' }, /without message\.content/],
+    [{ type: 'plan', text: 'x' }, /no type of a record/],
+    [null, /not an object with a type/],
+  ])('that is none is refused: %j', async (record, reason) => {
+    const project = await begin();
+    await expect(given(project, record as object)).rejects.toMatchObject({
+      code: 'BAD_RECORD',
+      message: expect.stringMatching(reason) as string,
+    });
+  });
 });

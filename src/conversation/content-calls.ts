@@ -1,0 +1,71 @@
+/** Calls and results that stand among the blocks of a content, as Anthropic's API has them. */
+import { asText, isObject } from './import-values.ts';
+
+interface ContentCall {
+  callId: string;
+  name: string;
+  input: unknown;
+}
+
+interface ContentResult {
+  callId: string;
+  output: unknown;
+  isError: boolean;
+}
+
+/** Null: the block is no call. */
+export function toContentCall(block: unknown): ContentCall | null {
+  if (!isObject(block) || block['type'] !== 'tool_use') return null;
+  return { callId: asText(block['id']) ?? '', name: asText(block['name']) ?? '', input: block['input'] ?? {} };
+}
+
+/** Null: the block is no result. */
+export function toContentResult(block: unknown): ContentResult | null {
+  if (!isObject(block) || block['type'] !== 'tool_result') return null;
+  const { tool_use_id, content, is_error } = block;
+  return { callId: asText(tool_use_id) ?? '', output: content ?? '', isError: is_error === true };
+}
+
+/** The blocks of a content that are neither calls nor results; anything else as it is. */
+export function withoutCalls(content: unknown): unknown {
+  if (!Array.isArray(content)) return content;
+  return content.filter((block) => toContentCall(block) === null && toContentResult(block) === null);
+}
+
+/**
+ * A line of a transcript whose content holds calls or results stands for several records, in the order of its blocks. The first text
+ * among them keeps what else the line says, its id too.
+ */
+export function splitContent(value: unknown): unknown[] {
+  if (!isObject(value) || !isObject(value['message'])) return [value];
+  const { message, timestamp } = value;
+  const { content } = message as { content?: unknown };
+  if (!Array.isArray(content) || (withoutCalls(content) as unknown[]).length === content.length) return [value];
+  const records: Record<string, unknown>[] = [];
+  let texts: unknown[] = [];
+  let fields: Record<string, unknown> = value;
+  const endText = () => {
+    if (texts.length > 0) {
+      records.push({ ...fields, message: { ...(message as object), content: texts } });
+      fields = { type: value['type'], source: value['source'], timestamp };
+    }
+    texts = [];
+  };
+  for (const block of content) {
+    const [call, result] = [toContentCall(block), toContentResult(block)];
+    if (call === null && result === null) texts.push(block);
+    else endText();
+    if (call !== null) records.push({ type: 'tool_use', timestamp, ...toUse(call) });
+    if (result !== null) records.push({ type: 'tool_result', timestamp, ...toResult(result) });
+  }
+  endText();
+  return records;
+}
+
+function toUse({ callId, name, input }: ContentCall): Record<string, unknown> {
+  return { tool_call_id: callId, tool_name: name, tool_input: input };
+}
+
+function toResult({ callId, output, isError }: ContentResult): Record<string, unknown> {
+  return { tool_call_id: callId, output, is_error: isError };
+}
