@@ -1,7 +1,7 @@
 /** The end of a write session as a person sees it: what was written, or what was found and what can be done about it. */
 import { TeddyError } from '../errors.ts';
 import { askLine } from './ask-line.ts';
-import { countFindings, describeCorrection, showFindings, showWritten } from './render-write.ts';
+import { describeCorrection, showFindings, showWritten } from './render-write.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 import type { FinalizedAnswer } from '../http/answers.ts';
 import type { RejectedAnswer } from '../http/schemas.ts';
@@ -30,9 +30,10 @@ export function showFinalized({ terminal, printJson, shownMessage }: Shown, fina
 
 function toRejected(rejected: RejectedAnswer): TeddyError {
   const why = rejected.reason === null ? '' : ` (${rejected.reason})`;
+  const details = rejected.error.replace(/^Validation failed: /, '').replace(/\.$/, '');
   return new TeddyError(
     'VALIDATION_FAILED',
-    `Nothing is written: ${countFindings(rejected)}${why}.`,
+    `Content validation failed: ${details}${why}. Please fix and try again.`,
     describeCorrection(rejected),
   );
 }

@@ -70,7 +70,7 @@ export function showFindings(terminal: Terminal, { message }: Pick<RejectedAnswe
   terminal.say(toVisible(message.trimEnd()));
 }
 
-export function countFindings({ findings }: Pick<RejectedAnswer, 'findings'>): string {
+function countFindings({ findings }: Pick<RejectedAnswer, 'findings'>): string {
   return findings.length === 1 ? '1 finding' : `${findings.length} findings`;
 }
 

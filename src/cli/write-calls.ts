@@ -4,6 +4,7 @@ import type { AppendRequest } from '../workflow/writes/append-write.ts';
 import type { WriteRequest } from '../workflow/writes/begin-write.ts';
 import type { FinalizeRequest } from '../workflow/writes/finalize-write.ts';
 import { type FinalizedAnswer, toBeginAnswer, toFinalizedAnswer, toStatusAnswer } from '../http/answers.ts';
+import { orTimedOut } from '../write/timed-out.ts';
 import type { BeginAnswer, StatusAnswer } from '../http/schemas.ts';
 
 export interface WriteCalls {
@@ -17,6 +18,12 @@ export interface WriteCalls {
 }
 
 export function localCalls(project: Project, signal: AbortSignal): WriteCalls {
+  const orExpired = <Value>(id: string, work: Promise<Value>) =>
+    orTimedOut(
+      work,
+      async () => (await (await import('../workflow/writes/list-writes.ts')).findWrite(project, id)).stage,
+      async () => (await (await import('../workflow/writes/held-write.ts')).readWriteLimits(project)).idleExpiryMs,
+    );
   return {
     async begin(request) {
       const { beginWrite } = await import('../workflow/writes/begin-write.ts');
@@ -24,11 +31,11 @@ export function localCalls(project: Project, signal: AbortSignal): WriteCalls {
     },
     async append(request) {
       const { appendWrite } = await import('../workflow/writes/append-write.ts');
-      return appendWrite(project, request);
+      return orExpired(request.id, appendWrite(project, request));
     },
     async finalize(request) {
       const { finalizeWrite } = await import('../workflow/writes/finalize-write.ts');
-      return toFinalizedAnswer(await finalizeWrite(project, { ...request, signal }));
+      return toFinalizedAnswer(await orExpired(request.id, finalizeWrite(project, { ...request, signal })));
     },
     async status(id) {
       const { findWrite } = await import('../workflow/writes/list-writes.ts');
@@ -40,7 +47,7 @@ export function localCalls(project: Project, signal: AbortSignal): WriteCalls {
     },
     async cancel(id) {
       const { cancelWrite } = await import('../workflow/writes/cancel-write.ts');
-      await cancelWrite(project, id);
+      await orExpired(id, cancelWrite(project, id));
     },
   };
 }

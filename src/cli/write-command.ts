@@ -5,6 +5,7 @@ import type { Clock, Notices, Project } from '../ports.ts';
 import { defaultLimits, type Limits } from '../write/limits.ts';
 import { TeddyCommand, terminalNotices, withInterrupt } from './teddy-command.ts';
 import type { Terminal } from './terminal.ts';
+import { inOwnWords } from './write-words.ts';
 import { localCalls, type WriteCalls } from './write-calls.ts';
 
 export interface Calling {
@@ -24,7 +25,7 @@ export abstract class ServedCommand extends TeddyCommand {
   protected withCalls(terminal: Terminal, use: (calling: Calling) => Promise<number>): Promise<number> {
     return withInterrupt(terminal, 'teddy write list', (signal) =>
       this.server === undefined
-        ? this.withProject(terminal, (project) => use(toLocal(project, signal)))
+        ? this.withProject(terminal, (project) => inOwnWords(use(toLocal(project, signal))))
         : this.withServer(terminal, signal, this.server, use),
     );
   }

@@ -5,6 +5,7 @@ import type { Limits } from '../write/limits.ts';
 import type { Operation } from '../write/write.ts';
 import { toClientError, toDefect, toUnreachable, type CallName } from './client-errors.ts';
 import type { AppendAnswer, BeginAnswer, FinalizeAnswer, ListAnswer, StatusAnswer } from './schemas.ts';
+import { orTimedOut } from '../write/timed-out.ts';
 
 export interface ClientOptions {
   /** Of the server, without a path: `http://127.0.0.1:5000`. */
@@ -55,18 +56,22 @@ interface Request {
 export function writeClient(options: ClientOptions): WriteClient {
   const call = <Answer>(request: Request) => send<Answer>(options, request);
   const find = (id: string) => call<StatusAnswer>(get('status', `/status/${encodeURIComponent(id)}`));
-  const orTimedOut = <Answer>(id: string, answer: Promise<Answer>) =>
-    answer.catch((error: unknown) => throwTimedOut(error, () => find(id), options));
+  const orExpired = <Answer>(id: string, answer: Promise<Answer>) =>
+    orTimedOut(
+      answer,
+      async () => (await find(id)).stage,
+      () => options.limits.idleExpiryMs,
+    );
   return {
     begin: ({ target, ownMarker, ...wish }) =>
       call(post('begin', { ...wish, target_file: target, own_end_marker: ownMarker }, false)),
     append: async ({ id, offset, bytes }) => {
       const at = offset ?? (await find(id)).size;
-      return orTimedOut(id, call(post('append', { session_id: id, offset: at, data: toText(bytes) }, true)));
+      return orExpired(id, call(post('append', { session_id: id, offset: at, data: toText(bytes) }, true)));
     },
     finalize: async ({ id, content, force }) => {
       const body = { session_id: id, content: content && toText(content), force };
-      return orTimedOut(id, call(post('finalize', body, true)));
+      return orExpired(id, call(post('finalize', body, true)));
     },
     find,
     list: () => call(get('list', '')),
@@ -205,22 +210,4 @@ function toText(bytes: Uint8Array): string {
     const message = 'The content is not UTF-8, and a server takes only that.';
     throw new TeddyError('VALIDATION_FAILED', message, 'Write it without --server.', { cause: error });
   }
-}
-
-/** A session that was known, and is not any more, says why: an id that never was one must not be told that it has timed out. */
-async function throwTimedOut(
-  error: unknown,
-  find: () => Promise<StatusAnswer>,
-  options: ClientOptions,
-): Promise<never> {
-  if (!(error instanceof TeddyError) || error.code !== 'UNKNOWN_WRITE') throw error;
-  const { stage } = await find().catch(() => ({ stage: null }));
-  if (stage !== 'expired') throw error;
-  const minutes = options.limits.idleExpiryMs / 60_000;
-  throw new TeddyError(
-    'UNKNOWN_WRITE',
-    `Session timed out after ${minutes} ${minutes === 1 ? 'minute' : 'minutes'} of inactivity. Please start over.`,
-    '`teddy write recover <id>` brings back what was received.',
-    { cause: error },
-  );
 }

@@ -35,7 +35,8 @@ export type Event =
   | { type: 'done'; atMs: number }
   /** No more comes, and nothing says that it is whole. */
   | { type: 'end' }
-  | { type: 'rejected'; findings: Finding[]; atMs: number }
+  /** `isOfModel`: one that has sent the same mistake twice sends it a third time; a person may correct something else first. */
+  | { type: 'rejected'; findings: Finding[]; isOfModel: boolean; atMs: number }
   | { type: 'accepted'; install: Install; atMs: number }
   /** It was to be installed when a crash came, and is to be checked once more before that. */
   | { type: 'unprepared' }
@@ -153,10 +154,10 @@ function finish(write: Write, atMs: number): Step {
 
 function toRejected(
   { state, limits }: Write,
-  { findings, atMs }: Extract<Event, { type: 'rejected' }>,
+  { findings, isOfModel, atMs }: Extract<Event, { type: 'rejected' }>,
 ): Partial<WriteState> {
   const validations = state.validations + 1;
-  const isRepeated = validations > 1 && JSON.stringify(findings) === JSON.stringify(state.findings);
+  const isRepeated = isOfModel && validations > 1 && JSON.stringify(findings) === JSON.stringify(state.findings);
   const reason = isRepeated
     ? 'the same findings twice'
     : validations >= limits.maxValidations
@@ -225,9 +226,19 @@ function toOver(): TeddyError {
 
 export function toTooLarge({ maxBytes }: Pick<Limits, 'maxBytes'>): TeddyError {
   const limit = maxBytes % (1024 * 1024) === 0 ? `${maxBytes / (1024 * 1024)}MB` : `${maxBytes}-byte`;
-  return new TeddyError(
-    'CONTENT_TOO_LARGE',
-    `Content exceeds ${limit} limit. Please reduce file size.`,
-    'Split it into smaller files, or raise the limit: `git config teddy.write.maxBytes <bytes>`.',
-  );
+  return new ContentTooLarge(limit);
+}
+
+export class ContentTooLarge extends TeddyError {
+  /** `10MB`. */
+  readonly limit: string;
+
+  constructor(limit: string) {
+    super(
+      'CONTENT_TOO_LARGE',
+      `Content exceeds ${limit} limit. Please reduce file size.`,
+      'Split it into smaller files, or raise the limit: `git config teddy.write.maxBytes <bytes>`.',
+    );
+    this.limit = limit;
+  }
 }

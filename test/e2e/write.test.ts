@@ -154,7 +154,10 @@ describe('in steps', () => {
   test('a content over the limit is refused at once, and so is an empty one', async () => {
     await project.repo.git('config', 'teddy.write.maxBytes', '4');
     const id = await beginId('a.txt');
-    await project.refuses('CONTENT_TOO_LARGE', 1, ['write', 'append', id], { stdin: 'five\n' });
+    const { stderr } = await project.run(['write', 'append', id], { stdin: 'five\n' });
+    expect(stderr).toMatch(
+      /^error: Content too large \(exceeds 4-byte\)\. Please split into smaller files\. \[CONTENT_TOO_LARGE\]$/m,
+    );
     expect(await project.run(['write', 'append', id], { stdin: 'two\n' })).toMatchObject({ exitCode: 0 });
     await project.refuses('CONTENT_TOO_LARGE', 1, ['write', 'append', id], { stdin: 'x' });
     await project.ok('write', 'cancel', id);
@@ -203,6 +206,19 @@ describe('what is refused', () => {
     await project.ok('write', 'cancel', id);
     await project.refuses('UNKNOWN_WRITE', 2, ['write', 'append', id], { stdin: 'x' });
     expect(await begin('b.txt', 'create')).toMatchObject({ exitCode: 0 });
+  });
+
+  test('a session that has timed out says so', async () => {
+    await project.repo.git('config', 'teddy.write.idleExpiryMs', '60000');
+    const id = await beginId('a.txt');
+    await project.repo.git('config', 'teddy.write.idleExpiryMs', '1');
+    const { exitCode, stderr } = await project.run(['write', 'append', id], { stdin: 'x' });
+    expect({ exitCode, stderr }).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(
+        /^error: Session timed out after .* of inactivity\. Please start over\. \[UNKNOWN_WRITE\]$/m,
+      ) as string,
+    });
   });
 });
 

@@ -53,7 +53,12 @@ const at = <Type extends 'tick' | 'saved' | 'save-failed' | 'restart' | 'done' |
   type,
   atMs: begunMs + afterMs,
 });
-const rejected = (found = findings): Event => ({ type: 'rejected', findings: found, atMs: begunMs + 9 });
+const rejected = (found = findings): Event => ({
+  type: 'rejected',
+  findings: found,
+  isOfModel: false,
+  atMs: begunMs + 9,
+});
 const accepted: Event = { type: 'accepted', install, atMs: begunMs + 9 };
 /** Behind all that happens here. */
 const latestMs = begunMs + 1_000_000;
@@ -291,9 +296,17 @@ describe('a content in which something was found', () => {
     expect(state).toMatchObject({ phase: 'failed', validations: 3, reason: '3 validations failed' });
   });
 
-  test('has failed when the same was found twice', () => {
-    const { state } = play(open(), [...finalize(findings), ...finalize([...findings])]).write;
+  test('of a model has failed when the same was found twice', () => {
+    const ofModel = finalize([...findings]).map((event) => ({ ...event, isOfModel: true }));
+    const { state } = play(open(), [...finalize(findings), ...ofModel]).write;
     expect(state).toMatchObject({ phase: 'failed', validations: 2, reason: 'the same findings twice' });
+  });
+
+  test('of a person has failed after three validations, whatever was found', () => {
+    const twice = play(open(), [...finalize(findings), ...finalize([...findings])]).write;
+    expect(twice.state).toMatchObject({ phase: 'needs_corrections', validations: 2, reason: null });
+    const { state } = play(twice, finalize([...findings])).write;
+    expect(state).toMatchObject({ phase: 'failed', validations: 3, reason: '3 validations failed' });
   });
 
   test('keeps nothing of the findings once it is accepted', () => {

@@ -84,6 +84,7 @@ interface Finalizing {
   held: HeldWrite;
   workspace: Workspace;
   force: boolean;
+  isOfModel: boolean;
   signal: AbortSignal | undefined;
   validated: Validated | null;
 }
@@ -92,11 +93,15 @@ interface Finalizing {
 export async function finalizeHeld(
   project: Project,
   held: HeldWrite,
-  { force = false, signal }: Pick<FinalizeRequest, 'force' | 'signal'> = {},
+  {
+    force = false,
+    isOfModel = false,
+    signal,
+  }: Pick<FinalizeRequest, 'force' | 'signal'> & { isOfModel?: boolean } = {},
 ): Promise<Finalized> {
   if (held.write.state.size === 0) throw toEmpty();
   const workspace = await openPlace(project, held);
-  const run: Finalizing = { project, held, workspace, force, signal, validated: null };
+  const run: Finalizing = { project, held, workspace, force, isOfModel, signal, validated: null };
   const effects = happen(held, { type: 'done', atMs: now(project) });
   try {
     for (let effect = effects.shift(); effect !== undefined; effect = effects.shift()) {
@@ -178,7 +183,8 @@ async function validate(run: Finalizing): Promise<Event> {
   }
   const { findings } = run.validated;
   const isForced = force || held.write.state.install?.isForced === true;
-  if (findings.length > 0 && !isForced) return { type: 'rejected', findings, atMs: now(project) };
+  if (findings.length > 0 && !isForced)
+    return { type: 'rejected', findings, isOfModel: run.isOfModel, atMs: now(project) };
   const install = await toInstall(project, held.record, content, run.validated, findings.length > 0);
   return { type: 'accepted', install, atMs: now(project) };
 }

@@ -201,7 +201,7 @@ export function refuseCalls(talk: Talk, calls: ModelToolCall[], { target, endMar
 }
 
 async function finalize({ project, held, talk }: Receiving): Promise<Finalized> {
-  return finalizeHeld(project, held, { signal: talk.request.signal });
+  return finalizeHeld(project, held, { isOfModel: true, signal: talk.request.signal });
 }
 
 async function askForCorrection(receiving: Receiving, answer: Answer, rejected: Rejected): Promise<void> {

@@ -59,9 +59,8 @@ test('what has failed can be finished all the same, and what is committed cannot
   await start(project);
   const { record } = await beginWrite(project, { ...wish, target: 'a.json', hasController: false });
   await appendWrite(project, { id: record.id, bytes: bytes('{ "a": }\n') });
-  await finalizeWrite(project, { id: record.id });
-  await finalizeWrite(project, { id: record.id });
-  expect(await findWrite(project, record.id)).toMatchObject({ stage: 'failed', reason: 'the same findings twice' });
+  for (let tries = 0; tries < 3; tries += 1) await finalizeWrite(project, { id: record.id });
+  expect(await findWrite(project, record.id)).toMatchObject({ stage: 'failed', reason: '3 validations failed' });
   expect(await finalizeLeft(project, record.id, true)).toMatchObject({ isWritten: true });
   await expect(takeUpWrite(project, record.id)).rejects.toMatchObject({ code: 'UNKNOWN_WRITE' });
 });
