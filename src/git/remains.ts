@@ -125,6 +125,8 @@ async function findOwnLocks(commonDir: string, trees: TreeDir[], ours: Remain[])
     remain.kind === 'ref-record' ? remain.refs : remain.kind === 'publication' ? [remain.ref] : [],
   );
   const known = new Set(refs.map((ref) => join(commonDir, `${ref}.lock`)));
+  // Refs that are tables have one lock.
+  if (refs.length > 0) known.add(join(commonDir, 'reftable', 'tables.list.lock'));
   for (const { gitDir } of trees) {
     const lock = join(gitDir, 'index.lock');
     const claims = (await namesIn(join(gitDir, 'teddy'))).filter((name) => /^lock-[0-9a-f]{8}$/.test(name));
