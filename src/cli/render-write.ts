@@ -70,10 +70,6 @@ export function showFindings(terminal: Terminal, { message }: Pick<RejectedAnswe
   terminal.say(toVisible(message.trimEnd()));
 }
 
-function countFindings({ findings }: Pick<RejectedAnswer, 'findings'>): string {
-  return findings.length === 1 ? '1 finding' : `${findings.length} findings`;
-}
-
 /** What to do with a content that was not accepted. */
 export function describeCorrection({ session_id, reason }: RejectedAnswer): string {
   return reason === null

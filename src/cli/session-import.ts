@@ -119,6 +119,8 @@ function showProgress(terminal: Terminal): (progress: ImportProgress) => void {
 function sayReport(terminal: Terminal, report: ImportReport, maskedSecrets: number): void {
   const { skipped, repaired, leftOut } = report;
   const kinds = leftOut.map((one) => `${formatCount(one.count)} ${one.count === 1 ? toSingular(one.what) : one.what}`);
+  if (report.summaries > 0)
+    terminal.say(`Summaries of a compaction, marked as such: ${formatCount(report.summaries)}.`);
   if (kinds.length > 0) terminal.say(`Left out: ${toVisible(kinds.join(', '))}.`);
   sayIssues(terminal, 'skipped', skipped);
   sayIssues(terminal, 'repaired', repaired);

@@ -8,6 +8,7 @@ import {
   type MeasuredImporter,
 } from './import-context.ts';
 import { toOutput, toText } from './import-content.ts';
+import { addSummary } from './import-summary.ts';
 import type { ImportOptions } from './importer.ts';
 import type { Place } from './import-ids.ts';
 import { asText, fieldsOf, hasText, toStorable } from './import-values.ts';
@@ -16,26 +17,30 @@ type Fields = Record<string, unknown>;
 
 /**
  * Lines are read in the order in which they stand: what the user took back (`/rewind`) was said as well. Side chains (the
- * conversations of subagents) are left out. A summary that the program wrote when it compacted the conversation is a note,
- * unless nothing stands before it: then it is all that is left of what was said, and becomes the user's message.
+ * conversations of subagents) are left out, but a log of nothing else is a session of its own. A summary that the program wrote when
+ * it compacted the conversation is marked as one, unless nothing stands before it: then it is all that is left of what was said, and
+ * becomes the user's message.
  */
 export function openClaudeCodeImporter(options: ImportOptions): MeasuredImporter {
   const context = openContext('claude-code', options);
   const titles: Partial<Record<string, string>> = {};
   let hasBegun = false;
+  let isSubagent: boolean | null = null;
   const read = (object: Fields, place: Place): void => {
     const { type, uuid } = object;
     if (typeof type !== 'string') return context.log.skip(place.line, 'an object without a type');
     if (keepTitle(titles, object)) return context.log.leaveOut('titles');
     if (!['user', 'assistant', 'attachment'].includes(type)) return context.log.leaveOut('lines of bookkeeping');
-    if (object['isSidechain'] === true) return context.log.leaveOut('lines of side chains');
+    // A log that begins with a side chain is that of a subagent: in the log of a session somebody speaks before it.
+    isSubagent ??= type === 'attachment' ? null : object['isSidechain'] === true;
+    if (object['isSidechain'] === true && isSubagent !== true) return context.log.leaveOut('lines of side chains');
     // A session that was resumed or forked repeats what it continues.
     if (hasText(uuid) && !context.ids.isNew(`line ${uuid}`)) return context.log.leaveOut('repeated lines');
     if (type === 'attachment') readAttachment(context, object, place);
     else if (type === 'assistant') readAnswer(context, object, place);
     else if (object['isCompactSummary'] === true) readSummary(context, object, place, hasBegun);
     else readUser(context, object, place);
-    hasBegun = true;
+    hasBegun ||= type !== 'attachment' && object['isMeta'] !== true;
   };
   const title = () => titles['custom-title'] ?? titles['ai-title'] ?? titles['summary'] ?? null;
   return openLineImporter(context, { line: objectReader(context, read), title });
@@ -127,7 +132,7 @@ function readSummary(context: ImportContext, object: Fields, place: Place, hasBe
   const text = toText(fieldsOf(object['message'])['content'], context.log);
   if (!hasText(text)) return context.log.leaveOut('empty texts');
   if (!hasBegun) return addMessage(context, object, place, text);
-  addNote(context, object, place, `The conversation was compacted here. The summary of what stands above:\n\n${text}`);
+  addSummary(context, context.base(place, object['timestamp'], object['uuid']), text);
 }
 
 function addMessage(context: ImportContext, object: Fields, place: Place, content: string): void {

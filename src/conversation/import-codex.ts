@@ -3,6 +3,7 @@ import { toCodexEntry, type CodexEntry, type CodexSource } from './codex-entry.t
 import { callItemTypes, readCodexItem } from './codex-items.ts';
 import { readCodexEvent } from './codex-events.ts';
 import { objectReader, openContext, openLineImporter, type MeasuredImporter } from './import-context.ts';
+import { addSummary } from './import-summary.ts';
 import type { ImportOptions } from './importer.ts';
 import type { Place } from './import-ids.ts';
 import { asText, hasText } from './import-values.ts';
@@ -24,14 +25,13 @@ export function openCodexImporter(options: ImportOptions): MeasuredImporter {
   const use = (entry: CodexEntry, from: CodexSource): void => {
     if (entry.kind === 'other') return context.log.leaveOut('lines of bookkeeping');
     if (entry.kind === 'event') return readCodexEvent(context, entry, from);
-    if (entry.kind === 'compacted') return addSummary(entry);
+    if (entry.kind === 'compacted') return readSummary(entry);
     if (from[isMessage(entry) ? 'messages' : 'calls'] === 'items') readCodexItem(context, entry);
     else context.log.leaveOut('items that events repeat');
   };
-  const addSummary = ({ payload, timestamp, place }: CodexEntry): void => {
+  const readSummary = ({ payload, timestamp, place }: CodexEntry): void => {
     if (!hasText(payload['message'])) return context.log.leaveOut('lines of bookkeeping');
-    const text = `The conversation was compacted here. The summary of what stands above:\n\n${payload['message']}`;
-    context.units.aside({ type: 'note', ...context.base(place, timestamp), text });
+    addSummary(context, context.base(place, timestamp), payload['message']);
   };
   const decide = (decided: CodexSource): void => {
     source = decided;

@@ -1,4 +1,5 @@
 /** Counts what becomes of a source's lines. */
+import { summarySource, type KnownRecord } from './record.ts';
 import type { ImportIssue, ImportReport, ImportUnit } from './importer.ts';
 
 const keptIssues = 100;
@@ -16,7 +17,7 @@ export interface ImportLog {
 }
 
 export function openImportLog(): ImportLog {
-  const counts = { lines: 0, records: 0 };
+  const counts = { lines: 0, records: 0, summaries: 0 };
   const skipped = openIssues();
   const repaired = openIssues();
   const leftOut = new Map<string, number>();
@@ -25,7 +26,12 @@ export function openImportLog(): ImportLog {
     skip: skipped.add,
     repair: repaired.add,
     leaveOut: (what) => void leftOut.set(what, (leftOut.get(what) ?? 0) + 1),
-    give: (units) => void units.forEach((unit) => (counts.records += unit.records.length)),
+    give(units) {
+      for (const { records } of units) {
+        counts.records += records.length;
+        counts.summaries += records.filter(isSummary).length;
+      }
+    },
     report: () => ({
       ...counts,
       skipped: skipped.list(),
@@ -33,6 +39,10 @@ export function openImportLog(): ImportLog {
       leftOut: [...leftOut].map(([what, count]) => ({ what, count })),
     }),
   };
+}
+
+function isSummary(record: KnownRecord): boolean {
+  return record.type === 'assistant' && record.source === summarySource;
 }
 
 function openIssues() {

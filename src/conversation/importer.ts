@@ -26,6 +26,8 @@ export interface ImportReport {
   /** Lines that hold something; of one JSON document, its messages. */
   lines: number;
   records: number;
+  /** How many of them are summaries that a program wrote when it compacted the conversation. */
+  summaries: number;
   /** How many there were of each, and the first hundred. */
   skipped: { count: number; issues: ImportIssue[] };
   repaired: { count: number; issues: ImportIssue[] };

@@ -10,6 +10,9 @@ interface RecordBase {
 /** How it came: `text`, `voice_transcription`, `voice_response`, `plan`, `report`, `import`; others are kept. */
 export type RecordSource = string;
 
+/** What the program wrote in place of what it could not go on showing the model: no answer to anybody. */
+export const summarySource = 'compaction_summary';
+
 /** `file` stands for the content of a file of the turn: `plan.md`, `report.md`. */
 type Said<Role extends string> = { role: Role; content: string } | { role: Role; file: string };
 

@@ -1,5 +1,5 @@
 /** `transcript.jsonl`: what was said in a turn, one JSON object a line, appended and never rewritten. */
-import type { AssistantRecord, KnownRecord, TranscriptRecord } from './record.ts';
+import { summarySource, type AssistantRecord, type KnownRecord, type TranscriptRecord } from './record.ts';
 
 /** `line`: from 1. `reason`: in half a sentence, for a person. */
 export interface LineIssue {
@@ -42,6 +42,7 @@ export function lastAnswer(records: readonly TranscriptRecord[]): Answer | null 
   const said = since.slice(since.findLastIndex((record) => record.type === 'tool_use') + 1);
   const complete = said
     .filter((record) => record.type === 'assistant')
+    .filter(({ source }) => source !== summarySource)
     .findLast((record) => isReplyTo(record, waiting))?.message;
   if (complete)
     return 'file' in complete ? { complete: true, file: complete.file } : { complete: true, text: complete.content };

@@ -11,7 +11,19 @@ export interface CheckedMessage {
 
 /** Without one of these a commit is no entry; with any of them it claims to be one. */
 const marks = ['Session', 'Entry', 'Entry-Id', 'Format'];
-const labels = ['Turn', 'Created', 'Base-Branch', 'Agent', 'Provider', 'Model', 'Tokens', 'Cost', 'Status', 'Sha256'];
+const labels = [
+  'Turn',
+  'Created',
+  'Base-Branch',
+  'Agent',
+  'Provider',
+  'Model',
+  'Tokens',
+  'Cost',
+  'Status',
+  'Sha256',
+  'Import-Format',
+];
 const ofWrites = ['Write-Session', 'Intent', 'Validation'];
 const known = [...marks, ...labels, ...ofWrites];
 /** Of commits that are made beside a line: no entry has them. */
@@ -103,10 +115,13 @@ const mayLackTurn: readonly EntryKind[] = ['start', 'snapshot', 'write'];
 const withSha256: readonly EntryKind[] = ['plan', 'report', 'write'];
 const runStatuses = ['SUCCESS', 'FAILURE', 'VALIDATION_FAILED', 'SKIPPED', 'ABORTED'];
 
-function checkKind({ kind, turn, sha256, status, write }: Entry): string[] {
+function checkKind({ kind, turn, sha256, importFormat, status, write }: Entry): string[] {
   return [
     ...(turn === null && !mayLackTurn.includes(kind) ? [`An entry of the kind ${kind} names its turn.`] : []),
     ...(turn !== null && withoutTurn.includes(kind) ? [`An entry of the kind ${kind} has no turn.`] : []),
+    ...(importFormat !== undefined && kind !== 'start'
+      ? [`An entry of the kind ${kind} has no Teddy-Import-Format.`]
+      : []),
     ...(sha256 === undefined && withSha256.includes(kind) ? [`An entry of the kind ${kind} has a Teddy-Sha256.`] : []),
     ...(kind === 'report' && !runStatuses.includes(status ?? '') ? ['A report says how its run has ended.'] : []),
     ...((kind === 'write') === (write === undefined)

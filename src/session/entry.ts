@@ -40,6 +40,8 @@ export interface Entry {
   status?: string;
   /** Hex, of the file that the entry is about. */
   sha256?: string;
+  /** Of the start of an imported session: the format that its source was read in. */
+  importFormat?: string;
   /** Of a write: its session's id, what it was begun for, how its content was checked. */
   write?: { id: string; intent: string; validation: string };
 }
@@ -81,6 +83,7 @@ function toTrailers(entry: Entry): [key: string, value: string][] {
     ...optional('Write-Session', entry.write?.id),
     ...optional('Intent', entry.write?.intent),
     ...optional('Sha256', entry.sha256),
+    ...optional('Import-Format', entry.importFormat),
     ...optional('Validation', entry.write?.validation),
     ['Format', format],
   ];
@@ -118,6 +121,7 @@ export function decodeEntry(message: string): Entry | null {
     ...readCost(trailers.get('Cost')),
     ...optional('status', 'Status'),
     ...optional('sha256', 'Sha256'),
+    ...optional('importFormat', 'Import-Format'),
     ...readWrite(trailers),
   };
 }

@@ -55,7 +55,7 @@ const linePrefixes = ['refs/heads/teddy/', 'refs/remotes/*/teddy/', 'refs/teddy/
 /** Reads all of it, and writes nothing. Throws what `planImport` throws. */
 export async function previewImport(project: Project, request: ImportRequest): Promise<PreviewedImport> {
   const { importedAt: _, ...plan } = await planImport(project, request, { countsSecrets: true });
-  const known = await findImported(project, plan.sha256);
+  const known = await findImported(project, plan);
   return { ...plan, known: known && { session: known.session, line: known.line } };
 }
 
@@ -73,7 +73,7 @@ export async function importSession(project: Project, request: ImportRequest): P
   const plan = await planImport(project, request, { countsSecrets: false });
   const { format, sha256, entries, turns, report } = plan;
   const about = { format, sha256, entries, turns, report };
-  const before = await readLastImport(project, sha256);
+  const before = await readLastImport(project, plan);
   if (before.known !== null) return { ...before.known, ...about, isNew: false, maskedSecrets: 0, made: null };
   const made = await ensureGlobal(project);
   await repository.installAttributes();
@@ -103,10 +103,10 @@ const lastImportRef = 'refs/teddy/keep/last-import' as RefName;
 /** The ref first: what is published after that is found, or the ref has moved. */
 async function readLastImport(
   project: Project,
-  sha256: string,
+  made: ImportedFrom,
 ): Promise<{ last: Oid | null; known: KnownImport | null }> {
   const [tip] = await project.repository.store.listRefs(lastImportRef);
-  return { last: tip?.oid ?? null, known: await findImported(project, sha256) };
+  return { last: tip?.oid ?? null, known: await findImported(project, made) };
 }
 
 /** Two processes may want the same name at the same time: who comes second takes the next one. */
@@ -129,7 +129,7 @@ async function publishImport(
       { ref: lastImportRef, old: last, new: written.start },
     ];
     if ((await store.updateRefs(updates, `teddy: import ${plan.format}`)) === 'done') return { written };
-    const meanwhile = await readLastImport(project, plan.sha256);
+    const meanwhile = await readLastImport(project, plan);
     if (meanwhile.known !== null) return { known: meanwhile.known };
     if (meanwhile.last === last) taken.add(session);
     last = meanwhile.last;
@@ -149,7 +149,7 @@ async function writeImport(
   plan: ImportPlan,
   { session, now, base }: { session: SessionId; now: Date; base: Base },
 ): Promise<Written> {
-  const draft = await draftStart(project, session, now, base, plan.sha256);
+  const draft = await draftStart(project, session, now, base, { sha256: plan.sha256, importFormat: plan.format });
   const start = await writeDraft(project, base.oid, draft, { starts: true });
   const counts = { maskedSecrets: 0 };
   const units = readAgain(project, request, plan);
@@ -201,11 +201,19 @@ async function* toCommits(
   for (const entry of entries.end()) yield await toCommit(entry);
 }
 
+/** Bytes that were read in another format made another session, or none that is worth keeping. */
+type ImportedFrom = Pick<ImportPlan, 'sha256' | 'format'>;
+
 /** The session whose `start` entry names these bytes, on any line that is known here. */
-async function findImported({ repository: { store } }: Project, sha256: string): Promise<KnownImport | null> {
+async function findImported(
+  { repository: { store } }: Project,
+  { sha256, format }: ImportedFrom,
+): Promise<KnownImport | null> {
   for (const oid of await store.findCommits(`Teddy-Sha256: ${sha256}`, ...linePrefixes)) {
     const entry = decodeEntry((await store.readCommit(oid)).message);
     if (entry?.kind !== 'start' || entry.sha256 !== sha256) continue;
+    // Older imports do not say what they were read as.
+    if (entry.importFormat !== undefined && entry.importFormat !== format) continue;
     const refs = await store.listRefs(...linePrefixes);
     const at = refs.find(({ ref }) => isLineOf(ref, entry.session)) ?? (await findHolder(refs, oid, store.isAncestor));
     if (at === null) continue;

@@ -136,13 +136,13 @@ export async function readTakenIds(project: Project): Promise<Set<string>> {
   return new Set(refs.map(({ ref }) => ref.split('/').at(-1)?.split('--')[0] ?? ''));
 }
 
-/** `sha256`: of what the session is made of, where that is no commit. */
+/** `origin`: what the session is made of, where that is no commit. */
 export async function draftStart(
   project: Project,
   session: SessionId,
   now: Date,
   base: Base,
-  sha256?: string,
+  origin: { sha256?: string; importFormat?: string } = {},
 ): Promise<Draft> {
   const global = await readGlobal(project);
   const files: FileEdit[] = [
@@ -160,7 +160,7 @@ export async function draftStart(
     title: session,
     details: [],
     ...(base.branch === null ? {} : { baseBranch: base.branch }),
-    ...(sha256 === undefined ? {} : { sha256 }),
+    ...origin,
   };
   return { entry, files };
 }

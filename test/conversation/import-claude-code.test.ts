@@ -28,9 +28,9 @@ describe('a session of Claude Code', () => {
       'exchange: call Edit | error "The user doesn\'t want to proceed with this tool use."',
       'message: user Only the login route.',
       'reply: assistant_partial Both routes are',
-      'message: note The conversation was compacted here. The summary of what stands above:\n\n' +
-        'This session is being continued from a previous conversation. Ada wants a login route. | ' +
-        'user What does it look like?\n\n[image]',
+      'reply: assistant [The conversation was compacted here. The summary of what stands above:]\n\n' +
+        'This session is being continued from a previous conversation. Ada wants a login route.',
+      'message: user What does it look like?\n\n[image]',
       `exchange: note API Error: 529 overloaded | call Write | error ${missing}`,
     ]);
     expect(faultsOf(units)).toEqual([]);
@@ -57,6 +57,7 @@ describe('a session of Claude Code', () => {
     expect(report).toEqual({
       lines: 28,
       records: 17,
+      summaries: 1,
       skipped: { count: 0, issues: [] },
       repaired: { count: 1, issues: [{ line: 28, text: 'call toolu_04 has no result: it got one that says so' }] },
       leftOut: [
@@ -74,6 +75,16 @@ describe('a session of Claude Code', () => {
 });
 
 describe('the lines of Claude Code', () => {
+  test('a log of side chains alone is that of a subagent, and what it says is taken', () => {
+    const side = { isSidechain: true };
+    const { units, report } = importLines('claude-code', [
+      line('user', '1', 'Find the tests.', side),
+      line('assistant', '2', text('There are two.'), side),
+    ]);
+    expect(outline(units)).toEqual(['message: user Find the tests.', 'reply: assistant There are two.']);
+    expect(report.leftOut).toEqual([]);
+  });
+
   test('a compaction summary before which nothing stands is what the user said', () => {
     const summary = line('user', '1', 'Ada wants a route.', { isCompactSummary: true });
     expect(outline(importLines('claude-code', [summary, line('assistant', '2', text('I go on.'))]).units)).toEqual([

@@ -19,7 +19,8 @@ describe('a rollout of Codex', () => {
       'exchange: call apply_patch | result "Exit code: 0\\nOutput:\\nSuccess. Updated the following files:\\nA login.ts\\n"',
       'exchange: call web_search | result "The source of this conversation does not hold what the search found"',
       `exchange: call local_shell | error "${abortedOutput}"`,
-      'message: note The conversation was compacted here. The summary of what stands above:\n\nAda wants a login route. | user Is it done?',
+      'reply: assistant [The conversation was compacted here. The summary of what stands above:]\n\nAda wants a login route.',
+      'message: user Is it done?',
       'reply: assistant Yes. | note The user took back the last turn here.',
     ]);
     expect(faultsOf(units)).toEqual([]);

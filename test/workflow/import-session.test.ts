@@ -8,6 +8,7 @@ import { mainLineRef, type RefName } from '../../src/session/names.ts';
 import { appendRecords } from '../../src/workflow/append-records.ts';
 import { importSession, previewImport } from '../../src/workflow/import-session.ts';
 import { showHistory } from '../../src/workflow/show-history.ts';
+import { showTurn } from '../../src/workflow/show-turn.ts';
 import { memoryProject, withRace, type MemoryProject } from '../support/memory-repository.ts';
 import { storyOf } from '../support/turns.ts';
 
@@ -314,5 +315,42 @@ describe('import', () => {
     const second = await showHistory(project, { target: again.session, format: 'jsonl' });
     expect(again.session).not.toBe(made.session);
     expect(second.text).toBe(first.text);
+  });
+});
+
+describe('what a log stands for', () => {
+  const signal = new AbortController().signal;
+
+  test('an import in a wrong format does not stand in the way of the right one', async () => {
+    const project = await memoryProject();
+    const chat = `${JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }], type: 'user', message: { role: 'user', content: 'Ho' } })}\n`;
+    const as = (format: 'openai' | 'jsonl') => importSession(project, { source: fileOf(chat), format, signal });
+    const wrong = await as('openai');
+    const right = await as('jsonl');
+    expect([wrong.isNew, right.isNew, wrong.session === right.session]).toEqual([true, true, false]);
+    expect([(await as('openai')).line, (await as('jsonl')).line]).toEqual([wrong.line, right.line]);
+    expect((await as('jsonl')).isNew).toBe(false);
+    expect((await previewImport(project, { source: fileOf(chat), format: 'jsonl', signal })).known?.line).toBe(
+      right.line,
+    );
+  });
+
+  test('a compaction summary is in the history, answers nobody, and is counted', async () => {
+    const project = await memoryProject();
+    const lines = [
+      { type: 'user', message: { role: 'user', content: 'First' } },
+      { type: 'user', isCompactSummary: true, message: { role: 'user', content: 'They said First.' } },
+      { type: 'assistant', message: { role: 'assistant', id: 'm', content: [{ type: 'text', text: 'Answered.' }] } },
+      { type: 'user', isCompactSummary: true, message: { role: 'user', content: 'It was answered.' } },
+      { type: 'user', message: { role: 'user', content: 'Second' } },
+    ].map((line, at) => JSON.stringify({ ...line, uuid: `u${at}`, sessionId: 's', timestamp }));
+    const imported = await importSession(project, { source: fileOf(lines.join('\n')), format: 'claude-code', signal });
+    expect(imported).toMatchObject({ turns: 2, report: { summaries: 2, records: 5 } });
+    const { messages } = await showHistory(project, { format: 'markdown', target: imported.session });
+    expect(String(messages).match(/The conversation was compacted here/g)).toHaveLength(2);
+    expect(String(messages)).toContain('They said First.');
+    const turn = await showTurn(project, { selector: imported.session, turn: '01' });
+    expect(turn).toMatchObject({ reply: 'Answered.', messages: ['First'] });
+    expect(JSON.stringify(turn.said)).toContain('It was answered.');
   });
 });
