@@ -80,7 +80,7 @@ function showOpen({ terminal, project, choice }: Chat, outcome: Extract<ChatOutc
     throw choice.missing;
   }
   terminal.say(`${committed}. Show the model what stands in ${logPath},`);
-  terminal.say(`then bring its answer: teddy session plan${toLineOption(project, line)} --from answer.md`);
+  terminal.say(`then bring its answer: teddy session plan${toLineOption(project, line)} --from <file>`);
 }
 
 /** Whether a plan came that waits for its execution. */

@@ -90,7 +90,7 @@ function showOpen(
     terminal.say(
       `Turn ${turn} of ${line.session}: your message is committed. Show the model what stands in the file below,`,
     );
-    terminal.say(`then bring its answer: teddy session plan${option} --from answer.md  (or --from - to paste it).`);
+    terminal.say(`then bring its answer: teddy session plan${option} --from <file>  (or --from - to paste it).`);
     terminal.print(`${logPath}\n`);
   }
   return 0;

@@ -73,7 +73,7 @@ export function showFindings(terminal: Terminal, { message }: Pick<RejectedAnswe
 /** What to do with a content that was not accepted. */
 export function describeCorrection({ session_id, reason }: RejectedAnswer): string {
   return reason === null
-    ? `Send it corrected: \`teddy write finalize ${session_id} < file\`; as it is: \`teddy write finalize ${session_id} --received --force\`.`
+    ? `Send it corrected: \`teddy write finalize ${session_id} --content <file>\`; as it is: \`teddy write finalize ${session_id} --received --force\`.`
     : `The content is kept: \`teddy write recover ${session_id} --finalize --force\` writes it as it is, --output <file> elsewhere.`;
 }
 

@@ -76,6 +76,6 @@ function toNobody(): TeddyError {
   return new TeddyError(
     'NO_MODEL',
     'The provider is manual, so there is no model to ask for another plan.',
-    'Bring one yourself: `teddy session plan -m "..." --from answer.md`.',
+    'Bring one yourself: `teddy session plan -m "..." --from <file>`.',
   );
 }

@@ -50,6 +50,6 @@ function toCut(): TeddyError {
   return new TeddyError(
     'CONTENT_TOO_LARGE',
     `A line is longer than a terminal takes (${maxTerminalLine} bytes), and was cut there.`,
-    'Send the content from a file: `teddy write stream ... < file`.',
+    'Send the content from a file: `teddy write stream ... < <file>`.',
   );
 }

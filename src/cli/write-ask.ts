@@ -89,7 +89,7 @@ export class WriteAskCommand extends TeddyCommand {
     if (chosen.provider === 'openai' && chosen.model !== null) {
       return { model: chosen.model, parameters: chosen.parameters };
     }
-    const hint = 'A content of your own goes through `teddy write stream`.';
+    const hint = 'A content of your own goes through `teddy write stream --target <file> --operation create`.';
     if (chosen.missing === null) {
       const message = `The provider ${chosen.provider} calls no tools, so it cannot write files.`;
       throw new TeddyError('USAGE', message, `Use a model: --provider openai. ${hint}`);

@@ -96,9 +96,7 @@ function explain(
 
 function adviseOnKey({ apiKey, keyOrigin }: Endpoint): string {
   if (apiKey === '') return 'Set OPENAI_API_KEY; ';
-  return keyOrigin === 'git credential'
-    ? 'Check the key, which came from `git credential`; '
-    : 'Check OPENAI_API_KEY; ';
+  return keyOrigin === 'git credential' ? 'Check the key, which came from git credential; ' : 'Check OPENAI_API_KEY; ';
 }
 
 function toSeconds(ms: number): string {

@@ -53,6 +53,6 @@ export function toNoModel(isReachable: boolean): TeddyError {
     isReachable ? 'No model is named for this endpoint.' : 'No model is configured.',
     isReachable
       ? '`git config teddy.model <name>` or --model <name>.'
-      : 'Set OPENAI_API_KEY (and OPENAI_BASE_URL, `git config teddy.model <name>` for another endpoint), or answer by hand: `teddy session plan --from answer.md`.',
+      : 'Set OPENAI_API_KEY (and OPENAI_BASE_URL, `git config teddy.model <name>` for another endpoint), or answer by hand: `teddy session plan --from <file>`.',
   );
 }

@@ -55,7 +55,7 @@ export async function executePlan(project: Project, request: ExecuteRequest): Pr
     const { left, place } = claimed;
     if (left === null && request.interrupted !== undefined) throw toNotInterrupted(place);
     if (left === null) return executeTurn(project, request, claimed);
-    if (request.interrupted === undefined) throw new InterruptedRun(left);
+    if (request.interrupted === undefined) throw new InterruptedRun(project, left, { isOnLine: true });
     return settleTurn(project, request, claimed, left, request.interrupted);
   });
 }

@@ -37,7 +37,7 @@ export interface FindOptions {
   forks?: boolean;
 }
 
-export const detachedRef = 'HEAD' as RefName;
+const detachedRef = 'HEAD' as RefName;
 
 /**
  * Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION for a selector; NO_OPEN_SESSION where none is given and HEAD is on no line;

@@ -92,7 +92,7 @@ async function refuseBusyWorkspace(project: Project, workspace: Workspace): Prom
     'FILES_IN_THE_WAY',
     `Files of .teddy/ that git does not know are in the way: ${inTheWay.slice(0, 3).join(', ')}.`,
     inTheWay.includes(configPath)
-      ? `Settings of the project are committed: \`git add --force ${configPath}\`, \`git commit\`. Move other files away.`
+      ? `Settings of the project are committed: \`git add --force ${configPath}\`, \`git commit -m "Settings of teddy" -- ${configPath}\`. Move other files away.`
       : 'Move them away, or commit them, and run the command again.',
   );
 }

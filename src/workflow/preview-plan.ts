@@ -90,7 +90,7 @@ function requireLocal(line: Line): Oid {
   throw new TeddyError(
     'NO_PENDING_PLAN',
     `${lineName(line)} is only on a remote: it has no files here to execute a plan in.`,
-    `Make the branch: \`git switch ${lineName(line)}\`.`,
+    `Make the branch: \`git switch -c ${lineName(line)} ${line.remoteTip?.slice(0, 12)}\`.`,
   );
 }
 

@@ -19,19 +19,24 @@ import { readLine } from './read-line.ts';
 export class InterruptedRun extends TeddyError {
   readonly run: JournaledRun;
 
-  constructor(run: JournaledRun) {
-    super(
-      'RUN_INTERRUPTED',
-      describeInterrupted(run),
-      `Decide what becomes of it, one of: ${toWays(shortRef(run.run.ref))}. On a terminal, \`execute\` alone asks.`,
-    );
+  constructor(project: Project, run: JournaledRun, { isOnLine }: { isOnLine: boolean }) {
+    super('RUN_INTERRUPTED', describeInterrupted(run), `Settle it: ${describeWays(project, run.run, { isOnLine })}.`);
     this.run = run;
   }
 }
 
-function toWays(line: string): string {
-  const command = `teddy session execute -s ${toShellWord(line)} --interrupted`;
-  return ['resume', 'rollback', 'keep'].map((way) => `\`${command}=${way}\``).join(' or ');
+/** The commands that settle a run, from where the user stands. It takes the files of the run, with HEAD on its line. */
+export function describeWays(
+  { repository }: Project,
+  { ref, root }: Pick<RunRecord, 'ref' | 'root'>,
+  { isOnLine }: { isOnLine: boolean },
+): string {
+  const isHere = repository.workspace?.root === root;
+  const [place, line] = [toShellWord(root), toShellWord(shortRef(ref))];
+  const turnTo = isHere ? `git switch ${line} && ` : `git -C ${place} switch ${line} && `;
+  const way = `${isOnLine ? '' : turnTo}${isHere ? '' : `cd ${place} && `}`;
+  const ways = ['resume', 'rollback', 'keep'].map((name) => `\`${way}teddy session execute --interrupted=${name}\``);
+  return ways.join(' or ');
 }
 
 /** In a sentence. */
@@ -68,8 +73,9 @@ export async function checkUnfinishedRuns(
     const isOwn = run.ref === line.ref || (isOfLine(run, line) && (await isPending(project, line.tip, run.turn)));
     if (!isOwn && run.root !== line.workspace?.root) continue;
     const left = await findPending(project, run, isOwn ? line.tip : null);
-    if (left !== null && !isOwn) throw toOtherLine(left);
-    if (left !== null && !settles) throw new InterruptedRun(left);
+    if (left !== null && !isOwn) throw otherLineError(project, left);
+    if (left !== null && !settles)
+      throw new InterruptedRun(project, left, { isOnLine: line.workspace?.root === run.root });
   }
 }
 
@@ -81,7 +87,7 @@ export async function refuseRunsIn(project: Project, { root }: { root: string })
   await settleCommands(project, { ref: null, workspace: { root } });
   for (const run of await project.journals.list()) {
     const left = run.root === root ? await findPending(project, run, null) : null;
-    if (left !== null) throw toOtherLine(left);
+    if (left !== null) throw otherLineError(project, left);
   }
 }
 
@@ -101,12 +107,12 @@ async function findPending(project: Project, run: RunRecord, tip: Oid | null): P
   }
 }
 
-function toOtherLine(left: LeftRun): TeddyError {
+function otherLineError(project: Project, left: LeftRun): TeddyError {
   const line = shortRef(left.run.ref);
   return new TeddyError(
     'RUN_INTERRUPTED',
     `${describeInterrupted(left).replace(/\.$/, '')}, on ${line}, and what it has done is in ${left.run.root}.`,
-    `Settle that first: \`git -C ${toShellWord(left.run.root)} switch ${toShellWord(line)}\`, then \`teddy session execute\` there.`,
+    `Settle it first: ${describeWays(project, left.run, { isOnLine: false })}.`,
   );
 }
 
@@ -118,7 +124,7 @@ export async function refuseElsewhere(project: Project, line: Omit<LineInFiles, 
   if (!(await project.repository.workTrees()).some(({ root }) => root === run.root)) return;
   const left = await findPending(project, run, null);
   if (left === null) return;
-  if (line.workspace === null) throw toOtherLine(left);
+  if (line.workspace === null) throw otherLineError(project, left);
   const branch = toShellWord(shortRef(run.ref));
   throw new TeddyError(
     'RUN_INTERRUPTED',

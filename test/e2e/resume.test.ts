@@ -98,7 +98,7 @@ describe('without a terminal', () => {
     await project.repo.git('config', 'teddy.provider', 'manual');
     const resumed = await project.run(resume);
     expect(resumed).toMatchObject({ exitCode: 0, stdout: `.teddy/sessions/${session}/01/_context.log\n` });
-    expect(resumed.stderr).toContain('teddy session plan --from answer.md');
+    expect(resumed.stderr).toContain('teddy session plan --from <file>');
     expect(project.server.requests()).toHaveLength(1);
   });
 

@@ -1,9 +1,9 @@
 /** Runs of plans that were killed: what to do with one is for a person to decide. */
-import type { JournaledRun, RunRecord } from '../../plan/journal.ts';
+import type { JournaledRun } from '../../plan/journal.ts';
 import type { Project } from '../../ports.ts';
 import { joinPath, shortRef, turnDir } from '../../session/names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { describeInterrupted } from '../unfinished-run.ts';
+import { describeInterrupted, describeWays } from '../unfinished-run.ts';
 import { remainsOf, type Examination, type Found } from './finding.ts';
 
 export const findRuns: Examination = async (scene) => {
@@ -33,20 +33,9 @@ async function toFound(project: Project, path: string, left: JournaledRun | null
   }
   const report = joinPath(turnDir(run.session, run.turn), 'report.md');
   if ((await project.repository.store.readFile(tip, report)) !== null) return toReported(project, path, left);
-  const way = await findWay(project, run);
-  const ways = ['resume', 'rollback', 'keep'].map((name) => `\`${way}teddy session execute --interrupted=${name}\``);
-  return { ...found, meaning, todo: `Decide, one of: ${ways.join(', ')}.` };
-}
-
-/** What has to come before a command that settles the run: it works where the run did, with HEAD on its line. */
-async function findWay({ repository }: Project, { ref, root }: RunRecord): Promise<string> {
-  const isOnLine = (await repository.workTrees()).some((tree) => tree.root === root && tree.ref === ref);
-  const isHere = repository.workspace?.root === root;
-  const place = toShellWord(root);
-  if (isOnLine) return isHere ? '' : `cd ${place} && `;
-  return isHere
-    ? `git switch ${toShellWord(shortRef(ref))} && `
-    : `git -C ${place} switch ${toShellWord(shortRef(ref))} && cd ${place} && `;
+  const trees = await project.repository.workTrees();
+  const isOnLine = trees.some((tree) => tree.root === run.root && tree.ref === run.ref);
+  return { ...found, meaning, todo: `Decide: ${describeWays(project, run, { isOnLine })}.` };
 }
 
 /** The report is on the line: the journal is of no use any more. */

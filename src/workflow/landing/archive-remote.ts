@@ -8,7 +8,7 @@ import { findNearestEntry } from '../line/nearest-entry.ts';
 import { chooseRemote, type ChosenRemote } from '../sharing/choose-remote.ts';
 import { moveTracking, pushLines } from '../sharing/push-lines.ts';
 
-export interface RemoteBranch {
+interface RemoteBranch {
   ref: RefName;
   tip: Oid;
   /** Who wrote its last entry: `Ada <ada@example.org>`. */

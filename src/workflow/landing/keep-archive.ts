@@ -12,7 +12,7 @@ const maxAttempts = 10;
  * What keeps a line: named after its branch, and after its session where the main line goes by another name. Null: it is one of
  * several branches that have names of their own.
  */
-export async function findArchiveRef(
+async function findArchiveRef(
   project: Project,
   { ref, session }: { ref: RefName; session: SessionId },
 ): Promise<RefName | null> {
