@@ -1,0 +1,76 @@
+/** The built library, used from a directory of its own as another program uses it, and its types as tsc sees them there. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { makeScratchRepository } from '../support/scratch-repository.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+const program = `
+import { appendWrite, beginWrite, checkHistory, finalizeWrite, openProject, readTranscript } from 'teddy';
+import { renderAnthropic, renderJsonl, renderMarkdown, renderOpenai, type Finalized } from 'teddy';
+
+const notices = { info: () => undefined, warn: () => undefined };
+const project = await openProject({ cwd: process.argv[2] ?? '.', env: process.env, notices });
+const begun = await beginWrite(project, { intent: 'try', target: 'a.txt', operation: 'create', hasController: false });
+const { id } = begun.record;
+await appendWrite(project, { id, offset: 0, bytes: new TextEncoder().encode('A\\n') });
+const finalized: Finalized = await finalizeWrite(project, { id });
+await project.repository.close();
+
+const lines = [
+  { type: 'user', message: { role: 'user', content: 'Look.' }, timestamp: '2026-02-21T10:00:00Z' },
+  { type: 'tool_use', tool_call_id: 't', tool_name: 'read_file', tool_input: { path: 'a' } },
+  { type: 'tool_result', tool_call_id: 't', output: 'A' },
+];
+const { records, history } = readTranscript(lines.map((line) => JSON.stringify(line)).join('\\n'));
+const openai = renderOpenai(history);
+console.log(JSON.stringify({
+  isWritten: finalized.isWritten,
+  records: records.length,
+  roles: openai.map(({ role }) => role),
+  faults: [...checkHistory('openai', openai), ...checkHistory('anthropic', renderAnthropic(history))],
+  lines: renderJsonl(history).split('\\n').length,
+  heading: renderMarkdown(history).split('\\n')[0],
+}));
+`;
+
+test('another program writes a file, reads a transcript and renders it, and its types are there', async () => {
+  const repository = await makeScratchRepository();
+  const dir = join(repository.root, '.git', 'program');
+  mkdirSync(join(dir, 'node_modules', '@types'), { recursive: true });
+  symlinkSync(root, join(dir, 'node_modules', 'teddy'));
+  symlinkSync(join(root, 'node_modules/@types/node'), join(dir, 'node_modules/@types/node'));
+  const source = program.replaceAll('\\\\', '\\');
+  writeFileSync(join(dir, 'package.json'), '{ "type": "module" }');
+  writeFileSync(join(dir, 'main.ts'), source);
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    exports: { '.': { types: string } };
+  };
+  expect(readFileSync(join(root, exports['.'].types), 'utf8')).toContain('readTranscript');
+  const options = [
+    '--strict',
+    '--skipLibCheck',
+    '--target',
+    'es2023',
+    '--module',
+    'nodenext',
+    '--outDir',
+    'out',
+    '--types',
+    'node',
+  ];
+  execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), 'main.ts', ...options], { cwd: dir });
+  const printed = execFileSync(process.execPath, [join(dir, 'out', 'main.js'), repository.root], { encoding: 'utf8' });
+  expect(JSON.parse(printed)).toEqual({
+    isWritten: true,
+    records: 3,
+    roles: ['user', 'assistant', 'tool'],
+    faults: [],
+    lines: 4,
+    heading: '## User, 2026-02-21 10:00:00 UTC',
+  });
+  await repository.close();
+});
