@@ -99,6 +99,6 @@ function showOpen(
 function sayNext(terminal: Terminal, project: Project, { line, isPending, problems }: Answer, option: string): void {
   if (!isPending) return terminal.say(`Next: teddy session plan${option} -m "..."`);
   if (problems.length > 0)
-    terminal.say('The plan is not valid as it is. To execute it writes that into its report; then plan again.');
+    terminal.say('The plan is not valid. Executing it runs nothing and records why; then plan again.');
   terminal.say(`Next: ${toExecuteCommand(project, line)}`);
 }

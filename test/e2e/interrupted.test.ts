@@ -82,7 +82,7 @@ describe('a run that was killed', () => {
     await git('switch', '--quiet', 'main');
     for (const more of [['--interrupted=rollback'], ['-y', '--worktree']]) {
       const said = await project.refuses('RUN_INTERRUPTED', 3, [...execute, '-s', session, ...more]);
-      expect(said).toContain(`git -C ${root} switch teddy/${session}`);
+      expect(said).toContain(`\`git switch teddy/${session} && teddy session execute --interrupted=keep\``);
     }
     expect(await git('worktree', 'list')).not.toContain('\n');
     await git('switch', '--quiet', `teddy/${session}`);
