@@ -49,8 +49,11 @@ function renderSessions(terminal: Terminal, sessions: ListedSession[]): string {
     const remote = one.archived ? ' [archived]' : one.remote === null ? '' : ` [only on ${one.remote}]`;
     const count = one.conversationBranches.length;
     const branches = count === 0 ? '' : ` (+${count} ${count === 1 ? 'branch' : 'branches'})`;
+    // The main line goes by another name, or HEAD is on another line.
+    const isOther = !one.archived && one.remote === null && one.branch !== `teddy/${one.session}`;
+    const branch = isOther ? ` on ${toVisible(one.branch)}` : '';
     const mark = one.current ? '*' : ' ';
-    return `${mark} ${one.current ? terminal.style('green', name) : name}  ${turns} ${one.status.padEnd(7)} ${toVisible(one.last)}${branches}${remote}`.trimEnd();
+    return `${mark} ${one.current ? terminal.style('green', name) : name}  ${turns} ${one.status.padEnd(7)} ${toVisible(one.last)}${branch}${branches}${remote}`.trimEnd();
   });
   return `${rows.join('\n')}\n`;
 }

@@ -78,7 +78,7 @@ describe('a run that was killed', () => {
 
   test('is told where it lies when its line is checked out nowhere, and gets no work tree of its own', async () => {
     const session = await openKilled();
-    const { root, git } = project.repo;
+    const { git } = project.repo;
     await git('switch', '--quiet', 'main');
     for (const more of [['--interrupted=rollback'], ['-y', '--worktree']]) {
       const said = await project.refuses('RUN_INTERRUPTED', 3, [...execute, '-s', session, ...more]);

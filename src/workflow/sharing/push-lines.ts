@@ -1,7 +1,7 @@
 /** Sends lines to a remote: looked through for secrets and faults first, then all in one push, each by its lease. */
 import { TeddyError } from '../../errors.ts';
 import type { Project, RefTip, RefUpdate, TransferOptions } from '../../ports.ts';
-import type { Oid } from '../../session/names.ts';
+import { shortRef, type Oid } from '../../session/names.ts';
 import type { ChosenRemote } from './choose-remote.ts';
 import type { StandingTips } from './plan-moves.ts';
 import type { Standing } from './reconcile.ts';
@@ -57,8 +57,23 @@ async function refuseSecrets(
   throw new TeddyError(
     'SECRET_FOUND',
     `A secret would leave: ${first.kind} in ${first.path ?? 'the message or a file name'} of ${first.commit.slice(0, 12)}${more}. Nothing was pushed.`,
-    'Make the secret void where it is valid. To share what was before it, make a line that ends there (`git switch -c <name> <commit>^`), and delete this one (`git branch -D`).',
+    `Make the secret void where it is valid. ${await describeWayOut(project, updates, first.commit)}`,
   );
+}
+
+/** The commands that share what was before the secret; without a line that holds it there are none. */
+async function describeWayOut(project: Project, updates: readonly RefUpdate[], commit: Oid): Promise<string> {
+  const { store } = project.repository;
+  const parent = (await store.readCommit(commit)).parents[0];
+  for (const { ref, new: tip } of updates) {
+    const isHeld = tip !== null && ref.startsWith('refs/heads/') && (await store.isAncestor(commit, tip));
+    if (!isHeld || parent === undefined) continue;
+    const name = shortRef(ref);
+    const clean = `${name.replace(/^teddy\//, '')}-clean`;
+    const steps = [`git switch -c ${clean} ${parent.slice(0, 12)}`, `git branch -D ${name}`, 'teddy session push'];
+    return `To share what was before it, on a line that ends there: ${steps.map((step) => `\`${step}\``).join(', then ')}.`;
+  }
+  return 'What holds it cannot be shared as it is.';
 }
 
 /** What the remote has already, as far as it is here as well. */
