@@ -285,7 +285,7 @@ test('a line that is checked out nowhere, or only on a remote, is refused, and n
   await repo.git('update-ref', `refs/remotes/origin/teddy/${session}`, `teddy/${session}`);
   await repo.git('branch', '--quiet', '-D', `teddy/${session}`);
   const said = await project.refuses('NO_PENDING_PLAN', 3, ['session', 'execute', '--dry-run', '-s', session]);
-  expect(said).toContain(`git switch teddy/${session}`);
+  expect(said).toContain(`git switch -c teddy/${session} `);
 });
 
 describe.skipIf(!hasTerminal)('at a terminal', () => {

@@ -73,10 +73,17 @@ export async function examineRepository(project: Project, { fix }: { fix: boolea
 async function readScene(project: Project): Promise<Scene> {
   const [refs, lines, remains] = await Promise.all([
     project.repository.store.listRefs('refs/heads/teddy/', 'refs/remotes/*/teddy/*', 'refs/teddy/'),
-    listLines(project).catch(toNone),
+    listLines(withoutNotes(project)).catch(toNone),
     project.remains.look(),
   ]);
   return { project, refs, lines, remains };
+}
+
+/** A look changes nothing, not even what is only there to be faster the next time. */
+function withoutNotes(project: Project): Project {
+  const { repository } = project;
+  const cache = { read: (key: string) => repository.cache.read(key), write: async () => undefined };
+  return { ...project, repository: { ...repository, cache } };
 }
 
 /** What is damaged below a branch is found and named by an examination of its own. */
