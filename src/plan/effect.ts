@@ -1,5 +1,6 @@
 /** What an action comes to: the effect it would have, or the problems that stand against it. */
 import type { RepoPath } from '../session/names.ts';
+import type { Grammar } from './grammar.ts';
 import type { EditMatch } from './match.ts';
 import type { Problem } from './plan.ts';
 import type { Inspect } from './virtual-files.ts';
@@ -84,4 +85,6 @@ export interface PlanWorld {
   canSearch?: boolean;
   /** A text without its secrets: what a problem quotes of a file is cut from it, and half a secret is not recognised. */
   mask?(text: string): Promise<string>;
+  /** With the version that a report records, a FIND that misses is described as it was for that report. */
+  grammar?: Grammar;
 }

@@ -1,4 +1,5 @@
 /** Says why FIND was not found: the region that is most like it. Linear work, so that a large file is answered at once. */
+import type { Grammar } from './grammar.ts';
 import { type Substitution, findPlaces } from './match-places.ts';
 import type { Problem } from './plan.ts';
 
@@ -13,12 +14,13 @@ const leastSimilarity = 0.3;
 const shownBefore = 20;
 const shownLength = 60;
 
-export function describeMiss(text: string, wanted: Substitution): Pick<Problem, 'message' | 'hint'> {
+export function describeMiss(text: string, wanted: Substitution, grammar: Grammar): Pick<Problem, 'message' | 'hint'> {
   const lines = toLines(text);
   const find = toLines(wanted.find);
   const region = findClosestRegion(lines, find);
   const closest = region === null ? 'no part of the file is like it' : `closest is ${describeRegion(region)}`;
-  const message = `was not found; ${closest}.${describeApplied(text, wanted, region)}`;
+  const applied = grammar === 1 ? describeStanding(text, wanted.replace) : describeApplied(text, wanted, region);
+  const message = `was not found; ${closest}.${applied}`;
   const hint = region && describeDifference(lines, find, region);
   return hint === null ? { message } : { message, hint };
 }
@@ -47,6 +49,12 @@ function describeApplied(text: string, { find, replace }: Substitution, region: 
   const standing = text.slice(lineStart(text, line), nextLine(text, place.end - 1));
   if (findClosestRegion(toLines(standing), toLines(replace)) === null) return '';
   return appliedAt(line);
+}
+
+/** As reports without a recorded grammar have it: wherever REPLACE stands. */
+function describeStanding(text: string, replace: string): string {
+  const place = replace.trim() === '' ? undefined : findPlaces(text, { find: replace, replace })?.places[0];
+  return place === undefined ? '' : appliedAt(toLines(text.slice(0, place.start + 1)).length);
 }
 
 function appliedAt(line: number): string {

@@ -1,4 +1,5 @@
 /** Applies the pairs of an EDIT to a text: exact and positional, never a guess. */
+import { newestGrammar, type Grammar } from './grammar.ts';
 import {
   keepFinalNewline,
   listEndings,
@@ -34,13 +35,17 @@ const maxListedLines = 20;
  * line endings, mixed ones line by line, and its present or missing final newline. A pair that does not apply leaves the text to the next
  * one, so that all problems are found.
  */
-export function applyEdit(text: string, { pairs, matchAll }: Pick<EditAction, 'pairs' | 'matchAll'>): EditOutcome {
+export function applyEdit(
+  text: string,
+  { pairs, matchAll }: Pick<EditAction, 'pairs' | 'matchAll'>,
+  grammar: Grammar = newestGrammar,
+): EditOutcome {
   const mark = text.startsWith(byteOrderMark) ? byteOrderMark : '';
   const matches: EditMatch[] = [];
   const problems: Problem[] = [];
   let current = splitEndings(text.slice(mark.length));
   pairs.forEach((pair, i) => {
-    const outcome = applyPair(current, pair, matchAll);
+    const outcome = applyPair(current, pair, { matchAll, grammar });
     if ('message' in outcome) {
       const { line, column } = pair;
       problems.push({ line, column, ...outcome, message: `${nameOf(i, pairs)} ${outcome.message}` });
@@ -52,7 +57,11 @@ export function applyEdit(text: string, { pairs, matchAll }: Pick<EditAction, 'p
   return problems.length > 0 ? { ok: false, problems } : { ok: true, text: mark + renderEndings(current), matches };
 }
 
-function applyPair(ended: EndedText, pair: EditPair, matchAll: boolean): PairOutcome {
+function applyPair(
+  ended: EndedText,
+  pair: EditPair,
+  { matchAll, grammar }: { matchAll: boolean; grammar: Grammar },
+): PairOutcome {
   const { text } = ended;
   const replace = toNewlines(pair.replace);
   const own = listEndings(pair.replace);
@@ -65,7 +74,7 @@ function applyPair(ended: EndedText, pair: EditPair, matchAll: boolean): PairOut
   }
   const wanted = { find: toNewlines(pair.find), replace };
   const found = findPlaces(text, wanted);
-  if (found === null) return describeMiss(text, wanted);
+  if (found === null) return describeMiss(text, wanted, grammar);
   if (found.places.length > 1 && !matchAll) return describeAmbiguity(text, found.places);
   const places = withoutOverlaps(found.places);
   const replaced = places.map(({ start, end, toReplacement }) => ({ start, end, replacement: toReplacement() }));

@@ -68,6 +68,7 @@ function startsAction(
   current: ActionSpec | undefined,
 ): boolean {
   if (heading.level !== 3) {
+    if (reading.grammar === 1) return false;
     return current?.body === 'markdown'
       ? beginsAction(reading.text, heading, next)
       : findActionSpec(heading.text) !== undefined;
@@ -158,7 +159,7 @@ function buildAction(reading: Reading, part: ActionPart, parameters: Parameters,
     }
     case 'READ': {
       checkNoBody(reading, part, body);
-      const resource = readResource(parameters, values);
+      const resource = readResource(reading, parameters, values);
       const lines = values.lines('Lines');
       return resource && { type, ...base, resource, lines };
     }
@@ -184,13 +185,14 @@ function buildAction(reading: Reading, part: ActionPart, parameters: Parameters,
     }
     case 'PRUNE': {
       checkNoBody(reading, part, body);
-      const resource = readResource(parameters, values);
+      const resource = readResource(reading, parameters, values);
       return resource && { type, ...base, resource };
     }
     case 'INVOKE': {
       const agent = values.word('Agent')?.toLowerCase() ?? null;
       // What an INVOKE is for may be all that there is to say.
-      const text = body.every(({ kind }) => kind === 'rule') ? base.description : null;
+      const isBare = reading.grammar !== 1 && body.every(({ kind }) => kind === 'rule');
+      const text = isBare ? base.description : null;
       const message = text ?? readMarkdown(reading, part, body);
       return agent === null || message === null ? null : { type, ...base, agent, text: message };
     }
@@ -202,10 +204,10 @@ function buildAction(reading: Reading, part: ActionPart, parameters: Parameters,
 }
 
 /** A URL is only meant when it is called a Resource; under File Path it is a mistake. */
-function readResource(parameters: Parameters, values: ValueReader): Resource | null {
+function readResource(reading: Reading, parameters: Parameters, values: ValueReader): Resource | null {
   const parameter = parameters.get('Resource');
   if (!parameter) return null;
-  const url = findUrl(parameter.value) ?? findMarkedUrl(parameter.value);
+  const url = findUrl(parameter.value) ?? findMarkedUrl(reading, parameter.value);
   if (url !== null && /^(?:resource|url)$/i.test(parameter.key)) return { kind: 'url', url };
   if (url !== null) return values.refuse(parameter, 'it is a URL, which goes under Resource');
   const path = values.path('Resource');
@@ -213,8 +215,8 @@ function readResource(parameters: Parameters, values: ValueReader): Resource | n
 }
 
 /** A URL with quotes around it, or a remark behind it. */
-function findMarkedUrl(value: string): string | null {
-  const written = readWrittenPath(value);
+function findMarkedUrl({ grammar }: Reading, value: string): string | null {
+  const written = readWrittenPath(value, grammar);
   return 'text' in written && written.note !== undefined ? findUrl(written.text) : null;
 }
 

@@ -12,7 +12,7 @@ const longerFence =
 export function readContent(reading: Reading, part: ActionPart, body: Block[]): string | null {
   const fences = body.filter((block): block is Fence => block.kind === 'fence');
   const stray = body.find((block) => block.kind !== 'fence' && block.kind !== 'rule');
-  if (stray && fences.length === 0) return reportUnfenced(reading, stray, part);
+  if (stray && fences.length === 0 && reading.grammar !== 1) return reportUnfenced(reading, stray, part);
   if (stray) return reportStray(reading, stray, part);
   const [fence, ...others] = fences;
   if (!fence) {
@@ -64,13 +64,15 @@ const labels = new Map<string, Label>([
 
 /** Reads `#### FIND:`, `` `FIND:` ``, `FIND:`, `- **FIND:**` and `FIND 2:`, in any case, and the names that other tools have. */
 export function readLabel(reading: Reading, block: Block): Label | null {
-  return labels.get(readLabelWord(reading, block)) ?? null;
+  const word = readLabelWord(reading, block);
+  const label = labels.get(word) ?? null;
+  return reading.grammar === 1 && label !== word ? null : label;
 }
 
 function readLabelWord(reading: Reading, block: Block): string {
   if (block.kind === 'fence' || block.kind === 'rule' || block.end - block.offset > 40) return '';
   const letters = reading.text.slice(block.offset, block.end).replace(/[\s#`*_:+-]+/g, '');
-  return letters.replace(/\(?\d{1,3}\)?$/, '').toUpperCase();
+  return (reading.grammar === 1 ? letters : letters.replace(/\(?\d{1,3}\)?$/, '')).toUpperCase();
 }
 
 function noteLabel(reading: Reading, part: ActionPart, block: Block, label: Label): void {

@@ -1,4 +1,5 @@
 /** `env` of EXECUTE: pairs of a name and a value, in any dress. */
+import type { Grammar } from './grammar.ts';
 import type { Parameter } from './parse-parameters.ts';
 import { withoutCode } from './path-marks.ts';
 import { positionOf } from './scan.ts';
@@ -8,6 +9,7 @@ const onePair = 'expected one pair, with more of them in a nested list, one `KEY
 /** `refuse` reports what is wrong with a pair. */
 export function readEnv(
   parameter: Parameter,
+  grammar: Grammar,
   refuse: (pair: Parameter, reason: string) => null,
 ): Record<string, string> | null {
   const { nested, value, position } = parameter;
@@ -17,22 +19,24 @@ export function readEnv(
     const match = /^(\*\*|`)?([A-Za-z_][A-Za-z0-9_]*)(\*\*|`)? ?[:=](\*\*)?(.*)$/s.exec(line.text);
     const pair = { ...parameter, value: line.text, position: line.position };
     if (!match?.[2]) return refuse(pair, 'expected `KEY: value`');
-    const read = readValue(match[5] ?? '', match[1] === '`' && match[3] === undefined);
-    if (lines.length === 0 && /[,;\s]\s*[A-Za-z_]\w*=/.test(read)) return refuse(pair, onePair);
+    const { value: written, isCode } = readValue(match[5] ?? '', match[1] === '`' && match[3] === undefined);
+    // Quotes in back-ticks belong to the value.
+    const read = grammar === 1 || isCode ? written : withoutQuotes(written);
+    if (grammar !== 1 && lines.length === 0 && /[,;\s]\s*[A-Za-z_]\w*=/.test(read)) return refuse(pair, onePair);
     entries.push([match[2], read]);
   }
   return Object.fromEntries(entries);
 }
 
 /** `inCode`: the whole pair stands in one code span, whose closing mark is left over. */
-function readValue(value: string, inCode: boolean): string {
-  if (inCode && value.endsWith('`')) return withoutQuotes(value.slice(0, -1).trim());
-  const trimmed = value.trim();
-  const plain = withoutCode(trimmed);
-  return plain === trimmed ? withoutQuotes(plain) : plain;
+function readValue(text: string, inCode: boolean): { value: string; isCode: boolean } {
+  if (inCode && text.endsWith('`')) return { value: text.slice(0, -1).trim(), isCode: false };
+  const trimmed = text.trim();
+  const value = withoutCode(trimmed);
+  return { value, isCode: value !== trimmed };
 }
 
-/** Takes quotes off that wrap a value as a whole, once: `"a" "b"` keeps its own. In back-ticks they belong to the value. */
+/** Takes quotes off that wrap a value as a whole, once: `"a" "b"` keeps its own. */
 function withoutQuotes(value: string): string {
   const quote = value.charAt(0);
   if (value.length < 2 || !/["']/.test(quote) || !value.endsWith(quote)) return value;

@@ -20,7 +20,7 @@ export function readContextVault(reading: Reading, section: Section): string[] {
 
 /** Of `` `src/app.ts` (the routes) `` the path counts. A line without marks is one of a context list, with its own rules. */
 function readVaultLine(reading: Reading, line: string, position: Position): string {
-  const written = /^[`[*]/.test(line) ? readWrittenPath(line) : { text: unwrapPath(line) };
+  const written = /^[`[*]/.test(line) ? readWrittenPath(line, reading.grammar) : { text: unwrapPath(line) };
   if ('problem' in written) return unwrapPath(line);
   if (written.note !== undefined) addNote(reading, position, `"${excerpt(line, 0, line.length)}": ${written.note}.`);
   return written.text;
@@ -70,7 +70,7 @@ function readEntries(reading: Reading, section: Section): Entry[] {
 function readLines(reading: Reading, block: Block, section: Section): Entry[] {
   if (block.kind === 'fence') return block.closed ? fenceLines(reading.text, block) : [];
   if (block.kind === 'paragraph') return toLines(reading.text.slice(block.start, block.end), block.line);
-  if (block.kind === 'heading' && !findActionSpec(block.text)) {
+  if (block.kind === 'heading' && (reading.grammar === 1 || !findActionSpec(block.text))) {
     const found = excerpt(block.text, 0, block.text.length);
     addProblem(
       reading,

@@ -21,6 +21,7 @@ function isInCapitals({ text }: Heading): boolean {
 
 /** Whether there are any. */
 export function reportMisplaced(reading: Reading, { title, preamble, sections }: Outline): boolean {
+  if (reading.grammar === 1) return false;
   const hasActionPlan = sections.some(({ name }) => name === 'action plan');
   const found = [
     ...(title && beginsAction(reading.text, title, preamble[0]) ? [title] : []),

@@ -1,4 +1,5 @@
 /** Where a plan's title, metadata and sections stand, before anything in them is read. */
+import type { Grammar } from './grammar.ts';
 import { findTags, skipThoughts, splitGluedHeadings, type Region } from './parse-loose.ts';
 import { isClosingLine, positionOf, scanBlocks, type Block, type Bullet, type Fence, type Heading } from './scan.ts';
 import type { Position, Problem } from './plan.ts';
@@ -7,6 +8,7 @@ import type { Position, Problem } from './plan.ts';
 export interface Reading {
   readonly text: string;
   readonly projectRoot: string | undefined;
+  readonly grammar: Grammar;
   readonly problems: Problem[];
   readonly notes: Problem[];
   /** The fence that the text ends in, and its action once that is known. What is missing behind it is no problem of its own. */
@@ -47,8 +49,9 @@ export interface ScannedPlan {
 }
 
 /** Scans an answer, inside what it is wrapped in, a fence or tags; offsets and lines are those of `text`. */
-export function scanPlan(text: string): ScannedPlan {
+export function scanPlan(text: string, grammar: Grammar): ScannedPlan {
   const notes: Problem[] = [];
+  if (grammar === 1) return { ...unwrapFence(text, scanWhole(text)), notes };
   const scanned = unwrapFence(text, scanRegion(text, notes));
   const isSection = (title: string) => readSectionName({ text: title }) !== null;
   const { blocks, glued } = splitGluedHeadings(text, scanned.blocks, isSection);
@@ -62,6 +65,10 @@ export function scanPlan(text: string): ScannedPlan {
 interface ScannedRegion {
   blocks: Block[];
   end: number;
+}
+
+function scanWhole(text: string): ScannedRegion {
+  return { blocks: scanBlocks(text, text.startsWith('\ufeff') ? 1 : 0), end: text.length };
 }
 
 /** Without what a model thought before, and without tags around the plan. */

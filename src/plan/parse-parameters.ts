@@ -68,7 +68,10 @@ export function readParameters(
   stops: (block: Block) => boolean,
 ): { parameters: Parameters; body: Block[] } {
   const parameters = new Map<string, Parameter>();
-  const { blocks, first } = toParameterBullets(reading.text, part.spec, part.blocks);
+  const { blocks, first } =
+    reading.grammar === 1
+      ? { blocks: part.blocks, first: null }
+      : toParameterBullets(reading.text, part.spec, part.blocks);
   if (first)
     addNote(reading, positionOf(first), 'The parameters are no list of bullets; they are read as one.', part.index);
   let at = 0;
@@ -119,7 +122,7 @@ function addUnknown(
   { bullet, end }: Item,
   { key, valueOffset }: { key: string; valueOffset: number },
 ): void {
-  const refused = findRefusedParameter(spec, key);
+  const refused = reading.grammar === 1 ? undefined : findRefusedParameter(spec, key);
   const value = reading.text.slice(valueOffset, end).replace(/[\s*`]/g, '');
   if (refused && !/^(?:|false|no)$/i.test(value))
     return addProblem(reading, positionOf(bullet), refused.problem, refused.hint, index);

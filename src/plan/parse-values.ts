@@ -39,7 +39,7 @@ export function openValues(reading: Reading, part: ActionPart, parameters: Param
   };
   const path = (parameter: Parameter): RepoPath | null => {
     const { spec, value, position } = parameter;
-    const parsed = parsePlanPath(value, reading.projectRoot);
+    const parsed = parsePlanPath(value, reading.projectRoot, reading.grammar);
     if ('problem' in parsed) return refuse(parameter, parsed.problem, parsed.hint);
     if (parsed.note !== undefined)
       addNote(reading, position, `${spec.name} "${excerpt(value, 0, value.length)}": ${parsed.note}.`, part.index);
@@ -49,13 +49,12 @@ export function openValues(reading: Reading, part: ActionPart, parameters: Param
     text: (name) => read(name, ({ value }) => joinLines(value)),
     word: (name) => read(name, (it) => parseWord(it.value) ?? refuse(it, 'expected one word')),
     path: (name) => read(name, path),
-    directory: (name) =>
-      read(name, (parameter) => (isRoot(parameter.value, reading.projectRoot) ? '.' : path(parameter))),
+    directory: (name) => read(name, (parameter) => (isRoot(reading, parameter.value) ? '.' : path(parameter))),
     boolean: (name) => read(name, (it) => parseBoolean(it.value) ?? refuse(it, 'expected true or false')) ?? false,
     number: (name, max) =>
       read(name, (it) => parseNumber(it.value, max) ?? refuse(it, `expected a number above 0, at most ${max}`)),
     lines: (name) => read(name, (it) => parseLines(it.value) ?? refuse(it, 'expected 10-20, -20, 50- or 5')),
-    env: (name) => read(name, (it) => readEnv(it, refuse)) ?? {},
+    env: (name) => read(name, (it) => readEnv(it, reading.grammar, refuse)) ?? {},
     refuse,
   };
 }
@@ -66,8 +65,8 @@ function joinLines(value: string): string {
   return lines.reduce((text, line) => (line === '' ? text : `${text}${/^[-*+]\s/.test(line) ? '\n' : ' '}${line}`));
 }
 
-function isRoot(value: string, projectRoot: string | undefined): boolean {
-  const written = readWrittenPath(value);
+function isRoot({ projectRoot, grammar }: Reading, value: string): boolean {
+  const written = readWrittenPath(value, grammar);
   const path = 'text' in written ? written.text : value;
   return /^(?:\.?\/?|\.\/\.)$/.test(path) || path === projectRoot || path === `${projectRoot}/`;
 }

@@ -1,5 +1,6 @@
 /** Reads a plan as the model sent it. Everything that is wrong is collected; nothing is thrown, nothing is rewritten. */
 import { findActionSpec } from './actions.ts';
+import { newestGrammar, type Grammar } from './grammar.ts';
 import { readActions } from './parse-actions.ts';
 import { trimBlankLines } from './parse-bodies.ts';
 import { readContextVault, readMemos } from './parse-lists.ts';
@@ -26,20 +27,28 @@ export const maxPlanBytes = 10_485_760;
 
 /** Whether an answer is a plan: outside fences it has a heading `## Action Plan` or `## Message`, or an action begins. */
 export function isPlan(text: string): boolean {
-  return scanPlan(text).blocks.some((block, at, blocks) => {
+  return scanPlan(text, newestGrammar).blocks.some((block, at, blocks) => {
     if (block.kind !== 'heading') return false;
     const name = block.level === 2 ? readSectionName(block) : null;
     return name === 'action plan' || name === 'message' || beginsAction(text, block, blocks[at + 1]);
   });
 }
 
-/** `projectRoot`, absolute, may stand in front of the plan's paths. Positions are those of `text`. */
-export function parsePlan(text: string, options: { projectRoot?: string } = {}): ParsedPlan {
+interface ParseOptions {
+  /** Absolute; it may stand in front of the plan's paths. */
+  projectRoot?: string;
+  /** For a plan that has been reported, the version that its report records; the newest one by default. */
+  grammar?: Grammar;
+}
+
+/** Positions are those of `text`. */
+export function parsePlan(text: string, { projectRoot, grammar = newestGrammar }: ParseOptions = {}): ParsedPlan {
   if (isTooLarge(text)) return refuseLarge();
-  const scanned = scanPlan(text);
+  const scanned = scanPlan(text, grammar);
   const reading: Reading = {
     text,
-    projectRoot: options.projectRoot,
+    projectRoot,
+    grammar,
     problems: [],
     notes: [],
     cutOff: findCutOff(scanned),
@@ -117,7 +126,8 @@ function readMetadata(reading: Reading, preamble: Block[]): Record<string, strin
 }
 
 function reportPreamble(reading: Reading, block: Block): void {
-  if (block.kind === 'heading' && findActionSpec(block.text)) return; // it is reported as misplaced
+  // It is reported as misplaced.
+  if (reading.grammar !== 1 && block.kind === 'heading' && findActionSpec(block.text)) return;
   if (block.kind !== 'heading') return addNote(reading, positionOf(block), 'The text after the title is ignored.');
   const found = excerpt(reading.text, block.offset, block.end);
   addProblem(reading, positionOf(block), `Found "${found}", expected a section.`, '## Action Plan');
@@ -129,7 +139,7 @@ function findSections(reading: Reading, outline: Outline): Map<SectionName, Sect
     const at = positionOf(section.heading);
     const title = excerpt(section.heading.text, 0, section.heading.text.length);
     if (section.name === null) {
-      if (!findActionSpec(section.heading.text))
+      if (reading.grammar === 1 || !findActionSpec(section.heading.text))
         addNote(reading, at, `The section "${title}" is not known; it is ignored.`);
     } else if (!found.has(section.name)) found.set(section.name, section);
     else addProblem(reading, at, `Found a second section "${title}".`, 'Put both under one heading.');

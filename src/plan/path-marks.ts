@@ -3,6 +3,7 @@
  * path is taken out of it; where it may have two, it is refused. A name that has such characters itself stands in back-ticks,
  * or percent-encoded in a link.
  */
+import type { Grammar } from './grammar.ts';
 
 /** `note`: what was taken off, where that is no Markdown. The problem is the reason alone, without the path. */
 type WrittenPath = { text: string; note?: string } | { problem: string; hint: string };
@@ -19,7 +20,9 @@ const maxMarkedLength = 32_768;
 const maxPlainLength = 8192;
 const onePath = 'Give the path alone; each action names one file.';
 
-export function readWrittenPath(value: string): WrittenPath {
+/** In grammar 1 nothing but Markdown around the whole is taken off, and nothing is refused. */
+export function readWrittenPath(value: string, grammar: Grammar): WrittenPath {
+  if (grammar === 1) return { text: unwrapPath(value) };
   const text = withoutBold(value.trim());
   if (text.length > maxMarkedLength) return { text };
   const span = readSpan(text);

@@ -1,5 +1,6 @@
 /** Paths as a plan or a context list writes them. What symlinks do to them is checked where there are files. */
 import type { RepoPath } from '../session/names.ts';
+import { newestGrammar, type Grammar } from './grammar.ts';
 import { readWrittenPath } from './path-marks.ts';
 
 const maxPathLength = 4096;
@@ -12,8 +13,8 @@ type ParsedPlanPath = { path: RepoPath; note?: string } | { problem: string; hin
  * A path as it stands in a plan: `[shown](/path/from/root)`, `` `code` `` or plain text.
  * `projectRoot`, absolute, is taken off the front. The problem is the reason alone, without the path.
  */
-export function parsePlanPath(text: string, projectRoot?: string): ParsedPlanPath {
-  const written = readWrittenPath(text);
+export function parsePlanPath(text: string, projectRoot?: string, grammar: Grammar = newestGrammar): ParsedPlanPath {
+  const written = readWrittenPath(text, grammar);
   if ('problem' in written) return written;
   const parsed = parseRepoPath(written.text, projectRoot);
   return 'path' in parsed && written.note !== undefined ? { ...parsed, note: written.note } : parsed;

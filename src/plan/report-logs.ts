@@ -1,7 +1,8 @@
-/** What a report says became of each action. Read on every turn, so without the schema, which takes its time to load. */
+/** What a report says of its plan's grammar and of each action. Read on every turn, so without the schema, which takes its time to load. */
 import { Lexer, parse } from 'yaml';
 import { readPlainYaml } from '../session/plain-yaml.ts';
 import { isDeeplyNested } from '../session/yaml-depth.ts';
+import { newestGrammar, toGrammar, type Grammar } from './grammar.ts';
 
 export interface ReadLog {
   index: number;
@@ -10,12 +11,24 @@ export interface ReadLog {
   details: Record<string, unknown>;
 }
 
-/** In the order of the actions; null for what is no report, or a damaged one. */
+export interface ReadRun {
+  /** How the plan is read again. For a damaged report, and for one of a later teddy, this is the newest version. */
+  grammar: Grammar;
+  /** In the order of the actions; null for what is no report, or a damaged one. */
+  logs: ReadLog[] | null;
+}
+
+export function readRun(yaml: string): ReadRun {
+  const report = readOrNull(yaml) as { action_logs?: unknown; plan?: { grammar?: unknown } | null } | null;
+  const logs = Array.isArray(report?.action_logs) ? report.action_logs.map(toLog) : [null];
+  return {
+    grammar: (report === null ? null : toGrammar(report.plan?.grammar)) ?? newestGrammar,
+    logs: logs.every((log) => log !== null) ? logs : null,
+  };
+}
+
 export function readLogs(yaml: string): ReadLog[] | null {
-  const logs = (readOrNull(yaml) as { action_logs?: unknown } | null)?.action_logs;
-  if (!Array.isArray(logs)) return null;
-  const read = logs.map(toLog);
-  return read.every((log) => log !== null) ? read : null;
+  return readRun(yaml).logs;
 }
 
 /** The document as a value. Throws an `Error` with the reason; what the parser would not survive is refused. */

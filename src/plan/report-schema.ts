@@ -65,6 +65,7 @@ const reportSchema = z.object({
   plan: z.object({
     title: text,
     sha256: text.check(z.regex(/^[0-9a-f]{64}$/)),
+    grammar: z.exactOptional(position),
     agent: z.nullable(text),
     model: z.nullable(text),
   }),

@@ -19,10 +19,14 @@ export interface Report {
   validation_errors: Problem[];
 }
 
-/** `sha256` is of the plan's bytes, in hexadecimal. */
+/**
+ * `sha256` is of the plan's bytes, in hexadecimal. `grammar` is the version that they were read with; reports from before
+ * there were versions have none, and mean 1.
+ */
 interface ReportedPlan {
   title: string;
   sha256: string;
+  grammar?: number;
   agent: string | null;
   model: string | null;
 }
@@ -144,7 +148,7 @@ function inOrder(report: Report): object {
     version,
     session,
     turn,
-    plan: pick(plan, ['title', 'sha256', 'agent', 'model']),
+    plan: pick(plan, ['title', 'sha256', 'grammar', 'agent', 'model']),
     run_summary: pick(run_summary, ['status', 'start_time', 'end_time', 'error']),
     memos: pick(memos, ['added', 'removed', 'rejected']),
     action_logs: action_logs.map(logInOrder),

@@ -2,7 +2,7 @@
 import type { FileTarget } from '../ports.ts';
 import { decodeText } from './decode-text.ts';
 import type { EffectOutcome, PlanWorld } from './effect.ts';
-import { applyEdit } from './match.ts';
+import { applyEdit, type EditOutcome } from './match.ts';
 import { refuse, whyNotAFile, whyUnreadable } from './out-of-reach.ts';
 import { parseRepoPath } from './paths.ts';
 import type { Action, AskAction, CreateAction, EditAction, ExecuteAction, InvokeAction, Problem } from './plan.ts';
@@ -56,7 +56,7 @@ function equal(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, at) => byte === b[at]);
 }
 
-async function toEditEffect(action: EditAction, { inspect, mask }: PlanWorld): Promise<EffectOutcome> {
+async function toEditEffect(action: EditAction, { inspect, mask, grammar }: PlanWorld): Promise<EffectOutcome> {
   const { index, path, pairs } = action;
   const target = await inspect(path);
   const unusable = whyNotAFile(path, target);
@@ -74,11 +74,13 @@ async function toEditEffect(action: EditAction, { inspect, mask }: PlanWorld): P
       'Change it with EXECUTE, or replace it with CREATE.',
     );
   }
-  const outcome = applyEdit(text, action);
+  const outcome = applyEdit(text, action, grammar);
   if (!outcome.ok) {
     const shown = await mask?.(text);
     const problems =
-      shown === undefined || shown === text ? outcome.problems : describeMasked(shown, action, outcome.problems);
+      shown === undefined || shown === text
+        ? outcome.problems
+        : describeMasked(applyEdit(shown, action, grammar), outcome.problems);
     const toProblem = (found: Problem) => ({ ...found, action: index, message: `EDIT ${path}: ${found.message}` });
     return { problems: problems.map(toProblem) };
   }
@@ -87,8 +89,7 @@ async function toEditEffect(action: EditAction, { inspect, mask }: PlanWorld): P
 }
 
 /** The problems as the masked text has them; a FIND that is found there is one with a mask in it. */
-function describeMasked(shown: string, action: EditAction, problems: Problem[]): Problem[] {
-  const masked = applyEdit(shown, action);
+function describeMasked(masked: EditOutcome, problems: Problem[]): Problem[] {
   if (!masked.ok) return masked.problems;
   return problems.slice(0, 1).map(({ line, column }) => ({ line, column, message: 'FIND was not found.' }));
 }

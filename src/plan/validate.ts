@@ -28,13 +28,14 @@ export async function runVirtually({ plan, problems }: ParsedPlan, world: World)
   const agents = plan.actions.some(({ type }) => type === 'INVOKE') ? await world.listAgents?.() : undefined;
   const canSearch = plan.actions.some(({ type }) => type === 'RESEARCH') ? await world.canSearch?.() : undefined;
   const ignored = await findIgnored(plan, world);
-  const { mask } = world;
+  const { mask, grammar } = world;
   const seen = {
     inspect: files.inspect,
     ignored,
     ...(agents ? { agents } : {}),
     ...(canSearch === undefined ? {} : { canSearch }),
     ...(mask ? { mask } : {}),
+    ...(grammar ? { grammar } : {}),
   };
   const run: VirtualRun = { problems: [...problems], effects: [] };
   for (const action of plan.actions) {

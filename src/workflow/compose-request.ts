@@ -1,6 +1,5 @@
 /** What is asked of which agent and model in a turn, and the request that comes of it. */
 import { userMessages } from '../conversation/transcript.ts';
-import { parsePlan } from '../plan/parse.ts';
 import { listSucceeded } from '../plan/report-outcomes.ts';
 import type { Model, Project, ProviderName, Store } from '../ports.ts';
 import { defaultAgent } from '../session/agents.ts';
@@ -11,8 +10,8 @@ import { buildRequest, isBranchTurn, readStoredRequest, rebuildRequest, type Bui
 import { readSteering, requireTrust, type ApproveForeign } from './foreign-texts.ts';
 import { readGlobal, type GlobalBranch } from './global-branch.ts';
 import type { ReadyLine } from './prepare-line.ts';
-import { readTurnLogs } from './read-turn-logs.ts';
-import { nextTurn, toText, type LineState, type Turn } from './read-line.ts';
+import { readTurnLogs, readTurnPlan } from './read-turn-logs.ts';
+import { nextTurn, type LineState, type Turn } from './read-line.ts';
 
 /** Which model will be asked. `model` null: none is configured, or the answer is brought by hand later. */
 interface ModelChoice {
@@ -100,8 +99,7 @@ export async function readLastAgent(project: Project, state: LineState): Promise
 
 /** The last INVOKE that the report says was done. */
 function findInvoked(turn: Turn): string | null {
-  if (turn.plan === null) return null;
-  const invokes = parsePlan(toText(turn.plan)).plan.actions.filter((action) => action.type === 'INVOKE');
+  const invokes = (readTurnPlan(turn)?.actions ?? []).filter((action) => action.type === 'INVOKE');
   if (invokes.length === 0) return null;
   const done = listSucceeded(readTurnLogs(turn) ?? []);
   return invokes.findLast(({ index }) => done.includes(index))?.agent ?? null;

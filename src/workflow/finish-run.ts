@@ -1,5 +1,6 @@
 /** The end of an execution: a report for what was run, or for why nothing was. */
 import { TeddyError } from '../errors.ts';
+import { newestGrammar } from '../plan/grammar.ts';
 import type { ParsedPlan, Problem } from '../plan/plan.ts';
 import { renderReport, type ActionLog, type Report, type ReportedRollback, type RunStatus } from '../plan/report.ts';
 import type { Project, Workspace } from '../ports.ts';
@@ -94,6 +95,7 @@ async function publish(
     plan: {
       title: parsed.plan.title,
       sha256: project.hash(turn.plan ?? ''),
+      grammar: newestGrammar,
       ...(await readPlanner(project, line)),
     },
     run_summary: { status, start_time: started.toISOString(), end_time: project.clock.now().toISOString(), error },

@@ -1,11 +1,11 @@
 /** The list that a turn has of its own: what the turn before left to it. */
-import { parsePlan } from '../plan/parse.ts';
+import type { Plan } from '../plan/plan.ts';
 import { listSucceeded } from '../plan/report-outcomes.ts';
 import type { Store } from '../ports.ts';
 import { nextTurnList, parseTurnContext, type TouchedPath, type TurnLine } from '../session/context-lines.ts';
 import { type TurnName } from '../session/names.ts';
-import { readTurn, readTurnFile, toText, type LineState, type Turn } from './read-line.ts';
-import { readTurnLogs } from './read-turn-logs.ts';
+import { readTurn, readTurnFile, type LineState, type Turn } from './read-line.ts';
+import { readTurnLogs, readTurnPlan } from './read-turn-logs.ts';
 
 /** What the last turn had or its plan's vault named, and what its actions touched. Empty before the first turn. */
 export async function readTurnList(
@@ -18,17 +18,16 @@ export async function readTurnList(
     latest?.turn === last ? latest : readTurn(store, entryOid, session, last),
     readTurnFile(store, entryOid, session, last, 'turn.context'),
   ]);
-  const plan = turn.plan === null ? null : parsePlan(toText(turn.plan)).plan;
+  const plan = readTurnPlan(turn);
   return nextTurnList({
     list: parseTurnContext(list ?? ''),
     vault: plan?.contextVault ?? null,
-    touched: readTouched(turn),
+    touched: plan === null ? [] : readTouched(turn, plan),
   });
 }
 
-function readTouched(turn: Turn): TouchedPath[] {
-  if (turn.report === null || turn.plan === null) return [];
-  const { actions } = parsePlan(toText(turn.plan)).plan;
+function readTouched(turn: Turn, { actions }: Plan): TouchedPath[] {
+  if (turn.report === null) return [];
   const byIndex = new Map(actions.map((action) => [action.index, action]));
   return listSucceeded(readTurnLogs(turn) ?? []).flatMap((index): TouchedPath[] => {
     const action = byIndex.get(index);

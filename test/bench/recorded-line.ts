@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { encodeRecord } from '../../src/conversation/transcript.ts';
 import type { TranscriptRecord } from '../../src/conversation/record.ts';
+import { newestGrammar } from '../../src/plan/grammar.ts';
 import { parsePlan } from '../../src/plan/parse.ts';
 import type { Action } from '../../src/plan/plan.ts';
 import { labelReport } from '../../src/plan/report-label.ts';
@@ -139,7 +140,7 @@ async function addReport(line: MadeLine, { turn, records, plan }: MadeTurn): Pro
     version: 1,
     session: recordedSession,
     turn,
-    plan: { title: parsed.title, sha256: sha256(plan), agent: 'pathfinder', model: 'gpt-5' },
+    plan: { title: parsed.title, sha256: sha256(plan), grammar: newestGrammar, agent: 'pathfinder', model: 'gpt-5' },
     run_summary: { status: 'SUCCESS', start_time: time, end_time: time, error: null },
     memos: { added: [], removed: [], rejected: [] },
     action_logs: logs,

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { describe, expect, test } from 'vitest';
 import { parseReport } from '../../src/plan/report-schema.ts';
-import { readLogs } from '../../src/plan/report-logs.ts';
+import { readLogs, readRun } from '../../src/plan/report-logs.ts';
 
 describe('the logs of a report', () => {
   test('are read in their order, with what later versions have added left in', () => {
@@ -17,6 +17,17 @@ describe('the logs of a report', () => {
     ]);
     expect(readLogs('action_logs: []\n')).toEqual([]);
   });
+
+  test.each([
+    ['plan: { title: T }\n', 1],
+    ['plan: { title: T, grammar: 1 }\n', 1],
+    ['plan: { title: T, grammar: 2 }\n', 2],
+    ['plan: { title: T, grammar: 3 }\n', 2],
+    ['plan: { title: T, grammar: "1" }\n', 2],
+    ['plan: 1\n', 1],
+    ['plan:\n', 1],
+    ['plan: [ broken', 2],
+  ])('stand beside the grammar of the plan: %j', (yaml, grammar) => expect(readRun(yaml).grammar).toBe(grammar));
 
   test.each([
     '',

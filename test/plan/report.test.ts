@@ -12,7 +12,7 @@ const full: Report = {
   version: 1,
   session: parseSessionId('20260124-add-user-auth'),
   turn: parseTurnName('02'),
-  plan: { title: 'Add the login route', sha256: 'a'.repeat(64), agent: 'pathfinder', model: null },
+  plan: { title: 'Add the login route', sha256: 'a'.repeat(64), grammar: 2, agent: 'pathfinder', model: null },
   run_summary: {
     status: 'FAILURE',
     start_time: '2026-01-24T10:00:00.000Z',
@@ -59,6 +59,7 @@ turn: "02"
 plan:
   title: Add the login route
   sha256: ${'a'.repeat(64)}
+  grammar: 2
   agent: pathfinder
   model: null
 run_summary:
@@ -291,6 +292,17 @@ describe('reading', () => {
     }
   });
 
+  test('reports from before grammars had versions have none, and those of a later teddy a higher one', () => {
+    const { grammar: _, ...plan } = full.plan;
+    const before = renderReport({ ...full, plan });
+    expect(before).toBe(renderReport(full).replace('  grammar: 2\n', ''));
+    expect(parseReport(before)).toEqual({ ...full, plan });
+    expect(parseReport(renderReport({ ...full, plan: { ...plan, grammar: 7 } })).plan.grammar).toBe(7);
+    expect(thrownBy(renderReport(full).replace('grammar: 2', 'grammar: two'))).toMatchObject({
+      message: expect.stringContaining('plan.grammar'),
+    });
+  });
+
   test('keys of a later version are left out', () => {
     expect(parseReport(`${renderReport(full)}later: 1\n`)).toEqual(full);
   });
@@ -300,7 +312,10 @@ test('the JSON Schema names the fields of a report and what has to be there, and
   expect(reportJsonSchema()).toMatchObject({
     type: 'object',
     required: Object.keys(full),
-    properties: { run_summary: { properties: { status: { enum: expect.arrayContaining(['VALIDATION_FAILED']) } } } },
+    properties: {
+      plan: { required: ['title', 'sha256', 'agent', 'model'], properties: { grammar: { type: 'integer' } } },
+      run_summary: { properties: { status: { enum: expect.arrayContaining(['VALIDATION_FAILED']) } } },
+    },
   });
   expect(reportJsonSchema()).not.toHaveProperty('additionalProperties');
 });

@@ -83,6 +83,7 @@ describe('a run', () => {
     expect(report.plan).toEqual({
       title: 'Do it',
       sha256: project.hash(planOf([create('a.txt')])),
+      grammar: 2,
       agent: 'pathfinder',
       model: 'scripted',
     });

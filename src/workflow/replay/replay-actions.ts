@@ -69,10 +69,10 @@ async function redoWrite(
   redone: RedoneActions,
   findings: Findings,
 ): Promise<void> {
-  const { masker } = run.project;
+  const mask = (text: string) => maskString(run.project.masker, text);
   const log = run.logs.get(action.index);
   const target = await files.inspect(action.path);
-  const outcome = await toEffect(action, { inspect: files.inspect, mask: (text) => maskString(masker, text) });
+  const outcome = await toEffect(action, { inspect: files.inspect, mask, grammar: run.grammar });
   if ('problems' in outcome) {
     const reason = outcome.problems.map(({ message }) => message).join('; ');
     if (log?.status !== 'SUCCESS') {

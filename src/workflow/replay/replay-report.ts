@@ -1,5 +1,6 @@
 /** Replays one `report` entry: its plan on the code of the commit before it, compared with what the commit holds. */
 import { TeddyError } from '../../errors.ts';
+import { toGrammar, type Grammar } from '../../plan/grammar.ts';
 import { parsePlan } from '../../plan/parse.ts';
 import type { Action, ParsedPlan } from '../../plan/plan.ts';
 import type { Report } from '../../plan/report.ts';
@@ -83,7 +84,13 @@ async function readRun(project: Project, step: ReportStep, findings: Findings): 
     findings.differ({ path: planPath }, 'The plan is not the one of which the report tells: its sha256 is another.');
   refuseOtherFiles(step, dir, findings);
   compareLabels(step, report, reportPath, findings);
-  const parsed = readPlan(toText(planFile.bytes), report);
+  const grammar = toGrammar(report.plan.grammar);
+  if (grammar === null) {
+    const message = `Its plan was read with grammar ${report.plan.grammar}, which this teddy does not know. Replay it with the teddy that wrote it, or a later one.`;
+    findings.differ({ path: reportPath }, message);
+    return null;
+  }
+  const parsed = readPlan(toText(planFile.bytes), report, grammar);
   const code = changes.filter(({ path }) => !isSessionPath(path));
   return {
     project,
@@ -93,6 +100,7 @@ async function readRun(project: Project, step: ReportStep, findings: Findings): 
     base,
     changes: new Map(code.map((change) => [change.path, change])),
     parsed,
+    grammar,
     report,
     logs: new Map(report.action_logs.map((log) => [log.index, log])),
     rows: new Map(report.changes.map((row) => [row.path, row])),
@@ -166,14 +174,14 @@ function refuseOtherFiles({ changes }: ReportStep, dir: RepoPath, findings: Find
 }
 
 /** A plan may give paths from the root of the file system: what the report has of them says where the project was. */
-function readPlan(text: string, report: Report): ParsedPlan {
-  const parsed = parsePlan(text);
+function readPlan(text: string, report: Report, grammar: Grammar): ParsedPlan {
+  const parsed = parsePlan(text, { grammar });
   for (const action of parsed.plan.actions) {
     const path = findPath(action);
     const { file_path: file, resource } = report.action_logs.find(({ index }) => index === action.index)?.params ?? {};
     const told = file ?? resource;
     if (path === null || typeof told !== 'string' || !path.endsWith(`/${told}`)) continue;
-    return parsePlan(text, { projectRoot: `/${path.slice(0, -told.length - 1)}` });
+    return parsePlan(text, { grammar, projectRoot: `/${path.slice(0, -told.length - 1)}` });
   }
   return parsed;
 }

@@ -1,4 +1,5 @@
 /** What the replay of one report collects: differences, and an outcome for each action. */
+import type { Grammar } from '../../plan/grammar.ts';
 import type { Action, ParsedPlan } from '../../plan/plan.ts';
 import type { ActionLog, Report, ReportedChange } from '../../plan/report.ts';
 import type { CommitChange, Project } from '../../ports.ts';
@@ -16,6 +17,8 @@ export interface RecordedRun {
   /** What the commit changed, of the code alone. */
   changes: ReadonlyMap<RepoPath, CommitChange>;
   parsed: ParsedPlan;
+  /** What the plan was read with for the report, and is read with again. */
+  grammar: Grammar;
   report: Report;
   /** By action. */
   logs: ReadonlyMap<number, ActionLog>;

@@ -8,10 +8,10 @@ import type { Findings, RecordedRun } from './replay-turn.ts';
 
 /** How many problems could not be told from what the repository holds. */
 export async function compareValidation(run: RecordedRun, findings: Findings): Promise<number> {
-  const { project, base, parsed, report } = run;
+  const { project, base, parsed, grammar, report } = run;
   const inspect = inspectTree(project.repository.store, base);
   const mask = (text: string) => maskString(project.masker, text);
-  const { problems } = await runVirtually(parsed, { inspect, mask });
+  const { problems } = await runVirtually(parsed, { inspect, mask, grammar });
   const again = await maskProblems(project.masker, problems);
   const told = new Set(report.validation_errors.map(toKey));
   const found = new Set(again.map(toKey));

@@ -1,13 +1,14 @@
 /** What is known of a line at one commit of it, while it is walked from its start to its tip. */
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import type { TranscriptRecord } from '../../conversation/record.ts';
+import { parsePlan } from '../../plan/parse.ts';
 import type { ChangedCommit, Project } from '../../ports.ts';
 import type { Entry } from '../../session/entry.ts';
 import { isEditable, isOfSession } from '../../session/line-paths.ts';
 import { openOrder, type LineOrder } from '../../session/line-order.ts';
 import { isTurnName, type Oid, type RepoPath, type SessionId, type TurnName } from '../../session/names.ts';
 import { turnOfPath } from '../../session/line-paths.ts';
-import { readTurn, toStatus, toText, type TurnStatus } from '../read-line.ts';
+import { isOnlyMessage, readTurn, toStatus, toText, type TurnStatus } from '../read-line.ts';
 import { openCodeTrees } from './code-trees.ts';
 import type { LineBase } from './find-base.ts';
 import type { LogRenderer, RenderedLog } from './render-log-again.ts';
@@ -127,8 +128,10 @@ function isUnknownTurn(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'UNKNOWN_TURN';
 }
 
+/** Without a report nothing records the grammar: an answer that only spoke by the oldest one closed its turn. */
 export function statusOf({ records, plan, hasReport }: WalkedTurn): TurnStatus {
-  return toStatus(records, plan, hasReport ? new Uint8Array() : null);
+  const status = toStatus(records, plan, hasReport ? new Uint8Array() : null);
+  return status === 'planned' && isOnlyMessage(parsePlan(toText(plan), { grammar: 1 })) ? 'closed' : status;
 }
 
 /** Lines that were added to a transcript, as records; what is damaged in them is returned. */

@@ -1,0 +1,15 @@
+/**
+ * Which version of the grammar a plan's text is read with. A report records the one that its plan was read with, so that a
+ * later teddy reads the same text the same way. A new version gates each reading that it adds or refuses.
+ */
+
+/** 1 has no record: reports did not name a version then. 2 reads the slips of models, and refuses misplaced actions. */
+export type Grammar = 1 | 2;
+
+export const newestGrammar: Grammar = 2;
+
+/** Of what a report records; null for the version of a later teddy. */
+export function toGrammar(recorded: unknown): Grammar | null {
+  if (recorded === undefined) return 1;
+  return recorded === 1 || recorded === 2 ? recorded : null;
+}
