@@ -13,6 +13,8 @@ const valueNames: Record<string, string> = {
   '--recording': ' <path>',
   '--from': ' <file>',
   'teddy session history --from': ' <turn>',
+  'teddy session new --from': ' <branch>',
+  '--remote': '[=name]',
   '--format': ' <name>',
   '--name': ' <name>',
   '--dir': ' <directory>',

@@ -421,19 +421,13 @@ describe('large plans', () => {
   });
 
   test.each(['1. File: a\n', 'File: a\n\n', '###READ\n', '##Message\n', '<a>\n', '## READ\n', '- File: "a" (b)\n'])(
-    'twice as much of %j takes about twice the work',
-    (text) => {
-      const work = (times: number) => {
-        const before = process.cpuUsage();
-        parsePlan(`${head}### READ\n${text.repeat(times)}`);
-        const { user, system } = process.cpuUsage(before);
-        return (user + system) / 1000;
-      };
-      const times = Math.ceil(262_144 / text.length);
-      work(times);
-      // A collection of garbage may fall into either: only growth far beyond that counts.
-      expect(work(4 * times)).toBeLessThan(10 * work(times) + 500);
-    },
+    'four times as much of %j takes about four times the work',
+    (text) =>
+      expectLinear(
+        1_048_576,
+        (size) => `${head}### READ\n${text.repeat(Math.ceil(size / text.length))}`,
+        (plan) => parsePlan(plan),
+      ),
   );
 
   test('a plan over 10 MiB is refused, counted in bytes', () => {

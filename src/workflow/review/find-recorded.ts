@@ -6,6 +6,7 @@ import {
   archivePrefix,
   globalRef,
   parseArchiveRef,
+  parseLineRef,
   shortRef,
   type Oid,
   type RefName,
@@ -52,7 +53,7 @@ function isPath(target = ''): boolean {
   return /^\.{0,2}\//.test(target);
 }
 
-/** Every line of the repository: its branches, those that are only on a remote, those that are archived. In order of name. */
+/** Every line of the repository: its branches, those that are only on a remote, those that are archived. Those that teddy has named first, in order of name. */
 export async function listRecorded(project: Project): Promise<RecordedLine[]> {
   const lines = new Map<RefName, RecordedLine>();
   for (const { ref, branchRef, oid, session, isArchived } of await listLines(project, { archived: true })) {
@@ -61,7 +62,11 @@ export async function listRecorded(project: Project): Promise<RecordedLine[]> {
     if (known !== undefined && !(isArchived && known.ref?.startsWith('refs/remotes/') === true)) continue;
     lines.set(branchRef, { session, name: toName(ref), ref, tip: oid, after: null });
   }
-  return [...lines.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  // Those that teddy has named come first: the others grow from them.
+  const names = [...lines].map(([branchRef, line]) => ({ line, isNamed: parseLineRef(branchRef) !== null }));
+  return names
+    .toSorted((a, b) => Number(b.isNamed) - Number(a.isNamed) || (a.line.name < b.line.name ? -1 : 1))
+    .map(({ line }) => line);
 }
 
 async function findOne(project: Project, target: string | undefined, options: FindOptions): Promise<RecordedLine> {
