@@ -3,8 +3,8 @@ import { openSource } from '../app.ts';
 import { importFormats, type ImportFormat, type ImportReport } from '../conversation/importer.ts';
 import { TeddyError } from '../errors.ts';
 import { formatCount } from '../session/format-count.ts';
-import type { ImportedSession, PreviewedImport } from '../workflow/import-session.ts';
-import type { ImportProgress, ImportRequest } from '../workflow/plan-import.ts';
+import type { AbandonedAttempt, ImportedSession, PreviewedImport } from '../workflow/import-session.ts';
+import type { ImportProgress, ImportRequest } from '../workflow/read-log.ts';
 import { TeddyCommand, withInterrupt } from './teddy-command.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 
@@ -64,6 +64,7 @@ export class SessionImportCommand extends TeddyCommand {
     if (known !== null) terminal.say(`It is imported already: ${known.line}.`);
     const counts = `${count(report.lines, 'line')} read, ${count(report.records, 'record')} in ${describeSize(entries, turns)}`;
     terminal.print(`${format}: ${counts}.\n`);
+    sayAbandoned(terminal, preview.abandoned);
     sayReport(terminal, report, maskedSecrets ?? 0);
     terminal.say('Nothing was written.');
   }
@@ -75,6 +76,7 @@ export class SessionImportCommand extends TeddyCommand {
     const name = terminal.style('bold', line, 'stderr');
     if (isNew) {
       terminal.say(`Made the branch ${name} of a log of ${format}: ${describeSize(entries, turns)}.`);
+      sayAbandoned(terminal, imported.abandoned);
       sayReport(terminal, report, maskedSecrets);
     } else {
       terminal.say(`It is imported already, and nothing has changed: ${name}.`);
@@ -114,6 +116,15 @@ function showProgress(terminal: Terminal): (progress: ImportProgress) => void {
     const line = `${phase === 'reading' ? 'Reading' : 'Writing the entries'}, ${percent} %`;
     terminal.redraw(terminal.style('dim', line, 'stderr'));
   };
+}
+
+/** Every one is named: what it says stands on no other branch. */
+function sayAbandoned(terminal: Terminal, abandoned: readonly AbandonedAttempt[]): void {
+  if (abandoned.length === 0) return;
+  const attempts = abandoned.length === 1 ? 'an earlier attempt' : `${formatCount(abandoned.length)} earlier attempts`;
+  terminal.say(`The user went back and abandoned ${attempts}:`);
+  for (const { branch, sourceLine, entries, turns } of abandoned)
+    terminal.say(`  ${branch ?? 'on no branch here'} (line ${sourceLine}): ${describeSize(entries, turns)}`);
 }
 
 function sayReport(terminal: Terminal, report: ImportReport, maskedSecrets: number): void {

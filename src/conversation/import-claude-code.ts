@@ -11,13 +11,14 @@ import { toOutput, toText } from './import-content.ts';
 import { addSummary } from './import-summary.ts';
 import type { ImportOptions } from './importer.ts';
 import type { Place } from './import-ids.ts';
+import { openRewindFinder, type RewindFinder } from './rewinds.ts';
 import { asText, fieldsOf, hasText, toStorable } from './import-values.ts';
 
 type Fields = Record<string, unknown>;
 
 /**
- * Lines are read in the order in which they stand: what the user took back (`/rewind`) was said as well. Side chains (the
- * conversations of subagents) are left out, but a log of nothing else is a session of its own. A summary that the program wrote when
+ * Lines are read in the order in which they stand. What the user took back (`/rewind`) stands there as well: the importer finds
+ * it, and reads the part of the log that it is asked for. Side chains (the conversations of subagents) are left out, but a log of nothing else is a session of its own. A summary that the program wrote when
  * it compacted the conversation is marked as one, unless nothing stands before it: then it is all that is left of what was said, and
  * becomes the user's message.
  */
@@ -26,13 +27,17 @@ export function openClaudeCodeImporter(options: ImportOptions): MeasuredImporter
   const titles: Partial<Record<string, string>> = {};
   let hasBegun = false;
   let isSubagent: boolean | null = null;
+  const { part } = options;
+  const finder = part === undefined ? openRewindFinder() : null;
   const read = (object: Fields, place: Place): void => {
     const { type, uuid } = object;
+    if (part?.takes(place.line, uuid ?? null) === false) return;
     if (typeof type !== 'string') return context.log.skip(place.line, 'an object without a type');
     if (keepTitle(titles, object)) return context.log.leaveOut('titles');
-    if (!['user', 'assistant', 'attachment'].includes(type)) return context.log.leaveOut('lines of bookkeeping');
     // A log that begins with a side chain is that of a subagent: in the log of a session somebody speaks before it.
-    isSubagent ??= type === 'attachment' ? null : object['isSidechain'] === true;
+    if (type === 'user' || type === 'assistant') isSubagent ??= object['isSidechain'] === true;
+    if (object['isSidechain'] !== true || isSubagent === true) addToTree(finder, object, place);
+    if (!['user', 'assistant', 'attachment'].includes(type)) return context.log.leaveOut('lines of bookkeeping');
     if (object['isSidechain'] === true && isSubagent !== true) return context.log.leaveOut('lines of side chains');
     // A session that was resumed or forked repeats what it continues.
     if (hasText(uuid) && !context.ids.isNew(`line ${uuid}`)) return context.log.leaveOut('repeated lines');
@@ -43,7 +48,36 @@ export function openClaudeCodeImporter(options: ImportOptions): MeasuredImporter
     hasBegun ||= type !== 'attachment' && object['isMeta'] !== true;
   };
   const title = () => titles['custom-title'] ?? titles['ai-title'] ?? titles['summary'] ?? null;
-  return openLineImporter(context, { line: objectReader(context, read), title });
+  const readLine = objectReader(context, read);
+  const line = (place: Place): void => (part?.takes(place.line) === false ? undefined : readLine(place));
+  const importer = openLineImporter(context, { line, title });
+  return finder === null ? importer : { ...importer, rewinds: finder.find };
+}
+
+function addToTree(finder: RewindFinder | null, object: Fields, { line }: Place): void {
+  const { type, uuid, parentUuid, logicalParentUuid } = object;
+  if (finder === null || !hasText(uuid)) return;
+  const named = parentUuid === null ? (logicalParentUuid ?? null) : parentUuid;
+  const parent = named === null || hasText(named) ? named : undefined;
+  const isSpoken = type === 'user' || type === 'assistant';
+  finder.add({ line, uuid, parent, isPrompt: type === 'user' && isPrompt(object), isSpoken });
+}
+
+/** The user typed it: no result, no notice and no mark of the program's. */
+function isPrompt(object: Fields): boolean {
+  if (isOfProgram(object) || object['isCompactSummary'] === true) return false;
+  const { content } = fieldsOf(object['message']);
+  const blocks = Array.isArray(content) ? content : [content];
+  if (blocks.some((block) => isResult(fieldsOf(block)))) return false;
+  return blocks.some((block) => {
+    const text = asText(block) ?? asText(fieldsOf(block)['text']);
+    if (text === undefined) return hasText(fieldsOf(block)['type']);
+    return hasText(text) && !isNotice(text) && !isInterruption(text);
+  });
+}
+
+function isOfProgram(object: Fields): boolean {
+  return object['isMeta'] === true || fieldsOf(object['origin'])['kind'] === 'task-notification';
 }
 
 /** The user's own title counts most; of each kind the last. */
@@ -102,8 +136,7 @@ function readUser(context: ImportContext, object: Fields, place: Place): void {
   for (const block of results) readResult(context, object, place, block);
   const said = blocks.filter((block) => !isResult(fieldsOf(block)));
   if (said.length === 0) return;
-  if (object['isMeta'] === true || fieldsOf(object['origin'])['kind'] === 'task-notification')
-    return context.log.leaveOut('notices of the program');
+  if (isOfProgram(object)) return context.log.leaveOut('notices of the program');
   readSaid(context, object, place, said);
 }
 

@@ -29,8 +29,8 @@ export interface MeasuredImporter extends Importer {
   held(): number;
 }
 
-export function openContext(format: ImportFormat, { hash, importedAt }: ImportOptions): ImportContext {
-  const log = openImportLog();
+export function openContext(format: ImportFormat, { hash, importedAt, part }: ImportOptions): ImportContext {
+  const log = openImportLog(part?.counts);
   const ids = openImportIds(format, hash);
   const base: ImportContext['base'] = (place, timestamp, sourceId) => ({
     id: ids.idFor(place, sourceId),
@@ -42,7 +42,7 @@ export function openContext(format: ImportFormat, { hash, importedAt }: ImportOp
 export function openLineImporter(context: ImportContext, reader: LineReader): MeasuredImporter {
   const cutter = openLines();
   const read = ({ number, text }: SourceLine): void => {
-    context.log.readLine();
+    context.log.readLine(number);
     if (text === null) context.log.skip(number, 'longer than a line can be');
     else reader.line(toPlace(number, text));
   };

@@ -33,7 +33,7 @@ export function openOpenaiImporter(options: ImportOptions): MeasuredImporter {
   const readElement = (text: string): void => {
     members.texts = [];
     number += 1;
-    context.log.readLine();
+    context.log.readLine(number);
     const value = parseJson(text);
     if (value === undefined) context.log.skip(number, 'not JSON, or cut off');
     else readMessage(value, toPlace(number, text));
@@ -55,7 +55,7 @@ export function openOpenaiImporter(options: ImportOptions): MeasuredImporter {
   };
   const tooLong = (): void => {
     number += 1;
-    context.log.readLine();
+    context.log.readLine(number);
     context.log.skip(number, 'longer than a message can be');
   };
   const read = (part: JsonPart): void => {

@@ -1,6 +1,7 @@
 /** What every importer promises: a foreign log comes in pieces of text, units of a transcript come out. */
 import type { Hash } from '../ports.ts';
 import type { KnownRecord } from './record.ts';
+import type { LogPart, Rewinds } from './rewinds.ts';
 
 export const importFormats = ['claude-code', 'codex', 'openai', 'jsonl'] as const;
 export type ImportFormat = (typeof importFormats)[number];
@@ -39,6 +40,8 @@ export interface ImportOptions {
   hash: Hash;
   /** ISO 8601; for what has no time of its own in the source. */
   importedAt: string;
+  /** Without it, all of the source. */
+  part?: LogPart | undefined;
 }
 
 /** Holds no more than what one answer and its calls need. Nothing in a source makes it throw. */
@@ -50,4 +53,6 @@ export interface Importer {
   report(): ImportReport;
   /** What the source calls the conversation, as far as it has said so; null: nothing. */
   title(): string | null;
+  /** Where the user went back, once all was read; null: nowhere. Formats that cannot tell lack it. */
+  rewinds?(): Rewinds | null;
 }

@@ -1,30 +1,26 @@
 /** Makes a session of a foreign log: all its entries are written, synced once, and made visible by one ref update. */
-import type { ImportFormat, ImportReport, ImportUnit } from '../conversation/importer.ts';
-import { openImporter } from '../conversation/open-importer.ts';
-import { TeddyError } from '../errors.ts';
-import type { LineCommit, Project, RefTip } from '../ports.ts';
-import { decodeEntry, encodeEntry, type Entry } from '../session/entry.ts';
+import type { ImportFormat, ImportReport } from '../conversation/importer.ts';
+import type { Project, RefTip } from '../ports.ts';
+import { decodeEntry } from '../session/entry.ts';
 import {
-  joinPath,
+  conversationBranchRef,
   mainLineRef,
   sessionDir,
   shortRef,
   toSessionId,
-  turnDir,
   type Oid,
   type RefName,
   type RepoPath,
   type SessionId,
+  type TurnName,
 } from '../session/names.ts';
-import { describeUnits } from './describe-units.ts';
 import { ensureGlobal, refuseTeddyBranch } from './global-branch.ts';
-import { openEntries, type ImportedEntry } from './imported-entries.ts';
-import { openTranscript } from './imported-turns.ts';
-import { maskEntry } from './mask-text.ts';
+import type { PlannedAttempt } from './imported-attempts.ts';
 import { chooseStart, type Base } from './line/choose-start.ts';
-import { draftStart, readTakenIds, refuseTrackedFile } from './new-session.ts';
-import { maskUnit, planImport, watched, type ImportPlan, type ImportRequest } from './plan-import.ts';
-import { writeDraft } from './write-entry.ts';
+import { readTakenIds, refuseTrackedFile } from './new-session.ts';
+import { planImport, type ImportPlan } from './plan-import.ts';
+import type { ImportRequest } from './read-log.ts';
+import { writeImport, type WrittenImport } from './write-import.ts';
 
 export interface ImportedSession {
   session: SessionId;
@@ -40,12 +36,26 @@ export interface ImportedSession {
   entries: number;
   turns: number;
   report: ImportReport;
+  /** What the user took back, in the order of the source. */
+  abandoned: AbandonedAttempt[];
   maskedSecrets: number;
   /** What else was made; null when it was there. */
   made: string | null;
 }
 
-export interface PreviewedImport extends Omit<ImportPlan, 'importedAt'> {
+export interface AbandonedAttempt {
+  /** Of the source, from 1: where its prompt stands. */
+  sourceLine: number;
+  /** The conversation branch that holds it; null: there is none here. */
+  branch: string | null;
+  turn: TurnName;
+  entries: number;
+  turns: number;
+  records: number;
+}
+
+export interface PreviewedImport extends Omit<ImportPlan, 'importedAt' | 'part' | 'attempts'> {
+  abandoned: AbandonedAttempt[];
   /** The session that was made of the same bytes. */
   known: { session: SessionId; line: string } | null;
 }
@@ -54,9 +64,13 @@ const linePrefixes = ['refs/heads/teddy/', 'refs/remotes/*/teddy/', 'refs/teddy/
 
 /** Reads all of it, and writes nothing. Throws what `planImport` throws. */
 export async function previewImport(project: Project, request: ImportRequest): Promise<PreviewedImport> {
-  const { importedAt: _, ...plan } = await planImport(project, request, { countsSecrets: true });
+  const { importedAt: _, part: _part, attempts, ...plan } = await planImport(project, request, { countsSecrets: true });
   const known = await findImported(project, plan);
-  return { ...plan, known: known && { session: known.session, line: known.line } };
+  const abandoned =
+    known === null
+      ? toAbandoned(attempts, findFreeId(await readTakenIds(project), project.clock.now(), plan.name))
+      : await findAbandoned(project, attempts, known.session);
+  return { ...plan, abandoned, known: known && { session: known.session, line: known.line } };
 }
 
 /**
@@ -74,21 +88,53 @@ export async function importSession(project: Project, request: ImportRequest): P
   const { format, sha256, entries, turns, report } = plan;
   const about = { format, sha256, entries, turns, report };
   const before = await readLastImport(project, plan);
-  if (before.known !== null) return { ...before.known, ...about, isNew: false, maskedSecrets: 0, made: null };
+  const toKnown = async (known: KnownImport, made: string | null): Promise<ImportedSession> => {
+    const abandoned = await findAbandoned(project, plan.attempts, known.session);
+    return { ...known, ...about, abandoned, isNew: false, maskedSecrets: 0, made };
+  };
+  if (before.known !== null) return toKnown(before.known, null);
   const made = await ensureGlobal(project);
   await repository.installAttributes();
   const done = await publishImport(project, request, plan, base, before.last);
-  if ('known' in done) return { ...done.known, ...about, isNew: false, maskedSecrets: 0, made };
+  if ('known' in done) return toKnown(done.known, made);
   const { session, commit, maskedSecrets } = done.written;
   const line = shortRef(mainLineRef(session));
-  return { session, line, commit, directory: sessionDir(session), ...about, isNew: true, maskedSecrets, made };
+  const abandoned = toAbandoned(plan.attempts, session);
+  return {
+    session,
+    line,
+    commit,
+    directory: sessionDir(session),
+    ...about,
+    abandoned,
+    isNew: true,
+    maskedSecrets,
+    made,
+  };
 }
 
-interface Written {
-  session: SessionId;
-  start: Oid;
-  commit: Oid;
-  maskedSecrets: number;
+function toAbandoned(attempts: readonly PlannedAttempt[], session: SessionId): AbandonedAttempt[] {
+  return attempts.map(({ line: sourceLine, turn, entries, turns, records }) => ({
+    sourceLine,
+    branch: shortRef(conversationBranchRef(session, turn)),
+    turn,
+    entries,
+    turns,
+    records,
+  }));
+}
+
+/** Their branches may have been deleted, and older imports made none. */
+async function findAbandoned(
+  project: Project,
+  attempts: readonly PlannedAttempt[],
+  session: SessionId,
+): Promise<AbandonedAttempt[]> {
+  if (attempts.length === 0) return [];
+  const refs = new Set((await project.repository.store.listRefs('refs/heads/teddy/')).map(({ ref }) => shortRef(ref)));
+  return toAbandoned(attempts, session).map((attempt) =>
+    attempt.branch !== null && refs.has(attempt.branch) ? attempt : { ...attempt, branch: null },
+  );
 }
 
 type KnownImport = Pick<ImportedSession, 'session' | 'line' | 'commit' | 'directory'>;
@@ -116,16 +162,17 @@ async function publishImport(
   plan: ImportPlan,
   base: Base,
   lastBefore: Oid | null,
-): Promise<{ written: Written } | { known: KnownImport }> {
+): Promise<{ written: WrittenImport } | { known: KnownImport }> {
   const { store } = project.repository;
   const now = project.clock.now();
   const taken = await readTakenIds(project);
-  let written: Written | null = null;
+  let written: WrittenImport | null = null;
   for (let last = lastBefore; ;) {
     const session = findFreeId(taken, now, plan.name);
     if (written?.session !== session) written = await writeImport(project, request, plan, { session, now, base });
     const updates = [
       { ref: mainLineRef(session), old: null, new: written.commit },
+      ...written.branches.map(({ ref, commit }) => ({ ref, old: null, new: commit })),
       { ref: lastImportRef, old: last, new: written.start },
     ];
     if ((await store.updateRefs(updates, `teddy: import ${plan.format}`)) === 'done') return { written };
@@ -141,64 +188,6 @@ function findFreeId(taken: ReadonlySet<string>, now: Date, name: string): Sessio
     const session = toSessionId(now, name, attempt);
     if (!taken.has(session)) return session;
   }
-}
-
-async function writeImport(
-  project: Project,
-  request: ImportRequest,
-  plan: ImportPlan,
-  { session, now, base }: { session: SessionId; now: Date; base: Base },
-): Promise<Written> {
-  const draft = await draftStart(project, session, now, base, { sha256: plan.sha256, importFormat: plan.format });
-  const start = await writeDraft(project, base.oid, draft, { starts: true });
-  const counts = { maskedSecrets: 0 };
-  const units = readAgain(project, request, plan);
-  const commits = toCommits(project, { session, created: draft.entry.created }, units, counts);
-  const commit = await project.repository.store.writeLine(start, commits);
-  return { session, start, commit, ...counts };
-}
-
-/** The same units as the first time. Throws FILE_MODIFIED if they are not. */
-async function* readAgain(
-  project: Project,
-  request: ImportRequest,
-  { format, importedAt, sha256 }: ImportPlan,
-): AsyncIterable<ImportUnit> {
-  const importer = openImporter(format, { hash: project.hash, importedAt });
-  const reading = request.source.read();
-  for await (const { text } of watched(reading.pieces, request, 'writing')) yield* importer.push(text);
-  yield* importer.end();
-  if (reading.sha256() === sha256) return;
-  throw new TeddyError(
-    'FILE_MODIFIED',
-    `${request.source.path} was changed while it was read; nothing was imported.`,
-    'Wait until nobody writes to it, or import a copy.',
-  );
-}
-
-async function* toCommits(
-  project: Project,
-  { session, created }: Pick<Entry, 'session' | 'created'>,
-  units: AsyncIterable<ImportUnit>,
-  counts: { maskedSecrets: number },
-): AsyncIterable<LineCommit> {
-  const entries = openEntries();
-  const transcript = openTranscript();
-  const toCommit = async ({ turn, units: unmasked }: ImportedEntry): Promise<LineCommit> => {
-    const masked = await Promise.all(unmasked.map((unit) => maskUnit(project, unit)));
-    counts.maskedSecrets += masked.reduce((sum, { count }) => sum + count, 0);
-    const path = joinPath(turnDir(session, turn), 'transcript.jsonl');
-    const entry: Entry = { session, turn, id: project.ids.entryId(), created, ...describeUnits(masked) };
-    const message = encodeEntry(await maskEntry(project.masker, entry));
-    const records = masked.flatMap((unit) => unit.records);
-    return {
-      ...(await project.repository.store.ident()),
-      message,
-      file: { path, bytes: transcript.add(turn, records) },
-    };
-  };
-  for await (const unit of units) for (const entry of entries.push(unit)) yield await toCommit(entry);
-  for (const entry of entries.end()) yield await toCommit(entry);
 }
 
 /** Bytes that were read in another format made another session, or none that is worth keeping. */

@@ -8,31 +8,14 @@ import {
   type ImportUnit,
 } from '../conversation/importer.ts';
 import { openImporter } from '../conversation/open-importer.ts';
+import type { LogPart } from '../conversation/rewinds.ts';
 import { TeddyError } from '../errors.ts';
-import type { Project, SourceFile } from '../ports.ts';
+import type { Project } from '../ports.ts';
 import { toSessionName } from '../session/names.ts';
-import { maskRecord } from './mask-record.ts';
-import { openEntries } from './imported-entries.ts';
+import { openCount, planRewinds, type PlannedAttempt } from './imported-attempts.ts';
+import { watched, type ImportRequest, type ReadLog } from './read-log.ts';
 
-export interface ImportRequest {
-  source: SourceFile;
-  /** Without it, it is told by the beginning of the source. */
-  format?: ImportFormat | undefined;
-  /** Of the session; without it, it is what the source says, or what its file is called. */
-  name?: string | undefined;
-  signal: AbortSignal;
-  onProgress?: ((progress: ImportProgress) => void) | undefined;
-}
-
-export interface ImportProgress {
-  phase: 'reading' | 'writing';
-  bytes: number;
-  sizeBytes: number;
-}
-
-export interface ImportPlan {
-  sha256: string;
-  format: ImportFormat;
+export interface ImportPlan extends ReadLog {
   report: ImportReport;
   entries: number;
   turns: number;
@@ -40,8 +23,10 @@ export interface ImportPlan {
   maskedSecrets: number | null;
   /** Of the session that it would make. */
   name: string;
-  /** ISO 8601, for records without a time. */
-  importedAt: string;
+  /** What counts; undefined: all of the source. */
+  part: LogPart | undefined;
+  /** What the user took back. */
+  attempts: PlannedAttempt[];
 }
 
 /** So much of a source is looked at to tell its format. */
@@ -59,55 +44,23 @@ export async function planImport(
   const importedAt = project.clock.now().toISOString();
   const { pieces, sha256 } = source.read();
   const reader = openReader(project, request, importedAt);
-  const entries = openEntries();
-  let entryCount = 0;
-  let maskedSecrets = 0;
-  let opening: string | null = null;
-  const count = async (units: ImportUnit[]): Promise<void> => {
-    for (const unit of units) {
-      entryCount += entries.push(unit).length;
-      opening ??= findMessage(unit);
-      if (countsSecrets) maskedSecrets += (await maskUnit(project, unit)).count;
-    }
-  };
-  for await (const { text } of watched(pieces, request, 'reading')) await count(reader.push(text));
-  await count(reader.end());
-  entryCount += entries.end().length;
+  const all = openCount(project, countsSecrets);
+  for await (const { text } of watched(pieces, request, 'reading')) await all.add(reader.push(text));
+  await all.add(reader.end());
   const { importer, format } = reader.open();
-  const report = importer.report();
-  if (report.records === 0) throw toNothing(request, format, report);
+  if (importer.report().records === 0) throw toNothing(request, format, importer.report());
+  const log: ReadLog = { sha256: sha256(), format, importedAt };
+  const rewinds = importer.rewinds?.() ?? null;
+  const { records: _, ...linear } = await all.end();
+  const one = { ...linear, report: importer.report(), title: importer.title(), part: undefined, attempts: [] };
+  const { title, opening, maskedSecrets, ...counted } =
+    rewinds === null ? one : await planRewinds(project, request, log, rewinds, countsSecrets);
   return {
-    sha256: sha256(),
-    format,
-    report,
-    entries: entryCount,
-    turns: entries.turns(),
+    ...log,
+    ...counted,
     maskedSecrets: countsSecrets ? maskedSecrets : null,
-    name: wished ?? (await chooseName(project, importer.title(), opening, source.path)),
-    importedAt,
+    name: wished ?? (await chooseName(project, title, opening, source.path)),
   };
-}
-
-/** Says how far it has come, and ends where it was interrupted. */
-export async function* watched<Piece extends { bytes: number }>(
-  pieces: AsyncIterable<Piece>,
-  { signal, onProgress, source: { sizeBytes } }: ImportRequest,
-  phase: ImportProgress['phase'],
-): AsyncIterable<Piece> {
-  let bytes = 0;
-  for await (const piece of pieces) {
-    if (signal.aborted)
-      throw new TeddyError('INTERRUPTED', 'Interrupted; nothing was imported.', 'Run the command again.');
-    bytes += piece.bytes;
-    onProgress?.({ phase, bytes, sizeBytes });
-    yield piece;
-  }
-}
-
-export async function maskUnit(project: Project, unit: ImportUnit): Promise<ImportUnit & { count: number }> {
-  const masked = await Promise.all(unit.records.map((record) => maskRecord(project.masker, record)));
-  const count = masked.reduce((sum, one) => sum + one.count, 0);
-  return { ...unit, records: masked.map(({ record }) => record), count };
 }
 
 /** The importer is opened when enough has come to tell the format, or all. */
@@ -138,11 +91,6 @@ function openReader(project: Project, { source, format }: ImportRequest, importe
       return [...units, ...open().importer.end()];
     },
   };
-}
-
-function findMessage({ records }: ImportUnit): string | null {
-  const said = records.find((record) => record.type === 'user');
-  return said?.type === 'user' && 'content' in said.message ? said.message.content : null;
 }
 
 /** What the source calls it, its first message, its file: the first that a name can be made of. */

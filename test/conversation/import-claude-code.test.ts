@@ -221,3 +221,80 @@ describe('the lines of Claude Code', () => {
     expect([skipped.count, skipped.issues.length, skipped.issues.at(-1)?.line]).toEqual([150, 100, 100]);
   });
 });
+
+describe('a rewind', () => {
+  const prompt = (uuid: string, parentUuid: string | null, more: object = {}) =>
+    line('user', uuid, uuid, { parentUuid, ...more });
+  const answer = (uuid: string, parentUuid: string) => line('assistant', uuid, text(uuid), { parentUuid });
+  const first = [prompt('u1', null), answer('a1', 'u1')];
+
+  /** What counts, and after it every attempt, each with all that was said before it. */
+  function split(lines: readonly object[]): { leaves: (number | null)[]; lines: string[][]; counted: number[] } {
+    const all = lines.map((one) => `${JSON.stringify(one)}\n`).join('');
+    const importer = openImporter('claude-code', importOptions);
+    importer.push(all);
+    importer.end();
+    const rewinds = importer.rewinds?.() ?? null;
+    if (rewinds === null) return { leaves: [], lines: [], counted: [] };
+    const read = [rewinds.main, ...rewinds.attempts.map(({ part }) => part)].map((part) => {
+      const again = openImporter('claude-code', { ...importOptions, part });
+      return { units: [...again.push(all), ...again.end()], report: again.report() };
+    });
+    return {
+      leaves: rewinds.attempts.map(({ leaves }) => leaves),
+      lines: read.map(({ units }) => outline(units).map((one) => one.replace(/^.* /, ''))),
+      counted: read.map(({ report }) => report.lines),
+    };
+  }
+
+  test('leaves what was typed last in what counts, and the rest of the attempts to themselves', () => {
+    const again = [prompt('u3', 'a1'), answer('a3', 'u3'), prompt('u4', 'a3')];
+    expect(split([...first, prompt('u2', 'a1'), answer('a2', 'u2'), ...again])).toEqual({
+      leaves: [null],
+      lines: [
+        ['u1', 'a1', 'u3', 'a3', 'u4'],
+        ['u1', 'a1', 'u2', 'a2'],
+      ],
+      counted: [5, 2],
+    });
+  });
+
+  test('within an attempt that was abandoned later leaves that attempt', () => {
+    const abandoned = [prompt('u2', 'a1'), answer('a2', 'u2'), prompt('u3', 'a2'), prompt('u4', 'a2')];
+    expect(split([...first, ...abandoned, prompt('u5', 'a1'), answer('a5', 'u5')])).toEqual({
+      leaves: [null, 0],
+      lines: [
+        ['u1', 'a1', 'u5', 'a5'],
+        ['u1', 'a1', 'u2', 'a2', 'u4'],
+        ['u1', 'a1', 'u2', 'a2', 'u3'],
+      ],
+      counted: [4, 3, 1],
+    });
+  });
+
+  test('of the very first prompt has nothing before it', () => {
+    expect(split([...first, prompt('u2', null), answer('a2', 'u2')]).lines).toEqual([
+      ['u2', 'a2'],
+      ['u1', 'a1'],
+    ]);
+  });
+
+  test('counts an attempt that was taken up again', () => {
+    const lines = [...first, prompt('u2', 'a1'), prompt('u3', 'a1'), answer('a3', 'u3'), answer('a2', 'u2')];
+    expect(split(lines).lines).toEqual([
+      ['u1', 'a1', 'u2', 'a2'],
+      ['u1', 'a1', 'u3', 'a3'],
+    ]);
+  });
+
+  test('is nothing but prompts with one parent: no calls of one answer, no notices, no summaries', () => {
+    const calls = ['x', 'y'].map((id) => line('assistant', id, call(id), { parentUuid: 'a1' }));
+    const results = ['x', 'y'].map((id) => line('user', `r-${id}`, result(id), { parentUuid: 'a1' }));
+    const notices = [
+      prompt('m', 'a1', { isMeta: true }),
+      prompt('c', 'a1', { isCompactSummary: true }),
+      line('user', 'i', text('[Request interrupted by user]'), { parentUuid: 'a1' }),
+    ];
+    expect(split([...first, prompt('u2', 'a1'), ...calls, ...results, ...notices]).lines).toEqual([]);
+  });
+});

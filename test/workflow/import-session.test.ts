@@ -6,6 +6,7 @@ import type { SourceFile } from '../../src/ports.ts';
 import { decodeEntry } from '../../src/session/entry.ts';
 import { mainLineRef, type RefName } from '../../src/session/names.ts';
 import { appendRecords } from '../../src/workflow/append-records.ts';
+import { verifySession } from '../../src/workflow/verify/verify-session.ts';
 import { importSession, previewImport } from '../../src/workflow/import-session.ts';
 import { showHistory } from '../../src/workflow/show-history.ts';
 import { showTurn } from '../../src/workflow/show-turn.ts';
@@ -352,5 +353,115 @@ describe('what a log stands for', () => {
     const turn = await showTurn(project, { selector: imported.session, turn: '01' });
     expect(turn).toMatchObject({ reply: 'Answered.', messages: ['First'] });
     expect(JSON.stringify(turn.said)).toContain('It was answered.');
+  });
+});
+
+describe('what the user took back', () => {
+  const signal = new AbortController().signal;
+  const prompt = (uuid: string, parentUuid: string | null) => ({
+    type: 'user',
+    uuid,
+    parentUuid,
+    message: { role: 'user', content: uuid },
+  });
+  const answer = (uuid: string, parentUuid: string) => ({
+    type: 'assistant',
+    uuid,
+    parentUuid,
+    message: { role: 'assistant', id: uuid, content: [{ type: 'text', text: uuid }] },
+  });
+  const fileWith = (lines: object[]) =>
+    fileOf(lines.map((line) => `${JSON.stringify({ ...line, sessionId: 's', timestamp })}\n`).join(''));
+  const session = '20260124-u1';
+  const branch = (turn: string) => `teddy/${session}--${turn}`;
+  const first = [prompt('u1', null), answer('a1', 'u1')];
+
+  async function faultsOf(project: MemoryProject): Promise<unknown[]> {
+    const { lines } = await verifySession(project, { all: true, fsck: false });
+    expect(lines.length).toBeGreaterThan(1);
+    return lines.flatMap(({ violations }) => violations);
+  }
+
+  test('is on a conversation branch that leaves the main line before its turn, and is shown with it by one update', async () => {
+    const project = await memoryProject();
+    const abandoned = [
+      prompt('u2', 'a1'),
+      answer('a2', 'u2'),
+      prompt('u3', 'a2'),
+      prompt('u4', 'a2'),
+      answer('a4', 'u4'),
+    ];
+    const lines = [
+      ...first,
+      ...abandoned,
+      prompt('u5', 'a1'),
+      answer('a5', 'u5'),
+      prompt('u6', 'a1'),
+      answer('a6', 'u6'),
+    ];
+    const source = fileWith(lines);
+    const preview = await previewImport(project, { source, signal });
+    const updates: string[][] = [];
+    const { store } = project.repository;
+    const watching = {
+      ...project,
+      repository: {
+        ...project.repository,
+        store: {
+          ...store,
+          updateRefs: (...args: Parameters<typeof store.updateRefs>) => {
+            updates.push(args[0].map(({ ref }) => ref).filter((ref) => ref.includes(session)));
+            return store.updateRefs(...args);
+          },
+        },
+      },
+    };
+    const made = await importSession(watching, { source, signal });
+    expect(made).toMatchObject({ session, entries: 4, turns: 2, report: { lines: 11, records: 4 } });
+    const attempts = [
+      { sourceLine: 3, branch: branch('02-branch-01'), turn: '02-branch-01', entries: 4, turns: 2, records: 4 },
+      { sourceLine: 5, branch: branch('03-branch-01'), turn: '03-branch-01', entries: 1, turns: 1, records: 1 },
+      { sourceLine: 8, branch: branch('02-branch-02'), turn: '02-branch-02', entries: 2, turns: 1, records: 2 },
+    ];
+    expect([made.abandoned, preview.abandoned]).toEqual([attempts, attempts]);
+    expect(updates.filter(({ length }) => length > 0)).toEqual([
+      [made.line, ...attempts.map((one) => one.branch)].map((line) => `refs/heads/${line}`),
+    ]);
+    const story = async (line: string) => (await storyOf(project, await project.tipOf(line))).slice(2);
+    expect(await story(made.line)).toEqual(['message 01', 'reply 01', 'message 02', 'reply 02']);
+    const second = ['branch 02-branch-01', 'message 02-branch-01', 'reply 02-branch-01'];
+    expect(await story(branch('02-branch-01'))).toEqual([
+      'message 01',
+      'reply 01',
+      ...second,
+      'message 03',
+      'reply 03',
+    ]);
+    expect(await story(branch('03-branch-01'))).toEqual([
+      'message 01',
+      'reply 01',
+      ...second,
+      'branch 03-branch-01',
+      'message 03-branch-01',
+    ]);
+    expect((await story(branch('02-branch-02'))).slice(2, 4)).toEqual(['branch 02-branch-02', 'message 02-branch-02']);
+    expect(await faultsOf(project)).toEqual([]);
+    const before = await refsOf(project);
+    expect(await importSession(project, { source, signal })).toMatchObject({ isNew: false, abandoned: attempts });
+    expect(await refsOf(project)).toEqual(before);
+  });
+
+  test('may be the very first prompt, or one in a turn that has no answer yet, which the branch then repeats', async () => {
+    for (const lines of [
+      [...first, prompt('u2', null), answer('a2', 'u2')],
+      [prompt('u1', null), prompt('u2', 'u1'), answer('a2', 'u2'), prompt('u3', 'u1'), answer('a3', 'u3')],
+    ]) {
+      const project = await memoryProject();
+      const made = await importSession(project, { source: fileWith(lines), name: 'u1', signal });
+      expect(made.abandoned).toMatchObject([{ branch: branch('01-branch-01') }]);
+      const story = (await storyOf(project, await project.tipOf(branch('01-branch-01')))).slice(1);
+      expect(story.slice(0, 3)).toEqual(['start', 'branch 01-branch-01', 'message 01-branch-01']);
+      expect(await faultsOf(project)).toEqual([]);
+    }
   });
 });
