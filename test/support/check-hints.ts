@@ -113,7 +113,8 @@ async function tryCommands(
       const { exitCode, stderr } = await run(local, copy.cwd, { ...env, PATH: `${bin}:${env['PATH'] ?? ''}` });
       const isFine = accepted.has(exitCode) || (exitCode === 1 && mayFind.test(command));
       // The journal of a run names the work tree that was copied.
-      if (!isFine && !stderr.includes('[NO_INTERRUPTED_RUN]')) return `${command}: exit code ${exitCode}: ${stderr.trim()}`;
+      if (!isFine && !stderr.includes('[NO_INTERRUPTED_RUN]'))
+        return `${command}: exit code ${exitCode}: ${stderr.trim()}`;
     }
     return null;
   } finally {
