@@ -4,7 +4,7 @@ import { measureHistories } from './histories.ts';
 import { measureImports } from './imports.ts';
 import { renderRows, type Row } from './measure.ts';
 import { measurePlans } from './plans.ts';
-import { gitVersion, measureLargeContext, measureList, measureProcesses } from './processes.ts';
+import { gitVersion, measureLargeContext, measureList, measureLookAlikes, measureProcesses } from './processes.ts';
 import { benchEnvironment, git, makeRepository, removeRepositories } from './repositories.ts';
 import { measureReviews } from './reviews.ts';
 import { measureTexts } from './texts.ts';
@@ -31,7 +31,7 @@ try {
   rows.push(...(await measureTexts(runs)));
   note('processes');
   rows.push(...(await measureProcesses(env, runs)));
-  rows.push(await measureList(env, runs));
+  rows.push(await measureList(env, runs), ...(await measureLookAlikes(env, runs)));
   note('appends');
   rows.push(await measureObjects(env, runs), await measureAppend(env, runs), await measureLongSession(env, runs));
   note('histories');

@@ -161,6 +161,28 @@ export async function measureList(env: Env, runs: number): Promise<Row> {
   };
 }
 
+/** Branches that are named like sessions and are none: anybody who can push can make them. The first listing walks them. */
+export async function measureLookAlikes(env: Env, runs: number): Promise<Row[]> {
+  const root = makeRepository(env, 1);
+  const commits: string[] = ['blob\nmark :1\ndata 1\nx\n'];
+  for (let at = 0; at < 10_000; at += 1)
+    commits.push(
+      `commit refs/heads/teddy/20260101-like-${at}\ncommitter A <a@example.org> ${1_700_000_000 + at} +0000\ndata 3\nown\nM 100644 :1 .teddy/sessions/x\nM 100644 inline own.txt\ndata 5\n${10_000 + at}\n`,
+    );
+  git(root, env, ['fast-import', '--quiet'], `${commits.join('')}done\n`);
+  git(root, env, ['pack-refs', '--all']);
+  const list = () => runProcess(node, [executable, 'session', 'list'], root, env);
+  const names = () => runProcess('git', ['for-each-ref', '--format=%(refname) %(contents)'], root, env);
+  const coldMs = await timeMs(list);
+  const { ours: warmMs, against } = await comparePairs(runs, list, names);
+  const what = 'list beside 10,000 branches named like sessions';
+  const row = { against: 'git for-each-ref with contents', againstMs: against, unit: 'ms' as const, aim: 1000 };
+  return [
+    { ...row, what: `${what}, the first one`, oursMs: coldMs, figure: coldMs },
+    { ...row, what: `${what}, then`, oursMs: warmMs, figure: warmMs },
+  ];
+}
+
 /** `plan` and `session context` where walking over all files would be felt. */
 export async function measureLargeContext(env: Env, runs: number, root: string): Promise<Row[]> {
   const answer = join(root, '..', `reply-${process.pid}.md`);

@@ -1,0 +1,109 @@
+/** Which branches are lines, and which one a command acts on: with real git, a real remote and a real clone. */
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openScratchRepository } from '../support/scratch-repository.ts';
+import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+let session: string;
+let outside: string;
+
+beforeEach(async () => {
+  project = await openTeddyProject();
+  outside = await realpath(await mkdtemp(join(tmpdir(), 'teddy-lines-')));
+  const origin = join(outside, 'origin.git');
+  await project.repo.git('init', '--quiet', '--bare', '--initial-branch', 'main', origin);
+  await project.repo.git('remote', 'add', 'origin', origin);
+  await project.repo.git('push', '--quiet', 'origin', 'main');
+  session = await project.begin('fix-ago');
+  await project.plan(createPlan('a.txt', 'A\n'));
+  await project.ok('session', 'execute', '-y');
+});
+
+afterEach(async () => {
+  await project.close();
+  await rm(outside, { recursive: true, force: true });
+});
+
+const branchesOf = async (place: string) =>
+  (await project.repo.git('-C', place, 'for-each-ref', '--format=%(refname:short)', 'refs/heads')).split('\n');
+
+test('a renamed line is listed, verified, counted and pushed under the name that it has', async () => {
+  await project.repo.git('branch', '-m', 'feature/login');
+  await project.repo.commit({ 'own.txt': 'mine\n' }, 'Mine');
+  expect(await project.ok('session', 'list')).toContain(`* ${session}  1 turn    closed`);
+  expect(await project.ok('session', 'verify', '--all')).toMatch(/^feature\/login: 4 entries in 1 turn, .*no fault\n$/);
+  expect(await project.ok('session', 'cost', '--all')).toContain(session);
+  expect(await project.ok('session', 'log', '--graph')).toContain('feature/login');
+  expect(await project.ok('session', 'push')).toBe('feature/login  pushed\nteddy/global  pushed\n');
+  expect(await branchesOf(join(outside, 'origin.git'))).toEqual(['feature/login', 'main', 'teddy/global']);
+  await project.ok('session', 'sync');
+  expect(await branchesOf(project.repo.root)).toEqual(['feature/login', 'main', 'teddy/global']);
+});
+
+test('in a clone of a colleague nothing is taken that was not named, and an archive here deletes nothing elsewhere', async () => {
+  await project.ok('session', 'push');
+  const clone = join(outside, 'clone');
+  await project.repo.git('clone', '--quiet', join(outside, 'origin.git'), clone);
+  const theirs = openScratchRepository(clone);
+  await theirs.git('config', 'user.name', 'Bea Example');
+  await theirs.git('config', 'user.email', 'bea@example.org');
+  const before = await theirs.fingerprint();
+  const plan = ['session', 'plan', '--from', '-', '-m', 'More'];
+  const refused = await project.run(plan, { cwd: clone, stdin: createPlan('b.txt', 'B\n') });
+  expect(refused).toMatchObject({ exitCode: 2 });
+  expect(refused.stderr).toContain(`There is ${session} (only on origin). [NO_OPEN_SESSION]`);
+  expect(await theirs.fingerprint()).toEqual(before);
+
+  expect(await project.run(['session', 'pull'], { cwd: clone })).toMatchObject({ exitCode: 0 });
+  expect(await project.ok('session', 'archive')).toContain(`teddy/${session} is now `);
+  expect(await project.repo.git('symbolic-ref', '--short', 'HEAD')).toBe('main');
+  await project.ok('session', 'sync', '--all');
+  expect(await branchesOf(join(outside, 'origin.git'))).toContain(`teddy/${session}`);
+  await project.run(['session', 'sync', '--all'], { cwd: clone });
+  expect(await branchesOf(clone)).toContain(`teddy/${session}`);
+
+  const asked = await project.run(['session', 'archive', session, '--remote']);
+  expect(asked).toMatchObject({ exitCode: 4 });
+  expect(asked.stderr).toContain(`teddy/${session}  last turn by Ada Example <ada@example.org>, not landed`);
+  expect(await branchesOf(join(outside, 'origin.git'))).toContain(`teddy/${session}`);
+  await project.ok('session', 'archive', session, '--remote', '-y');
+  expect(await branchesOf(join(outside, 'origin.git'))).not.toContain(`teddy/${session}`);
+  const synced = await project.run(['session', 'sync', '--all'], { cwd: clone });
+  expect(synced.stderr).toContain(`teddy/${session} was archived on origin; it stays here.`);
+  expect(await branchesOf(clone)).toContain(`teddy/${session}`);
+});
+
+test('the steps that are printed after a secret lead to a push of what was before it', async () => {
+  await project.plan(createPlan('key.txt', 'token = ghp_abcdefghijklmnopqrstuvwxyzABCDEF0123\n'));
+  await project.ok('session', 'execute', '-y');
+  const said = await project.refuses('SECRET_FOUND', 3, ['session', 'push']);
+  const [first = '', second = '', third] = [...said.matchAll(/`([^`]+)`/g)].map(([, command]) => command);
+  expect(third).toBe('teddy session push');
+  await project.repo.git(...first.split(' ').slice(1));
+  await project.repo.git(...second.split(' ').slice(1));
+  expect(await project.ok('session', 'push')).toBe(`${session}-clean  pushed\nteddy/global  pushed\n`);
+});
+
+test('a memo of somebody who stands on teddy/global leaves index and files as the branch has them', async () => {
+  await project.repo.git('switch', '--quiet', 'teddy/global');
+  await project.ok('memo', 'add', 'tabs');
+  expect(await project.repo.git('status', '--porcelain')).toBe('');
+  expect(await project.repo.read('memos.yaml')).toContain('tabs');
+  await project.refuses('USAGE', 2, ['session', 'new', 'x']);
+  await project.repo.write('memos.yaml', '- mine\n');
+  await project.refuses('UNCOMMITTED_EDITS', 3, ['memo', 'add', 'spaces']);
+});
+
+test('status says where one is, also as teddy alone', async () => {
+  expect(await project.ok()).toBe(await project.ok('status'));
+  expect(await project.ok('status')).toBe(
+    `On teddy/${session}.\nTurn 01 is closed.\nNext: teddy session plan -m "what you want"\n  or: teddy session land\n`,
+  );
+  await project.repo.git('switch', '--quiet', '--detach', 'HEAD~1');
+  expect(await project.ok('status')).toContain(`(detached), at an entry of ${session}.`);
+  await project.repo.git('switch', '--quiet', 'main');
+  expect(await project.ok('status')).toContain(`Next: git switch teddy/${session}\n`);
+});
