@@ -97,7 +97,9 @@ export class SessionArchiveCommand extends TeddyCommand {
     }
     terminal.say(`To be deleted on ${name}:`);
     for (const { ref, author, hasLanded } of there.branches)
-      terminal.say(toVisible(`  ${shortRef(ref)}  last turn by ${author}, ${hasLanded ? 'landed' : 'not landed'}`));
+      terminal.say(
+        toVisible(`  ${shortRef(ref)}  last turn by ${author}, ${hasLanded ? 'landed there' : 'not landed there'}`),
+      );
     if (!this.yes) await this.requireYes(project, name, session);
     await deleteOnRemote(project, there, { signal });
     const refs = there.branches.map(({ ref }) => ref);

@@ -44,7 +44,7 @@ async function prepareTurn(project: Project, request: BeginWish): Promise<{ line
   refuseEmpty(request);
   const line = await prepareLine(project, request.selector);
   const state = await readLine(project.repository.store, line.tip);
-  refusePending(state, request);
+  refusePending(project, line, state, request);
   await refuseSpent(project, state, request);
   return { line, state };
 }

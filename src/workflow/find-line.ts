@@ -2,10 +2,12 @@
 import { TeddyError } from '../errors.ts';
 import type { Notices, Project, Workspace } from '../ports.ts';
 import {
+  archivePrefix,
   archiveRef,
   globalRef,
   isSessionId,
   mainLineRef,
+  parseArchiveRef,
   parseLineRef,
   shortRef,
   type Oid,
@@ -49,7 +51,7 @@ export async function findLine(project: Project, selector?: string, options: Fin
   if (head !== null) return head;
   const detached = await findDetached(project);
   if (detached === null) return findOpen(project, options);
-  if (options.appends === true && options.forks !== true) throw detachedError(detached);
+  if (options.appends === true && options.forks !== true) throw await detachedError(project, detached);
   return detached.line;
 }
 
@@ -90,8 +92,18 @@ async function findDetached(project: Project): Promise<Detached | null> {
   return { line, nearest };
 }
 
-function detachedError({ line, nearest: { entry, oid } }: Detached): TeddyError {
-  const name = `${line.session.slice('20260124-'.length)}-again`;
+/** A name for a branch that goes on from an older entry. */
+export async function findFreeBranch({ repository: { store } }: Project, session: SessionId): Promise<string> {
+  const taken = new Set((await store.listRefs('refs/heads/')).map(({ ref }) => shortRef(ref)));
+  const name = `${session.slice('20260124-'.length)}-again`;
+  for (let number = 1; ; number += 1) {
+    const free = number === 1 ? name : `${name}-${number}`;
+    if (!taken.has(free)) return free;
+  }
+}
+
+async function detachedError(project: Project, { line, nearest: { entry, oid } }: Detached): Promise<TeddyError> {
+  const name = await findFreeBranch(project, line.session);
   const branch =
     entry.turn === null ? '' : `, or leave turn ${entry.turn} for another try: \`teddy session branch ${entry.turn}\``;
   return new TeddyError(
@@ -144,6 +156,8 @@ async function findNamedLine(project: Project, selector: string): Promise<Line> 
   if (isSessionId(selector) && (await store.resolve(archiveRef(mainLineRef(selector)))) !== null)
     throw archivedError(selector);
   const namesakes = sessions.filter(({ session }) => session.slice('20260124-'.length) === selector);
+  const archived = namesakes.length > 0 ? null : await findArchivedName(project, selector);
+  if (archived !== null) throw archivedError(archived);
   const parts = selector === '' ? [] : sessions.filter(({ session }) => session.includes(selector));
   const matching = namesakes.length > 0 ? namesakes : parts;
   if (matching.length === 1 && matching[0]) return openLine(project, matching[0], 'named');
@@ -152,6 +166,12 @@ async function findNamedLine(project: Project, selector: string): Promise<Line> 
   throw matching.length > 1
     ? ambiguousError(selector, matching, { areNamesakes: namesakes.length > 0 })
     : unknownError(selector, sessions);
+}
+
+/** An archived session that has exactly this name; a part of another one's id comes after it. */
+async function findArchivedName({ repository: { store } }: Project, name: string): Promise<SessionId | null> {
+  const kept = (await store.listRefs(archivePrefix)).flatMap(({ ref }) => parseArchiveRef(ref)?.session ?? []);
+  return kept.findLast((session) => session.slice('20260124-'.length) === name) ?? null;
 }
 
 /** A branch here, by its name or its whole name; else one that a remote has. */

@@ -7,6 +7,7 @@ import type { RequestInfo } from '../session/context-log.ts';
 import type { Entry } from '../session/entry.ts';
 import { globalContextPath, memosPath } from '../session/global-files.ts';
 import { joinPath, shortRef, turnDir, type Oid, type TurnName } from '../session/names.ts';
+import { toShellWord } from '../session/shell-word.ts';
 import { appendEntry } from './append-entry.ts';
 import { readStoredRequest } from './build-request.ts';
 import { composeRequest, type Composed, type TurnWish } from './compose-request.ts';
@@ -45,7 +46,7 @@ export async function openTurn(project: Project, line: ReadyLine, wish: TurnWish
   let notes: string[] = [];
   await appendEntry(project, line, async (tip) => {
     const state = await readLine(store, tip);
-    refusePending(state, request);
+    refusePending(project, line, state, request);
     // In a conversation all that was said meanwhile is part of it.
     if (request.mode !== 'chat') refuseOtherTurn(before, state);
     const composed = await composeRequest(project, line, state, request);
@@ -64,12 +65,25 @@ export async function openTurn(project: Project, line: ReadyLine, wish: TurnWish
   return opened;
 }
 
-export function refusePending({ latest }: LineState, request: Pick<TurnWish, 'message'>): void {
+export function refusePending(
+  { repository }: Project,
+  line: Pick<ReadyLine, 'ref' | 'workspace'>,
+  { latest }: LineState,
+  request: Pick<TurnWish, 'message'>,
+): void {
   if (latest?.status === 'planned') {
+    // Where HEAD is on the line, a command means it without being told.
+    const isHere = line.workspace !== null && line.workspace === repository.workspace;
+    const name = toShellWord(shortRef(line.ref));
+    const option = isHere ? '' : ` -s ${name}`;
+    const execute =
+      line.workspace === null && repository.workspace !== null
+        ? `git switch ${name} && teddy session execute`
+        : `teddy session execute${option}`;
     throw new TeddyError(
       'PLAN_PENDING',
       `Turn ${latest.turn} has a plan but no report.`,
-      `Run \`teddy session execute\` first, or \`teddy session show ${latest.turn}\` to read the plan.`,
+      `Run \`${execute}\` first, or \`teddy session show ${latest.turn}${option}\` to read the plan.`,
     );
   }
   if (request.message !== undefined || (latest?.status === 'open' && hasMessage(latest))) return;

@@ -56,7 +56,7 @@ export async function previewRequest(
   const line = await prepareLine(project, wish.selector, { recover: false });
   const request = await maskMessage(project, wish);
   const state = await readLine(project.repository.store, line.tip);
-  refusePending(state, request);
+  refusePending(project, line, state, request);
   const stored = await reuseStored(project, line, state, request);
   if (stored) return stored.log;
   const { built } = await composePreview(project, line, state, request);

@@ -67,7 +67,7 @@ test('in a clone of a colleague nothing is taken that was not named, and an arch
 
   const asked = await project.run(['session', 'archive', session, '--remote']);
   expect(asked).toMatchObject({ exitCode: 4 });
-  expect(asked.stderr).toContain(`teddy/${session}  last turn by Ada Example <ada@example.org>, not landed`);
+  expect(asked.stderr).toContain(`teddy/${session}  last turn by Ada Example <ada@example.org>, not landed there`);
   expect(await branchesOf(join(outside, 'origin.git'))).toContain(`teddy/${session}`);
   await project.ok('session', 'archive', session, '--remote', '-y');
   expect(await branchesOf(join(outside, 'origin.git'))).not.toContain(`teddy/${session}`);

@@ -3,7 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Project, RefUpdate, TransferOptions } from '../../ports.ts';
 import { archivePrefix, parseArchiveRef, type Oid, type RefName, type SessionId } from '../../session/names.ts';
 import { hasLandedAsItStands } from '../line/find-open-line.ts';
-import { isLine } from '../line/list-lines.ts';
+import { isLine, readBaseBranch } from '../line/list-lines.ts';
 import { findNearestEntry } from '../line/nearest-entry.ts';
 import { chooseRemote, type ChosenRemote } from '../sharing/choose-remote.ts';
 import { moveTracking, pushLines } from '../sharing/push-lines.ts';
@@ -47,12 +47,15 @@ export async function listRemoteArchive(
     if (named !== undefined && named !== oid) left.push(kept.line);
     const nearest = await findNearestEntry(project, oid);
     if (nearest === null) continue;
+    // What has landed only here is not on the remote.
+    const base = theirs.get(`refs/heads/${await readBaseBranch(project, nearest.oid)}` as RefName);
+    const bases = base !== undefined && (await store.readSize(base)) !== null ? [base] : [];
     // The main line may go by another name there.
     const same = listed.filter(({ ref: branchRef, oid: tip }) => tip === oid && branchRef.startsWith('refs/heads/'));
     for (const { ref: branchRef } of same) {
       if (!(await isLine(project, { branchRef, session, nearest }))) continue;
       const { author } = await store.readCommit(nearest.oid);
-      const hasLanded = await hasLandedAsItStands(project, { oid, session, nearest });
+      const hasLanded = await hasLandedAsItStands(project, { oid, session, nearest }, bases);
       branches.push({ ref: branchRef, tip: oid, author: author.replace(/ \d+ [+-]\d+$/, ''), hasLanded });
       if (!archives.some((one) => one.ref === ref)) archives.push({ ref, tip: oid });
     }

@@ -45,8 +45,7 @@ async function startOnLine(
       base: { oid: base, branch },
       note: `Starts at ${branch}, where ${session} has landed.`,
     };
-  const note = hasLanded ? null : `Starts on top of ${session}, which is not landed.`;
-  return { base: { oid, branch }, note };
+  return { base: { oid, branch }, note: `Starts on top of ${session}, which ${hasLanded ? 'has' : 'is not'} landed.` };
 }
 
 /** In a bare repository, what its HEAD names. */

@@ -29,15 +29,16 @@ export async function findOpenLine(project: Project): Promise<KnownLine> {
   throw await noOpenSessionError(project, sessions, others);
 }
 
-/** Whether the branch that the session started from, or the default branch, has all that is on the line. */
+/** Whether the branch that the session started from, or the default branch, has all that is on the line; or one of `bases`. */
 export async function hasLandedAsItStands(
   project: Project,
   { oid, session, nearest }: Pick<KnownLine, 'oid' | 'session' | 'nearest'>,
+  bases?: readonly Oid[],
 ): Promise<boolean> {
   const { store } = project.repository;
   const dir = await store.readDir(nearest.oid, sessionDir(session));
   if (dir?.entries.some(({ name }) => isTurnName(name)) !== true) return false;
-  for (const base of await readBaseTips(project, nearest.oid)) {
+  for (const base of bases ?? (await readBaseTips(project, nearest.oid))) {
     if (await store.isAncestor(oid, base)) return true;
     const found = await store.findReachable(`${landingText}${session}@`, base, [oid]);
     for (const landing of found) {

@@ -99,7 +99,8 @@ export async function findArchived(store: Store, target: string): Promise<Record
   });
   const exact = kept.find(({ line }) => line.endsWith(`/${wanted}`));
   const similar = kept.filter(({ session, branch }) => branch === null && wanted !== '' && session.includes(wanted));
-  if (exact === undefined && similar.length > 1) {
+  const named = kept.findLast(({ session, branch }) => branch === null && session.slice('20260124-'.length) === wanted);
+  if (exact === undefined && named === undefined && similar.length > 1) {
     const some = similar.slice(0, 5).map(({ session }) => session);
     throw new TeddyError(
       'AMBIGUOUS_SESSION',
@@ -107,7 +108,7 @@ export async function findArchived(store: Store, target: string): Promise<Record
       'Give the whole id.',
     );
   }
-  const found = exact ?? similar[0];
+  const found = exact ?? named ?? similar[0];
   return found
     ? { session: found.session, name: toName(found.ref), ref: found.ref, tip: found.tip, after: null }
     : null;

@@ -5,7 +5,7 @@ import type { Project } from '../../ports.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { shortRef, type SessionId, type TurnName } from '../../session/names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { findLine, lineName, type Line } from '../find-line.ts';
+import { findFreeBranch, findLine, lineName, type Line } from '../find-line.ts';
 import { hasLandedAsItStands } from '../line/find-open-line.ts';
 import { findNearestEntry } from '../line/nearest-entry.ts';
 import { readLine, toText, type TurnStatus } from '../read-line.ts';
@@ -53,7 +53,7 @@ export async function readStatus(project: Project): Promise<Status> {
     ...files,
     leftoverWrites,
   };
-  return { ...status, next: line === null ? ['teddy session new <name>'] : toNext(status, line) };
+  return { ...status, next: line === null ? ['teddy session new <name>'] : await toNext(project, status, line) };
 }
 
 /** Nothing is said or asked: it is what status is for. */
@@ -104,10 +104,10 @@ async function readLeftoverWrites(project: Project): Promise<string[]> {
     .map(({ id }) => id);
 }
 
-function toNext(status: Omit<Status, 'next'>, line: Line): string[] {
+async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line): Promise<string[]> {
   const { turn, plan, isInterrupted, hasLanded, leftoverWrites } = status;
   const name = lineName(line);
-  if (line.found === 'detached') return [`git switch -c ${line.session.slice('20260124-'.length)}-again`];
+  if (line.found === 'detached') return [`git switch -c ${await findFreeBranch(project, line.session)}`];
   // Where HEAD is on no line, it goes there first.
   if (line.found === 'open')
     return [line.workspace === null ? `git switch ${name}` : `cd ${toShellWord(line.workspace.root)}`];

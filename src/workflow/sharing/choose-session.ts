@@ -20,7 +20,8 @@ interface ScopeRequest {
  */
 export async function chooseScope(project: Project, request: ScopeRequest, listed: readonly RefTip[]): Promise<Scope> {
   const { session, line } = await chooseLine(project, request, listed);
-  const local = (await listLines(project)).filter(({ remote }) => remote === null);
+  const lines = await listLines(project);
+  const local = lines.filter(({ remote }) => remote === null);
   const bySession = new Map<SessionId, KnownLine[]>();
   for (const one of local) bySession.set(one.session, [...(bySession.get(one.session) ?? []), one]);
   const mains = new Set([...bySession.values()].map((lines) => chooseMain(lines)));
@@ -32,6 +33,8 @@ export async function chooseScope(project: Project, request: ScopeRequest, liste
     session,
     named: new Map([
       ...local.filter((one) => goes(one) && !isNamedLikeIts(one)).map((one) => [one.ref, one.session] as const),
+      // The main line of a session that only a remote has, under whatever name it has there.
+      ...listRemoteMains(lines.filter(isWanted)).map((one) => [one.branchRef, one.session] as const),
       // A line that only a remote has, and that was asked for by its name.
       ...(line !== null && session !== null && parseLineRef(line)?.session !== session
         ? [[line, session] as const]
@@ -45,6 +48,16 @@ export async function chooseScope(project: Project, request: ScopeRequest, liste
       ]),
     ),
   };
+}
+
+/** As last fetched: those that are not named as teddy names them, of sessions that have no line here. */
+function listRemoteMains(lines: readonly KnownLine[]): KnownLine[] {
+  const sessions = new Set(lines.map(({ session }) => session));
+  for (const { session, remote } of lines) if (remote === null) sessions.delete(session);
+  return [...sessions].flatMap((session) => {
+    const main = chooseMain(lines.filter((line) => line.session === session));
+    return main !== undefined && !main.isMain && main.branch === null ? [main] : [];
+  });
 }
 
 /** Of the line by its branch; null where the session is meant as a whole. */

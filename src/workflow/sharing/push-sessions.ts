@@ -27,7 +27,7 @@ export async function pushSessions(project: Project, request: ShareRequest): Pro
   const tips = await readStandings(project, await readSharedTips(store, remote, listed, scope));
   refuseBehind(remote, tips);
   // Whoever names a session pushes it again after the remote has deleted it.
-  const wished = request.all === true ? tips : tips.map(revive);
+  const wished = request.selector === undefined ? tips : tips.map(revive);
   const updates = toPushes(wished);
   if ((await pushLines(project, remote, updates, listed, scope.named, request)) === 'moved') throw toChanged(remote);
   if (request.dryRun !== true) await moveTracking(project, remote, tips.filter(isUnseen).map(toSeen));

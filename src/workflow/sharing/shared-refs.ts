@@ -1,6 +1,13 @@
 /** Which refs go from one repository to another, and where each of them stands here, there and as it was last seen there. */
 import type { RefTip, Store } from '../../ports.ts';
-import { archivePrefix, archiveRef, globalRef, parseArchiveRef, parseLineRef } from '../../session/names.ts';
+import {
+  archivePrefix,
+  archiveRef,
+  globalRef,
+  mainLineRef,
+  parseArchiveRef,
+  parseLineRef,
+} from '../../session/names.ts';
 import type { Oid, RefName, SessionId } from '../../session/names.ts';
 import type { ChosenRemote } from './choose-remote.ts';
 
@@ -70,8 +77,8 @@ export async function readSharedTips(
     const parsed = other === undefined ? parseShared(ref) : { kind: 'line' as const, session: other };
     if (parsed === null || (session !== null && parsed.session !== null && parsed.session !== session)) return [];
     const trackedRef = toTracking(remote, ref);
-    // A line with a name of its own is archived under that of its session, and with it.
-    const archive = parsed.kind === 'line' && other === undefined ? archiveRef(ref) : null;
+    // A main line with a name of its own is archived under that of its session.
+    const archive = parsed.kind === 'line' ? archiveRef(other === undefined ? ref : mainLineRef(other)) : null;
     const local = own.get(ref) ?? null;
     return {
       ref,
@@ -81,7 +88,8 @@ export async function readSharedTips(
       known: (trackedRef && own.get(trackedRef)) ?? null,
       isTracked: trackedRef !== null,
       archived: { local: (archive && own.get(archive)) ?? null, remote: (archive && theirs.get(archive)) ?? null },
-      renamed: parsed.session === null || local !== null ? [] : (ownNamed.get(parsed.session) ?? []),
+      renamed:
+        parsed.session === null || parsed.kind !== 'line' || local !== null ? [] : (ownNamed.get(parsed.session) ?? []),
     };
   });
 }
