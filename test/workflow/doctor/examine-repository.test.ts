@@ -41,7 +41,7 @@ test('a run that was killed is for a person to decide, until its report is there
   const { findings } = await fix(project);
   expect(findings).toMatchObject([{ kind: 'interrupted-run', outcome: 'left', fix: null }]);
   expect(findings[0]?.meaning).toContain('in action 2');
-  expect(findings[0]?.todo).toContain(`teddy session execute -s ${line} --interrupted=resume`);
+  expect(findings[0]?.todo).toContain(`teddy session execute --interrupted=resume`);
   expect(project.left.size).toBe(1);
   const journal = new Map(project.left);
   await run(project, { interrupted: 'keep' });
