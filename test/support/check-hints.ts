@@ -108,9 +108,16 @@ async function tryCommands(
     const bin = join(copy.directory, 'bin');
     await mkdir(bin);
     await writeFile(join(bin, 'teddy'), `#!/bin/sh\nexec '${process.execPath}' '${teddyPath}' "$@"\n`, { mode: 0o755 });
+    // What a hint configures is configured for the copy alone.
+    const settings = join(env['HOME'] ?? '', '.gitconfig');
+    if (existsSync(settings)) await cp(settings, join(copy.directory, '.gitconfig'));
     for (const command of commands) {
       const local = command.replaceAll(new RegExp(`${copy.root}(?=$|[/\\s'"])`, 'g'), copy.copied);
-      const { exitCode, stderr } = await run(local, copy.cwd, { ...env, PATH: `${bin}:${env['PATH'] ?? ''}` });
+      const { exitCode, stderr } = await run(local, copy.cwd, {
+        ...env,
+        HOME: copy.directory,
+        PATH: `${bin}:${env['PATH'] ?? ''}`,
+      });
       const isFine = accepted.has(exitCode) || (exitCode === 1 && mayFind.test(command));
       // The journal of a run names the work tree that was copied.
       if (!isFine && !stderr.includes('[NO_INTERRUPTED_RUN]'))
