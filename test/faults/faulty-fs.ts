@@ -101,6 +101,7 @@ async function writeHalf(handle: FileHandle, bytes: unknown, at: number | null =
 
 export const open: typeof real.open = async (path, ...rest) =>
   guardHandle(await guard('open', real.open)(path, ...rest), path);
+export const appendFile = guard('appendFile', real.appendFile as Call<[string, string | Uint8Array], unknown>);
 export const access = guard('access', real.access);
 export const cp = guard('cp', real.cp, 1);
 export const symlink = guard('symlink', real.symlink, 1);
