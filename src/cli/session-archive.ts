@@ -132,7 +132,7 @@ function showArchived(terminal: Terminal, { session, lines, kept, switchedTo, wo
   if (switchedTo !== null) terminal.say(toVisible(`Switched to ${switchedTo}.`));
   const warning = terminal.style('yellow', 'warning:', 'stderr');
   for (const { branch, hasLanded } of lines)
-    if (!hasLanded) terminal.say(`${warning} ${shortRef(branch)} has not landed: its code is on no branch now.`);
+    if (!hasLanded) terminal.say(`${warning} ${shortRef(branch)} has not landed: only the archive keeps it now.`);
   for (const { branch, archive } of lines) terminal.print(`${shortRef(branch)} is now ${archive}\n`);
   for (const ref of kept)
     terminal.say(toVisible(`${shortRef(ref)} is a branch of yours with turns of this session, and stays.`));
@@ -143,7 +143,7 @@ function showArchived(terminal: Terminal, { session, lines, kept, switchedTo, wo
 
 function showRestored(terminal: Terminal, { session, lines }: RestoredSession): void {
   if (lines.length === 0) return terminal.say(`The branches of ${session} are there already.`);
-  for (const { branch } of lines) terminal.print(`${shortRef(branch)}\n`);
+  for (const { branch } of lines) terminal.print(`${shortRef(branch)} is there again\n`);
   const [first] = lines;
   if (first !== undefined) terminal.say(`To work on it: git switch ${shortRef(first.branch)}`);
 }

@@ -84,7 +84,10 @@ function toJson(
   };
 }
 
-function showLanded(terminal: Terminal, { line, onto, commit, along, changes, root, archive, remote }: Landed): void {
+function showLanded(
+  terminal: Terminal,
+  { line, onto, commit, along, changes, root, archive, archiveCommand, remote }: Landed,
+): void {
   const branch = toVisible(shortRef(onto));
   terminal.print(
     `${toVisible(line.name)} landed on ${branch}: ${countFiles(changes.length)}, commit ${commit?.slice(0, 10)}\n`,
@@ -92,7 +95,7 @@ function showLanded(terminal: Terminal, { line, onto, commit, along, changes, ro
   sayAlong(terminal, along);
   if (root !== null) terminal.say(`The files in ${toVisible(root)} went along.`);
   if (archive !== null) terminal.say(`Its turns stay on ${toVisible(line.name)}, and under ${archive}.`);
-  const archiveIt = `teddy session archive ${line.session}`;
+  const archiveIt = toVisible(archiveCommand);
   if (remote === null) return terminal.say(`Next, when you are done with it: ${archiveIt}`);
   terminal.say(toVisible(`Next: git push ${toShellWord(remote)} ${toShellWord(shortRef(onto))}`));
   terminal.say(`Then, when you are done with it: ${archiveIt}`);

@@ -31,7 +31,7 @@ export class SessionNewCommand extends TeddyCommand {
   name = Option.String({ name: 'name' });
   noSwitch = Option.Boolean('--no-switch', false, { description: 'Make the branch, and stay where you are.' });
 
-  from = Option.String('--from', { description: 'The branch to start from.' });
+  from = Option.String('--from', { description: 'The branch or session to start from.' });
 
   worktree = Option.Boolean('--worktree', false, { description: 'Check the branch out in a work tree of its own.' });
 

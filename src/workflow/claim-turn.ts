@@ -20,7 +20,7 @@ export async function withClaim<Value>(
   selector: string | undefined,
   use: (claimed: ClaimedTurn) => Promise<Value>,
 ): Promise<Value> {
-  const line = await prepareLine(project, selector, { settles: true });
+  const line = await prepareLine(project, selector, { settles: true, needsFiles: true });
   await refuseElsewhere(project, line);
   const workspace = requireWorkspace(line, project.repository);
   const { turn } = requirePlan(await readLine(project.repository.store, line.tip), line);

@@ -17,6 +17,7 @@ import {
 import { findOpenLine } from './line/find-open-line.ts';
 import { isLine, listLines, type KnownLine } from './line/list-lines.ts';
 import { findNearestEntry, type NearestEntry } from './line/nearest-entry.ts';
+import { isOnLine } from './line-ancestry.ts';
 import { listMainLines, type MainLine } from './list-main-lines.ts';
 
 export interface Line {
@@ -37,6 +38,8 @@ export interface FindOptions {
   appends?: boolean;
   /** It makes a branch of its own, for which a detached HEAD will do. */
   forks?: boolean;
+  /** It refuses a line that is checked out nowhere: then nothing is asked. */
+  needsFiles?: boolean;
 }
 
 const detachedRef = 'HEAD' as RefName;
@@ -108,7 +111,7 @@ async function detachedError(project: Project, { line, nearest: { entry, oid } }
     entry.turn === null ? '' : `, or leave turn ${entry.turn} for another try: \`teddy session branch ${entry.turn}\``;
   return new TeddyError(
     'NOT_ON_LINE',
-    `HEAD is detached at ${oid.slice(0, 12)}, an entry of ${line.session}: what is appended needs a branch.`,
+    `HEAD is detached at ${oid.slice(0, 12)}, an entry of ${line.session}, and this command needs a branch.`,
     `Make one here: \`git switch -c ${name}\`${branch}.`,
   );
 }
@@ -116,7 +119,7 @@ async function detachedError(project: Project, { line, nearest: { entry, oid } }
 /** One command may look for its line several times, and says or asks it once. */
 const chosenBefore = new WeakMap<Notices, Set<RefName>>();
 
-async function findOpen(project: Project, { appends = false }: FindOptions): Promise<Line> {
+async function findOpen(project: Project, { appends = false, needsFiles = false }: FindOptions): Promise<Line> {
   const open = await findOpenLine(project);
   const line = await openLine(project, open, 'open');
   const head = await project.repository.workspace?.head();
@@ -127,7 +130,7 @@ async function findOpen(project: Project, { appends = false }: FindOptions): Pro
   if (chosen.has(line.ref)) return line;
   chosenBefore.set(project.notices, chosen.add(line.ref));
   if (!appends) info(`Session ${named}: the newest that is open. ${place}.`);
-  else if (confirm === undefined)
+  else if (confirm === undefined || (needsFiles && line.workspace === null))
     info(`Session ${named}: the newest that is open. ${place}; \`-s\` names another one.`);
   else if (!(await confirm(`${place}. Go on with ${named}?`)))
     throw new TeddyError(
@@ -201,6 +204,7 @@ type LineTip = Pick<KnownLine, 'ref' | 'branchRef' | 'oid' | 'session' | 'remote
 
 async function openLine(project: Project, at: LineTip, found: Line['found']): Promise<Line> {
   const isRemote = at.remote !== null;
+  if (isRemote) await refuseOlder(project, at);
   return {
     ref: at.branchRef,
     session: at.session,
@@ -209,6 +213,12 @@ async function openLine(project: Project, at: LineTip, found: Line['found']): Pr
     workspace: await findWorkspace(project, at.branchRef),
     found,
   };
+}
+
+/** What was archived here goes before an older state that a remote still has: going on from that one would leave turns out. */
+async function refuseOlder({ repository: { store } }: Project, { branchRef, session, oid }: LineTip): Promise<void> {
+  const kept = parseLineRef(branchRef) === null ? null : await store.resolve(archiveRef(branchRef));
+  if (kept !== null && !(await isOnLine(store, oid, kept))) throw archivedError(session);
 }
 
 /** A branch is checked out in one work tree at most; that is where its files and index are. */
@@ -238,7 +248,7 @@ function ambiguousError(
 ): TeddyError {
   // In order of their creation.
   const sessions = matching.map(({ session }) => session);
-  const some = sessions.slice(0, 5).join(', ') + (sessions.length > 5 ? ', ...' : '');
+  const some = sessions.slice(0, 5).join(', ') + (sessions.length > 5 ? ` and ${sessions.length - 5} more` : '');
   const what = areNamesakes ? 'the name' : 'part of the id';
   const message = `${JSON.stringify(selector)} is ${what} of ${sessions.length} sessions: ${some}.`;
   return new AmbiguousSessionError(selector, message, sessions.at(-1) as SessionId);
@@ -252,7 +262,9 @@ function unknownError(selector: string, sessions: { session: SessionId }[]): Ted
   return new TeddyError(
     'UNKNOWN_SESSION',
     `No session or line is called ${JSON.stringify(selector)}.`,
-    some === '' ? 'Start one: `teddy session new <name>`.' : `There is ${some}; \`teddy session list\` shows all.`,
+    some === ''
+      ? 'Start one: `teddy session new <name>`.'
+      : `The newest: ${some}. All of them: \`teddy session list\`.`,
   );
 }
 

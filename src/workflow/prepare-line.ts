@@ -13,6 +13,7 @@ interface PrepareOptions {
   recover?: boolean;
   settles?: boolean;
   forks?: boolean;
+  needsFiles?: boolean;
 }
 
 export interface ReadyLine {
@@ -30,7 +31,7 @@ export interface ReadyLine {
 export async function prepareLine(
   project: Project,
   selector: string | undefined,
-  { recover = true, settles = false, forks = false }: PrepareOptions = {},
+  { recover = true, settles = false, forks = false, needsFiles = false }: PrepareOptions = {},
 ): Promise<ReadyLine> {
   const { repository, notices } = project;
   // Asked while the line is looked for: without an identity nothing is to be begun.
@@ -38,7 +39,7 @@ export async function prepareLine(
   identified.catch(() => undefined);
   // Repaired before HEAD is read: a crash of ours may have left the index behind it.
   for (const said of (await repository.workspace?.repair()) ?? []) notices.warn(said);
-  const line = await findLine(project, selector, { appends: recover, forks });
+  const line = await findLine(project, selector, { appends: recover, forks, needsFiles });
   await identified;
   if (line.workspace && line.workspace !== repository.workspace) {
     for (const said of await line.workspace.repair()) notices.warn(said);

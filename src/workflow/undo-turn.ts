@@ -35,7 +35,7 @@ export interface Undone {
  */
 export async function undoTurn(project: Project, request: UndoRequest): Promise<Undone> {
   if (request.turn !== undefined) parseTurnName(request.turn);
-  const line = await prepareLine(project, request.selector);
+  const line = await prepareLine(project, request.selector, { needsFiles: true });
   const workspace = requireWorkspace(line, project);
   const state = await readLine(project.repository.store, line.tip);
   const wanted = request.turn === undefined ? null : findTurn(state, request.turn);

@@ -1,7 +1,10 @@
 /** Sessions side by side, each in a linked work tree of its own. */
+import { execFile } from 'node:child_process';
 import { mkdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { teddyPath } from '../support/run-teddy.ts';
 import { openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import {
   createAction,
@@ -92,6 +95,27 @@ test('a line that is meant from elsewhere is planned, executed and undone in its
   await project.ok('session', 'undo', '-s', session);
   expect(await linked.read('src/app.ts')).toContain('8080');
   expect(await ownPart(repo)).toEqual(before);
+});
+
+test.each([
+  ['in the work tree of the line', true],
+  ['elsewhere', false],
+])('what a landing prints archives the line, typed %s', async (_, isInside) => {
+  const { session, linked } = await begin('try-it');
+  const cwd = isInside ? linked.root : repo.root;
+  await project.plan(createPlan('a.txt', 'a\n'), 'Do it', '-s', session);
+  await project.ok('session', 'execute', '-s', session, '-y');
+  const landed = await project.run(['session', 'land', '-s', session], { cwd });
+  const [, next = ''] = /^Next, when you are done with it: (.*)$/m.exec(landed.stderr) ?? [];
+  const leave = `teddy worktree remove teddy/${session} && teddy session archive ${session}`;
+  expect(next).toBe(isInside ? `cd ${repo.root} && ${leave}` : leave);
+  const refused = await project.run(['session', 'archive', session], { cwd });
+  expect(refused).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('[LINE_CHECKED_OUT]') as string });
+  if (isInside) expect(refused.stderr).toContain(`hint:  Archive it from there: \`${next}\`.\n`);
+  const script = `teddy() { '${process.execPath}' '${teddyPath}' "$@"; }; ${next}`;
+  await promisify(execFile)('sh', ['-c', script], { cwd });
+  expect(await project.ok('session', 'list')).toBe('');
+  expect(await list()).toEqual([]);
 });
 
 test('two plans run at the same time in two work trees, and neither sees the other’s files', async () => {

@@ -10,6 +10,7 @@ import {
   type RefName,
   type SessionId,
 } from '../../session/names.ts';
+import { toArchiveCommand } from './archive-command.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { findHeadLine } from '../find-line.ts';
 import { chooseMain, listLines, readBaseBranch, readDefaultBranches, type KnownLine } from '../line/list-lines.ts';
@@ -160,8 +161,21 @@ async function leaveLine(project: Project, workspace: Workspace, line: KnownLine
       `${name} is checked out here, with edits that are not committed.`,
       `Commit them, or put them away with \`git stash\`; then run the command again, which switches to ${base}.`,
     );
+  await refuseHeldBase(project, workspace, line, base);
   await workspace.switchTo(`refs/heads/${base}` as RefName);
   return base;
+}
+
+/** git does not check a branch out twice. */
+async function refuseHeldBase(project: Project, workspace: Workspace, line: KnownLine, base: string): Promise<void> {
+  const trees = await project.repository.workTrees();
+  const holder = trees.find(({ ref, root }) => ref === `refs/heads/${base}` && root !== workspace.root);
+  if (holder === undefined) return;
+  throw new TeddyError(
+    'LINE_CHECKED_OUT',
+    `${shortRef(line.ref)} is checked out here, and ${base} is checked out in ${holder.root}.`,
+    `Archive it from there: \`${await toArchiveCommand(project, line)}\`.`,
+  );
 }
 
 async function findBase(project: Project, line: KnownLine): Promise<string | null> {

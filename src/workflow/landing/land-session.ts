@@ -12,6 +12,7 @@ import { refuseRunsIn } from '../unfinished-run.ts';
 import { chooseTarget, type LandingTarget } from './choose-target.ts';
 import { describeLanding } from './describe-landing.ts';
 import { findLandingBase, type LandingBase } from './find-base.ts';
+import { toArchiveCommand } from './archive-command.ts';
 import { keepArchive } from './keep-archive.ts';
 import { preparePick, readSides, type LandingSides } from './squash-line.ts';
 import { tellUnlanded } from './tell-unlanded.ts';
@@ -49,6 +50,8 @@ export interface Landed {
   /** Of the work tree whose files went along; null: the branch is checked out nowhere. */
   root: string | null;
   archive: RefName | null;
+  /** The command that archives the line, from where the user stands. */
+  archiveCommand: string;
   /** To which the branch is pushed; null: no remote is configured. */
   remote: string | null;
 }
@@ -107,6 +110,7 @@ async function landOnce(project: Project, line: LandableLine, request: LandReque
     changes: await project.repository.store.diffTrees(target.tip, tree),
     root: workspace?.root ?? null,
     archive: null,
+    archiveCommand: await toArchiveCommand(project, line),
     remote: await findRemote(project, target.ref),
   };
   if (request.isDryRun) return landed;
@@ -222,7 +226,7 @@ async function toNothing(project: Project, { line, target, base, isDryRun }: Lan
       ? `${onto} has all code of ${line.name} already.`
       : `${line.name} has no code that ${onto} does not have.`,
     base.hasLanded
-      ? `When you are done with it: \`teddy session archive ${line.session}\`.`
+      ? `When you are done with it: \`${await toArchiveCommand(project, line)}\`.`
       : '`teddy session log` shows its steps; a plan changes code when it is executed.',
   );
 }

@@ -3,7 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports.ts';
 import { globalRef, shortRef, type Oid, type RefName } from '../../session/names.ts';
 import { hasLandedAsItStands } from './find-open-line.ts';
-import { isLine, readBaseBranch, readDefaultBranches } from './list-lines.ts';
+import { chooseMain, isLine, listLines, readBaseBranch, readDefaultBranches } from './list-lines.ts';
 import { findNearestEntry, type NearestEntry } from './nearest-entry.ts';
 
 export interface Base {
@@ -18,10 +18,10 @@ export interface ChosenStart {
   note: string | null;
 }
 
-/** Throws UNKNOWN_BRANCH; USAGE for `teddy/global`, which holds no code. */
+/** `from` is a branch or a session. Throws UNKNOWN_BRANCH; USAGE for `teddy/global`, which holds no code. */
 export async function chooseStart(project: Project, from?: string): Promise<ChosenStart> {
-  const { ref, oid } = from === undefined ? await readHead(project) : await findBranch(project, from);
-  if (ref === globalRef) throw await globalError(project);
+  const { ref, oid } = from === undefined ? await readHead(project) : await findNamed(project, from);
+  if (ref === globalRef) throw await globalError(project, from !== undefined);
   const name = ref === null ? null : shortRef(ref);
   const nearest = oid === null ? null : await findNearestEntry(project, oid);
   if (oid === null || nearest === null) return { base: { oid, branch: name }, note: null };
@@ -56,33 +56,41 @@ async function readHead({
   return head ?? { ref: null, oid: await store.resolve('HEAD') };
 }
 
-/** A branch here, or one that a remote has, under its name there or the whole of it. */
-async function findBranch(
-  { repository: { store } }: Project,
-  from: string,
-): Promise<{ ref: RefName | null; oid: Oid | null }> {
+/** A branch here, or one that a remote has, under its name there or the whole of it; else the main line of a session. */
+async function findNamed(project: Project, from: string): Promise<{ ref: RefName; oid: Oid }> {
+  const { store } = project.repository;
   const name = from.replace(/^refs\/heads\//, '');
   const refs = await store.listRefs('refs/heads/', 'refs/remotes/');
   const found =
     refs.find(({ ref }) => ref === `refs/heads/${name}`) ??
     refs.find(({ ref }) => ref === `refs/remotes/${name}` || ref.replace(/^refs\/remotes\/[^/]+\//, '') === name);
-  if (found === undefined)
-    throw new TeddyError(
-      'UNKNOWN_BRANCH',
-      `There is no branch ${JSON.stringify(from)}.`,
-      '`git branch --all` lists the branches.',
-    );
+  if (found === undefined) return findSession(project, from);
   // A remote's branch lands on the local one of its name.
   const ref = found.ref.replace(/^refs\/remotes\/[^/]+\//, 'refs/heads/') as RefName;
   return { ref, oid: found.oid };
 }
 
-async function globalError(project: Project): Promise<TeddyError> {
+async function findSession(project: Project, from: string): Promise<{ ref: RefName; oid: Oid }> {
+  const lines = (await listLines(project)).filter(
+    ({ session, remote }) => remote === null && (session === from || session.slice('20260124-'.length) === from),
+  );
+  const main = new Set(lines.map(({ session }) => session)).size === 1 ? chooseMain(lines) : undefined;
+  if (main !== undefined) return { ref: main.ref, oid: main.oid };
+  throw new TeddyError(
+    'UNKNOWN_BRANCH',
+    `There is no branch or session ${JSON.stringify(from)}.`,
+    '`git branch --all` lists the branches.',
+  );
+}
+
+async function globalError(project: Project, isNamed: boolean): Promise<TeddyError> {
   const branch = (await readDefaultBranches(project)).find(({ ref }) => /^refs\/heads\/(?!teddy\/)/.test(ref));
   const name = branch === undefined ? '<branch>' : shortRef(branch.ref);
   return new TeddyError(
     'USAGE',
     'teddy/global holds what all sessions share, and no code to start from.',
-    `Switch to the code first: \`git switch ${name}\`.`,
+    isNamed
+      ? `Name a branch with code: \`teddy session new <name> --from ${name}\`.`
+      : `Switch to the code first: \`git switch ${name}\`.`,
   );
 }

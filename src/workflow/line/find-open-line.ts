@@ -78,7 +78,7 @@ async function noOpenSessionError(
   const some = [first, ...rest.slice(0, 3)].join(', ') + (rest.length > 3 ? `, and ${rest.length - 3} more` : '');
   return new TeddyError(
     'NO_OPEN_SESSION',
-    `${place}, and no session of yours is open. There is ${some}.`,
+    `${place}, and no session of yours is open: ${some}.`,
     `Name one with \`-s ${first.split(' ')[0]}\`, or start one: \`teddy session new <name>\`.`,
   );
 }

@@ -8,6 +8,7 @@ import { toShellWord } from '../../session/shell-word.ts';
 import { findFreeBranch, findLine, lineName, type Line } from '../find-line.ts';
 import { hasLandedAsItStands } from '../line/find-open-line.ts';
 import { findNearestEntry } from '../line/nearest-entry.ts';
+import { listMainLines } from '../list-main-lines.ts';
 import { readLine, toText, type TurnStatus } from '../read-line.ts';
 
 export interface Status {
@@ -53,7 +54,7 @@ export async function readStatus(project: Project): Promise<Status> {
     ...files,
     leftoverWrites,
   };
-  return { ...status, next: line === null ? ['teddy session new <name>'] : await toNext(project, status, line) };
+  return { ...status, next: line === null ? await toStart(project) : await toNext(project, status, line) };
 }
 
 /** Nothing is said or asked: it is what status is for. */
@@ -102,6 +103,11 @@ async function readLeftoverWrites(project: Project): Promise<string[]> {
   return (await listWrites(project))
     .filter(({ stage }) => stage === 'orphaned' || stage === 'damaged')
     .map(({ id }) => id);
+}
+
+async function toStart(project: Project): Promise<string[]> {
+  const others = await listMainLines(project);
+  return ['teddy session new <name>', ...(others.length === 0 ? [] : ['teddy session list'])];
 }
 
 async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line): Promise<string[]> {

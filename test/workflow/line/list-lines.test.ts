@@ -4,6 +4,11 @@ import { decodeEntry } from '../../../src/session/entry.ts';
 import type { Oid, RefName } from '../../../src/session/names.ts';
 import { branchSession } from '../../../src/workflow/branch-session.ts';
 import { checkPush, parsePushedRefs } from '../../../src/workflow/hooks/check-push.ts';
+import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
+import { chooseStart } from '../../../src/workflow/line/choose-start.ts';
+import { findRecorded } from '../../../src/workflow/review/find-recorded.ts';
+import { undoTurn } from '../../../src/workflow/undo-turn.ts';
+import { withClaim } from '../../../src/workflow/claim-turn.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { findOpenLine } from '../../../src/workflow/line/find-open-line.ts';
 import { listLines } from '../../../src/workflow/line/list-lines.ts';
@@ -168,7 +173,7 @@ describe('the open session that is taken off every line', () => {
     await landSession(project, { target: session });
     await expect(findOpenLine(project)).rejects.toMatchObject({
       code: 'NO_OPEN_SESSION',
-      message: `You are on main, and no session of yours is open. There is 20260124-second (landed), ${session} (landed).`,
+      message: `You are on main, and no session of yours is open: 20260124-second (landed), ${session} (landed).`,
       exitCode: 2,
     });
     await start(project, 'third');
@@ -189,6 +194,17 @@ describe('the open session that is taken off every line', () => {
     await expect(say(project, 'Two', 'Fine.')).rejects.toMatchObject({ code: 'NOT_APPROVED', exitCode: 4 });
     expect(asked).toEqual([`You are on main. Go on with ${session}?`]);
     expect(await project.tipOf(line)).toBe(tip);
+  });
+
+  test('is not asked about by what the line has to be checked out for', async () => {
+    const project = await withTurn();
+    await say(project, 'Two', planOf([create('two.txt')]));
+    await project.switchTo('main');
+    const asked: string[] = [];
+    project.notices.confirm = async (question) => (asked.push(question), true);
+    await expect(undoTurn(project, {})).rejects.toMatchObject({ code: 'NOT_ON_LINE' });
+    await expect(withClaim(project, undefined, async () => null)).rejects.toMatchObject({ code: 'NOT_ON_LINE' });
+    expect(asked).toEqual([]);
   });
 
   test('is named first where nobody can be asked', async () => {
@@ -214,6 +230,36 @@ test('a name after the date comes before a part of an id, and of namesakes the n
     code: 'AMBIGUOUS_SESSION',
     newest: '20260201-add-login',
     hint: 'The newest is 20260201-add-login: `teddy session show -s 20260201-add-login`.',
+  });
+});
+
+test('an older state that a remote still has is not taken for what was archived here', async () => {
+  const { findLine } = await import('../../../src/workflow/find-line.ts');
+  const project = await withTurn();
+  const older = await project.tipOf(line);
+  await project.setRef(`refs/remotes/origin/${line}`, older);
+  await turn(project, 'Two', create('two.txt'));
+  const newer = await project.tipOf(line);
+  await project.switchTo('main');
+  await archiveSession(project, session);
+  await expect(findLine(project, session)).rejects.toMatchObject({
+    code: 'UNKNOWN_SESSION',
+    hint: `Bring it back: \`teddy session archive --restore ${session}\`.`,
+  });
+  expect(await findRecorded(project, session)).toMatchObject({ tip: newer });
+  await project.setRef(`refs/remotes/origin/${line}`, newer);
+  expect(await findLine(project, session)).toMatchObject({ tip: null, remoteTip: newer });
+});
+
+test('a new session may be started from another one, named by its id or its name', async () => {
+  const project = await withTurn();
+  const tip = await project.tipOf(line);
+  await project.switchTo('main');
+  for (const from of [session, 'add-login', line])
+    expect(await chooseStart(project, from)).toMatchObject({ base: { oid: tip, branch: 'main' } });
+  await expect(chooseStart(project, 'add-logi')).rejects.toMatchObject({ code: 'UNKNOWN_BRANCH' });
+  await expect(chooseStart(project, 'teddy/global')).rejects.toMatchObject({
+    hint: 'Name a branch with code: `teddy session new <name> --from main`.',
   });
 });
 
