@@ -125,3 +125,15 @@ export class TeddyError extends Error {
     return exitCodes[this.code];
   }
 }
+
+/** git ended by itself and said that an object is missing or damaged; any other GIT_FAILED is a failure of git itself. */
+export class DamagedObjectError extends TeddyError {
+  constructor(message: string, hint?: string) {
+    super('GIT_FAILED', message, hint);
+  }
+}
+
+/** Whether an error says something of the objects that were read, and not of the machine that read them. */
+export function isDamage(error: unknown): error is TeddyError {
+  return error instanceof DamagedObjectError || (error instanceof TeddyError && error.code === 'DAMAGED_SESSION');
+}

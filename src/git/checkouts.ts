@@ -1,6 +1,6 @@
 /** Blobs as a checkout would write them, many of them from one git. */
 import { randomBytes } from 'node:crypto';
-import { TeddyError } from '../errors.ts';
+import { DamagedObjectError, type TeddyError } from '../errors.ts';
 import type { Oid, RepoPath } from '../session/names.ts';
 import type { GitRunner } from './run.ts';
 
@@ -50,8 +50,7 @@ function splitAnswers(answers: Buffer, files: Checkout[], word: string): Map<Rep
 }
 
 function toRefusal({ path, oid }: Checkout): TeddyError {
-  return new TeddyError(
-    'GIT_FAILED',
+  return new DamagedObjectError(
     `git cat-file has no file ${oid} for ${path}.`,
     'Run `git fsck` to see what is damaged.',
   );

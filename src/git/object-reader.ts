@@ -2,6 +2,7 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { TeddyError } from '../errors.ts';
 import { parseOid, type Oid } from '../session/names.ts';
+import { toGitFailure } from './git-failure.ts';
 import { refuseOldGit } from './git-version.ts';
 import type { ObjectType } from './object-format.ts';
 import { isBeforeStart, maxStarts, type GitRunner } from './run.ts';
@@ -34,10 +35,6 @@ interface Conversation {
   unsent: string;
 }
 
-function toEndError(reason: string): TeddyError {
-  return new TeddyError('GIT_FAILED', `git cat-file ended: ${reason}`, 'Run `git fsck` to see what is damaged.');
-}
-
 export function objectReader(git: GitRunner): ObjectReader {
   let current: Conversation | null = null;
   let isClosed = false;
@@ -58,10 +55,12 @@ export function objectReader(git: GitRunner): ObjectReader {
       if (current === conversation) current = null;
       for (const request of conversation.waiting.splice(0)) request.reject(error);
     };
-    child.on('error', (error) => end(toEndError(error.message)));
+    child.on('error', (error) =>
+      end(toGitFailure('cat-file', { exitCode: null, signal: null, stderr: error.message })),
+    );
     child.on('close', (code, signal) => {
       if (isBeforeStart(signal) && !isClosed && (starts += 1) <= maxStarts) return askAgain(conversation);
-      const error = toEndError(said.trim() || `exit code ${code}`);
+      const error = toGitFailure('cat-file', { exitCode: code, signal, stderr: said });
       // It does not know what it was asked for.
       if (code === 129) void refuseOldGit(git).then(() => end(error), end);
       else end(error);

@@ -3,6 +3,7 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { TeddyError } from '../errors.ts';
 import type { FileBelow } from '../ports.ts';
 import type { Oid } from '../session/names.ts';
+import { toGitFailure, type GitEnd } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
 
 interface Child {
@@ -38,11 +39,12 @@ function start(git: GitRunner, args: string[]): Child {
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
   child.stdin.on('error', () => undefined);
-  const toFailure = (reason: string) =>
-    new TeddyError('GIT_FAILED', `git ${args[0]} failed: ${reason}`, 'Run `git fsck` to see what is damaged.');
+  const toFailure = (end: GitEnd) => toGitFailure(args[0] ?? '', end);
   const failure = new Promise<TeddyError | null>((resolve) => {
-    child.on('error', (error) => resolve(toFailure(error.message)));
-    child.on('close', (code) => resolve(code === 0 ? null : toFailure(said.trim() || `exit code ${code}`)));
+    child.on('error', (error) => resolve(toFailure({ exitCode: null, signal: null, stderr: error.message })));
+    child.on('close', (exitCode, signal) =>
+      resolve(exitCode === 0 ? null : toFailure({ exitCode, signal, stderr: said })),
+    );
   });
   return { child, failure };
 }

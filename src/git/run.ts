@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
+import { toGitFailure } from './git-failure.ts';
 
 /** Kept of the user's environment; every other `GIT_*` variable would change what our calls mean. */
 const keptVariables = /^GIT_(?:AUTHOR_|COMMITTER_|SSH|CONFIG_|CEILING_DIRECTORIES$|DEFAULT_HASH$)/;
@@ -112,8 +113,9 @@ export function gitRunner(cwd: string, env: Environment, trace?: (line: string) 
       result = await runOnce(args, options);
     }
     trace?.(`git ${args.join(' ')}  ${Math.round(performance.now() - started)} ms, exit ${result.exitCode}`);
-    if (result.exitCode !== 0 && !options.accept?.includes(result.exitCode))
-      throw toGitError(args, result.exitCode, result.stderr);
+    // Whatever its exit code would mean: it was killed before it could answer.
+    if (result.signal !== null || (result.exitCode !== 0 && !options.accept?.includes(result.exitCode)))
+      throw toGitFailure(args[0] ?? '', result);
     return result;
   }
 
@@ -132,7 +134,7 @@ export function gitRunner(cwd: string, env: Environment, trace?: (line: string) 
     }
     const { exitCode, signal, stderr } = await ended;
     if (count === 0 && isBeforeStart(signal) && starts < maxStarts) yield* lines(args, starts + 1);
-    else if (exitCode !== 0) throw toGitError(args, exitCode, stderr);
+    else if (exitCode !== 0) throw toGitFailure(args[0] ?? '', { exitCode, signal, stderr });
   }
 
   return {
@@ -200,16 +202,4 @@ function toSpawnError(error: NodeJS.ErrnoException, cwd: string): TeddyError {
     );
   }
   return new TeddyError('GIT_FAILED', `git could not be started: ${error.message}`, undefined, { cause: error });
-}
-
-function toGitError(args: string[], exitCode: number, stderr: string): TeddyError {
-  const said = stderr.trim().split('\n').slice(0, 4).join(' ') || `exit code ${exitCode}`;
-  if (/No space left on device|Disk quota exceeded/i.test(said)) {
-    return new TeddyError(
-      'DISK_FULL',
-      `git ${args[0]}: ${said}`,
-      'Free some space and run the command again; nothing was lost.',
-    );
-  }
-  return new TeddyError('GIT_FAILED', `git ${args[0]} failed: ${said}`);
 }

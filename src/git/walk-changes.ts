@@ -1,9 +1,10 @@
 /** Commits along first parents, oldest first, each with what it changed: three children for all of them, not one for each. */
 import { PassThrough } from 'node:stream';
-import { TeddyError } from '../errors.ts';
+import { DamagedObjectError, TeddyError } from '../errors.ts';
 import type { ChangedCommit, Commit, CommitChange, TreeEntry, TreeMode } from '../ports.ts';
 import { maxChangedPaths, pathCounter } from '../session/count-paths.ts';
 import { parseOid, repoPathFromGit, type Oid } from '../session/names.ts';
+import { toGitFailure, type GitEnd } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
 
 /** So many commits are asked for at a time: they are read while their changes are told. */
@@ -40,7 +41,7 @@ export async function* walkChanges(
         const next = await unlessEndless(told.next(), diff, objects, steps.slice(at + i));
         const commit = commits[i];
         if (next.done || next.value.oid !== oid || commit === undefined)
-          throw new TeddyError('GIT_FAILED', `git diff-tree did not tell what ${oid} changed.`, 'Run `git fsck`.');
+          throw new DamagedObjectError(`git diff-tree did not tell what ${oid} changed.`, 'Run `git fsck`.');
         yield { oid, commit, changes: next.value.changes };
       }
     }
@@ -57,8 +58,8 @@ function toStep(row: string): Step {
 
 interface Diff {
   stdout: AsyncIterable<Buffer>;
-  /** What git complained of; null: it has done its work. */
-  failure: Promise<string | null>;
+  /** Null: it has done its work. */
+  failure: Promise<TeddyError | null>;
   /** Only reads: it can be ended at any moment. */
   end(): void;
 }
@@ -69,9 +70,12 @@ function startDiff(git: GitRunner, steps: readonly Step[]): Diff {
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
   for (const pipe of [child.stdin, child.stdout]) pipe.on('error', () => undefined);
-  const failure = new Promise<string | null>((resolve) => {
-    child.on('error', (error) => resolve(error.message));
-    child.on('close', (code) => resolve(code === 0 ? null : said.trim()));
+  const failure = new Promise<TeddyError | null>((resolve) => {
+    const fail = (end: GitEnd) => resolve(toGitFailure('diff-tree', end));
+    child.on('error', (error) => fail({ exitCode: null, signal: null, stderr: error.message }));
+    child.on('close', (exitCode, signal) =>
+      exitCode === 0 ? resolve(null) : fail({ exitCode, signal, stderr: said }),
+    );
   });
   // At once: what nobody reads before git has come to its end is lost.
   const stdout = child.stdout.pipe(new PassThrough());
@@ -143,8 +147,8 @@ async function* readChanges({ stdout, failure }: Diff): AsyncGenerator<Told, und
       told = { oid: parseOid(header), changes: [] };
     }
   }
-  const said = await failure;
-  if (said !== null) throw new TeddyError('DAMAGED_SESSION', `git diff-tree failed: ${said}`, 'Run `git fsck`.');
+  const failed = await failure;
+  if (failed !== null) throw failed;
   if (told !== null) yield told;
   return undefined;
 }

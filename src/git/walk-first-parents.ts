@@ -1,7 +1,7 @@
 /** Commits along first parents, newest first: a few by following them, many with the help of `git rev-list`. */
-import { TeddyError } from '../errors.ts';
 import type { Commit } from '../ports.ts';
 import { parseOid, type Oid } from '../session/names.ts';
+import { toGitFailure, type GitEnd } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
 
 interface FoundCommit {
@@ -94,9 +94,9 @@ export async function* walkFirstParentsOf(
   const errors: Buffer[] = [];
   child.stderr.on('data', (chunk: Buffer) => errors.push(chunk));
   child.stdin.on('error', () => undefined);
-  const ended = new Promise<number | null>((resolve) => {
-    child.on('error', () => resolve(null));
-    child.on('close', resolve);
+  const ended = new Promise<Omit<GitEnd, 'stderr'>>((resolve) => {
+    child.on('error', () => resolve({ exitCode: null, signal: null }));
+    child.on('close', (exitCode, signal) => resolve({ exitCode, signal }));
   });
   child.stdin.end(`${tips.join('\n')}\n`);
   try {
@@ -110,9 +110,8 @@ export async function* walkFirstParentsOf(
     // A reader that stops early closes the pipe on git.
     child.stdout.destroy();
   }
-  if ((await ended) === 0) return;
-  const said = Buffer.concat(errors).toString('utf8').trim();
-  throw new TeddyError('GIT_FAILED', `git rev-list failed: ${said}`, 'Run `git fsck` to see what is damaged.');
+  const end = await ended;
+  if (end.exitCode !== 0) throw toGitFailure('rev-list', { ...end, stderr: Buffer.concat(errors).toString('utf8') });
 }
 
 /** `<commit> <parent> <parent>`, and the message from the second line on. */

@@ -2,7 +2,7 @@
  * Which entry a commit stands on: the nearest one along its first parents. It never changes, so what a walk has found is kept in
  * the cache by commit id.
  */
-import { TeddyError } from '../../errors.ts';
+import { isDamage } from '../../errors.ts';
 import type { Cache, Project } from '../../ports.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
 import { isOid, type Oid, type RepoPath } from '../../session/names.ts';
@@ -150,7 +150,7 @@ async function walkAll(
         if (open === 0 || passed.size >= maxWalked) break;
       }
     } catch (error) {
-      if (!(error instanceof TeddyError) || error.code !== 'GIT_FAILED') throw error;
+      if (!isDamage(error)) throw error;
     }
   }
   const resultOf = (group: Group) => leaderOf(group).result;

@@ -3,7 +3,7 @@
  *
  * Symbolic links in the project's code are let in, wherever they lead: git makes them, teddy follows none out of the project.
  */
-import { TeddyError } from '../../errors.ts';
+import { isDamage, TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports.ts';
 import {
   archivePrefix,
@@ -134,8 +134,7 @@ async function judgeRef(judge: Judge, one: NamedRef): Promise<Verdict> {
     if (session === null) return await checkIncomingGlobal(judge.project, one.tip, one.local);
     return await judgeLine(judge, { ...one, session });
   } catch (error) {
-    const isDamaged = error instanceof TeddyError && ['DAMAGED_SESSION', 'GIT_FAILED'].includes(error.code);
-    if (!isDamaged) throw error;
+    if (!isDamage(error)) throw error;
     return { reason: `it cannot be read: ${error.message}`, violations: [] };
   }
 }

@@ -2,6 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project, RefTip, RefUpdate } from '../../ports.ts';
 import { parseLineRef, shortRef, type RefName, type SessionId } from '../../session/names.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 import type { Violation } from '../verify/violation.ts';
 import { applyMoves, type AppliedMoves } from './apply-moves.ts';
 import type { ChosenRemote } from './choose-remote.ts';
@@ -185,17 +186,15 @@ function listNamesakes(refused: readonly Refused[]): Set<SessionId> {
   );
 }
 
-/** Somebody may have spoiled it by mistake, with git: then everybody is kept from it until it is taken back. */
-function toHostile({ label }: ChosenRemote, { ref, remote }: SharedTips, { reason, violations }: Refused): TeddyError {
-  const [first] = violations;
-  const look = `\`git fetch ${label} ${ref}\`, \`teddy session verify FETCH_HEAD\``;
-  const back = `\`git push --force-with-lease=${ref}:${remote} ${label} ${first?.commit.slice(0, 12)}^:${ref}\``;
+/** Nobody is advised to take published commits back: others may have gone on from them. */
+function toHostile({ label }: ChosenRemote, { ref }: SharedTips, { reason, violations }: Refused): TeddyError {
+  const look = `\`git fetch ${toShellWord(label)} ${ref} && teddy session verify FETCH_HEAD\``;
   return new TeddyError(
     'HOSTILE_SESSION',
     `${shortRef(ref)} of ${label} was not taken: ${reason.replace(/\.$/, '')}.`,
-    first === undefined
+    violations.length === 0
       ? 'Nothing of it is here. Ask whoever pushed it.'
-      : `Nothing of it is here. To look at it: ${look}. If it is a mistake, it can be taken back from there on: ${back}.`,
+      : `Nothing of it is here. To look at it: ${look}. If it was a mistake, whoever pushed it adds a commit that puts the files back.`,
   );
 }
 

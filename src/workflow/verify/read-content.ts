@@ -1,5 +1,5 @@
 /** Reads objects that may be missing, damaged or huge: each of that is an answer here. */
-import { TeddyError } from '../../errors.ts';
+import { isDamage } from '../../errors.ts';
 import type { Store } from '../../ports.ts';
 import { parseOid, type Oid } from '../../session/names.ts';
 
@@ -45,7 +45,7 @@ export function contentReader(store: Store): ContentReader {
     try {
       return await ask();
     } catch (error) {
-      if (!isGitFailure(error)) throw error;
+      if (!isDamage(error)) throw error;
       return retry(ask);
     }
   };
@@ -96,17 +96,8 @@ export function contentReader(store: Store): ContentReader {
   };
 }
 
-function isGitFailure(error: unknown): boolean {
-  return error instanceof TeddyError && error.code === 'GIT_FAILED';
-}
-
 /** The object that was not there; null: something else is wrong. */
 export function missingOf(error: unknown): Oid | null {
   const found = error instanceof Error ? /^The \w+ ([0-9a-f]{40,64}) is missing\./.exec(error.message)?.[1] : undefined;
   return found === undefined ? null : parseOid(found);
-}
-
-/** What an object that is missing or damaged makes git say. */
-export function isDamage(error: unknown): error is TeddyError {
-  return error instanceof TeddyError && (error.code === 'DAMAGED_SESSION' || error.code === 'GIT_FAILED');
 }

@@ -1,5 +1,5 @@
 /** Renders what a `_context.log` shows from what the commits hold, section by section, and compares the bytes. */
-import { TeddyError } from '../../errors.ts';
+import { isDamage, TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports.ts';
 import { parseContextLog, replaceRequest, type ParsedContextLog } from '../../session/context-log-parse.ts';
 import type { LogSection } from '../../session/context-log-sections.ts';
@@ -15,7 +15,7 @@ import { expectMessage } from './log-message.ts';
 import { openSources, type Sources } from './log-sources.ts';
 import { excuseRebased, isRebased } from './rebased-log.ts';
 import { readBranchLog } from './read-branch-log.ts';
-import { isDamage, missingOf } from './read-content.ts';
+import { missingOf } from './read-content.ts';
 import { rememberCounts } from './remembered-counts.ts';
 import { rememberDirs } from './remembered-dirs.ts';
 

@@ -1,5 +1,5 @@
 /** Checks every promise that a line makes, commit by commit. Nothing that a hostile repository holds makes it throw. */
-import { TeddyError } from '../../errors.ts';
+import { isDamage, TeddyError } from '../../errors.ts';
 import type { Project, Store } from '../../ports.ts';
 import { checkMessage } from '../../session/entry-trailers.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../session/names.ts';
@@ -12,7 +12,7 @@ import { checkEncoding, checkSecrets, checkSha256, searchText } from './check-te
 import { findBase, type LineBase } from './find-base.ts';
 import type { RecordedLine } from '../review/find-recorded.ts';
 import { readAhead } from './read-ahead.ts';
-import { contentReader, isDamage } from './read-content.ts';
+import { contentReader } from './read-content.ts';
 import { openLogRenderer } from './render-log-again.ts';
 import type { Rule, VerifiedLine } from './violation.ts';
 import { openWalk, readWalkedTurn, type Step, type WalkedCommit, type WalkedLine } from './walked-line.ts';

@@ -1,4 +1,5 @@
 /** What is known of a line at one commit of it, while it is walked from its start to its tip. */
+import { isDamage } from '../../errors.ts';
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import type { TranscriptRecord } from '../../conversation/record.ts';
 import { parsePlan } from '../../plan/parse.ts';
@@ -12,7 +13,7 @@ import { isOnlyMessage, readTurn, toStatus, toText, type TurnStatus } from '../r
 import { openCodeTrees } from './code-trees.ts';
 import type { LineBase } from './find-base.ts';
 import type { LogRenderer, RenderedLog } from './render-log-again.ts';
-import { isDamage, type AwaitedContent, type ContentReader } from './read-content.ts';
+import { type AwaitedContent, type ContentReader } from './read-content.ts';
 import type { Rule, VerifiedLine, Violation } from './violation.ts';
 
 /** Of the turn that was last written to. */

@@ -1,0 +1,34 @@
+/** Why a git that was started did not do its work: what it read is damaged, or it failed itself, which says nothing of what it read. */
+import { DamagedObjectError, TeddyError } from '../errors.ts';
+
+export interface GitEnd {
+  /** Null: a signal ended it, or it could not be started. */
+  exitCode: number | null;
+  signal: NodeJS.Signals | null;
+  stderr: string;
+}
+
+/** git's own words in the C locale, for objects that are missing or not what they should be. */
+const damage =
+  /\b(?:bad|missing|corrupt(?:ed)?|broken|invalid|bogus|malformed|unparseable|mismatch)\b|(?:unable to|could not|cannot) (?:read|parse|unpack)|failed to (?:traverse|unpack|read object)|not a (?:valid )?(?:tree|commit|blob|object)|is not a \w+ object|(?:file|object) .* is empty|data stream error|(?:too-short|truncated|empty filename) in |did not match any object/i;
+/** The machine's own troubles, in whatever words git tells them. */
+const local =
+  /Permission denied|Too many open files|Cannot allocate memory|[Oo]ut of memory|Input\/output error|Resource temporarily unavailable|No space left|Disk quota|Read-only file system|Operation not permitted|Interrupted system call/;
+
+/** DISK_FULL, or GIT_FAILED with git's first words; a DamagedObjectError where git ended by itself and said that an object is to blame. */
+export function toGitFailure(command: string, { exitCode, signal, stderr }: GitEnd): TeddyError {
+  const end = signal !== null ? `${signal} ended it` : `exit code ${exitCode}`;
+  const said = stderr.trim().split('\n').slice(0, 4).join(' ') || end;
+  if (/No space left on device|Disk quota exceeded/i.test(said))
+    return new TeddyError(
+      'DISK_FULL',
+      `git ${command}: ${said}`,
+      'Free some space and run the command again; nothing was lost.',
+    );
+  const message = `git ${command} failed: ${said}`;
+  // Exit codes above 128 are those of a shell for a program that a signal has ended.
+  const endedItself = signal === null && exitCode !== null && exitCode <= 128;
+  if (endedItself && damage.test(said) && !local.test(said))
+    return new DamagedObjectError(message, 'Run `git fsck` to see what is damaged.');
+  return new TeddyError('GIT_FAILED', message);
+}
