@@ -56,7 +56,7 @@ function toOid(project: Project, text: string): Promise<Oid> {
 }
 
 /** A repository that was not cloned, and never fetched, holds nothing but what its user has put there. */
-async function hasRemote(project: Project): Promise<boolean> {
+export async function hasRemote(project: Project): Promise<boolean> {
   const { store } = project.repository;
   // A bare or mirrored clone has the setting and no remote-tracking branch.
   if ((await store.setting('remote.origin.url')) !== undefined) return true;

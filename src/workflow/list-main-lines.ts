@@ -15,14 +15,23 @@ export interface MainLine extends KnownLine {
   own: KnownLine | null;
 }
 
-/** In order of creation, oldest first. `archived`: also those whose branches are gone, here and on the remotes. */
+/** Clocks of two machines may differ by so much. */
+const skewMs = 10 * 60 * 1000;
+
+/** In order of creation, oldest first; before them those that say they were made in the future. `archived`: also those whose branches are gone, here and on the remotes. */
 export async function listMainLines(project: Project, options: { archived?: boolean } = {}): Promise<MainLine[]> {
   const bySession = new Map<SessionId, KnownLine[]>();
   for (const line of await listLines(project, options))
     bySession.set(line.session, [...(bySession.get(line.session) ?? []), line]);
+  const latest = new Date(project.clock.now().getTime() + skewMs).toISOString();
+  // Nobody makes a session the newest by writing a time to come.
+  const timeOf = ({ created }: MainLine) => (created > latest ? '' : created);
   return [...bySession.values()]
     .flatMap((lines) => toMainLine(lines) ?? [])
-    .toSorted((a, b) => (a.created < b.created || (a.created === b.created && a.session < b.session) ? -1 : 1));
+    .toSorted((a, b) => {
+      const [one, other] = [timeOf(a), timeOf(b)];
+      return one < other || (one === other && a.session < b.session) ? -1 : 1;
+    });
 }
 
 /** What is on a branch counts, then what a remote has; a conversation branch never counts before a main line. */

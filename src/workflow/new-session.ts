@@ -27,6 +27,7 @@ import type { Draft, FileEdit } from './write-entry.ts';
 import { ensureGlobal, readGlobal, refuseTeddyBranch } from './global-branch.ts';
 import { canStay, switchOrTakeBack } from './switch-line.ts';
 import { refuseOperation } from './refuse-operation.ts';
+import { rememberStart } from './landing/own-start.ts';
 import { addOrTakeBack } from './open-work-tree.ts';
 
 export interface NewSession {
@@ -65,6 +66,7 @@ export async function newSession(project: Project, request: NewSessionRequest): 
   const made = await ensureGlobal(project);
   await repository.installAttributes();
   const { session, commit } = await publishStart(project, name, base);
+  if (base.branch !== null) await rememberStart(project, { branch: base.branch, oid: commit });
   const ref = mainLineRef(session);
   if (workspace) await switchOrTakeBack(project, workspace, ref, commit, canStay);
   const workTree = inWorkTree ? await addOrTakeBack(project, ref, commit) : null;

@@ -4,8 +4,8 @@ import type { Project } from '../ports.ts';
 import { shortRef, type Oid, type RefName } from '../session/names.ts';
 import { findLine } from './find-line.ts';
 import { requirePlan } from './pending-plan.ts';
-import { makeLocal } from './prepare-line.ts';
 import { readLine } from './read-line.ts';
+import { makeLocal } from './sharing/make-local.ts';
 import { refuseElsewhere } from './unfinished-run.ts';
 
 export interface OpenedWorkTree {
@@ -27,7 +27,7 @@ export async function openWorkTree(
   const { repository } = project;
   await repository.store.ident();
   const { ref, session, tip, remoteTip, workspace } = await findLine(project, selector, { appends: true });
-  const local = tip ?? (await makeLocal(project, ref, remoteTip));
+  const local = tip ?? (await makeLocal(project, { ref, session, remoteTip }));
   if (needsPlan) requirePlan(await readLine(repository.store, local), { ref });
   const root = await findLinked(project, ref);
   if (root !== null) return { ref, root, made: false };

@@ -1,5 +1,4 @@
 /** What every command that adds to a line does first: its branch is there, a crash is repaired, nothing is in the way. */
-import { TeddyError } from '../errors.ts';
 import type { Project, Workspace } from '../ports.ts';
 import type { Oid, RefName, SessionId } from '../session/names.ts';
 import { settleCommands } from './chat/settle-commands.ts';
@@ -7,6 +6,7 @@ import { findLine, lineName } from './find-line.ts';
 import { ensureGlobal } from './global-branch.ts';
 import { recoverAnswers } from './recover-answer.ts';
 import { refuseOperation } from './refuse-operation.ts';
+import { makeLocal } from './sharing/make-local.ts';
 import { checkUnfinishedRuns } from './unfinished-run.ts';
 
 interface PrepareOptions {
@@ -49,7 +49,7 @@ export async function prepareLine(
   await ensureGlobal(project);
   // A clone has the lines, but not the attributes that protect their bytes.
   await repository.installAttributes();
-  const tip = line.tip ?? (await makeLocal(project, line.ref, line.remoteTip));
+  const tip = line.tip ?? (await makeLocal(project, line));
   // What HEAD is on needs no telling, and an open session was named when it was found.
   if (line.found === 'named') {
     const where = line.workspace && line.workspace !== repository.workspace ? `, in ${line.workspace.root}` : '';
@@ -64,13 +64,4 @@ export async function prepareLine(
     return { ref, session, tip: (await repository.store.resolve(ref)) ?? tip, workspace };
   }
   return { ref, session, tip, workspace };
-}
-
-/** Continuing a line that only a remote has makes the local branch, as `git switch` does. */
-export async function makeLocal(project: Project, ref: RefName, remoteTip: Oid | null): Promise<Oid> {
-  if (remoteTip === null)
-    throw new TeddyError('UNKNOWN_SESSION', `${ref} has no commit.`, '`teddy session list` shows the lines.');
-  await project.repository.store.updateRefs([{ ref, old: null, new: remoteTip }], 'teddy: from the remote');
-  project.notices.info(`Made the local branch ${ref.replace('refs/heads/', '')}.`);
-  return remoteTip;
 }

@@ -4,7 +4,8 @@ import type { Project } from '../../ports.ts';
 import { globalRef, shortRef, type Oid, type RefName } from '../../session/names.ts';
 import { findStart, type SessionStart } from './find-start.ts';
 import { readSession } from '../find-line.ts';
-import { readBaseBranch } from '../line/list-lines.ts';
+import { readBaseStart } from '../line/list-lines.ts';
+import { requireOwnStart } from './own-start.ts';
 import type { LandableLine } from './land-session.ts';
 
 export interface LandingTarget {
@@ -13,10 +14,14 @@ export interface LandingTarget {
   tip: Oid | null;
 }
 
-/** `onto`, else the branch that the session started from. Throws UNKNOWN_BRANCH, USAGE for a branch that takes no code. */
+/**
+ * `onto`, else the branch that the session started from. Throws UNKNOWN_BRANCH, USAGE for a branch that takes no code, NOT_APPROVED
+ * where somebody else's session names another branch than the default one.
+ */
 export async function chooseTarget(project: Project, line: LandableLine, onto?: string): Promise<LandingTarget> {
   const started = await findStart(project, line.tip);
-  const base = await readBaseBranch(project, line.tip);
+  const start = await readBaseStart(project, line.tip);
+  const base = start?.branch ?? null;
   const name = onto?.replace(/^refs\/heads\//, '') ?? base;
   if (name === null) throw toUnnamed(line);
   const ref = `refs/heads/${name}` as RefName;
@@ -24,6 +29,7 @@ export async function chooseTarget(project: Project, line: LandableLine, onto?: 
   const found = (await project.repository.store.listRefs('refs/heads/')).find((tip) => tip.ref === ref);
   if (found === undefined && (name !== base || started?.isFirst !== true)) throw toUnknown(name, line, started, onto);
   await refuseLine(project, line, { ref, tip: found?.oid ?? null }, base);
+  if (onto === undefined && start !== null) await requireOwnStart(project, line.name, start);
   return { ref, tip: found?.oid ?? null };
 }
 

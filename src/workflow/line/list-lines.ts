@@ -136,16 +136,26 @@ export async function readDefaultBranches(project: Project): Promise<RefTip[]> {
  * started from. Null: HEAD was detached, or the history is cut off.
  */
 export async function readBaseBranch(project: Project, from: Oid | RefName): Promise<string | null> {
+  return (await readBaseStart(project, from))?.branch ?? null;
+}
+
+/** A branch that a session started from, and the commit that says so. */
+export interface BaseStart {
+  branch: string;
+  oid: Oid;
+}
+
+export async function readBaseStart(project: Project, from: Oid | RefName): Promise<BaseStart | null> {
   const { store } = project.repository;
   const tip = await store.resolve(from);
   if (tip === null) return null;
-  for await (const { commit } of store.firstParents(tip)) {
+  for await (const { commit, oid } of store.firstParents(tip)) {
     const entry = decodeEntry(commit.message);
     if (entry?.kind !== 'start') continue;
     const { baseBranch } = entry;
     if (baseBranch === undefined) return null;
     // Earlier versions have recorded the line: then the start of its session, below, says more.
-    if (parseLineRef(`refs/heads/${baseBranch}`) === null) return baseBranch;
+    if (parseLineRef(`refs/heads/${baseBranch}`) === null) return { branch: baseBranch, oid };
   }
   return null;
 }

@@ -329,6 +329,40 @@ test('an archive with other commits is left as it is, and one that is ahead stay
   expect(project.said.at(-1)).toContain(`${archive} holds other commits than ${line}`);
 });
 
+test('a session that was begun elsewhere moves no branch that it names itself, but for the default one, unasked', async () => {
+  const project = await memoryProject();
+  await project.switchTo('release', await project.tipOf('main'));
+  await start(project);
+  await turn(project, 'One', create('one.txt'));
+  const before = await project.tipOf('release');
+  await project.setRef('refs/remotes/origin/main', await project.tipOf('main'));
+  const own = new Set(project.trusted);
+  // As in the clone of a colleague.
+  project.trusted.clear();
+  const refusal = {
+    code: 'NOT_APPROVED',
+    exitCode: 4,
+    hint: `To land it there: \`teddy session land -s ${line} --onto release\`.`,
+  };
+  await expect(landSession(project, {})).rejects.toMatchObject(refusal);
+  const asked: string[] = [];
+  project.notices.confirm = async (question) => (asked.push(question), false);
+  await expect(landSession(project, {})).rejects.toMatchObject(refusal);
+  expect(asked).toEqual([`${line} was not begun here, and names release as the branch to land on. Land it there?`]);
+  expect(await project.tipOf('release')).toBe(before);
+  // Who began it is not asked, and neither is who has said yes, or names the branch.
+  for (const oid of own) project.trusted.add(oid);
+  expect(await landSession(project, { isDryRun: true })).toMatchObject({ onto: 'refs/heads/release' });
+  project.trusted.clear();
+  project.notices.confirm = async () => true;
+  expect(await landSession(project, { isDryRun: true })).toMatchObject({ onto: 'refs/heads/release' });
+  delete project.notices.confirm;
+  expect(await landSession(project, {})).toMatchObject({ onto: 'refs/heads/release' });
+  project.trusted.clear();
+  await turn(project, 'Two', create('two.txt'));
+  expect(await landSession(project, { onto: 'release' })).toMatchObject({ onto: 'refs/heads/release' });
+});
+
 test('with the branch gone the session is found by its archive: to land again, and its history', async () => {
   const project = await begin();
   const tip = await project.tipOf(line);

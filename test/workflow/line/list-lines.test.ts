@@ -13,6 +13,7 @@ import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { findOpenLine } from '../../../src/workflow/line/find-open-line.ts';
 import { listLines } from '../../../src/workflow/line/list-lines.ts';
 import { findNearestEntries, findNearestEntry } from '../../../src/workflow/line/nearest-entry.ts';
+import { listMainLines } from '../../../src/workflow/list-main-lines.ts';
 import { listSessions } from '../../../src/workflow/list-sessions.ts';
 import { graphSession } from '../../../src/workflow/review/log-graph.ts';
 import { countAllCosts } from '../../../src/workflow/review/count-all-costs.ts';
@@ -185,6 +186,17 @@ describe('the open session that is taken off every line', () => {
     expect((await findOpenLine(project)).session).toBe('20260124-third');
   });
 
+  test('is none because it says that it was made in a time to come', async () => {
+    const project = await memoryProject();
+    const later = { now: () => new Date(Date.UTC(2030, 0, 1)) };
+    await start({ ...project, clock: later } as MemoryProject, 'later');
+    await project.switchTo('main');
+    await start(project, 'now');
+    await project.switchTo('main');
+    expect((await listMainLines(project)).map(({ session: id }) => id)).toEqual(['20300101-later', '20260124-now']);
+    expect((await findOpenLine(project)).session).toBe('20260124-now');
+  });
+
   test('is asked about where a person can be asked, once, before anything is appended', async () => {
     const project = await withTurn();
     await project.switchTo('main');
@@ -225,8 +237,9 @@ test('a name after the date comes before a part of an id, and of namesakes the n
   expect(await findLine(project, 'add-login')).toMatchObject({ session });
   await project.setRef(`refs/heads/x`, await project.tipOf('main'));
   const clock = { now: () => new Date(Date.UTC(2026, 1, 1)) };
-  await start({ ...project, clock } as MemoryProject);
-  await expect(findLine(project, 'add-login')).rejects.toMatchObject({
+  const later = { ...project, clock } as MemoryProject;
+  await start(later);
+  await expect(findLine(later, 'add-login')).rejects.toMatchObject({
     code: 'AMBIGUOUS_SESSION',
     newest: '20260201-add-login',
     hint: 'The newest is 20260201-add-login: `teddy session show -s 20260201-add-login`.',
