@@ -1,6 +1,6 @@
 /** A replay as JUnit XML: a test case for each turn. */
 import type { Difference, ReplayedLine, ReplayedTurn } from '../workflow/replay/replayed.ts';
-import { describeActions, describePlace } from './render-replay.ts';
+import { describeActions, describeOpen, describePlace } from './render-replay.ts';
 
 export function renderReplayJunit(lines: readonly ReplayedLine[]): string {
   return [
@@ -29,8 +29,8 @@ function renderCounts(turns: readonly ReplayedTurn[]): string {
 function renderCase(session: string, turn: ReplayedTurn): string[] {
   const open = `    <testcase classname="${escapeXml(session)}" name="turn ${escapeXml(turn.turn)}" time="${toSeconds(turn.durationMs)}"`;
   if (turn.outcome === 'same') return [`${open}/>`];
-  const inside =
-    turn.outcome === 'different' ? renderFailure(turn) : `<skipped message="${escapeXml(describeActions(turn))}"/>`;
+  const why = [describeActions(turn), ...turn.unproven.map((one) => `not proven: ${describeOpen(one)}`)].join('; ');
+  const inside = turn.outcome === 'different' ? renderFailure(turn) : `<skipped message="${escapeXml(why)}"/>`;
   return [`${open}>`, `      ${inside}`, '    </testcase>'];
 }
 

@@ -1,5 +1,11 @@
 /** A replay for a terminal: a row for each turn, then what differs. */
-import type { ActionOutcome, Difference, ReplayedLine, ReplayedTurn } from '../workflow/replay/replayed.ts';
+import type {
+  ActionOutcome,
+  Difference,
+  ReplayedLine,
+  ReplayedTurn,
+  UnprovenPath,
+} from '../workflow/replay/replayed.ts';
 import { colorDiff } from './color-diff.ts';
 import { toVisible, type Style, type Terminal } from './terminal.ts';
 
@@ -43,12 +49,15 @@ export function renderReplay(line: ReplayedLine, terminal: Terminal): string {
   const table = [terminal.style('bold', heading.join('  ')), ...rows.map((cells) => cells.join('  '))];
   const differences = line.turns.flatMap(({ differences }) => differences);
   const unsure = line.turns.flatMap(renderUnsure);
+  const open = line.turns.flatMap(({ unproven }) => unproven);
   return [
     ...table,
     ...(unsure.length === 0 ? [] : ['', 'Not compared:', ...unsure]),
+    ...(open.length === 0 ? [] : ['', 'Not proven:', ...open.map((one) => `  ${toVisible(describeOpen(one))}`)]),
     ...differences.flatMap((difference) => ['', ...renderDifference(difference, terminal)]),
     '',
     summarise(line),
+    toVisible(describeProof(line)),
     '',
   ].join('\n');
 }
@@ -103,4 +112,35 @@ export function summarise({ turns, derived, ranCommands }: ReplayedLine): string
       : `; ${notRun} ${notRun === 1 ? 'command' : 'commands'} not run (--run-commands does)`,
     '.',
   ].join('');
+}
+
+/** `turn 01, src/app.ts: action 2, a command, changed it`, in one line whatever the names are. */
+export function describeOpen({ turn, path, reason }: UnprovenPath): string {
+  return `turn ${turn}, ${path}: ${reason}`.replace(/\s+/g, ' ');
+}
+
+const shownPaths = 5;
+
+/**
+ * What of the line is proven, in one line: `proof: nothing differs; 3 paths proven, 1 not proven (turn 01, src/app.ts: action 2,
+ * a command, changed it)`. The files for CI take it from the output by its first words.
+ */
+export function describeProof({ turns, unplanned }: ReplayedLine): string {
+  const different = turns.filter(({ outcome }) => outcome === 'different').length;
+  const proven = turns.reduce((sum, turn) => sum + turn.proven, 0);
+  const open = turns.flatMap(({ unproven }) => unproven);
+  const more = open.length > shownPaths ? [`and ${open.length - shownPaths} more`] : [];
+  const why = [...open.slice(0, shownPaths).map(describeOpen), ...more].join('; ');
+  return [
+    `proof: ${different === 0 ? 'nothing differs' : count(different, 'turn differs', 'turns differ')}`,
+    `; ${count(proven, 'path')} proven`,
+    open.length === 0 ? '' : `, ${open.length} not proven (${why})`,
+    unplanned.commits === 0
+      ? ''
+      : `; ${count(unplanned.paths, 'path')} changed in ${count(unplanned.commits, 'commit')} that no plan tells of`,
+  ].join('');
+}
+
+function count(amount: number, one: string, many = `${one}s`): string {
+  return `${amount} ${amount === 1 ? one : many}`;
 }

@@ -26,8 +26,10 @@ export class SessionReplayCommand extends TeddyCommand {
       environment and your rights; exit code, output (but for times and places) and changed files are compared. Do so only where
       you would run the plan yourself.
 
-      A turn is \`not compared\` where nothing differs, and something that its commit holds cannot be made again: a filter of
-      git's changes the file on the way, or a command that was not run may have. With --strict that is exit 1.
+      A path of a report's commit is proven where the plan gives it, byte for byte, on the code of the commit before. Where only a
+      command, a filter of git's or the user's own words in place of the plan can explain it, it is named as not proven, and its
+      turn is \`not compared\`. With --strict that is exit 1. --run-commands proves what running a command again makes alike.
+      Snapshots and commits of the user's own are counted: no plan tells of them.
 
       A commit stands for its line up to there. A file stands for itself where git knows nothing of the name, or with \`./\`
       before it; all lines of a bundle are replayed, and with --json several are \`lines\`. On GitHub Actions each difference
@@ -51,7 +53,7 @@ export class SessionReplayCommand extends TeddyCommand {
     description: 'Run the commands of the plans as well, in a temporary repository.',
   });
   strict = Option.Boolean('--strict', false, {
-    description: 'Exit 1 also where something that a commit holds could not be compared.',
+    description: 'Exit 1 also where something that a commit holds is not proven.',
   });
   junit = Option.String('--junit', { description: 'Write the result as JUnit XML, a test case for each turn.' });
 

@@ -2,7 +2,7 @@ import { parseXml } from '@rgrove/parse-xml';
 import { describe, expect, test } from 'vitest';
 import { fenceOutput, renderAnnotations, renderStepSummary } from '../../src/cli/render-replay-annotations.ts';
 import { renderReplayJunit } from '../../src/cli/render-replay-junit.ts';
-import { renderReplay } from '../../src/cli/render-replay.ts';
+import { describeProof, renderReplay } from '../../src/cli/render-replay.ts';
 import { openTerminal } from '../../src/cli/terminal.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../../src/session/names.ts';
 import type { Difference, ReplayedLine, ReplayedTurn } from '../../src/workflow/replay/replayed.ts';
@@ -21,13 +21,16 @@ function turnOf(name: string, more: Partial<ReplayedTurn> = {}): ReplayedTurn {
     note: null,
     actions: [],
     differences: [],
+    proven: 0,
+    unproven: [],
   };
   return { turn: name as TurnName, ...rest, durationMs: 5, ...more };
 }
 
 function lineOf(...turns: ReplayedTurn[]): ReplayedLine {
   const session = '20260124-add-login' as SessionId;
-  return { session, name: `teddy/${session}`, tip: oid, ranCommands: false, derived: 2, attested: 0, turns };
+  const unplanned = { commits: 0, paths: 0 };
+  return { session, name: `teddy/${session}`, tip: oid, ranCommands: false, derived: 2, attested: 0, unplanned, turns };
 }
 
 const nasty = 'a\u001b[31m <b> & "q" \u0000 \ud800 | `x`\n::error::b, 100%';
@@ -53,6 +56,46 @@ describe('the table', () => {
       '2 turns replayed: 1 the same, 1 different; 1 with nothing to compare; 2 sections of logs rendered again; 1 command not run',
     );
     expect(text).not.toContain('\u001b');
+  });
+});
+
+describe('the proof', () => {
+  const open = (path: string, reason = 'action 2, a command, changed it') => ({
+    turn: '01' as TurnName,
+    commit: oid,
+    path: path as RepoPath,
+    action: 2,
+    reason,
+  });
+
+  test('says in one line what is proven, what is not, and why, and that code came by other commits', () => {
+    const told = lineOf(
+      turnOf('01', { outcome: 'not_compared', proven: 3, unproven: [open('src/a\nproof: nothing differs; b')] }),
+    );
+    const line = { ...told, unplanned: { commits: 1, paths: 2 } };
+    const proof =
+      'proof: nothing differs; 3 paths proven, 1 not proven (turn 01, src/a proof: nothing differs; b: action 2, a command, changed it); 2 paths changed in 1 commit that no plan tells of';
+    expect(describeProof(line)).toBe(proof);
+    const text = renderReplay(line, openTerminal({}, 'never'));
+    expect(text.match(/^proof: /gm)).toHaveLength(1);
+    expect(text).toContain('\nNot proven:\n  turn 01, src/a');
+    expect(renderStepSummary(line)).toContain('Not proven&#58; action 2, a command, changed it.');
+  });
+
+  test('of a difference never says that nothing differs, and of many paths names some', () => {
+    const many = Array.from({ length: 7 }, (_, at) => open(`src/${at}.ts`));
+    expect(describeProof(lineOf(bad, turnOf('01', { unproven: many })))).toMatch(
+      /^proof: 1 turn differs; 0 paths proven, 7 not proven \(turn 01, src\/0\.ts: .*; and 2 more\)$/,
+    );
+  });
+
+  test('marks a path that is not proven as a warning, and not as an error', () => {
+    expect(renderAnnotations(lineOf(turnOf('01', { unproven: [open('a:b,c%.ts')] })))).toBe(
+      '::warning file=a%3Ab%2Cc%25.ts,title=replay%3A turn 01 is not proven::action 2, a command, changed it\n',
+    );
+    expect(
+      renderReplayJunit([lineOf(turnOf('01', { outcome: 'not_compared', unproven: [open('src/a.ts')] }))]),
+    ).toContain('not proven: turn 01, src/a.ts: action 2, a command, changed it');
   });
 });
 

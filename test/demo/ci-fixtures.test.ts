@@ -1,5 +1,6 @@
 /** The files that a project copies for its CI: the script on clones as CI has them, and the workflow that calls it. */
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +9,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { teddyPath } from '../support/run-teddy.ts';
 import { openScratchRepository } from '../support/scratch-repository.ts';
-import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+import { renderReport } from '../../src/plan/report.ts';
+import { parseReport } from '../../src/plan/report-schema.ts';
+import { parseOid } from '../../src/session/names.ts';
+import {
+  createPlan,
+  editAction,
+  executeAction,
+  openTeddyProject,
+  planOf,
+  type TeddyProject,
+} from '../support/teddy-project.ts';
 
 const directory = fileURLToPath(new URL('../../fixtures/ci/', import.meta.url));
 const script = join(directory, 'teddy-verify.sh');
@@ -80,6 +91,48 @@ test('a session that was tampered with is found by its branch and in the change 
     expect(found.output).toContain('A session is not what it says.');
   }
 });
+
+test('code that only a command explains fails, and passes where the user chose that, named in one line', async () => {
+  const forged = await forgeEdit();
+  await project.repo.git('push', '--quiet', bare, `${forged}:refs/heads/forged-edit`);
+  const env = { BASE: 'main', HEAD: forged };
+  const open =
+    'nothing differs; 1 path proven, 1 not proven (turn 02, a.txt: action 2, a command, changed it after action 1); 1 path changed in 1 commit that no plan tells of';
+  const strict = await run(bare, [], env);
+  expect(strict.exitCode, strict.output).toBe(1);
+  expect(strict.output).toContain(`${forged}: ${open}\n`);
+  expect(strict.output).toContain('Nothing differs, and not all of it is proven.');
+  const lenient = await run(bare, [], { ...env, TEDDY_STRICT: '0' });
+  expect(lenient.exitCode, lenient.output).toBe(0);
+  expect(lenient.output).toContain(`${forged}: ${open}\n`);
+  expect(lenient.output).toMatch(/let pass, since TEDDY_STRICT is 0\.\n$/);
+  expect(lenient.output).not.toContain('All sessions are what they say');
+  const again = await run(bare, [], { ...env, TEDDY_RUN_COMMANDS: '1' });
+  expect(again.exitCode, again.output).toBe(1);
+  expect(again.output).toContain('A session is not what it says.');
+});
+
+/** The line with one turn more, whose commit holds other bytes than its edit gives: report and commit agree in every hash. */
+async function forgeEdit(): Promise<string> {
+  const { repo } = project;
+  const before = await repo.git('rev-parse', line);
+  await project.plan(planOf(editAction('a.txt', 'A', 'B'), executeAction('true')));
+  await project.ok('session', 'execute', '-y');
+  const path = `.teddy/sessions/${line.slice('teddy/'.length)}/02/report.md`;
+  const message = await repo.git('log', '-1', '--format=%B');
+  await repo.write('a.txt', 'evil\n');
+  const [honest, evil] = [await repo.git('rev-parse', 'HEAD:a.txt'), await repo.git('hash-object', 'a.txt')];
+  const report = parseReport(await repo.read(path));
+  const changes = report.changes.map((row) => ({ ...row, after: parseOid(evil), action: 2 }));
+  expect(report.changes).toMatchObject([{ path: 'a.txt', after: honest, action: 1 }]);
+  const text = renderReport({ ...report, changes });
+  await repo.write(path, text);
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  await repo.git('commit', '-qam', message.replace(/Teddy-Sha256: \w+/, `Teddy-Sha256: ${sha256}`), '--amend');
+  const forged = await repo.git('rev-parse', 'HEAD');
+  await repo.git('reset', '--quiet', '--hard', before);
+  return forged;
+}
 
 test('session files whose entries cannot be told as such do not pass as a change without a session', async () => {
   const { repo } = project;

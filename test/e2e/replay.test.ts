@@ -24,16 +24,22 @@ afterAll(() => project.close());
 
 test('a session is replayed from its branch, its bundle and its commit, and its commands when that is asked for', async () => {
   const shown = await project.ok('session', 'replay');
-  expect(shown).toContain('01    SUCCESS            same                1 same, 1 not run\n');
+  expect(shown).toContain('01    SUCCESS            not compared        1 same, 1 not run\n');
+  const why = 'turn 01, b.txt: action 2, a command, changed it';
+  expect(shown).toContain(`Not proven:\n  ${why}\n`);
+  expect(shown).toContain(`proof: nothing differs; 1 path proven, 1 not proven (${why})\n`);
+  expect((await project.run(['session', 'replay', '--strict'])).exitCode).toBe(1);
+  await project.ok('session', 'replay', '--strict', '--run-commands');
   const bundle = join(project.repo.root, '.git', 'line.bundle');
   const branch = `teddy/${session}--02-branch-01`;
   await project.repo.git('branch', branch);
   await project.repo.git('bundle', 'create', '-q', bundle, `teddy/${session}`, branch, 'main');
   await project.repo.git('branch', '-qD', branch);
-  const line = { session, turns: [{ turn: '01', outcome: 'same' }] };
+  const line = { session, turns: [{ turn: '01', outcome: 'not_compared', proven: 1, unproven: [{ path: 'b.txt' }] }] };
+  const proven = { session, turns: [{ turn: '01', outcome: 'same', proven: 2, unproven: [] }] };
   for (const [args, told] of [
     [[bundle], { lines: [line, { ...line, name: branch }] }],
-    [['HEAD', '--run-commands'], line],
+    [['HEAD', '--run-commands'], proven],
   ] as const) {
     const json = JSON.parse(await project.ok('session', 'replay', ...args, '--json')) as object;
     expect(json).toMatchObject({ schema: 'teddy.session-replay/1', same: true, ...told });

@@ -84,7 +84,11 @@ describe('replay in a repository of git', () => {
     for (const place of [project, bare]) {
       const turns = await replay(place);
       expect(turns.flatMap(({ differences }) => differences)).toEqual([]);
-      expect(turns.map(({ outcome }) => outcome)).toEqual(['not_compared', 'same']);
+      expect(turns.map(({ outcome }) => outcome)).toEqual(['not_compared', 'not_compared']);
+      expect(turns.map(({ proven, unproven }) => [proven, unproven.map(({ path }) => path)])).toEqual([
+        [2, ['b.up', 'made.sh']],
+        [1, ['state.md']],
+      ]);
       expect(outcomesOf(turns)).toEqual([
         ['EDIT same', 'CREATE same', 'EDIT not_compared', 'CREATE not_compared', 'EXECUTE not_run'],
         ['EXECUTE not_run', 'EDIT same'],
@@ -99,6 +103,10 @@ describe('replay in a repository of git', () => {
     const before = await repo.fingerprint();
     const turns = await replay(project, { runsCommands: true });
     expect(turns.flatMap(({ differences }) => differences)).toEqual([]);
+    expect(turns.map(({ proven, unproven }) => [proven, unproven])).toEqual([
+      [4, []],
+      [2, []],
+    ]);
     expect(outcomesOf(turns)).toEqual([
       ['EDIT same', 'CREATE same', 'EDIT same', 'CREATE same', 'EXECUTE same'],
       ['EXECUTE same', 'EDIT same'],

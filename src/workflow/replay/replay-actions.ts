@@ -84,7 +84,10 @@ async function redoWrite(
       );
     }
     const unsure = await whyUnsure(run, action, action.path, redone);
-    if (unsure !== null) return findings.settle(action, 'not_compared', unsure);
+    if (unsure !== null) {
+      findings.leaveOpen(action.path, action.index, unsure);
+      return findings.settle(action, 'not_compared', unsure);
+    }
     findings.differ({ action: action.index, path: action.path }, `It was done, and cannot be done again: ${reason}`);
     return findings.settle(action, 'different');
   }

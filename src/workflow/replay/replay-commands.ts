@@ -47,8 +47,10 @@ export function commandReplay(
           done.add(action.index);
         if (!(await scratch.isIntact())) break;
       }
-      if (run.report.rollback === undefined && (await scratch.isIntact()))
+      if (run.report.rollback === undefined && (await scratch.isIntact())) {
         await compareTrees(place, run, changed, findings);
+        proveAll(run, done, findings);
+      }
       settle(run, done, findings);
     },
   };
@@ -213,6 +215,14 @@ async function renderDifference(
   const read = async (oid: Oid | null | undefined) => (oid ? store.readBlob(oid) : null);
   const [before, after] = [await read(recorded?.after), await read(replayed?.after)];
   return before === null && after === null ? null : cutDiff(renderUnifiedDiff(path, before, after ?? new Uint8Array()));
+}
+
+/** What differs is told as that. A change of what was taken from the record stays open: applying it proves nothing. */
+function proveAll({ changes, rows }: RecordedRun, done: ReadonlySet<number>, findings: Findings): void {
+  for (const path of new Set([...changes.keys(), ...findings.open.keys()])) {
+    const row = rows.get(path);
+    if (row === undefined ? !changes.has(path) : done.has(row.action)) findings.prove(path);
+  }
 }
 
 /** What was done again is not `not_run` any more. */

@@ -1,13 +1,26 @@
 /** Whether bytes are what git would have made of others when it took them in. */
 
-/** `normalised`: the same but for what git itself changes on the way into a blob: line endings, `$Id$`. */
+/** What git itself changes on the way into a blob: line endings, `$Id$`. */
+export type Conversion = 'line endings' | '$Id$';
+
+/** `normalised`: the same but for conversions. */
 type ContentVerdict = 'same' | 'normalised' | 'different';
+
+const ways: { by: Conversion[]; clean(text: string): string }[] = [
+  { by: ['line endings'], clean: withLineFeeds },
+  { by: ['$Id$'], clean: withoutIds },
+  { by: ['line endings', '$Id$'], clean: (text) => withoutIds(withLineFeeds(text)) },
+];
 
 export function compareContent(replayed: Uint8Array, recorded: Uint8Array): ContentVerdict {
   if (isEqual(replayed, recorded)) return 'same';
+  return findConversions(replayed, recorded) === null ? 'different' : 'normalised';
+}
+
+/** The conversions that make the second of the first; null: none does. */
+export function findConversions(replayed: Uint8Array, recorded: Uint8Array): Conversion[] | null {
   const [mine, theirs] = [toBytesText(replayed), toBytesText(recorded)];
-  const ways = [withLineFeeds, withoutIds, (text: string) => withoutIds(withLineFeeds(text))];
-  return ways.some((clean) => clean(mine) === theirs) ? 'normalised' : 'different';
+  return ways.find(({ clean }) => clean(mine) === theirs)?.by ?? null;
 }
 
 /** As `text` and `core.autocrlf` do: either every line ending becomes LF, or none is touched. */

@@ -1,5 +1,5 @@
 /** The files that entries other than reports bring: each has to be the one that its entry tells of. */
-import type { ChangedCommit, Project } from '../../ports.ts';
+import type { ChangedCommit, CommitChange, Project } from '../../ports.ts';
 import type { Entry } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { mayChangeCode } from '../../session/line-paths.ts';
@@ -17,11 +17,12 @@ export interface LogCheck {
 
 interface EntryStep extends ChangedCommit {
   entry: Entry & { turn: TurnName };
+  reported: readonly CommitChange[] | undefined;
 }
 
 /** Adds to the counts of `check`. */
 export async function compareEntry(project: Project, step: EntryStep, check: LogCheck): Promise<Difference[]> {
-  return [...findCode(step), ...(await compareFile(project, step, check))];
+  return [...findCode(step), ...compareUndone(step), ...(await compareFile(project, step, check))];
 }
 
 function findCode({ entry: { kind, turn }, oid, changes }: EntryStep): Difference[] {
@@ -29,6 +30,19 @@ function findCode({ entry: { kind, turn }, oid, changes }: EntryStep): Differenc
   const code = changes.filter(({ path }) => !isSessionPath(path));
   const message = `An entry of the kind ${kind} changes code.`;
   return code.map(({ path }) => ({ turn, commit: oid, action: null, path, message, diff: null }));
+}
+
+/** An undo puts files back as they were before the report of its turn, and does nothing else. */
+function compareUndone({ entry: { kind, turn }, oid, changes, reported }: EntryStep): Difference[] {
+  if (kind !== 'undo' || reported === undefined) return [];
+  const wanted = new Map(reported.map((change) => [change.path, change]));
+  return changes
+    .filter(({ path }) => !isSessionPath(path))
+    .filter(({ path, after, mode }) => wanted.get(path)?.before !== after || wanted.get(path)?.oldMode !== mode)
+    .map(({ path }) => {
+      const message = `The undo of turn ${turn} leaves ${path} in another state than it had before that turn.`;
+      return { turn, commit: oid, action: null, path, message, diff: null };
+    });
 }
 
 async function compareFile(project: Project, step: EntryStep, check: LogCheck): Promise<Difference[]> {

@@ -6,8 +6,8 @@ import type { RepoPath } from '../../session/names.ts';
 import { findNameReason } from '../new-files.ts';
 import { foreignReason, whyUnsure, type RedoneActions, type WrittenFile } from './replay-actions.ts';
 import { cutDiff } from './cut-diff.ts';
-import { compareContent, isEqual } from './replay-content.ts';
-import { isIgnoredIn } from './replay-rules.ts';
+import { compareContent, findConversions, isEqual } from './replay-content.ts';
+import { isConverted, isIgnoredIn } from './replay-rules.ts';
 import type { Findings, RecordedRun } from './replay-turn.ts';
 
 export async function compareFiles(run: RecordedRun, redone: RedoneActions, findings: Findings): Promise<void> {
@@ -16,6 +16,7 @@ export async function compareFiles(run: RecordedRun, redone: RedoneActions, find
     const action = run.parsed.plan.actions[row.action - 1];
     if (action?.type !== 'CREATE' && action?.type !== 'EDIT') continue;
     if (run.logs.get(row.action)?.modified_by_user === true) {
+      findings.leaveOpen(row.path, row.action, whatUserWrote(row.action));
       if (row.path !== action.path && !(await liesBehindLink(run, row.path, action.path)))
         findings.differ(
           { action: row.action, path: row.path },
@@ -27,6 +28,10 @@ export async function compareFiles(run: RecordedRun, redone: RedoneActions, find
         `Action ${row.action} writes ${action.path}, and the report says that it changed ${row.path}.`,
       );
   }
+}
+
+function whatUserWrote(action: number): string {
+  return `the user wrote it in place of action ${action}, and the plan does not hold that`;
 }
 
 async function liesBehindLink({ project, base }: RecordedRun, path: RepoPath, planned: RepoPath): Promise<boolean> {
@@ -46,15 +51,20 @@ async function compareFile(
   const [change, row] = [run.changes.get(path), run.rows.get(path)];
   if (rollback !== undefined) {
     const isLeft = rollback.left.some((left) => left.path === path);
-    if (isLeft) return findings.settle(action, 'not_compared', 'it could not be rolled back');
+    if (isLeft) {
+      findings.leaveOpen(path, row?.action ?? action.index, 'it could not be rolled back');
+      return findings.settle(action, 'not_compared', 'it could not be rolled back');
+    }
     if (change !== undefined)
       return findings.differ({ action: action.index, path }, `${path} was rolled back, and the commit changes it.`);
     return findings.settle(action, 'same', 'rolled back');
   }
   if (change === undefined) return compareUnchanged(run, redone, file, findings);
   if (row !== undefined && row.action !== action.index) {
-    if (row.action > action.index && redone.scripts.includes(row.action))
+    if (row.action > action.index && redone.scripts.includes(row.action)) {
+      findings.leaveOpen(path, row.action, `action ${row.action}, a command, changed it after action ${action.index}`);
       return findings.settle(action, 'not_compared', `action ${row.action}, a command, changed the file after it`);
+    }
     const message = `The last action that writes ${path} is ${action.index}, and the report says it was ${row.action}.`;
     return findings.differ({ action: action.index, path }, message);
   }
@@ -78,16 +88,42 @@ async function compareChanged(
     const known = action.type === 'CREATE' ? { ...run, foreign: new Set<RepoPath>() } : run;
     const before = action.type === 'CREATE' ? { ...redone, scripts: [] } : redone;
     const unsure = await whyUnsure(known, action, path, before);
-    if (unsure !== null) return findings.settle(action, 'not_compared', unsure);
+    if (unsure !== null) {
+      findings.leaveOpen(path, action.index, unsure);
+      return findings.settle(action, 'not_compared', unsure);
+    }
     const diff = cutDiff(renderUnifiedDiff(path, recorded, after));
     return findings.differ({ ...about, diff }, `${path} is not what the plan makes of it.`);
   }
   const mode = change.oldMode ?? '100644';
   if (change.mode !== mode && !mayHaveMode(action, change, redone))
     return findings.differ(about, `The mode of ${path} became ${change.mode}; the plan leaves it ${mode}.`);
+  const open =
+    change.mode !== mode
+      ? `a command before action ${action.index} made its mode ${change.mode}`
+      : await whyOpen(run, action, path, after, recorded);
+  if (open !== null) findings.leaveOpen(path, action.index, open);
+  else findings.prove(path);
   if (verdict === 'normalised')
     findings.settle(action, 'same', 'but for line endings or $Id$, which git itself changes');
   else if (file.isUnsure) findings.settle(action, 'same', 'as far as it came');
+}
+
+/** Why the bytes are not proven though the plan gives them; null: they are. */
+async function whyOpen(
+  { project, commit, moved }: RecordedRun,
+  { index }: Action,
+  path: RepoPath,
+  replayed: Uint8Array,
+  recorded: Uint8Array,
+): Promise<string | null> {
+  const by = isEqual(replayed, recorded) ? [] : (findConversions(replayed, recorded) ?? []);
+  if (by.length > 0 && !(await isConverted(project.repository.store, commit, path, by)))
+    return `its ${by.join(' and ')} differ, and no .gitattributes says that git changes them`;
+  const planned = moved.get(index);
+  return planned === undefined
+    ? null
+    : `the plan names ${planned}, and the report alone says that this is the same file`;
 }
 
 /** A command before it may have made the file, or changed its mode: a new file it was not, where CREATE asks for one. */
@@ -104,8 +140,11 @@ async function compareUnchanged(
 ): Promise<void> {
   if (isUnsure || isEqual(before, after)) return;
   if (before !== null && compareContent(after, before) !== 'different') return;
-  const reason = await whyLeftOut(run, redone, { path, action: action.index, isNew: before === null });
-  if (reason !== null) return findings.settle(action, 'not_compared', reason);
+  const left = await whyLeftOut(run, redone, { path, action: action.index, isNew: before === null });
+  if (left !== null) {
+    if (!left.isProven) findings.leaveOpen(path, action.index, left.reason);
+    return findings.settle(action, 'not_compared', left.reason);
+  }
   const diff = cutDiff(renderUnifiedDiff(path, before, after));
   const hint = before === null ? '; nothing in the repository says that git ignores it' : '';
   findings.differ(
@@ -114,28 +153,30 @@ async function compareUnchanged(
   );
 }
 
-/** Why a change may be missing in an honest commit. */
+/** Why a change may be missing in an honest commit. `isProven`: the repository itself says so. */
 async function whyLeftOut(
   run: RecordedRun,
   { scripts }: RedoneActions,
   { path, action, isNew }: { path: RepoPath; action: number; isNew: boolean },
-): Promise<string | null> {
+): Promise<{ reason: string; isProven: boolean } | null> {
   const { project, report, commit, foreign } = run;
+  const guess = (reason: string) => ({ reason, isProven: false });
   const later = scripts.find((index) => index > action);
-  if (later !== undefined) return `action ${later}, a command, ran after it, and no change is left`;
-  if (foreign.has(path)) return foreignReason;
+  if (later !== undefined) return guess(`action ${later}, a command, ran after it, and no change is left`);
+  if (foreign.has(path)) return guess(foreignReason);
   const { status, error } = report.run_summary;
   if (
     status === 'FAILURE' &&
     report.changes.length === 0 &&
     report.action_logs.every((log) => log.status !== 'FAILURE')
   )
-    return `git did not take the changes: ${error}`;
+    return guess(`git did not take the changes: ${error}`);
   if (!isNew) return null;
   const named = findNameReason(path);
-  if (named !== null) return `it is not in the commit: ${named}`;
-  if (await isIgnoredIn(project.repository.store, commit, path)) return 'it is not in the commit: git ignores it';
+  if (named !== null) return { reason: `it is not in the commit: ${named}`, isProven: true };
+  if (await isIgnoredIn(project.repository.store, commit, path))
+    return { reason: 'it is not in the commit: git ignores it', isProven: true };
   // The lists of whoever asks are the best guess at those of whoever ran it.
   const ignored = await project.repository.workspace?.ignored([path]);
-  return ignored !== undefined && ignored.length > 0 ? 'it is not in the commit: git ignores it here' : null;
+  return ignored !== undefined && ignored.length > 0 ? guess('it is not in the commit: git ignores it here') : null;
 }

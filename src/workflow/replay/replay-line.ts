@@ -1,7 +1,8 @@
 /** Replays a line: what each report says was done is done again on the code of its parent commit, and compared. */
 import { TeddyError } from '../../errors.ts';
-import type { ChangedCommit, Project, ScratchTree } from '../../ports.ts';
+import type { ChangedCommit, CommitChange, Project, ScratchTree } from '../../ports.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { isSessionPath } from '../../session/global-files.ts';
 import { isTurnName, type Oid, type RepoPath, type TurnName } from '../../session/names.ts';
 import type { RecordedLine } from '../review/find-recorded.ts';
 import { startsSession } from '../session-start.ts';
@@ -33,7 +34,8 @@ export async function replayLine(
 ): Promise<ReplayedLine> {
   const { store } = project.repository;
   const check: LogCheck = { logs: openLogRenderer(project), derived: 0, attested: 0 };
-  const steps = readSteps(store.walkChanges(line.tip, await findBase(project, line)), line);
+  const unplanned = { commits: 0, paths: new Set<RepoPath>() };
+  const steps = readSteps(store.walkChanges(line.tip, await findBase(project, line)), line, unplanned);
   const scratch = runsCommands ? lazyScratch(project) : null;
   const commands = scratch && commandReplay(project, scratch.at, signal ?? new AbortController().signal);
   const turns = newTurns();
@@ -49,13 +51,16 @@ export async function replayLine(
   }
   const { session, name, tip } = line;
   const { derived, attested } = check;
-  return { session, name, tip, ranCommands: runsCommands, derived, attested, turns: turns.list() };
+  const others = { commits: unplanned.commits, paths: unplanned.paths.size };
+  return { session, name, tip, ranCommands: runsCommands, derived, attested, unplanned: others, turns: turns.list() };
 }
 
 interface Step extends ChangedCommit {
   entry: Entry & { turn: TurnName };
   planner: Entry | null | undefined;
   foreign: ReadonlySet<RepoPath>;
+  /** What the report of its turn changed; undefined: it may lie before the range. */
+  reported: readonly CommitChange[] | undefined;
 }
 
 interface ReplayedStep {
@@ -74,12 +79,18 @@ async function replayStep(
 }
 
 /** Entries of turns, each with what came before it that matters. */
-async function* readSteps(commits: AsyncIterable<ChangedCommit>, { after }: RecordedLine): AsyncGenerator<Step> {
+async function* readSteps(
+  commits: AsyncIterable<ChangedCommit>,
+  { after }: RecordedLine,
+  unplanned: { commits: number; paths: Set<RepoPath> },
+): AsyncGenerator<Step> {
   // A range may begin in the middle of a turn.
   const planners = new Map<TurnName, Entry | null>();
+  const reported = new Map<TurnName, readonly CommitChange[]>();
   let foreign = new Set<RepoPath>();
   for await (const changed of commits) {
     const entry = decodeEntry(changed.commit.message);
+    if (entry?.kind !== 'undo' || after !== null) countUnplanned(entry, changed, unplanned);
     if (entry === null) {
       for (const { path } of changed.changes) foreign.add(path);
       continue;
@@ -87,12 +98,25 @@ async function* readSteps(commits: AsyncIterable<ChangedCommit>, { after }: Reco
     const { turn, kind } = entry;
     if (turn !== null) {
       const planner = planners.has(turn) || after !== null ? planners.get(turn) : null;
-      yield { ...changed, entry: { ...entry, turn }, planner, foreign };
+      const made = reported.get(turn) ?? (after === null ? [] : undefined);
+      yield { ...changed, entry: { ...entry, turn }, planner, foreign, reported: made };
+      if (kind === 'report') reported.set(turn, changed.changes);
       if (kind === 'plan') planners.set(turn, entry);
       else if (kind === 'message' && planner === undefined) planners.set(turn, null);
     }
     foreign = new Set();
   }
+}
+
+function countUnplanned(
+  entry: Entry | null,
+  { changes }: ChangedCommit,
+  unplanned: { commits: number; paths: Set<RepoPath> },
+): void {
+  const code = changes.filter(({ path }) => !isSessionPath(path));
+  if (entry?.kind === 'report' || code.length === 0) return;
+  unplanned.commits += 1;
+  for (const { path } of code) unplanned.paths.add(path);
 }
 
 async function* inGroups<Item>(items: AsyncIterable<Item>, size: number): AsyncGenerator<Item[]> {
@@ -141,8 +165,17 @@ function newTurns(): TurnList {
       const known = turns.get(entry.turn) ?? { ...emptyTurn(entry.turn), hasPlan: false };
       const all = [...known.differences, ...differences, ...(turn?.differences ?? [])];
       if (turn !== null) count += 1;
-      const merged = { ...known, ...turn, differences: all, hasPlan: known.hasPlan || entry.kind === 'plan' };
-      const outcome = all.length > 0 ? 'different' : merged.outcome;
+      // A turn has one report; of several, none excuses what another one leaves open.
+      const unproven = [...known.unproven, ...(turn?.unproven ?? [])];
+      const merged = {
+        ...known,
+        ...turn,
+        differences: all,
+        proven: known.proven + (turn?.proven ?? 0),
+        unproven,
+        hasPlan: known.hasPlan || entry.kind === 'plan',
+      };
+      const outcome = all.length > 0 ? 'different' : unproven.length > 0 ? 'not_compared' : merged.outcome;
       turns.set(entry.turn, { ...merged, outcome });
     },
     list: () =>
@@ -156,7 +189,7 @@ function newTurns(): TurnList {
 
 function emptyTurn(turn: TurnName): ReplayedTurn {
   const nothing = { commit: null, status: null, note: null, durationMs: 0 };
-  return { turn, outcome: 'nothing_to_compare', ...nothing, actions: [], differences: [] };
+  return { turn, outcome: 'nothing_to_compare', ...nothing, actions: [], differences: [], proven: 0, unproven: [] };
 }
 
 /** Made when the first command is to be run, and again when one has left it unfit for the next turn. */

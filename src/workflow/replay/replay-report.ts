@@ -7,17 +7,17 @@ import type { Report } from '../../plan/report.ts';
 import type { ChangedCommit, Project } from '../../ports.ts';
 import type { Entry } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
-import { joinPath, turnDir, type RepoPath, type TurnName } from '../../session/names.ts';
+import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../session/names.ts';
 import { toText } from '../read-line.ts';
 import { redoActions } from './replay-actions.ts';
 import { compareChanges } from './replay-changes.ts';
 import { compareFiles } from './replay-files.ts';
 import { compareLogs } from './replay-logs.ts';
 import { compareOutputs } from './replay-stored-output.ts';
-import { newFindings, type Findings, type RecordedRun } from './replay-turn.ts';
+import { newFindings, type Findings, type OpenPath, type RecordedRun } from './replay-turn.ts';
 import { compareValidation } from './replay-validation.ts';
 import type { CommandReplay } from './replay-commands.ts';
-import type { ReplayedTurn } from './replayed.ts';
+import type { ReplayedTurn, UnprovenPath } from './replayed.ts';
 
 interface ReportStep extends ChangedCommit {
   entry: Entry & { turn: TurnName };
@@ -45,21 +45,37 @@ export async function replayReport(
     findings.differ({}, error.message);
   }
   const { differences, actions } = findings;
+  const unproven = run === null ? [] : listUnproven(run, findings);
   return {
     turn: entry.turn,
     commit: oid,
-    outcome: differences.length > 0 ? 'different' : isUnproven(run, findings) ? 'not_compared' : 'same',
+    outcome: differences.length > 0 ? 'different' : unproven.length > 0 ? 'not_compared' : 'same',
     status: run?.report.run_summary.status ?? null,
     note,
     actions: [...actions.values()].toSorted((a, b) => a.index - b.index),
     differences,
+    proven: findings.proven.size,
+    unproven,
     durationMs: project.clock.now().getTime() - started,
   };
 }
 
-/** The commit holds what nobody could compare. */
-function isUnproven(run: RecordedRun | null, { actions }: Findings): boolean {
-  return run?.report.changes.some(({ action }) => actions.get(action)?.outcome === 'not_compared') ?? false;
+/** Whatever the commit changes and nothing has proven, and what the plan writes and only a command can have taken back. */
+function listUnproven(run: RecordedRun, { differences, proven, open }: Findings): UnprovenPath[] {
+  const different = new Set(differences.map(({ path }) => path));
+  const paths = new Set([...run.changes.keys(), ...open.keys()]);
+  return [...paths]
+    .filter((path) => !proven.has(path) && !different.has(path))
+    .toSorted((a, b) => (a < b ? -1 : 1))
+    .map((path) => ({ turn: run.turn, commit: run.commit, path, ...(open.get(path) ?? describeOpen(run, path)) }));
+}
+
+function describeOpen({ rows, parsed }: RecordedRun, path: RepoPath): OpenPath {
+  const action = rows.get(path)?.action ?? null;
+  const type = action === null ? undefined : parsed.plan.actions[action - 1]?.type;
+  if (type === 'EXECUTE') return { action, reason: `action ${action}, a command, changed it` };
+  if (type === 'RESEARCH') return { action, reason: `action ${action}, a search, changed it` };
+  return { action, reason: 'nothing in the plan gives what the commit has' };
 }
 
 async function readRun(project: Project, step: ReportStep, findings: Findings): Promise<RecordedRun | null> {
@@ -90,7 +106,7 @@ async function readRun(project: Project, step: ReportStep, findings: Findings): 
     findings.differ({ path: reportPath }, message);
     return null;
   }
-  const parsed = readPlan(toText(planFile.bytes), report, grammar);
+  const { parsed, moved } = await readPlan(project, base, toText(planFile.bytes), report, grammar);
   const code = changes.filter(({ path }) => !isSessionPath(path));
   return {
     project,
@@ -104,6 +120,7 @@ async function readRun(project: Project, step: ReportStep, findings: Findings): 
     report,
     logs: new Map(report.action_logs.map((log) => [log.index, log])),
     rows: new Map(report.changes.map((row) => [row.path, row])),
+    moved,
     foreign: step.foreign,
   };
 }
@@ -173,17 +190,34 @@ function refuseOtherFiles({ changes }: ReportStep, dir: RepoPath, findings: Find
   }
 }
 
-/** A plan may give paths from the root of the file system: what the report has of them says where the project was. */
-function readPlan(text: string, report: Report, grammar: Grammar): ParsedPlan {
+/**
+ * A plan may give paths from the root of the file system: what the report has of them says where the project was. `moved`: the
+ * paths that could be meant as they stand, since the project has a directory of that name.
+ */
+async function readPlan(
+  { repository: { store } }: Project,
+  base: Oid,
+  text: string,
+  report: Report,
+  grammar: Grammar,
+): Promise<{ parsed: ParsedPlan; moved: Map<number, string> }> {
   const parsed = parsePlan(text, { grammar });
+  const moved = new Map<number, string>();
   for (const action of parsed.plan.actions) {
     const path = findPath(action);
     const { file_path: file, resource } = report.action_logs.find(({ index }) => index === action.index)?.params ?? {};
     const told = file ?? resource;
     if (path === null || typeof told !== 'string' || !path.endsWith(`/${told}`)) continue;
-    return parsePlan(text, { grammar, projectRoot: `/${path.slice(0, -told.length - 1)}` });
+    const rooted = parsePlan(text, { grammar, projectRoot: `/${path.slice(0, -told.length - 1)}` });
+    for (const [at, before] of parsed.plan.actions.entries()) {
+      const [plain, other] = [findPath(before), findPath(rooted.plan.actions[at] ?? before)];
+      if (plain === null || plain === other) continue;
+      const [first = ''] = plain.split('/');
+      if (await store.hasPath(base, first as RepoPath)) moved.set(before.index, plain);
+    }
+    return { parsed: rooted, moved };
   }
-  return parsed;
+  return { parsed, moved };
 }
 
 function findPath(action: Action): RepoPath | null {

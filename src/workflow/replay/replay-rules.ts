@@ -1,6 +1,7 @@
 /** What the files of a commit say of a path's way into git: which filter cleans it, which list leaves it out. */
 import type { Store } from '../../ports.ts';
 import type { Oid, RepoPath } from '../../session/names.ts';
+import type { Conversion } from './replay-content.ts';
 
 interface RuleFile {
   directory: string;
@@ -20,6 +21,30 @@ export async function findFilter(store: Store, treeish: Oid, path: RepoPath): Pr
     }
   }
   return found;
+}
+
+const namesOf: Record<Conversion, RegExp> = {
+  'line endings': /^(?:text|eol|crlf)(?:=|$)/,
+  $Id$: /^ident$/,
+};
+
+/** Whether the files of the commit say that git makes all of these conversions at the path. */
+export async function isConverted(store: Store, treeish: Oid, path: RepoPath, by: Conversion[]): Promise<boolean> {
+  const found = new Map<Conversion, boolean>();
+  for (const { directory, text } of await readRuleFiles(store, treeish, path, '.gitattributes')) {
+    for (const line of text.split(/\r?\n/)) {
+      const [pattern = '', ...attributes] = line.trim().split(/\s+/);
+      const about = by.filter((one) => attributes.some((name) => namesOf[one].test(name.replace(/^[-!]/, ''))));
+      if (about.length === 0 || pattern.startsWith('#')) continue;
+      if (!(await matches([{ directory, text: pattern }], path))) continue;
+      for (const one of about)
+        found.set(
+          one,
+          attributes.some((name) => namesOf[one].test(name)),
+        );
+    }
+  }
+  return by.every((one) => found.get(one) === true);
 }
 
 /** By the lists in the project; what a user keeps elsewhere is not in the repository. */

@@ -4,7 +4,7 @@ import type { Action, ParsedPlan } from '../../plan/plan.ts';
 import type { ActionLog, Report, ReportedChange } from '../../plan/report.ts';
 import type { CommitChange, Project } from '../../ports.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../../session/names.ts';
-import type { ActionOutcome, Difference, ReplayedAction } from './replayed.ts';
+import type { ActionOutcome, Difference, ReplayedAction, UnprovenPath } from './replayed.ts';
 
 /** One report, and the commit that holds it. */
 export interface RecordedRun {
@@ -24,6 +24,8 @@ export interface RecordedRun {
   logs: ReadonlyMap<number, ActionLog>;
   /** By path. */
   rows: ReadonlyMap<RepoPath, ReportedChange>;
+  /** Actions whose path in the plan goes beyond the path in the report: the path as the plan has it, by action. */
+  moved: ReadonlyMap<number, string>;
   /** What commits of the user's own between the plan and its report have changed: they may have taken in what the plan did. */
   foreign: ReadonlySet<RepoPath>;
 }
@@ -31,17 +33,37 @@ export interface RecordedRun {
 export interface Findings {
   readonly differences: Difference[];
   readonly actions: Map<number, ReplayedAction>;
+  /** Paths of which the parent's tree and the plan give what the commit has. All others count as not proven. */
+  readonly proven: Set<RepoPath>;
+  /** Why a path is not proven, where more is known than the type of the action that the report names. */
+  readonly open: Map<RepoPath, OpenPath>;
   differ(about: { action?: number | null; path?: RepoPath | null; diff?: string | null }, message: string): void;
+  prove(path: RepoPath): void;
+  leaveOpen(path: RepoPath, action: number | null, reason: string): void;
   /** `different` stays what it is. */
   settle(action: Action, outcome: ActionOutcome, note?: string | null): void;
 }
 
+export type OpenPath = Pick<UnprovenPath, 'action' | 'reason'>;
+
 export function newFindings(turn: TurnName, commit: Oid): Findings {
   const differences: Difference[] = [];
   const actions = new Map<number, ReplayedAction>();
+  const proven = new Set<RepoPath>();
+  const open = new Map<RepoPath, OpenPath>();
   return {
     differences,
     actions,
+    proven,
+    open,
+    prove(path) {
+      proven.add(path);
+      open.delete(path);
+    },
+    leaveOpen(path, action, reason) {
+      proven.delete(path);
+      open.set(path, { action, reason });
+    },
     differ({ action = null, path = null, diff = null }, message) {
       differences.push({ turn, commit, action, path, message, diff });
       const known = action === null ? undefined : actions.get(action);

@@ -16,6 +16,21 @@ export interface Difference {
   diff: string | null;
 }
 
+/**
+ * A path whose state nothing proves: what the commit before and the plan hold does not give it. It is named whatever the
+ * report says of it.
+ */
+export interface UnprovenPath {
+  turn: TurnName;
+  /** The report's entry. */
+  commit: Oid;
+  path: RepoPath;
+  /** From 1, as the report attributes it; null: it attributes it to none. */
+  action: number | null;
+  /** A clause: `action 2, a command, changed it`. */
+  reason: string;
+}
+
 export type ActionOutcome =
   /** Done again, with the same result; of an action that changes nothing: the report agrees with the plan. */
   | 'same'
@@ -40,7 +55,7 @@ export interface ReplayedTurn {
   turn: TurnName;
   /** Of the report; null: there is none. */
   commit: Oid | null;
-  /** `not_compared`: nothing differs, and some of what its commit holds could not be compared. */
+  /** `not_compared`: nothing differs, and some of what its commit holds is not proven. */
   outcome: 'same' | 'different' | 'not_compared' | 'nothing_to_compare';
   /** As the report has it. */
   status: RunStatus | null;
@@ -48,7 +63,16 @@ export interface ReplayedTurn {
   note: string | null;
   actions: ReplayedAction[];
   differences: Difference[];
+  /** How many paths the plan and the commit before give byte for byte, or running the commands again does. */
+  proven: number;
+  unproven: UnprovenPath[];
   durationMs: number;
+}
+
+/** Code that came by other commits than reports: edits of the user's, snapshots of them, files that a model streamed. */
+interface UnplannedCode {
+  commits: number;
+  paths: number;
 }
 
 export interface ReplayedLine {
@@ -61,6 +85,8 @@ export interface ReplayedLine {
   /** Of the logs: sections that were rendered again, and those that nothing can render again. */
   derived: number;
   attested: number;
+  /** No plan tells of it, and no replay says anything about it. */
+  unplanned: UnplannedCode;
   /** In the order of the line. */
   turns: ReplayedTurn[];
 }
@@ -69,7 +95,7 @@ export function isSame({ turns }: ReplayedLine): boolean {
   return turns.every(({ outcome }) => outcome !== 'different');
 }
 
-/** Something that a commit of it holds could not be compared. */
+/** Something that a commit of it holds is not proven. */
 export function isUnproven({ turns }: ReplayedLine): boolean {
   return turns.some(({ outcome }) => outcome === 'not_compared');
 }

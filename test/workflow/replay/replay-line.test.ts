@@ -63,7 +63,15 @@ describe('replay of honest turns', () => {
     project.command.run = () =>
       project.write({ 'src/app.ts': 'const port = 90;\nlisten(port);\n', 'made.txt': 'x\n' }).then(() => ({}));
     await turn(project, 'Run', command('make'), edit('README.md', '# Notes', '# News'), create('z.txt'));
-    await expectSame(['EXECUTE not_run', 'EDIT same', 'CREATE same']);
+    const outcomes = ['EXECUTE not_run', 'EDIT same', 'CREATE same'];
+    const { proven, unproven } = await expectSame(outcomes, {}, 'not_compared');
+    expect([proven, unproven.map(({ path, reason }) => [path, reason])]).toEqual([
+      2,
+      [
+        ['made.txt', 'action 1, a command, changed it'],
+        ['src/app.ts', 'action 1, a command, changed it'],
+      ],
+    ]);
   });
 
   test('an edit of what a command left in between is not compared, and says why', async () => {
@@ -84,14 +92,21 @@ describe('replay of honest turns', () => {
       command('git commit -a'),
       create('b.txt'),
     );
-    const { actions } = await expectSame(['EDIT not_compared', 'EXECUTE not_run', 'CREATE same']);
+    const outcomes = ['EDIT not_compared', 'EXECUTE not_run', 'CREATE same'];
+    const { actions, unproven } = await expectSame(outcomes, {}, 'not_compared');
     expect(actions[0]?.note).toContain('a commit of the user');
+    expect(unproven.map(({ path }) => path)).toEqual(['src/app.ts']);
   });
 
   test('a command that changes or removes what the plan wrote leaves the last word to the record', async () => {
     project.command.run = () => project.write({ 'a.txt': 'formatted\n', 'b.txt': null }).then(() => ({}));
     await turn(project, 'Run', create('a.txt'), create('b.txt'), command('format'));
-    await expectSame(['CREATE not_compared', 'CREATE not_compared', 'EXECUTE not_run']);
+    const outcomes = ['CREATE not_compared', 'CREATE not_compared', 'EXECUTE not_run'];
+    const { unproven } = await expectSame(outcomes, {}, 'not_compared');
+    expect(unproven.map(({ path, action }) => [path, action])).toEqual([
+      ['a.txt', 3],
+      ['b.txt', 2],
+    ]);
   });
 
   test('what the user wrote instead of the plan is taken from the record, and named so', async () => {
@@ -102,7 +117,10 @@ describe('replay of honest turns', () => {
         { decision: 'yes', edited: 'new' },
       ]),
     });
-    await expectSame(['CREATE edited_by_user', 'EXECUTE edited_by_user']);
+    const { unproven } = await expectSame(['CREATE edited_by_user', 'EXECUTE edited_by_user'], {}, 'not_compared');
+    expect(unproven).toMatchObject([
+      { path: 'a.txt', action: 1, reason: expect.stringContaining('the user wrote it') },
+    ]);
   });
 
   test('actions that change no file, and those that were declined, agree with the report', async () => {

@@ -66,7 +66,7 @@ const places: [kind: string, entry: string, path: string, action: number | null]
 describe('one byte', () => {
   test('nothing differs where nothing was changed', async () => {
     expect((await replayLine(project, await findRecorded(project, tip))).turns).toMatchObject([
-      { outcome: 'same', differences: [] },
+      { outcome: 'not_compared', differences: [], proven: 2, unproven: [{ path: 'made.txt', action: 2 }] },
       { outcome: 'same', differences: [] },
       { outcome: 'nothing_to_compare', differences: [] },
     ]);

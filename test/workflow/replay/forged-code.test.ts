@@ -1,0 +1,127 @@
+/** Code that the plan does not give, in reports and commits that agree with each other in every hash. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Report } from '../../../src/plan/report.ts';
+import type { Oid } from '../../../src/session/names.ts';
+import { findRecorded } from '../../../src/workflow/review/find-recorded.ts';
+import { replayLine } from '../../../src/workflow/replay/replay-line.ts';
+import { isSame, isUnproven } from '../../../src/workflow/replay/replayed.ts';
+import { undoTurn } from '../../../src/workflow/undo-turn.ts';
+import { verifyLine } from '../../../src/workflow/verify/verify-line.ts';
+import { file, forge, withLogs, type Forgery } from '../../support/forgery.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { tamper } from '../../support/tampering.ts';
+import { command, create, edit, line, start, turn } from '../../support/turns.ts';
+
+const evil = 'const port = 81;\nlisten(port);\nevil();\n';
+
+/** An edit, a command that changes nothing, a new file. */
+async function editedProject(run: (project: MemoryProject) => Promise<object> = async () => ({})) {
+  const project = await memoryProject({ 'src/app.ts': 'const port = 80;\nlisten(port);\n', 'b.txt': 'b\n' });
+  await start(project);
+  project.command.run = () => run(project);
+  const change = edit('src/app.ts', 'const port = 80;', 'const port = 81;');
+  await turn(project, 'One', change, create('a.txt', 'one\n'), command('make'), create('c.txt', 'c\n'));
+  return project;
+}
+
+async function judge(project: MemoryProject, tip: Oid) {
+  const recorded = await findRecorded(project, tip);
+  const [replayed, verified] = [await replayLine(project, recorded), await verifyLine(project, recorded)];
+  return {
+    faults: verified.violations.length,
+    passesStrict: isSame(replayed) && !isUnproven(replayed),
+    differs: !isSame(replayed),
+    open: replayed.turns.flatMap(({ unproven }) => unproven.map(({ path, action }) => `${path} by ${action}`)),
+    proven: replayed.turns.reduce((sum, { proven }) => sum + proven, 0),
+    differences: replayed.turns.flatMap(({ differences }) => differences),
+  };
+}
+
+describe('an edit, a new file and a command', () => {
+  let project: MemoryProject;
+  let tip: Oid;
+  beforeAll(async () => {
+    project = await editedProject();
+    tip = await project.tipOf(line);
+  });
+
+  const judged = async (forgery: Forgery) => judge(project, await forge(project, tip, forgery));
+
+  test('each path that the plan gives is proven, and nothing else is claimed', async () => {
+    expect(await judge(project, tip)).toMatchObject({ faults: 0, passesStrict: true, open: [], proven: 3 });
+    expect(await judged({})).toMatchObject({ faults: 0, passesStrict: true, open: [], proven: 3 });
+  });
+
+  test('other bytes that are said to be a later command’s are not proven, and named by path', async () => {
+    const found = await judged({ files: [file('src/app.ts', evil)], by: 3 });
+    expect(found).toMatchObject({ faults: 0, passesStrict: false });
+    if (!found.differs) expect(found.open).toEqual(['src/app.ts by 3']);
+  });
+
+  test('a commit without the changes of actions that succeeded does not pass', async () => {
+    const nothing = [file('src/app.ts', 'const port = 80;\nlisten(port);\n'), file('a.txt', null), file('c.txt', null)];
+    const found = await judged({ files: nothing, by: 3 });
+    expect(found).toMatchObject({ faults: 0, passesStrict: false });
+    expect(found.differences.map(({ path }) => path)).toContain('c.txt');
+  });
+
+  test('a new file that is said to be a command’s is not proven', async () => {
+    const found = await judged({ files: [file('src/evil.ts', evil)], by: 3 });
+    expect(found).toMatchObject({ faults: 0, passesStrict: false, open: ['src/evil.ts by 3'] });
+  });
+
+  test('bytes that the user is said to have written in place of the plan are not proven', async () => {
+    const report = withLogs((log) => (log.index === 1 ? { ...log, modified_by_user: true } : log));
+    const found = await judged({ files: [file('src/app.ts', evil)], by: 1, report });
+    expect(found).toMatchObject({ faults: 0, passesStrict: false, open: ['src/app.ts by 1'] });
+  });
+});
+
+test('what a command changed is named, proven by running it again, and a forged byte in it is then found', async () => {
+  const make = (project: MemoryProject) => project.write({ 'b.txt': 'made\n' }).then(() => ({}));
+  const project = await editedProject(make);
+  const tip = await project.tipOf(line);
+  expect(await judge(project, tip)).toMatchObject({ passesStrict: false, differs: false, open: ['b.txt by 3'] });
+  const again = async (at: Oid) => replayLine(project, await findRecorded(project, at), { runsCommands: true });
+  const replayed = await again(tip);
+  expect([isSame(replayed), isUnproven(replayed), replayed.turns[0]?.proven]).toEqual([true, false, 4]);
+  const forged = await again(await forge(project, tip, { files: [file('b.txt', 'evil\n')], by: 3 }));
+  expect(forged.turns[0]?.differences).toMatchObject([{ path: 'b.txt', action: 3 }]);
+});
+
+test('a command that is said not to have come to its end hides nothing from being run again', async () => {
+  const project = await editedProject();
+  const report = (known: Report): Report => ({
+    ...known,
+    run_summary: { ...known.run_summary, status: 'ABORTED', error: 'interrupted' },
+    action_logs: known.action_logs.map((log) =>
+      log.index === 3
+        ? { ...log, status: 'ABORTED', details: { reason: 'interrupted' } }
+        : log.index === 4
+          ? { ...log, status: 'SKIPPED', approved_by: 'none', details: { reason: 'the run was interrupted before it' } }
+          : log,
+    ),
+  });
+  const files = [file('src/evil.ts', evil), file('c.txt', null)];
+  const tip = await forge(project, await project.tipOf(line), { files, by: 3, report });
+  const replayed = await replayLine(project, await findRecorded(project, tip), { runsCommands: true });
+  expect(replayed.turns[0]?.unproven).toMatchObject([{ path: 'src/evil.ts', action: 3 }]);
+});
+
+test('an undo that leaves a file in a third state is found, and so is a file that its turn never changed', async () => {
+  const project = await editedProject();
+  await undoTurn(project, {});
+  const tip = await project.tipOf(line);
+  expect(await judge(project, tip)).toMatchObject({ passesStrict: true });
+  for (const path of ['src/app.ts', 'b.txt']) {
+    const found = await judge(project, await tamper(project, tip, tip, [file(path, evil)]));
+    expect(found.differences).toMatchObject([{ path, message: expect.stringContaining('The undo of turn 01 leaves') }]);
+  }
+});
+
+test('code of snapshots and of the user’s own commits is counted, since no plan tells of it', async () => {
+  const project = await editedProject();
+  await project.commit('Mine\n', { 'own.txt': 'mine\n', 'b.txt': 'mine\n' });
+  const { unplanned } = await replayLine(project, await findRecorded(project, await project.tipOf(line)));
+  expect(unplanned).toEqual({ commits: 1, paths: 2 });
+});
