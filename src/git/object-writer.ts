@@ -15,6 +15,8 @@ const deflateAsync = promisify(deflate);
 /** The fastest level: a turn's log is written once and read seldom, and `git gc` packs it anyway. */
 const compressionLevel = 1;
 const maxOpenFiles = 64;
+/** A `git gc` beside us removes a folder that is still empty; nothing removes the same one so often. */
+const maxFolders = 20;
 
 export interface ObjectWriterOptions {
   /** The object directory of the repository, shared by its linked work trees. */
@@ -63,9 +65,7 @@ async function writeLooseObject(options: ObjectWriterOptions, oid: Oid, bytes: B
   try {
     if (await refresh(path)) return [dirname(path)];
     const compressed = await deflateAsync(bytes, { level: compressionLevel });
-    const madeDir = await makeFanOut(options, dirname(path));
-    options.onStep?.('object');
-    await writeExclusively(options, path, compressed);
+    const madeDir = await writeInFanOut(options, path, compressed);
     options.onStep?.('object-written');
     return madeDir ? [dirname(path), options.objectsDir] : [dirname(path)];
   } catch (error) {
@@ -95,6 +95,21 @@ async function refresh(path: string): Promise<boolean> {
     return true;
   } finally {
     await file.close();
+  }
+}
+
+/** True when the folder was made for it. git does the same: whoever finds the folder gone makes it again. */
+async function writeInFanOut(options: ObjectWriterOptions, path: string, bytes: Buffer): Promise<boolean> {
+  let madeDir = false;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      madeDir = (await makeFanOut(options, dirname(path))) || madeDir;
+      options.onStep?.('object');
+      await writeExclusively(options, path, bytes);
+      return madeDir;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || tries === maxFolders) throw error;
+    }
   }
 }
 

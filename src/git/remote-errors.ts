@@ -1,6 +1,7 @@
 /** What git says of a transfer that failed, as an error with the next step. The words of the other side decide nothing. */
 import { TeddyError } from '../errors.ts';
 import type { RemoteResult } from './remote-call.ts';
+import { isOverlap } from './run.ts';
 
 /** What another try may change. */
 const passing =
@@ -11,7 +12,7 @@ const lasting =
 /** git was told, or has told, that there is no use in another try; or it may work a moment later. */
 export function isPassing({ said }: Pick<RemoteResult, 'said'>): boolean {
   const words = said.join('\n');
-  return passing.test(words) && !lasting.test(words);
+  return isOverlap(words) || (passing.test(words) && !lasting.test(words));
 }
 
 /** Throws nothing: it returns REMOTE_UNREACHABLE, REMOTE_REFUSED, REMOTE_CHANGED, HOSTILE_SESSION, DISK_FULL or WRITE_FAILED. */

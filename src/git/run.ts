@@ -27,8 +27,18 @@ const fixedSettings = [
  * that before it has done anything.
  */
 const halfMadeWorkTree = /^fatal: failed to read \S*worktrees\/.*commondir: /m;
+/**
+ * A `git gc` beside us has removed a folder of objects that the child had just made and not yet put anything into. Whoever
+ * writes objects does nothing else that could not be done again.
+ */
+const vanishedFolder = /^error: unable to create temporary file: No such file or directory/m;
 const waitStepMs = 25;
 const maxWaitMs = 2_000;
+
+/** Another git was at work at the same moment: the same command succeeds when it is run again. */
+export function isOverlap(stderr: string): boolean {
+  return halfMadeWorkTree.test(stderr) || vanishedFolder.test(stderr);
+}
 
 export type Environment = Record<string, string | undefined>;
 
@@ -108,7 +118,7 @@ export function gitRunner(cwd: string, env: Environment, trace?: (line: string) 
   async function run(args: string[], options: GitRunOptions = {}): Promise<GitResult> {
     const started = performance.now();
     let result = await runOnce(args, options);
-    while (halfMadeWorkTree.test(result.stderr) && performance.now() - started < maxWaitMs) {
+    while (result.exitCode !== 0 && isOverlap(result.stderr) && performance.now() - started < maxWaitMs) {
       await sleep(waitStepMs);
       result = await runOnce(args, options);
     }

@@ -38,12 +38,12 @@ export interface ChildJob {
   startAtMs?: number;
   /** SIGKILL after this time; with `everything`, the gits that it has started die at the same moment. */
   kill?: { afterMs: number; everything: boolean };
+  /** A minute if not given. */
+  timeoutMs?: number;
 }
 
-const timeoutMs = 60_000;
-
 export function runChild(job: ChildJob): Promise<ChildRun> {
-  const { program, operation, root, count = 1, name = 'one', startAtMs = 0, kill } = job;
+  const { program, operation, root, count = 1, name = 'one', startAtMs = 0, kill, timeoutMs = 60_000 } = job;
   const startedMs = performance.now();
   const child = spawn(process.execPath, [program, operation, root, String(count), name, String(startAtMs)], {
     cwd: root,

@@ -3,6 +3,7 @@ import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { objectReader } from '../../src/git/object-reader.ts';
+import { isPassing } from '../../src/git/remote-errors.ts';
 import { updateRefs } from '../../src/git/refs.ts';
 import { gitRunner, toChildEnvironment, type GitRunner } from '../../src/git/run.ts';
 import type { Oid, RefName } from '../../src/session/names.ts';
@@ -13,13 +14,18 @@ let git: GitRunner;
 let head: Oid;
 
 /** A git that dies of `signal` before it has begun, the first `times`. */
-async function interruptStarts(signal: string, times = 1): Promise<void> {
+function interruptStarts(signal: string, times = 1): Promise<void> {
+  return disturbStarts(`kill -${signal} $$; sleep 5`, times);
+}
+
+/** A git that does this in place of its work, the first `times`. */
+async function disturbStarts(instead: string, times: number): Promise<void> {
   const bin = join(repo.root, '.git/bin');
   await mkdir(bin);
   const left = join(bin, 'left');
   await writeFile(left, 'x'.repeat(times));
   const script = `#!/bin/sh
-if [ -s ${left} ]; then printf %s "$(cut -c2- ${left})" > ${left}; kill -${signal} $$; sleep 5; fi
+if [ -s ${left} ]; then printf %s "$(cut -c2- ${left})" > ${left}; ${instead}; fi
 PATH=${process.env['PATH'] ?? ''} exec git "$@"
 `;
   await writeFile(join(bin, 'git'), script);
@@ -71,4 +77,12 @@ test('a git that always ends so is an error, and not started for ever', async ()
   const reader = objectReader(git);
   await expect(reader.contents('HEAD')).rejects.toMatchObject({ code: 'GIT_FAILED' });
   await reader.close();
+});
+
+test('a git that a `git gc` takes its folder of objects away from is run again', async () => {
+  // Its words and its exit code, as git 2.39 was seen to say them.
+  const words = 'error: unable to create temporary file: No such file or directory';
+  await disturbStarts(`echo '${words}' >&2; echo 'fatal: git-write-tree: error building trees' >&2; exit 128`, 3);
+  expect(await git.text(['write-tree'])).toBe(await repo.git('rev-parse', 'HEAD^{tree}'));
+  expect(isPassing({ said: [words, 'fatal: unpack-objects failed'] })).toBe(true);
 });

@@ -1,7 +1,8 @@
 /** Loose objects on disk: readable by git, durable, shared as git shares them, and nothing left behind. */
+import { rmdirSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, stat, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { TeddyError } from '../../src/errors.ts';
 import { toWriteError } from '../../src/git/durable-file.ts';
@@ -72,6 +73,39 @@ test('an object that is added while others are written is not forgotten', async 
   await writing;
   await batch.flush();
   expect(await repo.git('cat-file', 'blob', late)).toBe('late');
+});
+
+test('a folder of objects that git removes because it is still empty is made again', async () => {
+  const batch = (removals: number) => {
+    let left = removals;
+    return objectBatch({
+      objectsDir: objectsDir(),
+      objectFormat: 'sha1',
+      onStep(step) {
+        // `git prune-packed` removes every folder that is empty, also one that was made this moment.
+        if (step === 'object' && left > 0) rmdirSync(dirname(pathOf(oid)));
+        if (step === 'object') left -= 1;
+      },
+    });
+  };
+  let text = 0;
+  let oid = '' as Oid;
+  const isTaken = async () =>
+    stat(dirname(pathOf(oid))).then(
+      () => true,
+      () => false,
+    );
+  do oid = await batch(0).blob(`in a folder of its own ${(text += 1)}`);
+  while (await isTaken());
+  const raced = batch(3);
+  await raced.blob(`in a folder of its own ${text}`);
+  await raced.flush();
+  expect(await repo.git('cat-file', 'blob', oid)).toBe(`in a folder of its own ${text}`);
+
+  await rm(dirname(pathOf(oid)), { recursive: true });
+  const hopeless = batch(Infinity);
+  await hopeless.blob(`in a folder of its own ${text}`);
+  await expect(hopeless.flush()).rejects.toMatchObject({ code: 'WRITE_FAILED' });
 });
 
 test('hundreds of objects go out without running out of file handles', async () => {
