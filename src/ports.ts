@@ -88,7 +88,17 @@ export interface LineCommit extends Ident {
   file: { path: RepoPath; bytes: Uint8Array };
 }
 
-export type SignatureState = 'good' | 'bad' | 'unknown';
+export interface Signature {
+  state: 'good' | 'bad' | 'unknown';
+  /** Fingerprints of the key that has signed, as git shows them, and of its primary key; none where git cannot tell, or it is revoked. */
+  keys: string[];
+}
+
+export interface SignatureOptions {
+  /** Also of ssh keys where git was told of no allowed signers: such a signature is `unknown`, and names its key. */
+  withKeys?: boolean;
+  signal?: AbortSignal | undefined;
+}
 
 /** The objects and refs of one repository, shared by all its work trees. */
 export interface Store {
@@ -127,7 +137,7 @@ export interface Store {
   /** Whether its history is cut off, as in a shallow clone. */
   isShallow(): Promise<boolean>;
   /** Of the commits that `walkChanges` gives, those that are signed, as git judges them; `unknown`: it cannot. In one go. */
-  checkSignatures(from: Oid, not: readonly Oid[], signal?: AbortSignal): Promise<Map<Oid, SignatureState>>;
+  checkSignatures(from: Oid, not: readonly Oid[], options?: SignatureOptions): Promise<Map<Oid, Signature>>;
   /** What `git fsck` finds wrong with the repository and with what is reachable from these commits, a line each. */
   fsck(tips: readonly Oid[]): Promise<string[]>;
   /** The best common ancestor of a commit and what a merge of all the others would be; null: there is none. */

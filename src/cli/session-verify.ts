@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { Command, Option } from 'clipanion';
 import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports.ts';
@@ -24,7 +25,7 @@ export class SessionVerifyCommand extends TeddyCommand {
       The session can be named by its id, a branch, a commit, a range (a..b), or a bundle file; without a name it is the line
       that HEAD is on, else the newest session. A file stands for itself where git knows nothing of the name, or with \`./\`
       before it; all lines of a bundle are looked at. Someone who rewrites a whole session with new hashes is found by signatures
-      alone: see teddy.sign.
+      alone: \`git config teddy.sign true\` signs entries, and --signed-by wants every entry signed by one of the keys.
 
       Exit codes: 0 no fault; 1 faults, each named with commit, turn and file, or a shallow clone that lacks some of the line;
       2 no such session, commit or file.
@@ -34,6 +35,7 @@ export class SessionVerifyCommand extends TeddyCommand {
       ['Every line of the repository, and its objects', '$0 session verify --all --fsck'],
       ['What a pull request adds', '$0 session verify main..teddy/20260124-add-user-auth'],
       ['A bundle that somebody sent, for a script', '$0 session verify session.bundle --json'],
+      ['Every entry signed by a key that you know', '$0 session verify --signed-by ~/.ssh/id_ed25519.pub'],
     ],
   });
 
@@ -41,6 +43,10 @@ export class SessionVerifyCommand extends TeddyCommand {
   session = Option.String('-s,--session', { description: 'The same as the name.' });
   all = Option.Boolean('--all', false, { description: 'Every line, also archived ones and those of remotes.' });
   fsck = Option.Boolean('--fsck', false, { description: 'Also run git fsck.' });
+  signedBy = Option.Array('--signed-by', {
+    description:
+      'A key that may have signed the entries, any number of times: its fingerprint, or a file with public ssh keys. Every entry has to be signed then.',
+  });
 
   protected run(terminal: Terminal): Promise<number> {
     const target = this.toTarget();
@@ -52,6 +58,7 @@ export class SessionVerifyCommand extends TeddyCommand {
           target: bundled === null ? target : undefined,
           all: this.all || bundled !== null,
           fsck: this.fsck,
+          signedBy: await this.readKeys(project),
         };
         return await this.verify(terminal, project, wish);
       } finally {
@@ -73,6 +80,17 @@ export class SessionVerifyCommand extends TeddyCommand {
       terminal.print(fenceOutput(renderVerified(terminal, verified), randomUUID()));
     } else await this.page(terminal, project, renderVerified(terminal, verified));
     return isClean(verified) ? 0 : 1;
+  }
+
+  private async readKeys(project: Project): Promise<ReadonlySet<string> | undefined> {
+    if (this.signedBy === undefined) return undefined;
+    const { readSigningKeys } = await import('../workflow/verify/signing-keys.ts');
+    return readSigningKeys(project, this.signedBy, (path) =>
+      readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return null;
+        throw new TeddyError('USAGE', `${path} cannot be read: ${error.message}.`, 'Name a file with public keys.');
+      }),
+    );
   }
 
   private toTarget(): string | undefined {
@@ -105,7 +123,8 @@ function renderVerified(terminal: Terminal, { lines, fsck }: VerifiedSessions): 
 
 function renderLine(terminal: Terminal, line: VerifiedLine): string {
   const { name, entries, turns, derived, attested, violations, isWhole, notes } = line;
-  const looked = `${count(entries, 'entry', 'entries')} in ${count(turns, 'turn')}, derived ${formatCount(derived)}, attested ${formatCount(attested)}`;
+  const signed = line.signed === null ? '' : `, signed ${formatCount(line.signed)}`;
+  const looked = `${count(entries, 'entry', 'entries')} in ${count(turns, 'turn')}, derived ${formatCount(derived)}, attested ${formatCount(attested)}${signed}`;
   const verdict =
     violations.length > 0
       ? terminal.style('red', count(violations.length, 'fault'))

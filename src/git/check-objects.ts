@@ -1,5 +1,5 @@
 /** What git itself says of commits and objects: signatures, and `git fsck`. One process each. */
-import type { SignatureState } from '../ports.ts';
+import type { Signature, SignatureOptions } from '../ports.ts';
 import { parseOid, type Oid } from '../session/names.ts';
 import type { GitRunner } from './run.ts';
 
@@ -7,7 +7,7 @@ import type { GitRunner } from './run.ts';
  * `%G?`. Expired signatures and keys were good in their time; of a key that is revoked, missing, or that nobody has called
  * trusted, nothing follows: of ssh, U is any key that is not among the allowed signers.
  */
-const states: Record<string, SignatureState> = {
+const states: Record<string, Signature['state']> = {
   G: 'good',
   X: 'good',
   Y: 'good',
@@ -17,22 +17,40 @@ const states: Record<string, SignatureState> = {
   E: 'unknown',
 };
 
+/** The bytes are signed by the key that git names, and the key is not revoked, whether anybody trusts it or not. */
+const proving: ReadonlySet<string> = new Set(['G', 'X', 'Y', 'U']);
+
 export async function checkSignatures(
   git: GitRunner,
   from: Oid,
   not: readonly Oid[],
-  signal?: AbortSignal,
-): Promise<Map<Oid, SignatureState>> {
-  const found = new Map<Oid, SignatureState>();
-  const show = ['-c', 'log.showSignature=false', 'log', '--first-parent', '--format=%H %G?'];
+  { withKeys = false, signal }: SignatureOptions = {},
+): Promise<Map<Oid, Signature>> {
+  const found = new Map<Oid, Signature>();
+  const signers = withKeys ? await chooseSigners(git) : [];
+  const show = [
+    '-c',
+    'log.showSignature=false',
+    ...signers,
+    'log',
+    '--first-parent',
+    '--format=%H%x09%G?%x09%GF%x09%GP',
+  ];
   for await (const row of git.lines([...show, from, '--not', ...not, '--'])) {
     // git asks gpg for each commit that has a signature: that can take long.
     if (signal?.aborted) break;
-    const [oid = '', letter = ''] = row.split(' ');
+    const [oid = '', letter = '', ...keys] = row.split('\t');
     const state = states[letter];
-    if (state !== undefined) found.set(parseOid(oid), state);
+    const proven = proving.has(letter) ? keys.filter((key) => key !== '') : [];
+    if (state !== undefined) found.set(parseOid(oid), { state, keys: [...new Set(proven)] });
   }
   return found;
+}
+
+/** Without a file of signers git does not look at a signature of ssh; with an empty one it says whose key it is. */
+async function chooseSigners(git: GitRunner): Promise<string[]> {
+  const { exitCode } = await git.run(['config', '--get', 'gpg.ssh.allowedSignersFile'], { accept: [1] });
+  return exitCode === 0 ? [] : ['-c', 'gpg.ssh.allowedSignersFile=/dev/null'];
 }
 
 /** Without what is merely unreachable. */

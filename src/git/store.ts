@@ -99,7 +99,7 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
     mergeBase: (commit, others) => mergeBase(git, commit, others),
     findReachable: (text, from, not) => findReachable(git, text, from, not),
     isShallow: async () => (await git.text(['rev-parse', '--is-shallow-repository'])) === 'true',
-    checkSignatures: (from, not, signal) => checkSignatures(git, from, not, signal),
+    checkSignatures: (from, not, options) => checkSignatures(git, from, not, options),
     fsck: (tips) => runFsck(git, tips),
     findCommits: (text, ...prefixes) => findCommits(git, text, prefixes),
     listTree: async (treeish) => (await git.list(['ls-tree', '-r', '-z', '--full-tree', treeish])).map(parseTreeRow),

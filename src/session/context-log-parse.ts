@@ -47,12 +47,20 @@ export interface ParsedContextLog {
   messages: ContextLog['messages'];
 }
 
-/** Throws DAMAGED_SESSION when the text is not a whole log. */
-export function parseContextLog(log: string): ParsedContextLog {
+/** Whom a log asked, and what it is of; its sections are not looked at. Throws DAMAGED_SESSION. */
+export function parseLogFront(log: string): FrontMatter {
+  return splitFront(log).frontMatter;
+}
+
+function splitFront(log: string): { frontMatter: FrontMatter; content: string } {
   const end = log.startsWith('---\n') ? log.indexOf('\n---\n', 3) : -1;
   if (end === -1) throw damaged('it has no front matter');
-  const frontMatter = parseFrontMatter(log.slice(4, end + 1));
-  const content = log.slice(end + 5);
+  return { frontMatter: parseFrontMatter(log.slice(4, end + 1)), content: log.slice(end + 5) };
+}
+
+/** Throws DAMAGED_SESSION when the text is not a whole log. */
+export function parseContextLog(log: string): ParsedContextLog {
+  const { frontMatter, content } = splitFront(log);
   const sections = splitSections(content, `<!-- ${frontMatter.boundary} `);
   const [system, next] = sections;
   if (system?.name !== 'system' || next === undefined) throw damaged('it does not begin with a system section');

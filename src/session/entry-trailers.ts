@@ -38,7 +38,7 @@ export function checkMessage(message: string, entry: Entry | null = decodeEntry(
     ...checkKeys(trailers),
     ...checkPresence(trailers),
     ...trailers.flatMap(({ key, value }) => checkValue(key, value)),
-    ...(entry === null ? [] : checkKind(entry)),
+    ...(entry === null ? [] : [...checkKind(entry), ...checkTimes(entry)]),
     // Labels have none.
     ...(/[^\P{Cc}\n]|[\u202A-\u202E\u2066-\u2069]/u.test(message) ? ['Its message has control characters.'] : []),
   ];
@@ -108,6 +108,17 @@ function checkValue(key: string, value: string): string[] {
 
 function isTime(value: string): boolean {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/.test(value) && !Number.isNaN(Date.parse(value));
+}
+
+/** Clocks of several machines may differ by so much. */
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** An id begins with the time at which it was made: that of a start is the session's, and none is from before it. */
+function checkTimes({ kind, id, created }: Entry): string[] {
+  const after = Number.parseInt(id.replace('-', '').slice(0, 12), 16) - Date.parse(created);
+  if (Number.isNaN(after)) return [];
+  if (after < -dayMs) return ['Its id was made before the session was created.'];
+  return kind === 'start' && after > dayMs ? ['Its id was made long after the session was created.'] : [];
 }
 
 const withoutTurn: readonly EntryKind[] = ['start'];

@@ -1,14 +1,15 @@
 /** What only git itself can say of a line: signatures, clones that are not whole, objects that are not there, other hashes. */
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import type { Project } from '../../src/ports.ts';
 import type { Oid } from '../../src/session/names.ts';
 import { findRecorded } from '../../src/workflow/review/find-recorded.ts';
 import { replayLine } from '../../src/workflow/replay/replay-line.ts';
+import { readSigningKeys } from '../../src/workflow/verify/signing-keys.ts';
 import { verifyLine } from '../../src/workflow/verify/verify-line.ts';
 import { verifySession } from '../../src/workflow/verify/verify-session.ts';
 import { gitText } from '../support/git-process.ts';
@@ -20,6 +21,7 @@ let repo: ScratchRepository;
 let project: Project;
 let outside: string;
 let signers: string;
+let fingerprint: string;
 let session: string;
 let line: string;
 
@@ -38,6 +40,7 @@ beforeAll(async () => {
   const key = join(outside, 'key');
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'ada@example.org', '-f', key]);
   const shown = execFileSync('ssh-keygen', ['-y', '-f', key], { encoding: 'utf8' });
+  fingerprint = execFileSync('ssh-keygen', ['-lf', key], { encoding: 'utf8' }).split(' ')[1] ?? '';
   signers = join(outside, 'signers');
   await writeFile(signers, `ada@example.org ${shown}`);
   repo = await makeScratchRepository({ 'README.md': '# Notes\n' }, { objectFormat: 'sha256' });
@@ -99,10 +102,11 @@ test('a signature that git can check is no more than right; one whose key it doe
   const tip = (await repo.git('rev-parse', line)) as Oid;
   const parent = (await repo.git('rev-parse', `${line}~`)) as Oid;
   const signed = await project.repository.store.checkSignatures(tip, []);
+  const good = { state: 'good', keys: [fingerprint] };
   expect(signed).toEqual(
     new Map([
-      [tip, 'good'],
-      [parent, 'good'],
+      [tip, good],
+      [parent, good],
     ]),
   );
   expect(await verifyLine(project, await findRecorded(project, line))).toMatchObject({ violations: [], notes: [] });
@@ -114,6 +118,45 @@ test('a signature that git can check is no more than right; one whose key it doe
     signers,
     `ada@example.org ${execFileSync('ssh-keygen', ['-y', '-f', join(outside, 'key')], { encoding: 'utf8' })}`,
   );
+});
+
+describe('--signed-by', () => {
+  const withKeys = async (signedBy: string[]) => {
+    const keys = await readSigningKeys(project, signedBy, (path) => readFile(path, 'utf8').catch(() => null));
+    return verifyLine(project, await findRecorded(project, line), { signedBy: keys });
+  };
+  const unsigned = async (text: string) =>
+    (await withKeys([text])).violations.map(({ rule, message }) => `${rule}: ${message}`);
+
+  test('names each entry that none of the keys has signed, whether git trusts them or not', async () => {
+    const entries = (await withKeys([fingerprint])).entries;
+    for (const named of [fingerprint, join(outside, 'key.pub'), signers]) {
+      const { signed, violations } = await withKeys([named]);
+      expect(signed).toBe(2);
+      expect(violations).toHaveLength(entries - 2);
+      expect(new Set(violations.map(({ message }) => message))).toEqual(new Set(['It is not signed.']));
+    }
+    await repo.git('config', '--unset', 'gpg.ssh.allowedSignersFile');
+    expect((await withKeys([fingerprint])).signed).toBe(2);
+    await repo.git('config', 'gpg.ssh.allowedSignersFile', signers);
+  });
+
+  test('takes no other key', async () => {
+    const other = join(outside, 'other');
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', other]);
+    const found = await unsigned(`${other}.pub`);
+    expect(
+      found.filter((row) => row === 'signature: It is signed by another key than those that were named.'),
+    ).toHaveLength(2);
+  });
+
+  test('needs a fingerprint or a file that holds a key', async () => {
+    await expect(withKeys(['SHA256:short'])).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
+    await expect(withKeys([join(repo.root, 'README.md')])).rejects.toMatchObject({
+      code: 'USAGE',
+      message: expect.stringContaining('holds no public key') as string,
+    });
+  });
 });
 
 test.each([

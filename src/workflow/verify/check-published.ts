@@ -1,8 +1,9 @@
 /** What was published stays as it is, and each kind of entry writes what is its business. */
 import type { CommitChange } from '../../ports.ts';
-import { isSessionPath } from '../../session/global-files.ts';
+import { attributesPath, attributesText, isSessionPath } from '../../session/global-files.ts';
 import { isEditable, isOfSession, mayChangeCode, mayWrite, turnOfPath } from '../../session/line-paths.ts';
 import { isTurnName, joinPath, turnDir, type Oid, type RepoPath } from '../../session/names.ts';
+import { toText } from '../read-line.ts';
 import { decodeAdded, readWalkedTurn, type Step, type WalkedCommit, type WalkedLine } from './walked-line.ts';
 import type { Rule } from './violation.ts';
 
@@ -83,12 +84,20 @@ async function checkOwn(walk: WalkedLine, step: Step, change: CommitChange): Pro
     return;
   }
   const { kind, turn } = entry;
+  if (path === attributesPath) await checkAttributes(step, path);
   if (!mayWrite(kind, session, turn, path))
     blame('published', path, `An entry of the kind ${kind} does not write this file.`);
   else if (known !== undefined && kind !== 'start' && !isEditable(session, path))
     await checkChanged(walk, step, change);
   else if (path.endsWith('/transcript.jsonl')) await addToTranscript(walk, step, change);
   published.set(path, after);
+}
+
+/** With others, git would show and check out other bytes than were published. */
+async function checkAttributes({ commit, blame }: Step, path: RepoPath): Promise<void> {
+  const content = await commit.contents.get(path)?.read();
+  if (content?.kind === 'bytes' && toText(content.bytes) !== attributesText)
+    blame('published', path, 'These are not the attributes that teddy gives its files.');
 }
 
 async function checkChanged(walk: WalkedLine, step: Step, change: CommitChange): Promise<void> {

@@ -1,8 +1,9 @@
 /** Checks every promise that a line makes, commit by commit. Nothing that a hostile repository holds makes it throw. */
 import { isDamage, TeddyError } from '../../errors.ts';
-import type { Project, Store } from '../../ports.ts';
+import type { Project, Signature, Store } from '../../ports.ts';
 import { checkMessage } from '../../session/entry-trailers.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../session/names.ts';
+import { checkAsked } from './check-asked.ts';
 import { checkLog } from './check-log.ts';
 import { checkOrder } from './check-order.ts';
 import { checkPaths } from './check-paths.ts';
@@ -22,6 +23,8 @@ export interface VerifyOptions {
   known?: readonly Oid[];
   /** Of every file that a commit brings; without it only teddy's own files and those of entries have a limit, which is large. */
   maxFileBytes?: number;
+  /** Fingerprints: every entry has to be signed by one of these keys. */
+  signedBy?: ReadonlySet<string> | undefined;
   signal?: AbortSignal;
   onProgress?(entries: number): void;
 }
@@ -49,6 +52,7 @@ export async function verifyLine(
     isWhole: true,
     derived: 0,
     attested: 0,
+    signed: null,
     violations: [],
     notes: [],
   };
@@ -82,7 +86,7 @@ async function verifyFrom(
     },
     base,
   );
-  const seen = new Map<Oid, TurnName | null>();
+  const seen = new Map<Oid, SeenCommit>();
   for await (const commit of readAhead(walk, store.walkChanges(result.tip, base.not))) {
     refuseInterrupted(options);
     seen.set(commit.oid, await checkCommit(walk, commit, options));
@@ -94,9 +98,11 @@ async function verifyFrom(
     );
   // Each signed commit is a process of gpg, which may ask a server for a key: nothing that is refused anyway is worth that.
   if (walk.limitsAll && result.violations.length > 0) return;
-  const signatures = await store.checkSignatures(result.tip, base.not, options.signal);
+  const { signal, signedBy } = options;
+  const signatures = await store.checkSignatures(result.tip, base.not, { signal, withKeys: signedBy !== undefined });
   refuseInterrupted(options);
   addSignatures(result, signatures, seen);
+  if (signedBy !== undefined) requireSigned(result, signatures, seen, signedBy);
 }
 
 function refuseInterrupted({ signal }: VerifyOptions): void {
@@ -129,22 +135,46 @@ function addViolation(
   violations.push({ rule, commit, turn, path, message });
 }
 
-function addSignatures(
-  result: VerifiedLine,
-  signatures: ReadonlyMap<Oid, string>,
-  seen: ReadonlyMap<Oid, TurnName | null>,
-): void {
+interface SeenCommit {
+  turn: TurnName | null;
+  isEntry: boolean;
+}
+
+type Signatures = ReadonlyMap<Oid, Signature>;
+type SeenCommits = ReadonlyMap<Oid, SeenCommit>;
+
+function addSignatures(result: VerifiedLine, signatures: Signatures, seen: SeenCommits): void {
   const states = [...signatures].filter(([oid]) => seen.has(oid));
-  for (const [oid, state] of states)
-    if (state === 'bad') addViolation(result, 'signature', oid, seen.get(oid) ?? null, null, 'Its signature is bad.');
-  const unknown = states.filter(([, state]) => state === 'unknown').length;
+  for (const [oid, { state }] of states)
+    if (state === 'bad')
+      addViolation(result, 'signature', oid, seen.get(oid)?.turn ?? null, null, 'Its signature is bad.');
+  const unknown = states.filter(([, { state }]) => state === 'unknown').length;
   if (unknown > 0)
     result.notes.push(
       `${unknown} of ${states.length} signatures could not be checked: git knows no key for them that it trusts, or cannot look.`,
     );
 }
 
-async function checkCommit(walk: WalkedLine, commit: WalkedCommit, options: VerifyOptions): Promise<TurnName | null> {
+/** Whether git trusts a key is no question here: the keys were named. */
+function requireSigned(
+  result: VerifiedLine,
+  signatures: Signatures,
+  seen: SeenCommits,
+  signedBy: ReadonlySet<string>,
+): void {
+  result.signed = 0;
+  for (const [oid, { turn, isEntry }] of seen) {
+    if (!isEntry) continue;
+    const signature = signatures.get(oid);
+    if (signature !== undefined && signature.state !== 'bad' && signature.keys.some((key) => signedBy.has(key)))
+      result.signed += 1;
+    else if (signature === undefined) addViolation(result, 'signature', oid, turn, null, 'It is not signed.');
+    else if (signature.state !== 'bad')
+      addViolation(result, 'signature', oid, turn, null, 'It is signed by another key than those that were named.');
+  }
+}
+
+async function checkCommit(walk: WalkedLine, commit: WalkedCommit, options: VerifyOptions): Promise<SeenCommit> {
   const { entry, problems } = checkMessage(commit.commit.message, commit.decoded);
   const turn = entry?.turn ?? null;
   const blame = (rule: Rule, path: RepoPath | null, message: string) =>
@@ -156,12 +186,12 @@ async function checkCommit(walk: WalkedLine, commit: WalkedCommit, options: Veri
   if (entry === null || entry.session !== walk.session) {
     if (entry !== null) blame('order', null, `It is an entry of the session ${entry.session}.`);
     checkForeign(walk, commit, blame);
-    return turn;
+    return { turn, isEntry: false };
   }
   walk.result.entries += 1;
   await checkEntry(walk, { commit, entry, blame });
   options.onProgress?.(walk.result.entries);
-  return turn;
+  return { turn, isEntry: true };
 }
 
 async function checkEntry(walk: WalkedLine, step: Step): Promise<void> {
@@ -174,6 +204,7 @@ async function checkEntry(walk: WalkedLine, step: Step): Promise<void> {
   await checkReport(walk, step);
   await checkSecrets(walk, step, lengths);
   await checkLog(walk, step);
+  await checkAsked(walk, step);
 }
 
 /** How long the entry's transcript was: what was there has been searched for secrets. */

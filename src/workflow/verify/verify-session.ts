@@ -5,7 +5,7 @@ import { findRecorded, listRecorded, type RecordedLine } from '../review/find-re
 import { verifyLine, type VerifyOptions } from './verify-line.ts';
 import type { VerifiedLine } from './violation.ts';
 
-export interface VerifySessionRequest extends Pick<VerifyOptions, 'signal' | 'onProgress'> {
+export interface VerifySessionRequest extends Pick<VerifyOptions, 'signal' | 'onProgress' | 'signedBy'> {
   /** As of `findRecorded`. */
   target?: string | undefined;
   /** Every line of the repository. */

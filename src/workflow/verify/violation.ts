@@ -46,6 +46,8 @@ export interface VerifiedLine {
   /** Of the logs: sections that were rendered again and are the same, and those that nothing can render again. */
   derived: number;
   attested: number;
+  /** Of the entries, how many one of the named keys has signed; null: no keys were named. */
+  signed: number | null;
   /** In the order of the line. */
   violations: Violation[];
   /** What could not be checked here, and no fault of the line; whole sentences. */

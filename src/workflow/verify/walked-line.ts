@@ -10,6 +10,7 @@ import { openOrder, type LineOrder } from '../../session/line-order.ts';
 import { isTurnName, type Oid, type RepoPath, type SessionId, type TurnName } from '../../session/names.ts';
 import { turnOfPath } from '../../session/line-paths.ts';
 import { isOnlyMessage, readTurn, toStatus, toText, type TurnStatus } from '../read-line.ts';
+import type { Asked } from './check-asked.ts';
 import { openCodeTrees } from './code-trees.ts';
 import type { LineBase } from './find-base.ts';
 import type { LogRenderer, RenderedLog } from './render-log-again.ts';
@@ -51,6 +52,8 @@ export interface WalkedLine {
   /** What was named as missing. */
   missing: Set<Oid>;
   current: WalkedTurn | null;
+  /** What the log that was last looked at says. */
+  asked: { oid: Oid; asked: Asked | null } | null;
   result: VerifiedLine;
 }
 
@@ -70,7 +73,7 @@ export interface Step {
 }
 
 export async function openWalk(
-  parts: Omit<WalkedLine, 'order' | 'published' | 'broken' | 'mended' | 'missing' | 'current'>,
+  parts: Omit<WalkedLine, 'order' | 'published' | 'broken' | 'mended' | 'missing' | 'current' | 'asked'>,
   base: LineBase,
 ): Promise<WalkedLine> {
   const published = new Map<RepoPath, Oid>();
@@ -88,7 +91,7 @@ export async function openWalk(
     parts.session,
     base.kind === 'start' ? null : { created, turns: toTurns(parts.session, published) },
   );
-  return { ...parts, order, published, broken: new Map(), mended: 0, missing: new Set(), current: null };
+  return { ...parts, order, published, broken: new Map(), mended: 0, missing: new Set(), current: null, asked: null };
 }
 
 function toTurns(session: SessionId, published: ReadonlyMap<RepoPath, Oid>) {

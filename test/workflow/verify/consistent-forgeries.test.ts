@@ -80,7 +80,10 @@ test('an entry says what its report and its log say', async () => {
     'trailers: The message of the entry does not say what the report says.',
   ]);
   expect(await relabel('plan', /plan: Do it/, 'plan: Do more')).toEqual([wrongPlan]);
-  expect(await relabel('plan', /Teddy-Model: .*/, 'Teddy-Model: another')).toEqual([wrongPlan]);
+  expect(await relabel('plan', /Teddy-Model: .*/, 'Teddy-Model: another')).toEqual([
+    'trailers: The log says another model than the entry.',
+    wrongPlan,
+  ]);
   expect(await relabel('message', /Teddy-Provider: .*/, 'Teddy-Provider: openai')).toEqual([
     'trailers: The log says another provider than the entry.',
   ]);
