@@ -75,13 +75,16 @@ export class SessionReplayCommand extends TeddyCommand {
     signal: AbortSignal,
   ): Promise<ReplayedLine[]> {
     const { findRecorded, listRecorded } = await import('../workflow/review/find-recorded.ts');
+    const { findBrought } = await import('../workflow/review/find-brought.ts');
     const { replayLine } = await import('../workflow/replay/replay-line.ts');
     const bundled = await openIfBundle(project, target);
     const place = bundled ?? project;
     const draw = (turns: number) => terminal.redraw(terminal.style('dim', `Replaying, ${turns} turns`, 'stderr'));
     const replayed: ReplayedLine[] = [];
     try {
-      const lines = bundled === null ? [await findRecorded(place, target)] : await listRecorded(bundled);
+      const brought =
+        bundled === null ? ((await findBrought(place, target))?.lines ?? []) : await listRecorded(bundled);
+      const lines = brought.length > 0 ? brought : [await findRecorded(place, target)];
       for (const line of lines) {
         if (!this.json) terminal.say(terminal.style('dim', toVisible(`${line.session} (${line.name})`), 'stderr'));
         const options = { runsCommands: this.runCommands, signal, onProgress: draw };

@@ -4,7 +4,7 @@ import { Command, Option } from 'clipanion';
 import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports.ts';
 import { formatCount } from '../session/format-count.ts';
-import type { VerifiedLine } from '../workflow/verify/violation.ts';
+import type { VerifiedLine, Violation } from '../workflow/verify/violation.ts';
 import type { VerifiedSessions, VerifySessionRequest } from '../workflow/verify/verify-session.ts';
 import { openIfBundle } from './open-target.ts';
 import { toTarget } from './target-option.ts';
@@ -24,8 +24,10 @@ export class SessionVerifyCommand extends TeddyCommand {
 
       The session can be named by its id, a branch, a commit, a range (a..b), or a bundle file; without a name it is the line
       that HEAD is on, else the newest session. A file stands for itself where git knows nothing of the name, or with \`./\`
-      before it; all lines of a bundle are looked at. Someone who rewrites a whole session with new hashes is found by signatures
-      alone: \`git config teddy.sign true\` signs entries, and --signed-by wants every entry signed by one of the keys.
+      before it; all lines of a bundle are looked at. Of a range all lines are looked at that it brings, by a merge as well, and
+      each session file that it brings has to be what an entry that it brings has there. Someone who rewrites a whole session with
+      new hashes is found by signatures alone: \`git config teddy.sign true\` signs entries, and --signed-by wants every entry
+      signed by one of the keys.
 
       Exit codes: 0 no fault; 1 faults, each named with commit, turn and file, or a shallow clone that lacks some of the line;
       2 no such session, commit or file.
@@ -110,12 +112,20 @@ function toProgress(terminal: Terminal): (entries: number) => void {
   };
 }
 
-function isClean({ lines, fsck }: VerifiedSessions): boolean {
-  return lines.every(({ violations, isWhole }) => isWhole && violations.length === 0) && (fsck ?? []).length === 0;
+function isClean({ lines, change, fsck }: VerifiedSessions): boolean {
+  const isWell = lines.every(({ violations, isWhole }) => isWhole && violations.length === 0);
+  return isWell && (change?.violations ?? []).length === 0 && (fsck ?? []).length === 0;
 }
 
-function renderVerified(terminal: Terminal, { lines, fsck }: VerifiedSessions): string {
-  const blocks = lines.length === 0 ? ['There is no session here.\n'] : lines.map((line) => renderLine(terminal, line));
+function renderVerified(terminal: Terminal, { lines, change, fsck }: VerifiedSessions): string {
+  const faults = change?.violations ?? [];
+  const isEmpty = lines.length === 0 && faults.length === 0;
+  const blocks = isEmpty ? ['There is no session here.\n'] : lines.map((line) => renderLine(terminal, line));
+  if (faults.length > 0)
+    blocks.push(
+      `session files of the change: ${terminal.style('red', count(faults.length, 'fault'))}\n`,
+      ...faults.map(renderViolation),
+    );
   const said = (fsck ?? []).map((row) => `  ${toRow(row)}\n`);
   const summary = said.length === 0 ? 'no fault' : terminal.style('red', count(said.length, 'fault'));
   return [...blocks, ...(fsck === null ? [] : [`git fsck: ${summary}\n`, ...said])].join('');
@@ -131,20 +141,22 @@ function renderLine(terminal: Terminal, line: VerifiedLine): string {
       : isWhole
         ? terminal.style('green', 'no fault')
         : terminal.style('yellow', 'not verified');
-  const rows = violations.map(({ rule, commit, turn, path, message }) => {
-    const place = [
-      commit.slice(0, 10),
-      ...(turn === null ? [] : [`turn ${turn}`]),
-      rule,
-      ...(path === null ? [] : [path]),
-    ];
-    return `  ${toRow(`${place.join(' ')}: ${message}`)}\n`;
-  });
+  const rows = violations.map(renderViolation);
   return [
     `${toVisible(name)}: ${looked}: ${verdict}\n`,
     ...rows,
     ...notes.map((note) => `  ${toVisible(note)}\n`),
   ].join('');
+}
+
+function renderViolation({ rule, commit, turn, path, message }: Violation): string {
+  const place = [
+    commit.slice(0, 10),
+    ...(turn === null ? [] : [`turn ${turn}`]),
+    rule,
+    ...(path === null ? [] : [path]),
+  ];
+  return `  ${toRow(`${place.join(' ')}: ${message}`)}\n`;
 }
 
 /** What comes from a repository makes no line of its own. */

@@ -35,17 +35,25 @@ export async function findRecorded(
   target?: string,
   options: FindOptions = {},
 ): Promise<RecordedLine> {
-  const range = isPath(target) ? null : /^(.*?)\.\.(.*)$/.exec(target ?? '');
+  const range = parseRange(target);
   if (target === undefined || range === null) return findOne(project, target, options);
-  if (range[2]?.startsWith('.') === true)
+  const { from, to } = range;
+  const line = await findOne(project, to === '' ? undefined : to, options);
+  return { ...line, name: target, after: from === '' ? null : await requireCommit(project.repository.store, from) };
+}
+
+/** Null for what is no range. Throws UNKNOWN_COMMIT for one of three dots. */
+export function parseRange(target: string | undefined): { from: string; to: string } | null {
+  const range = isPath(target) ? null : /^(.*?)\.\.(.*)$/.exec(target ?? '');
+  if (range === null) return null;
+  const [, from = '', to = ''] = range;
+  if (to.startsWith('.'))
     throw new TeddyError(
       'UNKNOWN_COMMIT',
       `A range has two dots, and ${JSON.stringify(target)} has three.`,
       'Say a..b.',
     );
-  const [, from = '', to = ''] = range;
-  const line = await findOne(project, to === '' ? undefined : to, options);
-  return { ...line, name: target, after: from === '' ? null : await requireCommit(project.repository.store, from) };
+  return { from, to };
 }
 
 /** `../x` is no range. */
@@ -130,7 +138,7 @@ async function isGlobal(store: Store, tip: Oid): Promise<boolean> {
   return tips.some(({ oid }) => oid === tip);
 }
 
-async function requireCommit(store: Store, revision: string): Promise<Oid> {
+export async function requireCommit(store: Store, revision: string): Promise<Oid> {
   const commit = await store.resolve(revision);
   if (commit !== null) return commit;
   throw new TeddyError(

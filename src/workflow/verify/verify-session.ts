@@ -2,8 +2,10 @@
 import type { Project } from '../../ports.ts';
 import type { Oid, SessionId } from '../../session/names.ts';
 import { findRecorded, listRecorded, type RecordedLine } from '../review/find-recorded.ts';
+import { findBrought, type BroughtChange } from '../review/find-brought.ts';
+import { checkBrought } from './check-brought.ts';
 import { verifyLine, type VerifyOptions } from './verify-line.ts';
-import type { VerifiedLine } from './violation.ts';
+import type { VerifiedLine, Violation } from './violation.ts';
 
 export interface VerifySessionRequest extends Pick<VerifyOptions, 'signal' | 'onProgress' | 'signedBy'> {
   /** As of `findRecorded`. */
@@ -13,8 +15,16 @@ export interface VerifySessionRequest extends Pick<VerifyOptions, 'signal' | 'on
   fsck: boolean;
 }
 
+interface VerifiedChange {
+  base: Oid;
+  head: Oid;
+  violations: Violation[];
+}
+
 export interface VerifiedSessions {
   lines: VerifiedLine[];
+  /** Of a range alone: what is wrong with the session files that it brings, in a merge as well. */
+  change?: VerifiedChange;
   /** What `git fsck` said; null: it was not asked. */
   fsck: string[] | null;
 }
@@ -22,10 +32,31 @@ export interface VerifiedSessions {
 /** Throws UNKNOWN_SESSION, UNKNOWN_COMMIT, AMBIGUOUS_SESSION, INTERRUPTED. */
 export async function verifySession(project: Project, request: VerifySessionRequest): Promise<VerifiedSessions> {
   const { target, all, fsck, ...options } = request;
-  const recorded = all ? await listRecorded(project) : [await findRecorded(project, target)];
+  const brought = all ? null : await findBrought(project, target);
+  const change = brought && {
+    base: brought.base,
+    head: brought.head,
+    violations: await checkBrought(project.repository.store, brought),
+  };
+  const recorded = all ? await listRecorded(project) : await listMeant(project, target, brought, change);
   const lines = await verifyLines(project, recorded, options);
   const tips = [...new Set(recorded.map(({ tip }) => tip))];
-  return { lines, fsck: fsck ? await project.repository.store.fsck(tips) : null };
+  return {
+    lines,
+    ...(change === null ? {} : { change }),
+    fsck: fsck ? await project.repository.store.fsck(tips) : null,
+  };
+}
+
+/** A range without an entry is one of a line, or its files have no line. */
+async function listMeant(
+  project: Project,
+  target: string | undefined,
+  brought: BroughtChange | null,
+  change: VerifiedChange | null,
+): Promise<RecordedLine[]> {
+  if (brought !== null && brought.lines.length > 0) return brought.lines;
+  return change !== null && change.violations.length > 0 ? [] : [await findRecorded(project, target)];
 }
 
 /** What a line has in common with one of the same session before it is looked at once, and told there. */
