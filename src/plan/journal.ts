@@ -68,6 +68,14 @@ interface StartRecord {
   group: ProcessGroup;
 }
 
+/** A file as an action left it; `before`: the blob that a file action has found there, as its bytes are on disk. */
+export interface LeftFile {
+  path: RepoPath;
+  before?: Oid | null;
+  /** `mode` is absent where the action leaves it as it was. Null: there is no file. */
+  after: { mode?: '100644' | '100755' | '120000'; oid: Oid } | null;
+}
+
 /** What came of an action, also of one that was never begun. `output` and `page` are keys of texts that the journal keeps. */
 export interface EndRecord {
   record: 'end';
@@ -81,6 +89,8 @@ export interface EndRecord {
   strays: RepoPath[];
   output?: string;
   page?: string;
+  /** The files that it changed, as it left them; null: nobody looked. Absent where it changed none. */
+  files?: LeftFile[] | null;
   /** An earlier process of the run was killed in the action. */
   crashed?: true;
   /** What it changed could not be looked at: `changed` says nothing. */

@@ -10,7 +10,8 @@ const texts = z.array(text);
 const position = z.int().check(z.positive());
 const count = z.int().check(z.nonnegative());
 const milliseconds = z.number().check(z.nonnegative());
-const oid = z.nullable(text.check(z.regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/)));
+const id = text.check(z.regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/));
+const oid = z.nullable(id);
 const time = text.check(z.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/));
 
 const search = z.object({
@@ -55,6 +56,7 @@ const actionLog = z.object({
   approved_by: z.exactOptional(z.enum(['user', 'flag', 'none'])),
   modified_by_user: z.exactOptional(z.boolean()),
   duration_ms: z.exactOptional(milliseconds),
+  tree: z.exactOptional(id),
   details: z.exactOptional(details),
 });
 

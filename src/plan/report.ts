@@ -63,6 +63,11 @@ export interface ActionLog {
   approved_by?: 'user' | 'flag' | 'none';
   modified_by_user?: boolean;
   duration_ms?: number;
+  /**
+   * Of an action that may change files: the id of git's tree after it, of the code as this report's commit would have it then, without
+   * `.teddy/`. Absent where it could not be told, and in reports from before there was one.
+   */
+  tree?: Oid;
   details?: ActionDetails;
 }
 
@@ -173,6 +178,7 @@ function logInOrder({ details, ...log }: ActionLog): object {
     'approved_by',
     'modified_by_user',
     'duration_ms',
+    'tree',
   ]);
   return details === undefined ? head : { ...head, details: pick(details, detailKeys) };
 }

@@ -43,6 +43,7 @@ export function logRun(
         changed: noteChanged(noted, log.index, outcome),
         strays: [...outcome.strays],
         ...(await keepTexts(journal, log, outcome)),
+        ...(outcome.files.has(log.index) ? { files: outcome.files.get(log.index) ?? null } : {}),
         ...(outcome.crashedIn === log.index ? { crashed: true } : {}),
         ...(outcome.unseen.has(log.index) ? { unseen: true } : {}),
       };

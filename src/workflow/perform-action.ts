@@ -10,6 +10,7 @@ import { fetchPage } from './fetch-page.ts';
 import { findInputNote } from './find-input-note.ts';
 import { equalBytes } from './guard-session-files.ts';
 import { keepFile } from './keep-before.ts';
+import { noteWrite } from './left-files.ts';
 import { shownLines, renderOutput, takeLast } from './cut-output.ts';
 import { runScripts, toReason } from './run-scripts.ts';
 import { searchWeb } from './search-web.ts';
@@ -48,7 +49,9 @@ async function performWrite(runner: Runner, action: Action, effect: WriteEffect)
   // Noted before: an install that fails in its last step has changed the file all the same.
   run.changed.set(path, effect.action);
   run.left.set(path, `sha256:${sha256}`);
+  run.files.set(effect.action, null);
   await files.install(effect.path, effect.after);
+  run.files.set(effect.action, [await noteWrite(place.project.repository.store, path, effect)]);
   const [first] = effect.matches;
   if (!first) return { status: 'SUCCESS' };
   const matches =

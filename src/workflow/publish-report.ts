@@ -8,6 +8,7 @@ import { isSessionPath } from '../session/global-files.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../session/names.ts';
 import { appendEntry } from './append-entry.ts';
 import type { FileEdit } from './write-entry.ts';
+import { addTrees } from './left-files.ts';
 import { maskString } from './mask-text.ts';
 import {
   anotherRepository,
@@ -48,7 +49,15 @@ export async function publishReport(
     }
     const code = await takeCode(project, workspace, tip, run);
     leftOut = code.leftOut;
-    report = { ...unfinished, changes: code.changes, ...toFailure(unfinished, code.failure) };
+    const { tree: before } = await store.readCommit(tip);
+    const outside = new Set(code.leftOut.map(({ path }) => path));
+    const trees = { store, before, after: code.tree, leftOut: outside };
+    report = {
+      ...unfinished,
+      action_logs: await addTrees(trees, unfinished.action_logs, run, unfinished.rollback !== undefined),
+      changes: code.changes,
+      ...toFailure(unfinished, code.failure),
+    };
     const text = renderReport(report);
     return {
       entry: toEntry(project, state.entry, report, project.hash(text)),

@@ -6,6 +6,7 @@ import { isGuardedPath } from '../session/global-files.ts';
 import type { RepoPath } from '../session/names.ts';
 import { keepSessionFiles, listChanged, restoreSessionFiles, type RestoredFiles } from './guard-session-files.ts';
 import { isUntracked, keepEdits } from './keep-before.ts';
+import { noteFiles } from './left-files.ts';
 import { maskString } from './mask-text.ts';
 import { maskedOutput } from './masked-output.ts';
 import { isSame } from './read-origin.ts';
@@ -30,6 +31,7 @@ export async function runScripts<T>(
   // Before anything else can fail: what the command changed belongs into the report, or back.
   const restored = await takeStock(runner, action.index, kept, before).catch((error: unknown) => {
     runner.run.unseen.add(action.index);
+    runner.run.files.set(action.index, null);
     throw error;
   });
   if (worked.status === 'rejected') throw worked.reason;
@@ -58,12 +60,17 @@ async function takeStock(runner: Runner, index: number, kept: KeptFiles, before:
   const { place, run } = runner;
   const after = await place.workspace.scan();
   const states = new Map(before.kept);
+  const changed: RepoPath[] = [];
   for (const path of listChanged(kept.scan, after)) {
     if (isGuardedPath(path)) continue;
     const isOnlyTouched = await isAsBefore(runner, path, states.get(path), { before: kept.scan, after });
-    if (!isOnlyTouched) run.changed.set(path, index);
+    if (!isOnlyTouched) {
+      run.changed.set(path, index);
+      changed.push(path);
+    }
     if (run.changed.has(path)) run.left.set(path, after.get(path) ?? null);
   }
+  if (changed.length > 0) run.files.set(index, await noteFiles(runner, changed));
   const files = await restoreSessionFiles(place, kept, after, `Action ${index}`);
   for (const path of files.strays) run.strays.add(path);
   return files;

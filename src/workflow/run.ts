@@ -1,5 +1,5 @@
 /** A run of a plan: what it is given, and what it comes to. */
-import type { Before, JournaledRun, ProcessGroup, RunEnd } from '../plan/journal.ts';
+import type { Before, JournaledRun, LeftFile, ProcessGroup, RunEnd } from '../plan/journal.ts';
 import type { Action } from '../plan/plan.ts';
 import type { ActionLog } from '../plan/report.ts';
 import type { Masker, Pages, ProjectFiles, RunJournal, Shell } from '../ports.ts';
@@ -19,6 +19,8 @@ export interface Run {
   outputs: { action: number; text: string }[];
   /** Pages of the web that were read, masked, by action. */
   pages: { action: number; text: string }[];
+  /** By action: the files that it changed, as it left them; null: nobody knows. */
+  files: Map<number, LeftFile[] | null>;
   ended: RunEnd;
   /** The action in which an earlier process of this run was killed. */
   crashedIn?: number;
@@ -71,6 +73,7 @@ export function newRun(): Run {
     strays: new Set(),
     outputs: [],
     pages: [],
+    files: new Map(),
     ended: 'done',
     unseen: new Set(),
   };

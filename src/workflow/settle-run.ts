@@ -97,7 +97,7 @@ async function readRun({ ended, journal }: LeftRun): Promise<Run> {
   const run = newRun();
   // After a power cut the bytes of the last action may not be there; its log is, and says what came of it.
   const read = async (key: string) => toText(await journal.read(key).catch(toLost));
-  for (const { log, ended: how, changed, strays, output, page, crashed } of ended) {
+  for (const { log, ended: how, changed, strays, output, page, crashed, files } of ended) {
     run.logs.push(log);
     run.ended = how;
     for (const [path, print, owner = log.index] of changed) {
@@ -106,6 +106,9 @@ async function readRun({ ended, journal }: LeftRun): Promise<Run> {
     }
     if (crashed) run.crashedIn = log.index;
     for (const path of strays) run.strays.add(path);
+    // A journal of an earlier teddy has none.
+    if (files !== undefined || changed.some(([, , owner]) => owner === undefined))
+      run.files.set(log.index, files ?? null);
     if (output !== undefined) run.outputs.push({ action: log.index, text: await read(output) });
     if (page !== undefined) run.pages.push({ action: log.index, text: await read(page) });
   }
@@ -129,6 +132,7 @@ async function noteChanges(
   const note = (path: RepoPath, print: string | null) => {
     run.changed.set(path, action);
     run.left.set(path, print);
+    run.files.set(action, null);
   };
   if (before.kind === 'write') {
     await project.filesOf(workspace.root).removeLeftovers(before.path);

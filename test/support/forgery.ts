@@ -4,6 +4,8 @@ import { parseReport } from '../../src/plan/report-schema.ts';
 import { renderReport, type ActionLog, type Report, type ReportedChange } from '../../src/plan/report.ts';
 import { decodeEntry, encodeEntry, type Entry } from '../../src/session/entry.ts';
 import { joinPath, parseTurnName, turnDir, type Oid, type RepoPath } from '../../src/session/names.ts';
+import { openEditedCode } from '../../src/workflow/edited-code.ts';
+import { mayChangeFiles } from '../../src/workflow/left-files.ts';
 import type { MemoryProject } from './memory-repository.ts';
 import { listSteps, tamper, type Tampering } from './tampering.ts';
 
@@ -14,8 +16,10 @@ export interface Forgery {
   report?: (report: Report) => Report;
   /** Of the report's commit. A row of `changes` for each, by this action. */
   files?: Tampering[];
-  /** The action that is said to have changed the files. */
+  /** The action that is said to have changed the files; the trees from there on are made to agree. */
   by?: number;
+  /** The report is one without trees, as those of earlier versions. */
+  isOld?: boolean;
 }
 
 /** The tip of a line like that up to `tip`, with the forgery in it. */
@@ -45,7 +49,9 @@ async function forgeReport(project: MemoryProject, tip: Oid, forgery: Forgery): 
   const rows = by === undefined ? known.changes : await listRows(project, base, forged, { known, by, files });
   const planText = (await project.readAt(forged, joinPath(dir, 'plan.md'))) ?? '';
   const start = { ...known, plan: { ...known.plan, sha256: project.hash(planText) }, changes: rows };
-  const report = forgery.report?.(start) ?? start;
+  const told = forgery.report?.(start) ?? start;
+  const logs = await forgeTrees(project, base, forged, told, by);
+  const report = { ...told, action_logs: forgery.isOld ? logs.map(withoutTree) : logs };
   const text = renderReport(report);
   const message = () => encodeEntry(toEntry(entry, report, project.hash(text)));
   return tamper(project, bare, forged, [{ path, bytes: Buffer.from(text), message }]);
@@ -67,6 +73,25 @@ async function listRows(
   });
 }
 
+/** After each action from `by` on: the code before, with all that is said to have been changed until then. */
+async function forgeTrees(
+  { repository: { store } }: MemoryProject,
+  base: Oid,
+  forged: Oid,
+  { action_logs: logs, changes }: Report,
+  by = Number.POSITIVE_INFINITY,
+): Promise<ActionLog[]> {
+  const code = await openEditedCode(store, (await store.readCommit(base)).tree);
+  const final = await openEditedCode(store, (await store.readCommit(forged)).tree);
+  const made: ActionLog[] = [];
+  for (const { tree, ...log } of logs) {
+    for (const { path, action } of changes) if (action === log.index) await code.set(path, await final.get(path));
+    const next = log.index >= by ? await code.oid() : tree;
+    made.push(mayChangeFiles(log) && next !== undefined ? { ...log, tree: next } : log);
+  }
+  return made;
+}
+
 function toEntry(entry: Entry, report: Report, sha256: string): Entry {
   return { ...entry, ...labelReport(report), status: report.run_summary.status, sha256 };
 }
@@ -77,6 +102,12 @@ async function findEntry(project: MemoryProject, tip: Oid, kind: string, turn: s
     if (entry?.kind === kind && entry.turn === turn) return { oid, entry };
   }
   throw new Error(`There is no ${kind} of turn ${turn}.`);
+}
+
+function withoutTree(log: ActionLog): ActionLog {
+  const old = { ...log };
+  delete old.tree;
+  return old;
 }
 
 /** The same report with other logs of actions. */

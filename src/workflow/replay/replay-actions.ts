@@ -4,6 +4,8 @@ import { layerFiles } from '../../plan/virtual-files.ts';
 import { toEffect } from '../../plan/validate-action.ts';
 import type { RepoPath } from '../../session/names.ts';
 import { maskString } from '../mask-text.ts';
+import { openMoments, type Moments } from './replay-moments.ts';
+import { findFilter, mayBeConverted, whyNotTaken } from './replay-rules.ts';
 import { inspectTree } from './replay-tree.ts';
 import { runsScripts, wasRun, type Findings, type RecordedRun } from './replay-turn.ts';
 
@@ -22,22 +24,26 @@ export interface RedoneActions {
   written: Map<RepoPath, WrittenFile>;
   /** Actions that ran scripts, in order. */
   scripts: number[];
+  moments: Moments;
 }
 
 export async function redoActions(run: RecordedRun, findings: Findings): Promise<RedoneActions> {
   const { store } = run.project.repository;
   const files = layerFiles(inspectTree(store, run.base));
-  const redone: RedoneActions = { written: new Map(), scripts: [] };
+  const moments = await openMoments(run);
+  const redone: RedoneActions = { written: new Map(), scripts: [], moments };
   for (const action of run.parsed.plan.actions) {
     const log = run.logs.get(action.index);
     if (!wasRun(log)) findings.settle(action, 'skipped', log?.details?.reason ?? null);
     else if (log?.modified_by_user === true) {
       if (runsScripts(action)) redone.scripts.push(action.index);
       await applyRecorded(run, action, files.write);
+      await moments.take(action, findings);
       findings.settle(action, 'edited_by_user');
     } else if (runsScripts(action)) {
       redone.scripts.push(action.index);
       await applyRecorded(run, action, files.write);
+      await moments.take(action, findings);
       findings.settle(action, 'not_run');
     } else if (action.type === 'CREATE' || action.type === 'EDIT') {
       await redoWrite(run, action, files, redone, findings);
@@ -74,6 +80,7 @@ async function redoWrite(
   const target = await files.inspect(action.path);
   const outcome = await toEffect(action, { inspect: files.inspect, mask, grammar: run.grammar });
   if ('problems' in outcome) {
+    redone.moments.doubt();
     const reason = outcome.problems.map(({ message }) => message).join('; ');
     if (log?.status !== 'SUCCESS') {
       const isSame = log?.details?.reason === reason;
@@ -101,6 +108,11 @@ async function redoWrite(
     if (real !== action.path) await files.write(action.path, effect.after);
     const before = known === undefined ? effect.before : known.before;
     redone.written.set(real, { path: real, action, before, after: effect.after, isUnsure });
+    await redone.moments.write(real, effect.after);
+    if (isUnsure) redone.moments.doubt();
+    const isNew = before === null;
+    const isExcused = () => isGitsOwn(run, real, { after: effect.after, isNew });
+    await redone.moments.check(action, findings, isExcused);
   }
   const [match] = effect.matches;
   const told = log?.details;
@@ -111,6 +123,15 @@ async function redoWrite(
   findings.settle(action, isUnsure ? 'not_compared' : 'same', isUnsure ? 'it did not come to its end' : null);
 }
 
+/** Whether git may have something else at the path than the plan gives, by no fault of anybody. */
+async function isGitsOwn(run: RecordedRun, path: RepoPath, { after, isNew }: { after: Uint8Array; isNew: boolean }) {
+  const { report, foreign, commit, project } = run;
+  const isRefused = report.run_summary.status === 'FAILURE' && report.changes.length === 0;
+  if (isRefused || foreign.has(path) || mayBeConverted(after)) return true;
+  if (isNew && (await whyNotTaken(run, path)) !== null) return true;
+  return (await findFilter(project.repository.store, commit, path)) !== null;
+}
+
 export const foreignReason = 'a commit of the user between the plan and its report changed the file';
 
 /** Why a replay in memory cannot know what an action has found; null: it can. */
@@ -118,12 +139,12 @@ export async function whyUnsure(
   { project, commit, foreign }: RecordedRun,
   action: Action,
   path: RepoPath,
-  { scripts }: RedoneActions,
+  { scripts, moments }: RedoneActions,
 ): Promise<string | null> {
-  const earlier = scripts.find((index) => index < action.index);
+  // With the tree that the report has after it, no command can have left anything else for it to work on.
+  const earlier = moments.isSeen(action.index) ? undefined : scripts.find((index) => index < action.index);
   if (earlier !== undefined) return `action ${earlier}, a command, ran before it and may have changed the file`;
   if (foreign.has(path)) return foreignReason;
-  const { findFilter } = await import('./replay-rules.ts');
   const filter = await findFilter(project.repository.store, commit, path);
   return filter === null ? null : `git keeps the file in another form (${filter})`;
 }

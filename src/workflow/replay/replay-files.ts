@@ -3,11 +3,10 @@ import { renderUnifiedDiff } from '../../plan/diff.ts';
 import type { Action } from '../../plan/plan.ts';
 import type { CommitChange } from '../../ports.ts';
 import type { RepoPath } from '../../session/names.ts';
-import { findNameReason } from '../new-files.ts';
 import { foreignReason, whyUnsure, type RedoneActions, type WrittenFile } from './replay-actions.ts';
 import { cutDiff } from './cut-diff.ts';
 import { compareContent, findConversions, isEqual } from './replay-content.ts';
-import { isConverted, isIgnoredIn } from './replay-rules.ts';
+import { isConverted, whyNotTaken } from './replay-rules.ts';
 import type { Findings, RecordedRun } from './replay-turn.ts';
 
 export async function compareFiles(run: RecordedRun, redone: RedoneActions, findings: Findings): Promise<void> {
@@ -63,7 +62,9 @@ async function compareFile(
   if (row !== undefined && row.action !== action.index) {
     if (row.action > action.index && redone.scripts.includes(row.action)) {
       findings.leaveOpen(path, row.action, `action ${row.action}, a command, changed it after action ${action.index}`);
-      return findings.settle(action, 'not_compared', `action ${row.action}, a command, changed the file after it`);
+      const isSeen = redone.moments.isSeen(action.index);
+      const note = `action ${row.action}, a command, changed the file after it`;
+      return findings.settle(action, isSeen ? 'same' : 'not_compared', note);
     }
     const message = `The last action that writes ${path} is ${action.index}, and the report says it was ${row.action}.`;
     return findings.differ({ action: action.index, path }, message);
@@ -143,7 +144,7 @@ async function compareUnchanged(
   const left = await whyLeftOut(run, redone, { path, action: action.index, isNew: before === null });
   if (left !== null) {
     if (!left.isProven) findings.leaveOpen(path, action.index, left.reason);
-    return findings.settle(action, 'not_compared', left.reason);
+    return findings.settle(action, redone.moments.isSeen(action.index) ? 'same' : 'not_compared', left.reason);
   }
   const diff = cutDiff(renderUnifiedDiff(path, before, after));
   const hint = before === null ? '; nothing in the repository says that git ignores it' : '';
@@ -156,12 +157,14 @@ async function compareUnchanged(
 /** Why a change may be missing in an honest commit. `isProven`: the repository itself says so. */
 async function whyLeftOut(
   run: RecordedRun,
-  { scripts }: RedoneActions,
+  { scripts, moments }: RedoneActions,
   { path, action, isNew }: { path: RepoPath; action: number; isNew: boolean },
 ): Promise<{ reason: string; isProven: boolean } | null> {
-  const { project, report, commit, foreign } = run;
+  const { report, foreign } = run;
   const guess = (reason: string) => ({ reason, isProven: false });
-  const later = scripts.find((index) => index > action);
+  const notTaken = isNew ? await whyNotTaken(run, path) : null;
+  if (notTaken?.isProven === true) return notTaken;
+  const later = scripts.find((index) => index > action && !moments.isQuiet(index));
   if (later !== undefined) return guess(`action ${later}, a command, ran after it, and no change is left`);
   if (foreign.has(path)) return guess(foreignReason);
   const { status, error } = report.run_summary;
@@ -171,12 +174,5 @@ async function whyLeftOut(
     report.action_logs.every((log) => log.status !== 'FAILURE')
   )
     return guess(`git did not take the changes: ${error}`);
-  if (!isNew) return null;
-  const named = findNameReason(path);
-  if (named !== null) return { reason: `it is not in the commit: ${named}`, isProven: true };
-  if (await isIgnoredIn(project.repository.store, commit, path))
-    return { reason: 'it is not in the commit: git ignores it', isProven: true };
-  // The lists of whoever asks are the best guess at those of whoever ran it.
-  const ignored = await project.repository.workspace?.ignored([path]);
-  return ignored !== undefined && ignored.length > 0 ? guess('it is not in the commit: git ignores it here') : null;
+  return notTaken;
 }

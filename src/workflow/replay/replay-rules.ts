@@ -1,7 +1,9 @@
 /** What the files of a commit say of a path's way into git: which filter cleans it, which list leaves it out. */
 import type { Store } from '../../ports.ts';
 import type { Oid, RepoPath } from '../../session/names.ts';
+import { findNameReason } from '../new-files.ts';
 import type { Conversion } from './replay-content.ts';
+import type { RecordedRun } from './replay-turn.ts';
 
 interface RuleFile {
   directory: string;
@@ -21,6 +23,11 @@ export async function findFilter(store: Store, treeish: Oid, path: RepoPath): Pr
     }
   }
   return found;
+}
+
+/** Whether git may keep these bytes in another form by a setting of the user's: line endings, `$Id$`. */
+export function mayBeConverted(bytes: Uint8Array): boolean {
+  return bytes.includes(0x0d) || Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes('$Id');
 }
 
 const namesOf: Record<Conversion, RegExp> = {
@@ -47,8 +54,24 @@ export async function isConverted(store: Store, treeish: Oid, path: RepoPath, by
   return by.every((one) => found.get(one) === true);
 }
 
+/** Why a run leaves a new file out of its commit. `isProven`: the repository itself says so. */
+export async function whyNotTaken(
+  { project, commit }: RecordedRun,
+  path: RepoPath,
+): Promise<{ reason: string; isProven: boolean } | null> {
+  const { store, workspace } = project.repository;
+  const named = findNameReason(path);
+  if (named !== null) return { reason: `it is not in the commit: ${named}`, isProven: true };
+  if (await isIgnoredIn(store, commit, path))
+    return { reason: 'it is not in the commit: git ignores it', isProven: true };
+  // The lists of whoever asks are the best guess at those of whoever ran it.
+  const ignored = await workspace?.ignored([path]);
+  if (ignored === undefined || ignored.length === 0) return null;
+  return { reason: 'it is not in the commit: git ignores it here', isProven: false };
+}
+
 /** By the lists in the project; what a user keeps elsewhere is not in the repository. */
-export async function isIgnoredIn(store: Store, treeish: Oid, path: RepoPath): Promise<boolean> {
+async function isIgnoredIn(store: Store, treeish: Oid, path: RepoPath): Promise<boolean> {
   const files = await readRuleFiles(store, treeish, path, '.gitignore');
   return files.length > 0 && matches(files, path);
 }

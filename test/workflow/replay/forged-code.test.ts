@@ -1,7 +1,9 @@
 /** Code that the plan does not give, in reports and commits that agree with each other in every hash. */
+import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Report } from '../../../src/plan/report.ts';
-import type { Oid } from '../../../src/session/names.ts';
+import { parseReport } from '../../../src/plan/report-schema.ts';
+import { parseOid, type Oid } from '../../../src/session/names.ts';
 import { findRecorded } from '../../../src/workflow/review/find-recorded.ts';
 import { replayLine } from '../../../src/workflow/replay/replay-line.ts';
 import { isSame, isUnproven } from '../../../src/workflow/replay/replayed.ts';
@@ -10,7 +12,7 @@ import { verifyLine } from '../../../src/workflow/verify/verify-line.ts';
 import { file, forge, withLogs, type Forgery } from '../../support/forgery.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { tamper } from '../../support/tampering.ts';
-import { command, create, edit, line, start, turn } from '../../support/turns.ts';
+import { command, create, edit, line, session, start, turn } from '../../support/turns.ts';
 
 const evil = 'const port = 81;\nlisten(port);\nevil();\n';
 
@@ -125,3 +127,73 @@ test('code of snapshots and of the user’s own commits is counted, since no pla
   const { unplanned } = await replayLine(project, await findRecorded(project, await project.tipOf(line)));
   expect(unplanned).toEqual({ commits: 1, paths: 2 });
 });
+
+describe('the trees of a report', () => {
+  const changing = (project: MemoryProject) =>
+    project.write({ 'src/app.ts': `${evil}// formatted\n` }).then(() => ({}));
+  const outcomes = async (project: MemoryProject, tip: Oid) =>
+    (await replayLine(project, await findRecorded(project, tip))).turns[0]?.actions.map(({ outcome }) => outcome);
+
+  test('prove an edit before a command that changed the file, which leaves the file itself open', async () => {
+    const project = await editedProject(changing);
+    const tip = await project.tipOf(line);
+    expect(await outcomes(project, tip)).toEqual(['same', 'same', 'not_run', 'same']);
+    expect(await judge(project, tip)).toMatchObject({ passesStrict: false, differs: false, open: ['src/app.ts by 3'] });
+  });
+
+  test('are not missed in a report that has none, which proves what it did before', async () => {
+    const project = await editedProject(changing);
+    const old = await forge(project, await project.tipOf(line), { isOld: true });
+    expect(await outcomes(project, old)).toEqual(['not_compared', 'same', 'not_run', 'same']);
+    expect(await judge(project, old)).toMatchObject({ faults: 0, differs: false, open: ['src/app.ts by 3'] });
+  });
+
+  test('that are not what the plan gives, or that say of a command that changed a file that it changed nothing, differ', async () => {
+    const project = await editedProject(changing);
+    const tip = await project.tipOf(line);
+    const known = await project.readAt(tip, `.teddy/sessions/${session}/01/report.md`);
+    const [first] = parseReport(known ?? '').action_logs.map(({ tree }) => tree);
+    const wrong = withLogs((log) => (log.index === 2 && first !== undefined ? { ...log, tree: first } : log));
+    expect((await judge(project, await forge(project, tip, { report: wrong }))).differences).toMatchObject([
+      { action: 2, message: expect.stringContaining('is not what the plan gives') },
+    ]);
+    const second = parseReport(known ?? '').action_logs[1]?.tree as Oid;
+    const quiet = withLogs((log) => (log.index === 3 ? { ...log, tree: second } : log));
+    expect((await judge(project, await forge(project, tip, { report: quiet }))).differences).toContainEqual(
+      expect.objectContaining({ action: 3, path: 'src/app.ts' }),
+    );
+  });
+
+  test('of a command that changed nothing leave no excuse for the edit after it, nor for one that is gone', async () => {
+    const project = await memoryProject({ 'src/app.ts': 'const port = 80;\nlisten(port);\n' });
+    await start(project);
+    const change = edit('src/app.ts', 'const port = 80;', 'const port = 81;');
+    await turn(project, 'One', create('gone.txt'), command('true'), change, command('true'));
+    const tip = await project.tipOf(line);
+    expect(await judge(project, tip)).toMatchObject({ passesStrict: true, proven: 2 });
+    const keepsTrees = { files: [file('src/app.ts', evil)] };
+    const report = (known: Report): Report => ({
+      ...known,
+      changes: known.changes.map((row) =>
+        row.path === 'src/app.ts' ? { ...row, after: parseOid(gitBlob(evil)) } : row,
+      ),
+    });
+    expect((await judge(project, await forge(project, tip, { ...keepsTrees, report }))).differences).toContainEqual(
+      expect.objectContaining({ path: 'src/app.ts', action: 3 }),
+    );
+    const without = (known: Report): Report => ({
+      ...known,
+      changes: known.changes.filter(({ path }) => path !== 'gone.txt'),
+    });
+    expect(
+      (await judge(project, await forge(project, tip, { files: [file('gone.txt', null)], report: without })))
+        .differences,
+    ).toContainEqual(expect.objectContaining({ path: 'gone.txt', action: 1 }));
+  });
+});
+
+function gitBlob(text: string): string {
+  return createHash('sha1')
+    .update(`blob ${Buffer.byteLength(text)}\0${text}`)
+    .digest('hex');
+}
