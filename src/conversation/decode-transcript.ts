@@ -1,11 +1,15 @@
 /** Reads `transcript.jsonl` back. Total: no text makes it throw. */
 import { decodeRecord } from './decode-record.ts';
+import { formatCount } from '../session/format-count.ts';
 import { mendLine } from './mend-line.ts';
 import type { LineIssue, Transcript } from './transcript.ts';
 
+/** More than any transcript has: a line may hold what a tool gave out, and a turn that was imported all of a long log. */
+const transcriptLimits = { lineLength: 64 * 1024 * 1024, lines: 1_000_000 };
+
 /**
  * Never throws. What is no record is skipped, what a crash has glued, torn or filled with NUL characters is mended, and
- * both are reported by line; a line of an unknown type becomes an `OtherRecord`.
+ * both are reported by line; a line of an unknown type becomes an `OtherRecord`. What is beyond the limits is skipped.
  `split`: what one value stands for.
  */
 export function decodeTranscript(text: string, split: (value: unknown) => unknown[] = (value) => [value]): Transcript {
@@ -13,12 +17,21 @@ export function decodeTranscript(text: string, split: (value: unknown) => unknow
   const body = text.startsWith('\uFEFF') ? text.slice(1) : text;
   let line = 1;
   for (let start = 0; start < body.length; line += 1) {
+    if (line > transcriptLimits.lines) {
+      transcript.skipped.push({ line, reason: `more than ${formatCount(transcriptLimits.lines)} lines` });
+      break;
+    }
     const newline = body.indexOf('\n', start);
     const end = newline === -1 ? body.length : newline;
-    addLine(transcript, body.slice(start, end), line, split);
+    if (end - start > transcriptLimits.lineLength) transcript.skipped.push({ line, reason: tooLong(end - start) });
+    else addLine(transcript, body.slice(start, end), line, split);
     start = end + 1;
   }
   return transcript;
+}
+
+function tooLong(length: number): string {
+  return `a line of ${formatCount(length)} characters, of which at most ${formatCount(transcriptLimits.lineLength)} are read`;
 }
 
 function addLine(transcript: Transcript, text: string, line: number, split: (value: unknown) => unknown[]): void {

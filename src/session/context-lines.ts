@@ -1,4 +1,5 @@
 /** The lines of a context list: `global.context`, `session.context`, `turn.context` and a plan's Context Vault. */
+import { formatCount } from './format-count.ts';
 import { quotePath, unquotePath } from './quoted-path.ts';
 
 export interface ContextLine {
@@ -24,6 +25,23 @@ export function parseContextLine(line: string): ContextLine | null {
 /** `turn.context`: literal paths, one a line. A path that would read as something else is written as a JSON string. */
 export function renderTurnContext(paths: readonly string[]): string {
   return paths.map((path) => `${renderLiteral(path)}\n`).join('');
+}
+
+/** More than any list has: each line is a path, a pattern or an address, and each path a file of the project. */
+const listLimits = { lines: 1_000_000, lineLength: 65_536 };
+
+/** Why a list is longer than any, in a sentence; null: it is not. */
+export function checkListSize(text: string): string | null {
+  let lines = 0;
+  for (let start = 0; start < text.length; lines += 1) {
+    const newline = text.indexOf('\n', start);
+    const end = newline === -1 ? text.length : newline;
+    if (end - start > listLimits.lineLength)
+      return `Line ${lines + 1} of the list has ${formatCount(end - start)} characters, and a line has at most ${formatCount(listLimits.lineLength)}.`;
+    start = end + 1;
+  }
+  if (lines <= listLimits.lines) return null;
+  return `The list has ${formatCount(lines)} lines, and a list has at most ${formatCount(listLimits.lines)}.`;
 }
 
 /** The paths of a `turn.context`, as text that is not trusted yet. */

@@ -1,5 +1,4 @@
 /** Reads `_context.log` back: the messages that were sent, section by section. */
-import { Lexer, parse } from 'yaml';
 import * as z from 'zod/mini';
 import { TeddyError } from '../errors.ts';
 import type { Hash } from '../ports.ts';
@@ -15,7 +14,7 @@ import {
 import { assembleLog, type ContextLog, type RequestInfo } from './context-log.ts';
 import { isSessionId, isTurnName, type SessionId, type TurnName } from './names.ts';
 import { readPlainYaml } from './plain-yaml.ts';
-import { isDeeplyNested } from './yaml-depth.ts';
+import { parseUntrustedYaml, YamlFault } from './untrusted-yaml.ts';
 
 interface FrontMatter extends RequestInfo {
   /** An estimate. */
@@ -144,9 +143,10 @@ function readYaml(text: string): unknown {
   const plain = readPlainYaml(text);
   if (plain !== null) return plain.value;
   try {
-    return isDeeplyNested(new Lexer().lex(text)) ? null : parse(text);
-  } catch {
-    return null;
+    return parseUntrustedYaml(text).document.toJS();
+  } catch (error) {
+    if (error instanceof YamlFault) throw damaged(`its front matter cannot be read: ${error.message}`);
+    throw error;
   }
 }
 

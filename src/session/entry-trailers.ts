@@ -1,5 +1,6 @@
 /** What a commit's message claims to be, held against what teddy writes: an entry, a commit of somebody else's, or a forgery. */
-import { decodeEntry, entryKinds, type Entry, type EntryKind } from './entry.ts';
+import { decodeEntry, entryKinds, lastParagraph, maxTrailersLength, type Entry, type EntryKind } from './entry.ts';
+import { formatCount } from './format-count.ts';
 import { isSessionId, isTurnName } from './names.ts';
 
 export interface CheckedMessage {
@@ -32,7 +33,9 @@ const spellings = new Map([...known, ...foreign].map((name) => [name.toLowerCase
 
 /** `entry`: the message, decoded. */
 export function checkMessage(message: string, entry: Entry | null = decodeEntry(message)): CheckedMessage {
-  const trailers = listTrailers(message);
+  const last = lastParagraph(message);
+  if (last.length > maxTrailersLength) return { entry: null, problems: checkLong(last) };
+  const trailers = listTrailers(last);
   if (!trailers.some(({ folded }) => marks.includes(spellings.get(folded) ?? ''))) return { entry: null, problems: [] };
   const problems = [
     ...checkKeys(trailers),
@@ -53,9 +56,15 @@ interface Trailer {
   value: string;
 }
 
+/** Whoever writes so much has written no trailers, unless it claims to be an entry. */
+function checkLong(last: string): string[] {
+  const claims = /^teddy-(?:session|entry|entry-id|format)[ \t]*:/im.test(last);
+  const [has, may] = [formatCount(last.length), formatCount(maxTrailersLength)];
+  return claims ? [`Its trailers have ${has} characters, and those of an entry have at most ${may}.`] : [];
+}
+
 /** Of the last paragraph, as git and teddy read them. */
-function listTrailers(message: string): Trailer[] {
-  const last = message.trimEnd().split('\n\n').at(-1) ?? '';
+function listTrailers(last: string): Trailer[] {
   return last.split('\n').flatMap((line) => {
     const match = /^teddy-([A-Za-z0-9-]+)\s*:(.*)$/i.exec(line);
     const [, key = '', value = ''] = match ?? [];

@@ -141,10 +141,20 @@ function readWrite(trailers: Map<string, string>): Pick<Entry, 'write'> {
   return { write: { id, intent: trailers.get('Intent') ?? '', validation: trailers.get('Validation') ?? '' } };
 }
 
+/** Characters of all of them: each is a label of one line. */
+export const maxTrailersLength = 65_536;
+
+export function lastParagraph(message: string): string {
+  const text = message.trimEnd();
+  const above = text.lastIndexOf('\n\n');
+  return above === -1 ? text : text.slice(above + 2);
+}
+
 /** Only the last paragraph counts, as for git; the first of two equal keys, so that nothing appended can override it. */
 function readTrailers(message: string): Map<string, string> {
-  const last = message.trimEnd().split('\n\n').at(-1) ?? '';
+  const last = lastParagraph(message);
   const trailers = new Map<string, string>();
+  if (last.length > maxTrailersLength) return trailers;
   for (const line of last.split('\n')) {
     const match = /^Teddy-([A-Za-z0-9-]+): (.*)$/.exec(line);
     if (match?.[1] !== undefined && match[2] !== undefined && !trailers.has(match[1]))

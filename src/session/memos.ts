@@ -1,19 +1,8 @@
 /** `memos.yaml`: a plain YAML list of facts. Changes keep its comments, order and quoting. */
-import {
-  type Document,
-  isNode,
-  isScalar,
-  isSeq,
-  Lexer,
-  LineCounter,
-  parseDocument,
-  type Scalar,
-  stringify,
-  YAMLSeq,
-} from 'yaml';
+import { type Document, isNode, isScalar, isSeq, type Scalar, stringify, YAMLSeq } from 'yaml';
 import { TeddyError } from '../errors.ts';
 import type { MemoChange } from '../plan/plan.ts';
-import { isDeeplyNested } from './yaml-depth.ts';
+import { parseUntrustedYaml, YamlFault } from './untrusted-yaml.ts';
 
 export interface ChangedMemos {
   text: string;
@@ -104,13 +93,7 @@ function joinComments(first: string, second: string | null | undefined): string 
 }
 
 function readFacts(text: string): { document: Document; list: YAMLSeq<Scalar<string>> } {
-  if (isDeeplyNested(new Lexer().lex(text))) throw damaged('it is nested', 1);
-  const lines = new LineCounter();
-  // Its own message would name the line a second time, and end in a colon.
-  const document: Document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const lineAt = (offset: number) => lines.linePos(offset).line;
-  const [error] = document.errors;
-  if (error) throw damaged(error.message, lineAt(error.pos[0]));
+  const { document, lineAt } = readDocument(text);
   const list = document.contents === null || isNull(document.contents) ? beginList(document) : document.contents;
   if (!isSeq<Scalar<string>>(list)) throw damaged('it is not a list', 1);
   for (const item of list.items as unknown[]) {
@@ -118,6 +101,15 @@ function readFacts(text: string): { document: Document; list: YAMLSeq<Scalar<str
     throw damaged('an item of the list is not a string', lineAt(isNode(item) ? (item.range?.[0] ?? 0) : 0));
   }
   return { document, list };
+}
+
+function readDocument(text: string): ReturnType<typeof parseUntrustedYaml> {
+  try {
+    return parseUntrustedYaml(text);
+  } catch (error) {
+    if (error instanceof YamlFault) throw damaged(error.reason, error.line ?? 1);
+    throw error;
+  }
 }
 
 /** A text without any item, perhaps with comments. */

@@ -70,11 +70,12 @@ function takeLine(cursor: Cursor, indent: number): string | null {
 
 /** `indent`: of its lines, where it is a block. */
 function readScalar(cursor: Cursor, indent: number, text: string): unknown {
-  if (text === '|' || text === '|-') return readBlock(cursor, indent, text);
+  if (/^\|[-+]?$/.test(text)) return readBlock(cursor, indent, text);
   if (text === '[]') return [];
   if (text === '{}') return {};
   if (text.startsWith('{ ')) return readFlow(text);
   if (text.startsWith('"')) return readQuoted(text);
+  if (text.startsWith("'")) return readSingleQuoted(text);
   return readPlain(text);
 }
 
@@ -88,25 +89,40 @@ function readBlock(cursor: Cursor, indent: number, style: string): string {
   const block = cursor.lines.slice(begin, cursor.at).map((line) => line.slice(indent));
   // The first line says how far all are indented.
   if (block[0] === undefined || !/^[^ ]/.test(block[0])) throw unknown;
-  return `${block.join('\n').replace(/\n+$/, '')}${style === '|' ? '\n' : ''}`;
+  // A pattern would try each of many empty lines anew.
+  let count = block.length;
+  while (block[count - 1] === '') count -= 1;
+  if (style === '|+') return block.map((line) => `${line}\n`).join('');
+  return `${block.slice(0, count).join('\n')}${style === '|' ? '\n' : ''}`;
 }
 
-const escapes = /^"(?:[^"\\]|\\["\\/bfnrt]|\\u[0-9A-Fa-f]{4})*"$/;
-
+/** Its escapes are those of JSON. A pattern of the whole would need V8's stack for each character. */
 function readQuoted(text: string): string {
-  if (!escapes.test(text)) throw unknown;
-  return JSON.parse(text) as string;
+  try {
+    return JSON.parse(text) as string;
+  } catch {
+    throw unknown;
+  }
+}
+
+function readSingleQuoted(text: string): string {
+  const inner = text.slice(1, -1);
+  if (text.length < 2 || !text.endsWith("'") || inner.replaceAll("''", '').includes("'")) throw unknown;
+  return inner.replaceAll("''", "'");
 }
 
 const number = /^(?:0|[1-9]\d{0,14}|(?:0|[1-9]\d{0,8})\.\d{1,9})$/;
 /** A hash, or the id of a session: both may begin with a digit. */
 const id = /^(?:[0-9a-f]{40}|[0-9a-f]{64}|\d{8}-[a-z0-9-]*[a-z0-9])$/;
 
+/** Begins as no number does, and with no character that is special to YAML. */
+const word = /^(?:[A-Za-z_/$(<^;]|[^\p{ASCII}\p{Z}\p{C}]|\.\.?\/|--?[A-Za-z]|\d+ [A-Za-z])/u;
+
 function readPlain(text: string): unknown {
   const [value = ''] = /^\d+(?= # [a-z]+$)/.exec(text) ?? [text];
   if (number.test(value)) return Number(value);
   if (isReserved(value)) return toReserved(value);
-  const isWord = /^[A-Za-z_/]/.test(value) && !/: | #|[ :]$/.test(value);
+  const isWord = word.test(value) && !/: | #|[ :]$/.test(value);
   const isId = id.test(value) && !/^\d+(?:e\d+)?$/.test(value);
   if (!isWord && !isId) throw unknown;
   return value;

@@ -4,7 +4,7 @@
 const maxDepth = 100;
 
 /** What the lexer of `yaml` puts between its tokens. */
-const marks = { document: '\u0002', flowError: '\u0018', scalar: '\u001f' };
+export const marks = { document: '\u0002', flowError: '\u0018', scalar: '\u001f' };
 
 interface Nesting {
   /** Open levels: the columns of blocks, and in a flow collection what opens another level there. */

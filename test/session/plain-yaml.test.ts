@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parse, stringify } from 'yaml';
+import { Document, parse, stringify } from 'yaml';
 import { renderReport, type Report } from '../../src/plan/report.ts';
 import { parseSessionId, parseTurnName, type Oid } from '../../src/session/names.ts';
 import { readPlainYaml } from '../../src/session/plain-yaml.ts';
@@ -22,6 +22,16 @@ const word = fc.constantFrom(
   '',
   ' ',
   '~',
+  'Say "x"',
+  'Say "it\'s"',
+  '3 files',
+  '-x',
+  '--all',
+  './a',
+  '../a',
+  '$HOME',
+  '✅ done',
+  'x\n\n\n',
 );
 const lines = fc.array(fc.oneof(word, fc.string({ unit: 'grapheme', maxLength: 6 })), { maxLength: 4 });
 const text = fc.oneof(
@@ -97,6 +107,8 @@ const marks = [
   '\n  - ',
   '|',
   '|-',
+  '|+',
+  "''",
   '"',
   "'",
   '#',
@@ -125,6 +137,11 @@ const scalars = [
   '&a ',
   '*a',
   '!!str ',
+  '3 x',
+  '-x',
+  './x',
+  '$x',
+  '(x',
 ];
 const piece = fc.constantFrom(...spaces, ...marks, ...scalars, 'a: ', '\nb: ', '\na:');
 
@@ -158,7 +175,14 @@ describe('what it reads', () => {
       `a: |\n  x${rest}\n`,
       `a: |-\n  x${rest}\n`,
     ]);
-    for (const yaml of [...ids, ...blocks, 'a: b\na: c\n', 'a:\n  b: { c: 1, c: 2 }\n', 'a: -0\n']) expectSame(yaml);
+    const quoted = ["'", "'''", "'x''", "'it''s'", "'a' b", "'x'  "].map((text) => `a: ${text}\n`);
+    for (const yaml of [...ids, ...blocks, ...quoted, 'a: b\na: c\n', 'a:\n  b: { c: 1, c: 2 }\n', 'a: -0\n'])
+      expectSame(yaml);
+  });
+
+  test.each(['Say "x"', '3 files', '-x', '✅ done', './a: b', 'x\n\n\n', '\u0007'])('has the title %j', (a) => {
+    const yaml = new Document({ a }).toString({ doubleQuotedAsJSON: true, lineWidth: 0 });
+    expect(readPlainYaml(yaml)).toEqual({ value: { a } });
   });
 
   test('has the usual report and the front matter of a log in it', () => {

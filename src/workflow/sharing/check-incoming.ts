@@ -134,7 +134,8 @@ async function judgeRef(judge: Judge, one: NamedRef): Promise<Verdict> {
     if (session === null) return await checkIncomingGlobal(judge.project, one.tip, one.local);
     return await judgeLine(judge, { ...one, session });
   } catch (error) {
-    if (!isDamage(error)) throw error;
+    // A RangeError is V8's: a text that is longer than any can be, or deeper than its stack. It is this line's, and no other's.
+    if (!isDamage(error) && !(error instanceof RangeError)) throw error;
     return { reason: `it cannot be read: ${error.message}`, violations: [] };
   }
 }

@@ -1,5 +1,6 @@
 /** The files that an entry brings: their sha256, that they can be read, that no secret is in them. */
 import { TeddyError } from '../../errors.ts';
+import { checkListSize } from '../../session/context-lines.ts';
 import { parseMemos } from '../../session/memos.ts';
 import { configPath, isSessionPath, memosPath } from '../../session/global-files.ts';
 import { isOfSession, turnOfPath } from '../../session/line-paths.ts';
@@ -52,7 +53,10 @@ export async function checkEncoding({ session }: WalkedLine, { commit, blame }: 
     const content = await awaited.read();
     if (content.kind !== 'bytes') continue;
     if (turnOfPath(session, path) !== null && !isUtf8(content.bytes)) blame('schema', path, 'The file is not UTF-8.');
-    if (path === memosPath && !isReadable(content.bytes)) blame('schema', path, 'The memos cannot be read.');
+    const tooLong = path.endsWith('.context') ? checkListSize(toText(content.bytes)) : null;
+    if (tooLong !== null) blame('schema', path, tooLong);
+    const fault = path === memosPath ? whyUnreadable(content.bytes) : null;
+    if (fault !== null) blame('schema', path, `The memos cannot be read: ${fault}`);
   }
 }
 
@@ -65,12 +69,12 @@ function isUtf8(bytes: Uint8Array): boolean {
   }
 }
 
-function isReadable(bytes: Uint8Array): boolean {
+function whyUnreadable(bytes: Uint8Array): string | null {
   try {
     parseMemos(toText(bytes));
-    return true;
+    return null;
   } catch (error) {
-    if (error instanceof TeddyError) return false;
+    if (error instanceof TeddyError) return error.message;
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 /** What is known of a line at one commit of it, while it is walked from its start to its tip. */
 import { isDamage } from '../../errors.ts';
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
+import { findEqualKey } from '../../conversation/equal-keys.ts';
 import type { TranscriptRecord } from '../../conversation/record.ts';
 import { parsePlan } from '../../plan/parse.ts';
 import type { ChangedCommit, Project } from '../../ports.ts';
@@ -140,7 +141,14 @@ export function statusOf({ records, plan, hasReport }: WalkedTurn): TurnStatus {
 
 /** Lines that were added to a transcript, as records; what is damaged in them is returned. */
 export function decodeAdded(bytes: Uint8Array): { records: TranscriptRecord[]; damage: string | null } {
-  const { records, skipped, mended } = decodeTranscript(toText(bytes));
-  const [issue] = [...skipped, ...mended];
-  return { records, damage: issue?.reason ?? null };
+  const text = toText(bytes);
+  const { records, skipped, mended } = decodeTranscript(text);
+  const issue = skipped[0] ?? mended[0];
+  return { records, damage: issue?.reason ?? describeEqualKey(text) };
+}
+
+/** Each line is JSON by now. */
+function describeEqualKey(text: string): string | null {
+  const key = findEqualKey(text);
+  return key === null ? null : `the key ${JSON.stringify(key.slice(0, 40))} stands there twice`;
 }

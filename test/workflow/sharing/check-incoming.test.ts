@@ -97,6 +97,33 @@ test('an honest line, new or with more than there is here, and an honest teddy/g
   expect(await refusalOf({ local: mine })).toBeUndefined();
 });
 
+const keys = (count: number) => Array.from({ length: count }, (_, at) => `a${at}: &a${at} 'x'\n`).join('');
+const said = '{"type":"note","id":"n","timestamp":"2026-01-24T10:00:00.000Z","text":"x"}';
+
+/** Each is a fault of its own line, named with what is too much; `refusalOf` sees the other line taken. */
+test.each([
+  ['anchors in a report', 'report', 'report.md', keys(16_000), /line 1: it has an anchor/],
+  ['equal keys in a report', 'report', 'report.md', "a: 'x'\na: 'x'\n", /"a" stands there twice/],
+  ['a report with more parts than any', 'report', 'report.md', `a: [${'x, '.repeat(150_000)}]\n`, /250,000 parts/],
+  ['anchors in the front matter of a log', 'message', '_context.log', `---\n${keys(16_000)}---\n`, /anchor/],
+  ['a list of endless lines', 'message', 'turn.context', `${'x'.repeat(70_000)}\n`, /70,000 characters/],
+  ['a list of more lines than any', 'message', 'turn.context', 'x\n'.repeat(1_000_001), /1,000,001 lines/],
+  ['equal keys in a transcript', 'message', 'transcript.jsonl', said.replace('"id"', '"id":"m","id"'), /twice/],
+  ['a transcript of more lines than any', 'message', 'transcript.jsonl', '\n'.repeat(1_000_001), /1,000,000 lines/],
+] as const)('%s keep the line out, and no other one', async (_what, kind, name, text, expected) => {
+  const hostile = await tampered(kind, { path: `${dir}/01/${name}` as RepoPath, bytes: bytes(text) });
+  const refusal = await refusalOf({ tip: hostile });
+  expect(refusal?.violations.map(({ message }) => message).join('\n')).toMatch(expected);
+});
+
+test('anchors in the memos of a line, and trailers without end, keep it out, and no other one', async () => {
+  const memos = await tampered('message', { path: '.teddy/memos.yaml' as RepoPath, bytes: bytes('- &a x\n') });
+  expect((await refusalOf({ tip: memos }))?.violations[0]?.message).toMatch(/line 1: it has an anchor \(&a\)/);
+  const message = (text: string) => `${text}${'Teddy-Model: x\n'.repeat(10_000)}`;
+  const long = await tampered('plan', { message });
+  expect((await refusalOf({ tip: long }))?.reason).toMatch(/Its trailers have 150,\d+ characters/);
+});
+
 test.each([
   ['a file of a turn that is not what was signed', 'plan', {}, /Teddy-Sha256/],
   ['a published file that a later entry rewrites', 'report', {}, /plan\.md/],
