@@ -70,7 +70,10 @@ export async function openProject({ cwd, env, notices, trace, onStep }: OpenProj
     hash: sha256,
     notices,
     filesOf: projectFiles,
-    shellOf: (root) => shell(root, { environment: env }),
+    shellOf: (root) => {
+      const holder = async () => `${await processNames(processes).ownName()}\n${repository.commonDir}`;
+      return shell(root, { environment: env, holder });
+    },
     masker: masker({ environment: env, root, findOtherRoots: () => findOtherRoots(repository), settings, notices }),
     pages: {
       fetch: async (url, signal) => (await import('./system/page-fetcher.ts')).pageFetcher().fetch(url, signal),

@@ -13,6 +13,8 @@ export const exitCodes = {
   GIT_FAILED: 1,
   SNAPSHOT_FAILED: 1,
   DISK_FULL: 1,
+  TOO_MANY_FILES: 1,
+  SYSTEM_FAILED: 1,
   WRITE_FAILED: 1,
   DAMAGED_SESSION: 1,
   VALIDATION_FAILED: 1,
@@ -136,4 +138,49 @@ export class DamagedObjectError extends TeddyError {
 /** Whether an error says something of the objects that were read, and not of the machine that read them. */
 export function isDamage(error: unknown): error is TeddyError {
   return error instanceof DamagedObjectError || (error instanceof TeddyError && error.code === 'DAMAGED_SESSION');
+}
+
+interface SystemError extends Error {
+  code: string;
+  errno: number;
+}
+
+/** An error number of the system in an error or in what has caused it; null: there is none, so it is a defect or an error of ours. */
+function findSystemError(error: unknown): SystemError | null {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const { code, errno } = at as Partial<SystemError>;
+    if (typeof code === 'string' && typeof errno === 'number') return at as SystemError;
+  }
+  return null;
+}
+
+/**
+ * What the world did, as an error with a code and a hint; null: it was not the world. An error of ours stays as it is, but where no
+ * more files could be opened: whoever met that first could not know that nothing is wrong with the file.
+ */
+export function toWorldError(error: unknown): TeddyError | null {
+  const found = findSystemError(error);
+  if (found?.code === 'EMFILE' || found?.code === 'ENFILE') return tooManyFilesError(found);
+  if (error instanceof TeddyError) return error;
+  if (found === null) return null;
+  const { code, message } = found;
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new TeddyError('DISK_FULL', `No space left: ${message}`, 'Free some space and run the command again.', {
+      cause: error,
+    });
+  return new TeddyError(
+    'SYSTEM_FAILED',
+    `The system refused an operation: ${message}`,
+    'Nothing is wrong with your session. See that the file can be read and written, and run the command again.',
+    { cause: error },
+  );
+}
+
+export function tooManyFilesError(cause?: unknown): TeddyError {
+  return new TeddyError(
+    'TOO_MANY_FILES',
+    'The system lets this process open no more files.',
+    'Run `ulimit -n 1024` in this shell, and then the command again.',
+    { cause },
+  );
 }

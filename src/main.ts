@@ -5,6 +5,14 @@ const argv = process.argv.slice(2);
 if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {
   process.stdout.write(`${version}\n`);
 } else {
+  try {
+    await run();
+  } catch (error) {
+    explain(error);
+  }
+}
+
+async function run(): Promise<void> {
   // Loaded only now: the version is asked for often, by scripts that want it at once.
   const { loadCompiled } = await import('./cli/compiled-code.ts');
   const isWord = (word: string) => /^[a-z]+$/.test(word);
@@ -14,4 +22,13 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {
   const code = loadCompiled<typeof import('./cli/run-cli.ts')>(new URL(bundle, import.meta.url), command);
   process.exitCode = await code.exports.runCli(argv);
   if (process.exitCode === 0) code.keep();
+}
+
+/** The code itself could not be read, so that nothing of it can say so. */
+function explain(error: unknown): void {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code !== 'EMFILE' && code !== 'ENFILE') throw error;
+  const hint = 'Run `ulimit -n 1024` in this shell, and then the command again.';
+  process.stderr.write(`error: teddy could not be read: ${message} [TOO_MANY_FILES]\nhint:  ${hint}\n`);
+  process.exitCode = 1;
 }

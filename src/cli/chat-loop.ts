@@ -1,5 +1,5 @@
 /** A conversation at the terminal: a prompt, what is said at it, and what comes of that, until somebody leaves. */
-import { exitCodes, TeddyError, type ErrorCode } from '../errors.ts';
+import { exitCodes, TeddyError, toWorldError, type ErrorCode } from '../errors.ts';
 import { shortRef } from '../session/names.ts';
 import { findNextStep } from '../workflow/find-next-step.ts';
 import { parseChatInput, renderChatHelp, type ChatInput } from './chat-commands.ts';
@@ -57,8 +57,9 @@ async function respond(talking: Talking, typed: string): Promise<'leave' | 'stay
     const input = parseChatInput(typed);
     return await withInterrupt(terminal, next, (signal) => perform(talking, input, signal));
   } catch (error) {
-    if (!(error instanceof TeddyError) || error.code === 'NO_MODEL') throw error;
-    showFailure(terminal, error);
+    const told = toWorldError(error);
+    if (told === null || told.code === 'NO_MODEL') throw error;
+    showFailure(terminal, told);
     return 'stay';
   }
 }

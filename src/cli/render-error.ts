@@ -1,9 +1,10 @@
 /** Errors, three lines at most: what happened with its code, and the next step. */
-import { TeddyError } from '../errors.ts';
+import { TeddyError, toWorldError } from '../errors.ts';
 import { toVisible, type Terminal } from './terminal.ts';
 
 /** Returns the exit code. An error that is not ours shows its stack: it is a defect to report. */
-export function renderError(terminal: Terminal, error: unknown, options: { json: boolean; debug: boolean }): number {
+export function renderError(terminal: Terminal, cause: unknown, options: { json: boolean; debug: boolean }): number {
+  const error = toWorldError(cause) ?? cause;
   if (!(error instanceof TeddyError)) return renderDefect(terminal, error, options.json);
   const { code, message, hint, exitCode } = error;
   if (options.json) {

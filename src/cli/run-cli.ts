@@ -146,6 +146,7 @@ const commands: CommandClass[] = [
 export async function runCli(argv: string[]): Promise<number> {
   ignoreLostReaders();
   endWithTerminal();
+  endWithReason(argv);
   const words = askForHelp(normalizeArguments(argv));
   let command;
   try {
@@ -230,6 +231,14 @@ function ignoreLostReaders(): void {
       if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
     });
   }
+}
+
+/** What the system refuses may come as an event that nobody waits for. Node would print where in its own code that was. */
+function endWithReason(argv: readonly string[]): void {
+  process.once('uncaughtException', (error) => {
+    const options = { json: argv.includes('--json'), debug: false };
+    process.exit(renderError(openTerminal(process.env, 'auto'), error, options));
+  });
 }
 
 /**

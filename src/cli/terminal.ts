@@ -96,8 +96,9 @@ function runPager(env: Record<string, string | undefined>, pager: string, text: 
     child.on('error', () => resolve(false));
     child.on('close', (code) => resolve(code !== 127));
     // Quitting the pager early closes the pipe; that is no error.
-    child.stdin.on('error', () => undefined);
-    child.stdin.end(text);
+    const { stdin } = child as { stdin?: typeof child.stdin };
+    stdin?.on('error', () => undefined);
+    stdin?.end(text);
   });
 }
 

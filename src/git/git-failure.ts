@@ -1,5 +1,5 @@
 /** Why a git that was started did not do its work: what it read is damaged, or it failed itself, which says nothing of what it read. */
-import { DamagedObjectError, TeddyError } from '../errors.ts';
+import { DamagedObjectError, TeddyError, tooManyFilesError } from '../errors.ts';
 
 export interface GitEnd {
   /** Null: a signal ended it, or it could not be started. */
@@ -25,6 +25,7 @@ export function toGitFailure(command: string, { exitCode, signal, stderr }: GitE
       `git ${command}: ${said}`,
       'Free some space and run the command again; nothing was lost.',
     );
+  if (/Too many open files/i.test(said)) return tooManyFilesError(new Error(said));
   const message = `git ${command} failed: ${said}`;
   // Exit codes above 128 are those of a shell for a program that a signal has ended.
   const endedItself = signal === null && exitCode !== null && exitCode <= 128;

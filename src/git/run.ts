@@ -3,7 +3,7 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TeddyError } from '../errors.ts';
+import { TeddyError, tooManyFilesError } from '../errors.ts';
 import { toGitFailure } from './git-failure.ts';
 
 /** Kept of the user's environment; every other `GIT_*` variable would change what our calls mean. */
@@ -96,8 +96,8 @@ export function toChildEnvironment(env: Environment, added: Environment = {}): E
 }
 
 export function gitRunner(cwd: string, env: Environment, trace?: (line: string) => void): GitRunner {
-  const launch = (args: string[], added: Environment = {}): ChildProcessWithoutNullStreams =>
-    spawn('git', [...fixedSettings, ...args], {
+  const launch = (args: string[], added: Environment = {}): ChildProcessWithoutNullStreams => {
+    const child = spawn('git', [...fixedSettings, ...args], {
       cwd,
       env: { ...env, ...added },
       stdio: 'pipe',
@@ -105,6 +105,9 @@ export function gitRunner(cwd: string, env: Environment, trace?: (line: string) 
       detached: true,
       windowsHide: true,
     });
+    refuseWithoutPipes(child);
+    return child;
+  };
 
   async function runOnce(args: string[], options: GitRunOptions): Promise<GitResult> {
     for (let starts = 1; ; starts += 1) {
@@ -162,6 +165,13 @@ export function splitNul(bytes: Buffer): string[] {
   return (text.endsWith('\0') ? text.slice(0, -1) : text).split('\0');
 }
 
+/** Where no pipes can be opened, Node gives a child without any, and says why only later. */
+function refuseWithoutPipes(child: Partial<ChildProcessWithoutNullStreams>): void {
+  if (child.stdin !== undefined) return;
+  child.on?.('error', () => undefined);
+  throw tooManyFilesError();
+}
+
 function collect(child: ChildProcessWithoutNullStreams, input: string | Uint8Array | undefined): Promise<GitResult> {
   return new Promise((resolve, reject) => {
     const stdout: Buffer[] = [];
@@ -198,6 +208,7 @@ function collectErrors(child: ChildProcessWithoutNullStreams): Promise<Omit<GitR
 }
 
 function toSpawnError(error: NodeJS.ErrnoException, cwd: string): TeddyError {
+  if (error instanceof TeddyError) return error;
   // A missing working directory looks the same as a missing program.
   if (error.code === 'ENOENT' && !existsSync(cwd)) {
     return new TeddyError('NO_WORK_TREE', `The folder ${cwd} is gone.`, 'Change to a folder that exists.', {

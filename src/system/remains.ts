@@ -1,6 +1,7 @@
 /** What killed processes have left in the directory of teddy: answers, write sessions, runs, notes of commands, a server's record. */
-import { readdir, readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import { decodeJournal, type JournaledRun } from '../plan/journal.ts';
 import type { Clock, Remain, Remains } from '../ports.ts';
@@ -8,8 +9,10 @@ import { isStale, readPlace } from './answer-staging.ts';
 import { findHolder, type Processes } from './claim-file.ts';
 import { decodeNote } from './encode-note.ts';
 import { goneSuffix, lookAtWrites } from './found-write.ts';
+import { processNames } from './process-names.ts';
 import { discardedPrefix, logName } from './run-journal.ts';
 import { serverRecords } from './server-record.ts';
+import { scratchHolder, scratchPrefix } from './shell.ts';
 import { readStagedContent, unfinishedSuffix } from './staging-directory.ts';
 import { errorCode } from './system-error.ts';
 
@@ -35,7 +38,7 @@ export function allRemains(inGit: Remains, options: SystemRemainsOptions): Remai
 }
 
 async function lookAround(options: SystemRemainsOptions): Promise<Remain[]> {
-  const parts = [findAnswers, findWrites, findRuns, findCommands, findServer, findStrangers];
+  const parts = [findAnswers, findWrites, findRuns, findCommands, findServer, findStrangers, findScratch];
   return (await Promise.all(parts.map((find) => find(options)))).flat();
 }
 
@@ -136,6 +139,21 @@ const ownNames =
 async function findStrangers({ dir }: SystemRemainsOptions): Promise<Remain[]> {
   const names = await namesIn(dir);
   return names.filter((name) => !ownNames.test(name)).map((name) => ({ kind: 'stranger', path: join(dir, name) }));
+}
+
+/** Directories of scripts in the temporary directory that this repository ran, by a process that is dead. */
+async function findScratch(options: SystemRemainsOptions): Promise<Remain[]> {
+  const names = (await namesIn(tmpdir())).filter((name) => name.startsWith(scratchPrefix));
+  const found: Remain[] = [];
+  for (const path of names.map((name) => join(tmpdir(), name))) {
+    const state = await lstat(path).catch(nullIfGone);
+    if (state === null || !state.isDirectory() || state.uid !== process.getuid?.()) continue;
+    const holder = await readFile(join(path, scratchHolder), 'utf8').catch(nullIfGone);
+    const [name = '', repository] = holder?.split('\n') ?? [];
+    if (repository !== dirname(options.dir) || (await processNames(options).isAlive(name)) !== false) continue;
+    found.push({ kind: 'leftover', path });
+  }
+  return found;
 }
 
 /** Nobody takes so long to make a directory. */

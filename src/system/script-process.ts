@@ -66,11 +66,12 @@ export async function runProcess(start: ScriptStart, limits: ScriptLimits): Prom
 }
 
 async function openGate({ pid, stdio }: ChildProcess, onStart: ScriptStart['onStart']): Promise<void> {
+  // It was never started, and then it has no pipes either.
+  if (pid === undefined) return;
   const gate = stdio[gateDescriptor] as Writable | null;
   // A process that was ended meanwhile has closed its side.
   gate?.on('error', () => undefined);
   try {
-    if (pid === undefined) return;
     await onStart?.(readGroup(pid));
     await new Promise<void>((resolve) => gate?.write('\n', () => resolve()));
   } finally {

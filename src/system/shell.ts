@@ -26,9 +26,16 @@ export interface ShellOptions {
   drainMs?: number;
   /** Kept of each stream. */
   maxOutputBytes?: number;
+  /** Says whose the directory of a script is: the name of this process, and on a second line the repository. */
+  holder?(): Promise<string>;
 }
 
-type Settings = Required<ShellOptions>;
+/** Directories of scripts that run, in the temporary directory of the system. */
+export const scratchPrefix = 'teddy-run-';
+/** The file in one of them that names its process and its repository. */
+export const scratchHolder = 'holder';
+
+type Settings = Required<Omit<ShellOptions, 'holder'>>;
 type RunOptions = Parameters<Shell['run']>[1];
 
 const defaults = { graceMs: 2_000, drainMs: 1_000, maxOutputBytes: 10 * 1024 * 1024 };
@@ -39,13 +46,15 @@ const defaults = { graceMs: 2_000, drainMs: 1_000, maxOutputBytes: 10 * 1024 * 1
  * ACTION_FAILED is thrown when it cannot be started.
  */
 export function shell(root: string, options: ShellOptions = {}): Shell {
-  const settings: Settings = { environment: process.env, ...defaults, ...options };
+  const { holder, ...others } = options;
+  const settings: Settings = { environment: process.env, ...defaults, ...others };
   return {
     isRunning: isGroupRunning,
     async run(script, runOptions) {
       const cwd = await findDirectory(root, runOptions.cwd);
-      const scratch = await mkdtemp(join(tmpdir(), 'teddy-run-')).catch(throwUnstarted);
+      const scratch = await mkdtemp(join(tmpdir(), scratchPrefix)).catch(throwUnstarted);
       try {
+        if (holder !== undefined) await writeFile(join(scratch, scratchHolder), await holder()).catch(throwUnstarted);
         return await runScript(script, cwd, scratch, runOptions, settings).catch(throwUnstarted);
       } finally {
         await rm(scratch, { recursive: true, force: true });

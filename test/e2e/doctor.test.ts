@@ -40,8 +40,14 @@ test('a run that was killed is named with what to do, and is left; once settled,
   const group = await killRun(project);
   const before = await project.repo.fingerprint();
   const found = await examine();
-  expect(found).toMatchObject({ schema: 'teddy.doctor/1', exitCode: 1, findings: [{ kind: 'interrupted-run' }] });
-  expect((await examine('--fix')).findings).toMatchObject([{ outcome: 'left' }]);
+  const scratch = { kind: 'leftover', thing: expect.stringMatching(/^\/.*\/teddy-run-\w{6}$/) };
+  expect(found).toMatchObject({
+    schema: 'teddy.doctor/1',
+    exitCode: 1,
+    findings: [scratch, { kind: 'interrupted-run' }],
+  });
+  expect((await examine('--fix')).findings).toMatchObject([{ ...scratch, outcome: 'mended' }, { outcome: 'left' }]);
+  expect((await examine()).findings).toMatchObject([{ kind: 'interrupted-run' }]);
   expect(await project.repo.fingerprint()).toEqual(before);
   await endGroup(group);
   await project.ok('session', 'execute', '--interrupted=rollback');
