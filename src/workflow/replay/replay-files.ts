@@ -11,6 +11,7 @@ import type { Findings, RecordedRun } from './replay-turn.ts';
 
 export async function compareFiles(run: RecordedRun, redone: RedoneActions, findings: Findings): Promise<void> {
   for (const file of redone.written.values()) await compareFile(run, redone, file, findings);
+  for (const { index } of run.report.action_logs) await compareWritten(run, redone, index, findings);
   for (const row of run.report.changes) {
     const action = run.parsed.plan.actions[row.action - 1];
     if (action?.type !== 'CREATE' && action?.type !== 'EDIT') continue;
@@ -27,6 +28,21 @@ export async function compareFiles(run: RecordedRun, redone: RedoneActions, find
         `Action ${row.action} writes ${action.path}, and the report says that it changed ${row.path}.`,
       );
   }
+}
+
+/** What the user wrote in place of the plan may be what was there before; nobody can tell. */
+async function compareWritten(
+  run: RecordedRun,
+  { written }: RedoneActions,
+  index: number,
+  findings: Findings,
+): Promise<void> {
+  const [action, log] = [run.parsed.plan.actions[index - 1], run.logs.get(index)];
+  if (action?.type !== 'CREATE' && action?.type !== 'EDIT') return;
+  const isThere = run.changes.has(action.path) || written.has(action.path) || run.report.rollback !== undefined;
+  if (log?.modified_by_user !== true || log.status !== 'SUCCESS' || isThere) return;
+  if (run.report.changes.some((row) => row.action === index) || (await whyNotTaken(run, action.path)) !== null) return;
+  findings.leaveOpen(action.path, index, `${whatUserWrote(index)}; the commit does not change the file`);
 }
 
 function whatUserWrote(action: number): string {
