@@ -231,6 +231,7 @@ describe('architecture', () => {
       'hooks',
       'README.md',
       'LICENSE',
+      'docs',
     ];
     const made = ['node_modules', 'dist', 'coverage'];
     const found = readdirSync(root).filter(

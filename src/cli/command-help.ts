@@ -22,6 +22,7 @@ const valueNames: Record<string, string> = {
   '--jsonl': ' <file>',
   '--bundle': ' <file>',
   '--junit': ' <file>',
+  '--signed-by': ' <key>',
   '--memos': ' <yes|no>',
   '--only': ' <list>',
   'teddy session diff --only': ' <part>',

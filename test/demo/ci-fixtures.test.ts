@@ -77,6 +77,14 @@ test('a good session passes in a bare clone: all branches, and those of a change
   expect(change.output.match(/session verify/g)).toHaveLength(1);
 });
 
+test('entries that no named key has signed fail', async () => {
+  const key = `SHA256:${'A'.repeat(43)}`;
+  for (const [args, env] of [[[line], {}] as const, [[], { BASE: 'main', HEAD: line }] as const]) {
+    const found = await run(bare, [...args], { ...env, TEDDY_SIGNED_BY: key });
+    expect(found).toMatchObject({ exitCode: 1, output: expect.stringContaining('It is not signed.') as string });
+  }
+});
+
 test('a session that was tampered with is found by its branch and in the change that brings it', async () => {
   const { repo } = project;
   await repo.git('branch', 'teddy-before', line);
