@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { withoutTree } from '../support/forgery.ts';
 import { teddyPath } from '../support/run-teddy.ts';
 import { openScratchRepository } from '../support/scratch-repository.ts';
 import { renderReport } from '../../src/plan/report.ts';
@@ -120,7 +121,7 @@ test('code that only a command explains fails, and passes where the user chose t
   expect(again.output).toContain('A session is not what it says.');
 });
 
-/** The line with one turn more, whose commit holds other bytes than its edit gives: report and commit agree in every hash. */
+/** The line with one turn more, whose commit holds other bytes than its edit gives: report and commit agree in every hash, and no tree contradicts. */
 async function forgeEdit(): Promise<string> {
   const { repo } = project;
   const before = await repo.git('rev-parse', line);
@@ -133,7 +134,7 @@ async function forgeEdit(): Promise<string> {
   const report = parseReport(await repo.read(path));
   const changes = report.changes.map((row) => ({ ...row, after: parseOid(evil), action: 2 }));
   expect(report.changes).toMatchObject([{ path: 'a.txt', after: honest, action: 1 }]);
-  const text = renderReport({ ...report, changes });
+  const text = renderReport({ ...report, action_logs: report.action_logs.map(withoutTree), changes });
   await repo.write(path, text);
   const sha256 = createHash('sha256').update(text).digest('hex');
   await repo.git('commit', '-qam', message.replace(/Teddy-Sha256: \w+/, `Teddy-Sha256: ${sha256}`), '--amend');

@@ -104,7 +104,7 @@ async function findEntry(project: MemoryProject, tip: Oid, kind: string, turn: s
   throw new Error(`There is no ${kind} of turn ${turn}.`);
 }
 
-function withoutTree(log: ActionLog): ActionLog {
+export function withoutTree(log: ActionLog): ActionLog {
   const old = { ...log };
   delete old.tree;
   return old;
