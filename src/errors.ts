@@ -184,3 +184,10 @@ export function tooManyFilesError(cause?: unknown): TeddyError {
     { cause },
   );
 }
+
+/** GIT_FAILED because somebody, or the system, has killed git: it has given no answer, also not the one that it refuses. */
+export class GitKilledError extends TeddyError {
+  constructor(message: string, hint: string) {
+    super('GIT_FAILED', message, hint);
+  }
+}

@@ -1,7 +1,8 @@
 /** Moves the branch of a work tree forward, with git's own care for what somebody has changed there. */
 import { TeddyError } from '../errors.ts';
-import type { Oid } from '../session/names.ts';
-import type { GitRunner } from './run.ts';
+import type { Oid, RefName } from '../session/names.ts';
+import { readHeadCommit, runCheckout, type CheckoutOptions } from './checkout.ts';
+import { readHeadRef } from './layout.ts';
 
 /** Each of them may be set the other way round in the branch's `mergeOptions`, or in git's configuration. */
 const flags = [
@@ -15,20 +16,16 @@ const flags = [
   '--no-verify-signatures',
 ];
 
-export async function fastForward(git: GitRunner, commit: Oid): Promise<void> {
-  await refuseLocked(git, commit);
-  const { exitCode, stderr } = await git.run(['merge', ...flags, '--no-overwrite-ignore', commit], {
-    env: { GIT_REFLOG_ACTION: 'teddy' },
-    accept: [1, 2, 128],
-  });
-  if (exitCode !== 0) throw toRefusal(commit, stderr);
-}
-
-/** git sees that the branch is locked when it has written all files. */
-async function refuseLocked(git: GitRunner, commit: Oid): Promise<void> {
-  const input = `start\nupdate HEAD ${commit}\nprepare\nabort\n`;
-  const { exitCode, stderr } = await git.run(['update-ref', '--stdin'], { input, accept: [1, 128] });
-  if (exitCode !== 0) throw toRefusal(commit, stderr);
+/** git sees that the branch is locked when it has written all files: so it is asked before. */
+export async function fastForward(options: CheckoutOptions, to: Oid): Promise<void> {
+  const { git, store, layout } = options;
+  const from = await readHeadCommit(store, layout);
+  const ref = (await readHeadRef(git)) ?? ('HEAD' as RefName);
+  const { exitCode, stderr } = await runCheckout(options, { ref, from, to }, [
+    { args: ['update-ref', '--stdin'], input: `start\nupdate HEAD ${to}\nprepare\nabort\n` },
+    { args: ['merge', ...flags, '--no-overwrite-ignore', to], env: { GIT_REFLOG_ACTION: 'teddy' } },
+  ]);
+  if (exitCode !== 0) throw toRefusal(to, stderr);
 }
 
 function toRefusal(commit: Oid, stderr: string): TeddyError {

@@ -1,8 +1,10 @@
 /** `index.lock`, taken as git takes it; recorded first, so that a crash of ours can be told from somebody else's lock. */
 import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { copyFile, link, open, readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { TeddyError } from '../errors.ts';
 import type { Oid, RefName } from '../session/names.ts';
 import { removeFile, replaceFile, toWriteError } from './durable-file.ts';
 import { toLockError } from './refs.ts';
@@ -21,6 +23,13 @@ export interface AppendRecord extends Holder {
   ref: RefName;
   old: Oid | null;
   new: Oid;
+  /** A git of ours changes files, index and HEAD from one commit (null: from none) to another; HEAD is on `ref` in the end. */
+  checkout?: Checkout;
+}
+
+export interface Checkout {
+  from: Oid | null;
+  to: Oid;
 }
 
 export interface AppendFiles {
@@ -58,12 +67,12 @@ export function readBootId(): Promise<string> {
 
 export async function writeRecord(
   gitDir: string,
-  publication: { ref: RefName; old: Oid | null; new: Oid },
+  publication: Pick<AppendRecord, 'ref' | 'old' | 'new' | 'checkout'>,
 ): Promise<AppendFiles> {
   const holder = { pid: process.pid, bootId: await readBootId(), nonce: randomBytes(4).toString('hex') };
   const files = appendFiles(gitDir, holder);
-  const { ref, old } = publication;
-  const record: AppendRecord = { ref, old, new: publication.new, ...holder };
+  const { ref, old, checkout } = publication;
+  const record: AppendRecord = { ref, old, new: publication.new, ...holder, ...(checkout && { checkout }) };
   underWay.add(holder.nonce);
   try {
     // The record first: whatever else is found after a crash is explained by it.
@@ -90,6 +99,32 @@ export async function takeIndexLock(gitDir: string, files: AppendFiles): Promise
     if (performance.now() > deadline) throw await toLockError(lock);
     await sleep(10 + Math.random() * 30);
   }
+}
+
+/** The child that works on the index of this record; it is named before it has come so far as to change anything. */
+export function noteChild(files: AppendFiles, pid: number): void {
+  // The file is there for its inode; what it holds is nobody's index.
+  try {
+    writeFileSync(files.claim, String(pid));
+  } catch {
+    // On a full disk the child goes on all the same, and is only not known to whoever comes after a crash in this moment.
+  }
+}
+
+/** Throws LOCKED while the noted child is still at work: its parent may have been killed alone. */
+export async function awaitChild(files: AppendFiles, record: Pick<AppendRecord, 'bootId'>): Promise<void> {
+  const deadline = performance.now() + lockWaitMs;
+  for (;;) {
+    const pid = Number(await readFile(files.claim, 'utf8').catch(() => ''));
+    if (!(pid > 0) || !(await isAlive(pid, record.bootId))) return;
+    if (performance.now() > deadline) throw toChildError(pid);
+    await sleep(20);
+  }
+}
+
+function toChildError(pid: number): TeddyError {
+  const message = `A git that a killed command had started is still at work (process ${pid}).`;
+  return new TeddyError('LOCKED', message, 'Wait for it, and run the command again.');
 }
 
 /** Until nobody writes it; not for ever. */

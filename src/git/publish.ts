@@ -17,6 +17,7 @@ import {
   writeRecord,
   type AppendFiles,
 } from './index-lock.ts';
+import { releaseRefLocks } from './ref-record.ts';
 import { updateRefs } from './refs.ts';
 import { readHeadRef, type RepositoryLayout } from './layout.ts';
 import type { GitRunner } from './run.ts';
@@ -91,7 +92,9 @@ async function moveRef(
     if (head.status === 'fulfilled' && head.value !== publication.ref) return 'moved';
     for (const part of [head, ...prepared]) if (part.status === 'rejected') throw part.reason;
     onStep?.('ref');
-    outcome = await updateRefs(git, [publication], publication.reflog);
+    outcome = await updateRefs(git, [publication], publication.reflog, (atWork) =>
+      releaseRefLocks(git, layout, [publication], atWork),
+    );
     return outcome;
   } finally {
     if (outcome === 'moved') await (locked ? releaseIndexLock(layout.gitDir, files) : removeRecord(files));

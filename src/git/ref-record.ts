@@ -4,34 +4,46 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RefUpdate } from '../ports.ts';
-import type { Oid } from '../session/names.ts';
+import type { Oid, RefName } from '../session/names.ts';
 import { removeFile, replaceFile } from './durable-file.ts';
 import { isAlive, readBootId } from './index-lock.ts';
 import type { RepositoryLayout } from './layout.ts';
+import { findLivingGits } from './living-gits.ts';
+import { findHolders } from './lock-holders.ts';
 import { findLock, probeUpdates } from './refs.ts';
 import type { GitRunner } from './run.ts';
+import { readWorkTreeDirs } from './work-trees.ts';
 
 const lockWaitMs = 1000;
+/** Where the system shows which gits are at work, it need not be waited for one that is not there. */
+const settledMs = 100;
 const crashWindowMs = 5000;
+/** The clock of files goes in steps. */
+const clockStepMs = 50;
 
-/** A lock that git may hold for us, the value it then contains, and when we began. */
+/** A lock that git may hold for us, and what it then contains. */
 interface ExpectedLock {
   path: string;
-  value: Oid | typeof any | null;
-  recordedMs: number;
+  values: readonly string[] | typeof any;
+}
+
+/** When it was noted that git may take locks, and when it is known to have been at work since. */
+export interface AtWork {
+  notedMs: number;
+  latestMs: number;
 }
 
 /** The content says nothing. */
 const any = Symbol('any');
 
 export async function withRefRecord<Value>(
-  commonDir: string,
+  { commonDir, gitDir }: GitDirs,
   updates: RefUpdate[],
   move: () => Promise<Value>,
 ): Promise<Value> {
   const name = `refs-${process.pid}-${await readBootId()}-${randomBytes(4).toString('hex')}.json`;
   const path = join(commonDir, 'teddy', name);
-  await replaceFile(path, JSON.stringify(updates.map((update) => ({ ref: update.ref, new: update.new }))));
+  await replaceFile(path, JSON.stringify(updates.map((update) => ({ ref: update.ref, new: update.new, gitDir }))));
   try {
     return await move();
   } finally {
@@ -40,33 +52,75 @@ export async function withRefRecord<Value>(
 }
 
 /** Removes the locks that dead processes of ours have left on refs. */
-export async function repairRefLocks(git: GitRunner, layout: GitDirs): Promise<void> {
+export async function repairRefLocks(git: GitRunner, layout: LockPlace): Promise<void> {
   for (const { path, updates } of await findDeadRefRecords(layout.commonDir)) {
     const written = await stat(path).catch(() => null);
-    const recordedMs = written?.mtimeMs ?? 0;
-    // At the same time: of each it is waited whether a living git lets go of it.
-    await Promise.all(updates.map((update) => removeNamedLocks(git, layout, update, recordedMs)));
-    await removeFile(path);
+    const notedMs = written?.mtimeMs ?? 0;
+    const isOver = await releaseRefLocks(git, layout, updates, { notedMs, latestMs: notedMs });
+    // Where a git is at work, the next command looks again.
+    if (isOver) await removeFile(path);
   }
 }
 
 type GitDirs = Pick<RepositoryLayout, 'gitDir' | 'commonDir'>;
+type LockPlace = GitDirs & Pick<RepositoryLayout, 'root'>;
 
-/** Those that git names when it is asked to prepare the same update once more. */
-export async function removeNamedLocks(
+/** `values`: what else than the new id the lock may hold. `gitDir`: of the work tree whose HEAD may be locked with it. */
+export interface NotedUpdate {
+  ref: RefName | 'HEAD' | 'ORIG_HEAD';
+  new: Oid | null;
+  values?: readonly string[];
+  gitDir?: string;
+}
+
+/** The locks of a child that died while it moved these refs. False: a git is at work here, so nobody knows whose they are. */
+export async function releaseRefLocks(
   git: GitRunner,
-  layout: GitDirs,
-  update: Pick<RefUpdate, 'ref' | 'new'>,
-  recordedMs: number,
-): Promise<void> {
-  if (update.new !== null && /^0+$/.test(update.new)) return;
+  layout: LockPlace,
+  updates: readonly NotedUpdate[],
+  atWork: AtWork,
+): Promise<boolean> {
+  let quiet: Promise<number | null> | undefined;
+  const release: Release = { git, layout, atWork, awaitQuiet: () => (quiet ??= awaitQuiet(layout)) };
+  const noted = updates.filter((update) => update.new === null || !/^0+$/.test(update.new));
+  const dirs = new Map<string, NotedUpdate[]>();
+  for (const update of noted) {
+    const gitDir = update.gitDir ?? layout.gitDir;
+    dirs.set(gitDir, [...(dirs.get(gitDir) ?? []), update]);
+  }
+  let isOver = true;
+  for (const [gitDir, all] of dirs) isOver = (await removeNamedLocks(release, gitDir, all)) && isOver;
+  return isOver;
+}
+
+interface Release {
+  git: GitRunner;
+  layout: LockPlace;
+  atWork: AtWork;
+  /** When no git was at work here any more; null: one still is. */
+  awaitQuiet(): Promise<number | null>;
+}
+
+/** Those that git names, one after the other, when it is asked to prepare the same updates once more. */
+async function removeNamedLocks(release: Release, gitDir: string, updates: NotedUpdate[]): Promise<boolean> {
+  const { git, layout } = release;
+  const env = gitDir === layout.gitDir ? {} : { GIT_DIR: gitDir };
   const seen = new Set<string>();
   for (;;) {
-    const named = findLock(await probeUpdates(git, [update]));
-    if (named === null || seen.has(named)) return;
+    const refusal = await probeUpdates(git, updates, env);
+    const named = findLock(refusal);
+    if (named === null && refusal !== '' && updates.length > 1) {
+      // Something else is wrong with one of them: that must not hide the locks of the others.
+      let isOver = true;
+      for (const update of updates) isOver = (await removeNamedLocks(release, gitDir, [update])) && isOver;
+      return isOver;
+    }
+    if (named === null || seen.has(named)) return true;
     seen.add(named);
-    const removals = toExpectedLocks(layout, named, update.new).map((lock) => removeGitLock({ ...lock, recordedMs }));
-    if (!(await Promise.all(removals)).includes(true)) return;
+    const locks = toExpectedLocks({ ...layout, gitDir }, named, updates);
+    const removals = await Promise.all(locks.map((lock) => removeGitLock(release, lock)));
+    if (removals.includes('busy')) return false;
+    if (!removals.includes('gone')) return true;
   }
 }
 
@@ -74,22 +128,24 @@ export async function removeNamedLocks(
 function toExpectedLocks(
   { gitDir, commonDir }: GitDirs,
   named: string,
-  value: Oid | null,
-): Omit<ExpectedLock, 'recordedMs'>[] {
+  updates: readonly NotedUpdate[],
+): ExpectedLock[] {
   if (named === 'reftable') {
     return [...new Set([gitDir, commonDir])].map((dir) => ({
       path: join(dir, 'reftable', 'tables.list.lock'),
-      value: any,
+      values: any,
     }));
   }
   // To remove a ref git locks the packed ones as well, and a file of the next ones that is there already stops it for good.
-  if (named.endsWith('packed-refs.new')) return [{ path: named, value: any }];
-  return [{ path: named, value: named.endsWith('packed-refs.lock') ? null : value }];
+  if (named.endsWith('packed-refs.new')) return [{ path: named, values: any }];
+  if (named.endsWith('packed-refs.lock')) return [{ path: named, values: [] }];
+  const values = updates.flatMap((update) => [...(update.values ?? []), ...(update.new === null ? [] : [update.new])]);
+  return [{ path: named, values }];
 }
 
 interface DeadRefRecord {
   path: string;
-  updates: Pick<RefUpdate, 'ref' | 'new'>[];
+  updates: NotedUpdate[];
 }
 
 /** Records whose process is gone. */
@@ -105,10 +161,10 @@ export async function findDeadRefRecords(commonDir: string): Promise<DeadRefReco
   return found;
 }
 
-async function readUpdates(path: string): Promise<Pick<RefUpdate, 'ref' | 'new'>[]> {
+async function readUpdates(path: string): Promise<NotedUpdate[]> {
   try {
     const updates: unknown = JSON.parse(await readFile(path, 'utf8'));
-    return Array.isArray(updates) ? (updates as Pick<RefUpdate, 'ref' | 'new'>[]) : [];
+    return Array.isArray(updates) ? (updates as NotedUpdate[]) : [];
   } catch {
     // Another command has dealt with it meanwhile.
     return [];
@@ -116,21 +172,47 @@ async function readUpdates(path: string): Promise<Pick<RefUpdate, 'ref' | 'new'>
 }
 
 /**
- * git's own lock of a ref, or of HEAD with it, when git died together with us. It holds the new value, or nothing yet; a
- * living git lets go of it in milliseconds; and one that was not taken at the time of our crash is not ours. True: it is gone.
+ * git does not say in a lock who holds it. It is taken for one of a child of ours, and removed, when all of this holds; else it
+ * stays, and `doctor` names it:
+ * - a note says that a child of ours may take it, and was there before the lock was: nobody's older lock is touched;
+ * - the child is dead. Whoever calls has seen it die, or has found the note of a dead process. The lock was made in the seconds
+ *   after the child was known to be at work, as one that somebody takes later was not;
+ * - it holds what that child would have written, or nothing yet: another git writes another value in the same moment;
+ * - no git is at work in the repository, and no process has the lock open: whoever else took it would be there. A living
+ *   git lets go of a ref in milliseconds, so one that is there is waited for. Where the system does not show processes,
+ *   the time alone has to do.
  */
-async function removeGitLock({ path, value, recordedMs }: ExpectedLock): Promise<boolean> {
+async function removeGitLock(
+  { atWork, awaitQuiet }: Release,
+  { path, values }: ExpectedLock,
+): Promise<'gone' | 'foreign' | 'busy'> {
+  const { notedMs, latestMs } = atWork;
+  const before = await stat(path).catch(() => null);
+  if (before === null) return 'gone';
+  if (before.mtimeMs < notedMs - clockStepMs || before.mtimeMs > latestMs + crashWindowMs) return 'foreign';
+  const quietMs = await awaitQuiet();
+  const found = await stat(path).catch(() => null);
+  if (found === null) return 'gone';
+  if (quietMs === null || found.mtimeMs > quietMs || found.ino !== before.ino) return 'busy';
+  const content = values === any ? '' : await readFile(path, 'utf8').catch(() => '');
+  if (content !== '' && values !== any && !values.includes(content.trim())) return 'foreign';
+  if ((await findHolders(path)).length > 0) return 'busy';
+  await removeFile(path);
+  return 'gone';
+}
+
+/** When it was seen that no git is at work here; null: one still is. */
+async function awaitQuiet({ root, gitDir, commonDir }: LockPlace): Promise<number | null> {
+  const linked = await readWorkTreeDirs(commonDir).catch(() => new Map<string, string>());
+  const dirs = [root, gitDir, commonDir, ...linked.keys()].filter((dir) => dir !== null);
   const deadline = performance.now() + lockWaitMs;
-  for (;;) {
-    const found = await stat(path).catch(() => null);
-    if (found === null) return true;
-    if (Math.abs(found.mtimeMs - recordedMs) > crashWindowMs) return false;
-    const content = value === any ? '' : await readFile(path, 'utf8').catch(() => '');
-    if (content !== '' && content.trim() !== value) return false;
-    if (performance.now() > deadline) {
-      await removeFile(path);
-      return true;
-    }
-    await sleep(50);
+  for (let quietMs: number | null = null; ;) {
+    const nowMs = Date.now();
+    const gits = await findLivingGits(dirs);
+    if (gits === null) return sleep(lockWaitMs, nowMs);
+    quietMs = gits.length === 0 ? (quietMs ?? nowMs) : null;
+    if (quietMs !== null && nowMs - quietMs >= settledMs) return quietMs;
+    if (performance.now() > deadline) return null;
+    await sleep(settledMs / 2);
   }
 }

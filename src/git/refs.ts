@@ -5,21 +5,32 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
 import type { RefTip, RefUpdate } from '../ports.ts';
 import { parseOid, zeroOid, type Oid, type RefName } from '../session/names.ts';
-import { isBeforeStart, maxStarts, type Environment, type GitRunner } from './run.ts';
+import { hasDied, isBeforeStart, maxDeaths, maxStarts, type Environment, type GitRunner } from './run.ts';
 
 const lockWaitMs = 2000;
 
-/** One transaction; nothing is changed unless every ref is at its old value. */
-export async function updateRefs(git: GitRunner, updates: RefUpdate[], reflog: string): Promise<'done' | 'moved'> {
+/**
+ * One transaction; nothing is changed unless every ref is at its old value. A git that dies in it has left its locks: they are
+ * released before it is tried again.
+ */
+export async function updateRefs(
+  git: GitRunner,
+  updates: RefUpdate[],
+  reflog: string,
+  releaseLocks: (atWork: { notedMs: number; latestMs: number }) => Promise<unknown>,
+): Promise<'done' | 'moved'> {
   const deadline = performance.now() + lockWaitMs;
-  for (;;) {
+  for (let deaths = 0; ;) {
+    const notedMs = Date.now();
     const refusal = await runTransaction(git, updates, reflog);
     if (refusal === null) return 'done';
+    if (refusal === 'died') await releaseLocks({ notedMs, latestMs: Date.now() });
     const tips = await readTips(git, updates);
     // A git that did not say no may have done its work before it failed.
     const isThere = updates.every((update) => tips.get(update.ref) === (update.new ?? undefined));
     if (isThere && !/but expected|already exists|unable to resolve/.test(refusal)) return 'done';
     if (updates.some(({ ref, old }) => (tips.get(ref) ?? null) !== old)) return 'moved';
+    if (refusal === 'died' && (deaths += 1) < maxDeaths) continue;
     const lock = findLock(refusal);
     if (lock === null) throw toRefError(updates, refusal);
     if (performance.now() > deadline) throw await toLockError(lock === 'reftable' ? await findTableLock(git) : lock);
@@ -49,7 +60,7 @@ export async function probeUpdates(git: GitRunner, updates: ProbedUpdate[], env:
 }
 
 export interface ProbedUpdate {
-  ref: RefName | 'HEAD';
+  ref: RefName | 'HEAD' | 'ORIG_HEAD';
   /** Null: it is to be removed. */
   new: Oid | null;
 }
@@ -58,7 +69,7 @@ function encodeProbe({ ref, new: oid }: ProbedUpdate): string {
   return oid === null ? `delete ${ref}` : `update ${ref} ${oid}`;
 }
 
-/** Null when it was committed, else what git said. */
+/** Null when it was committed, else what git said; `died`: it was killed, and may have done its work. */
 async function runTransaction(
   git: GitRunner,
   updates: RefUpdate[],
@@ -73,6 +84,7 @@ async function runTransaction(
   child.stdin.end(['start', ...updates.map(encodeUpdate), 'prepare', 'commit', ''].join('\n'));
   const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
   if (isBeforeStart(signal) && starts < maxStarts) return runTransaction(git, updates, reflog, starts + 1);
+  if (hasDied(code, signal)) return 'died';
   return code === 0 ? null : Buffer.concat(stderr).toString('utf8').trim();
 }
 
@@ -142,7 +154,8 @@ function toRefError(updates: RefUpdate[], refusal: string): TeddyError {
       'Check the permissions of the repository.',
     );
   }
-  return new TeddyError('GIT_FAILED', `git could not move ${names}: ${refusal.split('\n').slice(0, 3).join(' ')}`);
+  const said = refusal === 'died' ? 'it was killed' : refusal;
+  return new TeddyError('GIT_FAILED', `git could not move ${names}: ${said.split('\n').slice(0, 3).join(' ')}`);
 }
 
 /** A lock that is not ours is reported with its age, never removed. */

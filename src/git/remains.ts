@@ -6,6 +6,7 @@ import type { Remain, Remains } from '../ports.ts';
 import { parseOid, type RefName } from '../session/names.ts';
 import { areAttributesChanged, attributesPath } from './attributes.ts';
 import { checkObjects } from './find-damage.ts';
+import { findDeadWorkTreeNotes, removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
 import { isAlive, parseHolderPid, parseRecordName, readBootId, readRecord } from './index-lock.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { findHolders } from './lock-holders.ts';
@@ -38,6 +39,8 @@ export function gitRemains({ git, layout, repairAt }: RemainsOptions): Remains {
       if (remain.kind !== 'leftover') return;
       if (basename(remain.path).startsWith('tmp_')) {
         await removeDeadPacks(dirname(remain.path), layout.objectFormat);
+      } else if (basename(remain.path).startsWith('worktree-')) {
+        await removeHalfMadeWorkTrees(layout);
       } else await rm(remain.path, { force: true });
     },
     checkObjects: (tips, not) => checkObjects(git, tips, not),
@@ -56,8 +59,9 @@ async function lookAround(git: GitRunner, layout: RepositoryLayout): Promise<Rem
     found.push(...(await findPublications(tree)), ...(await findTemporaries(tree.gitDir)));
   }
   for (const { path, updates } of await findDeadRefRecords(commonDir)) {
-    found.push({ kind: 'ref-record', path, refs: updates.map(({ ref }) => ref) });
+    found.push({ kind: 'ref-record', path, refs: updates.map(({ ref }) => ref as RefName) });
   }
+  for (const { path } of await findDeadWorkTreeNotes(commonDir)) found.push({ kind: 'leftover', path });
   const packs = join(objectsDir, 'pack');
   for (const { name } of await findDeadPacks(packs).catch(() => [])) {
     found.push({ kind: 'leftover', path: join(packs, name) });

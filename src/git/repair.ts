@@ -3,8 +3,11 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Publication, Store } from '../ports.ts';
 import { isSessionPath } from '../session/global-files.ts';
-import type { Oid } from '../session/names.ts';
+import { shortRef, type Oid } from '../session/names.ts';
+import { removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
+import { settleCheckout, toBusyError } from './checkout.ts';
 import {
+  awaitChild,
   claimDeadRecords,
   fileExists,
   holdsLock,
@@ -14,17 +17,19 @@ import {
   removeRecord,
   takeIndexLock,
   type AppendRecord,
+  type Checkout,
   type DeadRecord,
 } from './index-lock.ts';
 import { removeFile } from './durable-file.ts';
 import { installIndex, writeIndex, writeSessionFiles, type PublishOptions } from './publish.ts';
-import { removeNamedLocks, repairRefLocks } from './ref-record.ts';
+import { releaseRefLocks, repairRefLocks } from './ref-record.ts';
 import { listRefs } from './refs.ts';
 import { readHeadRef } from './layout.ts';
 
 /** Returns one sentence for each interrupted publication; they are for the user to read. */
 export async function repair(options: PublishOptions, store: Store): Promise<string[]> {
   const said: string[] = [];
+  await removeHalfMadeWorkTrees(options.layout);
   for await (const record of claimDeadRecords(options.layout.gitDir))
     said.push(await repairOne(options, store, record));
   await repairRefLocks(options.git, options.layout);
@@ -42,10 +47,35 @@ async function removeScratch(gitDir: string): Promise<void> {
   }
 }
 
+/** The git that a killed command has started may have finished it by itself. */
+async function repairCheckout(
+  options: PublishOptions,
+  store: Store,
+  { files, ...record }: DeadRecord,
+  { from, to }: Checkout,
+): Promise<string> {
+  const { gitDir } = options.layout;
+  await awaitChild(files, record);
+  const wanted = { ref: record.ref, from, to };
+  const isThere = await settleCheckout({ ...options, store }, wanted, files, record.writtenMs);
+  if (await holdsLock(gitDir, files)) await removeFile(join(gitDir, 'index.lock'));
+  // The user has removed the lock by hand.
+  else if (isThere) await redoIndex(options, store, { files, old: from, new: to });
+  await removeRecord(files);
+  const branch = shortRef(record.ref);
+  return isThere
+    ? `An interrupted command was finished: HEAD is on ${branch}, and the files with it.`
+    : `An interrupted command was taken back: the files are as they were before it brought those of ${branch}.`;
+}
+
 async function repairOne(options: PublishOptions, store: Store, record: DeadRecord): Promise<string> {
+  if (record.checkout) return repairCheckout(options, store, record, record.checkout);
   const { gitDir } = options.layout;
   const { files } = record;
-  await removeNamedLocks(options.git, options.layout, record, record.writtenMs);
+  const { writtenMs } = record;
+  // A lock that may be another git's stays, and with it what is known of ours.
+  const atWork = { notedMs: writtenMs, latestMs: writtenMs };
+  if (!(await releaseRefLocks(options.git, options.layout, [record], atWork))) throw toBusyError(record.ref);
   const tip = (await listRefs(options.git, [record.ref])).find(({ ref }) => ref === record.ref)?.oid ?? null;
   const published = tip !== null && (tip === record.new || (await wasPublished(store, record.new, tip)));
   const ours = await holdsLock(gitDir, files);
@@ -71,7 +101,11 @@ async function wasPublished(store: Store, commit: Oid, tip: Oid): Promise<boolea
  * The user removed our lock by hand, so the index may hold new work of theirs: only entries that are still as they were
  * before the interrupted commit follow it.
  */
-async function redoIndex(options: PublishOptions, store: Store, record: DeadRecord): Promise<void> {
+async function redoIndex(
+  options: PublishOptions,
+  store: Store,
+  record: Pick<DeadRecord, 'files' | 'old' | 'new'>,
+): Promise<void> {
   const { git, layout } = options;
   const { files } = record;
   // Without it the crash came after the last step that mattered, while its files were being cleared away.

@@ -7,6 +7,7 @@ import type { RepositoryLayout } from './layout.ts';
 import { gitRunner, toChildEnvironment, type Environment, type GitRunner } from './run.ts';
 import { derivedCache } from './cache.ts';
 import { readCredential } from './credential.ts';
+import { removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
 import { gitHooks } from './hooks.ts';
 import { withOwnErrors } from './own-errors.ts';
 import { lazyRemotes } from './remotes.ts';
@@ -41,7 +42,9 @@ export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): 
   loading.catch(() => undefined);
   const layout = await findRepository(here);
   const open = (found: RepositoryLayout, added: Environment = {}): GitRunner =>
-    gitRunner(found.root ?? found.gitDir, { ...toLayoutEnvironment(childEnv, found), ...added }, trace);
+    gitRunner(found.root ?? found.gitDir, { ...toLayoutEnvironment(childEnv, found), ...added }, trace, () =>
+      removeHalfMadeWorkTrees(found),
+    );
   const git = open(layout);
   const store = gitStore({ git, env, ...layout, settings: () => loading, onStep });
   const workspaceOf = (found: RepositoryLayout & { root: string }) =>

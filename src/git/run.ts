@@ -1,9 +1,10 @@
 /** Runs git as a child process: exact bytes in and out, a clean environment, nothing inherited by accident. */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TeddyError, tooManyFilesError } from '../errors.ts';
+import { GitKilledError, TeddyError, tooManyFilesError } from '../errors.ts';
 import { toGitFailure } from './git-failure.ts';
 
 /** Kept of the user's environment; every other `GIT_*` variable would change what our calls mean. */
@@ -53,10 +54,23 @@ export function isBeforeStart(signal: NodeJS.Signals | null): boolean {
 /** Nobody presses a key so often. */
 export const maxStarts = 5;
 
+/** Something kills git wherever it comes: then it is told. */
+export const maxDeaths = 3;
+
+/** By a signal, or as a shell tells of one: 128 and 129 are git's own words for a failure and a wrong option. */
+export function hasDied(code: number | null, signal: NodeJS.Signals | null): boolean {
+  return signal !== null || (code !== null && code > 129 && code < 129 + 64);
+}
+
+/** They move what others see. What such a command was doing has to be known before it is done once more. */
+const moving = new Set(['update-ref', 'switch', 'merge', 'worktree', 'fetch', 'push', 'clone', 'commit-tree']);
+
 interface GitResult {
   exitCode: number;
   /** That ended it; null: none. */
   signal: NodeJS.Signals | null;
+  /** It was killed, or has crashed. */
+  died: boolean;
   stdout: Buffer;
   stderr: string;
 }
@@ -64,8 +78,12 @@ interface GitResult {
 interface GitRunOptions {
   input?: string | Uint8Array;
   env?: Environment;
+  /** Called at once with the id of each process that is started for it. */
+  onStart?: (pid: number) => void;
   /** Exit codes that are an answer, not a failure; 0 always is. */
   accept?: number[];
+  /** Whoever asks puts right what a git that was killed has left. */
+  acceptDeath?: boolean;
 }
 
 export interface GitRunner {
@@ -95,7 +113,13 @@ export function toChildEnvironment(env: Environment, added: Environment = {}): E
   };
 }
 
-export function gitRunner(cwd: string, env: Environment, trace?: (line: string) => void): GitRunner {
+/** `mend`: removes work trees that nobody is making any more, at which git fails. */
+export function gitRunner(
+  cwd: string,
+  env: Environment,
+  trace?: (line: string) => void,
+  mend?: () => Promise<void>,
+): GitRunner {
   const launch = (args: string[], added: Environment = {}): ChildProcessWithoutNullStreams => {
     const child = spawn('git', [...fixedSettings, ...args], {
       cwd,
@@ -111,23 +135,38 @@ export function gitRunner(cwd: string, env: Environment, trace?: (line: string) 
 
   async function runOnce(args: string[], options: GitRunOptions): Promise<GitResult> {
     for (let starts = 1; ; starts += 1) {
-      const result = await collect(launch(args, options.env), options.input).catch((error: NodeJS.ErrnoException) => {
+      const child = launch(args, options.env);
+      if (child.pid !== undefined) options.onStart?.(child.pid);
+      const result = await collect(child, options.input).catch((error: NodeJS.ErrnoException) => {
         throw toSpawnError(error, cwd);
       });
       if (!isBeforeStart(result.signal) || starts === maxStarts) return result;
     }
   }
 
+  /** A git that dies before it has answered is asked again; an index of our own that it was writing is still locked. */
+  async function runUntilAnswered(args: string[], options: GitRunOptions): Promise<GitResult> {
+    for (let deaths = 1; ; deaths += 1) {
+      const result = await runOnce(args, options);
+      const command = args.find((arg, at) => !arg.startsWith('-') && args[at - 1] !== '-c') ?? '';
+      if (!result.died || deaths === maxDeaths || moving.has(command)) return result;
+      const index = options.env?.['GIT_INDEX_FILE'];
+      if (index !== undefined) await rm(`${index}.lock`, { force: true });
+    }
+  }
+
   async function run(args: string[], options: GitRunOptions = {}): Promise<GitResult> {
     const started = performance.now();
-    let result = await runOnce(args, options);
+    let result = await runUntilAnswered(args, options);
     while (result.exitCode !== 0 && isOverlap(result.stderr) && performance.now() - started < maxWaitMs) {
       await sleep(waitStepMs);
-      result = await runOnce(args, options);
+      if (halfMadeWorkTree.test(result.stderr)) await mend?.();
+      result = await runUntilAnswered(args, options);
     }
     trace?.(`git ${args.join(' ')}  ${Math.round(performance.now() - started)} ms, exit ${result.exitCode}`);
-    // Whatever its exit code would mean: it was killed before it could answer.
-    if (result.signal !== null || (result.exitCode !== 0 && !options.accept?.includes(result.exitCode)))
+    // What a git that died has not said is no answer, whatever its exit code would mean.
+    if (result.died && options.acceptDeath !== true) throw toDeath(args, result);
+    if (result.exitCode !== 0 && !options.accept?.includes(result.exitCode) && !result.died)
       throw toGitFailure(args[0] ?? '', result);
     return result;
   }
@@ -183,6 +222,7 @@ function collect(child: ChildProcessWithoutNullStreams, input: string | Uint8Arr
       resolve({
         exitCode: code ?? (signal === null ? 1 : 128),
         signal,
+        died: hasDied(code, signal),
         stdout: Buffer.concat(stdout),
         stderr: Buffer.concat(stderr).toString('utf8'),
       }),
@@ -194,7 +234,7 @@ function collect(child: ChildProcessWithoutNullStreams, input: string | Uint8Arr
 }
 
 /** The exit code and stderr of a child whose stdout somebody else reads. */
-function collectErrors(child: ChildProcessWithoutNullStreams): Promise<Omit<GitResult, 'stdout'>> {
+function collectErrors(child: ChildProcessWithoutNullStreams): Promise<Omit<GitResult, 'stdout' | 'died'>> {
   return new Promise((resolve) => {
     const stderr: Buffer[] = [];
     child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
@@ -223,4 +263,13 @@ function toSpawnError(error: NodeJS.ErrnoException, cwd: string): TeddyError {
     );
   }
   return new TeddyError('GIT_FAILED', `git could not be started: ${error.message}`, undefined, { cause: error });
+}
+
+function toDeath(args: string[], { signal, exitCode, stderr }: GitResult): TeddyError {
+  const how = signal === null ? `exit code ${exitCode}` : signal;
+  const said = stderr.trim().split('\n')[0] ?? '';
+  return new GitKilledError(
+    `git ${args[0]} was killed (${how})${said === '' ? '.' : `: ${said}`}`,
+    'See what kills it (memory, a limit, a user), and run the command again.',
+  );
 }

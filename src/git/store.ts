@@ -11,7 +11,7 @@ import { mergeTrees } from './merge-trees.ts';
 import { objectReader, readObject } from './object-reader.ts';
 import { objectBatch } from './object-writer.ts';
 import { readMany } from './read-many.ts';
-import { withRefRecord } from './ref-record.ts';
+import { releaseRefLocks, withRefRecord } from './ref-record.ts';
 import { syncDir } from './durable-file.ts';
 import { findCommits, listRefs, listTips, updateRefs } from './refs.ts';
 import { withOwnErrors } from './own-errors.ts';
@@ -27,6 +27,8 @@ import { writeLine } from './write-line.ts';
 
 export interface StoreOptions {
   git: GitRunner;
+  root: string | null;
+  gitDir: string;
   commonDir: string;
   objectsDir: string;
   objectFormat: 'sha1' | 'sha256';
@@ -124,10 +126,10 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
       return writeLine({ objectsDir, objectFormat, shared, onStep }, { oid: parent, tree, readTree }, commits);
     },
     async updateRefs(updates, reflog, durable) {
-      const outcome = await withRefRecord(commonDir, updates, async () => {
+      const outcome = await withRefRecord(options, updates, async () => {
         await durable;
         options.onStep?.('ref');
-        return updateRefs(git, updates, reflog);
+        return updateRefs(git, updates, reflog, (atWork) => releaseRefLocks(git, options, updates, atWork));
       });
       // git syncs a ref's content, not its name. A journal keeps what was done to names in order, and the record's name was taken
       // away after the ref got its own: what makes that durable makes this durable, whichever way git stores refs.

@@ -1,13 +1,14 @@
 /** Linked work trees: git makes, lists and removes them; which of them teddy made stands beside git's own record of each. */
-import { lstat, mkdir, readdir, readFile, realpath, rmdir } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, realpath } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { LinkedWorkTree, Repository, WorkTree } from '../ports.ts';
 import { shortRef, type Oid, type RefName } from '../session/names.ts';
 import { replaceFile } from './durable-file.ts';
+import { discardWorkTree, withWorkTreeNote } from './half-made-work-trees.ts';
 import { fileExists } from './index-lock.ts';
 import type { RepositoryLayout } from './layout.ts';
-import type { GitRunner } from './run.ts';
+import { maxDeaths, type GitRunner } from './run.ts';
 
 export interface WorkTreesOptions {
   git: GitRunner;
@@ -110,26 +111,19 @@ async function readMark(gitDir: string): Promise<RefName | null> {
  * HEAD reaches the branch last, when every file and the index are there: what a crash leaves is detached, and no command
  * takes it for the work tree of the line.
  */
-async function addWorkTree({ git, layout, gitAt }: WorkTreesOptions, ref: RefName): Promise<string> {
-  const place = await addDetached(git, join(layout.commonDir, 'teddy', 'worktrees', toName(ref)), ref);
-  try {
-    const root = await realpath(place);
-    const inside = gitAt(root);
-    await replaceFile(join(await inside.text(['rev-parse', '--absolute-git-dir']), markPath), `${ref}\n`);
-    await checkOut(inside, ref);
-    // git looks for another holder before it writes the files, and takes no lock: two may have begun together.
-    const other = (await listLinked(git, layout)).find((tree) => tree.ref === ref && tree.root !== root);
-    if (other !== undefined) throw toCheckedOut(ref, other.root);
-    return root;
-  } catch (error) {
-    // As git does when its own checkout fails: until now nobody but this process has known of it.
-    await git.run(['worktree', 'remove', '--force', place], { accept: [128] });
-    throw error;
+async function addWorkTree(options: WorkTreesOptions, ref: RefName): Promise<string> {
+  const { commonDir } = options.layout;
+  const wanted = join(commonDir, 'teddy', 'worktrees', toName(ref));
+  for (let deaths = 1; ; deaths += 1) {
+    const place = await makePlace(wanted);
+    const made = await withWorkTreeNote(commonDir, place, () => makeAt(options, ref, place));
+    if (made !== 'died') return made.root;
+    if (deaths === maxDeaths) throw new TeddyError('GIT_FAILED', `git was killed while it made ${place}.`);
   }
 }
 
-/** Without files yet. A place may be taken by what was made for the line earlier, and holds another branch now. */
-async function addDetached(git: GitRunner, wanted: string, ref: RefName): Promise<string> {
+/** A place may be taken by what was made for the line earlier, and holds another branch now. */
+async function makePlace(wanted: string): Promise<string> {
   await mkdir(dirname(wanted), { recursive: true });
   for (let number = 1; ; number += 1) {
     const place = number === 1 ? wanted : `${wanted}-${number}`;
@@ -141,23 +135,47 @@ async function addDetached(git: GitRunner, wanted: string, ref: RefName): Promis
         throw error;
       },
     );
-    if (!isMine) continue;
-    try {
-      await git.run(['worktree', 'add', '--quiet', '--detach', '--no-checkout', place, ref]);
-    } catch (error) {
-      // Whatever is in it by now stays; git has said what is wrong.
-      await rmdir(place).catch(() => undefined);
-      throw error;
-    }
-    return place;
+    if (isMine) return place;
   }
 }
 
+/** `died`: a git was killed, and nothing of the work tree is there. */
+async function makeAt(
+  { git, layout, gitAt }: WorkTreesOptions,
+  ref: RefName,
+  place: string,
+): Promise<{ root: string } | 'died'> {
+  try {
+    const args = ['worktree', 'add', '--quiet', '--detach', '--no-checkout', place, ref];
+    if ((await git.run(args, { acceptDeath: true })).died) return await discard({ git, layout }, place);
+    const root = await realpath(place);
+    const inside = gitAt(root);
+    await replaceFile(join(await inside.text(['rev-parse', '--absolute-git-dir']), markPath), `${ref}\n`);
+    if ((await checkOut(inside, ref)) === 'died') return await discard({ git, layout }, place);
+    // git looks for another holder before it writes the files, and takes no lock: two may have begun together.
+    const other = (await listLinked(git, layout)).find((tree) => tree.ref === ref && tree.root !== root);
+    if (other !== undefined) throw toCheckedOut(ref, other.root);
+    return { root };
+  } catch (error) {
+    await discard({ git, layout }, place);
+    throw error;
+  }
+}
+
+/** As git does when its own checkout fails: until now nobody but this process has known of it. */
+async function discard({ git, layout }: Pick<WorkTreesOptions, 'git' | 'layout'>, place: string): Promise<'died'> {
+  // What git was killed in is locked.
+  await git.run(['worktree', 'remove', '--force', '--force', place], { accept: [128], acceptDeath: true });
+  await discardWorkTree(layout.commonDir, place);
+  return 'died';
+}
+
 /** Without submodules, as `git worktree add` does: they are for `git submodule update`. */
-async function checkOut(inside: GitRunner, ref: RefName): Promise<void> {
+async function checkOut(inside: GitRunner, ref: RefName): Promise<'done' | 'died'> {
   const args = ['switch', '--quiet', '--no-guess', '--no-recurse-submodules', shortRef(ref)];
-  const { exitCode, stderr } = await inside.run(args, { accept: [1, 128] });
-  if (exitCode === 0) return;
+  const { exitCode, stderr, died } = await inside.run(args, { accept: [1, 128], acceptDeath: true });
+  if (exitCode === 0) return 'done';
+  if (died) return 'died';
   const said = stderr.trim().split('\n').slice(0, 6).join(' ');
   const elsewhere = /already (?:checked out|used by worktree) at '(.+?)'/.exec(said)?.[1];
   if (elsewhere !== undefined) throw toCheckedOut(ref, elsewhere);

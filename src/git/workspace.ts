@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { Head, Store, Workspace } from '../ports.ts';
 import { parseOid, repoPathFromGit, shortRef, type Oid, type RefName, type RepoPath } from '../session/names.ts';
+import { readHeadCommit, runCheckout } from './checkout.ts';
 import { readCheckouts } from './checkouts.ts';
 import { fastForward } from './fast-forward.ts';
 import { copyIndex, fileExists } from './index-lock.ts';
@@ -49,9 +50,9 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     sizeOnDisk: (path) => sizeOnDisk(join(layout.root, path)),
     writeSessionFile: (path, bytes) => writeSessionFiles(layout, [{ path, bytes }]),
     unstage: (paths) => unstage(options, paths),
-    switchTo: (ref) => switchTo(git, ref),
+    switchTo: (ref) => switchTo(options, ref),
     async fastForward(commit) {
-      await fastForward(git, commit);
+      await fastForward(options, commit);
       options.onStep?.('fast-forwarded');
     },
   });
@@ -222,13 +223,14 @@ async function sizeOnDisk(path: string): Promise<number | null> {
   return found !== null && (found.isFile() || found.isSymbolicLink()) ? found.size : null;
 }
 
-async function switchTo(git: GitRunner, ref: RefName): Promise<void> {
-  const { exitCode, stderr } = await git.run(
-    ['switch', '--quiet', '--no-guess', '--no-overwrite-ignore', shortRef(ref)],
-    { accept: [1, 128] },
-  );
+async function switchTo(options: WorkspaceOptions, ref: RefName): Promise<void> {
+  const { store, layout } = options;
+  const [from, to] = await Promise.all([readHeadCommit(store, layout), store.resolve(ref)]);
+  if (to === null) throw new TeddyError('UNKNOWN_BRANCH', `There is no branch ${shortRef(ref)}.`, 'See `git branch`.');
+  const args = ['switch', '--quiet', '--no-guess', '--no-overwrite-ignore', shortRef(ref)];
+  const { exitCode, stderr } = await runCheckout(options, { ref, from, to }, [{ args }]);
   if (exitCode === 0) return;
-  const isLocked = /index\.lock/.test(stderr);
+  const isLocked = /\.lock'/.test(stderr);
   throw new TeddyError(
     isLocked ? 'LOCKED' : 'FILES_IN_THE_WAY',
     `git did not switch to ${shortRef(ref)}: ${stderr.trim().split('\n').slice(0, 6).join(' ')}`,

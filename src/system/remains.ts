@@ -134,7 +134,7 @@ async function findServer(options: SystemRemainsOptions): Promise<Remain[]> {
 
 /** What teddy itself makes there. */
 const ownNames =
-  /^(?:answers|aside|cache|commands|runs|talks|trusted|write_sessions|worktrees|server\.json(?:\..*)?|(?:append|refs)-\d+-.*\.json(?:\..*)?|(?:lock|index)-[0-9a-f]{8}(?:\.lock)?|(?:snapshot|file)-\d+-.*|made-for(?:\..*)?)$/;
+  /^(?:answers|aside|cache|commands|runs|talks|trusted|write_sessions|worktrees|server\.json(?:\..*)?|(?:append|refs|worktree)-\d+-.*\.json(?:\..*)?|(?:lock|index)-[0-9a-f]{8}(?:\.lock)?|(?:snapshot|file)-\d+-.*|made-for(?:\..*)?)$/;
 
 async function findStrangers({ dir }: SystemRemainsOptions): Promise<Remain[]> {
   const names = await namesIn(dir);

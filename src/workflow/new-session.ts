@@ -28,6 +28,7 @@ import { ensureGlobal, readGlobal, refuseTeddyBranch } from './global-branch.ts'
 import { canStay, switchOrTakeBack } from './switch-line.ts';
 import { refuseOperation } from './refuse-operation.ts';
 import { rememberStart } from './landing/own-start.ts';
+import { repairHere } from './sharing/repair-here.ts';
 import { addOrTakeBack } from './open-work-tree.ts';
 
 export interface NewSession {
@@ -60,7 +61,8 @@ export async function newSession(project: Project, request: NewSessionRequest): 
   const workspace = request.switch && !inWorkTree ? repository.workspace : null;
   await refuseTeddyBranch(repository.store);
   await repository.store.ident();
-  if (workspace) await refuseBusyWorkspace(project, workspace);
+  await repairHere(project);
+  if (workspace) await refuseBusyWorkspace(workspace);
   const { base, note } = await chooseStart(project, request.from);
   await refuseTrackedFile(project, base);
   const made = await ensureGlobal(project);
@@ -75,8 +77,7 @@ export async function newSession(project: Project, request: NewSessionRequest): 
   return { session, ref, commit, directory: sessionDir(session), switched: workspace !== null, workTree, made };
 }
 
-async function refuseBusyWorkspace(project: Project, workspace: Workspace): Promise<void> {
-  for (const said of await workspace.repair()) project.notices.warn(said);
+async function refuseBusyWorkspace(workspace: Workspace): Promise<void> {
   const head = await workspace.head();
   await refuseOperation(workspace, head.ref ?? ('HEAD' as RefName));
   const { unmerged } = await workspace.status({ untracked: false });

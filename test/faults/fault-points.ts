@@ -1,6 +1,7 @@
 /** Runs in the child program: counts the points that it passes, and lets the chosen one go wrong. */
 import { writeSync } from 'node:fs';
-import { faultVariable, type ChildLine, type Fault, type Points } from './fault.ts';
+import { join } from 'node:path';
+import { changingCalls, faultVariable, type ChildLine, type Fault, type Points } from './fault.ts';
 
 const fault = JSON.parse(process.env[faultVariable] ?? '{"kind":"none"}') as Fault;
 
@@ -32,8 +33,11 @@ export function passCall(name: string): string | null {
   return fault.code;
 }
 
+/** A script that does something else than to start this git. */
+type OtherThanStart = 'refused' | 'killed' | 'answer-lost' | 'kill-in-transaction' | { script: string };
+
 /** What to do instead of starting this git. */
-export function passGit(args: string[]): 'start' | 'refused' | 'killed' | 'answer-lost' | 'kill-in-transaction' {
+export function passGit(args: string[]): 'start' | OtherThanStart {
   const name = args.find((arg, at) => !arg.startsWith('-') && args[at - 1] !== '-c') ?? '';
   points.gits.push(name);
   if (fault.kind === 'kill-at-git' && fault.at === points.gits.length) dieAt(name);
@@ -42,9 +46,25 @@ export function passGit(args: string[]): 'start' | 'refused' | 'killed' | 'answe
     print({ line: 'hit', point: name });
     return 'kill-in-transaction';
   }
+  if (fault.kind === 'trace-gits') return { script: toTraceScript(join(fault.dir, String(points.gits.length))) };
+  if (fault.kind === 'kill-in-git' && fault.at === points.gits.length) {
+    print({ line: 'hit', point: name });
+    return { script: toKillScript(fault) };
+  }
   if (fault.kind !== 'fail-git' || fault.at !== points.gits.length) return 'start';
   print({ line: 'hit', point: name });
   return fault.how;
+}
+
+/** strace ends as the git does that it follows. */
+function toTraceScript(log: string): string {
+  return `exec strace -f -qq -y -s 200 -o '${log}' -e signal=none -e trace=openat,${changingCalls} git "$@"`;
+}
+
+function toKillScript({ call, everything }: { call: number; everything: boolean }): string {
+  const filter = `-e signal=none -e trace=${changingCalls} -e inject=${changingCalls}:signal=KILL:when=${call}`;
+  const traced = `strace -f -qq -o /dev/null ${filter} git "$@"`;
+  return everything ? `${traced}; [ $? -gt 128 ] && kill -9 ${process.pid}; kill -9 $$` : `exec ${traced}`;
 }
 
 function dieAt(point: string): void {

@@ -15,6 +15,10 @@ export type Fault =
   | { kind: 'kill-at-git'; at: number }
   /** SIGKILL of git while it holds the lock of the ref, and of us, in the n-th ref transaction. */
   | { kind: 'kill-in-transaction'; at: number }
+  /** Nothing; strace writes down what each git does to files, in `dir`, one file for each. */
+  | { kind: 'trace-gits'; dir: string }
+  /** SIGKILL of the n-th git as it enters its `call`-th change of a file; with `everything`, of us as well. */
+  | { kind: 'kill-in-git'; at: number; call: number; everything: boolean }
   /** The n-th file-system call fails; a write has then written half of its bytes. */
   | { kind: 'fail-call'; at: number; code: 'ENOSPC' | 'EIO' | 'EACCES' }
   /** The n-th git fails: `refused` does nothing, `killed` dies at once, `answer-lost` does its work and exits with 1. */
@@ -45,3 +49,7 @@ export type ChildLine =
   | { line: 'points'; points: Points };
 
 export const faultVariable = 'FAULT_OF_THIS_RUN';
+
+/** System calls by which git changes files; what it writes to a pipe is among them. */
+export const changingCalls =
+  'write,pwrite64,fsync,fdatasync,ftruncate,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,rmdir,chmod,fchmod';

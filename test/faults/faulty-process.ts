@@ -23,5 +23,6 @@ const scripts = {
 export function spawn(file: string, args: string[], options: SpawnOptions): ChildProcess {
   const wish = file === 'git' ? passGit(args) : 'start';
   if (wish === 'start') return realSpawn(file, args, options);
-  return realSpawn('sh', ['-c', scripts[wish], 'sh', ...args], options);
+  const script = typeof wish === 'string' ? scripts[wish] : wish.script;
+  return realSpawn('sh', ['-c', script, 'sh', ...args], options);
 }

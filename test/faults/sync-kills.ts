@@ -1,5 +1,5 @@
 /** What has to be true of a clone and its remote after a kill, and after the same command has been run again. */
-import { readdir, readlink, rm } from 'node:fs/promises';
+import { readdir, readlink } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dirname } from 'node:path';
 import type { ScratchRepository } from '../support/scratch-repository.ts';
@@ -95,15 +95,8 @@ async function checkKilled(
   return problems;
 }
 
-/** A lock that git has left when it was killed as well is removed by whoever reads that it is in the way. */
 async function runAgain(stage: SyncStage, scene: Scene, repository: ScratchRepository): Promise<string[]> {
-  const again = () => runChild({ ...toChild(stage, scene), root: repository.root });
-  let { failure } = await again();
-  const lock = failure?.code === 'LOCKED' ? /(\/\S+\.lock)\b/.exec(failure.text)?.[1] : undefined;
-  if (lock !== undefined) {
-    await rm(lock);
-    ({ failure } = await again());
-  }
+  const { failure } = await runChild({ ...toChild(stage, scene), root: repository.root });
   const isDone = failure === null || (scene.name.startsWith('land') && failure.code === 'NOTHING_TO_LAND');
   return isDone ? [] : [`the next one fails: ${failure?.text}`];
 }

@@ -58,7 +58,7 @@ test('lines of a command that is ended before it began are read all the same', a
 test('a ref moves all the same, once', async () => {
   await interruptStarts('INT');
   const update = { ref: 'refs/heads/made' as RefName, old: null, new: head };
-  expect(await updateRefs(git, [update], 'made')).toBe('done');
+  expect(await updateRefs(git, [update], 'made', () => Promise.resolve())).toBe('done');
   expect(await repo.git('reflog', 'made')).toMatch(/^[0-9a-f]+ made@\{0\}: made$/);
 });
 

@@ -11,6 +11,8 @@ import type { HeldWrite } from './held-write.ts';
 export async function openPlace(project: Project, { record, write }: HeldWrite): Promise<Workspace> {
   const { line } = record;
   const workspace = await openRoot(project.repository, record);
+  // A crash of ours may have left its lock on the index, and the index behind HEAD.
+  for (const said of await workspace.repair()) project.notices.warn(said);
   const { ref } = await workspace.head();
   // What is in place already only lacks its entry.
   if (write.state.phase !== 'installed') {

@@ -1,0 +1,174 @@
+/**
+ * Changes of files, index and HEAD that git makes for us, under an index lock that is known as ours: git works on a copy of the
+ * index, so whatever is killed, and whenever, the lock is proven ours by its inode, and what was done is finished or taken back.
+ */
+import { lstat, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GitKilledError, TeddyError } from '../errors.ts';
+import type { Store } from '../ports.ts';
+import { shortRef, type Oid, type RefName } from '../session/names.ts';
+import {
+  copyIndex,
+  fileExists,
+  holdsLock,
+  leaveToRepair,
+  noteChild,
+  releaseIndexLock,
+  removeRecord,
+  takeIndexLock,
+  writeRecord,
+  type AppendFiles,
+  type Checkout,
+} from './index-lock.ts';
+import { readHeadRef } from './layout.ts';
+import { installIndex, type PublishOptions } from './publish.ts';
+import { releaseRefLocks } from './ref-record.ts';
+import { maxDeaths, type Environment } from './run.ts';
+import { takeBackFiles } from './take-back-files.ts';
+
+export interface CheckoutOptions extends PublishOptions {
+  store: Store;
+}
+
+/** Of the times of files. */
+const clockStepMs = 10;
+
+interface Wanted extends Checkout {
+  /** HEAD is on it in the end. */
+  ref: RefName;
+}
+
+interface Outcome {
+  exitCode: number;
+  stderr: string;
+}
+
+/** What git said, 0 when it is done. A git that is killed is taken back, and tried again. */
+export async function runCheckout(
+  options: CheckoutOptions,
+  wanted: Wanted,
+  commands: { args: string[]; input?: string; env?: Environment }[],
+): Promise<Outcome> {
+  for (let deaths = 1; ; deaths += 1) {
+    const { died, ...outcome } = await tryCheckout(options, wanted, commands);
+    if (!died || outcome.exitCode === 0) return outcome;
+    if (deaths === maxDeaths) throw toKilledError(commands.at(-1)?.args[0] ?? '');
+  }
+}
+
+function toKilledError(command: string): GitKilledError {
+  return new GitKilledError(
+    `git ${command} was killed, ${maxDeaths} times in a row; what it had changed is as it was before.`,
+    'See what kills it (memory, a limit, a user), and run the command again.',
+  );
+}
+
+async function tryCheckout(
+  options: CheckoutOptions,
+  wanted: Wanted,
+  commands: Parameters<typeof runCheckout>[2],
+): Promise<Outcome & { died: boolean }> {
+  const { git, layout } = options;
+  const { ref, from, to } = wanted;
+  // No commit, for those that know of publications alone: to them there is only a lock to take back.
+  const none = '0'.repeat(to.length) as Oid;
+  const files = await writeRecord(layout.gitDir, { ref, old: null, new: none, checkout: { from, to } });
+  let isLocked = false;
+  let isLeft = false;
+  try {
+    await takeIndexLock(layout.gitDir, files);
+    isLocked = true;
+    await copyIndex(layout.gitDir, files.index);
+    const notedMs = await readNotedMs(files);
+    // What git writes has to be younger than the note, also by a clock that goes in steps: by that it is told from the user's.
+    await sleep(Math.max(0, notedMs + clockStepMs - Date.now()));
+    for (const { args, input, env } of commands) {
+      const { exitCode, stderr, died } = await git.run(args, {
+        ...(input !== undefined && { input }),
+        env: { GIT_INDEX_FILE: files.index, ...env },
+        acceptDeath: true,
+        accept: [1, 2, 128],
+        onStart: (pid) => noteChild(files, pid),
+      });
+      if (exitCode === 0) continue;
+      isLeft = died || /No space left on device|Disk quota exceeded/i.test(stderr);
+      if (!isLeft) return { exitCode, stderr, died };
+      const isDone = await settleCheckout(options, wanted, files, notedMs);
+      isLeft = false;
+      return isDone ? { exitCode: 0, stderr: '', died } : { exitCode, stderr, died };
+    }
+    isLeft = true;
+    options.onStep?.('checked-out');
+    if (await fileExists(files.index)) await installIndex(layout.gitDir, files);
+    isLeft = false;
+    return { exitCode: 0, stderr: '', died: false };
+  } finally {
+    // What could not be settled stays on record for the next command.
+    if (!isLeft) await (isLocked ? releaseIndexLock(layout.gitDir, files) : removeRecord(files));
+    leaveToRepair(files);
+  }
+}
+
+async function readNotedMs(files: AppendFiles): Promise<number> {
+  return (await stat(files.record)).mtimeMs;
+}
+
+/** Nobody is at work in it any more. True: HEAD had come where it should, and index and files are there as well. */
+export async function settleCheckout(
+  options: CheckoutOptions,
+  wanted: Wanted,
+  files: AppendFiles,
+  notedMs: number,
+): Promise<boolean> {
+  const { git, layout, store } = options;
+  const { ref, from, to } = wanted;
+  await releaseHeadLocks(options, wanted, files, notedMs);
+  const isThere = ((await readHeadRef(git)) ?? 'HEAD') === ref && (await store.resolve(ref)) === to;
+  // git has written its index, whole, before it moves HEAD.
+  if (isThere && (await holdsLock(layout.gitDir, files)) && (await fileExists(files.index)))
+    await installIndex(layout.gitDir, files);
+  if (!isThere) await takeBackFiles({ git, store, ...layout }, { from, to }, notedMs);
+  return isThere;
+}
+
+export function toBusyError(ref: RefName): TeddyError {
+  return new TeddyError(
+    'LOCKED',
+    `A git that was killed was moving ${shortRef(ref)}, and another one is at work here: whose locks there are cannot be told.`,
+    'Wait for it, and run the command again.',
+  );
+}
+
+/** A large checkout takes its time before it comes to HEAD: by then it has written its index. */
+async function releaseHeadLocks(
+  { git, layout }: CheckoutOptions,
+  { ref, from, to }: Wanted,
+  files: AppendFiles,
+  notedMs: number,
+): Promise<void> {
+  const times = await Promise.all(
+    [files.index, `${files.index}.lock`].map((path) =>
+      lstat(path).then(
+        ({ mtimeMs }) => mtimeMs,
+        () => 0,
+      ),
+    ),
+  );
+  // The index is a copy with its old time until git has written it.
+  const latestMs = Math.max(notedMs, ...times);
+  const values = [`ref: ${ref}`, ...(from === null ? [] : [from])];
+  const updates = (['HEAD', 'ORIG_HEAD'] as const).map((name) => ({ ref: name, new: to, values }));
+  const all = [...updates, { ref, new: to, values }];
+  if (!(await releaseRefLocks(git, layout, all, { notedMs, latestMs }))) throw toBusyError(ref);
+}
+
+/** The commit that HEAD of this work tree is at, which need not be that of the store; null: it has none yet. */
+export function readHeadCommit(
+  store: Store,
+  { gitDir, commonDir }: Pick<PublishOptions['layout'], 'gitDir' | 'commonDir'>,
+): Promise<Oid | null> {
+  const linked = join(commonDir, 'worktrees');
+  const tree = gitDir.startsWith(`${linked}/`) ? `worktrees/${gitDir.slice(linked.length + 1)}` : 'main-worktree';
+  return store.resolve(`${tree}/HEAD`);
+}

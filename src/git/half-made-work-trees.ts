@@ -1,0 +1,106 @@
+/**
+ * Work trees that teddy was making when it was killed. Which one it makes is noted before git begins: git locks what it makes for
+ * as long as it makes it, leaves that for good when it is killed, and may then fail at every command that looks at all of them.
+ */
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { removeFile, replaceFile } from './durable-file.ts';
+import { fileExists, isAlive, readBootId } from './index-lock.ts';
+import type { RepositoryLayout } from './layout.ts';
+import { findLivingGits } from './living-gits.ts';
+
+/** The note goes when the work tree is whole, or gone. */
+export async function withWorkTreeNote<Value>(
+  commonDir: string,
+  place: string,
+  make: () => Promise<Value>,
+): Promise<Value> {
+  const name = `worktree-${process.pid}-${await readBootId()}-${randomBytes(4).toString('hex')}.json`;
+  const note = join(commonDir, 'teddy', name);
+  await replaceFile(note, JSON.stringify({ place }));
+  try {
+    return await make();
+  } finally {
+    await removeFile(note);
+  }
+}
+
+type Place = Pick<RepositoryLayout, 'root' | 'commonDir'>;
+
+interface DeadNote {
+  path: string;
+  /** Null: it cannot be read. */
+  place: string | null;
+}
+
+export async function findDeadWorkTreeNotes(commonDir: string): Promise<DeadNote[]> {
+  const dir = join(commonDir, 'teddy');
+  const found: DeadNote[] = [];
+  for (const name of await readdir(dir).catch(() => [] as string[])) {
+    const [, pid, bootId] = /^worktree-(\d+)-(.+)-[0-9a-f]{8}\.json$/.exec(name) ?? [];
+    if (pid === undefined || bootId === undefined || Number(pid) === process.pid) continue;
+    if (!(await isAlive(Number(pid), bootId)))
+      found.push({ path: join(dir, name), place: await readPlace(join(dir, name)) });
+  }
+  return found;
+}
+
+async function readPlace(path: string): Promise<string | null> {
+  try {
+    const { place } = JSON.parse(await readFile(path, 'utf8')) as { place?: unknown };
+    return typeof place === 'string' ? place : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What is whole by now stays, and is the work tree of its line. A git at work here may be the one that makes it still. */
+export async function removeHalfMadeWorkTrees({ root, commonDir }: Place): Promise<void> {
+  for (const { path, place } of await findDeadWorkTreeNotes(commonDir)) {
+    if (place !== null && (await findLivingGits([root ?? commonDir, commonDir]))?.length) continue;
+    if (place !== null) await removeHalfMade(commonDir, place);
+    await removeFile(path);
+  }
+}
+
+/**
+ * A work tree without an index has not been checked out: nobody can have worked in it. Only a place among teddy's own is
+ * removed, and what git has on record of that place.
+ */
+async function removeHalfMade(commonDir: string, place: string): Promise<void> {
+  const records = await findRecords(commonDir, place);
+  const isWhole = await Promise.all(
+    records.map(
+      async (record) => (await fileExists(join(record, 'index'))) && !(await fileExists(join(record, 'index.lock'))),
+    ),
+  );
+  if (!isWhole.includes(true)) await discardWorkTree(commonDir, place);
+}
+
+/** For whoever made it and has told nobody. */
+export async function discardWorkTree(commonDir: string, place: string): Promise<void> {
+  if (dirname(place) !== join(commonDir, 'teddy', 'worktrees')) return;
+  for (const record of await findRecords(commonDir, place)) await rm(record, { recursive: true, force: true });
+  await rm(place, { recursive: true, force: true });
+}
+
+/** git names the place first, after the lock: a record without one is that of a git which was killed in between. */
+async function findRecords(commonDir: string, place: string): Promise<string[]> {
+  const dir = join(commonDir, 'worktrees');
+  const real = await realpath(place).catch(() => place);
+  const found: string[] = [];
+  for (const name of await readdir(dir).catch(() => [] as string[])) {
+    const record = join(dir, name);
+    const text = await readFile(join(record, 'gitdir'), 'utf8').catch(() => '');
+    const named = text.trim() === '' ? null : dirname(resolve(record, text.replace(/\n$/, '')));
+    const isNameless = named === null && name.replace(/\d*$/, '') === basename(place).replace(/\d*$/, '');
+    if (named === place || named === real || (isNameless && (await isBeingMade(record)))) found.push(record);
+  }
+  return found;
+}
+
+async function isBeingMade(record: string): Promise<boolean> {
+  const names = await readdir(record);
+  return names.every((name) => ['locked', 'gitdir'].includes(name));
+}

@@ -1,0 +1,161 @@
+/** A git that is killed in the middle of its work, by whomever: what it was doing is done again, or known to be undone. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmod, link, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openProject } from '../../src/app.ts';
+import type { Project } from '../../src/ports.ts';
+import { appendWrite } from '../../src/workflow/writes/append-write.ts';
+import { beginWrite } from '../../src/workflow/writes/begin-write.ts';
+import { finalizeWrite } from '../../src/workflow/writes/finalize-write.ts';
+import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+import { create, planOf, say, start } from '../support/turns.ts';
+
+let repo: ScratchRepository;
+let project: Project;
+
+/** The git of teddy's children does this in place of such a command, the first `times`; `$@` is what it was asked for. */
+async function disturb(command: string, instead: string, times: number): Promise<void> {
+  const bin = join(repo.root, '.git/bin');
+  await mkdir(bin, { recursive: true });
+  const left = join(bin, 'left');
+  await writeFile(left, 'x'.repeat(times));
+  const script = `#!/bin/sh
+PATH='${process.env['PATH'] ?? ''}'
+case " $* " in *' ${command} '*)
+  if [ -s ${left} ]; then printf %s "$(cut -c2- ${left})" > ${left}; ${instead}; fi;;
+esac
+exec git "$@"
+`;
+  await writeFile(join(bin, 'git'), script);
+  await chmod(join(bin, 'git'), 0o755);
+}
+
+async function open(): Promise<void> {
+  const notices = { info: () => undefined, warn: () => undefined };
+  const env = { ...process.env, PATH: `${join(repo.root, '.git/bin')}:${process.env['PATH'] ?? ''}` };
+  project = await openProject({ cwd: repo.root, env, notices });
+}
+
+async function locks(): Promise<string[]> {
+  const all = await readdir(join(repo.root, '.git'), { recursive: true });
+  return all.filter((path) => /\.lock$|^teddy\/(append|refs|lock|index|worktree)-/.test(path));
+}
+
+beforeEach(async () => {
+  repo = await makeScratchRepository({ 'a.txt': 'A\n' });
+  await open();
+});
+afterEach(async () => {
+  await project.repository.close();
+  await rm(join(repo.root, '.git/bin'), { recursive: true, force: true });
+  await repo.close();
+});
+
+const killed = 'kill -9 $$';
+
+test('the locks of a git that was killed while it moved a branch are gone before it is tried again', async () => {
+  await start(project);
+  const ref = await repo.git('symbolic-ref', 'HEAD');
+  const dir = join(repo.root, '.git');
+  // As git leaves them: of HEAD that of nothing yet, of the branch too.
+  await disturb('update-ref -m', `: > ${dir}/${ref}.lock; : > ${dir}/HEAD.lock; ${killed}`, 1);
+  await say(project, 'Go', planOf([create('made.txt')]));
+  expect(await locks()).toEqual([]);
+  expect(await repo.git('log', '-1', '--format=%(trailers:key=Teddy-Entry,valueonly,separator=)')).toBe('plan');
+});
+
+test('a lock that was there before, or that holds what is not ours, stays when a git is killed', async () => {
+  await start(project);
+  const lock = `${join(repo.root, '.git', await repo.git('symbolic-ref', 'HEAD'))}.lock`;
+  await disturb('update-ref -m', killed, 1);
+  await writeFile(lock, '');
+  await expect(say(project, 'Go', null)).rejects.toMatchObject({ code: 'LOCKED' });
+  await rm(lock);
+  await disturb('update-ref -m', `echo ${'1'.repeat(40)} > ${lock}; ${killed}`, 1);
+  await expect(say(project, 'Go', null)).rejects.toMatchObject({ code: 'LOCKED' });
+  expect(await locks()).toEqual([lock.slice(lock.indexOf('.git/') + 5)]);
+  await rm(lock);
+});
+
+/** As a git leaves it that was killed as it wrote the second file and held the lock of HEAD. */
+const tornSwitch = `for last; do :; done
+  : > .git/HEAD.lock
+  for file in $(git ls-tree -r --name-only $last | grep -v '^a.txt$' | head -2); do
+    mkdir -p $(dirname $file); git cat-file blob $last:$file | head -c 9 > $file
+  done
+  ${killed}`;
+
+test('a git that is killed as it switches to a new session has left no file and no lock, and is tried again', async () => {
+  await disturb('switch --quiet', tornSwitch, 2);
+  const { ref } = await start(project, 'fresh');
+  expect(await repo.git('symbolic-ref', 'HEAD')).toBe(ref);
+  expect(await repo.git('status', '--porcelain', '--untracked-files=all')).toBe('');
+  expect(await locks()).toEqual([]);
+
+  await repo.git('switch', '--quiet', 'main');
+  await disturb('switch --quiet', tornSwitch, 100);
+  await expect(start(project, 'never')).rejects.toMatchObject({ code: 'GIT_FAILED' });
+  expect(await repo.list('.')).toEqual(['.git', 'a.txt']);
+  expect(await locks()).toEqual([]);
+});
+
+test('a file of the user that was in the way of a killed switch stays, whatever it holds', async () => {
+  const { ref } = await start(project);
+  await repo.commit({ 'b.txt': 'B of the line\n' });
+  await repo.git('switch', '--quiet', 'main');
+  await repo.write('b.txt', 'B of the line\n');
+  await disturb('switch --quiet', killed, 100);
+  await expect(project.repository.workspace?.switchTo(ref)).rejects.toMatchObject({ code: 'GIT_FAILED' });
+  expect(await repo.read('b.txt')).toBe('B of the line\n');
+});
+
+/** As a git leaves it that was killed as it began to write where the repository is. */
+const halfMade = (place: string) => `d=.git/worktrees/$(basename ${place})
+  mkdir -p $d; echo initializing > $d/locked; : > $d/commondir; echo ${place}/.git > $d/gitdir
+  echo "gitdir: $PWD/$d" > ${place}/.git`;
+
+test('a git that is killed while it makes a work tree has left nothing of it, and is tried again', async () => {
+  const { ref } = await start(project);
+  await repo.git('switch', '--quiet', 'main');
+  await disturb('worktree add', `for a; do place=$last; last=$a; done\n${halfMade('$place')}\n${killed}`, 2);
+  const root = await project.repository.addWorkTree(ref);
+  expect(await repo.git('-C', root, 'symbolic-ref', 'HEAD')).toBe(ref);
+  expect(await repo.list('.git/worktrees')).toEqual([basename(root)]);
+  expect(await locks()).toEqual([]);
+});
+
+test('the half of a work tree that a killed teddy was making is gone when the next command meets it', async () => {
+  const { ref } = await start(project);
+  await repo.git('switch', '--quiet', 'main');
+  const place = join(repo.root, '.git/teddy/worktrees/half');
+  await mkdir(place, { recursive: true });
+  execFileSync('sh', ['-c', halfMade(place)], { cwd: repo.root });
+  const { pid } = spawnSync('true');
+  const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+  await repo.write(`.git/teddy/worktree-${pid}-${bootId}-0123abcd.json`, JSON.stringify({ place }));
+  // git itself fails at it.
+  expect(await repo.gitSucceeds('worktree', 'list')).toBe(false);
+  expect(await project.repository.linkedWorkTrees()).toEqual([]);
+  expect(await repo.list('.git/worktrees')).toEqual([]);
+  expect(await repo.list('.git/teddy/worktrees')).toEqual([]);
+  expect(await locks()).toEqual([]);
+  expect(await project.repository.addWorkTree(ref)).toContain('add-login');
+});
+
+test('a file is written although a killed teddy has left its lock on the index', async () => {
+  const { ref } = await start(project);
+  const wish = { intent: 'A guide', target: 'guide.txt', operation: 'create', hasController: false } as const;
+  const { record } = await beginWrite(project, wish);
+  await appendWrite(project, { id: record.id, bytes: new TextEncoder().encode('Read it.\n') });
+  const { pid } = spawnSync('true');
+  const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+  const [oid, none] = [await repo.git('rev-parse', 'HEAD'), '0'.repeat(40)];
+  const dead = { ref, old: oid, new: none, pid, bootId, nonce: '0123abcd' };
+  await repo.write('.git/teddy/lock-0123abcd', '');
+  await link(join(repo.root, '.git/teddy/lock-0123abcd'), join(repo.root, '.git/index.lock'));
+  await repo.write(`.git/teddy/append-${pid}-${bootId}-0123abcd.json`, JSON.stringify(dead));
+  expect(await finalizeWrite(project, { id: record.id })).toMatchObject({ isWritten: true });
+  expect(await repo.git('show', 'HEAD:guide.txt')).toBe('Read it.');
+  expect(await locks()).toEqual([]);
+});
