@@ -1,5 +1,5 @@
 /** The end of a run: one `report` entry with the outcome and exactly the code that the run changed. */
-import { TeddyError } from '../errors.ts';
+import { GitKilledError, TeddyError } from '../errors.ts';
 import { labelReport } from '../plan/report-label.ts';
 import { renderReport, type Report, type ReportedChange } from '../plan/report.ts';
 import type { Project, TreeChange, Workspace } from '../ports.ts';
@@ -96,12 +96,13 @@ async function takeCode(project: Project, workspace: Workspace, tip: Oid, run: R
   if (paths.length === 0) return { tree: null, changes: [], leftOut, failure: null };
   const { tree: before } = await store.readCommit(tip);
   try {
-    const tree = await workspace.treeOfPaths(before, paths);
+    const tree = await treeOfPaths(workspace, before, paths);
     const changes = (await store.diffTrees(before, tree)).filter(({ path }) => !isSessionPath(path));
     return { tree, changes: changes.map((change) => toReported(change, run)), leftOut, failure: null };
   } catch (error) {
-    // A filter that fails, core.safecrlf: what ran has run, and the report has to say so even without the code.
-    if (!(error instanceof TeddyError) || error.code !== 'GIT_FAILED') throw error;
+    // A filter that fails, core.safecrlf: what ran has run, and the report has to say so even without the code. A git that was
+    // killed has refused nothing: the run stays interrupted, with everything noted, and is taken up by the next command.
+    if (!(error instanceof TeddyError) || error.code !== 'GIT_FAILED' || error instanceof GitKilledError) throw error;
     const refused = paths.map((path) => ({ path, reason: 'git would not take it' }));
     return {
       tree: null,
@@ -110,6 +111,14 @@ async function takeCode(project: Project, workspace: Workspace, tip: Oid, run: R
       failure: await maskString(project.masker, error.message),
     };
   }
+}
+
+/** What git refuses it refuses again; what was in its way for a moment is not told as its refusal. */
+async function treeOfPaths(workspace: Workspace, before: Oid, paths: RepoPath[]): Promise<Oid> {
+  return workspace.treeOfPaths(before, paths).catch((error: unknown) => {
+    if (!(error instanceof TeddyError) || error.code !== 'GIT_FAILED') throw error;
+    return workspace.treeOfPaths(before, paths);
+  });
 }
 
 function toFailure({ run_summary }: Report, failure: string | null): Pick<Report, 'run_summary'> {

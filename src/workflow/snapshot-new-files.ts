@@ -1,5 +1,5 @@
 /** With `teddy.snapshot=all`: files that git does not know yet join the user's snapshot, if nothing speaks against it. */
-import { TeddyError } from '../errors.ts';
+import { GitKilledError, TeddyError } from '../errors.ts';
 import type { Project, Workspace } from '../ports.ts';
 import { isSessionPath } from '../session/global-files.ts';
 import type { Oid, RepoPath } from '../session/names.ts';
@@ -64,7 +64,7 @@ async function lookThrough(
 }
 
 function refuse(error: unknown): never {
-  if (!(error instanceof TeddyError) || error.code !== 'GIT_FAILED') throw error;
+  if (!(error instanceof TeddyError) || error.code !== 'GIT_FAILED' || error instanceof GitKilledError) throw error;
   throw new TeddyError(
     'SNAPSHOT_FAILED',
     `git could not record your new files: ${error.message}`,

@@ -9,7 +9,7 @@ import { appendWrite } from '../../src/workflow/writes/append-write.ts';
 import { beginWrite } from '../../src/workflow/writes/begin-write.ts';
 import { finalizeWrite } from '../../src/workflow/writes/finalize-write.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
-import { create, planOf, say, start } from '../support/turns.ts';
+import { create, planOf, run, say, start } from '../support/turns.ts';
 
 let repo: ScratchRepository;
 let project: Project;
@@ -53,6 +53,48 @@ afterEach(async () => {
 });
 
 const killed = 'kill -9 $$';
+
+test('files of a run whose git was killed are taken by another git, into the one report', async () => {
+  await start(project);
+  await say(project, 'Go', planOf([create('made.txt')]));
+  await disturb('update-index --add', killed, 2);
+  const { report } = await run(project);
+  expect(report.run_summary).toMatchObject({ status: 'SUCCESS', error: null });
+  expect(report.changes.map(({ path }) => path)).toEqual(['made.txt']);
+  expect(await repo.git('show', 'HEAD:made.txt')).toBe('made.txt');
+});
+
+test.each([
+  ['by a signal', killed],
+  ['below a shell, which tells of it', 'exit 137'],
+])(
+  'a git that is always killed %s leaves the run interrupted, and the next one has its report and its files',
+  async (_, instead) => {
+    await start(project);
+    await say(project, 'Go', planOf([create('made.txt')]));
+    await disturb('update-index --add', instead, 100);
+    await expect(run(project)).rejects.toMatchObject({ code: 'GIT_FAILED' });
+    expect(await repo.git('log', '-1', '--format=%(trailers:key=Teddy-Entry,valueonly,separator=)')).toBe('plan');
+    await expect(say(project, 'More', null)).rejects.toMatchObject({ code: 'RUN_INTERRUPTED' });
+
+    await disturb('update-index --add', instead, 0);
+    const { report } = await run(project, { interrupted: 'resume' });
+    expect(report.run_summary.status).toBe('SUCCESS');
+    expect(report.changes.map(({ path }) => path)).toEqual(['made.txt']);
+  },
+);
+
+test('what git refuses for a reason is told in the report, as before', async () => {
+  await start(project);
+  await say(project, 'Go', planOf([create('made.txt')]));
+  await disturb('update-index --add', "echo 'fatal: the filter has failed' >&2; exit 128", 100);
+  const { report } = await run(project);
+  expect(report.run_summary).toMatchObject({
+    status: 'FAILURE',
+    error: expect.stringContaining('the filter has failed'),
+  });
+  expect(report.changes).toEqual([]);
+});
 
 test('the locks of a git that was killed while it moved a branch are gone before it is tried again', async () => {
   await start(project);
