@@ -20,6 +20,7 @@ import type { Environment, GitRunner } from './run.ts';
 import type { GitSetting } from './settings.ts';
 import { signCommit } from './sign-commit.ts';
 import { checkSignatures, runFsck } from './check-objects.ts';
+import { withDurableNames } from './sync-objects.ts';
 import { treeDecoder } from './tree-decoder.ts';
 import { walkChanges } from './walk-changes.ts';
 import { walkFirstParents, walkFirstParentsOf } from './walk-first-parents.ts';
@@ -67,7 +68,7 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
         if (!isTrue((await options.settings()).get('teddy.sign')?.value)) return batch.commit(commit);
         // git makes this one itself, and asks for its tree.
         await batch.flush();
-        return signCommit(git, commit);
+        return withDurableNames(options.objectsDir, () => signCommit(git, commit));
       },
       flush: async () => (await opened).flush(),
     });
@@ -114,7 +115,7 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
       diffTrees(async (oid) => toTree(await read(`${oid}^{tree}`, 'tree')), before, after),
     async mergeTrees(base, ours, theirs) {
       await Promise.all([base, ours, theirs].map((oid) => read(oid, 'tree')));
-      return mergeTrees(git, openBatch(), { base, ours, theirs });
+      return withDurableNames(options.objectsDir, () => mergeTrees(git, openBatch(), { base, ours, theirs }));
     },
     search: (treeish, query) => searchTree(git, treeish, query),
     batch: openBatch,

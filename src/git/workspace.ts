@@ -18,6 +18,7 @@ import { withOwnErrors } from './own-errors.ts';
 import { listUntrackedDirectories, lstatIfThere, scan } from './scan.ts';
 import { searchWorkTree } from './search-text.ts';
 import { readSettledStatus } from './status.ts';
+import { withDurableNames } from './sync-objects.ts';
 import { unstage } from './unstage.ts';
 
 export interface WorkspaceOptions extends PublishOptions {
@@ -33,10 +34,14 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     status: (wanted) => readSettledStatus(git, layout.gitDir, wanted),
     async snapshotTree(except) {
       await refuseMissingIndex(git, store, layout.gitDir);
-      return withPrivateIndex(layout.gitDir, (env) => snapshotTree(git, env, except));
+      return withDurableNames(layout.objectsDir, () =>
+        withPrivateIndex(layout.gitDir, (env) => snapshotTree(git, env, except)),
+      );
     },
     treeOfPaths: (base, paths) =>
-      withPrivateIndex(layout.gitDir, (env) => treeOfPaths(git, layout.root, env, base, paths)),
+      withDurableNames(layout.objectsDir, () =>
+        withPrivateIndex(layout.gitDir, (env) => treeOfPaths(git, layout.root, env, base, paths)),
+      ),
     scan: () => scan(git, layout.root),
     untrackedDirectories: () => listUntrackedDirectories(git),
     untrackedBelow: async (path) =>

@@ -99,3 +99,36 @@ test('objects and their directories are on disk before the ref moves, and the in
   expect(index.begin).toBeGreaterThan(ref.end);
   console.log(`faults: fsync order: ${objects.length} objects before the ref, as strace saw it`);
 });
+
+test.for(['execute', 'snapshot'] as const)(
+  'objects that git writes for %s have their names on disk before the ref moves',
+  async (name, { skip }) => {
+    skip(!(await canTrace()), 'strace is not installed');
+    const scene = stage.scenes[name];
+    const { root } = await stage.copy(scene);
+    const command = [process.execPath, stage.program, scene.operation, root];
+    const calls = await traceSystemCalls(command, join(root, '.git', 'trace'));
+    const ref = join(root, '.git', scene.ref ?? '');
+    const moves = calls.filter((call) => call.name.startsWith('rename') && call.paths.at(-1) === ref);
+    const objects = calls.filter((call) => /^(?:link|rename)/.test(call.name) && isObject(call.paths.at(-1) ?? ''));
+    expect(moves.length).toBeGreaterThan(0);
+    expect(objects.length).toBeGreaterThanOrEqual(2);
+    const late = objects.filter((object) => {
+      const dir = dirname(object.paths.at(-1) ?? '');
+      const move = moves.find(({ begin }) => begin > object.end);
+      return !calls.some(
+        (call) =>
+          call.name === 'fsync' && call.paths[0] === dir && call.begin > object.end && call.end < (move?.begin ?? 0),
+      );
+    });
+    expect(late.map(({ paths }) => paths.at(-1))).toEqual([]);
+    console.log(
+      `faults: fsync order of ${name}: the names of ${objects.length} objects before the ref, as strace saw it`,
+    );
+  },
+);
+
+/** In a folder of objects, under its own name. */
+function isObject(path: string): boolean {
+  return /\/objects\/[0-9a-f]{2}\/[0-9a-f]{38}$/.test(path);
+}
