@@ -5,13 +5,27 @@ import { join } from 'node:path';
 /** Some of them stay for as long as a program that reads, and none of them takes a lock. */
 const readers = /^(?:cat-file|rev-list|log|grep|diff-tree|fsmonitor--daemon)$/;
 
-/** Processes whose program is git and that stand in one of these directories; null where the system does not say. */
+/**
+ * Processes whose program is git and that stand in one of these directories; null where the system does not say. One that has
+ * started us (`git teddy`, an alias) only waits for us.
+ */
 export async function findLivingGits(dirs: string[]): Promise<number[] | null> {
   const names = await readdir('/proc').catch(() => null);
   if (names === null) return null;
-  const pids = names.filter((name) => /^\d+$/.test(name));
+  const ancestors = await findAncestors();
+  const pids = names.filter((name) => /^\d+$/.test(name) && !ancestors.has(name));
   const found = await Promise.all(pids.map(async (pid) => ((await isGitIn(pid, dirs)) ? [Number(pid)] : [])));
   return found.flat();
+}
+
+async function findAncestors(): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (let pid = String(process.ppid); pid !== '' && pid !== '0' && !found.has(pid);) {
+    found.add(pid);
+    const status = await readFile(join('/proc', pid, 'status'), 'utf8').catch(() => '');
+    pid = /^PPid:\s*(\d+)/m.exec(status)?.[1] ?? '';
+  }
+  return found;
 }
 
 async function isGitIn(pid: string, dirs: string[]): Promise<boolean> {

@@ -1,10 +1,12 @@
 /** A git that is killed in the middle of its work, by whomever: what it was doing is done again, or known to be undone. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmod, link, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import type { Project } from '../../src/ports.ts';
+import type { RefName } from '../../src/session/names.ts';
 import { appendWrite } from '../../src/workflow/writes/append-write.ts';
 import { beginWrite } from '../../src/workflow/writes/begin-write.ts';
 import { finalizeWrite } from '../../src/workflow/writes/finalize-write.ts';
@@ -105,6 +107,35 @@ test('the locks of a git that was killed while it moved a branch are gone before
   await say(project, 'Go', planOf([create('made.txt')]));
   expect(await locks()).toEqual([]);
   expect(await repo.git('log', '-1', '--format=%(trailers:key=Teddy-Entry,valueonly,separator=)')).toBe('plan');
+});
+
+test('a lock that a killed teddy has left is removed beside gits that hold none, and stays beside one that may', async () => {
+  await start(project);
+  const ref = (await repo.git('symbolic-ref', 'HEAD')) as RefName;
+  const lock = `${join(repo.root, '.git', ref)}.lock`;
+  const { pid } = spawnSync('true');
+  const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+  const leave = async () => {
+    const updates = [{ ref, new: await repo.git('rev-parse', 'HEAD') }];
+    await repo.write(`.git/teddy/refs-${pid}-${bootId}-0123abcd.json`, JSON.stringify(updates));
+    await writeFile(lock, '');
+  };
+  const reader = spawn('git', ['cat-file', '--batch'], { cwd: repo.root });
+  await leave();
+  await project.repository.workspace?.repair();
+  expect(await locks()).toEqual([]);
+  reader.stdin.end();
+
+  // It waits for its input, as a transaction does that somebody keeps open.
+  const other = spawn('git', ['update-ref', '--stdin'], { cwd: repo.root });
+  await leave();
+  await project.repository.workspace?.repair();
+  expect(await locks()).toHaveLength(2);
+  const ended = once(other, 'close');
+  other.stdin.end();
+  await ended;
+  await project.repository.workspace?.repair();
+  expect(await locks()).toEqual([]);
 });
 
 test('a lock that was there before, or that holds what is not ours, stays when a git is killed', async () => {
