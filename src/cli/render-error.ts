@@ -1,6 +1,6 @@
 /** Errors, three lines at most: what happened with its code, and the next step. */
 import { TeddyError, toWorldError } from '../errors.ts';
-import { toVisible, type Terminal } from './terminal.ts';
+import { toJson, toVisible, type Terminal } from './terminal.ts';
 
 /** Returns the exit code. An error that is not ours shows its stack: it is a defect to report. */
 export function renderError(terminal: Terminal, cause: unknown, options: { json: boolean; debug: boolean }): number {
@@ -8,9 +8,7 @@ export function renderError(terminal: Terminal, cause: unknown, options: { json:
   if (!(error instanceof TeddyError)) return renderDefect(terminal, error, options.json);
   const { code, message, hint, exitCode } = error;
   if (options.json) {
-    terminal.print(
-      `${JSON.stringify({ schema: 'teddy.error/1', error: { code, message, hint: hint ?? null } }, null, 2)}\n`,
-    );
+    terminal.print(toJson({ schema: 'teddy.error/1', error: { code, message, hint: hint ?? null } }));
     return exitCode;
   }
   const label = terminal.style(['red', 'bold'], 'error:', 'stderr');
@@ -26,10 +24,7 @@ function toOneLine(text: string): string {
 
 function renderDefect(terminal: Terminal, error: unknown, json: boolean): number {
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  if (json)
-    terminal.print(
-      `${JSON.stringify({ schema: 'teddy.error/1', error: { code: 'DEFECT', message: stack, hint: null } }, null, 2)}\n`,
-    );
+  if (json) terminal.print(toJson({ schema: 'teddy.error/1', error: { code: 'DEFECT', message: stack, hint: null } }));
   terminal.say(
     `${terminal.style(['red', 'bold'], 'error:', 'stderr')} This is a defect of teddy; your repository is as it was before this step.`,
   );

@@ -6,7 +6,7 @@ import type { Notices, Project } from '../ports.ts';
 import { toShellWord } from '../session/shell-word.ts';
 import { AmbiguousSessionError } from '../workflow/find-line.ts';
 import { renderError } from './render-error.ts';
-import { openTerminal, toVisible, type Terminal } from './terminal.ts';
+import { openTerminal, toJson, toVisible, type Terminal } from './terminal.ts';
 
 export abstract class TeddyCommand extends Command {
   json = Option.Boolean('--json', false, { description: 'Print one JSON document on stdout, also for errors.' });
@@ -77,7 +77,7 @@ export abstract class TeddyCommand extends Command {
   }
 
   protected printJson(terminal: Terminal, schema: string, value: object): void {
-    terminal.print(`${JSON.stringify({ schema: `teddy.${schema}/1`, ...value }, null, 2)}\n`);
+    terminal.print(toJson({ schema: `teddy.${schema}/1`, ...value }));
   }
 
   private toColorWish(): 'auto' | 'always' | 'never' {

@@ -109,7 +109,23 @@ function runPager(env: Record<string, string | undefined>, pager: string, text: 
 export function toVisible(text: string): string {
   return text
     .replace(/\r\n/g, '\n')
-    .replace(/[^\P{Cc}\n\t]|[\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/gu, toSymbol);
+    .replace(unseen, toSymbol)
+    .replace(/(?<=[^\p{Emoji}\p{S}])[\uFE0E\uFE0F]/gu, toSymbol);
+}
+
+/**
+ * What moves the cursor, reorders text, or is there and cannot be seen: tag characters, soft hyphens, fillers, joiners. The two
+ * selectors after an emoji are part of it, and elsewhere they are shown as well.
+ */
+const unseen = /[^\P{Cc}\n\t]|(?![\uFE0E\uFE0F])[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}\u2800]/gu;
+
+/** A document of `--json`, with escapes for what `toVisible` shows: it reads as the same, and does nothing to a terminal. */
+export function toJson(value: object): string {
+  const escape = (found: string) =>
+    Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`).join(
+      '',
+    );
+  return `${JSON.stringify(value, null, 2).replace(unseen, escape)}\n`;
 }
 
 /** The same for text that comes in pieces: a line end or a character may be torn apart between two of them. */
@@ -124,7 +140,7 @@ export function visibleChunks(): (text: string) => string {
 
 /** The control pictures that Unicode has for C0, the number for everything else. */
 function toSymbol(found: string): string {
-  const code = found.charCodeAt(0);
+  const code = found.codePointAt(0) ?? 0;
   if (code < 0x20) return String.fromCodePoint(0x2400 + code);
   return `<U+${code.toString(16).toUpperCase().padStart(4, '0')}>`;
 }

@@ -100,11 +100,37 @@ function toKnown(entries: [name: string, value: string | undefined][]): KnownSec
   return [...known].map(([value, kind]) => ({ value, kind }));
 }
 
-/** The value as it is, as it stands in JSON and in a URL, and each line of it: an output may be cut. */
+/** The value as it is, as JSON, JSON in it, URLs, base64 and hex write it, and each line of it: an output may be cut. */
 function toForms(value: string): string[] {
   if (!isSecretValue(value)) return [];
   const lines = value.includes('\n') ? value.split(/\r?\n/).map((line) => line.trim()) : [];
-  return [value, JSON.stringify(value).slice(1, -1), encodeUrl(value), ...lines.filter(isSecretValue)];
+  const inUrl = encodeUrl(value);
+  const lowerUrl = inUrl.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
+  const inJson = toJson(value);
+  const bytes = Buffer.from(value);
+  const hex = bytes.toString('hex');
+  const written = [value, inJson, toJson(inJson), toJson(toJson(inJson)), inUrl, lowerUrl, hex, hex.toUpperCase()];
+  return [...written, ...toBase64(bytes), ...lines.filter(isSecretValue)];
+}
+
+/** As it stands in a JSON string; of what is that already, JSON in JSON. */
+function toJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+/**
+ * Three bytes are four characters of base64, so the value looks different after one or two bytes of something else, as in `user:password`.
+ * Characters that it shares with what stands before it, and padding, belong to none of the forms; with and without those that it shares with what follows.
+ */
+function toBase64(bytes: Buffer): string[] {
+  return [0, 1, 2].flatMap((before) => {
+    const text = Buffer.concat([Buffer.alloc(before), bytes])
+      .toString('base64')
+      .replace(/=+$/, '');
+    const own = text.slice(Math.ceil((before * 8) / 6));
+    const sure = text.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
+    return [own, sure].flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_')]);
+  });
 }
 
 function encodeUrl(value: string): string {

@@ -1,8 +1,9 @@
 /** Masks secrets in what teddy itself writes: labels of commits, reports, problems. */
 import type { Problem } from '../plan/plan.ts';
-import type { ActionDetails, Report } from '../plan/report.ts';
+import type { ActionDetails, Report, ReportedRollback } from '../plan/report.ts';
 import type { Masker } from '../ports.ts';
 import type { Entry } from '../session/entry.ts';
+import type { RepoPath } from '../session/names.ts';
 
 /** Before a label is cut: half a secret is not recognised any more. */
 export async function maskEntry(masker: Masker, entry: Entry): Promise<Entry> {
@@ -27,23 +28,46 @@ export async function maskProblems(masker: Masker, problems: Problem[]): Promise
 
 /** All but the output, which is masked before it is cut. */
 export async function maskDetails(masker: Masker, details: ActionDetails): Promise<ActionDetails> {
-  const { reason, failed_command, answer } = details;
+  const { reason, failed_command, answer, restored } = details;
   return {
     ...details,
     ...(reason === undefined ? {} : { reason: await maskString(masker, reason) }),
     ...(failed_command === undefined ? {} : { failed_command: await maskString(masker, failed_command) }),
     ...(answer === undefined ? {} : { answer: await maskString(masker, answer) }),
+    ...(restored === undefined ? {} : { restored: await maskPaths(masker, restored) }),
   };
 }
 
 /** What was copied from the plan stays as the plan has it; actions are masked as they are logged. */
 export async function maskReport(masker: Masker, report: Report): Promise<Report> {
   const { error } = report.run_summary;
+  const { rollback } = report;
   return {
     ...report,
+    ...(rollback === undefined ? {} : { rollback: await maskRollback(masker, rollback) }),
     run_summary: { ...report.run_summary, error: error === null ? null : await maskString(masker, error) },
     validation_errors: await maskProblems(masker, report.validation_errors),
   };
+}
+
+async function maskRollback(
+  masker: Masker,
+  { restored, left, moved_aside }: ReportedRollback,
+): Promise<ReportedRollback> {
+  const [paths, texts] = [left.map(({ path }) => path), left.map(({ reason }) => reason)];
+  const named = await maskPaths(masker, paths);
+  return {
+    restored: await maskPaths(masker, restored),
+    left: named.map((path, at) => ({ path, reason: texts[at] ?? '' })),
+    moved_aside: await maskPaths(masker, moved_aside),
+  };
+}
+
+/** Paths that a command may have made: for a person to read, since a masked one leads nowhere. */
+export async function maskPaths(masker: Masker, paths: readonly RepoPath[]): Promise<RepoPath[]> {
+  // Most have nothing to hide, and all of them are looked through at once.
+  if ((await masker.mask(paths.join('\n'))).count === 0) return [...paths];
+  return Promise.all(paths.map(async (path) => (await maskString(masker, path)) as RepoPath));
 }
 
 export async function maskString(masker: Masker, text: string): Promise<string> {

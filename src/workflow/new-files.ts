@@ -29,6 +29,11 @@ export function findNameReason(path: RepoPath): string | null {
   return isSecretName(path) ? 'named like a secret' : null;
 }
 
+/** A path may hold a secret as well as a file may; one that is told of goes through the masker, too. */
+export async function findPathReason(project: Project, path: RepoPath): Promise<string | null> {
+  return findNameReason(path) ?? ((await project.masker.mask(path)).count > 0 ? 'its name holds a secret' : null);
+}
+
 /** Of a file whose size is known to be small. */
 export async function findContentReason(project: Project, path: RepoPath, bytes: Uint8Array): Promise<string | null> {
   const text = new TextDecoder().decode(bytes);

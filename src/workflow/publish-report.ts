@@ -9,11 +9,12 @@ import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../se
 import { appendEntry } from './append-entry.ts';
 import type { FileEdit } from './write-entry.ts';
 import { addTrees } from './left-files.ts';
-import { maskString } from './mask-text.ts';
+import { maskPaths, maskString } from './mask-text.ts';
 import {
   anotherRepository,
   findContentReason,
   findNameReason,
+  findPathReason,
   isRepository,
   maxNewFileBytes,
   notTeddys,
@@ -65,7 +66,15 @@ export async function publishReport(
       ...(code.tree === null ? {} : { codeTree: code.tree }),
     };
   });
-  return { commit, report, leftOut };
+  return { commit, report, leftOut: await maskLeftOut(project, leftOut) };
+}
+
+async function maskLeftOut({ masker }: Project, leftOut: LeftOutFile[]): Promise<LeftOutFile[]> {
+  const paths = await maskPaths(
+    masker,
+    leftOut.map(({ path }) => path),
+  );
+  return leftOut.map(({ path, reason }, at) => ({ path: paths[at] ?? path, reason }));
 }
 
 /** The plan is not pending any more: another process has executed it, or a command has rewritten the line. */
@@ -148,8 +157,8 @@ async function findLeftOut(project: Project, workspace: Workspace, tip: Oid, run
 
 /** What the plan itself says is read by whoever approves it; what a command makes is not. */
 async function findReason(project: Project, workspace: Workspace, path: RepoPath, run: Run): Promise<string | null> {
-  const named = findNameReason(path);
   const byCommand = run.logs.find(({ index }) => index === run.changed.get(path))?.action_type === 'EXECUTE';
+  const named = byCommand ? await findPathReason(project, path) : findNameReason(path);
   if (named !== null || !byCommand) return named;
   if (((await workspace.sizeOnDisk(path)) ?? 0) > maxNewFileBytes) return 'over 1 MiB';
   const bytes = await readNewFile(workspace, path);

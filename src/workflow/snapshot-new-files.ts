@@ -7,7 +7,7 @@ import { editTree } from './edit-tree.ts';
 import {
   anotherRepository,
   findContentReason,
-  findNameReason,
+  findPathReason,
   isRepository,
   maxNewFileBytes,
   notTeddys,
@@ -54,7 +54,7 @@ async function lookThrough(
   if (isSessionPath(path)) return notTeddys;
   if (isRepository(path)) return anotherRepository;
   if (path.includes('\uFFFD')) return notUtf8;
-  const named = findNameReason(path);
+  const named = await findPathReason(project, path);
   if (named !== null) return named;
   if (((await workspace.sizeOnDisk(path)) ?? 0) >= maxNewFileBytes) return '1 MiB or more';
   const bytes = await readNewFile(workspace, path);

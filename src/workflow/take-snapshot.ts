@@ -7,6 +7,7 @@ import { publishDraft, retryWhileMoved } from './append-entry.ts';
 import { draftSnapshot, type DraftedSnapshot, type SnapshotTarget } from './draft-snapshot.ts';
 import { trustTexts } from './foreign-texts.ts';
 import { readGlobal, type GlobalBranch } from './global-branch.ts';
+import { maskString } from './mask-text.ts';
 import { nameSome } from './name-some.ts';
 import type { LeftOutFile } from './new-files.ts';
 import { toText } from './read-line.ts';
@@ -30,7 +31,7 @@ async function trySnapshot(project: Project, target: SnapshotTarget, turn: TurnN
     if ((await publishDraft(project, target, tip, drafted.draft)) === null) return null;
     tellTaken(project, drafted);
   }
-  tellLeftOut(project, leftOut);
+  await tellLeftOut(project, leftOut);
   return drafted?.count ?? 0;
 }
 
@@ -47,7 +48,7 @@ export async function previewSnapshot(project: Project, target: SnapshotTarget):
     draftSnapshot(project, target, null),
     readGlobal(project),
   ]);
-  tellLeftOut(project, leftOut);
+  await tellLeftOut(project, leftOut);
   if (drafted === null) return { tip, global, count: 0 };
   // What the user has edited, they have read, also before it is committed.
   await trustOwnList(project, drafted.draft.files);
@@ -67,9 +68,10 @@ function tellTaken({ notices }: Project, { count, staged, added }: DraftedSnapsh
   notices.info(`${count} ${count === 1 ? 'file' : 'files'} of your own edits committed as a snapshot${also}.`);
 }
 
-function tellLeftOut({ notices }: Project, leftOut: LeftOutFile[]): void {
+async function tellLeftOut({ notices, masker }: Project, leftOut: LeftOutFile[]): Promise<void> {
   if (leftOut.length === 0) return;
-  notices.warn(`Not in the snapshot: ${nameSome(leftOut.map(({ path, reason }) => `${path} (${reason})`))}.`);
+  const named = nameSome(leftOut.map(({ path, reason }) => `${path} (${reason})`));
+  notices.warn(`Not in the snapshot: ${await maskString(masker, named)}.`);
 }
 
 /** What the user has edited, they have read. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { normalizeArguments } from '../../src/cli/arguments.ts';
-import { toVisible, visibleChunks } from '../../src/cli/terminal.ts';
+import { toJson, toVisible, visibleChunks } from '../../src/cli/terminal.ts';
 
 describe('normalizeArguments', () => {
   test('binds the value of -m, -s and -a in every spelling', () => {
@@ -23,6 +23,13 @@ describe('normalizeArguments', () => {
   });
 });
 
+test('a document of --json reads as what it was made of, and moves no cursor', () => {
+  const value = { name: 'a\u001b\u009b\u007f\u202E\u{E0041}\u00AD\u2028b', list: ['ü 日本 😀'] };
+  const text = toJson(value);
+  expect(JSON.parse(text)).toEqual(value);
+  expect(text.replaceAll('\n', '')).toMatch(/^[\x20-\x7Eü日本😀]*$/u);
+});
+
 describe('toVisible', () => {
   test('shows what could move the cursor, change colours or reorder text', () => {
     expect(toVisible('a\u001b[31mb\u0007\u009bc\u007f')).toBe('a␛[31mb␇<U+009B>c<U+007F>');
@@ -30,8 +37,17 @@ describe('toVisible', () => {
     expect(toVisible('safe\rEVIL')).toBe('safe␍EVIL');
   });
 
+  test('shows what is there and cannot be seen: tags, soft hyphens, fillers, selectors that select nothing', () => {
+    expect(toVisible('rm\u{E0020}\u{E007F}')).toBe('rm<U+E0020><U+E007F>');
+    expect(toVisible('co\u00ADop\u034F\u115F\u3164\u180E\u2800')).toBe(
+      'co<U+00AD>op<U+034F><U+115F><U+3164><U+180E><U+2800>',
+    );
+    expect(toVisible('a\uFE0Fb \u{E0100}\uFFF9\u206A')).toBe('a<U+FE0F>b <U+E0100><U+FFF9><U+206A>');
+    expect(toVisible('\u26A0\uFE0F\uFE0F')).toBe('\u26A0\uFE0F<U+FE0F>');
+  });
+
   test('leaves lines, tabs and every script alone', () => {
-    const text = 'a\tb\nü € 日本 😀 שלום\n';
+    const text = 'a\tb\nü € 日本 😀 ⚠️ שלום ไทย\n';
     expect(toVisible(text)).toBe(text);
     expect(toVisible('a\r\nb')).toBe('a\nb');
   });

@@ -259,6 +259,29 @@ describe('values of variables', () => {
     expect(await mask(`[${value}]`, { environment })).toBe('[[masked: env A_KEY]]');
   });
 
+  test('a value is found in JSON in JSON, in lower-case escapes, in hex, and in base64 after anything', async () => {
+    const odd = `q"${letters(10, 7)}/+\\9é`;
+    const environment = { ODD_SECRET: odd };
+    const masked = '[masked: env ODD_SECRET]';
+    const once = JSON.stringify({ odd });
+    expect(await mask(JSON.stringify({ once }), { environment })).toBe(`{"once":"{\\"odd\\":\\"${masked}\\"}"}`);
+    const lower = encodeURIComponent(odd).replace(/%../g, (code) => code.toLowerCase());
+    expect(await mask(`?x=${lower}&y`, { environment })).toBe(`?x=${masked}&y`);
+    const hex = Buffer.from(odd).toString('hex');
+    expect(await mask(`${hex} ${hex.toUpperCase()}`, { environment })).toBe(`${masked} ${masked}`);
+    for (const before of ['', 'a', 'ab', 'abc', 'user:', 'user:p', '{"a":'])
+      for (const after of ['', '!', '!!', '!!!', '"}'])
+        for (const form of ['base64', 'base64url'] as const) {
+          const text = Buffer.from(`${before}${odd}${after}`).toString(form);
+          const found = await mask(text, { environment });
+          expect(found).toContain(masked);
+          // What is left has a part of a byte of the secret at each end, at most.
+          const [head = '', tail = ''] = found.split(masked);
+          expect(head.length).toBeLessThanOrEqual(Math.ceil((before.length * 8) / 6));
+          expect(tail.replaceAll('=', '').length).toBeLessThanOrEqual(Math.ceil((after.length * 8) / 6) + 1);
+        }
+  });
+
   test('a value is found as JSON and URLs write it, and line by line', async () => {
     const odd = `q"${letters(10, 7)}/+\\9`;
     const lines = `${letters(30, 8)}7\n${letters(30, 9)}8`;

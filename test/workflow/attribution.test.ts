@@ -164,6 +164,19 @@ describe('a command', () => {
     expect(status.untracked).toEqual(['.env', 'big.bin', 'holds.txt']);
   });
 
+  test('that puts a secret into the name of a file or a directory has it left out, and the name is masked', async () => {
+    const project = await pending(command('a.txt=x\nlogin-hunter2hunter2.log=x\nhunter2hunter2/deep.txt=n'));
+    project.secrets.set('hunter2hunter2', 'PASSWORD');
+    scripted(project);
+    const { committed, leftOut, report } = await told(project);
+    expect(committed).toEqual(['modified a.txt']);
+    expect(leftOut.toSorted()).toEqual([
+      '[masked: PASSWORD]/deep.txt: its name holds a secret',
+      'login-[masked: PASSWORD].log: its name holds a secret',
+    ]);
+    expect(JSON.stringify(report.changes)).not.toContain('hunter2');
+  });
+
   test('owns a file until a later action changes it', async () => {
     const project = await pending(
       command('a.txt=a\nb.txt=two'),

@@ -17,7 +17,7 @@ import {
   type RestoredFiles,
   type SessionPlace,
 } from '../guard-session-files.ts';
-import { maskString } from '../mask-text.ts';
+import { maskPaths, maskString } from '../mask-text.ts';
 import { maskedOutput } from '../masked-output.ts';
 import { toReason } from '../run-scripts.ts';
 import { findWorkspace, type CallPlace } from './chat-files.ts';
@@ -123,7 +123,7 @@ async function toOutcome(
   ];
   const output = parts.map((part) => (part.endsWith('\n') ? part : `${part}\n`)).join('');
   const isError = result.aborted || result.exitCode !== 0 || changes.failure !== null;
-  const changed = changes.changed.length === 0 ? {} : { changed: changes.changed };
+  const changed = changes.changed.length === 0 ? {} : { changed: await maskPaths(masker, changes.changed) };
   return { output, isError, ...changed, ...(result.aborted ? { reason: 'aborted' } : {}) };
 }
 

@@ -9,7 +9,7 @@ import type { Oid, RepoPath } from '../../session/names.ts';
 import { readTimeoutMs } from '../execute-plan.ts';
 import { listChanged } from '../guard-session-files.ts';
 import { maskString } from '../mask-text.ts';
-import { findContentReason, findNameReason, isRepository, maxNewFileBytes } from '../new-files.ts';
+import { findContentReason, findPathReason, isRepository, maxNewFileBytes } from '../new-files.ts';
 import { compareCommand } from './compare-command.ts';
 import { cutDiff } from './cut-diff.ts';
 import { runsScripts, wasRun, type Findings, type RecordedRun } from './replay-turn.ts';
@@ -191,7 +191,7 @@ function isSame(a: TreeChange | undefined, b: TreeChange | undefined): boolean {
 
 /** What a run keeps out of its commit, too. */
 async function isLeftOut({ project, scratch }: Place, path: RepoPath): Promise<boolean> {
-  if (findNameReason(path) !== null) return true;
+  if ((await findPathReason(project, path)) !== null) return true;
   if (((await scratch.workspace.sizeOnDisk(path)) ?? 0) > maxNewFileBytes) return true;
   const bytes = await scratch.workspace.readDisk(path);
   return bytes !== null && (await findContentReason(project, path, bytes)) !== null;
