@@ -1,4 +1,5 @@
 /** A turn for a person: what was said, planned and done. */
+import { formatCount } from '../session/format-count.ts';
 import type { ShownTurn } from '../workflow/show-turn.ts';
 import { colorDiff } from './color-diff.ts';
 import { describeSpending } from './describe-spending.ts';
@@ -72,8 +73,17 @@ function toUsual({ messages, plan, reply, replyIsPartial }: ShownTurn): Titled[]
   ];
 }
 
+/** Nobody reads more of one text at a terminal, and to make it visible takes long. `--json` has all of it. */
+const maxShown = 262_144;
+
+function cutLong(text: string): string {
+  if (text.length <= maxShown) return text.trimEnd();
+  const more = formatCount(text.length - maxShown);
+  return `${text.slice(0, maxShown)}\n[${more} more characters are left out; \`teddy session show --json\` has them]`;
+}
+
 function renderText(terminal: Terminal, title: string, text: string): string {
-  const lines = toVisible(text.trimEnd()).split('\n');
+  const lines = toVisible(cutLong(text)).split('\n');
   return indent(title === 'Plan' ? styleMarkdown(terminal, lines) : lines);
 }
 

@@ -80,9 +80,8 @@ export async function reviewSession(project: Project, target: string | undefined
   const { base, baseBranch } = await findBase(store, line);
   const steps = await readSteps(store, line, base);
   const said = await readSaid(store, line);
-  const names = [...new Set(steps.flatMap(({ entry }) => entry?.turn ?? []))];
   const turns = [];
-  for (const turn of names) turns.push(await reviewTurn(store, turn, steps, said.get(turn) ?? []));
+  for (const [turn, own] of groupByTurn(steps)) turns.push(await reviewTurn(store, turn, own, said.get(turn) ?? []));
   return maskReview(project.masker, {
     session: line.session,
     line: line.name,
@@ -127,13 +126,25 @@ async function readSaid(store: Store, { session, name, tip }: RecordedLine): Pro
   return new Map(turns.map(({ turn, transcript }) => [turn, transcript.records]));
 }
 
+/** In their order; what is of no turn is left out. */
+export function groupByTurn<Of extends Pick<Step, 'entry'>>(steps: readonly Of[]): Map<TurnName, Of[]> {
+  const groups = new Map<TurnName, Of[]>();
+  for (const step of steps) {
+    const turn = step.entry?.turn ?? null;
+    if (turn === null) continue;
+    const group = groups.get(turn);
+    if (group === undefined) groups.set(turn, [step]);
+    else group.push(step);
+  }
+  return groups;
+}
+
 async function reviewTurn(
   store: Store,
   turn: TurnName,
-  steps: readonly Step[],
+  own: readonly Step[],
   records: readonly TranscriptRecord[],
 ): Promise<ReviewedTurn> {
-  const own = steps.filter(({ entry }) => entry?.turn === turn);
   const entries = own.flatMap(({ entry }) => entry ?? []);
   const done = own.filter(({ entry }) => entry?.kind !== 'undo');
   const report = readReport(records);

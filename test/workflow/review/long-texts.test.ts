@@ -1,0 +1,56 @@
+/** A text of many megabytes is cut with a word before it is masked or shown, and many turns take time that grows with them. */
+import { expect, test } from 'vitest';
+import { renderTurn } from '../../../src/cli/render-turn.ts';
+import { openTerminal } from '../../../src/cli/terminal.ts';
+import { toTurnName } from '../../../src/session/names.ts';
+import { maskReview } from '../../../src/workflow/review/mask-review.ts';
+import { groupByTurn, type Review } from '../../../src/workflow/review/review-session.ts';
+import type { ShownTurn } from '../../../src/workflow/show-turn.ts';
+import { expectLinear } from '../../support/growth.ts';
+
+const length = 30_000_000;
+const long = 'x '.repeat(length / 2);
+
+test('a review looks through the beginning of a message of 30 MB, and says how much is left out', async () => {
+  let looked = 0;
+  const masker = {
+    mask: async (text: string) => {
+      looked += text.length;
+      return { text, count: 0, found: [] };
+    },
+  };
+  const turn = { turn: '01', message: long, plan: null, error: null, actions: [], files: [] };
+  const review = { turns: [turn], commits: [], files: [] } as unknown as Review;
+  const { turns } = await maskReview(masker, review);
+  expect(looked).toBeLessThan(200_000);
+  expect(turns[0]?.message.length).toBeLessThan(70_000);
+  expect(turns[0]?.message).toMatch(/\n\[29,934,464 more characters are left out\]$/);
+});
+
+test('a turn with a message of 30 MB is shown with its beginning, and says where the rest is', () => {
+  const shown = {
+    turn: '01',
+    session: '20260124-x',
+    line: 'teddy/20260124-x',
+    status: 'closed',
+    messages: [long],
+    said: [],
+    plan: null,
+    reply: null,
+    report: null,
+    diff: '',
+    entries: [],
+    model: null,
+    spent: { input: 0, output: 0, costUsd: null },
+    undoneBy: null,
+  } as unknown as ShownTurn;
+  const text = renderTurn(openTerminal({}, 'never'), shown);
+  expect(text.length).toBeLessThan(300_000);
+  expect(text).toContain('[29,737,856 more characters are left out; `teddy session show --json` has them]');
+});
+
+test('the steps of many turns are grouped in time that grows with them', async () => {
+  const make = (count: number) =>
+    Array.from({ length: count }, (_, at) => ({ entry: { turn: toTurnName(Math.floor(at / 3) + 1) } as never }));
+  await expectLinear(120_000, make, (steps) => expect(groupByTurn(steps).size).toBe(steps.length / 3));
+});
