@@ -101,7 +101,7 @@ async function verifyFrom(
   const { signal, signedBy } = options;
   const signatures = await store.checkSignatures(result.tip, base.not, { signal, withKeys: signedBy !== undefined });
   refuseInterrupted(options);
-  addSignatures(result, signatures, seen);
+  addSignatures(result, signatures, seen, signedBy);
   if (signedBy !== undefined) requireSigned(result, signatures, seen, signedBy);
 }
 
@@ -143,12 +143,19 @@ interface SeenCommit {
 type Signatures = ReadonlyMap<Oid, Signature>;
 type SeenCommits = ReadonlyMap<Oid, SeenCommit>;
 
-function addSignatures(result: VerifiedLine, signatures: Signatures, seen: SeenCommits): void {
+function addSignatures(
+  result: VerifiedLine,
+  signatures: Signatures,
+  seen: SeenCommits,
+  signedBy: ReadonlySet<string> = new Set(),
+): void {
   const states = [...signatures].filter(([oid]) => seen.has(oid));
   for (const [oid, { state }] of states)
     if (state === 'bad')
       addViolation(result, 'signature', oid, seen.get(oid)?.turn ?? null, null, 'Its signature is bad.');
-  const unknown = states.filter(([, { state }]) => state === 'unknown').length;
+  const unknown = states.filter(
+    ([, { state, keys }]) => state === 'unknown' && !keys.some((key) => signedBy.has(key)),
+  ).length;
   if (unknown > 0)
     result.notes.push(
       `${unknown} of ${states.length} signatures could not be checked: git knows no key for them that it trusts, or cannot look.`,
