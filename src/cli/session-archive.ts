@@ -143,7 +143,7 @@ function showArchived(terminal: Terminal, { session, lines, kept, switchedTo, wo
 
 function showRestored(terminal: Terminal, { session, lines }: RestoredSession): void {
   if (lines.length === 0) return terminal.say(`The branches of ${session} are there already.`);
-  for (const { branch } of lines) terminal.print(`${shortRef(branch)} is there again\n`);
+  for (const { branch } of lines) terminal.print(`${shortRef(branch)}\n`);
   const [first] = lines;
   if (first !== undefined) terminal.say(`To work on it: git switch ${shortRef(first.branch)}`);
 }
