@@ -1,7 +1,8 @@
 /** Reads objects through one `git cat-file --batch-command` that lives as long as the command does. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
-import { parseOid, type Oid } from '../session/names.ts';
+import { isOid, parseOid, type Oid } from '../session/names.ts';
 import { toGitFailure } from './git-failure.ts';
 import { refuseOldGit } from './git-version.ts';
 import type { ObjectType } from './object-format.ts';
@@ -35,8 +36,18 @@ interface Conversation {
   unsent: string;
 }
 
+/**
+ * While another git packs and prunes, a git that looks for an object can miss it: it is not loose any more, and the pack that has it
+ * is not known yet. One that starts anew knows the packs of today. Where much is missing indeed, it is not asked for ever.
+ */
+const maxLooks = 3;
+const maxLooksInAll = 32;
+const lookAgainMs = 20;
+
 export function objectReader(git: GitRunner): ObjectReader {
   let current: Conversation | null = null;
+  let looksAgain = 0;
+  const retired = new Set<Promise<void>>();
   let isClosed = false;
   let starts = 0;
 
@@ -93,9 +104,33 @@ export function objectReader(git: GitRunner): ObjectReader {
     return new Promise((resolve, reject) => send({ command, name, resolve, reject }));
   }
 
+  /** Its questions are answered still; the next one goes to a new child. */
+  function retire(): void {
+    if (current === null) return;
+    sendAll(current);
+    const { child } = current;
+    current = null;
+    const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+    retired.add(ended);
+    void ended.then(() => retired.delete(ended));
+    child.stdin.end();
+  }
+
+  async function askForObject(command: Request['command'], oid: string) {
+    let answer = await ask(command, oid);
+    for (let looks = 1; answer === null && looks < maxLooks && looksAgain < maxLooksInAll && !isClosed; looks += 1) {
+      looksAgain += 1;
+      retire();
+      await sleep(lookAgainMs);
+      answer = await ask(command, oid);
+    }
+    return answer;
+  }
+
   /** The answer for a missing object repeats its name, so a newline in it could pass for the next answer. */
   async function askSafely(command: Request['command'], name: string) {
     if (name.includes('\0')) return null;
+    if (isOid(name)) return askForObject(command, name);
     if (!name.includes('\n')) return ask(command, name);
     const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', name];
     const { exitCode, stdout } = await git.run(args, { accept: [1, 128] });
@@ -110,14 +145,8 @@ export function objectReader(git: GitRunner): ObjectReader {
     },
     async close() {
       isClosed = true;
-      if (current === null) return;
-      sendAll(current);
-      const closing = current.child;
-      current = null;
-      await new Promise<void>((resolve) => {
-        closing.once('close', () => resolve());
-        closing.stdin.end();
-      });
+      retire();
+      await Promise.all(retired);
     },
   };
 }

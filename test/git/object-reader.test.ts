@@ -6,7 +6,7 @@ import { chmod, rm, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { objectReader, type ObjectReader } from '../../src/git/object-reader.ts';
 import { openRepository } from '../../src/git/repository.ts';
-import { gitRunner, toChildEnvironment } from '../../src/git/run.ts';
+import { gitRunner, toChildEnvironment, type GitRunner } from '../../src/git/run.ts';
 import type { Repository } from '../../src/ports.ts';
 import type { Oid } from '../../src/session/names.ts';
 import { path } from '../support/disk.ts';
@@ -176,4 +176,32 @@ test('closing ends the child, answers what was asked, and leaves no zombie; what
   await expect(other.info(head)).rejects.toMatchObject({ code: 'GIT_FAILED' });
   await Promise.all([other.close(), reader.close(), repository.close()]);
   expect(childrenOfOurs()).toEqual([]);
+});
+
+describe('an object that a git does not find', () => {
+  /** The first children know nothing of the repository, as one that has not seen the newest pack. */
+  async function withBlindChildren(blind: number, use: (one: ObjectReader, starts: () => number) => Promise<void>) {
+    const empty = await makeScratchRepository({}, { firstCommit: false });
+    const [git, other] = [repo, empty].map(({ root }) => gitRunner(root, toChildEnvironment(process.env)));
+    let starts = 0;
+    const start = (args: string[]) => ((starts += 1) <= blind ? other : git)?.start(args);
+    const one = objectReader({ ...git, start } as GitRunner);
+    await use(one, () => starts).finally(() => one.close());
+    await empty.close();
+  }
+
+  test('is asked of another one, which knows the packs of today', async () => {
+    await withBlindChildren(1, async (one, starts) => {
+      expect(await one.info(head)).toMatchObject({ oid: head, type: 'commit' });
+      expect(starts()).toBe(2);
+    });
+  });
+
+  test('is missing where none finds it, and where much is, that costs no child for each', async () => {
+    await withBlindChildren(1_000, async (one, starts) => {
+      const oids = Array.from({ length: 50 }, (_, at) => createHash('sha1').update(`${at}`).digest('hex'));
+      for (const oid of oids) expect(await one.info(oid)).toBeNull();
+      expect(starts()).toBeLessThanOrEqual(33);
+    });
+  });
 });

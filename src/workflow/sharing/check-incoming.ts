@@ -65,7 +65,8 @@ interface NamedRef extends IncomingRef {
   isBranch: boolean;
 }
 
-type Verdict = Omit<RefusedRef, 'ref'> | null;
+/** `isUnread`: an object of it is missing or damaged. */
+type Verdict = (Omit<RefusedRef, 'ref'> & { isUnread?: true }) | null;
 
 /**
  * In the order in which they came. A secret in a line is a notice: it has left already, and whoever reads the line should know.
@@ -87,8 +88,10 @@ export async function checkIncoming(
   return {
     accepted: refs.filter((ref) => verdicts.get(ref) === null),
     refused: refs.flatMap((ref) => {
-      const verdict = verdicts.get(ref);
-      return verdict ? [{ ref, ...verdict }] : [];
+      const verdict = verdicts.get(ref) ?? null;
+      if (verdict === null) return [];
+      const { isUnread: _isUnread, ...told } = verdict;
+      return [{ ref, ...told }];
     }),
   };
 }
@@ -127,7 +130,14 @@ function groupByName(refs: readonly string[]): (ref: string) => string[] {
   return (ref) => [...(groups.get(toKey(ref)) ?? []), ...(groups.get('refs/heads/teddy') ?? [])];
 }
 
+/** An object that is not there is looked for twice: a `git gc` in the same moment hides one, and nobody is to blame for that. */
 async function judgeRef(judge: Judge, one: NamedRef): Promise<Verdict> {
+  const verdict = await judgeOnce(judge, one);
+  const isAboutObjects = verdict?.isUnread === true || verdict?.violations.some(({ rule }) => rule === 'objects');
+  return isAboutObjects === true ? judgeOnce(judge, one) : verdict;
+}
+
+async function judgeOnce(judge: Judge, one: NamedRef): Promise<Verdict> {
   const { session } = one;
   try {
     await judge.project.repository.store.readCommit(one.tip);
@@ -136,7 +146,7 @@ async function judgeRef(judge: Judge, one: NamedRef): Promise<Verdict> {
   } catch (error) {
     // A RangeError is V8's: a text that is longer than any can be, or deeper than its stack. It is this line's, and no other's.
     if (!isDamage(error) && !(error instanceof RangeError)) throw error;
-    return { reason: `it cannot be read: ${error.message}`, violations: [] };
+    return { reason: `it cannot be read: ${error.message}`, violations: [], isUnread: true };
   }
 }
 
