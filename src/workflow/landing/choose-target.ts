@@ -6,7 +6,7 @@ import { findStart, type SessionStart } from './find-start.ts';
 import { readSession } from '../find-line.ts';
 import { readBaseStart } from '../line/list-lines.ts';
 import { requireOwnStart } from './own-start.ts';
-import type { LandableLine } from './land-session.ts';
+import type { LandableLine, LandRequest } from './land-session.ts';
 
 export interface LandingTarget {
   ref: RefName;
@@ -18,7 +18,11 @@ export interface LandingTarget {
  * `onto`, else the branch that the session started from. Throws UNKNOWN_BRANCH, USAGE for a branch that takes no code, NOT_APPROVED
  * where somebody else's session names another branch than the default one.
  */
-export async function chooseTarget(project: Project, line: LandableLine, onto?: string): Promise<LandingTarget> {
+export async function chooseTarget(
+  project: Project,
+  line: LandableLine,
+  { onto, isDryRun = false }: Pick<LandRequest, 'onto' | 'isDryRun'>,
+): Promise<LandingTarget> {
   const started = await findStart(project, line.tip);
   const start = await readBaseStart(project, line.tip);
   const base = start?.branch ?? null;
@@ -29,7 +33,7 @@ export async function chooseTarget(project: Project, line: LandableLine, onto?: 
   const found = (await project.repository.store.listRefs('refs/heads/')).find((tip) => tip.ref === ref);
   if (found === undefined && (name !== base || started?.isFirst !== true)) throw toUnknown(name, line, started, onto);
   await refuseLine(project, line, { ref, tip: found?.oid ?? null }, base);
-  if (onto === undefined && start !== null) await requireOwnStart(project, line.name, start);
+  if (onto === undefined && start !== null && !isDryRun) await requireOwnStart(project, line.name, start);
   return { ref, tip: found?.oid ?? null };
 }
 

@@ -89,7 +89,7 @@ async function findLandable(project: Project, target?: string): Promise<Landable
 }
 
 async function landOnce(project: Project, line: LandableLine, request: LandRequest): Promise<Landed | 'moved'> {
-  const target = await chooseTarget(project, line, request.onto);
+  const target = await chooseTarget(project, line, request);
   const workspace = await openTarget(project, target);
   const base = await findLandingBase(project, line, target);
   const sides = await readSides(project, { base: base.oid, target: target.tip, tip: line.tip });

@@ -6,6 +6,7 @@ import type { Action } from '../../plan/plan.ts';
 import type { RepoPath } from '../../session/names.ts';
 import { openEditedCode, type CodeFile, type EditedCode } from '../edited-code.ts';
 import { hasTrees } from '../left-files.ts';
+import { isRebased } from '../verify/rebased-log.ts';
 import type { Findings, RecordedRun } from './replay-turn.ts';
 
 export interface Moments {
@@ -27,9 +28,11 @@ export async function openMoments(run: RecordedRun): Promise<Moments> {
   const { store } = run.project.repository;
   const seen = new Set<number>();
   const quiet = new Set<number>();
-  let code: EditedCode | null = hasTrees(run.report)
-    ? await openEditedCode(store, (await store.readCommit(run.base)).tree)
-    : null;
+  // A rebase leaves the report as it was: its trees are of other code, and tell nothing.
+  let code: EditedCode | null =
+    hasTrees(run.report) && !(await isRebased(store, run.commit))
+      ? await openEditedCode(store, (await store.readCommit(run.base)).tree)
+      : null;
   // What the report says of the code before the next action.
   let told = code === null ? null : await code.oid();
   const treeOf = ({ index }: Action) => run.logs.get(index)?.tree ?? null;

@@ -194,7 +194,7 @@ function toHostile({ label }: ChosenRemote, { ref }: SharedTips, { reason, viola
     `${shortRef(ref)} of ${label} was not taken: ${reason.replace(/\.$/, '')}.`,
     violations.length === 0
       ? 'Nothing of it is here. Ask whoever pushed it.'
-      : `Nothing of it is here. To look at it: ${look}. If it was a mistake, whoever pushed it adds a commit that puts the files back.`,
+      : `Nothing of it is here. To look at it: ${look}. Ask whoever pushed it.`,
   );
 }
 

@@ -345,6 +345,8 @@ test('a session that was begun elsewhere moves no branch that it names itself, b
     hint: `To land it there: \`teddy session land -s ${line} --onto release\`.`,
   };
   await expect(landSession(project, {})).rejects.toMatchObject(refusal);
+  // A look moves nothing.
+  expect(await landSession(project, { isDryRun: true })).toMatchObject({ onto: 'refs/heads/release' });
   const asked: string[] = [];
   project.notices.confirm = async (question) => (asked.push(question), false);
   await expect(landSession(project, {})).rejects.toMatchObject(refusal);
@@ -355,10 +357,9 @@ test('a session that was begun elsewhere moves no branch that it names itself, b
   expect(await landSession(project, { isDryRun: true })).toMatchObject({ onto: 'refs/heads/release' });
   project.trusted.clear();
   project.notices.confirm = async () => true;
-  expect(await landSession(project, { isDryRun: true })).toMatchObject({ onto: 'refs/heads/release' });
-  delete project.notices.confirm;
   expect(await landSession(project, {})).toMatchObject({ onto: 'refs/heads/release' });
   project.trusted.clear();
+  delete project.notices.confirm;
   await turn(project, 'Two', create('two.txt'));
   expect(await landSession(project, { onto: 'release' })).toMatchObject({ onto: 'refs/heads/release' });
 });

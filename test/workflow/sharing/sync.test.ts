@@ -618,7 +618,7 @@ describe('a line that is not what it says', () => {
     const shared = await pullSessions(ada, request);
     expect(shared.lines.find(({ ref }) => ref === main)?.problem).toMatchObject({
       code: 'HOSTILE_SESSION',
-      hint: `Nothing of it is here. To look at it: \`git fetch origin ${main} && teddy session verify FETCH_HEAD\`. If it was a mistake, whoever pushed it adds a commit that puts the files back.`,
+      hint: `Nothing of it is here. To look at it: \`git fetch origin ${main} && teddy session verify FETCH_HEAD\`. Ask whoever pushed it.`,
     });
     await append(bea, main);
     expect(did(await pushSessions(bea, { ...request, selector: session }))).toEqual({ [session]: 'pushed' });

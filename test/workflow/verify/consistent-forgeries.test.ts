@@ -6,6 +6,7 @@ import type { LogSection } from '../../../src/session/context-log-sections.ts';
 import type { EntryKind } from '../../../src/session/entry.ts';
 import type { Oid, RepoPath } from '../../../src/session/names.ts';
 import { editTree } from '../../../src/workflow/edit-tree.ts';
+import { replayLine } from '../../../src/workflow/replay/replay-line.ts';
 import { findRecorded, type RecordedLine } from '../../../src/workflow/review/find-recorded.ts';
 import { verifyLine } from '../../../src/workflow/verify/verify-line.ts';
 import type { VerifiedLine } from '../../../src/workflow/verify/violation.ts';
@@ -132,12 +133,15 @@ test('the log of an entry that was rebased shows the code before, which is a not
       parent = await batch.commit({ ...commit, committer: change(commit.committer), tree, parents });
       await batch.flush();
     }
-    return verifyLine(project, { ...recorded, tip: parent as Oid });
+    const rebased = { ...recorded, tip: parent as Oid };
+    const { turns } = await replayLine(project, rebased);
+    return { ...(await verifyLine(project, rebased)), outcomes: turns.map(({ outcome }) => outcome) };
   };
   expect((await rebase((committer) => committer)).violations).toMatchObject([{ rule: 'log' }]);
   expect(await rebase((committer) => committer.replace(/\d+ (?=[+-]\d{4}$)/, '4000000000 '))).toMatchObject({
     violations: [],
     attested: 1,
     notes: [expect.stringContaining('was rebased')],
+    outcomes: ['same'],
   });
 });
