@@ -33,7 +33,7 @@ interface RefusedRef {
   /** For a person; what comes from the remote stands in it as it is. */
   reason: string;
   violations: Violation[];
-  /** It may be as good as any, but for its name: a session that is here has it, and began otherwise. */
+  /** A session here has the same name and another start; nothing else is wrong with this one. */
   isNamesake?: true;
 }
 
