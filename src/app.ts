@@ -1,9 +1,10 @@
 /** The only place that builds adapters and wires them. */
 import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
 import { TeddyError } from './errors.ts';
 import { openBundle } from './git/bundle.ts';
-import { isAlive, readBootId, readStartTime } from './git/index-lock.ts';
+import { isAlive, readBootId, readStartTime } from './disk/process-identity.ts';
 import { openRepository, type OpenedRepository } from './git/repository.ts';
 import { gitTrust } from './git/trust.ts';
 import { manualModel } from './model/manual.ts';
@@ -11,21 +12,10 @@ import { keyedOpenaiModel, keyFromEnvironment, toNoModel, type ApiKey } from './
 import { parseEndpoint } from './model/openai-settings.ts';
 import { readRecordedDirectory } from './model/recorded-directory.ts';
 import { recordedModel, type RecordedAnswer } from './model/recorded.ts';
-import type {
-  Clock,
-  ExportDirectory,
-  ExportPlace,
-  HookSource,
-  MessageFile,
-  Model,
-  Notices,
-  Project,
-  ProviderName,
-  Remains,
-  Repository,
-  SourceFile,
-  Store,
-} from './ports.ts';
+import type { ExportDirectory, ExportPlace, Remains, SourceFile } from './ports/disk.ts';
+import type { HookSource, MessageFile, Repository, Store } from './ports/git.ts';
+import type { Model, ProviderName } from './ports/model.ts';
+import type { Clock, Notices, Project } from './ports/project.ts';
 import { providers } from './session/settings.ts';
 import { readAnswer } from './system/answer-file.ts';
 import { answerStaging } from './system/answer-staging.ts';
@@ -36,7 +26,7 @@ import { projectFiles } from './system/files.ts';
 import { sha256 } from './system/hash.ts';
 import { systemIds } from './system/ids.ts';
 import { masker } from './system/masker.ts';
-import { processNames } from './system/process-names.ts';
+import { processNames } from './disk/process-names.ts';
 import { scratchFiles } from './system/scratch-files.ts';
 import { serverRecords } from './system/server-record.ts';
 import { readSettings } from './system/settings.ts';
@@ -105,6 +95,8 @@ export async function openProject({ cwd, env, notices, trace, onStep }: OpenProj
     remains: lazyRemains(repository, clock),
     trust: gitTrust(repository.commonDir),
     settings,
+    judgeLine: async (project, line) =>
+      (await import('./workflow/sharing/check-incoming.ts')).judgeFetched(project, line),
   };
 }
 
@@ -130,14 +122,13 @@ function lazyRemains({ commonDir, openRemains }: OpenedRepository, clock: Clock)
 export async function openBundled(
   project: Project,
   path: string,
-  env: Record<string, string | undefined>,
+  from: { cwd: string; env: Record<string, string | undefined> },
 ): Promise<Project> {
-  return { ...project, repository: await openBundle(path, env) };
+  return { ...project, repository: await openBundle(path, from) };
 }
 
-/** The scripts come from the package of the executable that runs now, and fall back to it. */
-export function hookSource(): HookSource {
-  const main = process.argv[1] ?? '';
+/** The scripts come from the package of `main`, the executable that runs now, and fall back to it. */
+export function hookSource(main: string): HookSource {
   return {
     program: { node: process.execPath, main },
     readScript: async (name) => (await import('./system/hook-scripts.ts')).readHookScript(main, name),
@@ -150,18 +141,18 @@ export async function openMessageFile(path: string): Promise<MessageFile> {
 }
 
 /** Throws FILE_NOT_FOUND. */
-export async function openSource(path: string): Promise<SourceFile> {
-  return (await import('./system/source-file.ts')).openSourceFile(path);
+export async function openSource(path: string, cwd: string): Promise<SourceFile> {
+  return (await import('./system/source-file.ts')).openSourceFile(path, cwd);
 }
 
 /** `force`: what stands there is replaced. */
-export async function openExportFile(path: string, { force }: { force: boolean }): Promise<ExportPlace> {
-  return (await import('./system/export-file.ts')).exportFile(path, force);
+export async function openExportFile(path: string, options: { cwd: string; force: boolean }): Promise<ExportPlace> {
+  return (await import('./system/export-file.ts')).exportFile(path, options);
 }
 
 /** A new one, or an empty one. */
-export async function openExportDirectory(path: string): Promise<ExportDirectory> {
-  return (await import('./system/export-file.ts')).exportDirectory(path);
+export async function openExportDirectory(path: string, cwd: string): Promise<ExportDirectory> {
+  return (await import('./system/export-file.ts')).exportDirectory(path, cwd);
 }
 
 /** Most repositories have one work tree, and git need not be asked for others. */
@@ -182,6 +173,7 @@ export interface ModelWish {
   /** Where relative paths start. */
   cwd: string;
   env: Record<string, string | undefined>;
+  stdin: Readable & { isTTY?: boolean | undefined };
   /** Answers of a recording that is a branch or a bundle. */
   readRecordedLine(store: Store, revision?: string): Promise<RecordedAnswer[]>;
 }
@@ -211,7 +203,7 @@ export async function chooseModel(project: Project, wish: ModelWish): Promise<Ch
     );
   }
   if (provider === 'manual') {
-    if (wish.from === '-' && process.stdin.isTTY) project.notices.info('Paste the answer, then press Ctrl-D.');
+    if (wish.from === '-' && wish.stdin.isTTY === true) project.notices.info('Paste the answer, then press Ctrl-D.');
     return chooseManual(project, wish);
   }
   if (provider === 'recorded') return chooseRecorded(project, wish);
@@ -232,7 +224,7 @@ async function chooseManual(project: Project, wish: ModelWish): Promise<ChosenMo
   if (wish.from === undefined && !wish.inEditor) return { ...chosen, model: null };
   // Read before anything is committed: a missing file is wrong usage, not an open turn.
   const answer =
-    wish.from === undefined ? await composeText(project, wish.env, '', 'plan.md') : await readAnswer(wish.from);
+    wish.from === undefined ? await composeText(project, wish, '', 'plan.md') : await readAnswer(wish.from, wish);
   return { ...chosen, model: manualModel({ readAnswer: () => Promise.resolve(answer) }) };
 }
 
@@ -251,10 +243,11 @@ async function chooseRecorded(project: Project, wish: ModelWish): Promise<Chosen
 }
 
 async function readRecording(repository: Repository, wish: ModelWish, source: string): Promise<RecordedAnswer[]> {
-  const found = await stat(source).catch(() => null);
-  if (found?.isDirectory()) return readRecordedDirectory(source, sha256);
+  const path = resolve(wish.cwd, source);
+  const found = await stat(path).catch(() => null);
+  if (found?.isDirectory()) return readRecordedDirectory(path, sha256);
   if (!found?.isFile()) return wish.readRecordedLine(repository.store, source);
-  const bundle = await openBundle(source, wish.env);
+  const bundle = await openBundle(source, wish);
   try {
     return await wish.readRecordedLine(bundle.store);
   } finally {
@@ -300,11 +293,11 @@ export async function findKey(
 /** The user's editor, by git's rules. */
 export async function composeText(
   project: Project,
-  env: Record<string, string | undefined>,
+  { cwd, env }: { cwd: string; env: Record<string, string | undefined> },
   initial: string,
   fileName: string,
 ): Promise<string> {
   const configured = env['GIT_EDITOR'] || (await project.repository.store.setting('core.editor'));
   const editor = configured || env['VISUAL'] || env['EDITOR'] || 'vi';
-  return editText(initial, { editor, fileName });
+  return editText(initial, { editor, fileName, cwd, env });
 }

@@ -180,7 +180,7 @@ export function tooManyFilesError(cause?: unknown): TeddyError {
   return new TeddyError(
     'TOO_MANY_FILES',
     'The system lets this process open no more files.',
-    'Run `ulimit -n 1024` in this shell, and then the command again.',
+    'Raise the limit, `ulimit -S -n "$(ulimit -H -n)"`, or open a new shell; then run the command again.',
     { cause },
   );
 }

@@ -17,9 +17,7 @@ async function run(): Promise<void> {
   const { loadCompiled } = await import('./cli/compiled-code.ts');
   const isWord = (word: string) => /^[a-z]+$/.test(word);
   const command = argv.slice(0, 2).filter(isWord).join('-');
-  // What a server alone needs would make the bundle of all other commands half as large again.
-  const bundle = argv[0] === 'serve' ? 'serve.cjs' : 'cli.cjs';
-  const code = loadCompiled<typeof import('./cli/run-cli.ts')>(new URL(bundle, import.meta.url), command);
+  const code = loadCompiled<typeof import('./cli/run-cli.ts')>(new URL('cli.cjs', import.meta.url), command);
   process.exitCode = await code.exports.runCli(argv);
   if (process.exitCode === 0) code.keep();
 }
@@ -28,7 +26,7 @@ async function run(): Promise<void> {
 function explain(error: unknown): void {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code !== 'EMFILE' && code !== 'ENFILE') throw error;
-  const hint = 'Run `ulimit -n 1024` in this shell, and then the command again.';
+  const hint = 'Raise the limit, `ulimit -S -n "$(ulimit -H -n)"`, or open a new shell; then run the command again.';
   process.stderr.write(`error: teddy could not be read: ${message} [TOO_MANY_FILES]\nhint:  ${hint}\n`);
   process.exitCode = 1;
 }

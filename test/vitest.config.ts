@@ -3,15 +3,34 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 const root = new URL('..', import.meta.url).pathname;
-const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+const read = (name: string) => readFileSync(join(root, name), 'utf8');
+const all = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.test.ts') && !name.endsWith('.full.test.ts'))
   .map((name) => join('test', name));
+
+/** In memory and in process. */
+const quickRooms =
+  /^test\/(?:architecture|names|session|plan|conversation|write|model|http|cli|disk|workflow)(?:\/|\.test\.ts$)/;
+/** With the built executable, from `init` to `land` and `sync`. */
+const smoke = new Set(['session', 'land'].map((name) => `test/e2e/${name}.test.ts`));
+const isQuick = (name: string) => smoke.has(name) || quickRooms.test(name);
+
+/** `npm test` runs what is quick; `npm run test:all` runs the rest, and each property a thousand times. */
+const isAll = process.env['TEST_ALL'] === '1';
+const files = all.filter((name) =>
+  isAll ? !isQuick(name) || /'fast-check'|slowTest/.test(read(name)) : isQuick(name),
+);
+if (isAll) {
+  process.env['TEST_SEED'] ??= String(Math.floor(Math.random() * 2 ** 31));
+  console.log(`Properties are tried from TEST_SEED=${process.env['TEST_SEED']}.`);
+}
 /** They put something else in the place of a module, for all who import it: these have a process of their own. */
-const replacing = new Set(files.filter((name) => readFileSync(join(root, name), 'utf8').includes('vi.mock(')));
+const replacing = new Set(files.filter((name) => read(name).includes('vi.mock(')));
 
 export default defineConfig({
   test: {
     root,
+    setupFiles: ['test/support/properties.ts'],
     globalSetup: ['test/support/memory-disk.ts', 'test/support/isolate.ts'],
     reporters: ['default', './test/support/count-reporter.ts'],
     testTimeout: 60_000,

@@ -49,21 +49,17 @@ const width = 80;
 
 /** `style` decides about colours; the text is plain without it. */
 export function renderCommandHelp(definition: Definition, style: (style: Style, text: string) => string): string {
-  const { path, usage, description = '', details = '', examples = [], options } = definition;
+  const { path, description = '', details = '', examples = [] } = definition;
   const heading = (text: string) => style('bold', text);
   const lead = `${path}: `;
-  const parameters = usage.slice(path.length).trim();
-  const isCommon = ({ definition }: { definition: string }) => /^--(?:json|color)\b/.test(definition);
-  const own = options.filter((option) => !isCommon(option));
-  const rows = [...own, ...options.filter(isCommon)]
-    .map((row) => toRow(path, row))
-    .concat([['-h, --help', 'Show this help.']]);
+  const { own, common } = listOptions(definition);
+  const rows = [...own, ...common];
   const widest = Math.max(...rows.map(([names]) => names.length));
   return [
     `${style('bold', lead)}${lowerFirst(description.trim())}`,
     '',
     heading('Usage'),
-    `  ${[path, parameters, '[options]'].filter((part) => part !== '').join(' ')}`,
+    `  ${withParameters(definition)} [options]`,
     ...(details.trim() === '' ? [] : ['', wrapParagraphs(details)]),
     '',
     heading('Options'),
@@ -74,8 +70,25 @@ export function renderCommandHelp(definition: Definition, style: (style: Style, 
   ].join('\n');
 }
 
+/** The command's words and its parameters, without its options. */
+export function withParameters({ path, usage }: Definition): string {
+  return `${path} ${usage.slice(path.length).trim()}`.trimEnd();
+}
+
+type OptionRow = [names: string, text: string];
+
+/** The options of one command, then those that every command has. */
+export function listOptions({ path, options }: Definition): { own: OptionRow[]; common: OptionRow[] } {
+  const isCommon = ({ definition }: { definition: string }) => /^--(?:json|color)\b/.test(definition);
+  const [own, common] = [options.filter((option) => !isCommon(option)), options.filter(isCommon)];
+  return {
+    own: own.map((row) => toRow(path, row)),
+    common: [...common.map((row) => toRow(path, row)), ['-h, --help', 'Show this help.']],
+  };
+}
+
 /** `-m,--message #0` -> `-m, --message <text>`. */
-function toRow(path: string, { definition, description = '' }: Definition['options'][number]): [string, string] {
+function toRow(path: string, { definition, description = '' }: Definition['options'][number]): OptionRow {
   const names = (definition.split(' ')[0] ?? '').split(',');
   const long = names.find((name) => name.startsWith('--')) ?? '';
   const short = names.find((name) => !name.startsWith('--'));

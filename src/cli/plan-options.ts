@@ -2,9 +2,10 @@
 import { Option } from 'clipanion';
 import { composeText, type ChosenModel } from '../app.ts';
 import { TeddyError } from '../errors.ts';
-import type { Project } from '../ports.ts';
-import type { ApproveForeign } from '../workflow/foreign-texts.ts';
-import { askingForeign, chooseFromFlags } from './choose-model.ts';
+import type { Project } from '../ports/project.ts';
+import type { ApproveForeign } from '../workflow/line/foreign-texts.ts';
+import { askingForeign, chooseFromFlags } from './ask/choose-model.ts';
+import { toSurroundings, type CliContext } from './context.ts';
 import { TeddyCommand } from './teddy-command.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -28,7 +29,7 @@ export abstract class PlanningCommand extends TeddyCommand {
   });
 
   protected choose(terminal: Terminal, project: Project): Promise<ChosenModel> {
-    return chooseFromFlags(project, {
+    return chooseFromFlags(project, this.context, {
       provider: this.provider,
       model: this.model,
       from: this.from,
@@ -44,7 +45,7 @@ export abstract class PlanningCommand extends TeddyCommand {
   }
 
   protected async composeMessage(project: Project): Promise<string | undefined> {
-    return this.edit ? editMessage(project, this.message) : this.message;
+    return this.edit ? editMessage(this.context, project, this.message) : this.message;
   }
 
   /** Asks whom the flags name, and shows the answer. Throws NO_MODEL after the message is safe. */
@@ -65,7 +66,7 @@ export abstract class PlanningCommand extends TeddyCommand {
     signal: AbortSignal,
     choice: ChosenModel,
   ): Promise<number> {
-    const { planAndShow } = await import('./plan-and-show.ts');
+    const { planAndShow } = await import('./commands/session/plan-and-show.ts');
     return planAndShow(terminal, project, {
       selector: this.session,
       message,
@@ -80,9 +81,9 @@ export abstract class PlanningCommand extends TeddyCommand {
 }
 
 /** In the user's editor; empty: they want none. */
-export async function editMessage(project: Project, initial = ''): Promise<string> {
+export async function editMessage(context: CliContext, project: Project, initial = ''): Promise<string> {
   const hint = '\n# What do you want? Lines that begin with # are left out; an empty message stops.\n';
-  const text = await composeText(project, process.env, `${initial}${hint}`, 'MESSAGE.md');
+  const text = await composeText(project, toSurroundings(context), `${initial}${hint}`, 'MESSAGE.md');
   return text
     .split('\n')
     .filter((line) => !line.startsWith('#'))

@@ -4,16 +4,18 @@ import { Cli, type CommandClass, type Definition } from 'clipanion';
 import { version } from '../../package.json';
 import { normalizeArguments, refuseRepeated } from './arguments.ts';
 import { renderCommandHelp } from './command-help.ts';
-import { ConfigCommand } from './config.ts';
-import { DoctorCommand } from './doctor.ts';
-import { GlobalEditCommand, MemoEditCommand } from './global-edit.ts';
-import { GlobalRemoveCommand } from './global-remove.ts';
-import { GlobalTrustCommand } from './global-trust.ts';
-import { HookCommand } from './hook.ts';
-import { HooksInstallCommand } from './hooks-install.ts';
-import { HooksStatusCommand } from './hooks-status.ts';
-import { HooksUninstallCommand } from './hooks-uninstall.ts';
-import { InitCommand } from './init.ts';
+import type { CliContext } from './context.ts';
+import { CompletionCommand, completeWords } from './commands/completion.ts';
+import { ConfigCommand } from './commands/config.ts';
+import { DoctorCommand } from './commands/doctor.ts';
+import { GlobalEditCommand, MemoEditCommand } from './commands/global/edit.ts';
+import { GlobalRemoveCommand } from './commands/global/remove.ts';
+import { GlobalTrustCommand } from './commands/global/trust.ts';
+import { HookCommand } from './commands/hook.ts';
+import { HooksInstallCommand } from './commands/hooks/install.ts';
+import { HooksStatusCommand } from './commands/hooks/status.ts';
+import { HooksUninstallCommand } from './commands/hooks/uninstall.ts';
+import { InitCommand } from './commands/init.ts';
 import {
   GlobalHelp,
   globalSummary,
@@ -28,56 +30,56 @@ import {
   worktreeSummary,
   WriteHelp,
   writeSummary,
-} from './help.ts';
-import { MemoAddCommand } from './memo-add.ts';
-import { MemoListCommand } from './memo-list.ts';
-import { MemoRemoveCommand } from './memo-remove.ts';
-import { renderError } from './render-error.ts';
-import { ServeCommand } from './serve.ts';
-import { SessionArchiveCommand } from './session-archive.ts';
-import { SessionBranchCommand } from './session-branch.ts';
-import { SessionChatCommand } from './session-chat.ts';
-import { SessionContextCommand } from './session-context.ts';
-import { SessionCostCommand } from './session-cost.ts';
-import { SessionDiffCommand } from './session-diff.ts';
-import { SessionExecuteCommand } from './session-execute.ts';
-import { SessionExportCommand } from './session-export.ts';
-import { SessionHistoryCommand } from './session-history.ts';
-import { SessionImportCommand } from './session-import.ts';
-import { SessionLandCommand } from './session-land.ts';
-import { SessionListCommand } from './session-list.ts';
-import { SessionLogCommand } from './session-log.ts';
-import { SessionNewCommand } from './session-new.ts';
-import { SessionPlanCommand } from './session-plan.ts';
-import { SessionPullCommand } from './session-pull.ts';
-import { SessionPushCommand } from './session-push.ts';
-import { SessionReplayCommand } from './session-replay.ts';
-import { SessionRestoreCommand } from './session-restore.ts';
-import { SessionResumeCommand } from './session-resume.ts';
-import { SessionReviewCommand } from './session-review.ts';
-import { SessionVerifyCommand } from './session-verify.ts';
-import { SessionSayCommand } from './session-say.ts';
-import { SessionShowCommand } from './session-show.ts';
-import { SessionSyncCommand } from './session-sync.ts';
-import { SessionUndoCommand } from './session-undo.ts';
-import { StatusCommand, TeddyAlone } from './status.ts';
+} from './commands/help.ts';
+import { MemoAddCommand } from './commands/memo/add.ts';
+import { MemoListCommand } from './commands/memo/list.ts';
+import { MemoRemoveCommand } from './commands/memo/remove.ts';
+import { renderError } from './render/error.ts';
+import { ServeCommand } from './commands/serve.ts';
+import { SessionArchiveCommand } from './commands/session/archive.ts';
+import { SessionBranchCommand } from './commands/session/branch.ts';
+import { SessionChatCommand } from './commands/session/chat.ts';
+import { SessionContextCommand } from './commands/session/context.ts';
+import { SessionCostCommand } from './commands/session/cost.ts';
+import { SessionDiffCommand } from './commands/session/diff.ts';
+import { SessionExecuteCommand } from './commands/session/execute.ts';
+import { SessionExportCommand } from './commands/session/export.ts';
+import { SessionHistoryCommand } from './commands/session/history.ts';
+import { SessionImportCommand } from './commands/session/import.ts';
+import { SessionLandCommand } from './commands/session/land.ts';
+import { SessionListCommand } from './commands/session/list.ts';
+import { SessionLogCommand } from './commands/session/log.ts';
+import { SessionNewCommand } from './commands/session/new.ts';
+import { SessionPlanCommand } from './commands/session/plan.ts';
+import { SessionPullCommand } from './commands/session/pull.ts';
+import { SessionPushCommand } from './commands/session/push.ts';
+import { SessionReplayCommand } from './commands/session/replay.ts';
+import { SessionRestoreCommand } from './commands/session/restore.ts';
+import { SessionResumeCommand } from './commands/session/resume.ts';
+import { SessionReviewCommand } from './commands/session/review.ts';
+import { SessionVerifyCommand } from './commands/session/verify.ts';
+import { SessionSayCommand } from './commands/session/say.ts';
+import { SessionShowCommand } from './commands/session/show.ts';
+import { SessionSyncCommand } from './commands/session/sync.ts';
+import { SessionUndoCommand } from './commands/session/undo.ts';
+import { StatusCommand, TeddyAlone } from './commands/status.ts';
 import { openTerminal } from './terminal.ts';
 import { toUnknownCommand, toUsageError } from './usage-error.ts';
-import { WriteAppendCommand } from './write-append.ts';
-import { WriteBeginCommand } from './write-begin.ts';
-import { WriteCancelCommand } from './write-cancel.ts';
-import { WriteCleanCommand } from './write-clean.ts';
-import { WriteFinalizeCommand } from './write-finalize.ts';
-import { WriteListCommand } from './write-list.ts';
-import { WriteRecoverCommand } from './write-recover.ts';
-import { WriteShowCommand } from './write-show.ts';
-import { WriteStatusCommand } from './write-status.ts';
-import { WriteStreamCommand } from './write-stream.ts';
-import { WorktreeListCommand } from './worktree-list.ts';
-import { WorktreeRemoveCommand } from './worktree-remove.ts';
-import { WriteAskCommand } from './write-ask.ts';
+import { WriteAppendCommand } from './commands/write/append.ts';
+import { WriteBeginCommand } from './commands/write/begin.ts';
+import { WriteCancelCommand } from './commands/write/cancel.ts';
+import { WriteCleanCommand } from './commands/write/clean.ts';
+import { WriteFinalizeCommand } from './commands/write/finalize.ts';
+import { WriteListCommand } from './commands/write/list.ts';
+import { WriteRecoverCommand } from './commands/write/recover.ts';
+import { WriteShowCommand } from './commands/write/show.ts';
+import { WriteStatusCommand } from './commands/write/status.ts';
+import { WriteStreamCommand } from './commands/write/stream.ts';
+import { WorktreeListCommand } from './commands/worktree/list.ts';
+import { WorktreeRemoveCommand } from './commands/worktree/remove.ts';
+import { WriteAskCommand } from './commands/write/ask.ts';
 
-const commands: CommandClass[] = [
+const commands: CommandClass<CliContext>[] = [
   RootHelp,
   TeddyAlone,
   StatusCommand,
@@ -93,6 +95,7 @@ const commands: CommandClass[] = [
   HooksStatusCommand,
   InitCommand,
   ConfigCommand,
+  CompletionCommand,
   SessionNewCommand,
   SessionPlanCommand,
   SessionChatCommand,
@@ -143,33 +146,64 @@ const commands: CommandClass[] = [
   DoctorCommand,
 ];
 
+/** From the words of `process` to the exit code, with its streams and signals. */
 export async function runCli(argv: string[]): Promise<number> {
+  const context = toContext(argv);
   ignoreLostReaders();
   endWithTerminal();
-  endWithReason(argv);
-  const words = askForHelp(normalizeArguments(argv));
+  endWithReason(context);
+  return runCommand(context);
+}
+
+/** Whatever it needs from outside is in the context: several can run in one process. */
+export async function runCommand(context: CliContext): Promise<number> {
+  // A shell asks what may come next; the words after it are those of another command.
+  if (context.words[0] === 'complete') return completeWords(context, toCli(commands).definitions());
+  const words = askForHelp(normalizeArguments(context.words));
   let command;
   try {
-    if (asksForHelp(words)) return printHelp(toCli(commands), words);
+    if (asksForHelp(words)) return printHelp(context, toCli(commands), words);
     refuseRepeated(words);
-    command = toCli(findNamed(words)).process(words, Cli.defaultContext);
+    command = toCli(findNamed(words)).process(words, context);
   } catch (error) {
     const json = words.includes('--json');
     const all = toCli(commands);
     const told = toUsageError(error, words, { command: findDefinition(all, words), paths: pathsOf(all) });
-    return renderError(openTerminal(process.env, 'auto'), told, { json, debug: false });
+    return renderError(openTerminal(context, 'auto'), told, { json, debug: false });
   }
   return (await command.validateAndExecute()) as number;
 }
 
-function toCli(known: CommandClass[]): Cli {
-  const cli = new Cli({ binaryLabel: 'teddy', binaryName: 'teddy', binaryVersion: version });
+function toContext(argv: string[]): CliContext {
+  const { env, stdin, stdout, stderr } = process;
+  return {
+    ...Cli.defaultContext,
+    words: argv,
+    env,
+    stdin,
+    stdout,
+    stderr,
+    signals: process,
+    raise: (name) => void process.kill(process.pid, name),
+    exit: (code) => process.exit(code),
+    cwd: () => process.cwd(),
+    main: process.argv[1] ?? '',
+  };
+}
+
+function toCli(known: CommandClass<CliContext>[]): Cli<CliContext> {
+  const cli = new Cli<CliContext>({ binaryLabel: 'teddy', binaryName: 'teddy', binaryVersion: version });
   for (const command of known) cli.register(command);
   return cli;
 }
 
+/** Every command with a usage of its own, as help and the documents describe it. */
+export function listDefinitions(): Definition[] {
+  return toCli(commands).definitions();
+}
+
 /** The command that the words begin with, else all: to prepare them all takes longer than some commands do. */
-function findNamed(words: string[]): CommandClass[] {
+function findNamed(words: string[]): CommandClass<CliContext>[] {
   const isNamed = (path: string[]) => path.length > 0 && path.every((name, at) => words[at] === name);
   const named = commands.filter(({ paths = [] }) => paths.some(isNamed));
   // What has no usage of its own is a family's help, and `teddy --json session list` begins with no name at all.
@@ -183,12 +217,12 @@ function askForHelp(words: string[]): string[] {
 }
 
 /** `teddy session plan`, ...: every command by its whole name. */
-function pathsOf(cli: Cli): string[] {
+function pathsOf(cli: Cli<CliContext>): string[] {
   return cli.definitions().map(({ path }) => path);
 }
 
 /** The command that the first words name, as help describes it. */
-function findDefinition(cli: Cli, words: string[]): Definition | undefined {
+function findDefinition(cli: Cli<CliContext>, words: string[]): Definition | undefined {
   return cli.definitions().find(({ path }) => {
     const names = path.split(' ').slice(1);
     return names.every((name, at) => words[at] === name);
@@ -211,9 +245,9 @@ const namespaces = new Map([
   ['hooks', hooksSummary],
 ]);
 
-function printHelp(cli: Cli, words: string[]): number {
+function printHelp(context: CliContext, cli: Cli<CliContext>, words: string[]): number {
   const command = findDefinition(cli, words);
-  const terminal = openTerminal(process.env, 'auto');
+  const terminal = openTerminal(context, 'auto');
   const named = words.filter((word) => !word.startsWith('-')).join(' ');
   if (command !== undefined) terminal.print(renderCommandHelp(command, terminal.style));
   else if (namespaces.has(named)) terminal.print(namespaces.get(named) ?? summary);
@@ -234,10 +268,10 @@ function ignoreLostReaders(): void {
 }
 
 /** What the system refuses may come as an event that nobody waits for. Node would print where in its own code that was. */
-function endWithReason(argv: readonly string[]): void {
+function endWithReason(context: CliContext): void {
   process.once('uncaughtException', (error) => {
-    const options = { json: argv.includes('--json'), debug: false };
-    process.exit(renderError(openTerminal(process.env, 'auto'), error, options));
+    const options = { json: context.words.includes('--json'), debug: false };
+    process.exit(renderError(openTerminal(context, 'auto'), error, options));
   });
 }
 

@@ -2,13 +2,14 @@
 import { Command, Option } from 'clipanion';
 import { openProject } from '../app.ts';
 import { exitCodes, TeddyError } from '../errors.ts';
-import type { Notices, Project } from '../ports.ts';
+import type { Notices, Project } from '../ports/project.ts';
 import { toShellWord } from '../session/shell-word.ts';
-import { AmbiguousSessionError } from '../workflow/find-line.ts';
-import { renderError } from './render-error.ts';
+import { AmbiguousSessionError } from '../workflow/line/find.ts';
+import { renderError } from './render/error.ts';
+import { isDebug, readWorkingDirectory, type CliContext } from './context.ts';
 import { openTerminal, toJson, toVisible, type Terminal } from './terminal.ts';
 
-export abstract class TeddyCommand extends Command {
+export abstract class TeddyCommand extends Command<CliContext> {
   json = Option.Boolean('--json', false, { description: 'Print one JSON document on stdout, also for errors.' });
   color = Option.String('--color', { tolerateBoolean: true, description: 'Colours: auto (default), always or never.' });
 
@@ -17,13 +18,13 @@ export abstract class TeddyCommand extends Command {
 
   // Errors are handled here: clipanion's own handling prints to stdout and exits with 0.
   async execute(): Promise<number> {
-    let terminal = openTerminal(process.env, 'auto');
+    let terminal = openTerminal(this.context, 'auto');
     try {
-      terminal = openTerminal(process.env, this.toColorWish());
+      terminal = openTerminal(this.context, this.toColorWish());
       return await this.run(terminal);
     } catch (error) {
-      const told = error instanceof AmbiguousSessionError ? withCommand(error, process.argv.slice(2)) : error;
-      return renderError(terminal, told, { json: this.json, debug: isDebug() });
+      const told = error instanceof AmbiguousSessionError ? withCommand(error, this.context.words) : error;
+      return renderError(terminal, told, { json: this.json, debug: isDebug(this.context) });
     }
   }
 
@@ -65,7 +66,7 @@ export abstract class TeddyCommand extends Command {
   ): Promise<void> {
     // Usually there is none. What cannot even be looked at is said there, and keeps no command from its work.
     if (await project.writes.isEmpty().catch(() => false)) return;
-    const { offerOrphans } = await import('./offer-orphans.ts');
+    const { offerOrphans } = await import('./ask/offer-orphans.ts');
     const page = (text: string) => this.page(terminal, project, text);
     await offerOrphans({ terminal, project, signal, page, canAsk: mayAsk && terminal.isInteractive && !this.json });
   }
@@ -101,10 +102,12 @@ function withCommand({ code, message, selector, newest }: AmbiguousSessionError,
 
 function openHere(terminal: Terminal, notices: Notices): Promise<Project> {
   return openProject({
-    cwd: readWorkingDirectory(),
-    env: process.env,
+    cwd: readWorkingDirectory(terminal.context),
+    env: terminal.context.env,
     notices,
-    ...(isDebug() ? { trace: (line: string) => terminal.say(terminal.style('dim', line, 'stderr')) } : {}),
+    ...(isDebug(terminal.context)
+      ? { trace: (line: string) => terminal.say(terminal.style('dim', line, 'stderr')) }
+      : {}),
   });
 }
 
@@ -118,14 +121,14 @@ async function closeAfter(project: Project, use: (project: Project) => Promise<n
 
 /** Throws INTERRUPTED on Ctrl-C. */
 async function confirm(terminal: Terminal, question: string): Promise<boolean> {
-  const { askYes } = await import('./finish-write.ts');
+  const { askYes } = await import('./ask/finish-write.ts');
   const controller = new AbortController();
   const stop = () => controller.abort();
-  process.once('SIGINT', stop);
+  terminal.context.signals.on('SIGINT', stop);
   try {
     return await askYes(terminal, controller.signal, `${toVisible(question)} [y,n] `, false);
   } finally {
-    process.off('SIGINT', stop);
+    terminal.context.signals.off('SIGINT', stop);
   }
 }
 
@@ -134,19 +137,6 @@ export function terminalNotices(terminal: Terminal): Notices {
     info: (text) => terminal.say(toVisible(text)),
     warn: (text) => terminal.say(`${terminal.style('yellow', 'warning:', 'stderr')} ${toVisible(text)}`),
   };
-}
-
-function readWorkingDirectory(): string {
-  try {
-    return process.cwd();
-  } catch (error) {
-    const message = 'The folder that you are in does not exist any more.';
-    throw new TeddyError('NOT_A_REPOSITORY', message, 'Change to a folder of your repository.', { cause: error });
-  }
-}
-
-export function isDebug(): boolean {
-  return process.env['TEDDY_DEBUG'] === '1';
 }
 
 /** Ctrl-C, an end that was asked for, a terminal that was closed: a running command has to end with us in each case. */
@@ -162,16 +152,17 @@ export async function withInterrupt<Value>(
   use: (signal: AbortSignal) => Promise<Value>,
 ): Promise<Value> {
   const controller = new AbortController();
+  const { signals, exit } = terminal.context;
   const interrupt = (name: NodeJS.Signals) => {
     if (!controller.signal.aborted) return controller.abort();
     if (name === 'SIGHUP') return;
     terminal.say(`Leaving at once, without waiting for what still runs. \`${next}\` says what is unfinished.`);
-    process.exit(exitCodes.INTERRUPTED);
+    exit(exitCodes.INTERRUPTED);
   };
-  for (const name of endings) process.on(name, interrupt);
+  for (const name of endings) signals.on(name, interrupt);
   try {
     return await use(controller.signal);
   } finally {
-    for (const name of endings) process.off(name, interrupt);
+    for (const name of endings) signals.off(name, interrupt);
   }
 }

@@ -1,11 +1,13 @@
 /** What reaches the terminal: colours where they are wanted, and no control character from anybody else. */
 import { spawn } from 'node:child_process';
 import { styleText } from 'node:util';
+import type { CliContext } from './context.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 export type ColorWish = 'auto' | 'always' | 'never';
 
 export interface Terminal {
+  readonly context: CliContext;
   /** A result: stdout. */
   print(text: string): void;
   /** Anything else: stderr. On a terminal it begins a line of its own, whatever was printed before. */
@@ -32,58 +34,60 @@ const eraseLine = '\r\u001b[K';
 const withoutWrap = '\u001b[?7l';
 const withWrap = '\u001b[?7h';
 
-export function openTerminal(env: Record<string, string | undefined>, wish: ColorWish): Terminal {
-  const hasColor = (stream: NodeJS.WriteStream) => {
+export function openTerminal(context: CliContext, wish: ColorWish): Terminal {
+  const { env, stdin, stdout, stderr } = context;
+  const hasColor = (stream: CliContext['stdout']) => {
     if (wish !== 'auto') return wish === 'always';
     if (env['NO_COLOR']) return false;
     if (env['FORCE_COLOR'] !== undefined && env['FORCE_COLOR'] !== '') return env['FORCE_COLOR'] !== '0';
     return stream.isTTY === true && env['TERM'] !== 'dumb';
   };
-  const colored = { stdout: hasColor(process.stdout), stderr: hasColor(process.stderr) };
-  const canRedraw = process.stderr.isTTY === true && env['TERM'] !== 'dumb';
+  const colored = { stdout: hasColor(stdout), stderr: hasColor(stderr) };
+  const canRedraw = stderr.isTTY === true && env['TERM'] !== 'dumb';
   let isDrawn = false;
   let isLineOpen = false;
   const endLine = () => {
-    if (isLineOpen) process.stdout.write('\n');
+    if (isLineOpen) stdout.write('\n');
     isLineOpen = false;
   };
   const erase = () => {
-    if (isDrawn) process.stderr.write(eraseLine);
+    if (isDrawn) stderr.write(eraseLine);
     isDrawn = false;
   };
   return {
+    context,
     print(text) {
       erase();
-      process.stdout.write(text);
+      stdout.write(text);
       if (text !== '') isLineOpen = !text.endsWith('\n');
     },
     endLine,
     say(text) {
       erase();
-      if (process.stdout.isTTY && process.stderr.isTTY) endLine();
-      process.stderr.write(`${text}\n`);
+      if (stdout.isTTY && stderr.isTTY) endLine();
+      stderr.write(`${text}\n`);
     },
     redraw(line) {
       if (line === null) return erase();
       if (!canRedraw) return;
       isDrawn = true;
-      process.stderr.write(`${withoutWrap}${eraseLine}${line}${withWrap}`);
+      stderr.write(`${withoutWrap}${eraseLine}${line}${withWrap}`);
     },
     style: (style, text, stream = 'stdout') =>
       colored[stream] ? styleText(style, text, { validateStream: false }) : text,
-    isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,
-    isOutputTty: process.stdout.isTTY === true,
+    isInteractive: stdin.isTTY === true && stderr.isTTY === true,
+    isOutputTty: stdout.isTTY === true,
     // A terminal that has not been told its size says 0.
-    columns: (process.stdout.isTTY && process.stdout.columns) || Number.POSITIVE_INFINITY,
-    page: (text, configured) => page(env, text, configured),
+    columns: (stdout.isTTY && stdout.columns) || Number.POSITIVE_INFINITY,
+    page: (text, configured) => page(context, text, configured),
   };
 }
 
-async function page(env: Record<string, string | undefined>, text: string, configured?: string): Promise<void> {
+async function page({ env, stdout }: CliContext, text: string, configured?: string): Promise<void> {
   // The same order as git's; empty means none.
   const pager = env['GIT_PAGER'] ?? configured ?? env['PAGER'] ?? 'less';
-  const isLong = process.stdout.isTTY && text.split('\n').length > (process.stdout.rows ?? 0);
-  if (!isLong || pager === '' || pager === 'cat' || !(await runPager(env, pager, text))) process.stdout.write(text);
+  const isLong = stdout.isTTY && text.split('\n').length > (stdout.rows ?? 0);
+  if (!isLong || pager === '' || pager === 'cat' || !(await runPager(env, pager, text))) stdout.write(text);
 }
 
 /** False when there is no such program. */

@@ -1,5 +1,5 @@
 /** The arguments of a tool call, held against the schema of the tool. */
-import { parseObject } from '../write/parse-object.ts';
+import { parseObject } from '../session/parse-object.ts';
 
 export type Values = Record<string, unknown>;
 

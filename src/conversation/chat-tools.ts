@@ -1,7 +1,7 @@
 /** What a model may do in a conversation: its tools, and the arguments of their calls. Content of a file is never one of them. */
-import type { ModelTool, ModelToolCall } from '../ports.ts';
-import { beginTool, parseToolCall, type BeginWish } from '../write/tool.ts';
+import type { ModelTool, ModelToolCall } from '../ports/model.ts';
 import { numberOf, parseArguments, quoteName, textOf, type Values } from './call-arguments.ts';
+import { beginTool, parseToolCall, type BeginWish } from './write-tool.ts';
 
 const maxQueryLength = 1000;
 const maxTimeoutS = 86_400;

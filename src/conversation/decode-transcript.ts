@@ -1,6 +1,8 @@
 /** Reads `transcript.jsonl` back. Total: no text makes it throw. */
 import { decodeRecord } from './decode-record.ts';
+import type { LineLimits } from '../session/clip-line.ts';
 import { formatCount } from '../session/format-count.ts';
+import { openLineReader, type ReadLine } from '../session/read-lines.ts';
 import { mendLine } from './mend-line.ts';
 import type { LineIssue, Transcript } from './transcript.ts';
 
@@ -10,34 +12,65 @@ const transcriptLimits = { lineLength: 64 * 1024 * 1024, lines: 1_000_000 };
 /**
  * Never throws. What is no record is skipped, what a crash has glued, torn or filled with NUL characters is mended, and
  * both are reported by line; a line of an unknown type becomes an `OtherRecord`. What is beyond the limits is skipped.
- `split`: what one value stands for.
+ * `split`: what one value stands for.
  */
-export function decodeTranscript(text: string, split: (value: unknown) => unknown[] = (value) => [value]): Transcript {
-  const transcript: Transcript = { records: [], skipped: [], mended: [] };
-  const body = text.startsWith('\uFEFF') ? text.slice(1) : text;
-  let line = 1;
-  for (let start = 0; start < body.length; line += 1) {
-    if (line > transcriptLimits.lines) {
-      transcript.skipped.push({ line, reason: `more than ${formatCount(transcriptLimits.lines)} lines` });
-      break;
-    }
-    const newline = body.indexOf('\n', start);
-    const end = newline === -1 ? body.length : newline;
-    if (end - start > transcriptLimits.lineLength) transcript.skipped.push({ line, reason: tooLong(end - start) });
-    else addLine(transcript, body.slice(start, end), line, split);
-    start = end + 1;
-  }
-  return transcript;
+export function decodeTranscript(text: string, split?: (value: unknown) => unknown[]): Transcript {
+  const decoder = openTranscriptDecoder({ text: Infinity, line: Infinity }, split);
+  decoder.push(text);
+  return decoder.end().value;
 }
 
-function tooLong(length: number): string {
+export interface TranscriptDecoder {
+  push(piece: string): void;
+  /** `cut`: how many characters are left out. */
+  end(): { value: Transcript; cut: number };
+  heldLength(): number;
+}
+
+/** The same of a text that comes in pieces; of a long line, what `limits` keep. Such a line is not mended: half of it may mean another thing. */
+export function openTranscriptDecoder(
+  limits: LineLimits,
+  split: (value: unknown) => unknown[] = (value) => [value],
+): TranscriptDecoder {
+  const transcript: Transcript = { records: [], skipped: [], mended: [] };
+  let [line, cut, isBegun] = [0, 0, false];
+  const reader = openLineReader(limits, (read) => {
+    line += 1;
+    cut += read.cut;
+    const reason = toRefusal(line, read);
+    if (reason === null) addLine(transcript, read, line, split);
+    else if (line <= transcriptLimits.lines + 1) transcript.skipped.push({ line, reason });
+  });
+  return {
+    push(piece) {
+      reader.push(!isBegun && piece.startsWith('\uFEFF') ? piece.slice(1) : piece);
+      isBegun ||= piece !== '';
+    },
+    end() {
+      reader.end();
+      return { value: transcript, cut };
+    },
+    heldLength: () => reader.heldLength(),
+  };
+}
+
+function toRefusal(line: number, { length }: ReadLine): string | null {
+  if (line > transcriptLimits.lines) return `more than ${formatCount(transcriptLimits.lines)} lines`;
+  if (length <= transcriptLimits.lineLength) return null;
   return `a line of ${formatCount(length)} characters, of which at most ${formatCount(transcriptLimits.lineLength)} are read`;
 }
 
-function addLine(transcript: Transcript, text: string, line: number, split: (value: unknown) => unknown[]): void {
+function addLine(
+  transcript: Transcript,
+  { text, length, cut }: ReadLine,
+  line: number,
+  split: (value: unknown) => unknown[],
+): void {
   if (text.trim() === '') return;
   const value = parseJson(text);
   if (value !== undefined) split(value).forEach((part) => addValue(transcript, part, line));
+  else if (cut > 0)
+    addIssue(transcript.skipped, line, `a line of ${formatCount(length)} characters that cannot be read in part`);
   else addMended(transcript, text, line, split);
 }
 

@@ -1,6 +1,6 @@
 /** Records as other programs give them: without an id, a time or a source, and with calls among the blocks of a content. */
 import { TeddyError } from '../errors.ts';
-import type { Hash } from '../ports.ts';
+import type { Hash } from '../ports/project.ts';
 import { splitContent } from './content-calls.ts';
 import { decodeRecord } from './decode-record.ts';
 import { toUuid } from './import-ids.ts';
@@ -42,5 +42,9 @@ function isAbsent(value: unknown, name: string): boolean {
 }
 
 function toBad(message: string): TeddyError {
-  return new TeddyError('BAD_RECORD', message, 'The README and /openapi.json of `teddy serve` say what a record is.');
+  return new TeddyError(
+    'BAD_RECORD',
+    message,
+    'docs/format.md says what a record is, and so does /openapi.json of `teddy serve`.',
+  );
 }

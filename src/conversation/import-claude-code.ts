@@ -1,5 +1,4 @@
 /** Reads the sessions of Claude Code: `~/.claude/projects/<project>/<session>.jsonl`. */
-import { toCommand, isInterruption, isNotice } from './claude-code-texts.ts';
 import {
   objectReader,
   openContext,
@@ -185,4 +184,41 @@ function readResult(context: ImportContext, object: Fields, place: Place, block:
   const base = context.base(place, object['timestamp'], object['uuid']);
   const result = { ...base, output: toOutput(block['content'], context.log), is_error: block['is_error'] === true };
   context.units.result(asText(block['tool_use_id']) ?? '', result, place);
+}
+
+const noticeTags = [
+  'system-reminder',
+  'local-command-stdout',
+  'local-command-stderr',
+  'local-command-caveat',
+  'task-notification',
+  'ide_opened_file',
+  'ide_selection',
+];
+
+/**
+ * What Claude Code writes into a user's message that the user has not said. The whole text stands in one of the
+ * program's own tags.
+ */
+function isNotice(text: string): boolean {
+  const trimmed = text.trim();
+  return noticeTags.some((tag) => trimmed.startsWith(`<${tag}>`) && trimmed.endsWith(`</${tag}>`));
+}
+
+function isInterruption(text: string): boolean {
+  return /^\[Request interrupted by user(?: for tool use)?\]$/.test(text.trim());
+}
+
+/** A slash command as the user typed it; any other text as it is. */
+function toCommand(text: string): string {
+  if (!/^\s*<command-(?:name|message)>/.test(text)) return text;
+  const name = tagged(text, 'command-name');
+  if (name === '') return text;
+  return `${name.startsWith('/') ? name : `/${name}`} ${tagged(text, 'command-args')}`.trim();
+}
+
+function tagged(text: string, tag: string): string {
+  const start = text.indexOf(`<${tag}>`);
+  const end = text.indexOf(`</${tag}>`, start);
+  return start === -1 || end === -1 ? '' : text.slice(start + tag.length + 2, end).trim();
 }

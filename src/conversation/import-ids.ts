@@ -1,5 +1,5 @@
 /** Ids of imported records: those of the source where they are unique, else made from what the source says. */
-import type { Hash } from '../ports.ts';
+import type { Hash } from '../ports/project.ts';
 
 /** Where something stands in a source. */
 export interface Place {

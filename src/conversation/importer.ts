@@ -1,5 +1,5 @@
 /** What every importer promises: a foreign log comes in pieces of text, units of a transcript come out. */
-import type { Hash } from '../ports.ts';
+import type { Hash } from '../ports/project.ts';
 import type { KnownRecord } from './record.ts';
 import type { LogPart, Rewinds } from './rewinds.ts';
 

@@ -1,5 +1,5 @@
 /** The messages of a request as the port has them, and as chat completions have them. */
-import type { ModelMessage } from '../ports.ts';
+import type { ModelMessage } from '../ports/model.ts';
 import type { OpenaiMessage } from './render-openai.ts';
 
 export function toModelMessages(messages: readonly OpenaiMessage[]): ModelMessage[] {

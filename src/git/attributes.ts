@@ -1,7 +1,7 @@
 /** The rules that keep git from rewriting teddy's bytes, and diffs readable, whatever is checked out. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { replaceFile } from './durable-file.ts';
+import { replaceFile } from '../disk/replace-file.ts';
 
 const begin = '# teddy: begin (written by `teddy session new`; keeps session files byte for byte)';
 const end = '# teddy: end';

@@ -3,17 +3,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import type { Repository } from '../ports.ts';
+import type { Repository } from '../ports/git.ts';
 import { openRepository } from './repository.ts';
 import { gitRunner, toChildEnvironment, type Environment } from './run.ts';
 
-/** `close` removes it again. Throws BAD_RECORDING when the file is no bundle that stands on its own. */
-export async function openBundle(path: string, env: Environment): Promise<Repository> {
+/** `path`: as the user names it, from `cwd`. `close` removes it again. Throws BAD_RECORDING when the file is no bundle that stands on its own. */
+export async function openBundle(path: string, { cwd, env }: { cwd: string; env: Environment }): Promise<Repository> {
   const dir = await mkdtemp(join(tmpdir(), 'teddy-bundle-'));
   const remove = () => rm(dir, { recursive: true, force: true });
   try {
     const git = gitRunner(dir, toChildEnvironment(env));
-    const { exitCode, stderr } = await git.run(['clone', '--quiet', '--mirror', resolve(path), dir], {
+    const { exitCode, stderr } = await git.run(['clone', '--quiet', '--mirror', resolve(cwd, path), dir], {
       accept: [1, 128],
     });
     if (exitCode !== 0) {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Cache } from '../ports.ts';
+import type { Cache } from '../ports/git.ts';
 
 const maxFiles = 32;
 /** Of all files together: a history is as large as what was said in it. */

@@ -1,6 +1,6 @@
 /** What git itself says of commits and objects: signatures, and `git fsck`. One process each. */
-import type { Signature, SignatureOptions } from '../ports.ts';
-import { parseOid, type Oid } from '../session/names.ts';
+import type { Signature, SignatureOptions } from '../ports/git.ts';
+import { parseOid, type Oid } from '../names.ts';
 import type { GitRunner } from './run.ts';
 
 /**

@@ -6,8 +6,8 @@ import { lstat, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GitKilledError, TeddyError } from '../errors.ts';
-import type { Store } from '../ports.ts';
-import { shortRef, type Oid, type RefName } from '../session/names.ts';
+import type { Store } from '../ports/git.ts';
+import { shortRef, type Oid, type RefName } from '../names.ts';
 import {
   copyIndex,
   fileExists,

@@ -1,7 +1,7 @@
 /** Blobs as a checkout would write them, many of them from one git. */
 import { randomBytes } from 'node:crypto';
 import { DamagedObjectError, type TeddyError } from '../errors.ts';
-import type { Oid, RepoPath } from '../session/names.ts';
+import type { Oid, RepoPath } from '../names.ts';
 import type { GitRunner } from './run.ts';
 
 interface Checkout {

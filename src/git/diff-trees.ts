@@ -1,26 +1,33 @@
 /** What differs between two trees, by reading no more than the directories that do: faster than starting a git for it. */
-import type { TreeChange, TreeEntry } from '../ports.ts';
-import { repoPathFromGit, type Oid } from '../session/names.ts';
+import type { TreeChange, TreeEntry } from '../ports/git.ts';
+import { repoPathFromGit, type Oid, type RepoPath } from '../names.ts';
 
 type ReadTree = (oid: Oid) => Promise<TreeEntry[]>;
 
 /** In git's order. A rename is a deletion and an addition, and so is a file in the place of a directory. */
-export async function diffTrees(readTree: ReadTree, before: Oid | null, after: Oid): Promise<TreeChange[]> {
+export async function diffTrees(
+  readTree: ReadTree,
+  before: Oid | null,
+  after: Oid,
+  without?: RepoPath,
+): Promise<TreeChange[]> {
   const changes: TreeChange[] = [];
-  await diffDirectories(readTree, '', before, after, (path, old, now) => changes.push(toChange(path, old, now)));
+  const tell: Tell = (path, old, now) => changes.push(toChange(path, old, now));
+  await diffDirectories({ readTree, tell, without }, '', before, after);
   return changes.toSorted((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)));
 }
 
 type Tell = (path: string, before: TreeEntry | undefined, after: TreeEntry | undefined) => void;
 
-async function diffDirectories(
-  readTree: ReadTree,
-  below: string,
-  before: Oid | null,
-  after: Oid | null,
-  tell: Tell,
-): Promise<void> {
+interface Wish {
+  readTree: ReadTree;
+  tell: Tell;
+  without: RepoPath | undefined;
+}
+
+async function diffDirectories(wish: Wish, below: string, before: Oid | null, after: Oid | null): Promise<void> {
   if (before === after) return;
+  const { readTree, tell, without } = wish;
   const [old, now] = await Promise.all(
     [before, after].map(async (oid) => toMap(oid === null ? [] : await readTree(oid))),
   );
@@ -28,9 +35,10 @@ async function diffDirectories(
     const [a, b] = [old?.get(name), now?.get(name)];
     if (a?.oid === b?.oid && a?.mode === b?.mode) continue;
     const path = `${below}${a?.name ?? b?.name ?? ''}`;
+    if (path === without) continue;
     const [fileBefore, fileAfter] = [toFile(a), toFile(b)];
     if (fileBefore || fileAfter) tell(path, fileBefore, fileAfter);
-    await diffDirectories(readTree, `${path}/`, toDirectory(a), toDirectory(b), tell);
+    await diffDirectories(wish, `${path}/`, toDirectory(a), toDirectory(b));
   }
 }
 

@@ -1,6 +1,6 @@
 /** Moves the branch of a work tree forward, with git's own care for what somebody has changed there. */
 import { TeddyError } from '../errors.ts';
-import type { Oid, RefName } from '../session/names.ts';
+import type { Oid, RefName } from '../names.ts';
 import { readHeadCommit, runCheckout, type CheckoutOptions } from './checkout.ts';
 import { readHeadRef } from './layout.ts';
 

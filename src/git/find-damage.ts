@@ -1,6 +1,7 @@
 /** Whether everything that some lines hold is there: each object is found, and its head can be read. */
-import type { DamagedObject, RefTip } from '../ports.ts';
-import { parseOid, repoPathFromGit, type Oid, type RepoPath } from '../session/names.ts';
+import type { DamagedObject } from '../ports/disk.ts';
+import type { RefTip } from '../ports/git.ts';
+import { parseOid, repoPathFromGit, type Oid, type RepoPath } from '../names.ts';
 import type { GitRunner } from './run.ts';
 
 /** So many are traced to their files: each costs a walk. */

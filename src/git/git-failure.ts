@@ -31,5 +31,9 @@ export function toGitFailure(command: string, { exitCode, signal, stderr }: GitE
   const endedItself = signal === null && exitCode !== null && exitCode <= 128;
   if (endedItself && damage.test(said) && !local.test(said))
     return new DamagedObjectError(message, 'Run `git fsck` to see what is damaged.');
-  return new TeddyError('GIT_FAILED', message);
+  return new TeddyError(
+    'GIT_FAILED',
+    message,
+    'See whether git works here: `git --version`. Then run the command again.',
+  );
 }

@@ -5,8 +5,9 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { removeFile, replaceFile } from './durable-file.ts';
-import { fileExists, isAlive, readBootId } from './index-lock.ts';
+import { removeFile, replaceFile } from '../disk/replace-file.ts';
+import { isAlive, readBootId } from '../disk/process-identity.ts';
+import { fileExists } from './index-lock.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { findLivingGits } from './living-gits.ts';
 

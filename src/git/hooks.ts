@@ -2,8 +2,8 @@
 import { chmod, copyFile, link, lstat, mkdir, open, realpath, readlink, rename, symlink } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { randomBytes } from 'node:crypto';
-import type { HookFile, HookPlace, Hooks } from '../ports.ts';
-import { removeFile, syncDir } from './durable-file.ts';
+import type { HookFile, HookPlace, Hooks } from '../ports/git.ts';
+import { removeFile, syncDir } from '../disk/replace-file.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { withOwnErrors } from './own-errors.ts';
 import { splitNul, type Environment, type GitRunner } from './run.ts';

@@ -1,6 +1,7 @@
 /** Who the commits are of, as git itself would say. */
 import { TeddyError } from '../errors.ts';
-import type { Ident } from '../ports.ts';
+import type { Ident } from '../ports/git.ts';
+import { toGitFailure } from './git-failure.ts';
 import type { Environment, GitRunner } from './run.ts';
 
 /** Asks git once: names do not change within a command. The time is that of each commit, unless the user has set one. */
@@ -38,9 +39,14 @@ async function readIdent(
   return { author, committer };
 }
 
+/** git's own words where it knows no name or no address. */
+const withoutIdentity =
+  /tell me who you are|ident name|auto-detect|auto-detection is disabled|no (?:name|email) was given|disallowed characters/i;
+
 async function readVariable(git: GitRunner, name: string): Promise<string> {
-  const { exitCode, stdout } = await git.run(['var', name], { accept: [1, 128] });
+  const { exitCode, stdout, stderr } = await git.run(['var', name], { accept: [1, 128] });
   if (exitCode === 0) return stdout.toString('utf8').trimEnd();
+  if (!withoutIdentity.test(stderr)) throw toGitFailure('var', { exitCode, signal: null, stderr });
   throw new TeddyError(
     'NO_IDENTITY',
     'git does not know who you are, and every entry is a commit of yours.',

@@ -1,5 +1,5 @@
 /** Where a repository keeps its parts, and which branch is checked out in it. */
-import type { RefName } from '../session/names.ts';
+import type { RefName } from '../names.ts';
 import type { GitRunner } from './run.ts';
 
 /** All paths are absolute. */

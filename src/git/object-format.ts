@@ -1,7 +1,7 @@
 /** git's own encoding of trees and commits, byte for byte. */
-import type { Commit, TreeEntry, TreeMode } from '../ports.ts';
+import type { Commit, TreeEntry, TreeMode } from '../ports/git.ts';
 import { TeddyError } from '../errors.ts';
-import { parseOid, type Oid } from '../session/names.ts';
+import { parseOid, type Oid } from '../names.ts';
 
 export type ObjectType = 'blob' | 'tree' | 'commit' | 'tag';
 

@@ -2,7 +2,7 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
-import { isOid, parseOid, type Oid } from '../session/names.ts';
+import { isOid, parseOid, type Oid } from '../names.ts';
 import { toGitFailure } from './git-failure.ts';
 import { refuseOldGit } from './git-version.ts';
 import type { ObjectType } from './object-format.ts';
@@ -17,14 +17,26 @@ interface ObjectInfo {
 export interface ObjectReader {
   /** Null: no such object, or the name is ambiguous. A name is anything that `git rev-parse` takes. */
   info(name: string): Promise<ObjectInfo | null>;
-  contents(name: string): Promise<(ObjectInfo & { bytes: Buffer }) | null>;
+  /** With `take`, which has to be quick, the bytes are handed to it in pieces as they come, and `bytes` stays empty. */
+  contents(name: string, take?: TakePiece): Promise<(ObjectInfo & { bytes: Buffer }) | null>;
   close(): Promise<void>;
 }
 
-interface Request {
+interface Answer {
+  info: ObjectInfo;
+  bytes: Buffer;
+}
+
+type TakePiece = (piece: Buffer) => void;
+
+interface Question {
   command: 'info' | 'contents';
   name: string;
-  resolve(value: { info: ObjectInfo; bytes: Buffer } | null): void;
+  take?: TakePiece | undefined;
+}
+
+interface Request extends Question {
+  resolve(value: Answer | null): void;
   reject(error: unknown): void;
 }
 
@@ -70,7 +82,9 @@ export function objectReader(git: GitRunner): ObjectReader {
       end(toGitFailure('cat-file', { exitCode: null, signal: null, stderr: error.message })),
     );
     child.on('close', (code, signal) => {
-      if (isBeforeStart(signal) && !isClosed && (starts += 1) <= maxStarts) return askAgain(conversation);
+      // A piece that was taken cannot be given back.
+      const isBegun = input.isPassing();
+      if (isBeforeStart(signal) && !isClosed && !isBegun && (starts += 1) <= maxStarts) return askAgain(conversation);
       const error = toGitFailure('cat-file', { exitCode: code, signal, stderr: said });
       // It does not know what it was asked for.
       if (code === 129) void refuseOldGit(git).then(() => end(error), end);
@@ -98,10 +112,10 @@ export function objectReader(git: GitRunner): ObjectReader {
     conversation.unsent = '';
   }
 
-  function ask(command: Request['command'], name: string): Promise<{ info: ObjectInfo; bytes: Buffer } | null> {
+  function ask(question: Question): Promise<Answer | null> {
     // After an error some questions may come late; a new child for them would keep the process alive.
     if (isClosed) return Promise.reject(new TeddyError('GIT_FAILED', 'The repository is closed.'));
-    return new Promise((resolve, reject) => send({ command, name, resolve, reject }));
+    return new Promise((resolve, reject) => send({ ...question, resolve, reject }));
   }
 
   /** Its questions are answered still; the next one goes to a new child. */
@@ -116,31 +130,54 @@ export function objectReader(git: GitRunner): ObjectReader {
     child.stdin.end();
   }
 
-  async function askForObject(command: Request['command'], oid: string) {
-    let answer = await ask(command, oid);
+  /** Asks again for an object that should be there. */
+  async function askUntilFound(question: Question): Promise<Answer | null> {
+    let answer = await ask(question);
     for (let looks = 1; answer === null && looks < maxLooks && looksAgain < maxLooksInAll && !isClosed; looks += 1) {
       looksAgain += 1;
       retire();
       await sleep(lookAgainMs);
-      answer = await ask(command, oid);
+      answer = await ask(question);
     }
     return answer;
   }
 
+  /** git gives one answer where a path does not exist and where a tree on the way to it is missing: the folder decides. */
+  async function askForPath(question: Question, treeish: string, path: string): Promise<Answer | null> {
+    const answer = await ask(question);
+    if (answer !== null) return answer;
+    const slash = path.lastIndexOf('/');
+    const parent = path.slice(0, Math.max(slash, 0));
+    const folder =
+      slash < 0
+        ? await askUntilFound({ command: 'contents', name: `${treeish}^{tree}` })
+        : await askForPath({ command: 'contents', name: `${treeish}:${parent}` }, treeish, parent);
+    if (folder?.info.type !== 'tree') return null;
+    const row = ` ${path.slice(slash + 1)}\0`;
+    // The commit of a submodule is not here, and need not be.
+    const isExpected = folder.bytes.includes(row) && !folder.bytes.includes(`160000${row}`);
+    return isExpected ? askUntilFound(question) : null;
+  }
+
   /** The answer for a missing object repeats its name, so a newline in it could pass for the next answer. */
-  async function askSafely(command: Request['command'], name: string) {
+  async function askSafely(question: Question) {
+    const { name } = question;
     if (name.includes('\0')) return null;
-    if (isOid(name)) return askForObject(command, name);
-    if (!name.includes('\n')) return ask(command, name);
+    if (isOid(name)) return askUntilFound(question);
+    if (!name.includes('\n')) {
+      const colon = name.indexOf(':');
+      const [treeish, path] = [name.slice(0, colon), name.slice(colon + 1)];
+      return colon > 0 && isOid(treeish) && path !== '' ? askForPath(question, treeish, path) : ask(question);
+    }
     const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', name];
     const { exitCode, stdout } = await git.run(args, { accept: [1, 128] });
-    return exitCode === 0 ? ask(command, stdout.toString('utf8').trim()) : null;
+    return exitCode === 0 ? ask({ ...question, name: stdout.toString('utf8').trim() }) : null;
   }
 
   return {
-    info: async (name) => (await askSafely('info', name))?.info ?? null,
-    async contents(name) {
-      const answer = await askSafely('contents', name);
+    info: async (name) => (await askSafely({ command: 'info', name }))?.info ?? null,
+    async contents(name, take) {
+      const answer = await askSafely({ command: 'contents', name, take });
       return answer && { ...answer.info, bytes: answer.bytes };
     },
     async close() {
@@ -152,8 +189,13 @@ export function objectReader(git: GitRunner): ObjectReader {
 }
 
 /** Throws DAMAGED_SESSION for what is missing, or another thing. */
-export async function readObject(reader: ObjectReader, name: string, type: ObjectType): Promise<Buffer> {
-  const found = await reader.contents(name);
+export async function readObject(
+  reader: ObjectReader,
+  name: string,
+  type: ObjectType,
+  take?: TakePiece,
+): Promise<Buffer> {
+  const found = await reader.contents(name, take);
   if (found?.type === type) return found.bytes;
   throw new TeddyError(
     'DAMAGED_SESSION',
@@ -163,40 +205,67 @@ export async function readObject(reader: ObjectReader, name: string, type: Objec
 }
 
 function answerAll(waiting: Request[], input: ReturnType<typeof byteQueue>): void {
-  while (waiting.length > 0) {
-    const answer = input.takeAnswer(waiting[0]?.command === 'contents');
+  for (let [request] = waiting; request !== undefined; [request] = waiting) {
+    const answer = input.takeAnswer(request);
     if (answer === undefined) return;
-    waiting.shift()?.resolve(answer);
+    request.resolve(answer);
+    waiting.shift();
   }
 }
 
-/** Bytes as they arrive; joined only when an answer is complete, so that a large object costs one copy. */
+/** Bytes as they arrive; joined only when an answer is complete, so that a large object costs one copy, and one that is passed on none. */
 function byteQueue() {
   let chunks: Buffer[] = [];
   let length = 0;
   let needed = 0;
+  let passing: { info: ObjectInfo; left: number } | null = null;
+
+  function keep(rest: Buffer): void {
+    chunks = rest.length === 0 ? [] : [rest];
+    length = rest.length;
+    needed = 0;
+  }
+
+  /** Undefined: not all of it, or of the newline after it, is here yet. */
+  function pass(rest: Buffer, take: TakePiece): { info: ObjectInfo; bytes: Buffer } | undefined {
+    if (passing === null) return undefined;
+    const { info, left } = passing;
+    const piece = rest.subarray(0, left);
+    passing.left -= piece.length;
+    keep(rest.subarray(piece.length));
+    if (piece.length > 0) take(piece);
+    if (length === 0) return undefined;
+    keep(rest.subarray(piece.length + 1));
+    passing = null;
+    return { info, bytes: Buffer.alloc(0) };
+  }
 
   return {
     push(chunk: Buffer): void {
       chunks.push(chunk);
       length += chunk.length;
     },
+    isPassing: () => passing !== null,
     /** Undefined: not all of it is here yet. */
-    takeAnswer(withContents: boolean): { info: ObjectInfo; bytes: Buffer } | null | undefined {
+    takeAnswer({ command, take }: Question): Answer | null | undefined {
       if (length === 0 || length < needed) return undefined;
       const all = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+      if (take && passing !== null) return pass(all, take);
       chunks = [all];
       const end = all.indexOf(0x0a);
       if (end < 0) return undefined;
       const info = parseHeader(all.toString('utf8', 0, end));
+      if (take && info !== null) {
+        passing = { info, left: info.size };
+        return pass(all.subarray(end + 1), take);
+      }
+      const withContents = command === 'contents';
       const total = end + 1 + (info && withContents ? info.size + 1 : 0);
       if (all.length < total) {
         needed = total;
         return undefined;
       }
-      chunks = total === all.length ? [] : [all.subarray(total)];
-      length = all.length - total;
-      needed = 0;
+      keep(all.subarray(total));
       return info && { info, bytes: withContents ? all.subarray(end + 1, total - 1) : Buffer.alloc(0) };
     },
   };

@@ -6,10 +6,10 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { deflate } from 'node:zlib';
 import { TeddyError } from '../errors.ts';
-import type { Commit, ObjectBatch, TreeEntry } from '../ports.ts';
-import type { Oid } from '../session/names.ts';
+import type { Commit, ObjectBatch, TreeEntry } from '../ports/git.ts';
+import type { Oid } from '../names.ts';
 import { encodeCommit, encodeObject, encodeTree, type ObjectType } from './object-format.ts';
-import { syncDir, toWriteError } from './durable-file.ts';
+import { syncDir, toWriteError } from '../disk/replace-file.ts';
 
 const deflateAsync = promisify(deflate);
 /** The fastest level: a turn's log is written once and read seldom, and `git gc` packs it anyway. */

@@ -1,5 +1,5 @@
 /** Errors of the system leave an adapter as errors of ours, which name the file, the reason and the next step. */
-import { toWriteError } from './durable-file.ts';
+import { toWriteError } from '../disk/replace-file.ts';
 
 /** The same adapter; whatever its promises reject with is a TeddyError, unless it is a defect. */
 export function withOwnErrors<Adapter extends object>(adapter: Adapter): Adapter {

@@ -1,8 +1,9 @@
 /** Clears away what a process that was killed has left of a pack. */
 import { readdir, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { removeFile } from './durable-file.ts';
-import { fileExists, isAlive } from './index-lock.ts';
+import { removeFile } from '../disk/replace-file.ts';
+import { isAlive } from '../disk/process-identity.ts';
+import { fileExists } from './index-lock.ts';
 
 /** `dir`: of the packs. What cannot be removed stays, for the next time. */
 export async function removeDeadPacks(dir: string, objectFormat: 'sha1' | 'sha256'): Promise<void> {

@@ -5,9 +5,9 @@
 import { lstat, rename, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import type { Publication } from '../ports.ts';
-import { shortRef, zeroOid } from '../session/names.ts';
-import { removeFile, replaceFile, syncDir, toWriteError } from './durable-file.ts';
+import type { Publication } from '../ports/git.ts';
+import { shortRef, zeroOid } from '../names.ts';
+import { removeFile, replaceFile, syncDir, toWriteError } from '../disk/replace-file.ts';
 import {
   copyIndex,
   leaveToRepair,

@@ -1,8 +1,8 @@
 /** Reads many small files of a tree in one go: one child lists them, another one hands out what is in them. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { TeddyError } from '../errors.ts';
-import type { FileBelow } from '../ports.ts';
-import type { Oid } from '../session/names.ts';
+import type { FileBelow } from '../ports/git.ts';
+import type { Oid } from '../names.ts';
 import { toGitFailure, type GitEnd } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
 

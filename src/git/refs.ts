@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
-import type { RefTip, RefUpdate } from '../ports.ts';
-import { parseOid, zeroOid, type Oid, type RefName } from '../session/names.ts';
+import type { RefTip, RefUpdate } from '../ports/git.ts';
+import { parseOid, zeroOid, type Oid, type RefName } from '../names.ts';
 import { hasDied, isBeforeStart, maxDeaths, maxStarts, type Environment, type GitRunner } from './run.ts';
 
 const lockWaitMs = 2000;

@@ -2,15 +2,15 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Remain, Remains } from '../ports.ts';
-import { parseOid, type RefName } from '../session/names.ts';
+import type { Remain, Remains } from '../ports/disk.ts';
+import { parseOid, type RefName, type Oid } from '../names.ts';
 import { areAttributesChanged, attributesPath } from './attributes.ts';
 import { checkObjects } from './find-damage.ts';
 import { findDeadWorkTreeNotes, removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
-import { isAlive, parseHolderPid, parseRecordName, readBootId, readRecord } from './index-lock.ts';
+import { isAlive, readBootId } from '../disk/process-identity.ts';
+import { parseHolderPid, parseRecordName, readRecord } from './index-lock.ts';
 import type { RepositoryLayout } from './layout.ts';
-import { findHolders } from './lock-holders.ts';
-import { listReachedEntryIds, listReflogCommits, listUnreachableCommits } from './lost-commits.ts';
+import { findHolders } from '../disk/lock-holders.ts';
 import { findDeadPacks, removeDeadPacks } from './pack-leftovers.ts';
 import { findDeadRefRecords, repairRefLocks } from './ref-record.ts';
 import { findLock, findTableLock, listRefs, probeUpdates, type ProbedUpdate } from './refs.ts';
@@ -191,4 +191,40 @@ async function findRefLocks(git: GitRunner, trees: TreeDir[]): Promise<string[]>
 
 function namesIn(dir: string): Promise<string[]> {
   return readdir(dir).catch(() => []);
+}
+
+/** Whatever another repository lends its objects for counts as reached; the heads of all work trees do. */
+const everything = ['--all', '--alternate-refs'];
+
+/** Commits that nothing points at any more. */
+async function listUnreachableCommits(git: GitRunner): Promise<Oid[]> {
+  const format = '--batch-check=%(objecttype) %(objectname)';
+  const [commits, reached] = await Promise.all([
+    collect(git, ['cat-file', '--batch-all-objects', '--unordered', format], 'commit '),
+    collect(git, ['rev-list', ...everything], ''),
+  ]);
+  return [...commits].filter((oid) => !reached.has(oid));
+}
+
+async function collect(git: GitRunner, args: string[], prefix: string): Promise<Set<Oid>> {
+  const found = new Set<Oid>();
+  for await (const line of git.lines(args)) if (line.startsWith(prefix)) found.add(line.slice(prefix.length) as Oid);
+  return found;
+}
+
+async function listReachedEntryIds(git: GitRunner): Promise<Set<string>> {
+  const format = '--format=%(trailers:key=Teddy-Entry-Id,valueonly)';
+  const found = await git.text(['log', ...everything, format, '--fixed-strings', '--grep=Teddy-Entry-Id: ']);
+  return new Set(found.split('\n').filter((line) => line !== ''));
+}
+
+async function listReflogCommits(git: GitRunner): Promise<Set<Oid>> {
+  // Without `--stdin`, git prints its usage and fails where no reflog holds anything.
+  const found = await git.text(['rev-list', '--no-walk=unsorted', '--reflog', '--ignore-missing', '--stdin']);
+  return new Set(
+    found
+      .split('\n')
+      .filter((line) => line !== '')
+      .map(parseOid),
+  );
 }

@@ -1,7 +1,7 @@
 /** The command lines of fetch and push: everything that a user's configuration may add to them is taken away again. */
 import { TeddyError } from '../errors.ts';
-import type { RefUpdate } from '../ports.ts';
-import type { RefName } from '../session/names.ts';
+import type { RefUpdate } from '../ports/git.ts';
+import type { RefName } from '../names.ts';
 import type { RemoteAddress } from './remote-address.ts';
 
 const quarantine = 'refs/teddy/quarantine/';
@@ -26,10 +26,12 @@ const fetchFlags = [
   '--no-filter',
 ];
 
-export function toFetchArguments(address: RemoteAddress): string[] {
+export function toFetchArguments(address: RemoteAddress, isAgain = false): string[] {
   const checks = ['-c', 'fetch.fsckObjects=true', '-c', 'transfer.fsckObjects=true'];
   // Refs of the quarantine are derived: to wait for the disk with each of thousands would be for nothing.
-  return [...silent, ...checks, '-c', 'core.fsync=committed', 'fetch', ...fetchFlags, '--', address.argument];
+  // Loose objects that are in an old pack already are not written: a `git gc` may be about to drop that pack. A pack of their own stays.
+  const whole = isAgain ? ['-c', 'fetch.unpackLimit=1'] : [];
+  return [...silent, ...checks, ...whole, '-c', 'core.fsync=committed', 'fetch', ...fetchFlags, '--', address.argument];
 }
 
 /** Throws HOSTILE_SESSION for a name that no ref has, GIT_FAILED for a destination outside of the quarantine. */

@@ -1,7 +1,7 @@
 /** One transfer by a child git: its progress while it goes on, its words afterwards, its end when it is not wanted any more. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
-import type { TransferOptions } from '../ports.ts';
+import type { TransferOptions } from '../ports/git.ts';
 import { hideCredentials } from '../session/hide-credentials.ts';
 import { isBeforeStart, maxStarts, type GitRunner } from './run.ts';
 

@@ -1,8 +1,8 @@
 /** Transfers from and to other repositories: what comes in goes to quarantine; what goes out is leased and never forced. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
-import type { RefTip, RefUpdate, Remotes, TransferOptions } from '../ports.ts';
-import { parseOid, type RefName } from '../session/names.ts';
+import type { RefTip, RefUpdate, Remotes, TransferOptions } from '../ports/git.ts';
+import { parseOid, type RefName } from '../names.ts';
 import { readPushOutcome } from './push-outcome.ts';
 import { findRemote, readRemoteNames, type RemoteAddress } from './remote-address.ts';
 import { callRemote, type RemoteResult } from './remote-call.ts';
@@ -55,7 +55,7 @@ async function fetchRefs(
   options: TransferOptions,
 ): Promise<void> {
   if (refs.length === 0) return;
-  await callUntilItWorks(git, address, toFetchArguments(address), toFetchInput(refs), options);
+  await callUntilItWorks(git, address, toFetchArguments(address, options.isAgain), toFetchInput(refs), options);
 }
 
 /** A try that failed has changed nothing that another one would have to know of. */

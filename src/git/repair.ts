@@ -1,26 +1,25 @@
 /** Puts right what a crash of ours left between the objects and the index. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Publication, Store } from '../ports.ts';
+import type { Publication, Store } from '../ports/git.ts';
 import { isSessionPath } from '../session/global-files.ts';
-import { shortRef, type Oid } from '../session/names.ts';
+import { shortRef, type Oid } from '../names.ts';
 import { removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
 import { settleCheckout, toBusyError } from './checkout.ts';
+import { isAlive, readBootId } from '../disk/process-identity.ts';
 import {
   awaitChild,
   claimDeadRecords,
   fileExists,
   holdsLock,
-  isAlive,
   parseHolderPid,
-  readBootId,
   removeRecord,
   takeIndexLock,
   type AppendRecord,
   type Checkout,
   type DeadRecord,
 } from './index-lock.ts';
-import { removeFile } from './durable-file.ts';
+import { removeFile } from '../disk/replace-file.ts';
 import { installIndex, writeIndex, writeSessionFiles, type PublishOptions } from './publish.ts';
 import { releaseRefLocks, repairRefLocks } from './ref-record.ts';
 import { listRefs } from './refs.ts';

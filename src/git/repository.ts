@@ -1,6 +1,7 @@
 /** Finds the repository that a command stands in, once, with git's own rules, and opens it. */
 import { TeddyError } from '../errors.ts';
-import type { Remains, Repository, Workspace } from '../ports.ts';
+import type { Remains } from '../ports/disk.ts';
+import type { Repository, Workspace, Remotes } from '../ports/git.ts';
 import { installAttributes } from './attributes.ts';
 import { refuseOldGit } from './git-version.ts';
 import type { RepositoryLayout } from './layout.ts';
@@ -10,7 +11,6 @@ import { readCredential } from './credential.ts';
 import { removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
 import { gitHooks } from './hooks.ts';
 import { withOwnErrors } from './own-errors.ts';
-import { lazyRemotes } from './remotes.ts';
 import { readGitSettings } from './settings.ts';
 import { gitStore } from './store.ts';
 import { gitWorkTrees } from './work-trees.ts';
@@ -63,7 +63,7 @@ export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): 
     workspace: root === null ? null : workspaceOf({ ...layout, root }),
     ...gitWorkTrees({ git, layout, gitAt: (path) => gitRunner(path, childEnv, trace) }),
     openWorkspace,
-    async openScratch(commit) {
+    async openScratch(commit, holder) {
       const { openScratch } = await import('./scratch-tree.ts');
       const gitAt = (place: { root: string; gitDir: string }) => open({ ...layout, ...place, commonDir: place.gitDir });
       const openAt = (place: { root: string; gitDir: string }) =>
@@ -72,7 +72,7 @@ export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): 
           env: { ...env, GIT_DIR: place.gitDir, GIT_WORK_TREE: place.root },
           ...(trace && { trace }),
         });
-      return openScratch({ git, layout, gitAt, open: openAt }, commit);
+      return openScratch({ git, layout, gitAt, open: openAt }, commit, holder);
     },
     async openRemains() {
       const { gitRemains } = await import('./remains.ts');
@@ -146,4 +146,35 @@ function toDiscoveryError(stderr: string): TeddyError {
     'This is not a git repository, nor is any folder above it.',
     'Run `git init` here, or change to a folder of your repository.',
   );
+}
+
+interface RemotesOptions {
+  /** Where the user stands: paths are counted from there. */
+  cwd: string;
+  gitWith(added: Environment): GitRunner;
+  /** Called after each transfer; a test may crash there. */
+  onStep?: ((step: string) => void) | undefined;
+}
+
+/** Nobody is asked: an empty GIT_ASKPASS also keeps git from `core.askPass`; ssh has no terminal to ask at. */
+const silentEnvironment = {
+  GIT_ASKPASS: '',
+  SSH_ASKPASS: undefined,
+  SSH_ASKPASS_REQUIRE: 'never',
+  GCM_INTERACTIVE: 'never',
+};
+
+/** Other repositories, by git's own transports. Few commands need them: the rest is loaded by those alone. */
+function lazyRemotes({ cwd, gitWith, onStep }: RemotesOptions): Remotes {
+  let loading: Promise<Remotes> | undefined;
+  const load = () =>
+    (loading ??= import('./remote-transfers.ts').then(({ gitRemotes }) =>
+      gitRemotes(gitWith(silentEnvironment), cwd, onStep),
+    ));
+  return {
+    names: async () => (await load()).names(),
+    list: async (...args) => (await load()).list(...args),
+    fetch: async (...args) => (await load()).fetch(...args),
+    push: async (...args) => (await load()).push(...args),
+  };
 }

@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GitKilledError, TeddyError, tooManyFilesError } from '../errors.ts';
-import { toGitFailure } from './git-failure.ts';
+import { DamagedObjectError, GitKilledError, TeddyError, tooManyFilesError } from '../errors.ts';
+import { toGitFailure, type GitEnd } from './git-failure.ts';
 
 /** Kept of the user's environment; every other `GIT_*` variable would change what our calls mean. */
 const keptVariables = /^GIT_(?:AUTHOR_|COMMITTER_|SSH|CONFIG_|CEILING_DIRECTORIES$|DEFAULT_HASH$)/;
@@ -64,6 +64,19 @@ export function hasDied(code: number | null, signal: NodeJS.Signals | null): boo
 
 /** They move what others see. What such a command was doing has to be known before it is done once more. */
 const moving = new Set(['update-ref', 'switch', 'merge', 'worktree', 'fetch', 'push', 'clone', 'commit-tree']);
+
+/**
+ * While another git packs and prunes, a git can miss an object that is there. One that starts anew knows the packs of today: what
+ * only reads is run once more before an object is said to be damaged.
+ */
+function missesObject(args: string[], end: GitEnd): boolean {
+  const command = toCommand(args);
+  return end.exitCode !== 0 && !moving.has(command) && toGitFailure(command, end) instanceof DamagedObjectError;
+}
+
+function toCommand(args: string[]): string {
+  return args.find((arg, at) => !arg.startsWith('-') && args[at - 1] !== '-c') ?? '';
+}
 
 interface GitResult {
   exitCode: number;
@@ -148,8 +161,7 @@ export function gitRunner(
   async function runUntilAnswered(args: string[], options: GitRunOptions): Promise<GitResult> {
     for (let deaths = 1; ; deaths += 1) {
       const result = await runOnce(args, options);
-      const command = args.find((arg, at) => !arg.startsWith('-') && args[at - 1] !== '-c') ?? '';
-      if (!result.died || deaths === maxDeaths || moving.has(command)) return result;
+      if (!result.died || deaths === maxDeaths || moving.has(toCommand(args))) return result;
       const index = options.env?.['GIT_INDEX_FILE'];
       if (index !== undefined) await rm(`${index}.lock`, { force: true });
     }
@@ -163,6 +175,7 @@ export function gitRunner(
       if (halfMadeWorkTree.test(result.stderr)) await mend?.();
       result = await runUntilAnswered(args, options);
     }
+    if (missesObject(args, result)) result = await runUntilAnswered(args, options);
     trace?.(`git ${args.join(' ')}  ${Math.round(performance.now() - started)} ms, exit ${result.exitCode}`);
     // What a git that died has not said is no answer, whatever its exit code would mean.
     if (result.died && options.acceptDeath !== true) throw toDeath(args, result);
@@ -185,7 +198,11 @@ export function gitRunner(
       child.stdout.destroy();
     }
     const { exitCode, signal, stderr } = await ended;
-    if (count === 0 && isBeforeStart(signal) && starts < maxStarts) yield* lines(args, starts + 1);
+    const isRepeated =
+      count === 0 &&
+      ((isBeforeStart(signal) && starts < maxStarts) ||
+        (starts === 1 && missesObject(args, { exitCode, signal, stderr })));
+    if (isRepeated) yield* lines(args, starts + 1);
     else if (exitCode !== 0) throw toGitFailure(args[0] ?? '', { exitCode, signal, stderr });
   }
 

@@ -2,8 +2,8 @@
 import type { Stats } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Scan } from '../ports.ts';
-import { repoPathFromGit, type RepoPath } from '../session/names.ts';
+import type { Scan } from '../ports/git.ts';
+import { repoPathFromGit, type RepoPath } from '../names.ts';
 import type { GitRunner } from './run.ts';
 import { readStatus } from './status.ts';
 

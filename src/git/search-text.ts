@@ -1,7 +1,7 @@
 /** Finds lines in files with `git grep`: in the work tree, or in a tree of the repository. */
 import { TeddyError } from '../errors.ts';
-import type { TextHits, TextQuery } from '../ports.ts';
-import { repoPathFromGit, type Oid, type RepoPath } from '../session/names.ts';
+import type { TextHits, TextQuery } from '../ports/git.ts';
+import { repoPathFromGit, type Oid, type RepoPath } from '../names.ts';
 import type { GitRunner } from './run.ts';
 
 /** A regular expression may try more ways through a line than there is time for. */

@@ -1,7 +1,7 @@
 /** Commits that carry the user's signature: git itself makes them, since it knows the user's programs and keys. */
 import { TeddyError } from '../errors.ts';
-import type { Commit } from '../ports.ts';
-import { parseOid, type Oid } from '../session/names.ts';
+import type { Commit } from '../ports/git.ts';
+import { parseOid, type Oid } from '../names.ts';
 import type { GitRunner } from './run.ts';
 
 /**

@@ -1,7 +1,7 @@
 /** Reads `git status --porcelain=v2 -z`: which paths are not as HEAD has them. */
 import { isUtf8 } from 'node:buffer';
-import type { Edit, WorkspaceStatus } from '../ports.ts';
-import { repoPathFromGit, type RepoPath } from '../session/names.ts';
+import type { Edit, WorkspaceStatus } from '../ports/git.ts';
+import { repoPathFromGit, type RepoPath } from '../names.ts';
 import { waitForIndex } from './index-lock.ts';
 import type { GitRunner } from './run.ts';
 

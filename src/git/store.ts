@@ -1,22 +1,19 @@
 /** The object database and the refs of one repository. */
 import { join } from 'node:path';
-import type { ObjectBatch, Store, TreeFile, TreeMode } from '../ports.ts';
-import { repoPathFromGit, type Oid } from '../session/names.ts';
-import { findReachable, mergeBase } from './ancestry.ts';
-import { createBundle } from './create-bundle.ts';
+import type { ObjectBatch, Store, TreeFile, TreeMode } from '../ports/git.ts';
+import { repoPathFromGit, type Oid, parseOid, type RefName } from '../names.ts';
 import { diffTrees } from './diff-trees.ts';
 import { identReader } from './ident.ts';
 import { decodeCommit, type ObjectType } from './object-format.ts';
-import { mergeTrees } from './merge-trees.ts';
 import { objectReader, readObject } from './object-reader.ts';
 import { objectBatch } from './object-writer.ts';
 import { readMany } from './read-many.ts';
 import { releaseRefLocks, withRefRecord } from './ref-record.ts';
-import { syncDir } from './durable-file.ts';
+import { syncDir } from '../disk/replace-file.ts';
 import { findCommits, listRefs, listTips, updateRefs } from './refs.ts';
 import { withOwnErrors } from './own-errors.ts';
 import { searchTree } from './search-text.ts';
-import type { Environment, GitRunner } from './run.ts';
+import { type Environment, type GitRunner, splitNul } from './run.ts';
 import type { GitSetting } from './settings.ts';
 import { signCommit } from './sign-commit.ts';
 import { checkSignatures, runFsck } from './check-objects.ts';
@@ -25,6 +22,9 @@ import { treeDecoder } from './tree-decoder.ts';
 import { walkChanges } from './walk-changes.ts';
 import { walkFirstParents, walkFirstParentsOf } from './walk-first-parents.ts';
 import { writeLine } from './write-line.ts';
+import { once } from 'node:events';
+import { TeddyError } from '../errors.ts';
+import { fileExists } from './index-lock.ts';
 
 export interface StoreOptions {
   git: GitRunner;
@@ -77,6 +77,9 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
   return withOwnErrors({
     objectFormat,
     readBlob: (oid) => read(oid, 'blob'),
+    async passBlob(oid, take) {
+      await readObject(reader, oid, 'blob', take);
+    },
     readTree,
     readCommit,
     async readFile(treeish, path) {
@@ -110,9 +113,9 @@ export function gitStore(options: StoreOptions): Store & { close(): Promise<void
       const found = await reader.info(dir === '' ? `${treeish}^{tree}` : `${treeish}:${dir}`);
       if (found?.type === 'tree') yield* readMany(git, found.oid, isWanted);
     },
-    diffTrees: (before, after) =>
+    diffTrees: (before, after, { without } = {}) =>
       // The two may be commits.
-      diffTrees(async (oid) => toTree(await read(`${oid}^{tree}`, 'tree')), before, after),
+      diffTrees(async (oid) => toTree(await read(`${oid}^{tree}`, 'tree')), before, after, without),
     async mergeTrees(base, ours, theirs) {
       await Promise.all([base, ours, theirs].map((oid) => read(oid, 'tree')));
       return withDurableNames(options.objectsDir, () => mergeTrees(git, openBatch(), { base, ours, theirs }));
@@ -164,4 +167,64 @@ function parseTreeRow(row: string): TreeFile {
   const tab = row.indexOf('\t');
   const [mode = '', , oid = ''] = row.slice(0, tab).split(' ');
   return { path: repoPathFromGit(row.slice(tab + 1)), mode: mode as TreeMode, oid: oid as Oid };
+}
+
+/** What git knows of how commits come from each other, beyond a line's own first parents. */
+async function mergeBase(git: GitRunner, commit: Oid, others: readonly Oid[]): Promise<Oid | null> {
+  const { exitCode, stdout } = await git.run(['merge-base', commit, ...others], { accept: [1] });
+  return exitCode === 0 ? parseOid(stdout.toString('utf8').trim()) : null;
+}
+
+async function findReachable(git: GitRunner, text: string, from: Oid, not: readonly Oid[]): Promise<Oid[]> {
+  const rows = await git.text(['rev-list', '--topo-order', '--fixed-strings', `--grep=${text}`, from, '--not', ...not]);
+  return rows === '' ? [] : rows.split('\n').map(parseOid);
+}
+
+/** A branch with its history as one file, which `git clone` and `git fetch` take for a remote. */
+async function* createBundle(git: GitRunner, commonDir: string, ref: RefName): AsyncIterable<Uint8Array> {
+  // git makes one all the same, and nobody could open it.
+  if (await fileExists(join(commonDir, 'shallow'))) {
+    throw new TeddyError(
+      'DAMAGED_SESSION',
+      'The history of this clone is cut off, so a bundle of it would not stand on its own.',
+      'Fetch all of it: `git fetch --unshallow`.',
+    );
+  }
+  const child = git.start(['bundle', 'create', '--quiet', '-', ref]);
+  const said: Buffer[] = [];
+  child.stderr.on('data', (chunk: Buffer) => said.push(chunk));
+  child.stdin.on('error', () => undefined);
+  child.stdin.end();
+  const closed = once(child, 'close') as Promise<[number | null]>;
+  closed.catch(() => undefined);
+  for await (const chunk of child.stdout as AsyncIterable<Buffer>) yield chunk;
+  const [code] = await closed;
+  if (code === 0) return;
+  throw new TeddyError('GIT_FAILED', `git bundle failed: ${Buffer.concat(said).toString('utf8').trim()}`);
+}
+
+/** Always the same, so that the same merge makes the same objects again and none more. */
+const nobody = 'teddy <teddy@localhost> 0 +0000';
+
+/** git's own three-way merge of trees: renames, attributes and the user's merge drivers count as they do in `git merge`. */
+async function mergeTrees(
+  git: GitRunner,
+  batch: ObjectBatch,
+  { base, ours, theirs }: { base: Oid; ours: Oid; theirs: Oid },
+): ReturnType<Store['mergeTrees']> {
+  // Before git 2.40 `merge-tree` takes no base: it finds this one, in a history that is made for it and that no ref has.
+  const root = await batch.commit(toCommit(base, []));
+  const sides = await Promise.all([ours, theirs].map((tree) => batch.commit(toCommit(tree, [root]))));
+  await batch.flush();
+  const flags = ['--write-tree', '-z', '--name-only', '--no-messages'];
+  const { exitCode, stdout } = await git.run(['merge-tree', ...flags, ...sides], { accept: [1] });
+  const [tree = '', ...paths] = splitNul(stdout);
+  const merged = parseOid(tree);
+  return exitCode === 0
+    ? { tree: merged, conflicts: [] }
+    : { tree: null, conflicts: paths.filter((path) => path !== '').map(repoPathFromGit) };
+}
+
+function toCommit(tree: Oid, parents: Oid[]): Parameters<ObjectBatch['commit']>[0] {
+  return { tree, parents, author: nobody, committer: nobody, message: 'teddy: a side of a merge\n' };
 }

@@ -1,7 +1,7 @@
 /** Makes the names of objects durable that a git has written for us: it waits for their content, and not for their names. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { syncDir } from './durable-file.ts';
+import { syncDir } from '../disk/replace-file.ts';
 
 /** The clock of files goes in steps. */
 const clockStepMs = 50;

@@ -1,10 +1,10 @@
 /** Puts the files back that a checkout had written when it was killed, before it came to HEAD. */
 import { chmod, lstat, readFile, readlink, rmdir, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Store, TreeChange } from '../ports.ts';
-import type { Oid, RepoPath } from '../session/names.ts';
+import type { Store, TreeChange } from '../ports/git.ts';
+import type { Oid, RepoPath } from '../names.ts';
 import { readCheckouts } from './checkouts.ts';
-import { removeFile, replaceFile } from './durable-file.ts';
+import { removeFile, replaceFile } from '../disk/replace-file.ts';
 import type { Checkout } from './index-lock.ts';
 import type { GitRunner } from './run.ts';
 

@@ -1,8 +1,8 @@
 /** Which contents the user of this clone has written or accepted: a file of object ids, one a line, only ever added to. */
 import { mkdir, open, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Trust } from '../ports.ts';
-import { syncDir, toWriteError } from './durable-file.ts';
+import type { Trust } from '../ports/project.ts';
+import { syncDir, toWriteError } from '../disk/replace-file.ts';
 
 /** `commonDir` is the directory that all work trees of the repository share. */
 export function gitTrust(commonDir: string): Trust {

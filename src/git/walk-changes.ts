@@ -1,9 +1,9 @@
 /** Commits along first parents, oldest first, each with what it changed: three children for all of them, not one for each. */
 import { PassThrough } from 'node:stream';
 import { DamagedObjectError, TeddyError } from '../errors.ts';
-import type { ChangedCommit, Commit, CommitChange, TreeEntry, TreeMode } from '../ports.ts';
+import type { ChangedCommit, Commit, CommitChange, TreeEntry, TreeMode } from '../ports/git.ts';
 import { maxChangedPaths, pathCounter } from '../session/count-paths.ts';
-import { parseOid, repoPathFromGit, type Oid } from '../session/names.ts';
+import { parseOid, repoPathFromGit, type Oid } from '../names.ts';
 import { toGitFailure, type GitEnd } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
 

@@ -1,6 +1,6 @@
 /** Commits along first parents, newest first: a few by following them, many with the help of `git rev-list`. */
-import type { Commit } from '../ports.ts';
-import { parseOid, type Oid } from '../session/names.ts';
+import type { Commit } from '../ports/git.ts';
+import { parseOid, type Oid } from '../names.ts';
 import { toGitFailure, type GitEnd } from './git-failure.ts';
 import type { GitRunner } from './run.ts';
 

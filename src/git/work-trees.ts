@@ -2,9 +2,9 @@
 import { lstat, mkdir, readdir, readFile, realpath } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import type { LinkedWorkTree, Repository, WorkTree } from '../ports.ts';
-import { shortRef, type Oid, type RefName } from '../session/names.ts';
-import { replaceFile } from './durable-file.ts';
+import type { LinkedWorkTree, Repository, WorkTree } from '../ports/git.ts';
+import { shortRef, type Oid, type RefName } from '../names.ts';
+import { replaceFile } from '../disk/replace-file.ts';
 import { discardWorkTree, withWorkTreeNote } from './half-made-work-trees.ts';
 import { fileExists } from './index-lock.ts';
 import type { RepositoryLayout } from './layout.ts';

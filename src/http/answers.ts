@@ -1,7 +1,7 @@
 /** What the verbs of the workflow say, in the words of the wire. Light: the command line says the same of its own work. */
-import type { Begun } from '../workflow/writes/begin-write.ts';
-import type { Finalized } from '../workflow/writes/finalize-write.ts';
-import type { WriteView } from '../workflow/writes/list-writes.ts';
+import type { Begun } from '../workflow/writes/begin.ts';
+import type { Finalized } from '../workflow/writes/finalize.ts';
+import type { WriteView } from '../workflow/writes/list.ts';
 import type { Finding } from '../write/write.ts';
 import type { BeginAnswer, FinalizeAnswer, RejectedAnswer, StatusAnswer } from './schemas.ts';
 

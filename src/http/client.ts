@@ -1,8 +1,7 @@
 /** Write sessions of a server, from a command: the calls of the API, and its errors in the words of the command line. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
-import type { Limits } from '../write/limits.ts';
-import type { Operation } from '../write/write.ts';
+import type { Limits, Operation } from '../session/write-limits.ts';
 import { toClientError, toDefect, toUnreachable, type CallName } from './client-errors.ts';
 import type { AppendAnswer, BeginAnswer, FinalizeAnswer, ListAnswer, StatusAnswer } from './schemas.ts';
 import { orTimedOut } from '../write/timed-out.ts';

@@ -1,6 +1,6 @@
 /** The body of a request, as JSON: read no further than it may be long. */
 import type { IncomingMessage } from 'node:http';
-import type { Limits } from '../write/limits.ts';
+import type { Limits } from '../session/write-limits.ts';
 import { toTooLarge } from '../write/step.ts';
 import { Refusal } from './refusal.ts';
 

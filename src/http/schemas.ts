@@ -1,6 +1,7 @@
 /** What is sent and answered, on the wire: the requests are checked by these schemas, and `/openapi.json` is made of them. */
 import { z } from '@hono/zod-openapi';
-import { operations, phases, type Finding } from '../write/write.ts';
+import { phases, type Finding } from '../write/write.ts';
+import { operations } from '../session/write-limits.ts';
 
 /** JSON can say half of a surrogate pair, which is no character: there are no bytes for it. */
 const text = z.string().refine((value) => !/\p{Surrogate}/u.test(value), {

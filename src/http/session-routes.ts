@@ -2,19 +2,19 @@
 import type { z } from '@hono/zod-openapi';
 import { encodeRecord } from '../conversation/transcript.ts';
 import { TeddyError } from '../errors.ts';
-import { parseOid } from '../session/names.ts';
-import type { FollowedLine, LineEvent, LinePosition } from '../workflow/follow-line.ts';
-import type { Limits } from '../write/limits.ts';
+import { parseOid } from '../names.ts';
+import type { FollowedLine, LineEvent, LinePosition } from '../workflow/conversation/follow-line.ts';
+import type { Limits } from '../session/write-limits.ts';
 import type { AppendListener, AppendSignal } from './append-signal.ts';
 import type { ServerEvent } from './event-stream.ts';
 import type { InTurn } from './queue.ts';
-import { readRecords } from './read-records.ts';
 import { InvalidRequest } from './refusal.ts';
 import type { Call, Reply, Route } from './route.ts';
 import { entryCall, eventsCall, historyCall, sessionsCall } from './session-calls.ts';
-import { eventsQuery, historyQuery } from './session-schemas.ts';
+import { eventsQuery, historyQuery, sentRecord, sentRecords, type SentRecord } from './session-schemas.ts';
 import type { SessionVerbs } from './session-verbs.ts';
 import type { StatusChanges } from './status.ts';
+import type { GivenRecord } from '../conversation/given-record.ts';
 
 export interface SessionRouteOptions {
   sessions: SessionVerbs;
@@ -131,4 +131,52 @@ function toUnknownFormat(): TeddyError {
 
 function ok(body: object): Reply {
   return { status: 200, body };
+}
+
+const maxDepth = 100;
+
+/**
+ * What was sent as records of a transcript, checked as a whole: a client hears of everything that is wrong with it.
+ * Throws BAD_RECORD, CONTENT_TOO_LARGE.
+ */
+function readRecords(body: unknown, limits: Limits): GivenRecord[] {
+  refuseLarge(body, limits);
+  const result = Array.isArray(body) ? sentRecords.safeParse(body) : sentRecord.safeParse(body);
+  if (!result.success) throw new InvalidRequest('BAD_RECORD', result.error.issues.map(toProblem));
+  const sent: SentRecord[] = [result.data].flat();
+  return sent as unknown as GivenRecord[];
+}
+
+function toProblem({ path, message, code }: z.core.$ZodIssue): string {
+  const name = path.join('.');
+  // It would list the types, and not say what was meant by it.
+  if (code === 'invalid_union') return `${name}: is no type of a record that can be sent`;
+  return name === '' ? message : `${name}: ${message}`;
+}
+
+/** Counts what is said, not how JSON escapes it. */
+function refuseLarge(body: unknown, { maxBytes }: Limits): void {
+  let left = maxBytes;
+  const waiting: { value: unknown; depth: number }[] = [{ value: body, depth: 0 }];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { value, depth } = next;
+    if (depth > maxDepth) throw new InvalidRequest('BAD_RECORD', [`nested more than ${maxDepth} deep`]);
+    left -= countBytes(value);
+    if (left < 0) throw toTooLarge(maxBytes);
+    if (typeof value !== 'object' || value === null) continue;
+    for (const [key, part] of Object.entries(value)) {
+      if (!Array.isArray(value)) left -= Buffer.byteLength(key);
+      waiting.push({ value: part, depth: depth + 1 });
+    }
+  }
+}
+
+function countBytes(value: unknown): number {
+  if (typeof value === 'string') return Buffer.byteLength(value);
+  return typeof value === 'object' && value !== null ? 0 : String(value).length;
+}
+
+function toTooLarge(maxBytes: number): TeddyError {
+  const message = `What was sent is over ${maxBytes} bytes.`;
+  return new TeddyError('CONTENT_TOO_LARGE', message, 'Send large content as a write session.');
 }

@@ -1,13 +1,13 @@
 /** What the calls about sessions do: the verbs of the workflow, bound to one opened project. */
 import type { HistoryFormat } from '../conversation/history.ts';
 import { TeddyError } from '../errors.ts';
-import type { Project } from '../ports.ts';
-import type { Oid, SessionId } from '../session/names.ts';
-import { appendRecords, type AppendedRecords, type AppendRequest } from '../workflow/append-records.ts';
-import { findLine } from '../workflow/find-line.ts';
-import { followLine, type FollowedLine, type FollowRequest } from '../workflow/follow-line.ts';
-import { listSessions, type ListedSession } from '../workflow/list-sessions.ts';
-import { showHistory, type ShownHistory } from '../workflow/show-history.ts';
+import type { Project } from '../ports/project.ts';
+import type { Oid, SessionId } from '../names.ts';
+import { appendRecords, type AppendedRecords, type AppendRequest } from '../workflow/line/append-records.ts';
+import { findLine } from '../workflow/line/find.ts';
+import { followLine, type FollowedLine, type FollowRequest } from '../workflow/conversation/follow-line.ts';
+import { listSessions, type ListedSession } from '../workflow/review/list-sessions.ts';
+import { showHistory, type ShownHistory } from '../workflow/conversation/show-history.ts';
 
 interface HistoryRequest {
   selector: string;

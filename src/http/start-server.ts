@@ -1,7 +1,8 @@
 /** A server for one repository: one at a time, found by its record, and gone with it. */
 import { randomBytes } from 'node:crypto';
-import type { Clock, ServerRecords } from '../ports.ts';
-import type { Limits } from '../write/limits.ts';
+import type { ServerRecords } from '../ports/disk.ts';
+import type { Clock } from '../ports/project.ts';
+import type { Limits } from '../session/write-limits.ts';
 import { createApi } from './api.ts';
 import { listen, usualPatience, type Listener, type Patience } from './listen.ts';
 import { usualStreamLimits, type StreamLimits } from './event-stream.ts';

@@ -1,8 +1,8 @@
 /** What each call does: checks what was sent, asks the workflow, and says it in the words of the wire. */
 import type { z } from '@hono/zod-openapi';
 import { TeddyError } from '../errors.ts';
-import { toUnknownWrite } from '../workflow/writes/held-write.ts';
-import type { Limits } from '../write/limits.ts';
+import { toUnknownWrite } from '../workflow/writes/held.ts';
+import type { Limits } from '../session/write-limits.ts';
 import { toTooLarge } from '../write/step.ts';
 import { isWriteId } from '../write/write-id.ts';
 import { toBeginAnswer, toFinalizeAnswer, toRejectedAnswer, toStatusAnswer, type Rejected } from './answers.ts';

@@ -1,12 +1,12 @@
 /** What the calls of the API do: the verbs of the workflow, bound to one opened project. */
 import { TeddyError } from '../errors.ts';
-import type { Project } from '../ports.ts';
-import { appendWrite, type AppendRequest } from '../workflow/writes/append-write.ts';
-import { beginWrite, type Begun, type WriteRequest } from '../workflow/writes/begin-write.ts';
-import { cancelWrite } from '../workflow/writes/cancel-write.ts';
-import { sweepWrites, type CleanedWrite } from '../workflow/writes/clean-writes.ts';
-import { finalizeWrite, type Finalized, type FinalizeRequest } from '../workflow/writes/finalize-write.ts';
-import { findWrite, listWrites, type WriteView } from '../workflow/writes/list-writes.ts';
+import type { Project } from '../ports/project.ts';
+import { appendWrite, type AppendRequest } from '../workflow/writes/append.ts';
+import { beginWrite, type Begun, type WriteRequest } from '../workflow/writes/begin.ts';
+import { cancelWrite } from '../workflow/writes/cancel.ts';
+import { sweepWrites, type CleanedWrite } from '../workflow/writes/clean.ts';
+import { finalizeWrite, type Finalized, type FinalizeRequest } from '../workflow/writes/finalize.ts';
+import { findWrite, listWrites, type WriteView } from '../workflow/writes/list.ts';
 
 export interface WriteVerbs {
   begin(request: WriteRequest): Promise<Begun>;

@@ -1,6 +1,6 @@
 /** Turns the chunks of a chat completion into the events of the port. Tolerant of what servers leave out. */
 import type { OpenAI } from 'openai';
-import type { ModelEvent } from '../ports.ts';
+import type { ModelEvent } from '../ports/model.ts';
 import { gatherToolCalls } from './openai-tool-calls.ts';
 
 type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;

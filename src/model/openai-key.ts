@@ -1,6 +1,6 @@
 /** Which key an endpoint gets, and when it is looked for. */
 import { TeddyError } from '../errors.ts';
-import type { Model } from '../ports.ts';
+import type { Model } from '../ports/model.ts';
 import { parseEndpoint } from './openai-settings.ts';
 import { openaiModel } from './openai.ts';
 

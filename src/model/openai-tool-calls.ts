@@ -1,5 +1,5 @@
 /** Puts the calls of an answer together from their pieces. Tolerant of what servers leave out. */
-import type { ModelToolCall } from '../ports.ts';
+import type { ModelToolCall } from '../ports/model.ts';
 
 export interface GatheredCalls {
   /** `delta.tool_calls` of a chunk. */

@@ -2,11 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OpenAI } from 'openai';
 import { TeddyError } from '../errors.ts';
-import type { Model, ModelEvent, ModelRequest } from '../ports.ts';
+import type { Model, ModelEvent, ModelRequest, ModelMessage, ModelTool } from '../ports/model.ts';
 import { toModelEvents } from './openai-events.ts';
 import { planAgain, toFailure, toTeddyError, type Failure } from './openai-failure.ts';
 import { parseEndpoint, type Endpoint } from './openai-settings.ts';
-import { toBody } from './openai-request.ts';
 import { openWire, type Wire } from './openai-wire.ts';
 
 interface OpenaiSettings {
@@ -111,4 +110,42 @@ function withJitter(delayMs: number): number {
 
 function interrupted({ endpoint }: Service, { again = planAgain }: ModelRequest): TeddyError {
   return new TeddyError('INTERRUPTED', `Interrupted while the model at ${endpoint.url} was answering.`, again);
+}
+
+type Body = OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming;
+
+/**
+ * A request of the port as the body of a chat completion. `parameters` never override what we set. A request without
+ * tools has no field that speaks of them.
+ */
+function toBody(model: string, { messages, parameters, tools }: ModelRequest): Body {
+  return {
+    ...parameters,
+    model,
+    messages: messages.map(toMessage),
+    ...(tools === undefined ? {} : { tools: tools.map(toTool) }),
+    stream: true,
+    stream_options: { include_usage: true },
+  };
+}
+
+function toMessage(message: ModelMessage): Body['messages'][number] {
+  if (message.role === 'tool') return { role: 'tool', tool_call_id: message.toolCallId, content: message.content };
+  if (message.role !== 'assistant' || message.toolCalls === undefined) {
+    return { role: message.role, content: message.content };
+  }
+  return {
+    role: 'assistant',
+    // Some servers refuse an empty text beside calls.
+    content: message.content === '' ? null : message.content,
+    tool_calls: message.toolCalls.map(({ id, name, arguments: text }) => ({
+      id,
+      type: 'function',
+      function: { name, arguments: text },
+    })),
+  };
+}
+
+function toTool({ name, description, parameters }: ModelTool): NonNullable<Body['tools']>[number] {
+  return { type: 'function', function: { name, description, parameters } };
 }

@@ -2,8 +2,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import type { Hash } from '../ports.ts';
-import { compareTurns, isTurnName, type TurnName } from '../session/names.ts';
+import type { Hash } from '../ports/project.ts';
+import { compareTurns, isTurnName, type TurnName } from '../names.ts';
 import type { RecordedAnswer } from './recorded.ts';
 
 /**

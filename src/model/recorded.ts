@@ -1,6 +1,6 @@
 /** Answers that were given before, for CI, tests and demos. */
 import { TeddyError } from '../errors.ts';
-import type { Model, ModelRequest } from '../ports.ts';
+import type { Model, ModelRequest } from '../ports/model.ts';
 
 export interface RecordedAnswer {
   turn: string;

@@ -21,6 +21,13 @@ export function renderUnifiedDiff(path: string, before: Uint8Array | null, after
   return formatPatch(patch, FILE_HEADERS_ONLY);
 }
 
+/** A name as git quotes it in the header of a diff: only where it has to be. `path` has its `a/` or `b/` already. */
+export function quoteDiffName(path: string): string {
+  const names = { oldFileName: path, newFileName: path, oldHeader: undefined, newHeader: undefined };
+  const [first = ''] = formatPatch({ ...names, hunks: [] }, FILE_HEADERS_ONLY).split('\n');
+  return first.slice('--- '.length);
+}
+
 function makePatch(names: { old: string; new: string }, oldText: string, newText: string): StructuredPatch {
   const options = { context, maxEditLength: maxChangedLines };
   return (

@@ -1,6 +1,6 @@
 /** What an action comes to: the effect it would have, or the problems that stand against it. */
-import type { RepoPath } from '../session/names.ts';
-import type { Grammar } from './grammar.ts';
+import type { RepoPath } from '../names.ts';
+import type { Grammar } from '../session/grammar.ts';
 import type { EditMatch } from './match.ts';
 import type { Problem } from './plan.ts';
 import type { Inspect } from './virtual-files.ts';

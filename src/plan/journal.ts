@@ -1,6 +1,6 @@
 /** The journal of a run: what each action began with and what came of it, so that a crash never leaves a riddle. */
 import { TeddyError } from '../errors.ts';
-import type { Oid, RefName, RepoPath, SessionId, TurnName } from '../session/names.ts';
+import type { Oid, RefName, RepoPath, SessionId, TurnName } from '../names.ts';
 import type { ActionType } from './plan.ts';
 import type { ActionLog, ReportedMemos } from './report.ts';
 

@@ -1,5 +1,5 @@
 /** Says why FIND was not found: the region that is most like it. Linear work, so that a large file is answered at once. */
-import type { Grammar } from './grammar.ts';
+import type { Grammar } from '../session/grammar.ts';
 import { type Substitution, findPlaces } from './match-places.ts';
 import type { Problem } from './plan.ts';
 

@@ -1,5 +1,5 @@
 /** Applies the pairs of an EDIT to a text: exact and positional, never a guess. */
-import { newestGrammar, type Grammar } from './grammar.ts';
+import { newestGrammar, type Grammar } from '../session/grammar.ts';
 import {
   keepFinalNewline,
   listEndings,

@@ -14,7 +14,7 @@ import { addProblem, excerpt, splitBullet, type Reading, type Section } from './
 import { beginsAction } from './parse-misplaced.ts';
 import { checkRequired, readParameters, type ActionPart, type Parameters } from './parse-parameters.ts';
 import { openValues, type ValueReader } from './parse-values.ts';
-import { readWrittenPath } from './path-marks.ts';
+import { readWrittenPath } from '../session/path-marks.ts';
 import type { Action, Resource } from './plan.ts';
 import { positionOf, type Block, type Heading } from './scan.ts';
 

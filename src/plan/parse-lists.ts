@@ -2,9 +2,10 @@
 import { findActionSpec } from './actions.ts';
 import { addNote, addProblem, excerpt, type Reading, type Section } from './parse-outline.ts';
 import { readItem } from './parse-parameters.ts';
-import { readWrittenPath, unwrapPath } from './path-marks.ts';
-import type { MemoChange, Position } from './plan.ts';
+import { readWrittenPath, unwrapPath } from '../session/path-marks.ts';
+import type { Position } from './plan.ts';
 import { fenceContent, positionOf, type Block, type Fence } from './scan.ts';
+import type { MemoChange } from '../session/memos.ts';
 
 interface Entry {
   text: string;

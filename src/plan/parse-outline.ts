@@ -1,5 +1,5 @@
 /** Where a plan's title, metadata and sections stand, before anything in them is read. */
-import type { Grammar } from './grammar.ts';
+import type { Grammar } from '../session/grammar.ts';
 import { findTags, skipThoughts, splitGluedHeadings, type Region } from './parse-loose.ts';
 import { isClosingLine, positionOf, scanBlocks, type Block, type Bullet, type Fence, type Heading } from './scan.ts';
 import type { Position, Problem } from './plan.ts';

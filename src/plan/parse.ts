@@ -1,6 +1,6 @@
 /** Reads a plan as the model sent it. Everything that is wrong is collected; nothing is thrown, nothing is rewritten. */
 import { findActionSpec } from './actions.ts';
-import { newestGrammar, type Grammar } from './grammar.ts';
+import { newestGrammar, type Grammar } from '../session/grammar.ts';
 import { readActions } from './parse-actions.ts';
 import { trimBlankLines } from './parse-bodies.ts';
 import { readContextVault, readMemos } from './parse-lists.ts';

@@ -1,5 +1,6 @@
 /** A parsed plan, as plain values. `parse.ts` makes it; nothing else does. */
-import type { RepoPath } from '../session/names.ts';
+import type { RepoPath } from '../names.ts';
+import type { MemoChange } from '../session/memos.ts';
 
 /** Where something stands in the plan's text; both count from 1, columns in UTF-16 units. */
 export interface Position {
@@ -15,11 +16,6 @@ export interface Problem extends Position {
   hint?: string;
   /** The action it belongs to, from 1. */
   action?: number;
-}
-
-export interface MemoChange {
-  kind: 'add' | 'remove';
-  fact: string;
 }
 
 export interface EditPair extends Position {

@@ -1,6 +1,6 @@
 /** What is said to the model about a plan that is not valid, so that it writes another one. */
 import { renderFenced } from '../session/fenced-text.ts';
-import type { TurnName } from '../session/names.ts';
+import type { TurnName } from '../names.ts';
 import type { Problem } from './plan.ts';
 
 interface InvalidPlan {

@@ -1,7 +1,7 @@
 /** What a report says of its plan's grammar and of each action. Read on every turn, so without the schema, which takes its time to load. */
 import { readPlainYaml } from '../session/plain-yaml.ts';
 import { parseUntrustedYaml } from '../session/untrusted-yaml.ts';
-import { newestGrammar, toGrammar, type Grammar } from './grammar.ts';
+import { newestGrammar, toGrammar, type Grammar } from '../session/grammar.ts';
 
 export interface ReadLog {
   index: number;

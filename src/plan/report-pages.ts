@@ -1,6 +1,6 @@
 /** Which pages a turn has fetched, as its report tells. */
 import { readLogs, type ReadLog } from './report-logs.ts';
-import { parsePageUrl } from './urls.ts';
+import { parsePageUrl } from '../session/urls.ts';
 
 /** A page in a file of the turn. */
 export interface ReportedPage {

@@ -1,9 +1,9 @@
 /** Reads reports back. Apart from `report.ts`, so that writing a report does not load zod. */
 import * as z from 'zod/mini';
 import { TeddyError } from '../errors.ts';
-import { isSessionId, isTurnName } from '../session/names.ts';
+import { isSessionId, isTurnName } from '../names.ts';
 import { parseReportYaml } from './report-logs.ts';
-import type { Report } from './report.ts';
+import { runStatuses, type Report } from './report.ts';
 
 const text = z.string();
 const texts = z.array(text);
@@ -72,7 +72,7 @@ const reportSchema = z.object({
     model: z.nullable(text),
   }),
   run_summary: z.object({
-    status: z.enum(['SUCCESS', 'FAILURE', 'VALIDATION_FAILED', 'SKIPPED', 'ABORTED']),
+    status: z.enum(runStatuses),
     start_time: time,
     end_time: time,
     error: z.nullable(text),

@@ -1,9 +1,10 @@
 /** What became of a plan: `report.md`, rendered as one YAML document. The names are those of the file. */
 import { Document, Scalar, visit } from 'yaml';
-import type { Oid, RepoPath, SessionId, TurnName } from '../session/names.ts';
+import type { Oid, RepoPath, SessionId, TurnName } from '../names.ts';
 import type { ActionType, Problem } from './plan.ts';
 
-export type RunStatus = 'SUCCESS' | 'FAILURE' | 'VALIDATION_FAILED' | 'SKIPPED' | 'ABORTED';
+export const runStatuses = ['SUCCESS', 'FAILURE', 'VALIDATION_FAILED', 'SKIPPED', 'ABORTED'] as const;
+export type RunStatus = (typeof runStatuses)[number];
 type ActionStatus = 'SUCCESS' | 'FAILURE' | 'SKIPPED' | 'ABORTED';
 
 export interface Report {

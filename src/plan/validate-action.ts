@@ -1,15 +1,16 @@
 /** What one action will do to the files as they are, or why it cannot. Validation and execution both ask here. */
-import type { FileTarget } from '../ports.ts';
+import type { FileTarget } from '../ports/disk.ts';
 import { decodeText } from './decode-text.ts';
-import type { EffectOutcome, PlanWorld } from './effect.ts';
+import type { EffectOutcome, PlanWorld, Effect } from './effect.ts';
 import { applyEdit, type EditOutcome } from './match.ts';
-import { refuse, whyNotAFile, whyUnreadable } from './out-of-reach.ts';
-import { parseRepoPath } from './paths.ts';
+import { parseRepoPath } from '../session/paths.ts';
 import type { Action, AskAction, CreateAction, EditAction, ExecuteAction, InvokeAction, Problem } from './plan.ts';
 import { toSearchEffect } from './validate-research.ts';
 import { toPruneEffect, toReadEffect } from './validate-read.ts';
-import { refuseMasks } from './validate-masks.ts';
 import type { Inspect } from './virtual-files.ts';
+import { whyNotAFile, whyUnreadable } from '../session/out-of-reach.ts';
+import { refuse } from './refuse.ts';
+import { countMasks } from '../session/mask.ts';
 
 /** Problems carry the index of the action; several only when several pairs of an EDIT do not apply. */
 export async function toEffect(action: Action, world: PlanWorld): Promise<EffectOutcome> {
@@ -128,4 +129,55 @@ export async function findDirectory(cwd: string, inspect: Inspect): Promise<{ pa
   if (target.kind === 'directory') return parsed;
   if (target.kind === 'file') return { problem: 'it is a file' };
   return { problem: whyUnreadable(parsed.path, target) ?? 'it is not a directory' };
+}
+
+const decoder = new TextDecoder();
+
+const askTheUser = 'Leave the line with the secret as it is, or ask the user to set it.';
+
+/**
+ * A mask stands for a secret that the model cannot see: written back, it would destroy the secret. A plan must not
+ * bring in a mask that its target does not have; nor can a command do anything with one.
+ */
+function refuseMasks(action: Action, outcome: EffectOutcome): EffectOutcome {
+  const found = 'problems' in outcome ? findInFind(action) : findInEffect(action, outcome);
+  if (found === null) return outcome;
+  const { line, column, index } = action;
+  const problem = { line, column, action: index, ...found };
+  return { problems: 'problems' in outcome ? [...outcome.problems, problem] : [problem] };
+}
+
+type Found = Pick<Problem, 'message' | 'hint'>;
+
+/** Why a FIND is not found: no diff against the file would tell. */
+function findInFind(action: Action): Found | null {
+  if (action.type !== 'EDIT') return null;
+  const [mask] = action.pairs.flatMap(({ find }) => [...countMasks(find ?? '').keys()]);
+  if (mask === undefined) return null;
+  return {
+    message: `EDIT ${action.path}: FIND has ${mask}, which stands for a secret that the file has there.`,
+    hint: 'Leave the line with the secret out of FIND.',
+  };
+}
+
+function findInEffect(action: Action, { effect }: Extract<EffectOutcome, { effect: Effect }>): Found | null {
+  if (effect.kind === 'command') {
+    const [mask] = countMasks([effect.script, ...Object.values(effect.env)].join('\n')).keys();
+    if (mask === undefined) return null;
+    const message = `EXECUTE: the script has ${mask}, which stands for a secret that only the user knows.`;
+    return { message, hint: 'Take it from the environment, or ask the user to set it.' };
+  }
+  if (effect.kind !== 'write') return null;
+  const mask = findNewMask(effect.before, effect.after);
+  if (mask === null) return null;
+  const message = `${action.type} ${effect.path}: it would write ${mask}, which stands for a secret that the file does not have in this form.`;
+  return { message, hint: askTheUser };
+}
+
+function findNewMask(before: Uint8Array | null, after: Uint8Array): string | null {
+  const written = countMasks(decoder.decode(after));
+  if (written.size === 0) return null;
+  const had = countMasks(before === null ? '' : decoder.decode(before));
+  for (const [mask, count] of written) if (count > (had.get(mask) ?? 0)) return mask;
+  return null;
 }

@@ -1,11 +1,12 @@
 /** READ and PRUNE: what a model may ask to be shown, and what it no longer wants to see. */
-import type { FileTarget } from '../ports.ts';
-import type { RepoPath } from '../session/names.ts';
+import type { FileTarget } from '../ports/disk.ts';
+import type { RepoPath } from '../names.ts';
 import { isSecretName, onlyTheUser } from '../session/secret-names.ts';
-import { refuse, whyUnreadable } from './out-of-reach.ts';
 import type { Problem, PruneAction, ReadAction } from './plan.ts';
-import { parsePageUrl } from './urls.ts';
+import { parsePageUrl } from '../session/urls.ts';
 import type { FetchEffect, PlanWorld, PruneEffect, ReadEffect } from './effect.ts';
+import { whyUnreadable } from '../session/out-of-reach.ts';
+import { refuse } from './refuse.ts';
 
 export async function toReadEffect(
   action: ReadAction,

@@ -1,7 +1,7 @@
 /** What RESEARCH will do, or why it cannot. */
 import type { EffectOutcome, PlanWorld } from './effect.ts';
-import { refuse } from './out-of-reach.ts';
 import type { ResearchAction } from './plan.ts';
+import { refuse } from './refuse.ts';
 
 export const noSearchCommand = 'no search command configured';
 export const searchCommandHint = '`git config teddy.searchCommand <command>`';

@@ -1,6 +1,6 @@
 /** Runs a whole plan, in order, on virtual files: what it will do, and everything that is wrong with it. */
 import type { ParsedPlan, Plan, Position, Problem } from './plan.ts';
-import type { RepoPath } from '../session/names.ts';
+import type { RepoPath } from '../names.ts';
 import type { Effect, PlanWorld } from './effect.ts';
 import { toEffect } from './validate-action.ts';
 import { layerFiles } from './virtual-files.ts';

@@ -1,6 +1,6 @@
 /** The project's files as they will be: what earlier actions of a plan write lies over what is on disk. */
-import type { FileTarget } from '../ports.ts';
-import type { RepoPath } from '../session/names.ts';
+import type { FileTarget } from '../ports/disk.ts';
+import type { RepoPath } from '../names.ts';
 
 export type Inspect = (path: RepoPath) => Promise<FileTarget>;
 

@@ -4,7 +4,7 @@ import { countTokens, type LogSection } from './context-log-sections.ts';
 import type { ContextLog } from './context-log.ts';
 import { formatCount } from './format-count.ts';
 import { defaultBudget } from './model-windows.ts';
-import type { SessionId } from './names.ts';
+import type { SessionId } from '../names.ts';
 import { renderPathWord } from './quoted-path.ts';
 
 /** Tokens that a request may have. `setting`: what `teddy.contextTokens` says. */

@@ -1,7 +1,7 @@
 /** What of each file of the context is shown: its whole text, its size only, or that it is missing. */
 import type { LeftOut } from './context.ts';
 import type { SettledFile } from './context-outside.ts';
-import type { Oid, RepoPath } from './names.ts';
+import type { Oid, RepoPath } from '../names.ts';
 
 /** Where shown bytes are kept: a blob of the repository, or nowhere else than in the log. */
 export type FileSource = { kind: 'blob'; oid: Oid } | { kind: 'stored' };

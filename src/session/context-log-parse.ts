@@ -1,7 +1,7 @@
 /** Reads `_context.log` back: the messages that were sent, section by section. */
 import * as z from 'zod/mini';
 import { TeddyError } from '../errors.ts';
-import type { Hash } from '../ports.ts';
+import type { Hash } from '../ports/project.ts';
 import {
   countMasked,
   historySection,
@@ -12,7 +12,7 @@ import {
   type SourcedText,
 } from './context-log-sections.ts';
 import { assembleLog, type ContextLog, type RequestInfo } from './context-log.ts';
-import { isSessionId, isTurnName, type SessionId, type TurnName } from './names.ts';
+import { isSessionId, isTurnName, type SessionId, type TurnName } from '../names.ts';
 import { readPlainYaml } from './plain-yaml.ts';
 import { parseUntrustedYaml, YamlFault } from './untrusted-yaml.ts';
 

@@ -1,7 +1,7 @@
 /** The sections of `_context.log`: what a marker line says of where the text below it came from, and back. */
 import type { FileSource, ShownFile } from './context-files.ts';
 import { fenceLanguage, parseFenced, renderFenced } from './fenced-text.ts';
-import type { Oid } from './names.ts';
+import type { Oid } from '../names.ts';
 import { parsePathWord, renderPathWord } from './quoted-path.ts';
 import { estimateTokens } from './tokens.ts';
 

@@ -1,5 +1,6 @@
 /** `_context.log`: the request to the model, byte for byte, readable as Markdown. `context-log-parse.ts` reads it. */
-import type { Hash, ModelMessage } from '../ports.ts';
+import type { ModelMessage } from '../ports/model.ts';
+import type { Hash } from '../ports/project.ts';
 import type { ShownFile } from './context-files.ts';
 import {
   countMasked,
@@ -14,7 +15,7 @@ import {
   type LogSection,
   type SourcedText,
 } from './context-log-sections.ts';
-import type { SessionId, TurnName } from './names.ts';
+import type { SessionId, TurnName } from '../names.ts';
 
 /** Who is asked, and how. */
 export interface RequestInfo {

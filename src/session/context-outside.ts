@@ -1,9 +1,9 @@
 /** Files of the context that the tree does not have: what the disk and the fetched pages know of them. */
-import { whyNotAFile } from '../plan/out-of-reach.ts';
-import type { FileTarget } from '../ports.ts';
+import type { FileTarget } from '../ports/disk.ts';
 import type { ContextFile, LeftOut, ResolvedContext } from './context.ts';
 import { onlyTheUser } from './secret-names.ts';
-import type { Oid, RepoPath } from './names.ts';
+import type { Oid, RepoPath } from '../names.ts';
+import { whyNotAFile } from './out-of-reach.ts';
 
 export interface OutsideFacts {
   /** What stands at each path that the tree does not have; none of them without a work tree. */

@@ -1,11 +1,11 @@
 /** What a line of a context list means in a project: a file, a directory, a pattern, a page, or nothing that may be shown. */
-import { unwrapPath } from '../plan/path-marks.ts';
-import { parseRepoPath } from '../plan/paths.ts';
-import { parsePageUrl } from '../plan/urls.ts';
-import type { TreeFile } from '../ports.ts';
+import { unwrapPath } from './path-marks.ts';
+import { parseRepoPath } from './paths.ts';
+import { parsePageUrl } from './urls.ts';
+import type { TreeFile } from '../ports/git.ts';
 import type { PathMatcher } from './context-glob.ts';
 import type { ContextLine } from './context-lines.ts';
-import type { RepoPath } from './names.ts';
+import type { RepoPath } from '../names.ts';
 import type { SortedTree } from './sorted-tree.ts';
 
 export interface Surroundings {

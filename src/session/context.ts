@@ -1,10 +1,10 @@
 /** The cascade: which files of the project a turn shows to the model, and why others are not among them. */
-import type { TreeFile } from '../ports.ts';
+import type { TreeFile } from '../ports/git.ts';
 import { type Place, readLevels } from './context-levels.ts';
 import type { ContextLine } from './context-lines.ts';
 import { coversPath, findTarget, isOwn, isPattern, type Surroundings, type Target } from './context-target.ts';
 import type { IsIgnored } from './ignore-rules.ts';
-import type { Oid, RepoPath } from './names.ts';
+import type { Oid, RepoPath } from '../names.ts';
 import { isSecretName, onlyTheUser } from './secret-names.ts';
 import { sortTree, type SortedTree } from './sorted-tree.ts';
 

@@ -2,8 +2,8 @@
  * How many paths differ between two trees, without naming one: a few small trees that hold each other many times over have
  * billions of them, and git would list them all before it says a word. Each pair of trees is read once.
  */
-import type { TreeEntry } from '../ports.ts';
-import type { Oid } from './names.ts';
+import type { TreeEntry } from '../ports/git.ts';
+import type { Oid } from '../names.ts';
 
 /** More than anybody changes in one go. */
 export const maxChangedPaths = 1_000_000;

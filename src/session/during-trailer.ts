@@ -1,5 +1,5 @@
 /** The trailer that the user's own commits on a line carry: in which session and turn they were made. */
-import type { SessionId, TurnName } from './names.ts';
+import type { SessionId, TurnName } from '../names.ts';
 
 export interface MessageForm {
   /** git adds comments to it, for a person in an editor. Without: a line that looks like one belongs to the message. */

@@ -1,7 +1,7 @@
 /** What a commit's message claims to be, held against what teddy writes: an entry, a commit of somebody else's, or a forgery. */
 import { decodeEntry, entryKinds, lastParagraph, maxTrailersLength, type Entry, type EntryKind } from './entry.ts';
 import { formatCount } from './format-count.ts';
-import { isSessionId, isTurnName } from './names.ts';
+import { isSessionId, isTurnName } from '../names.ts';
 
 export interface CheckedMessage {
   /** Null: teddy does not read it as an entry. */

@@ -1,5 +1,5 @@
 /** An entry is one durable step of a session, stored as exactly one commit. Its message is a label, never content. */
-import { isSessionId, isTurnName, type SessionId, type TurnName } from './names.ts';
+import { isSessionId, isTurnName, type SessionId, type TurnName } from '../names.ts';
 
 export const entryKinds = [
   'start',

@@ -1,7 +1,7 @@
 /** What belongs to every session of a repository, on the branch `teddy/global`. */
 import { TeddyError } from '../errors.ts';
 import { parseContextLine } from './context-lines.ts';
-import type { RepoPath } from './names.ts';
+import type { RepoPath } from '../names.ts';
 
 export const memosPath = '.teddy/memos.yaml' as RepoPath;
 export const globalContextPath = '.teddy/global.context' as RepoPath;

@@ -1,6 +1,6 @@
 /** The earlier turns of a line, as the model reads them. */
 import { renderFenced } from './fenced-text.ts';
-import { turnNumber, type TurnName } from './names.ts';
+import { turnNumber, type TurnName } from '../names.ts';
 
 /** One thing that was said, called or answered. */
 export interface HistoryPart {

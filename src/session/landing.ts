@@ -1,5 +1,5 @@
 /** The message of a commit that brings a session's code to another branch. It is no entry, and never reads as one. */
-import { isSessionId, type Oid, type SessionId } from './names.ts';
+import { isSessionId, type Oid, type SessionId } from '../names.ts';
 
 /** Which line's code the commit brought, up to which of its commits. */
 export interface LandedFrom {

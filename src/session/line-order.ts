@@ -1,6 +1,6 @@
 /** In which order the entries of a line can follow each other. */
 import type { Entry, EntryKind } from './entry.ts';
-import { compareTurns, turnNumber, type SessionId, type TurnName } from './names.ts';
+import { compareTurns, turnNumber, type SessionId, type TurnName } from '../names.ts';
 
 /** What is known of a line before the first entry that is looked at. */
 export interface OrderBase {

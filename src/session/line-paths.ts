@@ -1,8 +1,8 @@
 /** Which paths a session can hold, and which of them each kind of entry writes. */
-import { foldPart } from '../plan/paths.ts';
+import { foldPart } from './paths.ts';
 import type { EntryKind } from './entry.ts';
 import { attributesPath, globalContextPath, isSessionPath, memosPath } from './global-files.ts';
-import { joinPath, sessionDir, turnDir, type RepoPath, type SessionId, type TurnName } from './names.ts';
+import { joinPath, sessionDir, turnDir, type RepoPath, type SessionId, type TurnName } from '../names.ts';
 
 /** Why no honest tree has such a path, or such a file at it; null: it may. `mode`: of git, six digits. */
 export function whyHostile(path: RepoPath, mode: string | null): string | null {

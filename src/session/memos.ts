@@ -1,7 +1,6 @@
 /** `memos.yaml`: a plain YAML list of facts. Changes keep its comments, order and quoting. */
 import { type Document, isNode, isScalar, isSeq, type Scalar, stringify, YAMLSeq } from 'yaml';
 import { TeddyError } from '../errors.ts';
-import type { MemoChange } from '../plan/plan.ts';
 import { parseUntrustedYaml, YamlFault } from './untrusted-yaml.ts';
 
 export interface ChangedMemos {
@@ -131,4 +130,9 @@ function damaged(reason: string, line: number): TeddyError {
     `memos.yaml, line ${line}: ${reason}`,
     'Write a YAML list of strings, one fact an item, e.g. `- "Use pnpm: always"`; put it in quotes when it holds `: ` or ` #`.',
   );
+}
+
+export interface MemoChange {
+  kind: 'add' | 'remove';
+  fact: string;
 }

@@ -1,6 +1,6 @@
 /** Files that hold secrets, told by their names alone. */
-import { foldPart } from '../plan/paths.ts';
-import type { RepoPath } from './names.ts';
+import { foldPart } from './paths.ts';
+import type { RepoPath } from '../names.ts';
 
 const secretDirectories = new Set(['.ssh', '.aws', '.gnupg']);
 const secretFiles = new Set([

@@ -1,6 +1,6 @@
 /** Every setting of teddy's own: what it is for, where it may come from, what it may be. `teddy config` lists them. */
 import { TeddyError } from '../errors.ts';
-import { limitSettings } from '../write/limits.ts';
+import { limitSettings } from './write-limits.ts';
 import { nearestName } from './nearest-name.ts';
 
 export interface Setting {

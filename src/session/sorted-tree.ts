@@ -1,5 +1,5 @@
 /** The files of a tree, found by path or by directory without walking through all of them. */
-import type { TreeFile } from '../ports.ts';
+import type { TreeFile } from '../ports/git.ts';
 
 export interface SortedTree {
   /** Null when there is no file of that name. */

@@ -1,5 +1,5 @@
 /** The project's files as a list that always fits: what is deep and big is folded first. */
-import type { TreeFile } from '../ports.ts';
+import type { TreeFile } from '../ports/git.ts';
 import { renderPathWord } from './quoted-path.ts';
 
 interface Directory {

@@ -1,8 +1,9 @@
 /** Answers on disk while they arrive, and what dead processes have left of theirs. */
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { AnswerPlace, AnswerStaging, Clock, LeftAnswer, OrphanedAnswer, StagedAnswer } from '../ports.ts';
-import { isSessionId, isTurnName, type RefName } from '../session/names.ts';
+import type { AnswerPlace, AnswerStaging, LeftAnswer, OrphanedAnswer, StagedAnswer } from '../ports/disk.ts';
+import type { Clock } from '../ports/project.ts';
+import { isSessionId, isTurnName, type RefName } from '../names.ts';
 import {
   makeStagingDirectory,
   readStagedContent,
@@ -11,9 +12,9 @@ import {
   unfinishedSuffix,
   type StagingDirectory,
 } from './staging-directory.ts';
-import type { ClaimOptions } from './claim-file.ts';
+import type { ClaimOptions } from '../disk/claim-file.ts';
 import { claimRun } from './run-claim.ts';
-import { errorCode, errorReason } from './system-error.ts';
+import { errorCode, errorReason } from '../disk/system-error.ts';
 import { validUtf8Length } from './valid-utf8.ts';
 
 export interface AnswerStagingOptions {

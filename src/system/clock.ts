@@ -1,4 +1,4 @@
-import type { Clock } from '../ports.ts';
+import type { Clock } from '../ports/project.ts';
 
 export function systemClock(): Clock {
   return { now: () => new Date() };

@@ -5,13 +5,13 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { ProcessGroup } from '../plan/journal.ts';
-import type { CommandNote, CommandNotes, LeftCommand, OpenCommandNote } from '../ports.ts';
-import { claimFile, waitForClaim, type Claim, type Processes } from './claim-file.ts';
-import { removeFile, replaceDurably, syncDirectory } from './durable-file.ts';
+import type { CommandNote, CommandNotes, LeftCommand, OpenCommandNote } from '../ports/disk.ts';
+import { claimFile, waitForClaim, type Claim, type Processes } from '../disk/claim-file.ts';
+import { removeFile, replaceDurably, syncDirectory } from '../disk/durable-file.ts';
 import { decodeNote, encodeNote } from './encode-note.ts';
-import { makePrivateDirectory } from './private-directory.ts';
-import { seal, unseal } from './sealed-json.ts';
-import { errorCode, errorReason } from './system-error.ts';
+import { makePrivateDirectory } from '../disk/private-directory.ts';
+import { seal, unseal } from '../disk/sealed-json.ts';
+import { errorCode, errorReason } from '../disk/system-error.ts';
 
 export interface CommandNotesOptions extends Processes {
   /** `<git-common-dir>/teddy/commands`. */

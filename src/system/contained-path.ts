@@ -2,8 +2,8 @@
 import type { Stats } from 'node:fs';
 import { lstat, readlink, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
-import type { RepoPath } from '../session/names.ts';
-import { errorCode } from './system-error.ts';
+import type { RepoPath } from '../names.ts';
+import { errorCode } from '../disk/system-error.ts';
 
 /** `real` is absolute and free of symlinks; when something is there, `stats` are its own. */
 export type Located =

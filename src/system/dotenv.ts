@@ -1,7 +1,7 @@
 /** The entries of `.env` files, as far as it takes to know their values. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode } from './system-error.ts';
+import { errorCode } from '../disk/system-error.ts';
 
 const maxBytes = 1024 * 1024;
 const entry = /^\uFEFF?[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*=[ \t]*/gm;

@@ -5,13 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isatty } from 'node:tty';
 import { TeddyError } from '../errors.ts';
-import { errorReason } from './system-error.ts';
+import { errorReason } from '../disk/system-error.ts';
 
 interface EditOptions {
   /** What `git var GIT_EDITOR` says: a piece of shell, so that arguments and variables in it work. */
   editor: string;
   /** What the editor shows as the file's name, and takes its syntax from: `plan.md`. */
   fileName: string;
+  cwd: string;
+  env: Record<string, string | undefined>;
 }
 
 /**
@@ -23,7 +25,7 @@ export async function editText(initial: string, options: EditOptions): Promise<s
   const path = join(directory, options.fileName);
   try {
     await writeFile(path, initial, { mode: 0o600 });
-    await runEditor(options.editor, path);
+    await runEditor(options, path);
     return await readEdited(options.editor, path);
   } finally {
     await rm(directory, { recursive: true, force: true });
@@ -37,21 +39,23 @@ async function readEdited(editor: string, path: string): Promise<string> {
 }
 
 /** Ctrl-C in the terminal reaches both processes; while the editor has it, it is the editor's alone. */
-async function runEditor(editor: string, path: string): Promise<void> {
+async function runEditor(options: EditOptions, path: string): Promise<void> {
   const ignore = () => undefined;
   process.on('SIGINT', ignore);
   try {
-    const failure = await waitForEditor(editor, path);
-    if (failure !== null) throw editorError(editor, failure);
+    const failure = await waitForEditor(options, path);
+    if (failure !== null) throw editorError(options.editor, failure);
   } finally {
     process.off('SIGINT', ignore);
   }
 }
 
 /** Null when it ended well, else how it failed. */
-function waitForEditor(editor: string, path: string): Promise<string | null> {
+function waitForEditor({ editor, cwd, env }: EditOptions, path: string): Promise<string | null> {
   return new Promise((resolve) => {
     const child = spawn('sh', ['-c', `${editor} "$@"`, editor, path], {
+      cwd,
+      env,
       // What an editor draws is no result: with stdout in a pipe it goes to the terminal that stderr is.
       stdio: ['inherit', isatty(1) ? 'inherit' : 2, 'inherit'],
     });

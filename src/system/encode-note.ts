@@ -1,7 +1,8 @@
 /** A command's note as a file has it: sealed, so that no damaged one is believed. */
-import type { CommandNote, Head } from '../ports.ts';
-import { isSessionId, isTurnName, type RepoPath } from '../session/names.ts';
-import { seal, unseal } from './sealed-json.ts';
+import type { CommandNote } from '../ports/disk.ts';
+import type { Head } from '../ports/git.ts';
+import { isSessionId, isTurnName, type RepoPath } from '../names.ts';
+import { seal, unseal } from '../disk/sealed-json.ts';
 
 /** Who runs the command. */
 export interface NoteProcess {

@@ -3,40 +3,44 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import type { ExportDirectory, ExportPlace, FileBelow } from '../ports.ts';
-import { syncDirectory } from './durable-file.ts';
-import { errorCode, errorReason } from './system-error.ts';
+import type { ExportDirectory, ExportPlace } from '../ports/disk.ts';
+import type { FileBelow } from '../ports/git.ts';
+import { syncDirectory } from '../disk/durable-file.ts';
+import { errorCode, errorReason } from '../disk/system-error.ts';
 
-export function exportFile(path: string, force: boolean): ExportPlace {
+/** `path`: as the user names it, from `cwd`. */
+export function exportFile(path: string, { cwd, force }: { cwd: string; force: boolean }): ExportPlace {
+  const target = resolve(cwd, path);
   return {
     name: path,
     async refuse() {
-      await refuseParent(path);
-      const found = await stat(path).catch(orNull);
+      await refuseParent(target);
+      const found = await stat(target).catch(orNull);
       if (found?.isDirectory()) throw toInTheWay(`${path} is a directory.`, 'Name a file.');
       if (found !== null && !force) throw toInTheWay(`${path} is there already.`, 'With --force it is replaced.');
     },
     put: (pieces) =>
-      atomically(path, async (temporary) => {
+      atomically({ target, name: path }, async (temporary) => {
         const file = await open(temporary, 'wx', 0o666);
         await writeAndClose(file, pieces);
       }),
   };
 }
 
-export function exportDirectory(path: string): ExportDirectory {
+export function exportDirectory(path: string, cwd: string): ExportDirectory {
+  const target = resolve(cwd, path);
   return {
     name: path,
     async refuse() {
-      await refuseParent(path);
-      const names = await readdir(path).catch((error: unknown) => {
+      await refuseParent(target);
+      const names = await readdir(target).catch((error: unknown) => {
         if (errorCode(error) === 'ENOTDIR') throw toInTheWay(`${path} is a file.`, 'Name a directory.');
         return orEmpty(error);
       });
       if (names.length > 0) throw toInTheWay(`${path} is not empty.`, 'Name a directory that is new, or an empty one.');
     },
     put: (files) =>
-      atomically(path, async (temporary) => {
+      atomically({ target, name: path }, async (temporary) => {
         await mkdir(temporary);
         for await (const file of files) await writeBelow(temporary, file);
       }),
@@ -44,8 +48,10 @@ export function exportDirectory(path: string): ExportDirectory {
 }
 
 /** A rename replaces a file and an empty directory, and nothing else. */
-async function atomically(path: string, write: (temporary: string) => Promise<void>): Promise<void> {
-  const target = resolve(path);
+async function atomically(
+  { target, name }: { target: string; name: string },
+  write: (temporary: string) => Promise<void>,
+): Promise<void> {
   const temporary = `${target}.tmp-${process.pid}-${randomBytes(4).toString('hex')}`;
   try {
     await write(temporary);
@@ -53,7 +59,7 @@ async function atomically(path: string, write: (temporary: string) => Promise<vo
     await syncDirectory(dirname(target));
   } catch (error) {
     await rm(temporary, { recursive: true, force: true });
-    throw toWriteError(error, path);
+    throw toWriteError(error, name);
   }
 }
 
@@ -82,8 +88,8 @@ async function writeAndClose(
   }
 }
 
-async function refuseParent(path: string): Promise<void> {
-  const parent = dirname(resolve(path));
+async function refuseParent(target: string): Promise<void> {
+  const parent = dirname(target);
   const found = await stat(parent).catch(orNull);
   if (found?.isDirectory()) return;
   throw new TeddyError('FILE_NOT_FOUND', `There is no directory ${parent}.`, 'Make it first, or name another place.');

@@ -4,11 +4,11 @@ import { lstat, open, readlink, realpath, rename, rmdir, symlink, unlink, mkdir 
 import { dirname, join } from 'node:path';
 import { constants } from 'node:fs';
 import { TeddyError } from '../errors.ts';
-import type { FileState, NewFile } from '../ports.ts';
-import type { RepoPath } from '../session/names.ts';
+import type { FileState, NewFile } from '../ports/disk.ts';
+import type { RepoPath } from '../names.ts';
 import { locate, missingDirectories } from './contained-path.ts';
-import { syncDirectory, writeDurably } from './durable-file.ts';
-import { errorCode, errorReason } from './system-error.ts';
+import { syncDirectory, writeDurably } from '../disk/durable-file.ts';
+import { errorCode, errorReason } from '../disk/system-error.ts';
 
 /**
  * Beyond a link there is nothing. Throws ACTION_FAILED where the system does not let it look. Thousands of files may be asked

@@ -3,12 +3,12 @@ import { constants } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import type { FileTarget, ProjectFiles } from '../ports.ts';
-import type { RepoPath } from '../session/names.ts';
+import type { FileTarget, ProjectFiles } from '../ports/disk.ts';
+import type { RepoPath } from '../names.ts';
 import { locate } from './contained-path.ts';
 import { findFileAge, putFileState, readerOfStates, removeEmptyDirectories } from './file-state.ts';
 import { installFile, installNewFile, removeFile, removeLeftovers } from './install-file.ts';
-import { errorReason } from './system-error.ts';
+import { errorReason } from '../disk/system-error.ts';
 
 /**
  * `root` is the project's directory, or a symlink to it. Whatever looks throws ACTION_FAILED when the system does not

@@ -1,14 +1,14 @@
 /** Looks at write sessions on disk without holding them: what is there, whole or damaged. */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { FoundWrite, WriteContent } from '../ports.ts';
+import type { FoundWrite, WriteContent } from '../ports/disk.ts';
 import { isWriteId } from '../write/write-id.ts';
 import type { WriteRecord } from '../write/write.ts';
-import type { Processes } from './claim-file.ts';
+import type { Processes } from '../disk/claim-file.ts';
 import { parseRecord, parseWriteState } from './parse-write.ts';
 import { readFacts, readStaging } from './staged-content.ts';
 import { readStagingMetadata } from './staging-directory.ts';
-import { errorCode, ignoreSystemError } from './system-error.ts';
+import { errorCode, ignoreSystemError } from '../disk/system-error.ts';
 import { readTailsAside } from './tails-aside.ts';
 
 export interface WritePlace extends Processes {

@@ -2,9 +2,9 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import type { MessageFile } from '../ports.ts';
-import { replaceDurably } from './durable-file.ts';
-import { errorReason } from './system-error.ts';
+import type { MessageFile } from '../ports/git.ts';
+import { replaceDurably } from '../disk/durable-file.ts';
+import { errorReason } from '../disk/system-error.ts';
 
 /** `program`: the executable; the scripts lie in the package beside it. Throws FILE_NOT_FOUND. */
 export async function readHookScript(program: string, name: string): Promise<string> {

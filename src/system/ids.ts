@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Clock, Ids } from '../ports.ts';
+import type { Clock, Ids } from '../ports/project.ts';
 import { systemClock } from './clock.ts';
 
 const counterEnd = 0x1000;

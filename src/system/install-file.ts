@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { chmod, chown, link, mkdir, readdir, realpath, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import type { RepoPath } from '../session/names.ts';
+import type { RepoPath } from '../names.ts';
 import { locate, missingDirectories, type Located } from './contained-path.ts';
-import { syncDirectory, writeDurably } from './durable-file.ts';
-import { errorCode, errorReason } from './system-error.ts';
+import { syncDirectory, writeDurably } from '../disk/durable-file.ts';
+import { errorCode, errorReason } from '../disk/system-error.ts';
 
 /**
  * Writes through a symlink that stays inside the project, and keeps the link. Keeps owner and permission bits of a file that

@@ -1,11 +1,11 @@
 /** Masks secrets: what secretlint's rules find, and the values of variables that are named like a secret. */
 import { TeddyError } from '../errors.ts';
-import type { Masked, Masker, Notices, Settings } from '../ports.ts';
+import type { Masked, Masker, Notices, Settings } from '../ports/project.ts';
 import { applyMasks, type FoundSecret } from '../session/mask.ts';
 import { isSecretValue, isSecretVariable } from '../session/secret-values.ts';
 import { isDotenvName, parseDotenv, readDotenv } from './dotenv.ts';
 import { findByRules } from './secret-rules.ts';
-import { errorCode, errorReason } from './system-error.ts';
+import { errorCode, errorReason } from '../disk/system-error.ts';
 
 export interface MaskerOptions {
   environment: Record<string, string | undefined>;

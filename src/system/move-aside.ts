@@ -2,9 +2,9 @@
 import { cp, lstat, mkdir, open, realpath, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import type { RepoPath } from '../session/names.ts';
-import { syncDirectory } from './durable-file.ts';
-import { errorCode, errorReason } from './system-error.ts';
+import type { RepoPath } from '../names.ts';
+import { syncDirectory } from '../disk/durable-file.ts';
+import { errorCode, errorReason } from '../disk/system-error.ts';
 
 /** Below `to`, or where that has one, below the first of `to.1`, `to.2`, ... that is free, under the same path. Returns where it is, absolute. Throws WRITE_FAILED. */
 export async function moveAside(root: string, path: RepoPath, to: string): Promise<string> {

@@ -4,12 +4,12 @@ import { STATUS_CODES } from 'node:http';
 import { request } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { TeddyError } from '../errors.ts';
-import { isPublicAddress } from '../plan/public-address.ts';
-import { parsePageUrl } from '../plan/urls.ts';
-import type { FetchedPage, Pages } from '../ports.ts';
+import { isPublicAddress } from '../session/public-address.ts';
+import { parsePageUrl } from '../session/urls.ts';
+import type { FetchedPage, Pages } from '../ports/web.ts';
 import { readPageText } from './page-text.ts';
 import { resolvePublic, systemLookup, type LookupHost } from './public-lookup.ts';
-import { errorReason } from './system-error.ts';
+import { errorReason } from '../disk/system-error.ts';
 
 /** For tests: a server on this machine is refused by the defaults. No environment and no setting changes them. */
 interface PageFetcherOptions {

@@ -6,7 +6,7 @@ import { TextDecoder } from 'node:util';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { TeddyError } from '../errors.ts';
 import { simplifyHtml } from './simplify-html.ts';
-import { errorCode } from './system-error.ts';
+import { errorCode } from '../disk/system-error.ts';
 
 const textTypes =
   /^(?:text\/[^/]+|application\/(?:[^/]+\+)?(?:json|xml|yaml)|application\/(?:x-)?(?:javascript|ecmascript|typescript|yaml|toml|sh|ndjson|sql|graphql|tex|www-form-urlencoded)|[^/]+\/[^/]+\+(?:json|xml|yaml))$/;

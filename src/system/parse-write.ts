@@ -1,7 +1,8 @@
 /** Reads a write session's record and state from disk, where anything may stand: null for whatever we would not have written. */
-import { parseRepoPath } from '../plan/paths.ts';
-import { isSessionId } from '../session/names.ts';
-import { operations, phases, type Base, type WriteRecord, type WriteState } from '../write/write.ts';
+import { parseRepoPath } from '../session/paths.ts';
+import { isSessionId } from '../names.ts';
+import { phases, type Base, type WriteRecord, type WriteState } from '../write/write.ts';
+import { operations } from '../session/write-limits.ts';
 
 type Fields = Record<string, unknown>;
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessGroup } from '../plan/journal.ts';
-import { errorCode } from './system-error.ts';
+import { errorCode } from '../disk/system-error.ts';
 
 const pollMs = 10;
 

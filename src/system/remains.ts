@@ -4,17 +4,18 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import { decodeJournal, type JournaledRun } from '../plan/journal.ts';
-import type { Clock, Remain, Remains } from '../ports.ts';
+import type { Remain, Remains } from '../ports/disk.ts';
+import type { Clock } from '../ports/project.ts';
+import { scratchHolder, scratchPrefixes } from '../session/scratch-names.ts';
 import { isStale, readPlace } from './answer-staging.ts';
-import { findHolder, type Processes } from './claim-file.ts';
+import { findHolder, type Processes } from '../disk/claim-file.ts';
 import { decodeNote } from './encode-note.ts';
 import { goneSuffix, lookAtWrites } from './found-write.ts';
-import { processNames } from './process-names.ts';
+import { processNames } from '../disk/process-names.ts';
 import { discardedPrefix, logName } from './run-journal.ts';
 import { serverRecords } from './server-record.ts';
-import { scratchHolder, scratchPrefix } from './shell.ts';
 import { readStagedContent, unfinishedSuffix } from './staging-directory.ts';
-import { errorCode } from './system-error.ts';
+import { errorCode } from '../disk/system-error.ts';
 
 export interface SystemRemainsOptions extends Processes {
   /** `<git-common-dir>/teddy`. */
@@ -141,9 +142,9 @@ async function findStrangers({ dir }: SystemRemainsOptions): Promise<Remain[]> {
   return names.filter((name) => !ownNames.test(name)).map((name) => ({ kind: 'stranger', path: join(dir, name) }));
 }
 
-/** Directories of scripts in the temporary directory that this repository ran, by a process that is dead. */
+/** Directories in the temporary directory that a process of this repository has made and that is dead now. */
 async function findScratch(options: SystemRemainsOptions): Promise<Remain[]> {
-  const names = (await namesIn(tmpdir())).filter((name) => name.startsWith(scratchPrefix));
+  const names = (await namesIn(tmpdir())).filter((name) => scratchPrefixes.some((prefix) => name.startsWith(prefix)));
   const found: Remain[] = [];
   for (const path of names.map((name) => join(tmpdir(), name))) {
     const state = await lstat(path).catch(nullIfGone);

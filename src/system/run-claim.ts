@@ -2,9 +2,9 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import type { RunClaim, RunPlace } from '../ports.ts';
-import { runName } from '../session/names.ts';
-import { claimFile, type ClaimOptions } from './claim-file.ts';
+import type { RunClaim, RunPlace } from '../ports/git.ts';
+import { runName } from '../names.ts';
+import { claimFile, type ClaimOptions } from '../disk/claim-file.ts';
 
 const doings = {
   executed: 'Wait for it, or stop it; `teddy session show` shows its report when it is done.',

@@ -4,13 +4,13 @@ import { mkdir, open, readdir, readFile, rename, rm, type FileHandle } from 'nod
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import { decodeJournal, encodeRecord, type JournalRecord, type RunRecord } from '../plan/journal.ts';
-import type { RunJournal, RunJournals } from '../ports.ts';
-import { runName } from '../session/names.ts';
-import type { Processes } from './claim-file.ts';
-import { syncDirectory } from './durable-file.ts';
+import type { RunJournal, RunJournals } from '../ports/disk.ts';
+import { runName } from '../names.ts';
+import type { Processes } from '../disk/claim-file.ts';
+import { syncDirectory } from '../disk/durable-file.ts';
 import { moveAside } from './move-aside.ts';
 import { claimRun } from './run-claim.ts';
-import { errorCode, errorReason, ignoreSystemError } from './system-error.ts';
+import { errorCode, errorReason, ignoreSystemError } from '../disk/system-error.ts';
 
 export interface RunJournalOptions extends Processes {
   /** `<git-common-dir>/teddy`. */

@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import type { ScratchFiles } from '../ports.ts';
-import { errorReason } from './system-error.ts';
+import type { ScratchFiles } from '../ports/disk.ts';
+import { errorReason } from '../disk/system-error.ts';
 
 export function scratchFiles(): ScratchFiles {
   return {

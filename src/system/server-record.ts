@@ -2,10 +2,10 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import type { ServerRecord, ServerRecords } from '../ports.ts';
-import { claimFile, findHolder, type Claim, type Processes } from './claim-file.ts';
-import { removeFile, replaceDurably } from './durable-file.ts';
-import { errorCode, errorReason } from './system-error.ts';
+import type { ServerRecord, ServerRecords } from '../ports/disk.ts';
+import { claimFile, findHolder, type Claim, type Processes } from '../disk/claim-file.ts';
+import { removeFile, replaceDurably } from '../disk/durable-file.ts';
+import { errorCode, errorReason } from '../disk/system-error.ts';
 
 export interface ServerRecordOptions extends Processes {
   path: string;

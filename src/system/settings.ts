@@ -2,7 +2,8 @@
 import { constants } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Notices, Settings, Store } from '../ports.ts';
+import type { Store } from '../ports/git.ts';
+import type { Notices, Settings } from '../ports/project.ts';
 import { decideSetting, requireUsable, type FoundSetting } from '../session/decide-setting.ts';
 import { settingOf, type SettingName } from '../session/settings.ts';
 import {
@@ -11,7 +12,7 @@ import {
   parseTrackedConfig,
   type TrackedConfig,
 } from '../session/tracked-config.ts';
-import { errorReason } from './system-error.ts';
+import { errorReason } from '../disk/system-error.ts';
 
 interface SettingsOptions {
   env: Record<string, string | undefined>;

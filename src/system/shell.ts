@@ -1,10 +1,10 @@
 /** Runs scripts: bash (or sh), a process group of their own, no input, output captured, an end that always comes. */
 import { mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, relative, sep } from 'node:path';
+import { join, relative, sep, delimiter } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import type { CommandResult, Shell } from '../ports.ts';
-import { findInterpreter } from './interpreter.ts';
+import type { CommandResult, Shell } from '../ports/disk.ts';
+import { scratchHolder, scriptPrefix } from '../session/scratch-names.ts';
 import { makePipes, openPipe } from './output-pipe.ts';
 import { isGroupRunning } from './process-group.ts';
 import { runProcess } from './script-process.ts';
@@ -14,8 +14,11 @@ import {
   type Environment,
   type Failure,
   type ScriptFiles,
+  renderBashCommand,
+  renderShCommand,
 } from './shell-command.ts';
-import { errorReason } from './system-error.ts';
+import { errorReason } from '../disk/system-error.ts';
+import { accessSync, constants } from 'node:fs';
 
 export interface ShellOptions {
   /** The user's environment. */
@@ -29,11 +32,6 @@ export interface ShellOptions {
   /** Says whose the directory of a script is: the name of this process, and on a second line the repository. */
   holder?(): Promise<string>;
 }
-
-/** Directories of scripts that run, in the temporary directory of the system. */
-export const scratchPrefix = 'teddy-run-';
-/** The file in one of them that names its process and its repository. */
-export const scratchHolder = 'holder';
 
 type Settings = Required<Omit<ShellOptions, 'holder'>>;
 type RunOptions = Parameters<Shell['run']>[1];
@@ -52,7 +50,7 @@ export function shell(root: string, options: ShellOptions = {}): Shell {
     isRunning: isGroupRunning,
     async run(script, runOptions) {
       const cwd = await findDirectory(root, runOptions.cwd);
-      const scratch = await mkdtemp(join(tmpdir(), scratchPrefix)).catch(throwUnstarted);
+      const scratch = await mkdtemp(join(tmpdir(), scriptPrefix)).catch(throwUnstarted);
       try {
         if (holder !== undefined) await writeFile(join(scratch, scratchHolder), await holder()).catch(throwUnstarted);
         return await runScript(script, cwd, scratch, runOptions, settings).catch(throwUnstarted);
@@ -145,4 +143,29 @@ async function runScript(
 /** There is no such file when no command failed. */
 async function readFailure(files: ScriptFiles): Promise<Failure | null> {
   return parseFailure(await readFile(files.failures, 'utf8').catch(() => ''));
+}
+
+/**
+ * Chooses the program that runs a script: bash, or sh where there is none. It is looked for where the user has it,
+ * not where the script's own PATH leads.
+ */
+function findInterpreter(files: ScriptFiles, user: Environment): { program: string; args: string[] } {
+  const bash = findProgram('bash', user);
+  return bash === null
+    ? { program: findProgram('sh', user) ?? '/bin/sh', args: ['-c', renderShCommand(files), 'sh'] }
+    : { program: bash, args: ['-c', renderBashCommand(files), 'bash'] };
+}
+
+function findProgram(name: string, user: Environment): string | null {
+  const candidates = (user['PATH'] ?? '').split(delimiter).map((directory) => join(directory || '.', name));
+  return candidates.find(isExecutable) ?? null;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }

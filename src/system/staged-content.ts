@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { unseal } from './sealed-json.ts';
-import { errorCode } from './system-error.ts';
+import { unseal } from '../disk/sealed-json.ts';
+import { errorCode } from '../disk/system-error.ts';
 
 /** What a process has left. */
 export interface StagedContent {

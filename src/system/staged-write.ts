@@ -1,5 +1,6 @@
 /** A write session that this process holds. */
-import type { Clock, StagedWrite } from '../ports.ts';
+import type { StagedWrite } from '../ports/disk.ts';
+import type { Clock } from '../ports/project.ts';
 import type { WriteRecord, WriteState } from '../write/write.ts';
 import type { StagingDirectory } from './staging-directory.ts';
 import { asStagingErrors } from './staging-error.ts';

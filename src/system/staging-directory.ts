@@ -4,8 +4,8 @@ import { constants } from 'node:fs';
 import { mkdir, open, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import { removeFile, replaceDurably, syncDirectory, writeDurably } from './durable-file.ts';
-import { seal, unseal } from './sealed-json.ts';
+import { removeFile, replaceDurably, syncDirectory, writeDurably } from '../disk/durable-file.ts';
+import { seal, unseal } from '../disk/sealed-json.ts';
 import {
   contentName,
   readIfThere,
@@ -16,7 +16,7 @@ import {
   type StagedContent,
   type StagingState,
 } from './staged-content.ts';
-import { errorCode, ignoreSystemError } from './system-error.ts';
+import { errorCode, ignoreSystemError } from '../disk/system-error.ts';
 import { setTailsAside } from './tails-aside.ts';
 
 /** What is given with a save; it stands in the state until the next. */

@@ -1,6 +1,6 @@
 /** What the disk refuses, in words of ours. */
 import { TeddyError } from '../errors.ts';
-import { errorCode, errorReason } from './system-error.ts';
+import { errorCode, errorReason } from '../disk/system-error.ts';
 
 type Act = 'written' | 'read' | 'removed';
 

@@ -1,7 +1,7 @@
 /** What lay behind the confirmed bytes of a staging directory, kept beside them as `tail-<n>.txt`. */
 import { open, readdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { removeFile, replaceDurably, syncDirectory } from './durable-file.ts';
+import { removeFile, replaceDurably, syncDirectory } from '../disk/durable-file.ts';
 import { contentName, replacementName, type StagingReading } from './staged-content.ts';
 
 /** When a staging directory is opened again: what no save has confirmed, so that it is not written over. */

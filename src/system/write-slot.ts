@@ -1,7 +1,7 @@
 /** One write session at a time: which one has the slot, and the refusal of another. */
 import { TeddyError } from '../errors.ts';
-import type { FoundWrite } from '../ports.ts';
-import type { Limits } from '../write/limits.ts';
+import type { FoundWrite } from '../ports/disk.ts';
+import type { Limits } from '../session/write-limits.ts';
 import { isExpired } from '../write/step.ts';
 import { isOver } from '../write/write.ts';
 

@@ -2,12 +2,13 @@
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import type { Clock, NewWrite, StagedWrite, WriteStaging } from '../ports.ts';
-import type { Limits } from '../write/limits.ts';
+import type { NewWrite, StagedWrite, WriteStaging } from '../ports/disk.ts';
+import type { Clock } from '../ports/project.ts';
+import type { Limits } from '../session/write-limits.ts';
 import { isWriteId } from '../write/write-id.ts';
 import type { WriteRecord, WriteState } from '../write/write.ts';
-import { claimFile, waitForClaim, type Claim } from './claim-file.ts';
-import { replaceDurably, syncDirectory } from './durable-file.ts';
+import { claimFile, waitForClaim, type Claim } from '../disk/claim-file.ts';
+import { replaceDurably, syncDirectory } from '../disk/durable-file.ts';
 import {
   controlled,
   directoryOf,
@@ -21,8 +22,8 @@ import {
   type WritePlace,
 } from './found-write.ts';
 import { parseRecord, parseWriteState } from './parse-write.ts';
-import { makePrivateDirectory } from './private-directory.ts';
-import { seal } from './sealed-json.ts';
+import { makePrivateDirectory } from '../disk/private-directory.ts';
+import { seal } from '../disk/sealed-json.ts';
 import { stagedWrite, toFacts } from './staged-write.ts';
 import {
   makeStagingDirectory,
@@ -33,7 +34,7 @@ import {
   type StagingDirectory,
 } from './staging-directory.ts';
 import { asStagingErrors, toDamaged } from './staging-error.ts';
-import { errorCode, ignoreSystemError } from './system-error.ts';
+import { errorCode, ignoreSystemError } from '../disk/system-error.ts';
 import { holdsSlot, toSlotTaken } from './write-slot.ts';
 
 export interface WriteStagingOptions extends WritePlace {

@@ -1,7 +1,8 @@
 /** What is validated: the content that came, and the target as it stood when the session began. */
-import type { RepoPath } from '../session/names.ts';
+import type { RepoPath } from '../names.ts';
 import { fileKind, type FileKind } from './file-kind.ts';
-import type { Finding, Operation } from './write.ts';
+import type { Finding } from './write.ts';
+import type { Operation } from '../session/write-limits.ts';
 
 export interface Candidate {
   path: RepoPath;

@@ -1,5 +1,5 @@
 /** Syntax of the whole target as it would be; what its parser had to say of it before is not blamed. */
-import type { SyntaxChecker } from '../ports.ts';
+import type { SyntaxChecker } from '../ports/project.ts';
 import type { Candidate, Verdict } from './candidate.ts';
 import { countNewlines, takeLines } from './positions.ts';
 import type { Finding } from './write.ts';

@@ -1,5 +1,5 @@
 /** When a write session that receives content is to be saved, and when its silent writer is to be asked. */
-import type { Write } from './step.ts';
+import type { Write } from './write.ts';
 
 /** When `tick` has something to do; null: never. */
 export function nextTickMs(write: Write, nowMs: number): number | null {

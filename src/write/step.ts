@@ -1,25 +1,9 @@
 /** The life of a write session, as a function: what an event makes of it, and what is to be done then. */
 import { TeddyError } from '../errors.ts';
-import type { Oid } from '../session/names.ts';
-import type { Limits } from './limits.ts';
+import type { Oid } from '../names.ts';
+import type { Limits } from '../session/write-limits.ts';
 import { isPromptDue, isReceiving, isSaveDue } from './pace.ts';
-import { initialState, isOver, type Finding, type Install, type WriteState } from './write.ts';
-
-/** A session as its process has it: what is on disk, and when things happened that are not. */
-export interface Write {
-  limits: Limits;
-  state: WriteState;
-  unsavedLines: number;
-  /** Since when bytes have waited for a save; null: none do. */
-  unsavedSinceMs: number | null;
-  /** The last save, or the try of one. */
-  savedAtMs: number | null;
-  /** When content came last, or it was begun. */
-  contentAtMs: number;
-  prompts: number;
-  /** In this silence. */
-  isPrompted: boolean;
-}
+import { initialState, isOver, type Finding, type Install, type WriteState, type Write } from './write.ts';
 
 export type Event =
   /** No bytes: what has come is not known to be content yet. */

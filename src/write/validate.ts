@@ -1,19 +1,18 @@
 /** Every check that applies to a content, and what came of it. */
-import type { SyntaxChecker } from '../ports.ts';
-import type { RepoPath } from '../session/names.ts';
+import type { SyntaxChecker } from '../ports/project.ts';
+import type { RepoPath } from '../names.ts';
 import { toCandidate, type Candidate, type Verdict } from './candidate.ts';
-import { checkCharacters } from './check-characters.ts';
 import { checkChat } from './check-chat.ts';
 import { checkConflicts } from './check-conflicts.ts';
 import { checkFences } from './check-fences.ts';
 import { checkBom, checkFinalNewline, checkLineEndings, noteFormat } from './check-format.ts';
 import { checkOmission } from './check-omission.ts';
-import { checkSecrets, type FindSecrets } from './check-secrets.ts';
-import { checkShrink } from './check-shrink.ts';
 import { checkSyntax } from './check-syntax.ts';
 import { checkUtf8, repairUtf8 } from './check-utf8.ts';
 import { stripWrapper } from './wrapper-fence.ts';
-import type { Finding, Operation, ValidationSummary } from './write.ts';
+import type { Finding, ValidationSummary } from './write.ts';
+import type { Operation } from '../session/write-limits.ts';
+import { locator, takeLines } from './positions.ts';
 
 export interface Content {
   path: RepoPath;
@@ -159,4 +158,78 @@ function refuseEmpty(base: Uint8Array | null): Validation {
     notes: [],
     final: base ?? new Uint8Array(),
   };
+}
+
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+const control = /[\0-\x08\x0b\x0e-\x1f\x7f]/g;
+
+const maxTold = 20;
+
+const names: Record<string, string> = { '\0': 'NUL', '\x1b': 'ESC', '\x08': 'backspace', '\x7f': 'DEL' };
+
+/**
+ * Control characters have no business in a text file, but for tab, line feed, form feed and carriage return. One
+ * finding for each such character, at its first place; not for one that the target had before.
+ */
+function checkCharacters({ text, base }: Candidate): Verdict {
+  const firsts = new Map<string, number>();
+  for (const { 0: found, index } of text.matchAll(control)) if (!firsts.has(found)) firsts.set(found, index);
+  const locate = locator(text);
+  const findings: Finding[] = [];
+  for (const [character, offset] of firsts) {
+    if (findings.length === maxTold) break;
+    if (base?.text().includes(character)) continue;
+    const message = `The text has the control character ${nameCharacter(character)}.`;
+    findings.push({ check: 'control-characters', message, ...locate(offset) });
+  }
+  return findings;
+}
+
+function nameCharacter(character: string): string {
+  const code = `U+${character.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()}`;
+  const name = names[character];
+  return name === undefined ? code : `${code} (${name})`;
+}
+
+/** `line` counts from 1. */
+interface FoundSecret {
+  kind: string;
+  line?: number;
+}
+
+type FindSecrets = (text: string, path: string) => Promise<FoundSecret[]>;
+
+/** Secrets that the target did not have. */
+async function checkSecrets({ path, text, base }: Candidate, findSecrets: FindSecrets): Promise<Verdict> {
+  const found = await findSecrets(text, path);
+  if (found.length === 0) return [];
+  const known = base === null ? [] : toKeys(await findSecrets(base.text(), path), base.text());
+  const keys = toKeys(found, text);
+  return found.filter((_, at) => !known.includes(keys[at] ?? '')).map(toFinding);
+}
+
+function toFinding({ kind, line }: FoundSecret): Finding {
+  const message = `This looks like a secret (${kind}); content is committed, so it must not hold any.`;
+  return { check: 'secrets', message, ...(line === undefined ? {} : { line }) };
+}
+
+/** A private key begins with the same line as every other: the next one tells it apart. */
+function toKeys(found: FoundSecret[], text: string): string[] {
+  const lines = takeLines(text, new Set(found.flatMap(({ line = 0 }) => [line, line + 1])));
+  return found.map(({ kind, line = 0 }) => {
+    const isKey = /private key/.test(kind);
+    return [kind, lines.get(line)?.trim(), ...(isKey ? [lines.get(line + 1)?.trim()] : [])].join('\n');
+  });
+}
+
+/** Of a smaller file nothing can be told. */
+const minBaseBytes = 256;
+
+/** An overwrite that loses most of the file is often an answer that was cut, or left out what was to stay. */
+function checkShrink({ operation, bytes, base }: Candidate): Verdict {
+  if (operation !== 'overwrite' || base === null) return null;
+  const [had, has] = [base.bytes.length, bytes.length];
+  if (had < minBaseBytes || has * 2 >= had) return [];
+  const message = `The content is ${has} bytes, the target ${had}: more than half of it would be lost.`;
+  return [{ check: 'shrink', message }];
 }

@@ -1,8 +1,6 @@
 /** What a write session is: what it was begun for, and how far it has come. */
-import type { Oid, RefName, RepoPath, SessionId } from '../session/names.ts';
-
-export const operations = ['create', 'overwrite', 'append'] as const;
-export type Operation = (typeof operations)[number];
+import type { Oid, RefName, RepoPath, SessionId } from '../names.ts';
+import type { Limits, Operation } from '../session/write-limits.ts';
 
 /** The target as it stood when the session began. */
 export interface Base {
@@ -142,4 +140,20 @@ export function toStatus(phase: Phase): Status {
 
 export function isOver(phase: Phase): boolean {
   return toStatus(phase) !== 'active';
+}
+
+/** A session as its process has it: what is on disk, and when things happened that are not. */
+export interface Write {
+  limits: Limits;
+  state: WriteState;
+  unsavedLines: number;
+  /** Since when bytes have waited for a save; null: none do. */
+  unsavedSinceMs: number | null;
+  /** The last save, or the try of one. */
+  savedAtMs: number | null;
+  /** When content came last, or it was begun. */
+  contentAtMs: number;
+  prompts: number;
+  /** In this silence. */
+  isPrompted: boolean;
 }

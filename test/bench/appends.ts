@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { openProject } from '../../src/app.ts';
-import type { Project } from '../../src/ports.ts';
+import type { Project } from '../../src/ports/project.ts';
 import { decodeEntry, type Entry } from '../../src/session/entry.ts';
-import { joinPath, turnDir, type Oid, type RefName, type RepoPath, type TurnName } from '../../src/session/names.ts';
-import { appendEntry } from '../../src/workflow/append-entry.ts';
-import type { FileEdit } from '../../src/workflow/write-entry.ts';
-import { findEntry } from '../../src/workflow/read-line.ts';
+import { joinPath, turnDir, type Oid, type RefName, type RepoPath, type TurnName } from '../../src/names.ts';
+import { appendEntry } from '../../src/workflow/line/append-entry.ts';
+import type { FileEdit } from '../../src/workflow/line/write-entry.ts';
+import { findEntry } from '../../src/workflow/line/read.ts';
 import { comparePairs, type Row } from './measure.ts';
 import { git, makeRepository, sessionRef } from './repositories.ts';
 

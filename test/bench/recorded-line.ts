@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { encodeRecord } from '../../src/conversation/transcript.ts';
 import type { TranscriptRecord } from '../../src/conversation/record.ts';
-import { newestGrammar } from '../../src/plan/grammar.ts';
+import { newestGrammar } from '../../src/session/grammar.ts';
 import { parsePlan } from '../../src/plan/parse.ts';
 import type { Action } from '../../src/plan/plan.ts';
 import { labelReport } from '../../src/plan/report-label.ts';
@@ -14,18 +14,18 @@ import {
   type ReportedChange,
 } from '../../src/plan/report.ts';
 import { toEffect } from '../../src/plan/validate-action.ts';
-import { findAgent } from '../../src/session/agents.ts';
 import { renderTurnContext } from '../../src/session/context-lines.ts';
 import { renderContextLog } from '../../src/session/context-log.ts';
 import { encodeEntry, type Entry } from '../../src/session/entry.ts';
 import { attributesPath, attributesText, sessionContextText } from '../../src/session/global-files.ts';
 import { joinHistory, renderTurn } from '../../src/session/history-text.ts';
-import { joinPath, sessionDir, toTurnName, turnDir } from '../../src/session/names.ts';
-import type { Oid, RepoPath, SessionId, TurnName } from '../../src/session/names.ts';
+import { joinPath, sessionDir, toTurnName, turnDir } from '../../src/names.ts';
+import type { Oid, RepoPath, SessionId, TurnName } from '../../src/names.ts';
 import { renderTreeListing } from '../../src/session/tree-listing.ts';
-import { toTurnHistory } from '../../src/session/turn-history.ts';
+import { toTurnHistory } from '../../src/conversation/turn-history.ts';
 import { sha256 } from '../../src/system/hash.ts';
-import { toParams } from '../../src/workflow/report-params.ts';
+import { toParams } from '../../src/plan/report-params.ts';
+import { findAgent } from '../../src/conversation/agents.ts';
 
 export const recordedSession = '20260124-bench' as SessionId;
 export const recordedRef = `refs/heads/teddy/${recordedSession}`;

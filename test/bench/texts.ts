@@ -6,7 +6,7 @@ import { renderUnifiedDiff } from '../../src/plan/diff.ts';
 import { applyEdit } from '../../src/plan/match.ts';
 import { parsePlan } from '../../src/plan/parse.ts';
 import { changeMemos, renderMemos } from '../../src/session/memos.ts';
-import type { Oid, RepoPath } from '../../src/session/names.ts';
+import type { Oid, RepoPath } from '../../src/names.ts';
 import { estimateTokens } from '../../src/session/tokens.ts';
 import { renderTreeListing } from '../../src/session/tree-listing.ts';
 import { masker } from '../../src/system/masker.ts';

@@ -4,9 +4,9 @@ import { closeSync, fsyncSync, mkdtempSync, openSync, readFileSync, rmSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openProject } from '../../src/app.ts';
-import type { Project } from '../../src/ports.ts';
-import { beginHeldWrite } from '../../src/workflow/writes/begin-write.ts';
-import { finalizeHeld } from '../../src/workflow/writes/finalize-write.ts';
+import type { Project } from '../../src/ports/project.ts';
+import { beginHeldWrite } from '../../src/workflow/writes/begin.ts';
+import { finalizeHeld } from '../../src/workflow/writes/finalize.ts';
 import { receiveHeld } from '../../src/workflow/writes/receive-held.ts';
 import { openScanner } from '../../src/write/done-scanner.ts';
 import { comparePairs, median, type Row } from './measure.ts';

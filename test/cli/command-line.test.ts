@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runTeddy, teddyPath, environmentOf } from '../support/run-teddy.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 let project: TeddyProject;
 const escape = '\u001b[';
@@ -39,7 +40,7 @@ function shell(script: string): Promise<{ code: number; stdout: string; stderr: 
 }
 
 describe('help', () => {
-  test('each command explains itself on stdout, without colours in a pipe, in 80 columns', async () => {
+  slowTest('each command explains itself on stdout, without colours in a pipe, in 80 columns', async () => {
     for (const command of [...commands, ...shared]) {
       for (const flag of ['--help', '-h']) {
         const { exitCode, stdout, stderr } = await runTeddy([...command.split(' '), flag], { cwd: '/' });
@@ -62,7 +63,7 @@ describe('help', () => {
     expect((await runTeddy(['help', 'memo'], { cwd: '/' })).stdout).toMatch(/^teddy memo: /);
   });
 
-  test('each example of a help text is a command line that is understood', async () => {
+  slowTest('each example of a help text is a command line that is understood', async () => {
     for (const command of [...commands, ...shared]) {
       const { stdout } = await runTeddy([...command.split(' '), '--help'], { cwd: '/' });
       const examples = stdout.slice(stdout.indexOf('Examples')).match(/^ {2}teddy .*$/gm) ?? [];
@@ -75,21 +76,21 @@ describe('help', () => {
     }
   });
 
-  test('teddy and teddy session alone print what there is and exit 0', async () => {
+  slowTest('teddy and teddy session alone print what there is and exit 0', async () => {
     for (const args of [[], ['session'], ['--help'], ['-h'], ['help'], ['session', '--help']]) {
       const { exitCode, stdout, stderr } = await runTeddy(args, { cwd: '/' });
       expect({ exitCode, stderr }, args.join(' ')).toEqual({ exitCode: 0, stderr: '' });
       for (const command of commands) expect(stdout).toContain(`teddy ${command}`);
     }
     for (const flag of ['--version', '-v']) {
-      const { exitCode, stdout } = await runTeddy([flag], { cwd: '/' });
+      const { exitCode, stdout } = await runTeddy([flag], { cwd: '/', asProcess: true });
       expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
     }
   });
 });
 
 describe('wrong usage', () => {
-  test('exits 2, names what is wrong, and points to the help', async () => {
+  slowTest('exits 2, names what is wrong, and points to the help', async () => {
     const wrong: [string[], string, string][] = [
       [['frobnicate'], 'There is no command `teddy frobnicate`.', 'teddy --help'],
       [['session', 'frob', 'x'], 'There is no command `teddy session frob`.', 'teddy session --help'],
@@ -118,7 +119,7 @@ describe('wrong usage', () => {
   });
 });
 
-test('a command that is nearly there is offered, and none that is far', async () => {
+slowTest('a command that is nearly there is offered, and none that is far', async () => {
   const offered = async (...args: string[]) =>
     /Is it `(.*?)`\?/.exec((await runTeddy(args, { cwd: project.repo.root })).stderr)?.[1];
   expect(await offered('plan', '-m', 'x')).toBe('teddy session plan');
@@ -136,7 +137,7 @@ describe('spellings of options', () => {
     return /<!-- teddy-\S+ message -->\n([^]*?)\n?$/.exec(log)?.[1];
   };
 
-  test('-m takes its value in every way, also one that looks like an option or has lines', async () => {
+  slowTest('-m takes its value in every way, also one that looks like an option or has lines', async () => {
     expect(await messageOf('-m', 'hello')).toBe('hello');
     expect(await messageOf('-mhello')).toBe('hello');
     expect(await messageOf('--message=hello')).toBe('hello');
@@ -150,7 +151,7 @@ describe('spellings of options', () => {
 });
 
 describe('streams', () => {
-  test('results go to stdout and everything else to stderr', async () => {
+  slowTest('results go to stdout and everything else to stderr', async () => {
     const log = await project.run(['session', 'log']);
     expect(log.stdout.split('\n')[0]).toMatch(/^[0-9a-f]{10} \d{4}-\d\d-\d\d \d\d:\d\d turn 01 report/);
     expect(log.stderr).toMatch(/surface/);
@@ -159,7 +160,7 @@ describe('streams', () => {
     expect(refused.stderr).toMatch(/^error: .* \[NO_PENDING_PLAN\]\nhint: {2}.*\n$/);
   });
 
-  test('--json prints one document with a schema, also for errors', async () => {
+  slowTest('--json prints one document with a schema, also for errors', async () => {
     const runs: [string[], string, number][] = [
       [['session', 'list'], 'teddy.session-list/1', 0],
       [['session', 'log'], 'teddy.session-log/1', 0],
@@ -187,7 +188,7 @@ describe('streams', () => {
     expect(JSON.parse(await project.ok(...args))).toMatchObject({ schema: 'teddy.session-list/1' });
   });
 
-  test('new, plan, execute and branch print one JSON document each', async () => {
+  slowTest('new, plan, execute and branch print one JSON document each', async () => {
     const other = await openTeddyProject({ answers: [createPlan('a.txt', 'a\n'), createPlan('b.txt', 'b\n')] });
     const json = async (...args: string[]) => JSON.parse(await other.ok(...args, '--json')) as Record<string, unknown>;
     try {
@@ -220,7 +221,7 @@ describe('streams', () => {
     }
   });
 
-  test('there are no colours in a pipe unless somebody asks for them', async () => {
+  slowTest('there are no colours in a pipe unless somebody asks for them', async () => {
     const log = (args: string[], env: Record<string, string> = {}) =>
       project.run(['session', 'log', ...args], { env }).then(({ stdout }) => stdout.includes(escape));
     expect(await log([])).toBe(false);
@@ -235,7 +236,7 @@ describe('streams', () => {
     expect(help.stdout).toContain(escape);
   });
 
-  test('a reader that leaves early is no failure, and an execution does not stop for it', async () => {
+  slowTest('a reader that leaves early is no failure, and an execution does not stop for it', async () => {
     const log = await shell('$TEDDY session log | head -c 1; echo "${PIPESTATUS[0]}" >&2');
     expect(log).toMatchObject({ stdout: expect.stringMatching(/^[0-9a-f]$/), stderr: expect.stringMatching(/\n0\n$/) });
 
@@ -248,7 +249,7 @@ describe('streams', () => {
     expect((await project.report()).run_summary.status).toBe('SUCCESS');
   });
 
-  test('control characters of a plan or a file are made visible in a pipe as well', async () => {
+  slowTest('control characters of a plan or a file are made visible in a pipe as well', async () => {
     const evil = `# Evil \u001b[2J\u202E\n\n## Message\n\nsee \u0007\u009b31m\n`;
     const planned = await project.plan(evil, 'Hello \u001b[2J');
     const shown = await project.run(['session', 'show']);
@@ -260,7 +261,7 @@ describe('streams', () => {
     expect(session.stderr).not.toContain('\u001b');
   });
 
-  test('TEDDY_DEBUG=1 tells the git commands with their times on stderr', async () => {
+  slowTest('TEDDY_DEBUG=1 tells the git commands with their times on stderr', async () => {
     const { stdout, stderr } = await project.run(['session', 'log'], { env: { TEDDY_DEBUG: '1' } });
     expect(stderr).toMatch(/git .*\d+(?:\.\d+)? ?ms/);
     expect(stdout).toBe(await project.ok('session', 'log'));

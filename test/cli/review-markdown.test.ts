@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { escapeHtml, escapeMarkdown, quoteMarkdown, toCode } from '../../src/cli/escape-markdown.ts';
-import { renderReview } from '../../src/cli/render-review.ts';
-import { parseOid, type RepoPath, type SessionId, type TurnName } from '../../src/session/names.ts';
-import type { Review, ReviewedTurn } from '../../src/workflow/review/review-session.ts';
+import { escapeHtml, escapeMarkdown, quoteMarkdown, toCode } from '../../src/cli/render/escape-markdown.ts';
+import { renderReview } from '../../src/cli/render/review.ts';
+import { parseOid, type RepoPath, type SessionId, type TurnName } from '../../src/names.ts';
+import type { ReviewedTurn } from '../../src/workflow/review/turn.ts';
+import type { ReviewedLine } from '../../src/workflow/review/review.ts';
+import { runs } from '../support/runs.ts';
 
 const hostile = fc.array(
   fc.constantFrom(
@@ -43,10 +45,11 @@ function turnOf(number: number, message: string): ReviewedTurn {
     commits: [oid],
     files: [{ path: 'a|b.txt' as RepoPath, change: 'added', added: 3, removed: 0, kind: 'text' }],
     isUndone: false,
+    cut: [],
   };
 }
 
-function reviewOf(turns: ReviewedTurn[]): Review {
+function reviewOf(turns: ReviewedTurn[], onRead: () => void = () => undefined): ReviewedLine {
   const [first] = turns;
   return {
     session: '20260124-add-login' as SessionId,
@@ -58,6 +61,12 @@ function reviewOf(turns: ReviewedTurn[]): Review {
     commits: [],
     spent: first?.spent ?? { answers: 0, unreported: 0, inputTokens: 0, outputTokens: 0, costUsd: null },
     files: first?.files ?? [],
+    async *readTurns() {
+      for (const turn of turns.toReversed()) {
+        onRead();
+        yield turn;
+      }
+    },
   };
 }
 
@@ -77,7 +86,7 @@ describe('text of somebody else', () => {
         expect(escapeMarkdown(text)).not.toContain('\n');
         expect(quoteMarkdown(text)).toMatch(/^>(?:.*\n>)*.*$/);
       }),
-      { numRuns: 300 },
+      runs(300),
     );
   });
 
@@ -90,8 +99,8 @@ describe('text of somebody else', () => {
 });
 
 describe('a review', () => {
-  test('has a table of the turns, a fold for each, the files and the next commands', () => {
-    const text = renderReview(reviewOf([turnOf(1, 'Add it.\n\nSoon, @ada.')]));
+  test('has a table of the turns, a fold for each, the files and the next commands', async () => {
+    const text = await renderReview(reviewOf([turnOf(1, 'Add it.\n\nSoon, @ada.')]));
     expect(text).toContain('| 01 | Add it. | Do it | SUCCESS |');
     expect(text).toContain('<details>\n<summary>Turn 01: Add it. (SUCCESS)</summary>');
     expect(text).toContain('> Soon, @&#8203;ada.');
@@ -101,14 +110,18 @@ describe('a review', () => {
     expect(text).toContain('teddy session replay teddy/20260124-add-login');
   });
 
-  test('of many turns stays below what a forge takes, keeps the newest and says what it left out', () => {
+  test('of many turns stays below what a forge takes, keeps the newest and says what it left out', async () => {
     const turns = Array.from({ length: 1200 }, (_, at) => turnOf(at + 1, `Message ${at + 1}. ${'word '.repeat(300)}`));
-    const text = renderReview(reviewOf(turns));
+    let read = 0;
+    const text = await renderReview(reviewOf(turns, () => (read += 1)));
     expect(text.length).toBeLessThan(65_536);
     expect(text).toContain('<summary>Turn 1200: Message 1200.');
     expect(text).not.toContain('<summary>Turn 01:');
     expect(text).toMatch(/The details of turns 01 to \d+ are left out for length\./);
     expect(text).toMatch(/[\d,]+ older rows left out for length/);
     expect(text).toContain('## Changed files');
+    const shown = text.match(/^<details>/gm)?.length ?? 0;
+    expect(shown).toBeGreaterThan(10);
+    expect(read).toBeLessThan(2 * shown);
   });
 });

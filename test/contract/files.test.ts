@@ -3,7 +3,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { ProjectFiles } from '../../src/ports.ts';
+import type { ProjectFiles } from '../../src/ports/disk.ts';
 import { projectFiles } from '../../src/system/files.ts';
 import { bytes, path } from '../support/disk.ts';
 import { memoryProject } from '../support/memory-repository.ts';

@@ -1,8 +1,8 @@
 /** What the ports promise of merges, ancestry and fast-forwards, held by git itself and by the repository in memory. */
 import { describe, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
-import type { Repository, TreeEntry, Workspace } from '../../src/ports.ts';
-import type { Oid } from '../../src/session/names.ts';
+import type { Repository, TreeEntry, Workspace } from '../../src/ports/git.ts';
+import type { Oid } from '../../src/names.ts';
 import { memoryProject } from '../support/memory-repository.ts';
 import { makeScratchRepository } from '../support/scratch-repository.ts';
 

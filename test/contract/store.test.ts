@@ -1,8 +1,8 @@
 /** What the port `Store` promises, held by git itself and by the repository in memory that the workflow tests stand on. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
-import type { ObjectBatch, Repository, Store, TreeEntry } from '../../src/ports.ts';
-import type { Oid, RefName } from '../../src/session/names.ts';
+import type { ObjectBatch, Repository, Store, TreeEntry } from '../../src/ports/git.ts';
+import type { Oid, RefName } from '../../src/names.ts';
 import { path } from '../support/disk.ts';
 import { memoryProject } from '../support/memory-repository.ts';
 import { makeScratchRepository } from '../support/scratch-repository.ts';

@@ -1,9 +1,9 @@
 /** Many commits at once are the commits that come of writing one after the other, in git and in memory. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
-import type { LineCommit, Store } from '../../src/ports.ts';
-import type { Oid, RefName } from '../../src/session/names.ts';
-import { editTree } from '../../src/workflow/edit-tree.ts';
+import type { LineCommit, Store } from '../../src/ports/git.ts';
+import type { Oid, RefName } from '../../src/names.ts';
+import { editTree } from '../../src/workflow/line/edit-tree.ts';
 import { path } from '../support/disk.ts';
 import { memoryProject } from '../support/memory-repository.ts';
 import { makeScratchRepository } from '../support/scratch-repository.ts';

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { joinContinuation, openSeam } from '../../src/conversation/continuation.ts';
 import { expectLinear } from '../support/growth.ts';
+import { runs } from '../support/runs.ts';
 
 const line = (number: number) => `line ${number} of a text that is long enough to be recognised\n`;
 const lines = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => line(from + at)).join('');
@@ -58,7 +59,7 @@ describe('a continuation', () => {
         expect(droppedBytes).toBe(lost);
         expect(lost === 0 || lost >= 40).toBe(true);
       }),
-      { numRuns: 500 },
+      runs(1000),
     );
   });
 

@@ -10,6 +10,8 @@ import { renderOpenai } from '../../src/conversation/render-openai.ts';
 import { encodeRecord } from '../../src/conversation/transcript.ts';
 import { damagedText, keptLog } from '../support/conversation-logs.ts';
 import { findFaults, fold, foldText } from '../support/conversations.ts';
+import { runs } from '../support/runs.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 const fixtures = new URL('../../fixtures/transcripts/', import.meta.url);
 
@@ -65,18 +67,18 @@ describe('a log as teddy writes it', () => {
         for (let count = 0; count <= records.length; count += 1)
           expect(findFaults(fold(...records.slice(0, count)))).toEqual([]);
       }),
-      { numRuns: 40 },
+      runs(40),
     );
   });
 
-  test('is valid in every format after each of its bytes', () => {
+  slowTest('is valid in every format after each of its bytes', () => {
     fc.assert(
       fc.property(keptLog, fc.array(fc.nat(), { minLength: 20, maxLength: 20 }), (records, cuts) => {
         const bytes = new TextEncoder().encode(records.map(encodeRecord).join(''));
         for (const cut of cuts)
           expect(findFaults(foldText(new TextDecoder().decode(bytes.slice(0, cut % bytes.length))))).toEqual([]);
       }),
-      { numRuns: 50 },
+      runs(50),
     );
   });
 
@@ -86,7 +88,7 @@ describe('a log as teddy writes it', () => {
         const { repairs } = fold(...records);
         expect(repairs.filter(({ kind }) => kind !== 'lone-surrogate' && kind !== 'duplicate-record')).toEqual([]);
       }),
-      { numRuns: 100 },
+      runs(100),
     );
   });
 
@@ -108,14 +110,14 @@ describe('a log as teddy writes it', () => {
         }));
         expect(found).toEqual(expected);
       }),
-      { numRuns: 100 },
+      runs(100),
     );
   });
 
   test('shows all that was said in every format', () => {
     fc.assert(
       fc.property(keptLog, (records) => expectAllSaid(records.map(encodeRecord).join(''))),
-      { numRuns: 100 },
+      runs(100),
     );
   });
 });
@@ -126,12 +128,12 @@ describe('a log after mishaps', () => {
       fc.property(damagedText, (text) => {
         expect(findFaults(foldText(text))).toEqual([]);
       }),
-      { numRuns: 500 },
+      runs(1000),
     );
   });
 
   test('shows all that was said in records that can still be read', () => {
-    fc.assert(fc.property(damagedText, expectAllSaid), { numRuns: 300 });
+    fc.assert(fc.property(damagedText, expectAllSaid), runs(1000));
   });
 
   test('gives the same bytes each time', () => {
@@ -142,7 +144,7 @@ describe('a log after mishaps', () => {
           JSON.stringify([history.repairs, renderOpenai(history), renderAnthropic(history), renderJsonl(history)]);
         expect(bytes(one)).toBe(bytes(other));
       }),
-      { numRuns: 50 },
+      runs(50),
     );
   });
 
@@ -158,12 +160,12 @@ describe('a log after mishaps', () => {
         }
         expect(JSON.stringify(renderAnthropic(history))).not.toMatch(/(?<!\\)(?:\\\\)*\\ud[89a-f]/);
       }),
-      { numRuns: 100 },
+      runs(100),
     );
   });
 });
 
-test.each(readdirSync(fixtures))('every prefix of %s is valid in every format', (name) => {
+slowTest.each(readdirSync(fixtures))('every prefix of %s is valid in every format', (name) => {
   const bytes = readFileSync(new URL(name, fixtures));
   let before = '';
   for (let end = 0; end <= bytes.length; end += 1) {

@@ -6,6 +6,8 @@ import { unitLimits } from '../../src/conversation/import-units.ts';
 import { openImporter } from '../../src/conversation/open-importer.ts';
 import { encodeRecord } from '../../src/conversation/transcript.ts';
 import { faultsOf, importOptions, importPieces, importText, readImport } from '../support/import-source.ts';
+import { runs } from '../support/runs.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 const sources: [ImportFormat, string][] = [
   ['claude-code', readImport('claude-code.jsonl')],
@@ -66,7 +68,7 @@ describe('an import', () => {
       fc.property(mutated, ([format, text]) => {
         expect(faultsOf(importText(format, text).units)).toEqual([]);
       }),
-      { numRuns: 250 },
+      runs(250),
     );
   });
 
@@ -87,7 +89,7 @@ describe('an import', () => {
       fc.property(source, fc.nat(), odd, ([format, text], place, value) => {
         expect(faultsOf(importText(format, withValue(text, place, value)).units)).toEqual([]);
       }),
-      { numRuns: 400 },
+      runs(1000),
     );
   });
 
@@ -129,7 +131,7 @@ describe('however long a source is, an importer holds no more than a few answers
     ['of calls without a name', 'openai', () => '{"role":"assistant","function_call":{"name":"f","arguments":""}}'],
   ];
 
-  test.each(cases)('%s', (_what, format, lineOf, count = 200_000) => {
+  slowTest.each(cases)('%s', (_what, format, lineOf, count = 200_000) => {
     const importer = openImporter(format, { ...importOptions, hash: cheapHash() });
     let held = 0;
     for (let n = 0; n < count; n += 100) {

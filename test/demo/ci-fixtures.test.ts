@@ -12,7 +12,7 @@ import { teddyPath } from '../support/run-teddy.ts';
 import { openScratchRepository } from '../support/scratch-repository.ts';
 import { renderReport } from '../../src/plan/report.ts';
 import { parseReport } from '../../src/plan/report-schema.ts';
-import { parseOid } from '../../src/session/names.ts';
+import { parseOid } from '../../src/names.ts';
 import {
   createPlan,
   editAction,
@@ -76,6 +76,9 @@ test('a good session passes in a bare clone: all branches, and those of a change
   const change = await run(bare, [], { BASE: 'main', HEAD: line });
   expect(change).toMatchObject({ exitCode: 0, output: expect.stringContaining(`session replay ${tip}`) as string });
   expect(change.output.match(/session verify/g)).toHaveLength(1);
+  const session = line.slice('teddy/'.length);
+  expect(change.output).toContain(`\n${session} (${tip.slice(0, 10)}): nothing differs`);
+  expect(all.output).toContain(`\n${line}: nothing differs`);
 });
 
 test('entries that no named key has signed fail', async () => {
@@ -105,15 +108,16 @@ test('code that only a command explains fails, and passes where the user chose t
   const forged = await forgeEdit();
   await project.repo.git('push', '--quiet', bare, `${forged}:refs/heads/forged-edit`);
   const env = { BASE: 'main', HEAD: forged };
+  const name = `${line.slice('teddy/'.length)} (${forged.slice(0, 10)})`;
   const open =
     'nothing differs; 1 path proven, 1 not proven (turn 02, a.txt: action 2, a command, changed it after action 1); 1 path changed in 1 commit that no plan tells of';
   const strict = await run(bare, [], env);
   expect(strict.exitCode, strict.output).toBe(1);
-  expect(strict.output).toContain(`${forged}: ${open}\n`);
+  expect(strict.output).toContain(`${name}: ${open}\n`);
   expect(strict.output).toContain('Nothing differs, and not all of it is proven.');
   const lenient = await run(bare, [], { ...env, TEDDY_STRICT: '0' });
   expect(lenient.exitCode, lenient.output).toBe(0);
-  expect(lenient.output).toContain(`${forged}: ${open}\n`);
+  expect(lenient.output).toContain(`${name}: ${open}\n`);
   expect(lenient.output).toMatch(/let pass, since TEDDY_STRICT is 0\.\n$/);
   expect(lenient.output).not.toContain('All sessions are what they say');
   const again = await run(bare, [], { ...env, TEDDY_RUN_COMMANDS: '1' });

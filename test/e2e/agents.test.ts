@@ -42,7 +42,10 @@ describe('agents', () => {
 
   test('of one’s own start from a template, go before a built-in one, and are taken away again', async () => {
     await project.begin('own');
-    const seen = await project.run(['global', 'edit', 'agents/release-notes.md'], edited('cat "$1" >&2'));
+    const seen = await project.run(['global', 'edit', 'agents/release-notes.md'], {
+      ...edited('cat "$1" >&2'),
+      asProcess: true,
+    });
     expect(seen).toMatchObject({ exitCode: 0, stdout: 'Nothing was changed in agents/release-notes.md.\n' });
     expect(seen.stderr).toContain('# release-notes');
     const changed = await project.run(

@@ -42,6 +42,20 @@ describe.skipIf(!hasTerminal)('before an action runs', () => {
     expect(await run.exitCode).toBe(4);
   });
 
+  test('a yes that was typed before its question stood there approves nothing', async () => {
+    const run = await ask([executeAction('echo runs > runs; sleep 2'), createAction('b.txt', 'b\n')]);
+    await run.waitFor(question);
+    run.press('y\n');
+    await expect.poll(() => project.repo.list('.')).toContain('runs');
+    run.press('y\n');
+    await run.waitFor('Write this?');
+    await run.waitFor(question);
+    expect(await project.repo.list('.')).not.toContain('b.txt');
+    run.press('n\n');
+    expect(await run.exitCode).toBe(0);
+    expect(await project.repo.list('.')).not.toContain('b.txt');
+  });
+
   test('the words that differ are emphasised, and control characters are shown, not obeyed', async () => {
     const run = await ask([editAction('src/app.ts', 'port = 8080', 'port = 9090'), createAction('b', 'x\u001b[7m\n')]);
     await run.waitFor(question);

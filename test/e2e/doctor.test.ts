@@ -1,5 +1,5 @@
 /** `teddy doctor` as a person and a program meet it: exit codes, and a real `kill -9`. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -51,6 +51,27 @@ test('a run that was killed is named with what to do, and is left; once settled,
   expect(await project.repo.fingerprint()).toEqual(before);
   await endGroup(group);
   await project.ok('session', 'execute', '--interrupted=rollback');
+  expect(await examine()).toMatchObject({ exitCode: 0, findings: [] });
+});
+
+test('the directory of a replay that was killed is found once its process is dead, and removed', async () => {
+  const place = await mkdtemp(join(tmpdir(), 'teddy-outside-'));
+  const waits = join(place, 'waits');
+  await project.begin('replayed');
+  await project.plan(planOf(executeAction(`case $PWD in *teddy-replay-*) echo $$ > ${waits}; sleep 60;; esac`)));
+  await project.ok('session', 'execute', '-y');
+  const replay = project.start(['session', 'replay', '--run-commands']);
+  const pid = () => readFile(waits, 'utf8').then(Number, () => 0);
+  await expect.poll(pid, { timeout: 20_000, interval: 20 }).toBeGreaterThan(0);
+  expect((await examine()).findings).toEqual([]);
+  replay.kill('SIGKILL');
+  await replay.result;
+  await endGroup(await pid());
+  await rm(place, { recursive: true });
+  const thing = (name: string) => ({ kind: 'leftover', thing: expect.stringMatching(`/${name}\\w{6}$`) });
+  const found = [thing('teddy-replay-'), thing('teddy-run-')];
+  expect((await examine()).findings).toMatchObject(found);
+  expect((await examine('--fix')).findings).toMatchObject(found.map((one) => ({ ...one, outcome: 'mended' })));
   expect(await examine()).toMatchObject({ exitCode: 0, findings: [] });
 });
 

@@ -9,8 +9,8 @@ import { makeScratchRepository } from '../support/scratch-repository.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const program = `
-import { appendWrite, beginWrite, checkHistory, finalizeWrite, openProject, readTranscript } from 'teddy';
-import { renderAnthropic, renderJsonl, renderMarkdown, renderOpenai, type Finalized } from 'teddy';
+import { appendWrite, beginWrite, checkHistory, finalizeWrite, openProject, readTranscript } from 'git-teddy';
+import { renderAnthropic, renderJsonl, renderMarkdown, renderOpenai, type Finalized } from 'git-teddy';
 
 const notices = { info: () => undefined, warn: () => undefined };
 const project = await openProject({ cwd: process.argv[2] ?? '.', env: process.env, notices });
@@ -41,7 +41,7 @@ test('another program writes a file, reads a transcript and renders it, and its 
   const repository = await makeScratchRepository();
   const dir = join(repository.root, '.git', 'program');
   mkdirSync(join(dir, 'node_modules', '@types'), { recursive: true });
-  symlinkSync(root, join(dir, 'node_modules', 'teddy'));
+  symlinkSync(root, join(dir, 'node_modules', 'git-teddy'));
   symlinkSync(join(root, 'node_modules/@types/node'), join(dir, 'node_modules/@types/node'));
   const source = program.replaceAll('\\\\', '\\');
   writeFileSync(join(dir, 'package.json'), '{ "type": "module" }');

@@ -73,7 +73,7 @@ describe('teddy memo', () => {
   });
 
   test('what an editor draws is no result, and a mistake in the list is placed once', async () => {
-    const drawing = { env: await editor('echo drawn; printf -- "- tabs\\n" >"$1"') };
+    const drawing = { env: await editor('echo drawn; printf -- "- tabs\\n" >"$1"'), asProcess: true };
     const saved = await project.run(['memo', 'edit', '--json'], drawing);
     expect(JSON.parse(saved.stdout)).toMatchObject({ schema: 'teddy.memo-edit/1', file: 'memos.yaml' });
     expect(saved.stderr).toContain('drawn');

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ServerRecord } from '../../src/ports.ts';
+import type { ServerRecord } from '../../src/ports/disk.ts';
 import { openEvents, type EventClient } from '../support/event-client.ts';
 import type { RunningTeddy } from '../support/run-teddy.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';

@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ServerRecord } from '../../src/ports.ts';
+import type { ServerRecord } from '../../src/ports/disk.ts';
 import { runTeddy, startTeddy, type RunningTeddy } from '../support/run-teddy.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 
@@ -90,7 +90,7 @@ describe('teddy serve', () => {
 
   test('a second server of the repository is refused and named the first', async () => {
     const { record } = await serve('--port', '0');
-    const { exitCode, stdout, stderr } = await runTeddy(['serve'], { cwd: repo.root });
+    const { exitCode, stdout, stderr } = await runTeddy(['serve'], { cwd: repo.root, asProcess: true });
     expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: '' });
     expect(stderr).toContain(record.url);
     expect(stderr).toContain('[SERVER_RUNNING]');
@@ -152,7 +152,7 @@ describe('teddy serve', () => {
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const { port } = taken.address() as AddressInfo;
-    const { exitCode, stderr } = await runTeddy(['serve', '--port', String(port)], { cwd: repo.root });
+    const { exitCode, stderr } = await runTeddy(['serve', '--port', String(port)], { cwd: repo.root, asProcess: true });
     expect({ exitCode, stderr }).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining(`Port ${port} is in use`) as string,

@@ -2,6 +2,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { parseContextLog } from '../../src/session/context-log-parse.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 let project: TeddyProject;
 
@@ -131,7 +132,7 @@ test('another message on an open turn replaces what is asked, and both messages 
   expect(await project.subjects()).toContain('turn 01 message: Make two instead');
 });
 
-test('a branch takes the exact context of its turn, goes on from there, and can be branched again', async () => {
+slowTest('a branch takes the exact context of its turn, goes on from there, and can be branched again', async () => {
   project = await openTeddyProject({ answers: ['other', 'third', 'again'].map(plan) });
   const { repo } = project;
   const session = await project.begin('forked');
@@ -177,7 +178,7 @@ test('a branch takes the exact context of its turn, goes on from there, and can 
   expect(await project.ok('session', 'list')).toContain('(+2 branches)');
 });
 
-test('a branch can be made without switching, and its message recorded without asking', async () => {
+slowTest('a branch can be made without switching, and its message recorded without asking', async () => {
   project = await openTeddyProject({ answers: [plan('one'), plan('other')] });
   const session = await project.begin('quiet');
   await project.ok('session', 'plan', '-m', 'Make one');
@@ -228,44 +229,50 @@ test('a branch of plain git is a line whatever its name, and the own commits of 
   await project.ok('session', 'execute', '-y', '-s', 'anything');
 });
 
-test('-s takes an id, a unique part, a branch or a directory; without it and off a line, the newest session', async () => {
-  project = await openTeddyProject();
-  const { repo } = project;
-  const older = await project.begin('older-one');
-  await repo.git('switch', '--quiet', 'main');
-  const newer = await project.begin('newer-one', '--no-switch');
-  expect(await branch()).toBe('main');
-  const shownLine = async (...args: string[]) =>
-    (JSON.parse(await project.ok('session', 'log', '--json', ...args)) as { session: string }).session;
-  expect(await shownLine()).toBe(newer);
-  expect(await shownLine('-s', older)).toBe(older);
-  expect(await shownLine('-s', 'older')).toBe(older);
-  expect(await shownLine('-s', `teddy/${older}`)).toBe(older);
-  expect(await shownLine(`-s.teddy/sessions/${older}`)).toBe(older);
-  expect(await shownLine(`--session=${repo.root}/.teddy/sessions/${older}/`)).toBe(older);
-  const ambiguous = await project.refuses('AMBIGUOUS_SESSION', 2, ['session', 'plan', '-m', 'x', '-s', 'one']);
-  expect(ambiguous).toContain(older);
-  const unknown = await project.refuses('UNKNOWN_SESSION', 2, ['session', 'execute', '-y', '-s', 'nope']);
-  expect(unknown).toContain('teddy session list');
+slowTest(
+  '-s takes an id, a unique part, a branch or a directory; without it and off a line, the newest session',
+  async () => {
+    project = await openTeddyProject();
+    const { repo } = project;
+    const older = await project.begin('older-one');
+    await repo.git('switch', '--quiet', 'main');
+    const newer = await project.begin('newer-one', '--no-switch');
+    expect(await branch()).toBe('main');
+    const shownLine = async (...args: string[]) =>
+      (JSON.parse(await project.ok('session', 'log', '--json', ...args)) as { session: string }).session;
+    expect(await shownLine()).toBe(newer);
+    expect(await shownLine('-s', older)).toBe(older);
+    expect(await shownLine('-s', 'older')).toBe(older);
+    expect(await shownLine('-s', `teddy/${older}`)).toBe(older);
+    expect(await shownLine(`-s.teddy/sessions/${older}`)).toBe(older);
+    expect(await shownLine(`--session=${repo.root}/.teddy/sessions/${older}/`)).toBe(older);
+    const ambiguous = await project.refuses('AMBIGUOUS_SESSION', 2, ['session', 'plan', '-m', 'x', '-s', 'one']);
+    expect(ambiguous).toContain(older);
+    const unknown = await project.refuses('UNKNOWN_SESSION', 2, ['session', 'execute', '-y', '-s', 'nope']);
+    expect(unknown).toContain('teddy session list');
 
-  const planned = await project.plan(plan('one'), 'Somewhere');
-  expect(planned.stderr).toContain(newer);
-  expect(await project.subjects(`teddy/${newer}`)).toContain('turn 01 message: Somewhere');
-  expect(await branch()).toBe('main');
-});
+    const planned = await project.plan(plan('one'), 'Somewhere');
+    expect(planned.stderr).toContain(newer);
+    expect(await project.subjects(`teddy/${newer}`)).toContain('turn 01 message: Somewhere');
+    expect(await branch()).toBe('main');
+  },
+);
 
-test('a taken name gets a number, a free text becomes a name, and the agent of the last turn is remembered', async () => {
-  project = await openTeddyProject({ answers: [plan('one'), plan('two'), plan('three')] });
-  const first = await project.begin('Add a Login, please!', '--no-switch');
-  expect(first).toMatch(/^\d{8}-add-a-login-please$/);
-  expect(await project.begin('add-a-login-please')).toBe(`${first}-2`);
+slowTest(
+  'a taken name gets a number, a free text becomes a name, and the agent of the last turn is remembered',
+  async () => {
+    project = await openTeddyProject({ answers: [plan('one'), plan('two'), plan('three')] });
+    const first = await project.begin('Add a Login, please!', '--no-switch');
+    expect(first).toMatch(/^\d{8}-add-a-login-please$/);
+    expect(await project.begin('add-a-login-please')).toBe(`${first}-2`);
 
-  await project.ok('session', 'plan', '-m', 'Make one', '-a', 'dev');
-  await project.ok('session', 'execute', '-y');
-  await project.ok('session', 'plan', '-m', 'Make two');
-  expect(await project.repo.git('log', '-2', '--format=%(trailers:key=Teddy-Agent,valueonly,separator=%x2C)')).toBe(
-    'dev\ndev',
-  );
-  const [one, two] = project.server.requests();
-  expect(two?.messages[0]).toEqual(one?.messages[0]);
-});
+    await project.ok('session', 'plan', '-m', 'Make one', '-a', 'dev');
+    await project.ok('session', 'execute', '-y');
+    await project.ok('session', 'plan', '-m', 'Make two');
+    expect(await project.repo.git('log', '-2', '--format=%(trailers:key=Teddy-Agent,valueonly,separator=%x2C)')).toBe(
+      'dev\ndev',
+    );
+    const [one, two] = project.server.requests();
+    expect(two?.messages[0]).toEqual(one?.messages[0]);
+  },
+);

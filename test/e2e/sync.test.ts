@@ -35,7 +35,10 @@ test('a session goes over http to a second clone, both add to it at once, and bo
   const refusal = await ada.refuses('REMOTE_EMPTY', 3, ['session', 'push']);
   expect(refusal).toContain('git push origin main');
   await ada.repo.git('push', '--quiet', 'origin', 'main');
-  expect(await ada.ok('session', 'push')).toContain(`teddy/${session}  pushed`);
+  const pushed = await ada.run(['session', 'push']);
+  expect(pushed).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(`teddy/${session}  pushed`) as string });
+  // As git: no progress where nobody watches.
+  expect(pushed.stderr).toBe(`origin: session ${session} and teddy/global.\n`);
   expect(await ada.repo.git('rev-parse', `origin/teddy/${session}`)).toBe(await ada.repo.git('rev-parse', 'HEAD'));
 
   // The second clone goes over files.
@@ -80,7 +83,9 @@ test('a line of forged entries stays out, is named, and the pull exits 1', async
   const before = await refsOf(ada.repo);
   const pulled = await ada.run(['session', 'pull', '--all']);
   expect(pulled).toMatchObject({ exitCode: 1 });
-  expect(pulled.stderr).toMatch(/^error: teddy\/20260101-evil of origin was not taken: .+\[HOSTILE_SESSION\]$/m);
+  expect(pulled.stderr).toMatch(
+    /^error: teddy\/20260101-evil of origin was not taken: it fails the checks \(.+\)\. \[HOSTILE_SESSION\]$/m,
+  );
   expect(await refsOf(ada.repo)).toBe(before);
   expect(await ada.repo.gitSucceeds('rev-parse', '--verify', 'refs/remotes/origin/teddy/20260101-evil')).toBe(false);
 });

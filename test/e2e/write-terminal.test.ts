@@ -21,7 +21,8 @@ const ways = 'What now? [f,s,o,d,q] ';
 
 /** What a stream has left that ended without DONE. */
 async function interrupted(target: string, content: string): Promise<string> {
-  const cut = await project.run(['write', 'stream', '--target', target, '--operation', 'create'], { stdin: content });
+  const stream = ['write', 'stream', '--target', target, '--operation', 'create'];
+  const cut = await project.run(stream, { stdin: content, asProcess: true });
   expect(cut.exitCode).toBe(1);
   return /write recover (\S+) /.exec(cut.stderr)?.[1] ?? '';
 }

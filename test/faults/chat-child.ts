@@ -5,9 +5,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openProject, openSource } from '../../src/app.ts';
 import { TeddyError } from '../../src/errors.ts';
-import type { Project } from '../../src/ports.ts';
-import { appendRecords } from '../../src/workflow/append-records.ts';
-import { importSession } from '../../src/workflow/import-session.ts';
+import type { Project } from '../../src/ports/project.ts';
+import { appendRecords } from '../../src/workflow/line/append-records.ts';
+import { importSession } from '../../src/workflow/conversation/import-session.ts';
 import { converse, message, type ChatSceneName } from './chat-script.ts';
 import { endChild } from './end-child.ts';
 import { passStep, print } from './fault-points.ts';
@@ -50,7 +50,7 @@ async function chat(project: Project, scene: ChatSceneName): Promise<void> {
 /** The name is the path of what is imported. */
 async function importFile(project: Project): Promise<void> {
   const { commit } = await importSession(project, {
-    source: await openSource(name),
+    source: await openSource(name, process.cwd()),
     signal: new AbortController().signal,
   });
   print({ line: 'acknowledged', commit });

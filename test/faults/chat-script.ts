@@ -1,8 +1,9 @@
 /** What is said in the conversations that the faults happen to: of each process something else, so that nothing is there twice unseen. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Model, ModelEvent, ModelMessage, ModelToolCall, Project } from '../../src/ports.ts';
+import type { Model, ModelEvent, ModelMessage, ModelToolCall } from '../../src/ports/model.ts';
+import type { Project } from '../../src/ports/project.ts';
 import type { ChatListener, ChatOutcome } from '../../src/workflow/chat/chat.ts';
-import { chatTurn } from '../../src/workflow/chat/chat-turn.ts';
+import { chatTurn } from '../../src/workflow/chat/turn.ts';
 
 /** `chat`: tools of all kinds. `chat-write`: the model writes a file. */
 export type ChatSceneName = 'chat' | 'chat-write';

@@ -6,8 +6,8 @@ import { renderAnthropic } from '../../src/conversation/render-anthropic.ts';
 import { renderMarkdown } from '../../src/conversation/render-history-markdown.ts';
 import { renderJsonl } from '../../src/conversation/render-jsonl.ts';
 import { renderOpenai } from '../../src/conversation/render-openai.ts';
-import type { Project } from '../../src/ports.ts';
-import { readConversation } from '../../src/workflow/read-conversation.ts';
+import type { Project } from '../../src/ports/project.ts';
+import { readConversation } from '../../src/workflow/line/read-conversation.ts';
 import type { ScratchRepository } from '../support/scratch-repository.ts';
 import type { Scene } from './scenes.ts';
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
-import { readBootId } from '../../src/git/index-lock.ts';
+import { readBootId } from '../../src/disk/process-identity.ts';
 import type { ClaimJob } from '../support/claim-child.ts';
 
 export interface Racer {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openProject, openSource } from '../../src/app.ts';
 import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';
 import { encodeRecord } from '../../src/conversation/transcript.ts';
-import { importSession } from '../../src/workflow/import-session.ts';
+import { importSession } from '../../src/workflow/conversation/import-session.ts';
 import type { ScratchRepository } from '../support/scratch-repository.ts';
 import { checkHistories } from './check-histories.ts';
 import { findLeftovers } from './check-run.ts';
@@ -61,7 +61,7 @@ export async function checkImport(
   const project = await openProject({ cwd: repository.root, env: process.env, notices });
   try {
     const { signal } = new AbortController();
-    const next = await importSession(project, { source: await openSource(scene.source), signal });
+    const next = await importSession(project, { source: await openSource(scene.source, repository.root), signal });
     expectThat(next.isNew === (before.length === 0), `the next import is ${next.isNew ? '' : 'not '}a new one`);
     const [line = ''] = await check('after the next import', 1);
     expectThat(next.commit === (await repository.git('rev-parse', line)), 'the next import names another commit');

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Of `src/git` and `src/system`, without those that only an import passes, or what goes from one line to another. */
+/** Those of `src/git`, `src/system` and `src/disk`, without what only an import or a transfer between lines passes. */
 export function readKnownSteps(): string[] {
   return readAllSteps().filter((name) => !isImportStep(name) && !sharingSteps.includes(name));
 }
@@ -21,7 +21,7 @@ function isImportStep(name: string): boolean {
 }
 
 function readAllSteps(): string[] {
-  const dirs = ['git', 'system'].map((room) => fileURLToPath(new URL(`../../src/${room}`, import.meta.url)));
+  const dirs = ['git', 'system', 'disk'].map((room) => fileURLToPath(new URL(`../../src/${room}`, import.meta.url)));
   const text = dirs.flatMap((dir) => readdirSync(dir).map((name) => readFileSync(join(dir, name), 'utf8')));
   return [...new Set(text.join('\n').matchAll(/(?:\bstep|\bonStep(?:\?\.)?)\('([a-z-]+)'\)/g))].map(
     ([, name = '']) => name,

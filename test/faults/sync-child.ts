@@ -1,6 +1,6 @@
 /** The program that is killed while lines go from one place to another: `sync-child <operation> <repository>`. */
 import { openProject } from '../../src/app.ts';
-import type { Project } from '../../src/ports.ts';
+import type { Project } from '../../src/ports/project.ts';
 import { archiveSession } from '../../src/workflow/landing/archive-session.ts';
 import { landSession } from '../../src/workflow/landing/land-session.ts';
 import { pullSessions } from '../../src/workflow/sharing/pull-sessions.ts';

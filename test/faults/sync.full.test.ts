@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
-import type { Project } from '../../src/ports.ts';
+import type { Project } from '../../src/ports/project.ts';
 import { gitText } from '../support/git-process.ts';
 import { makeScratchRepository, openScratchRepository } from '../support/scratch-repository.ts';
 import { beginSession, entryIdsOf, randomFrom, refsOf, settle, takeStep } from './sync.ts';

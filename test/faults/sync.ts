@@ -1,5 +1,5 @@
 /** Clones that work on the same sessions at once, whatever they are kept in: random steps, then syncs until nothing changes. */
-import type { Project } from '../../src/ports.ts';
+import type { Project } from '../../src/ports/project.ts';
 import { decodeEntry } from '../../src/session/entry.ts';
 import {
   archiveRef,
@@ -8,12 +8,12 @@ import {
   toTurnName,
   type Oid,
   type RefName,
-} from '../../src/session/names.ts';
-import { publishDraft } from '../../src/workflow/append-entry.ts';
-import { readTakenBranches } from '../../src/workflow/branch-session.ts';
-import { addMemo, listMemos, removeMemo } from '../../src/workflow/change-memos.ts';
-import { newSession } from '../../src/workflow/new-session.ts';
-import { findEntry } from '../../src/workflow/read-line.ts';
+} from '../../src/names.ts';
+import { publishDraft } from '../../src/workflow/line/append-entry.ts';
+import { readTakenBranches } from '../../src/workflow/turn/branch-session.ts';
+import { addMemo, listMemos, removeMemo } from '../../src/workflow/context/change-memos.ts';
+import { newSession } from '../../src/workflow/line/new-session.ts';
+import { findEntry } from '../../src/workflow/line/read.ts';
 import { syncSessions } from '../../src/workflow/sharing/sync-sessions.ts';
 
 export type Random = (below: number) => number;

@@ -1,6 +1,6 @@
 /** Every way to change what an entry says, each commit after it made to fit; the table in docs/security.md quotes the counts. */
 import { expect, test } from 'vitest';
-import { findRecorded } from '../../src/workflow/review/find-recorded.ts';
+import { findRecorded } from '../../src/workflow/line/find-recorded.ts';
 import { recordedSession } from '../support/recorded-session.ts';
 import { tryTamperings, unbacked } from '../support/tamper-entries.ts';
 import { line } from '../support/turns.ts';

@@ -3,7 +3,7 @@ import { rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
-import type { Project } from '../../src/ports.ts';
+import type { Project } from '../../src/ports/project.ts';
 import { letters } from '../support/planted-secrets.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { callTool } from '../support/tool-calls.ts';

@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
-import type { Project } from '../../src/ports.ts';
-import type { RepoPath } from '../../src/session/names.ts';
+import type { Project } from '../../src/ports/project.ts';
+import type { RepoPath } from '../../src/names.ts';
 import { findChecker, findCheckers } from '../../src/workflow/writes/run-checker.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 

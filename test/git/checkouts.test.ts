@@ -3,7 +3,7 @@ import { chmod, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRepository, type OpenedRepository } from '../../src/git/repository.ts';
-import type { Oid } from '../../src/session/names.ts';
+import type { Oid } from '../../src/names.ts';
 import { path } from '../support/disk.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openRepository, type OpenedRepository } from '../../src/git/repository.ts';
-import type { Oid } from '../../src/session/names.ts';
+import type { Oid } from '../../src/names.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+import { runs } from '../support/runs.ts';
 
 let repo: ScratchRepository;
 let repository: OpenedRepository;
@@ -66,6 +67,6 @@ test('whatever stands in the two, nested, in each other’s way, with another mo
       }
       expect(await repository.store.diffTrees(before, after)).toEqual(expected);
     }),
-    { numRuns: 25 },
+    runs(25),
   );
 }, 120_000);

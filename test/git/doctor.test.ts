@@ -6,13 +6,14 @@ import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
-import type { NewWrite, Project } from '../../src/ports.ts';
-import type { RefName, RepoPath, SessionId, TurnName } from '../../src/session/names.ts';
+import type { NewWrite } from '../../src/ports/disk.ts';
+import type { Project } from '../../src/ports/project.ts';
+import type { RefName, RepoPath, SessionId, TurnName } from '../../src/names.ts';
 import { examineRepository, type Examined } from '../../src/workflow/doctor/examine-repository.ts';
-import { newSession } from '../../src/workflow/new-session.ts';
+import { newSession } from '../../src/workflow/line/new-session.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { create, planOf, run, say } from '../support/turns.ts';
-import { readLimits } from '../../src/write/limits.ts';
+import { readLimits } from '../../src/session/write-limits.ts';
 import { initialState } from '../../src/write/write.ts';
 
 let repo: ScratchRepository;

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
-import type { HookSource } from '../../src/ports.ts';
+import type { HookSource } from '../../src/ports/git.ts';
 import { sha256 } from '../../src/system/hash.ts';
-import { installHooks } from '../../src/workflow/hooks/install-hooks.ts';
-import { hookNames, listHooks, type HookedProject } from '../../src/workflow/hooks/list-hooks.ts';
-import { uninstallHooks } from '../../src/workflow/hooks/uninstall-hooks.ts';
+import { installHooks } from '../../src/workflow/hooks/install.ts';
+import { hookNames, listHooks, type HookedProject } from '../../src/workflow/hooks/list.ts';
+import { uninstallHooks } from '../../src/workflow/hooks/uninstall.ts';
 import { makeScratchRepository, openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 
 let repo: ScratchRepository;

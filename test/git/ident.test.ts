@@ -1,4 +1,7 @@
 /** Author and committer are those that git itself would use. */
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
@@ -45,4 +48,21 @@ test('a date that the user has set stays as it is', async () => {
   const { author, committer } = await identWith({ GIT_AUTHOR_DATE: '1000000000 +0200' });
   expect(author).toMatch(/ 1000000000 \+0200$/);
   expect(committer).not.toContain('1000000000');
+});
+
+test('a git that fails for another reason than a missing name is not told as one that lacks it', async () => {
+  const bin = await mkdtemp(join(tmpdir(), 'teddy-git-'));
+  const failing = (verb: string, end: string) =>
+    writeFile(
+      join(bin, 'git'),
+      `#!/bin/sh\nfor word; do [ "$word" = ${verb} ] && { ${end}; }; done\nPATH=\${PATH#*:} exec git "$@"\n`,
+    );
+  await failing('var', 'echo "fatal: unable to read config file: Input/output error" >&2; exit 128');
+  await chmod(join(bin, 'git'), 0o755);
+  const env = { PATH: `${bin}${delimiter}${process.env['PATH']}` };
+  await expect(identWith(env)).rejects.toMatchObject({ code: 'GIT_FAILED', hint: expect.any(String) as string });
+  await rm(bin, { recursive: true });
+  await repo.git('config', 'user.name', '');
+  await expect(identWith()).rejects.toMatchObject({ code: 'NO_IDENTITY' });
+  await repo.git('config', 'user.name', 'Ada Example');
 });

@@ -6,7 +6,7 @@ import { objectReader } from '../../src/git/object-reader.ts';
 import { isPassing } from '../../src/git/remote-errors.ts';
 import { updateRefs } from '../../src/git/refs.ts';
 import { gitRunner, toChildEnvironment, type GitRunner } from '../../src/git/run.ts';
-import type { Oid, RefName } from '../../src/session/names.ts';
+import type { Oid, RefName } from '../../src/names.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 
 let repo: ScratchRepository;

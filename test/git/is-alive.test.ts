@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { isAlive, readBootId, readStartTime } from '../../src/git/index-lock.ts';
+import { isAlive, readBootId, readStartTime } from '../../src/disk/process-identity.ts';
 
 let other: ChildProcess;
 

@@ -5,11 +5,11 @@ import { chmod, link, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/pr
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
-import type { Project } from '../../src/ports.ts';
-import type { RefName } from '../../src/session/names.ts';
-import { appendWrite } from '../../src/workflow/writes/append-write.ts';
-import { beginWrite } from '../../src/workflow/writes/begin-write.ts';
-import { finalizeWrite } from '../../src/workflow/writes/finalize-write.ts';
+import type { Project } from '../../src/ports/project.ts';
+import type { RefName } from '../../src/names.ts';
+import { appendWrite } from '../../src/workflow/writes/append.ts';
+import { beginWrite } from '../../src/workflow/writes/begin.ts';
+import { finalizeWrite } from '../../src/workflow/writes/finalize.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { create, planOf, run, say, start } from '../support/turns.ts';
 

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
-import type { Project } from '../../src/ports.ts';
+import type { Project } from '../../src/ports/project.ts';
 import { archiveSession } from '../../src/workflow/landing/archive-session.ts';
 import { landSession } from '../../src/workflow/landing/land-session.ts';
-import { showHistory } from '../../src/workflow/show-history.ts';
+import { showHistory } from '../../src/workflow/conversation/show-history.ts';
 import { makeScratchRepository, openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { create, edit, planOf, run, say, start } from '../support/turns.ts';
 
@@ -148,6 +148,7 @@ test('the command that a conflict names merges by hand, and the next landing goe
   await main.git('add', 'b.txt');
   await main.git('-c', 'core.editor=true', 'cherry-pick', '--continue');
   expect(await main.git('show', '--format=%s', '--name-only', 'main')).toBe('Do it\n\nb.txt');
+  expect(await landSession(project, { target: session })).toMatchObject({ wasCutOff: true });
   await expect(landSession(project, { target: session })).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
   await turn(edit('b.txt', 'line 8', 'session 8'));
   await land();

@@ -3,7 +3,7 @@ import { chmod, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRepository, type OpenedRepository } from '../../src/git/repository.ts';
-import { parseOid, type Oid } from '../../src/session/names.ts';
+import { parseOid, type Oid } from '../../src/names.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 
 let scratch: ScratchRepository;

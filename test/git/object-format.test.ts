@@ -13,10 +13,11 @@ import {
   encodeTree,
   type ObjectType,
 } from '../../src/git/object-format.ts';
-import type { Commit, TreeEntry, TreeMode } from '../../src/ports.ts';
-import type { Oid } from '../../src/session/names.ts';
+import type { Commit, TreeEntry, TreeMode } from '../../src/ports/git.ts';
+import type { Oid } from '../../src/names.ts';
 import { gitBytes, gitText } from '../support/git-process.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+import { runs } from '../support/runs.ts';
 
 type Format = 'sha1' | 'sha256';
 
@@ -109,7 +110,7 @@ describe.each<Format>(['sha1', 'sha256'])('object ids of %s', (format) => {
         const expected = gitText(repo.root, ['mktree', '-z', '--missing', '--batch'], { input }).split('\n');
         expect(entries.map((each) => oidOf(format, 'tree', encodeTree(each)))).toEqual(expected);
       }),
-      { numRuns: 5 },
+      runs(5),
     );
   });
 
@@ -188,6 +189,7 @@ test('what git hashes from a file is what a blob of its bytes is', () => {
       const header = Buffer.from(`blob ${bytes.length}\0`);
       expect(encodeObject('blob', bytes)).toEqual(Buffer.concat([header, bytes]));
     }),
+    runs(100),
   );
   expect(gitBytes('.', ['hash-object', '--stdin'], { input: 'x' }).toString('utf8').trim()).toBe(
     oidOf('sha1', 'blob', Buffer.from('x')),

@@ -2,13 +2,16 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { chmod, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DamagedObjectError } from '../../src/errors.ts';
 import { objectReader, type ObjectReader } from '../../src/git/object-reader.ts';
 import { openRepository } from '../../src/git/repository.ts';
 import { gitRunner, toChildEnvironment, type GitRunner } from '../../src/git/run.ts';
-import type { Repository } from '../../src/ports.ts';
-import type { Oid } from '../../src/session/names.ts';
+import type { Repository } from '../../src/ports/git.ts';
+import type { Oid } from '../../src/names.ts';
 import { path } from '../support/disk.ts';
 import { gitText } from '../support/git-process.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
@@ -105,6 +108,38 @@ test('20 MiB come back whole, between small ones', async () => {
   expect([before?.bytes.toString(), after?.bytes.toString()]).toEqual(['A\n', 'B\n']);
 });
 
+test('20 MiB are passed on in pieces, none of which is held, between small ones', async () => {
+  const bytes = Buffer.alloc(20 * 1024 * 1024, 'teddy\n');
+  const batch = repository.store.batch();
+  const [oid, empty] = await Promise.all([batch.blob(bytes), batch.blob('')]);
+  await batch.flush();
+  const pieces: Buffer[] = [];
+  const names = [`${head}:a.txt`, oid, empty, `${head}:dir/b.txt`];
+  const take = (piece: Uint8Array) => void pieces.push(Buffer.from(piece));
+  const [before, large, none, after] = await Promise.all(
+    names.map((name) => reader.contents(name, name === oid || name === empty ? take : undefined)),
+  );
+  expect(Buffer.concat(pieces).equals(bytes)).toBe(true);
+  expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(1_000_000);
+  expect([large?.size, large?.bytes.length, none?.size, none?.bytes.length]).toEqual([bytes.length, 0, 0, 0]);
+  expect([before?.bytes.toString(), after?.bytes.toString()]).toEqual(['A\n', 'B\n']);
+  await expect(repository.store.passBlob('e'.repeat(40) as Oid, take)).rejects.toMatchObject({
+    code: 'DAMAGED_SESSION',
+  });
+});
+
+test('a child that is interrupted while it passes an object on is not asked again: no piece comes twice', async () => {
+  const git = gitRunner(repo.root, toChildEnvironment(process.env));
+  const half = `printf '%s blob 10\\nhalf' ${head}; sleep 0.2; kill -INT $$`;
+  const other = objectReader({ ...git, start: () => spawn('sh', ['-c', half], { stdio: 'pipe' }) });
+  const pieces: string[] = [];
+  await expect(other.contents(head, (piece) => pieces.push(String(piece)))).rejects.toMatchObject({
+    code: 'GIT_FAILED',
+  });
+  expect(pieces).toEqual(['half']);
+  await other.close();
+});
+
 test('hundreds of questions at once are answered in their order, also while git packs the repository', async () => {
   const batch = repository.store.batch();
   const oids = await Promise.all(Array.from({ length: 300 }, (_, at) => batch.blob(`text ${at}\n`.repeat(at))));
@@ -167,6 +202,38 @@ test('a walk that git cannot finish fails instead of ending early', async () => 
   for await (const { oid } of repository.store.firstParents(head, [])) expect(oid).toBe(head);
 });
 
+test('a git that misses an object is started once more before the object is called missing', async () => {
+  const bin = await realpath(await mkdtemp(join(tmpdir(), 'teddy-missing-')));
+  const counter = join(bin, 'count');
+  const script = `#!/bin/sh
+echo >> '${counter}'
+[ "$(wc -l < '${counter}')" -gt "$FAILURES" ] && exec '${gitText(repo.root, ['--exec-path']).trim()}/git' "$@"
+echo "fatal: bad object ${head}" >&2
+exit 128
+`;
+  await writeFile(join(bin, 'git'), script, { mode: 0o755 });
+  const runWith = async (failures: number, read: (git: GitRunner) => Promise<unknown>) => {
+    await rm(counter, { force: true });
+    const env = { ...process.env, PATH: `${bin}${delimiter}${process.env['PATH']}`, FAILURES: String(failures) };
+    const outcome = await read(gitRunner(repo.root, toChildEnvironment(env))).catch((error: Error) => error);
+    return { outcome, starts: (await readFile(counter, 'utf8')).length };
+  };
+  const readText = (git: GitRunner) => git.text(['rev-list', head]);
+  const readLines = async (git: GitRunner) => {
+    let text = '';
+    for await (const line of git.lines(['rev-list', head])) text += line;
+    return text;
+  };
+  for (const read of [readText, readLines]) {
+    expect(await runWith(1, read)).toEqual({ outcome: head, starts: 2 });
+    const failed = await runWith(5, read);
+    expect(failed).toEqual({ outcome: expect.any(DamagedObjectError) as Error, starts: 2 });
+  }
+  // What moves something is not done twice.
+  expect((await runWith(1, (git) => git.text(['update-ref', 'refs/heads/x', head]))).starts).toBe(1);
+  await rm(bin, { recursive: true, force: true });
+});
+
 // Last: it closes what the others use.
 test('closing ends the child, answers what was asked, and leaves no zombie; what is asked too late is refused', async () => {
   const other = objectReader(gitRunner(repo.root, toChildEnvironment(process.env)));
@@ -193,6 +260,20 @@ describe('an object that a git does not find', () => {
   test('is asked of another one, which knows the packs of today', async () => {
     await withBlindChildren(1, async (one, starts) => {
       expect(await one.info(head)).toMatchObject({ oid: head, type: 'commit' });
+      expect(starts()).toBe(2);
+    });
+  });
+
+  test('is found by its path too, and a path that does not exist is asked for once', async () => {
+    const row = `160000 commit ${'d'.repeat(40)}\tvendored\n`;
+    const withSubmodule = gitText(repo.root, ['mktree'], {
+      input: `${row}${await repo.git('ls-tree', head)}\n`,
+    }).trim();
+    await withBlindChildren(1, async (one, starts) => {
+      expect((await one.contents(`${head}:dir/b.txt`))?.type).toBe('blob');
+      expect(starts()).toBe(2);
+      const names = ['none', 'none/of/these', 'a.txt/x', 'vendored'].map((path) => `${withSubmodule}:${path}`);
+      expect(await Promise.all(names.map((name) => one.info(name)))).toEqual([null, null, null, null]);
       expect(starts()).toBe(2);
     });
   });

@@ -3,8 +3,8 @@ import { readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
-import type { Publication, Repository, Workspace } from '../../src/ports.ts';
-import type { Oid, RefName } from '../../src/session/names.ts';
+import type { Publication, Repository, Workspace } from '../../src/ports/git.ts';
+import type { Oid, RefName } from '../../src/names.ts';
 import { path } from '../support/disk.ts';
 import { publicationOf } from '../support/publication.ts';
 import { makeScratchRepository, openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readMany } from '../../src/git/read-many.ts';
 import { gitRunner, toChildEnvironment, type GitRunner } from '../../src/git/run.ts';
-import type { FileBelow } from '../../src/ports.ts';
-import type { Oid } from '../../src/session/names.ts';
+import type { FileBelow } from '../../src/ports/git.ts';
+import type { Oid } from '../../src/names.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 
 const large = randomBytes(3_000_000).toString('latin1');

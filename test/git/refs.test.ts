@@ -3,8 +3,8 @@ import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
-import type { Repository, RefUpdate } from '../../src/ports.ts';
-import type { Oid, RefName } from '../../src/session/names.ts';
+import type { Repository, RefUpdate } from '../../src/ports/git.ts';
+import type { Oid, RefName } from '../../src/names.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { startWait } from '../support/wait.ts';
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { toGitFailure } from '../../src/git/git-failure.ts';
 import { toRemoteError } from '../../src/git/remote-errors.ts';
 
 test.each([
@@ -20,4 +21,10 @@ test.each([
   const error = toRemoteError('origin', { said, serverSaid: [], exitCode: 128, stdout: '' });
   expect(error.code).toBe(code);
   expect(error.hint).toMatch(hint);
+});
+
+test('a git that fails without a word has a next step, too', () => {
+  const error = toGitFailure('version', { exitCode: 1, signal: null, stderr: '' });
+  expect(error).toMatchObject({ code: 'GIT_FAILED', message: 'git version failed: exit code 1' });
+  expect(error.hint).toContain('`git --version`');
 });

@@ -1,15 +1,16 @@
 import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openProject } from '../../src/app.ts';
-import type { Project } from '../../src/ports.ts';
-import { findRecorded } from '../../src/workflow/review/find-recorded.ts';
-import { replayLine, type ReplayOptions } from '../../src/workflow/replay/replay-line.ts';
+import type { Project } from '../../src/ports/project.ts';
+import { findRecorded } from '../../src/workflow/line/find-recorded.ts';
+import { replayLine, type ReplayOptions } from '../../src/workflow/replay/line.ts';
 import type { ReplayedTurn } from '../../src/workflow/replay/replayed.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { command, create, edit, planOf, run, say } from '../support/turns.ts';
-import { newSession } from '../../src/workflow/new-session.ts';
+import { newSession } from '../../src/workflow/line/new-session.ts';
 
 let repo: ScratchRepository;
 let project: Project;
@@ -171,4 +172,27 @@ describe('replay in a repository of git', () => {
       [],
     ]);
   });
+});
+
+test('what a command prints is not comparable after a rebase, which gave it other files; its exit code and its changes are', async () => {
+  const other = await makeScratchRepository({ 'a.txt': 'a\n' });
+  const there = await open(other.root);
+  await newSession(there, { name: 'rebased', switch: true });
+  await say(there, 'List', planOf([command('ls; echo made > made.txt'), command('test "$(ls | wc -l)" -lt 4')]));
+  await run(there);
+  const branch = await other.git('branch', '--show-current');
+  await other.git('switch', '-q', 'main');
+  await other.commit({ 'b.txt': 'b\n', 'c.txt': 'c\n' }, 'Later');
+  // A rebase is known by its time, in whole seconds.
+  await sleep(1_100);
+  await other.git('-c', 'core.hooksPath=/dev/null', 'rebase', '-q', 'main', branch);
+  const { turns } = await replayLine(there, await findRecorded(there, 'rebased'), { runsCommands: true });
+  const [turn] = turns;
+  expect(turn?.actions.map(({ outcome, note }) => [outcome, note])).toEqual([
+    ['not_compared', 'its output is not comparable after a rebase: it ran on other files'],
+    ['different', 'The exit code was 0, and is 1.'],
+  ]);
+  expect(turn).toMatchObject({ proven: 1, unproven: [], differences: [{ action: 2 }] });
+  await there.repository.close();
+  await other.close();
 });

@@ -5,9 +5,9 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import { TeddyError } from '../../src/errors.ts';
-import type { Project } from '../../src/ports.ts';
-import type { Approver } from '../../src/workflow/approver.ts';
-import { rollBackRun } from '../../src/workflow/settle-run.ts';
+import type { Project } from '../../src/ports/project.ts';
+import type { Approver } from '../../src/workflow/run/approver.ts';
+import { rollBackRun } from '../../src/workflow/run/settle.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { approveAll, command, create, edit, planOf, run, say, start } from '../support/turns.ts';
 

@@ -3,8 +3,8 @@ import { chmod, mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
-import type { Repository, Workspace } from '../../src/ports.ts';
-import type { Oid } from '../../src/session/names.ts';
+import type { Repository, Workspace } from '../../src/ports/git.ts';
+import type { Oid } from '../../src/names.ts';
 import { path } from '../support/disk.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
-import type { RepoPath } from '../../src/session/names.ts';
+import type { RepoPath } from '../../src/names.ts';
 import { makeScratchRepository } from '../support/scratch-repository.ts';
 
 test('the status of one path tells of it alone, whatever is special in its name to git', async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { TreeEntry } from '../../src/ports.ts';
-import type { Oid } from '../../src/session/names.ts';
+import type { TreeEntry } from '../../src/ports/git.ts';
+import type { Oid } from '../../src/names.ts';
 import { decodeTree, encodeTree } from '../../src/git/object-format.ts';
 import { treeDecoder } from '../../src/git/tree-decoder.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { gitTrust } from '../../src/git/trust.ts';
-import { parseOid } from '../../src/session/names.ts';
+import { parseOid } from '../../src/names.ts';
 
 const one = parseOid('1'.repeat(40));
 const two = parseOid('2'.repeat(40));

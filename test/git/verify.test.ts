@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
-import type { Project } from '../../src/ports.ts';
-import type { Oid } from '../../src/session/names.ts';
-import { findRecorded } from '../../src/workflow/review/find-recorded.ts';
-import { replayLine } from '../../src/workflow/replay/replay-line.ts';
+import type { Project } from '../../src/ports/project.ts';
+import type { Oid } from '../../src/names.ts';
+import { findRecorded } from '../../src/workflow/line/find-recorded.ts';
+import { replayLine } from '../../src/workflow/replay/line.ts';
 import { readSigningKeys } from '../../src/workflow/verify/signing-keys.ts';
-import { verifyLine } from '../../src/workflow/verify/verify-line.ts';
-import { verifySession } from '../../src/workflow/verify/verify-session.ts';
+import { verifyLine } from '../../src/workflow/verify/line.ts';
+import { verifySession } from '../../src/workflow/verify/session.ts';
 import { gitText } from '../support/git-process.ts';
 import { addHostileRefs } from '../support/hostile-remote.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
@@ -145,6 +145,9 @@ describe('--signed-by', () => {
     const other = join(outside, 'other');
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', other]);
     const found = await unsigned(`${other}.pub`);
+    await writeFile(signers, '');
+    expect((await withKeys([`${other}.pub`])).notes).toEqual([]);
+    await writeFile(signers, `ada@example.org ${await readFile(join(outside, 'key.pub'), 'utf8')}`);
     expect(
       found.filter((row) => row === 'signature: It is signed by another key than those that were named.'),
     ).toHaveLength(2);

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { walkFirstParents } from '../../src/git/walk-first-parents.ts';
 import type { GitRunner } from '../../src/git/run.ts';
-import type { Commit } from '../../src/ports.ts';
-import { parseOid, type Oid } from '../../src/session/names.ts';
+import type { Commit } from '../../src/ports/git.ts';
+import { parseOid, type Oid } from '../../src/names.ts';
 
 const oidOf = (number: number) => parseOid(number.toString(16).padStart(40, '0'));
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
-import type { LinkedWorkTree, Repository } from '../../src/ports.ts';
-import type { RefName } from '../../src/session/names.ts';
+import type { LinkedWorkTree, Repository } from '../../src/ports/git.ts';
+import type { RefName } from '../../src/names.ts';
 import { makeScratchRepository, openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 
 const ref = 'refs/heads/teddy/20260124-add-login' as RefName;

@@ -4,11 +4,11 @@ import { copyFile, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRepository, type OpenedRepository } from '../../src/git/repository.ts';
-import { readBootId } from '../../src/git/index-lock.ts';
+import { readBootId } from '../../src/disk/process-identity.ts';
 import { packIndex } from '../../src/git/pack-index.ts';
 import { toDelta } from '../../src/git/pack-delta.ts';
-import type { LineCommit } from '../../src/ports.ts';
-import type { Oid, RefName } from '../../src/session/names.ts';
+import type { LineCommit } from '../../src/ports/git.ts';
+import type { Oid, RefName } from '../../src/names.ts';
 import { path } from '../support/disk.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { TeddyError, type ErrorCode } from '../../src/errors.ts';
 import { parseServerUrl, writeClient, type ClientOptions, type WriteClient } from '../../src/http/client.ts';
-import type { WriteView } from '../../src/workflow/writes/list-writes.ts';
-import { defaultLimits } from '../../src/write/limits.ts';
+import type { WriteView } from '../../src/workflow/writes/list.ts';
+import { defaultLimits } from '../../src/session/write-limits.ts';
 import { openTestServer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
 import { startWait } from '../support/wait.ts';
 

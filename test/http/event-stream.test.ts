@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { SessionVerbs } from '../../src/http/session-verbs.ts';
-import type { Oid, RefName } from '../../src/session/names.ts';
-import type { FollowedLine } from '../../src/workflow/follow-line.ts';
+import type { Oid, RefName } from '../../src/names.ts';
+import type { FollowedLine } from '../../src/workflow/conversation/follow-line.ts';
 import { openEvents, type EventClient } from '../support/event-client.ts';
 import { openTestServer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
 import { startWait } from '../support/wait.ts';
 import { line, session, start } from '../support/turns.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 const path = `/api/sessions/${session}/events`;
 
@@ -91,7 +92,7 @@ describe('the stream of a session', () => {
     });
   });
 
-  test('what this server appends is told before it looks at the line again', async () => {
+  slowTest('what this server appends is told before it looks at the line again', async () => {
     await reopen({ streamLimits: { lookMs: 600_000 } });
     const client = await open();
     await client.until(1);
@@ -143,7 +144,7 @@ describe('the stream of a session', () => {
     for (const client of several) expect(idsOf(client)).toEqual(['a1', 'a2', 'a3']);
   });
 
-  test('a line that was moved by force, and one that is gone, are told', async () => {
+  slowTest('a line that was moved by force, and one that is gone, are told', async () => {
     const old = await post('a1');
     await post('a2');
     const client = await open();
@@ -221,7 +222,7 @@ describe('streams and their server', () => {
     expect(ended).toBe(1);
   });
 
-  test('a client that takes nothing is sent no more than fits into its connection, and is dropped', async () => {
+  slowTest('a client that takes nothing is sent no more than fits into its connection, and is dropped', async () => {
     const taken = { count: 0 };
     await reopen({ ...endless(256 * 1024, taken), streamLimits: { stallMs: 300 } });
     const client = await open();
@@ -237,7 +238,7 @@ describe('streams and their server', () => {
     await client.ended;
   });
 
-  test('a client that is slow, but reads, is not dropped', async () => {
+  slowTest('a client that is slow, but reads, is not dropped', async () => {
     const taken = { count: 0 };
     await reopen({ ...endless(256 * 1024, taken), streamLimits: { stallMs: 1500 } });
     const client = await open();

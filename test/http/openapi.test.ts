@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newSession } from '../../src/workflow/new-session.ts';
+import { newSession } from '../../src/workflow/line/new-session.ts';
 import { openTestServer, type TestServer } from '../support/http-server.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 interface Operation {
   operationId: string;
@@ -132,7 +133,7 @@ describe('the description of the API', () => {
     expect(names).toContain('target_file');
   });
 
-  test('an answer has the fields that its schema requires, and no others', async () => {
+  slowTest('an answer has the fields that its schema requires, and no others', async () => {
     const { session } = await newSession(server.project, { name: 'try', switch: true });
     const record = { type: 'user', id: 'u1', message: { role: 'user', content: 'Hello' } };
     const { session_id: id } = await server.begin('a.json');

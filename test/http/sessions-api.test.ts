@@ -6,6 +6,7 @@ import { TeddyError } from '../../src/errors.ts';
 import { openEvents } from '../support/event-client.ts';
 import { openTestServer, type Answer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
 import { line, session, start, storyOfLine } from '../support/turns.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 const base = `/api/sessions/${session}`;
 const entries = `${base}/entries`;
@@ -113,7 +114,7 @@ describe('what was said', () => {
     expect(await records()).toMatchObject([{ message: { content: 'Hello' } }]);
   });
 
-  test('by two clients at once is each there exactly once, in the order of their answers', async () => {
+  slowTest('by two clients at once is each there exactly once, in the order of their answers', async () => {
     const sent = (name: string) => Array.from({ length: 12 }, (_, at) => assistant(`${name}${at}`));
     await post(user('u1'));
     const both = ['x', 'y'].map(async (name) => {
@@ -179,7 +180,7 @@ describe('what is no record', () => {
     expect(await server.project.tipOf(line)).toBe(before);
   });
 
-  test('of the seed has no id, and is known again by what it says', async () => {
+  slowTest('of the seed has no id, and is known again by what it says', async () => {
     const said = { type: 'user', message: { role: 'user', content: 'Look.' }, timestamp: '2026-02-21T10:00:00Z' };
     const calls = [
       { type: 'tool_use', tool_call_id: 't1', tool_name: 'read_file', tool_input: { path: 'a' } },
@@ -221,7 +222,7 @@ describe('what is no record', () => {
     expect(server.failures).toEqual([]);
   });
 
-  test('10 MiB are taken though JSON escapes make them six times as long, and more is 413', async () => {
+  slowTest('10 MiB are taken though JSON escapes make them six times as long, and more is 413', async () => {
     const message = (text: string) => `{"type":"user","id":"u1","message":{"role":"user","content":"${text}"}}`;
     const known = Buffer.byteLength('typeuseridu1messageroleusercontent');
     const fitting = '\\u0061'.repeat(maxBytes - known);
@@ -372,7 +373,7 @@ describe('who may call', () => {
     expect(answer).toMatchObject({ status: 405, headers: { allow: allowed } });
   });
 
-  test('nothing that was said is in a line of the log', async () => {
+  slowTest('nothing that was said is in a line of the log', async () => {
     await post(user('u1', 'a private word'));
     await post({ ...user('u2', 'a private word'), source: 'private' });
     const stream = await openEvents(server, `${base}/events`);

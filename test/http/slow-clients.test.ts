@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { WriteVerbs } from '../../src/http/write-verbs.ts';
 import { openTestServer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 const id = '0b9d2f6e-3c1a-4f7e-9a55-6d2f8c1e7b40';
 
@@ -176,7 +177,7 @@ describe('the end of the server', () => {
     await Promise.all([connection.closed, silent.closed]);
   });
 
-  test('a request that is still arriving is waited for, and not for ever', async () => {
+  slowTest('a request that is still arriving is waited for, and not for ever', async () => {
     const appended = await openNoting({ patience: { stopMs: 1000 } });
     const [late, never] = [server.open(), server.open()];
     for (const { send } of [late, never]) await send(`${appendHead(body.length)}${body.slice(0, 10)}`);

@@ -5,6 +5,7 @@ import { statusOfCode } from '../../src/http/status.ts';
 import { memoryWrites } from '../support/memory-writes.ts';
 import { line, start } from '../support/turns.ts';
 import { openTestServer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 const base = '/api/write-session';
 const unknownId = '0b9d2f6e-3c1a-4f7e-9a55-6d2f8c1e7b40';
@@ -183,7 +184,7 @@ describe('append', () => {
     expect(answer).toMatchObject({ status: 400, body: { code: 'USAGE' } });
   });
 
-  test('10 MiB are taken though JSON escapes make them six times as long, and one byte more is 413', async () => {
+  slowTest('10 MiB are taken though JSON escapes make them six times as long, and one byte more is 413', async () => {
     const { session_id: id } = await server.begin('a.txt');
     const escaped = '\\u0061'.repeat(maxBytes);
     const send = (data: string) =>
@@ -423,7 +424,7 @@ describe('what every call shares', () => {
   test('the table has every code that the verbs of the calls throw, but failures of the server', () => {
     const names = ['begin', 'append', 'finalize', 'cancel', 'list', 'held', 'install', 'commit', 'validate', 'inspect'];
     const dir = new URL('../../src/workflow/writes/', import.meta.url);
-    const files = readdirSync(dir).filter((name) => names.includes(name.split('-')[0] ?? ''));
+    const files = readdirSync(dir).filter((name) => names.includes(name.split(/[-.]/)[0] ?? ''));
     const texts = files.map((name) => readFileSync(new URL(name, dir), 'utf8'));
     const thrown = texts.flatMap((text) =>
       [...text.matchAll(/(?:TeddyError|super)\(\s*'([A-Z_]+)'/g)].map(([, code]) => code),
@@ -516,43 +517,46 @@ describe('the same finalize after a failure', () => {
     };
   }
 
-  test.each(['create', 'append'])('heals one that is to %s at every point, and makes one commit', async (operation) => {
-    let passed = 0;
-    let failAt = 0;
-    for (failAt = 1; failAt === 1 || passed >= failAt - 1; failAt += 1) {
-      await reopen({});
-      const { project } = server;
-      await start(project);
-      if (operation !== 'create') {
-        await project.write({ 'docs/guide.md': 'Old\n' });
-        await project.commit('Mine');
+  slowTest.each(['create', 'append'])(
+    'heals one that is to %s at every point, and makes one commit',
+    async (operation) => {
+      let passed = 0;
+      let failAt = 0;
+      for (failAt = 1; failAt === 1 || passed >= failAt - 1; failAt += 1) {
+        await reopen({});
+        const { project } = server;
+        await start(project);
+        if (operation !== 'create') {
+          await project.write({ 'docs/guide.md': 'Old\n' });
+          await project.commit('Mine');
+        }
+        const { session_id } = await server.begin('docs/guide.md', { operation });
+        await server.append(session_id, 0, 'Something else\n');
+        const before = await project.tipOf(line);
+        passed = 0;
+        passPoints(() => {
+          passed += 1;
+          if (passed === failAt) throw new TeddyError('WRITE_FAILED', 'The disk does not take it.');
+        });
+        const first = await server.finalize(session_id, call);
+        if (passed < failAt) {
+          expect(first.status).toBe(200);
+          break;
+        }
+        // What fails after the commit is told, and takes nothing back.
+        expect([200, 500]).toContain(first.status);
+        if (first.status === 500) {
+          const again = await server.finalize(session_id, call);
+          expect(again, `point ${failAt}`).toMatchObject({ status: 200, body: { success: true } });
+          expect((await server.finalize(session_id, call)).body).toEqual(again.body);
+        }
+        expect(await project.read('docs/guide.md')).toBe(operation === 'append' ? 'Old\n# Guide\n' : '# Guide\n');
+        const { store } = project.repository;
+        expect((await store.readCommit(await project.tipOf(line))).parents).toEqual([before]);
       }
-      const { session_id } = await server.begin('docs/guide.md', { operation });
-      await server.append(session_id, 0, 'Something else\n');
-      const before = await project.tipOf(line);
-      passed = 0;
-      passPoints(() => {
-        passed += 1;
-        if (passed === failAt) throw new TeddyError('WRITE_FAILED', 'The disk does not take it.');
-      });
-      const first = await server.finalize(session_id, call);
-      if (passed < failAt) {
-        expect(first.status).toBe(200);
-        break;
-      }
-      // What fails after the commit is told, and takes nothing back.
-      expect([200, 500]).toContain(first.status);
-      if (first.status === 500) {
-        const again = await server.finalize(session_id, call);
-        expect(again, `point ${failAt}`).toMatchObject({ status: 200, body: { success: true } });
-        expect((await server.finalize(session_id, call)).body).toEqual(again.body);
-      }
-      expect(await project.read('docs/guide.md')).toBe(operation === 'append' ? 'Old\n# Guide\n' : '# Guide\n');
-      const { store } = project.repository;
-      expect((await store.readCommit(await project.tipOf(line))).parents).toEqual([before]);
-    }
-    expect(failAt).toBeGreaterThan(8);
-  });
+      expect(failAt).toBeGreaterThan(8);
+    },
+  );
 
   test('is refused with other content, once the target is being replaced', async () => {
     await start(server.project);

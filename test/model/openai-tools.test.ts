@@ -1,7 +1,7 @@
 /** Tools: what a model is offered, and what it calls, however a server streams it. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { openaiModel } from '../../src/model/openai.ts';
-import type { Model, ModelEvent, ModelRequest, ModelTool } from '../../src/ports.ts';
+import type { Model, ModelEvent, ModelRequest, ModelTool } from '../../src/ports/model.ts';
 import { collect, requestOf, textOf } from '../support/ask-model.ts';
 import { startModelServer, type ModelServer, type ServerAnswer } from '../support/model-server.ts';
 

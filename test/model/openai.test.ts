@@ -2,10 +2,11 @@ import { createServer } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { TeddyError } from '../../src/errors.ts';
 import { openaiModel } from '../../src/model/openai.ts';
-import type { ModelEvent, ModelRequest } from '../../src/ports.ts';
+import type { ModelEvent, ModelRequest } from '../../src/ports/model.ts';
 import { collect, requestOf, textOf } from '../support/ask-model.ts';
 import { startModelServer, type ModelServer, type ServerAnswer } from '../support/model-server.ts';
 import { startWait } from '../support/wait.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 const apiKey = 'sk-secret-0123456789abcdef';
 const messages: ModelRequest['messages'] = [
@@ -64,7 +65,7 @@ async function answerTo(...raw: (string | Uint8Array)[]): Promise<ModelEvent[]> 
 describe('an answer', () => {
   const text = '# Plan\n\n- 👩‍👩‍👧 emoji, äöü, 漢字,\ttabs, "quotes", \\n\r\n\u2028 and   spaces \n'.repeat(20);
 
-  test('arrives byte for byte, whatever the chunks tear apart', async () => {
+  slowTest('arrives byte for byte, whatever the chunks tear apart', async () => {
     for (const chunkSize of [1, 2, 7]) {
       const { url } = await serve([text], { chunkSize });
       const events = await collect(modelAt(url).answer(request()));
@@ -73,7 +74,7 @@ describe('an answer', () => {
     }
   });
 
-  test('never has half a character in an event, so that each can be written by itself', async () => {
+  slowTest('never has half a character in an event, so that each can be written by itself', async () => {
     const { url } = await serve([text], { chunkSize: 1 });
     const events = await collect(modelAt(url).answer(request()));
     const written = Buffer.concat(events.map((event) => Buffer.from(event.type === 'text' ? event.text : '')));
@@ -269,7 +270,7 @@ describe('an error of the server', () => {
     expect(requests).toBe(3);
   });
 
-  test('429 is not asked again before its Retry-After is over', async () => {
+  slowTest('429 is not asked again before its Retry-After is over', async () => {
     const { url } = await serve([{ status: 429 }, 'hi']);
     const wait = startWait(900);
     await collect(modelAt(url).answer(request()));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { recordedModel, type RecordedAnswer } from '../../src/model/recorded.ts';
-import { parseTurnName } from '../../src/session/names.ts';
+import { parseTurnName } from '../../src/names.ts';
 import { collect, requestOf, textOf } from '../support/ask-model.ts';
 
 function play(answers: RecordedAnswer[]) {

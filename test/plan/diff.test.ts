@@ -7,6 +7,8 @@ import { afterAll, expect, test } from 'vitest';
 import { renderUnifiedDiff } from '../../src/plan/diff.ts';
 import { bytes } from '../support/disk.ts';
 import { expectLinear } from '../support/growth.ts';
+import { runs } from '../support/runs.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'teddy-diff-'));
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -54,7 +56,7 @@ test('nothing is shown when nothing differs', () => {
   expect(renderUnifiedDiff('a', new Uint8Array([0xff]), new Uint8Array([0xff]))).toBe('');
 });
 
-test('a file that changes everywhere is shown as one block, in time that grows with it', async () => {
+slowTest('a file that changes everywhere is shown as one block, in time that grows with it', async () => {
   const change = (count: number) => ({
     before: lines(count),
     after: lines(count, (i) => `other ${i}`).trimEnd(),
@@ -67,7 +69,7 @@ test('a file that changes everywhere is shown as one block, in time that grows w
   expect(text).toMatch(/\n\+other 30000\n\\ No newline at end of file\n$/);
 });
 
-test('git applies the diff and gets the text after the change', () => {
+slowTest('git applies the diff and gets the text after the change', () => {
   const content = fc
     .array(fc.constantFrom('a', 'b', 'c\r', '', ' d', '-', '+x', '\\ No'), { maxLength: 12 })
     .chain((parts) => fc.constantFrom('', '\n').map((end) => (parts.length === 0 ? '' : parts.join('\n') + end)));
@@ -85,6 +87,6 @@ test('git applies the diff and gets the text after the change', () => {
       expect(status).toBe(0);
       expect(readFileSync(join(dir, 'a'), 'utf8')).toBe(after);
     }),
-    { numRuns: 60 },
+    runs(60),
   );
 });

@@ -10,7 +10,7 @@ import {
   type JournalRecord,
   type RunRecord,
 } from '../../src/plan/journal.ts';
-import { mainLineRef, type RepoPath, type SessionId, type TurnName } from '../../src/session/names.ts';
+import { mainLineRef, type RepoPath, type SessionId, type TurnName } from '../../src/names.ts';
 
 const session = '20260124-add-login' as SessionId;
 const run: RunRecord = {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { applyEdit, type EditOutcome } from '../../src/plan/match.ts';
 import { expectLinear } from '../support/growth.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 type Pair = [find: string | null, replace: string];
 
@@ -73,7 +74,7 @@ const replacement = fc.array(fc.tuple(indent, fc.constantFrom('Z', 'Z Z', 'Y')),
 const toText = (rows: [string, string][]) => rows.map((row) => `${row.join('')}\n`).join('');
 
 describe('whatever is accepted', () => {
-  test('differs from FIND in white space only, and all outside of the places stays byte for byte', () => {
+  slowTest('differs from FIND in white space only, and all outside of the places stays byte for byte', () => {
     const seen = count('lines', 'part', 'trailing-space', 'indentation', 'refused');
     fc.assert(
       fc.property(fileAndFind, fc.boolean(), ({ text, find, prefix }, matchAll) => {
@@ -111,7 +112,7 @@ describe('whatever is accepted', () => {
     return -1;
   }
 
-  test('is never more than one place without Match All', () => {
+  slowTest('is never more than one place without Match All', () => {
     fc.assert(
       fc.property(fileAndFind, ({ text, find }) => {
         const outcome = edit(text, [[find, 'Z\n']]);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { expectLinear } from '../support/growth.ts';
 import { type EditOutcome, applyEdit } from '../../src/plan/match.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 type Pair = [find: string | null, replace: string];
 
@@ -177,18 +178,21 @@ describe('one constant indentation offset', () => {
 });
 
 describe('a large file', () => {
-  test('40,000 equal lines and a FIND of half as many are answered in linear time, whatever the white space', async () => {
-    const expectAnswer = (line: string, last: string, isFound: boolean) =>
-      expectLinear(
-        40_000,
-        (count) => ({ text: line.repeat(count), find: 'qq qq qq\n'.repeat(count / 2) + last }),
-        ({ text, find }) => expect(edit(text, [[find, find.replaceAll('q', 'r')]], isFound).ok).toBe(isFound),
-      );
-    await expectAnswer('qq qq qq\n', '', true);
-    await expectAnswer('qq qq qq \n', '', true);
-    await expectAnswer('  qq qq qq\n', '', true);
-    await expectAnswer('  qq qq qq\n', 'qq\n', false);
-  });
+  slowTest(
+    '40,000 equal lines and a FIND of half as many are answered in linear time, whatever the white space',
+    async () => {
+      const expectAnswer = (line: string, last: string, isFound: boolean) =>
+        expectLinear(
+          40_000,
+          (count) => ({ text: line.repeat(count), find: 'qq qq qq\n'.repeat(count / 2) + last }),
+          ({ text, find }) => expect(edit(text, [[find, find.replaceAll('q', 'r')]], isFound).ok).toBe(isFound),
+        );
+      await expectAnswer('qq qq qq\n', '', true);
+      await expectAnswer('qq qq qq \n', '', true);
+      await expectAnswer('  qq qq qq\n', '', true);
+      await expectAnswer('  qq qq qq\n', 'qq\n', false);
+    },
+  );
 });
 
 describe('more than one match', () => {
@@ -476,7 +480,7 @@ describe('for any text', () => {
 
   const join = (lines: string[], ending = '\n') => lines.map((one) => one + ending).join('');
 
-  test('whole lines are replaced exactly as line by line comparison does, or there is a problem', () => {
+  slowTest('whole lines are replaced exactly as line by line comparison does, or there is a problem', () => {
     const shapes = { whole: 0, ambiguous: 0, none: 0 };
     fc.assert(
       fc.property(fewAndSome, block(0), fc.constantFrom('\n', '\r\n'), ({ lines, find }, replace, ending) => {

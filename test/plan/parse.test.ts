@@ -4,6 +4,8 @@ import { isPlan, maxPlanBytes, parsePlan } from '../../src/plan/parse.ts';
 import { examplePlan } from '../../src/plan/protocol.ts';
 import type { Action } from '../../src/plan/plan.ts';
 import { expectLinear } from '../support/growth.ts';
+import { runs } from '../support/runs.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 function actionsOf(body: string): Action[] {
   const { plan, problems } = parsePlan(`# T\n\n## Action Plan\n\n${body}`);
@@ -301,12 +303,12 @@ describe('any text', () => {
     isPlan(text);
   }
 
-  test('parsePlan never throws, and every position is in the text', () => {
+  slowTest('parsePlan never throws, and every position is in the text', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join('')),
     );
-    fc.assert(fc.property(text, checkAll), { numRuns: 1500 });
+    fc.assert(fc.property(text, checkAll), runs(1500));
   });
 
   test('a good plan with any part replaced never throws', () => {
@@ -320,11 +322,11 @@ describe('any text', () => {
           ),
         );
       }),
-      { numRuns: 1000 },
+      runs(1000),
     );
   });
 
-  test('any content in a fence that is long enough comes back exactly', () => {
+  slowTest('any content in a fence that is long enough comes back exactly', () => {
     const content = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.array(piece).map((pieces) => pieces.join('')),
@@ -336,7 +338,7 @@ describe('any text', () => {
         const [action] = actionsOf(`### CREATE\n- **File Path:** a\n\n${fence}\n${inside}\n${fence}\n`);
         expect(action).toMatchObject({ type: 'CREATE', content: `${inside}\n` });
       }),
-      { numRuns: 1000 },
+      runs(1000),
     );
   });
 });
@@ -368,7 +370,7 @@ describe('large plans', () => {
     );
   });
 
-  test('10 MiB of 5,000 EDITs are read in linear time', async () => {
+  slowTest('10 MiB of 5,000 EDITs are read in linear time', async () => {
     const block = `\`\`\`\n${`${'y'.repeat(49)}\n`.repeat(20)}\`\`\`\n`;
     const edit = `### EDIT\n- **File Path:** a\n\n#### FIND:\n${block}#### REPLACE:\n${block}\n`;
     await expectLinear(
@@ -378,7 +380,7 @@ describe('large plans', () => {
     );
   });
 
-  test.each([
+  slowTest.each([
     '#',
     ' ',
     '\t',
@@ -420,7 +422,7 @@ describe('large plans', () => {
     }
   });
 
-  test.each(['1. File: a\n', 'File: a\n\n', '###READ\n', '##Message\n', '<a>\n', '## READ\n', '- File: "a" (b)\n'])(
+  slowTest.each(['1. File: a\n', 'File: a\n\n', '###READ\n', '##Message\n', '<a>\n', '## READ\n', '- File: "a" (b)\n'])(
     'four times as much of %j takes about four times the work',
     (text) =>
       expectLinear(

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Problem } from '../../src/plan/plan.ts';
 import { haveSameProblems, renderReplanMessage } from '../../src/plan/replan-message.ts';
 import { parseFenced } from '../../src/session/fenced-text.ts';
-import { parseTurnName } from '../../src/session/names.ts';
+import { parseTurnName } from '../../src/names.ts';
 
 const turn = parseTurnName('01');
 const problem = (message: string, more: Partial<Problem> = {}): Problem => ({ line: 1, column: 1, message, ...more });

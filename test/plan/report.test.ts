@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { parseReport, reportJsonSchema } from '../../src/plan/report-schema.ts';
 import { type ActionDetails, type ActionLog, type Report, renderReport } from '../../src/plan/report.ts';
-import { type Oid, parseSessionId, parseTurnName } from '../../src/session/names.ts';
+import { type Oid, parseSessionId, parseTurnName } from '../../src/names.ts';
 import { path } from '../support/disk.ts';
+import { runs } from '../support/runs.ts';
 
 const oid = (digit: string) => digit.repeat(40) as Oid;
 
@@ -269,7 +270,7 @@ describe('what was rendered is read back exactly', () => {
       fc.property(report, (any) => {
         expect(parseReport(renderReport(any))).toEqual(any);
       }),
-      { numRuns: 200 },
+      runs(200),
     );
   });
 });

@@ -4,6 +4,7 @@ import { fromMarkdown } from 'mdast-util-from-markdown';
 import { describe, expect, test } from 'vitest';
 import { isPlan, parsePlan } from '../../src/plan/parse.ts';
 import { fenceContent, scanBlocks, type Fence } from '../../src/plan/scan.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 interface Found {
   offset: number | undefined;
@@ -87,7 +88,7 @@ const line = fc.oneof(fc.constant(''), word, heading, heading, fenceLine, fenceL
 const join = (lines: string[], end: string) => lines.map((text) => text.replaceAll('\n', end) + end).join('');
 
 describe('against CommonMark', () => {
-  test('headings and fences of any length, nested, indented, and beside set-ext headings and indented code', () => {
+  slowTest('headings and fences of any length, nested, indented, and beside set-ext headings and indented code', () => {
     let fences = 0;
     fc.assert(
       fc.property(fc.array(line, { maxLength: 30 }), ending, (lines, end) => {
@@ -111,7 +112,7 @@ describe('against CommonMark', () => {
     );
   }
 
-  test('documents whose fences hold whole documents', () => {
+  slowTest('documents whose fences hold whole documents', () => {
     const inner = fc.array(fc.oneof(line, fenceLine), { maxLength: 12 });
     fc.assert(
       fc.property(
@@ -135,7 +136,7 @@ describe('against CommonMark', () => {
     );
   });
 
-  test('lists with fences in them, where these are indented as the text of their bullet', () => {
+  slowTest('lists with fences in them, where these are indented as the text of their bullet', () => {
     const bullet = fc.constantFrom('- ', '* ', '+ ');
     const content = fc.array(fc.oneof(word, fc.constantFrom('# x', '- y', '', '    z')), { maxLength: 4 });
     const item = fc
@@ -182,49 +183,52 @@ describe('where it differs from CommonMark, on purpose', () => {
   });
 });
 
-test('parsePlan and isPlan throw for nothing that can be typed, with HTML, quotes, links and any line ending', () => {
-  const odd = fc.constantFrom(
-    '<!--',
-    '-->',
-    '<div>',
-    '</div>',
-    '> # a',
-    '> ```',
-    '[a]: b',
-    '1. ```',
-    '- # x',
-    '<?',
-    ']]>',
-  );
-  const plan = fc.constantFrom(
-    '# T',
-    '## Action Plan',
-    '## Memos',
-    '## Context Vault',
-    '### CREATE',
-    '### EDIT',
-    '### EXECUTE',
-    '- **File Path:** a',
-    '- **env:**',
-    '  - A: 1',
-    '#### FIND:',
-    '`REPLACE:`',
-    '[+] a',
-  );
-  const any = fc.array(fc.tuple(fc.oneof(line, odd, plan, plan), fc.constantFrom('\n', '\n', '\r\n', '\r', '\n\n')), {
-    maxLength: 40,
-  });
-  fc.assert(
-    fc.property(any, fc.constantFrom('', '\uFEFF'), (rows, mark) => {
-      const text = mark + rows.map((row) => row.join('')).join('');
-      isPlan(text);
-      const { problems, notes } = parsePlan(text);
-      const lines = text.split('\n');
-      for (const { line: at, column } of [...problems, ...notes]) {
-        expect(column).toBeGreaterThan(0);
-        expect(column).toBeLessThanOrEqual((lines[at - 1]?.length ?? -1) + 1);
-      }
-    }),
-    { numRuns: 1000 },
-  );
-});
+slowTest(
+  'parsePlan and isPlan throw for nothing that can be typed, with HTML, quotes, links and any line ending',
+  () => {
+    const odd = fc.constantFrom(
+      '<!--',
+      '-->',
+      '<div>',
+      '</div>',
+      '> # a',
+      '> ```',
+      '[a]: b',
+      '1. ```',
+      '- # x',
+      '<?',
+      ']]>',
+    );
+    const plan = fc.constantFrom(
+      '# T',
+      '## Action Plan',
+      '## Memos',
+      '## Context Vault',
+      '### CREATE',
+      '### EDIT',
+      '### EXECUTE',
+      '- **File Path:** a',
+      '- **env:**',
+      '  - A: 1',
+      '#### FIND:',
+      '`REPLACE:`',
+      '[+] a',
+    );
+    const any = fc.array(fc.tuple(fc.oneof(line, odd, plan, plan), fc.constantFrom('\n', '\n', '\r\n', '\r', '\n\n')), {
+      maxLength: 40,
+    });
+    fc.assert(
+      fc.property(any, fc.constantFrom('', '\uFEFF'), (rows, mark) => {
+        const text = mark + rows.map((row) => row.join('')).join('');
+        isPlan(text);
+        const { problems, notes } = parsePlan(text);
+        const lines = text.split('\n');
+        for (const { line: at, column } of [...problems, ...notes]) {
+          expect(column).toBeGreaterThan(0);
+          expect(column).toBeLessThanOrEqual((lines[at - 1]?.length ?? -1) + 1);
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  },
+);

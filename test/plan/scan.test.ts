@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { describe, expect, test } from 'vitest';
 import { fenceContent, positionOf, scanBlocks, type Block, type Fence } from '../../src/plan/scan.ts';
+import { runs } from '../support/runs.ts';
 
 function headings(text: string): [number, string][] {
   return scanBlocks(text).flatMap((block) => (block.kind === 'heading' ? [[block.level, block.text]] : []));
@@ -174,7 +175,7 @@ describe('against CommonMark', () => {
         fc.pre(fences(text).every(({ closed }) => closed));
         expect(findByScanner(text)).toEqual(findByCommonMark(text));
       }),
-      { numRuns: 1000 },
+      runs(1000),
     );
   });
 });

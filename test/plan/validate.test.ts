@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Action, ParsedPlan, Problem, Resource } from '../../src/plan/plan.ts';
-import type { FileTarget } from '../../src/ports.ts';
+import type { FileTarget } from '../../src/ports/disk.ts';
 import { toEffect } from '../../src/plan/validate-action.ts';
 import { runVirtually } from '../../src/plan/validate.ts';
-import type { RepoPath } from '../../src/session/names.ts';
+import type { RepoPath } from '../../src/names.ts';
 import { bytes, diskOf, path } from '../support/disk.ts';
 
 type Draft = Action extends infer A

@@ -6,7 +6,8 @@ import { countFitting, refuseTooLarge, toBudget } from '../../src/session/budget
 import type { ShownFile } from '../../src/session/context-files.ts';
 import { countTokens } from '../../src/session/context-log-sections.ts';
 import { renderContextLog, type ContextLog } from '../../src/session/context-log.ts';
-import type { SessionId, TurnName } from '../../src/session/names.ts';
+import type { SessionId, TurnName } from '../../src/names.ts';
+import { runs } from '../support/runs.ts';
 
 const session = '20260124-add-user-auth' as SessionId;
 
@@ -60,7 +61,7 @@ describe('how many turns fit', () => {
         const most = counts.findLast((count) => measure(count) <= budget);
         expect(kept).toBe(most);
       }),
-      { numRuns: 1000 },
+      runs(1000),
     );
   });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { maxShownBytes, readContextFiles, toRefused, turnContextPaths } from '../../src/session/context-files.ts';
-import type { Oid } from '../../src/session/names.ts';
+import type { Oid } from '../../src/names.ts';
 
 const blobs: Record<string, Uint8Array> = {
   text: new TextEncoder().encode('\uFEFFhé\r\n'),

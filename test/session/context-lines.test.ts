@@ -7,7 +7,7 @@ import {
   type TouchedPath,
 } from '../../src/session/context-lines.ts';
 import { resolveContext } from '../../src/session/context.ts';
-import type { Oid, RepoPath } from '../../src/session/names.ts';
+import type { Oid, RepoPath } from '../../src/names.ts';
 
 const oddPath = fc.oneof(
   fc.string({ unit: 'binary', minLength: 1 }),

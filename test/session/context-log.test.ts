@@ -5,8 +5,9 @@ import type { ShownFile } from '../../src/session/context-files.ts';
 import { parseContextLog, replaceRequest } from '../../src/session/context-log-parse.ts';
 import { sectionText, type LogSection } from '../../src/session/context-log-sections.ts';
 import { type ContextLogInput, renderContextLog, type RequestInfo } from '../../src/session/context-log.ts';
-import type { Oid, RepoPath, SessionId, TurnName } from '../../src/session/names.ts';
+import type { Oid, RepoPath, SessionId, TurnName } from '../../src/names.ts';
 import { estimateTokens } from '../../src/session/tokens.ts';
+import { runs } from '../support/runs.ts';
 
 const sha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex');
 const oid = 'a'.repeat(40) as Oid;
@@ -234,7 +235,7 @@ describe('reading it back', () => {
         const files = parsed.sections.filter(({ name }) => name === 'file');
         expect(files.map(toFile)).toEqual(any.files);
       }),
-      { numRuns: 500 },
+      runs(1000),
     );
   });
 
@@ -283,7 +284,7 @@ describe('reading it back', () => {
         const first = { source: sections[0]?.provenance, messages };
         expect({ source: read.sections[0]?.provenance, messages: read.messages }).not.toEqual(first);
       }),
-      { numRuns: 1000 },
+      runs(1000),
     );
   });
 

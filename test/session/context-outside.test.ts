@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { FileTarget } from '../../src/ports.ts';
+import type { FileTarget } from '../../src/ports/disk.ts';
 import { outsidePaths, settleContext, type OutsideFacts } from '../../src/session/context-outside.ts';
 import { resolveContext } from '../../src/session/context.ts';
-import type { Oid, RepoPath } from '../../src/session/names.ts';
+import type { Oid, RepoPath } from '../../src/names.ts';
 
 const bytes = new TextEncoder().encode('x');
 const file: FileTarget = { kind: 'file', bytes, executable: false };

@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { TreeFile } from '../../src/ports.ts';
+import type { TreeFile } from '../../src/ports/git.ts';
 import { resolveContext } from '../../src/session/context.ts';
 import { readIgnoreFiles } from '../../src/session/ignore-rules.ts';
-import type { Oid, RepoPath } from '../../src/session/names.ts';
+import type { Oid, RepoPath } from '../../src/names.ts';
 import { isSecretName } from '../../src/session/secret-names.ts';
 import { expectLinear } from '../support/growth.ts';
+import { runs } from '../support/runs.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 function treeOf(...paths: string[]): TreeFile[] {
   return paths.sort().map((path) => ({ path: path as RepoPath, mode: '100644', oid: 'a'.repeat(40) as Oid }));
@@ -267,7 +269,7 @@ describe('patterns', () => {
     expect(await shown({ session: '*.py' })).toEqual(['(*.py)']);
   });
 
-  test('and directories that a model names without end are looked through so often, and no more', async () => {
+  slowTest('and directories that a model names without end are looked through so often, and no more', async () => {
     const files = treeOf(...Array.from({ length: 1000 }, (_, at) => `src/${at}.ts`));
     const turn = Array.from({ length: 150 }, (_, at) => `src/${'./'.repeat(at)}`);
     expect((await shown({ turn }, { files })).length).toBe(1000);
@@ -277,7 +279,7 @@ describe('patterns', () => {
     expect(await leftOut({ session: turn.join('\n') }, { files })).toEqual([]);
   });
 
-  test('a list of as many files as the project has is read in time that grows with it', async () => {
+  slowTest('a list of as many files as the project has is read in time that grows with it', async () => {
     const filesOf = (count: number) => treeOf(...Array.from({ length: count }, (_, at) => `src/${at}.ts`));
     await expectLinear(30_000, filesOf, async (files) => {
       const turn = files.map(({ path }) => path);
@@ -437,24 +439,27 @@ describe('whatever the lines are', () => {
     fc.webUrl(),
   );
 
-  test('resolving never fails, shows a path once, and shows nothing but the tree and what is contained', async () => {
-    const paths = new Set<string>(tree.map(({ path }) => path));
-    await fc.assert(
-      fc.asyncProperty(fc.array(odd), fc.array(odd), fc.array(odd), odd, async (global, session, turn, ignore) => {
-        const lists = { global: global.join('\n'), session: session.join('\n'), turn };
-        const { files, leftOut: out, rules } = await resolve(lists, { ignore });
-        expect(new Set(files.map(({ path }) => path)).size).toBe(files.length);
-        for (const { path, source } of files) {
-          if (source.kind === 'blob') expect(paths).toContain(path);
-          if (source.kind !== 'page')
-            expect(path).not.toMatch(/^\/|(?:^|\/)\.\.?(?:\/|$)|(?:^|\/)\.git(?:\/|$)|^\.teddy\//);
-          expect(out.map((one) => one.path)).not.toContain(path);
-        }
-        expect(rules.length).toBeLessThanOrEqual(global.length + session.length + turn.length + 200);
-      }),
-      { numRuns: 500 },
-    );
-  });
+  slowTest(
+    'resolving never fails, shows a path once, and shows nothing but the tree and what is contained',
+    async () => {
+      const paths = new Set<string>(tree.map(({ path }) => path));
+      await fc.assert(
+        fc.asyncProperty(fc.array(odd), fc.array(odd), fc.array(odd), odd, async (global, session, turn, ignore) => {
+          const lists = { global: global.join('\n'), session: session.join('\n'), turn };
+          const { files, leftOut: out, rules } = await resolve(lists, { ignore });
+          expect(new Set(files.map(({ path }) => path)).size).toBe(files.length);
+          for (const { path, source } of files) {
+            if (source.kind === 'blob') expect(paths).toContain(path);
+            if (source.kind !== 'page')
+              expect(path).not.toMatch(/^\/|(?:^|\/)\.\.?(?:\/|$)|(?:^|\/)\.git(?:\/|$)|^\.teddy\//);
+            expect(out.map((one) => one.path)).not.toContain(path);
+          }
+          expect(rules.length).toBeLessThanOrEqual(global.length + session.length + turn.length + 200);
+        }),
+        runs(1000),
+      );
+    },
+  );
 
   test('the lines of a model bring in nothing that is named like a secret', async () => {
     await fc.assert(
@@ -463,7 +468,7 @@ describe('whatever the lines are', () => {
         for (const { path, source } of files)
           if (source.kind !== 'page') expect(isSecretName(path as RepoPath)).toBe(false);
       }),
-      { numRuns: 500 },
+      runs(1000),
     );
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addDuring, duringTrailer, type MessageForm } from '../../src/session/during-trailer.ts';
-import { isTurnName, parseSessionId } from '../../src/session/names.ts';
+import { isTurnName, parseSessionId } from '../../src/names.ts';
 
 const trailer = 'Teddy-During: 20260124-add-login 02';
 const plain: MessageForm = { hasComments: false, comment: '#' };

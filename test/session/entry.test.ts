@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeEntry, encodeEntry, entryKinds, toLabel, type Entry } from '../../src/session/entry.ts';
-import type { SessionId, TurnName } from '../../src/session/names.ts';
+import type { SessionId, TurnName } from '../../src/names.ts';
+import { runs } from '../support/runs.ts';
 
 const plain: Entry = {
   kind: 'plan',
@@ -99,7 +100,7 @@ describe('the message of an entry', () => {
         while (details.at(-1) === '') details.pop();
         expect({ ...decoded, details }).toEqual(toLabelled(entry));
       }),
-      { numRuns: 1000 },
+      runs(1000),
     );
   });
 
@@ -116,7 +117,7 @@ describe('the message of an entry', () => {
           'Teddy-Format': '1',
         });
       }),
-      { numRuns: 1000 },
+      runs(1000),
     );
   });
 

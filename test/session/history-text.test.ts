@@ -4,8 +4,8 @@ import type { ResultReason, TranscriptRecord } from '../../src/conversation/reco
 import type { TurnFiles } from '../../src/conversation/resolve-files.ts';
 import { fenceLanguage, parseFenced, renderFenced } from '../../src/session/fenced-text.ts';
 import { joinHistory, renderTurn, type TurnHistory } from '../../src/session/history-text.ts';
-import { parseTurnName, type TurnName } from '../../src/session/names.ts';
-import { toTurnHistory } from '../../src/session/turn-history.ts';
+import { parseTurnName, type TurnName } from '../../src/names.ts';
+import { toTurnHistory } from '../../src/conversation/turn-history.ts';
 
 const first = '01' as TurnName;
 const noFiles: TurnFiles = { plan: null, report: null };

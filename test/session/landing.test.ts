@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decodeEntry } from '../../src/session/entry.ts';
 import { decodeLandings, encodeLanding } from '../../src/session/landing.ts';
-import { parseOid, parseSessionId } from '../../src/session/names.ts';
+import { parseOid, parseSessionId } from '../../src/names.ts';
 
 const from = { session: parseSessionId('20260124-add-login'), tip: parseOid('a'.repeat(40)) };
 const trailer = `Teddy-Landed-From: 20260124-add-login@${'a'.repeat(40)}`;

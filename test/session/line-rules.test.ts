@@ -4,8 +4,8 @@ import { encodeEntry, type Entry, type EntryKind } from '../../src/session/entry
 import { checkMessage } from '../../src/session/entry-trailers.ts';
 import { openOrder, type OrderFacts } from '../../src/session/line-order.ts';
 import { mayChangeCode, mayWrite, whyHostile } from '../../src/session/line-paths.ts';
-import type { RepoPath, SessionId, TurnName } from '../../src/session/names.ts';
-import { isMaskedFrom } from '../../src/workflow/verify/masked-text.ts';
+import type { RepoPath, SessionId, TurnName } from '../../src/names.ts';
+import { isMaskedFrom } from '../../src/workflow/verify/compare-section.ts';
 
 const session = '20260124-add-login' as SessionId;
 let ids = 0;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { MemoChange } from '../../src/plan/plan.ts';
-import { changeMemos, mergeMemos, parseMemos, renderMemos } from '../../src/session/memos.ts';
+import { changeMemos, mergeMemos, parseMemos, renderMemos, type MemoChange } from '../../src/session/memos.ts';
 import { expectLinear } from '../support/growth.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 const add = (fact: string): MemoChange => ({ kind: 'add', fact });
 const remove = (fact: string): MemoChange => ({ kind: 'remove', fact });
@@ -51,7 +51,7 @@ describe('reading memos.yaml', () => {
     );
   });
 
-  test('what renderMemos writes is read as the same facts', () => {
+  slowTest('what renderMemos writes is read as the same facts', () => {
     const fact = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.constantFrom('', '- a', 'a: b', '# a', 'true', '42', ' a ', 'a\nb\n', '"', '~'),
@@ -101,7 +101,7 @@ describe('changing memos.yaml', () => {
     }
   });
 
-  test('12,000 changes take about four times as long as 3,000', async () => {
+  slowTest('12,000 changes take about four times as long as 3,000', async () => {
     const toChanges = (count: number) =>
       [add, remove].flatMap((toChange) => Array.from({ length: count / 2 }, (_, at) => toChange(`fact ${at * 2}`)));
     const make = (count: number) => ({
@@ -134,7 +134,7 @@ describe('changing memos.yaml', () => {
     expect(parseMemos(changeMemos('- a\n', [remove('a')]).text)).toEqual([]);
   });
 
-  test('holds the facts that it had, without the removed and with the added ones', () => {
+  slowTest('holds the facts that it had, without the removed and with the added ones', () => {
     const fact = fc.oneof(
       fc.constantFrom('a', 'b: c', '# d', '42'),
       fc.string({ unit: 'binary' }).map((found) => found.trim()),

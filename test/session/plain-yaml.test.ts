@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Document, parse, stringify } from 'yaml';
 import { renderReport, type Report } from '../../src/plan/report.ts';
-import { parseSessionId, parseTurnName, type Oid } from '../../src/session/names.ts';
+import { parseSessionId, parseTurnName, type Oid } from '../../src/names.ts';
 import { readPlainYaml } from '../../src/session/plain-yaml.ts';
 import { path } from '../support/disk.ts';
+import { runs } from '../support/runs.ts';
 
 const word = fc.constantFrom(
   'plain',
@@ -149,7 +150,7 @@ describe('what it reads', () => {
   test('is what the parser reads of any report', () => {
     fc.assert(
       fc.property(report, (given) => expectSame(renderReport(given))),
-      { numRuns: 100 },
+      runs(100),
     );
   });
 
@@ -166,7 +167,7 @@ describe('what it reads', () => {
       return yaml.slice(0, start) + more.join('') + yaml.slice(start + length);
     });
     const made = fc.array(piece, { maxLength: 14 }).map((pieces) => `a: ${pieces.join('')}\n`);
-    fc.assert(fc.property(fc.oneof(changed, made), expectSame), { numRuns: 1000 });
+    fc.assert(fc.property(fc.oneof(changed, made), expectSame), runs(1000));
   });
 
   test('is never what the parser reads otherwise, or refuses', () => {

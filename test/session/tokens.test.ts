@@ -25,7 +25,7 @@ directory or a pattern, and a later line wins. What cannot be followed is left o
 `;
 
 const samples: [kind: string, texts: string[]][] = [
-  ['TypeScript', [...readAll('src/session'), ...readAll('src/workflow')]],
+  ['TypeScript', [...readAll('src/session'), ...readAll('src/workflow/line'), ...readAll('src/workflow/run')]],
   ['Markdown', [read('README.md'), read('src/README.md'), prose]],
   ['JSON', [read('package-lock.json').slice(0, 200_000), read('package.json')]],
   ['YAML', [stringify(JSON.parse(read('package.json'))), read('node_modules/siginfo/.travis.yml')]],

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { TreeFile } from '../../src/ports.ts';
-import type { Oid, RepoPath } from '../../src/session/names.ts';
+import type { TreeFile } from '../../src/ports/git.ts';
+import type { Oid, RepoPath } from '../../src/names.ts';
 import { renderTreeListing } from '../../src/session/tree-listing.ts';
 import { expectLinear } from '../support/growth.ts';
 

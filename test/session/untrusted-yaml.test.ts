@@ -5,6 +5,7 @@ import { parseMemos } from '../../src/session/memos.ts';
 import { readPlainYaml } from '../../src/session/plain-yaml.ts';
 import { parseUntrustedYaml, yamlLimits } from '../../src/session/untrusted-yaml.ts';
 import { expectLinear } from '../support/growth.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 /** A log whose front matter is this text. */
 const asLog = (yaml: string) => `---\n${yaml}---\n<!-- teddy-0a system -->\nx\n<!-- teddy-0a message -->\nx\n`;
@@ -48,7 +49,7 @@ const hostile: [what: string, make: (count: number) => string][] = [
 ];
 
 describe.each(readers)('%s', (_name, read) => {
-  test.each(hostile)('with many %s takes time that grows with them', (_what, make) =>
+  slowTest.each(hostile)('with many %s takes time that grows with them', (_what, make) =>
     expectLinear(8000, make, (yaml) => reasonOf(() => read(yaml))),
   );
 });
@@ -88,7 +89,7 @@ test('the same characters in texts and comments are texts and comments', () => {
   });
 });
 
-test('a text of 60 MB in a report is read, or refused, and the process lives', () => {
+slowTest('a text of 60 MB in a report is read, or refused, and the process lives', () => {
   const long = 'x'.repeat(60_000_000);
   expect(readPlainYaml(`a: "${long}"\n`)).toEqual({ value: { a: long } });
   expect(reasonOf(() => parseReport(`a: "${long}\\x41"\n`))).toMatch(/60,000,\d+ characters/);

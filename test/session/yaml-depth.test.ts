@@ -1,6 +1,7 @@
 import { Lexer, stringify } from 'yaml';
 import { describe, expect, test } from 'vitest';
 import { isDeeplyNested } from '../../src/session/yaml-depth.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 const isRefused = (text: string) => isDeeplyNested(new Lexer().lex(text));
 
@@ -53,7 +54,7 @@ describe('YAML that is only long', () => {
     },
   );
 
-  test('has many items and keys, in blocks and in brackets', () => {
+  slowTest('has many items and keys, in blocks and in brackets', () => {
     const items = Array.from({ length: 2000 }, (_, at) => ({ index: at, of: [{ a: at, b: [] }, '[', {}] }));
     expect(isRefused(stringify(items))).toBe(false);
     expect(isRefused(JSON.stringify(items))).toBe(false);

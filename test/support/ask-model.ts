@@ -1,6 +1,6 @@
 /** Asking a model in tests. */
-import type { ModelEvent, ModelRequest } from '../../src/ports.ts';
-import { parseSessionId, parseTurnName } from '../../src/session/names.ts';
+import type { ModelEvent, ModelRequest } from '../../src/ports/model.ts';
+import { parseSessionId, parseTurnName } from '../../src/names.ts';
 
 export function requestOf(overrides: Partial<ModelRequest> = {}): ModelRequest {
   return {

@@ -1,6 +1,7 @@
 /** A conversation in a line of a test each, with a listener that notes everything. */
-import type { Model, ModelToolCall, Project } from '../../src/ports.ts';
-import { chatTurn } from '../../src/workflow/chat/chat-turn.ts';
+import type { Model, ModelToolCall } from '../../src/ports/model.ts';
+import type { Project } from '../../src/ports/project.ts';
+import { chatTurn } from '../../src/workflow/chat/turn.ts';
 import type { CallDecision, ChatListener, ChatOutcome, ChatWish, ShownCall } from '../../src/workflow/chat/chat.ts';
 import { scriptedModel } from './scripted-model.ts';
 

@@ -3,11 +3,11 @@
  * job a line from stdin, as JSON, and answers each with a line.
  */
 import { createInterface } from 'node:readline';
-import { isAlive, readBootId } from '../../src/git/index-lock.ts';
-import type { RepoPath } from '../../src/session/names.ts';
-import { claimFile, type Claim } from '../../src/system/claim-file.ts';
+import { isAlive, readBootId } from '../../src/disk/process-identity.ts';
+import type { RepoPath } from '../../src/names.ts';
+import { claimFile, type Claim } from '../../src/disk/claim-file.ts';
 import { writeStaging } from '../../src/system/write-staging.ts';
-import { defaultLimits } from '../../src/write/limits.ts';
+import { defaultLimits } from '../../src/session/write-limits.ts';
 import { initialState } from '../../src/write/write.ts';
 
 export type ClaimJob =

@@ -1,6 +1,6 @@
 /** A disk of plain values: paths and what stands there. Directories follow from the paths. */
-import type { FileTarget } from '../../src/ports.ts';
-import type { RepoPath } from '../../src/session/names.ts';
+import type { FileTarget } from '../../src/ports/disk.ts';
+import type { RepoPath } from '../../src/names.ts';
 
 export const path = (text: string) => text as RepoPath;
 export const bytes = (text: string) => new TextEncoder().encode(text);

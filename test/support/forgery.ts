@@ -3,9 +3,9 @@ import { labelReport } from '../../src/plan/report-label.ts';
 import { parseReport } from '../../src/plan/report-schema.ts';
 import { renderReport, type ActionLog, type Report, type ReportedChange } from '../../src/plan/report.ts';
 import { decodeEntry, encodeEntry, type Entry } from '../../src/session/entry.ts';
-import { joinPath, parseTurnName, turnDir, type Oid, type RepoPath } from '../../src/session/names.ts';
-import { openEditedCode } from '../../src/workflow/edited-code.ts';
-import { mayChangeFiles } from '../../src/workflow/left-files.ts';
+import { joinPath, parseTurnName, turnDir, type Oid, type RepoPath } from '../../src/names.ts';
+import { openEditedCode } from '../../src/workflow/line/edited-code.ts';
+import { mayChangeFiles } from '../../src/workflow/run/left-files.ts';
 import type { MemoryProject } from './memory-repository.ts';
 import { listSteps, tamper, type Tampering } from './tampering.ts';
 

@@ -14,7 +14,7 @@ import type { RequestLine } from '../../src/http/report.ts';
 import { bindSessionVerbs, type SessionVerbs } from '../../src/http/session-verbs.ts';
 import { startServer } from '../../src/http/start-server.ts';
 import { bindWriteVerbs, type WriteVerbs } from '../../src/http/write-verbs.ts';
-import { defaultLimits, type Limits } from '../../src/write/limits.ts';
+import { defaultLimits, type Limits } from '../../src/session/write-limits.ts';
 import { memoryProject, type MemoryProject } from './memory-repository.ts';
 
 export interface TestServer {

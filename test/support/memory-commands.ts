@@ -1,6 +1,6 @@
 /** The port `CommandNotes` in memory. A test ends the process of one, or damages it, by changing it. */
 import type { ProcessGroup } from '../../src/plan/journal.ts';
-import type { CommandNote, CommandNotes } from '../../src/ports.ts';
+import type { CommandNote, CommandNotes } from '../../src/ports/disk.ts';
 
 export interface MemoryCommand {
   /** Null: damaged. */

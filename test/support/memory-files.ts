@@ -1,7 +1,7 @@
 /** The port `ProjectFiles` on memfs. Without symlinks: those are for the tests of the real one. */
 import { TeddyError } from '../../src/errors.ts';
-import type { FileTarget, ProjectFiles } from '../../src/ports.ts';
-import type { RepoPath } from '../../src/session/names.ts';
+import type { FileTarget, ProjectFiles } from '../../src/ports/disk.ts';
+import type { RepoPath } from '../../src/names.ts';
 import { root, type MemoryDisk } from './memory-objects.ts';
 
 export function memoryFiles({ fs }: MemoryDisk): ProjectFiles {

@@ -1,6 +1,6 @@
 /** Hooks in memory: a place that a test chooses, and files by their path. */
 import { TeddyError } from '../../src/errors.ts';
-import type { HookFile, HookPlace, Hooks } from '../../src/ports.ts';
+import type { HookFile, HookPlace, Hooks } from '../../src/ports/git.ts';
 
 export interface MemoryHooks {
   place: HookPlace;

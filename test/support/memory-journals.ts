@@ -1,8 +1,9 @@
 /** The port `RunJournals` in memory. A test may hold a run's records back, as a crash does, by not discarding them. */
 import { TeddyError } from '../../src/errors.ts';
 import { decodeJournal, encodeRecord } from '../../src/plan/journal.ts';
-import type { RunJournal, RunJournals, RunPlace } from '../../src/ports.ts';
-import { runName } from '../../src/session/names.ts';
+import type { RunJournal, RunJournals } from '../../src/ports/disk.ts';
+import type { RunPlace } from '../../src/ports/git.ts';
+import { runName } from '../../src/names.ts';
 import { root, type MemoryDisk } from './memory-objects.ts';
 
 export interface MemoryJournal {

@@ -1,6 +1,6 @@
 /** Merges and ancestry in memory: whole files, no renames. What git itself makes of a merge is for tests on real git. */
-import type { Store, TreeFile, TreeMode } from '../../src/ports.ts';
-import type { Oid, RepoPath } from '../../src/session/names.ts';
+import type { Store, TreeFile, TreeMode } from '../../src/ports/git.ts';
+import type { Oid, RepoPath } from '../../src/names.ts';
 import { listFiles, readCommit, type MemoryDisk } from './memory-objects.ts';
 import { writeTreeOf } from './memory-workspace.ts';
 

@@ -2,8 +2,8 @@
 import git from 'isomorphic-git';
 import { createFsFromVolume, Volume, type IFs } from 'memfs';
 import { TeddyError } from '../../src/errors.ts';
-import type { Commit, ObjectBatch, TreeEntry, TreeFile, TreeMode } from '../../src/ports.ts';
-import { parseOid, type Oid, type RepoPath } from '../../src/session/names.ts';
+import type { Commit, ObjectBatch, TreeEntry, TreeFile, TreeMode } from '../../src/ports/git.ts';
+import { parseOid, type Oid, type RepoPath } from '../../src/names.ts';
 
 export const root = '/project';
 export const gitdir = `${root}/.git`;

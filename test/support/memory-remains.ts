@@ -1,6 +1,6 @@
 /** The port `Remains` in memory: what a test puts there is found, until it is cleared. */
-import type { DamagedObject, Remain, Remains } from '../../src/ports.ts';
-import type { Oid } from '../../src/session/names.ts';
+import type { DamagedObject, Remain, Remains } from '../../src/ports/disk.ts';
+import type { Oid } from '../../src/names.ts';
 
 export interface MemoryRemains extends Remains {
   left: Remain[];

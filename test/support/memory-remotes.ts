@@ -1,6 +1,6 @@
 /** The port `Remotes` in memory: other repositories, each on a disk of its own, with leases that hold or do not. */
 import { TeddyError } from '../../src/errors.ts';
-import type { RefUpdate, Remotes, Store } from '../../src/ports.ts';
+import type { RefUpdate, Remotes, Store } from '../../src/ports/git.ts';
 import { gitdir, memoryDisk, type MemoryDisk } from './memory-objects.ts';
 import { memoryStore } from './memory-store.ts';
 

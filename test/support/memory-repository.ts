@@ -5,23 +5,15 @@
 import { createHash } from 'node:crypto';
 import git from 'isomorphic-git';
 import { TeddyError } from '../../src/errors.ts';
-import type {
-  AnswerPlace,
-  AnswerStaging,
-  CommandResult,
-  LeftAnswer,
-  Masked,
-  Project,
-  Repository,
-  ScratchFiles,
-  Settings,
-  Workspace,
-} from '../../src/ports.ts';
+import type { AnswerPlace, AnswerStaging, CommandResult, LeftAnswer, ScratchFiles } from '../../src/ports/disk.ts';
+import type { Repository, Workspace } from '../../src/ports/git.ts';
+import type { Masked, Project, Settings } from '../../src/ports/project.ts';
 import { applyMasks } from '../../src/session/mask.ts';
 import { decideSetting, requireUsable } from '../../src/session/decide-setting.ts';
-import { runName, type Oid, type RefName, type RepoPath } from '../../src/session/names.ts';
+import { runName, type Oid, type RefName, type RepoPath } from '../../src/names.ts';
 import type { SettingName } from '../../src/session/settings.ts';
 import { syntaxChecker } from '../../src/system/check-syntax.ts';
+import { judgeFetched } from '../../src/workflow/sharing/check-incoming.ts';
 import { memoryCommands, type MemoryCommand } from './memory-commands.ts';
 import { memoryFiles } from './memory-files.ts';
 import { memoryHooks, type MemoryHooks } from './memory-hooks.ts';
@@ -78,6 +70,8 @@ export interface MemoryProject extends Project {
   /** Writes files of the work tree; null removes one. */
   write(files: Record<string, string | null>): Promise<void>;
   read(path: string): Promise<string | null>;
+  /** Drops an object, as a `git gc` drops an unreachable one. */
+  drop(oid: Oid): Promise<void>;
   stage(...paths: string[]): Promise<void>;
   /** As `git commit -a`: the tracked files as they are on disk, and what is staged. */
   commit(message: string, files?: Record<string, string | null>): Promise<Oid>;
@@ -184,6 +178,7 @@ export async function memoryProject(
     noted,
     trust: { has: async (oid) => trusted.has(oid), add: async (oids) => oids.forEach((oid) => trusted.add(oid)) },
     settings: memorySettings(configuration),
+    judgeLine: judgeFetched,
     secrets,
     web: pages,
     staged,
@@ -208,6 +203,7 @@ export async function memoryProject(
       const bytes = await workspace.readDisk(path as RepoPath);
       return bytes && new TextDecoder().decode(bytes);
     },
+    drop: (oid) => fs.promises.rm(`${gitdir}/objects/${oid.slice(0, 2)}/${oid.slice(2)}`),
     async stage(...paths) {
       for (const path of paths as RepoPath[]) {
         const onDisk = await keepDisk(disk, path);

@@ -1,6 +1,6 @@
 /** `Repository.openScratch` in memory: the one work tree that there is, put back as it was. Commands of a test write there. */
-import type { Repository, Store, Workspace } from '../../src/ports.ts';
-import type { Oid } from '../../src/session/names.ts';
+import type { Repository, Store, Workspace } from '../../src/ports/git.ts';
+import type { Oid } from '../../src/names.ts';
 import { listFiles, root, type MemoryDisk } from './memory-objects.ts';
 import { writeFiles } from './memory-workspace.ts';
 

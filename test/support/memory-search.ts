@@ -1,7 +1,7 @@
 /** What `git grep` does, on texts in memory. */
 import { TeddyError } from '../../src/errors.ts';
-import type { TextHits, TextQuery } from '../../src/ports.ts';
-import type { RepoPath } from '../../src/session/names.ts';
+import type { TextHits, TextQuery } from '../../src/ports/git.ts';
+import type { RepoPath } from '../../src/names.ts';
 
 export function searchTexts(files: { path: RepoPath; bytes: Uint8Array }[], query: TextQuery): TextHits[] {
   if (query.signal.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted while the project was searched.');

@@ -1,6 +1,6 @@
 /** The server's record in memory: who has claimed it is alive. */
 import { TeddyError } from '../../src/errors.ts';
-import type { ServerRecord, ServerRecords } from '../../src/ports.ts';
+import type { ServerRecord, ServerRecords } from '../../src/ports/disk.ts';
 
 export function memoryServers(): ServerRecords {
   let record: ServerRecord | null = null;

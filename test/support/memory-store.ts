@@ -1,9 +1,9 @@
 /** The port `Store` on a repository in memory: isomorphic-git reads and writes, a queue makes ref updates atomic. */
 import git from 'isomorphic-git';
 import { TeddyError } from '../../src/errors.ts';
-import type { RefTip, RefUpdate, Store, TreeChange, TreeFile } from '../../src/ports.ts';
-import { parseOid, type Oid, type RefName, type RepoPath } from '../../src/session/names.ts';
-import { editTree } from '../../src/workflow/edit-tree.ts';
+import type { RefTip, RefUpdate, Store, TreeChange, TreeFile } from '../../src/ports/git.ts';
+import { parseOid, type Oid, type RefName, type RepoPath } from '../../src/names.ts';
+import { editTree } from '../../src/workflow/line/edit-tree.ts';
 import { listAncestors, memoryMerges } from './memory-merge.ts';
 import {
   gitdir,
@@ -23,6 +23,9 @@ export interface MemoryStoreOptions {
   settings: Map<string, string>;
 }
 
+/** As much as a pipe gives at once. */
+const pieceBytes = 65_536;
+
 export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOptions): Store {
   const { fs } = disk;
   const inTurn = queue();
@@ -33,6 +36,10 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
   const store: Store = {
     objectFormat: 'sha1',
     readBlob: (oid) => readBlob(disk, oid),
+    passBlob: async (oid, take) => {
+      const bytes = await readBlob(disk, oid);
+      for (let at = 0; at < bytes.length; at += pieceBytes) take(bytes.subarray(at, at + pieceBytes));
+    },
     readTree: async (oid) => {
       if ((await readObject(disk, oid))?.type !== 'tree') throw new TeddyError('DAMAGED_SESSION', `${oid} is no tree.`);
       return (await readTree(disk, oid)).entries;
@@ -106,8 +113,10 @@ export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOp
       for (const { path, mode, oid } of await listFiles(disk, found.oid))
         if (mode !== '160000' && isWanted(path)) yield [{ path, bytes: await readBlob(disk, oid) }];
     },
-    diffTrees: async (before, after) =>
-      toChanges(before === null ? [] : await listFiles(disk, before), await listFiles(disk, after)),
+    diffTrees: async (before, after, { without } = {}) =>
+      toChanges(before === null ? [] : await listFiles(disk, before), await listFiles(disk, after)).filter(
+        ({ path }) => path !== without && !path.startsWith(`${without}/`),
+      ),
     async search(treeish, query) {
       const files = await listFiles(disk, treeish);
       const readable = files.filter(({ mode }) => mode.startsWith('100'));

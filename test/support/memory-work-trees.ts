@@ -1,7 +1,7 @@
 /** Linked work trees in memory: what git would have on record of each, and what would be in it. */
 import { TeddyError } from '../../src/errors.ts';
-import type { LinkedWorkTree, Repository, Workspace } from '../../src/ports.ts';
-import { shortRef, type RefName, type RepoPath } from '../../src/session/names.ts';
+import type { LinkedWorkTree, Repository, Workspace } from '../../src/ports/git.ts';
+import { shortRef, type RefName, type RepoPath } from '../../src/names.ts';
 
 export interface MemoryWorkTree extends LinkedWorkTree {
   untracked: string[];

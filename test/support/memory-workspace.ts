@@ -1,8 +1,8 @@
 /** The port `Workspace` in memory: HEAD in a file, the index in a map, the work tree on memfs. */
 import git from 'isomorphic-git';
 import { TeddyError } from '../../src/errors.ts';
-import type { Edit, Store, TreeFile, TreeMode, Workspace, WorkspaceStatus } from '../../src/ports.ts';
-import { parseOid, type Oid, type RefName, type RepoPath } from '../../src/session/names.ts';
+import type { Edit, Store, TreeFile, TreeMode, Workspace, WorkspaceStatus } from '../../src/ports/git.ts';
+import { parseOid, type Oid, type RefName, type RepoPath } from '../../src/names.ts';
 import { gitdir, memoryBatch, root, type MemoryDisk } from './memory-objects.ts';
 import { searchTexts } from './memory-search.ts';
 

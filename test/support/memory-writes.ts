@@ -1,7 +1,8 @@
 /** The port `WriteStaging` in memory. A test may age, damage or orphan what is there by changing it. */
 import { TeddyError } from '../../src/errors.ts';
-import type { Clock, FoundWrite, StagedWrite, WriteStaging } from '../../src/ports.ts';
-import type { Limits } from '../../src/write/limits.ts';
+import type { FoundWrite, StagedWrite, WriteStaging } from '../../src/ports/disk.ts';
+import type { Clock } from '../../src/ports/project.ts';
+import type { Limits } from '../../src/session/write-limits.ts';
 import { isExpired } from '../../src/write/step.ts';
 import { isOver, type WriteRecord, type WriteState } from '../../src/write/write.ts';
 

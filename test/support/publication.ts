@@ -1,6 +1,6 @@
 /** One step of a line, made on what is there: code and session files are added, changed and removed. */
-import type { Publication, Repository, TreeEntry } from '../../src/ports.ts';
-import type { Oid, RefName } from '../../src/session/names.ts';
+import type { Publication, Repository, TreeEntry } from '../../src/ports/git.ts';
+import type { Oid, RefName } from '../../src/names.ts';
 import { path } from './disk.ts';
 
 /** Its commit and objects are there; publishing it is left to the test. An unborn branch is fine. */

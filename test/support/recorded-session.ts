@@ -1,8 +1,8 @@
 /** A session with every kind of entry, on several lines. */
-import { appendRecords } from '../../src/workflow/append-records.ts';
-import { branchSession } from '../../src/workflow/branch-session.ts';
-import { restoreTurn } from '../../src/workflow/restore-turn.ts';
-import { undoTurn } from '../../src/workflow/undo-turn.ts';
+import { appendRecords } from '../../src/workflow/line/append-records.ts';
+import { branchSession } from '../../src/workflow/turn/branch-session.ts';
+import { restoreTurn } from '../../src/workflow/turn/restore.ts';
+import { undoTurn } from '../../src/workflow/turn/undo.ts';
 import { chat, readme } from './chat.ts';
 import { memoryProject, type MemoryProject } from './memory-repository.ts';
 import { assistant, user } from './records.ts';

@@ -6,11 +6,14 @@
  *   await run.waitForOutput(/Sent/); run.kill('SIGINT'); const result = await run.result;
  */
 import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { createRequire } from 'node:module';
 import { checkHints } from './check-hints.ts';
+import { memoryContext } from './cli-context.ts';
+import { teddyPath } from './teddy-path.ts';
 
-/** The built executable; `npm test` builds it first. */
-export const teddyPath = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+export { teddyPath };
+
+const requireBuilt = createRequire(import.meta.url);
 
 export interface RunOptions {
   cwd: string;
@@ -20,6 +23,8 @@ export interface RunOptions {
   stdin?: string | Uint8Array;
   /** Kills with SIGKILL after it, and the result says so; 30,000 if not given. */
   timeoutMs?: number;
+  /** Started as a process of its own: its start, its end or what its children draw is the subject. */
+  asProcess?: boolean;
 }
 
 export interface RunResult {
@@ -38,12 +43,22 @@ export interface RunningTeddy {
   kill(signal: NodeJS.Signals): void;
 }
 
-/** The commands that it prints as next steps are tried as well, in a copy of the repository. */
+/**
+ * In this process, from the built code: a start of the executable takes longer than most commands. The commands that it prints
+ * as next steps are tried as well, in a copy of the repository.
+ */
 export async function runTeddy(args: string[], options: RunOptions): Promise<RunResult> {
-  const result = await startTeddy(args, options).result;
+  const result = await (options.asProcess === true ? startTeddy(args, options).result : runHere(args, options));
   const output = `${result.stdout}\n${result.stderr}`;
   await checkHints(teddyPath, { cwd: options.cwd, env: environmentOf(options.env), output });
   return result;
+}
+
+async function runHere(args: string[], { cwd, env, stdin = '' }: RunOptions): Promise<RunResult> {
+  const { runCommand } = requireBuilt('../../dist/cli.cjs') as typeof import('../../src/cli/run-cli.ts');
+  const context = memoryContext({ words: args, cwd, env: environmentOf(env), stdin });
+  const exitCode = await runCommand(context);
+  return { exitCode, ...context.read(), signal: null };
 }
 
 export function startTeddy(args: string[], options: RunOptions): RunningTeddy {

@@ -1,5 +1,5 @@
 /** A model that answers from a list, and remembers what it was asked. */
-import type { Model, ModelEvent, ModelRequest, ModelToolCall } from '../../src/ports.ts';
+import type { Model, ModelEvent, ModelRequest, ModelToolCall } from '../../src/ports/model.ts';
 
 export interface ScriptedAnswer {
   /** Streamed one by one. */

@@ -1,10 +1,11 @@
 /** Every way in which somebody who may rewrite commits can change what a line says of one of its entries, later commits made to fit. */
-import type { Commit, ObjectBatch, Project } from '../../src/ports.ts';
+import type { Commit, ObjectBatch } from '../../src/ports/git.ts';
+import type { Project } from '../../src/ports/project.ts';
 import type { Entry } from '../../src/session/entry.ts';
-import type { Oid, RepoPath } from '../../src/session/names.ts';
-import type { RecordedLine } from '../../src/workflow/review/find-recorded.ts';
-import { verifyLine } from '../../src/workflow/verify/verify-line.ts';
-import { editTree } from '../../src/workflow/edit-tree.ts';
+import type { Oid, RepoPath } from '../../src/names.ts';
+import type { RecordedLine } from '../../src/workflow/line/find-recorded.ts';
+import { verifyLine } from '../../src/workflow/verify/line.ts';
+import { editTree } from '../../src/workflow/line/edit-tree.ts';
 import { listSteps } from './tampering.ts';
 
 export interface EntryTampering {

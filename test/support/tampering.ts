@@ -1,8 +1,9 @@
 /** A line whose commits hold something else than was published, with every id of git's own consistent. */
-import type { Project, TreeEntry } from '../../src/ports.ts';
+import type { TreeEntry } from '../../src/ports/git.ts';
+import type { Project } from '../../src/ports/project.ts';
 import { decodeEntry, type Entry } from '../../src/session/entry.ts';
-import type { Oid, RepoPath } from '../../src/session/names.ts';
-import { editTree } from '../../src/workflow/edit-tree.ts';
+import type { Oid, RepoPath } from '../../src/names.ts';
+import { editTree } from '../../src/workflow/line/edit-tree.ts';
 
 interface RecordedStep {
   oid: Oid;

@@ -1,9 +1,9 @@
 /** Calling the tools of a conversation on a line, as the model would. */
 import { parseCall } from '../../src/conversation/chat-tools.ts';
-import type { Project } from '../../src/ports.ts';
-import type { TurnName } from '../../src/session/names.ts';
-import { prepareLine } from '../../src/workflow/prepare-line.ts';
-import type { CallPlace } from '../../src/workflow/chat/chat-files.ts';
+import type { Project } from '../../src/ports/project.ts';
+import type { TurnName } from '../../src/names.ts';
+import { prepareLine } from '../../src/workflow/line/prepare.ts';
+import type { CallPlace } from '../../src/workflow/chat/files.ts';
 import { performCall } from '../../src/workflow/chat/perform-call.ts';
 import type { ToolOutcome } from '../../src/workflow/chat/chat.ts';
 

@@ -1,16 +1,9 @@
 /** Turns as they stand in a tree, written in one commit, for histories that no command has made. */
 import type { TranscriptRecord } from '../../src/conversation/record.ts';
 import { encodeRecord } from '../../src/conversation/transcript.ts';
-import type { Project } from '../../src/ports.ts';
-import {
-  parseLineRef,
-  turnDir,
-  type Oid,
-  type RefName,
-  type RepoPath,
-  type TurnName,
-} from '../../src/session/names.ts';
-import { appendEntry } from '../../src/workflow/append-entry.ts';
+import type { Project } from '../../src/ports/project.ts';
+import { parseLineRef, turnDir, type Oid, type RefName, type RepoPath, type TurnName } from '../../src/names.ts';
+import { appendEntry } from '../../src/workflow/line/append-entry.ts';
 
 export interface WrittenTurn {
   /** Records, or lines as they are. */

@@ -1,11 +1,12 @@
 /** Saying and doing things in a session, in a line of a test each. */
-import type { Model, Project } from '../../src/ports.ts';
+import type { Model } from '../../src/ports/model.ts';
+import type { Project } from '../../src/ports/project.ts';
 import { decodeEntry } from '../../src/session/entry.ts';
-import type { Oid } from '../../src/session/names.ts';
-import { executePlan, type ExecuteRequest } from '../../src/workflow/execute-plan.ts';
-import { newSession, type NewSession } from '../../src/workflow/new-session.ts';
-import { planTurn, type PlanOutcome, type PlanRequest } from '../../src/workflow/plan-turn.ts';
-import type { Approver, Approval } from '../../src/workflow/approver.ts';
+import type { Oid } from '../../src/names.ts';
+import { executePlan, type ExecuteRequest } from '../../src/workflow/run/execute-plan.ts';
+import { newSession, type NewSession } from '../../src/workflow/line/new-session.ts';
+import { planTurn, type PlanOutcome, type PlanRequest } from '../../src/workflow/turn/plan.ts';
+import type { Approver, Approval } from '../../src/workflow/run/approver.ts';
 import type { MemoryProject } from './memory-repository.ts';
 import { scriptedModel } from './scripted-model.ts';
 

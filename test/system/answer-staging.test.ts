@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { AnswerPlace, AnswerStaging } from '../../src/ports.ts';
-import type { RefName, SessionId, TurnName } from '../../src/session/names.ts';
+import type { AnswerPlace, AnswerStaging } from '../../src/ports/disk.ts';
+import type { RefName, SessionId, TurnName } from '../../src/names.ts';
 import { answerStaging, type AnswerStagingOptions } from '../../src/system/answer-staging.ts';
 import { startWait } from '../support/wait.ts';
+import { runs } from '../support/runs.ts';
 
 const id = '019bf000-0000-7000-8000-000000000001';
 const place: AnswerPlace = {
@@ -329,7 +330,7 @@ describe('an answer whose process is dead', () => {
         expect(await readFile(path('content.txt'), 'utf8').catch(() => '')).toBe(text);
         await answer.discard();
       }),
-      { numRuns: 20 },
+      runs(20),
     );
   });
 });

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { RepoPath } from '../../src/session/names.ts';
+import type { RepoPath } from '../../src/names.ts';
 import { syntaxChecker } from '../../src/system/check-syntax.ts';
 import { findJsonError } from '../../src/system/json-scanner.ts';
+import { runs } from '../support/runs.ts';
 
 const check = (path: string, text: string) => syntaxChecker().check(path as RepoPath, text);
 
@@ -167,6 +168,7 @@ describe('the JSON scanner', () => {
         const written = isWide ? JSON.stringify(JSON.parse(text), null, 2) : text;
         expect(findJsonError(written, strict)).toBeNull();
       }),
+      runs(100),
     );
   });
 
@@ -182,7 +184,7 @@ describe('the JSON scanner', () => {
           expect(findJsonError(text, strict) === null).toBe(isJson(text));
         },
       ),
-      { numRuns: 4000 },
+      runs(4000),
     );
   });
 
@@ -192,7 +194,7 @@ describe('the JSON scanner', () => {
         const error = findJsonError(text, { comments: isLoose, trailingCommas: isLoose });
         if (error !== null) expect(error.offset).toBeLessThanOrEqual(text.length);
       }),
-      { numRuns: 3000 },
+      runs(3000),
     );
   });
 });

@@ -3,10 +3,10 @@ import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { CommandNote, OpenCommandNote } from '../../src/ports.ts';
-import { mainLineRef, type Oid, type RepoPath, type SessionId, type TurnName } from '../../src/session/names.ts';
+import type { CommandNote, OpenCommandNote } from '../../src/ports/disk.ts';
+import { mainLineRef, type Oid, type RepoPath, type SessionId, type TurnName } from '../../src/names.ts';
 import { commandNotes } from '../../src/system/command-notes.ts';
-import { seal } from '../../src/system/sealed-json.ts';
+import { seal } from '../../src/disk/sealed-json.ts';
 import { bytes } from '../support/disk.ts';
 
 const session = '20260124-add-login' as SessionId;

@@ -33,7 +33,7 @@ test('the editor gets the text under the given name, and what it leaves is retur
     'edit',
     `cat "$1" >${base}/seen; basename "$1" >${base}/name; printf 'new ä\\n' >"$1"`,
   );
-  expect(await editText('old\n', { editor, fileName: 'plan.md' })).toBe('new ä\n');
+  expect(await editText('old\n', { editor, fileName: 'plan.md', cwd: base, env: process.env })).toBe('new ä\n');
   expect(await readFile(join(base, 'seen'), 'utf8')).toBe('old\n');
   expect(await readFile(join(base, 'name'), 'utf8')).toBe('plan.md\n');
   expect(await leftovers()).toEqual([]);
@@ -41,17 +41,19 @@ test('the editor gets the text under the given name, and what it leaves is retur
 
 test('an editor that replaces the file by another one is read all the same', async () => {
   const editor = await editorScript('edit', 'echo new >"$1~" && mv "$1~" "$1"');
-  expect(await editText('old', { editor, fileName: 'plan.md' })).toBe('new\n');
+  expect(await editText('old', { editor, fileName: 'plan.md', cwd: base, env: process.env })).toBe('new\n');
 });
 
 test('an editor is a piece of shell: arguments, quotes and variables in it work', async () => {
   const path = await editorScript('edit', 'printf "%s|%s|%s" "$MODE" "$1" "$2" >"$3"');
   const editor = `MODE=quiet "${path}" --wait 'two words'`;
-  expect(await editText('', { editor, fileName: 'plan.md' })).toBe('quiet|--wait|two words');
+  expect(await editText('', { editor, fileName: 'plan.md', cwd: base, env: process.env })).toBe(
+    'quiet|--wait|two words',
+  );
 });
 
 test('an editor that does nothing leaves the text as it is', async () => {
-  expect(await editText('same', { editor: ':', fileName: 'plan.md' })).toBe('same');
+  expect(await editText('same', { editor: ':', fileName: 'plan.md', cwd: base, env: process.env })).toBe('same');
 });
 
 test('only the user may read the text while it is edited', async () => {
@@ -59,7 +61,9 @@ test('only the user may read the text while it is edited', async () => {
     'edit',
     'ls -ld "$(dirname "$1")" "$1" | cut -c1-10 >"$1.modes"; mv "$1.modes" "$1"',
   );
-  expect(await editText('', { editor, fileName: 'plan.md' })).toBe('drwx------\n-rw-------\n');
+  expect(await editText('', { editor, fileName: 'plan.md', cwd: base, env: process.env })).toBe(
+    'drwx------\n-rw-------\n',
+  );
 });
 
 test.each([
@@ -69,7 +73,7 @@ test.each([
   ['rm', 'The editor `rm` failed: it left no file that can be read: '],
   ['f() { rm "$1"; mkdir "$1"; }; f', 'it left no file that can be read: '],
 ])('an editor that fails is an error with its name, and the file is removed: %s', async (editor, message) => {
-  await expect(editText('old', { editor, fileName: 'plan.md' })).rejects.toMatchObject({
+  await expect(editText('old', { editor, fileName: 'plan.md', cwd: base, env: process.env })).rejects.toMatchObject({
     code: 'ACTION_FAILED',
     message: expect.stringContaining(message),
   });
@@ -79,6 +83,6 @@ test.each([
 test('Ctrl-C while the editor has the terminal is left to the editor', async () => {
   const before = process.listenerCount('SIGINT');
   const editor = await editorScript('edit', `kill -INT ${process.pid}; sleep 0.1; echo saved >"$1"`);
-  expect(await editText('old', { editor, fileName: 'plan.md' })).toBe('saved\n');
+  expect(await editText('old', { editor, fileName: 'plan.md', cwd: base, env: process.env })).toBe('saved\n');
   expect(process.listenerCount('SIGINT')).toBe(before);
 });

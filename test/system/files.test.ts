@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, type TestContext } from 'vitest';
-import type { RepoPath } from '../../src/session/names.ts';
+import type { RepoPath } from '../../src/names.ts';
 import { projectFiles } from '../../src/system/files.ts';
 
 let base: string;

@@ -6,11 +6,12 @@ import { creator, rules } from '@secretlint/secretlint-rule-preset-recommend';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { TeddyError } from '../../src/errors.ts';
-import type { Masker } from '../../src/ports.ts';
+import type { Masker } from '../../src/ports/project.ts';
 import { masker, type MaskerOptions } from '../../src/system/masker.ts';
 import { unusedRules } from '../../src/system/secret-rules.ts';
 import { letters, lookAlikes, secretsByRule } from '../support/planted-secrets.ts';
 import { expectLinear } from '../support/growth.ts';
+import { runs } from '../support/runs.ts';
 
 function maskerOf(more: Partial<MaskerOptions> = {}): Masker {
   const settings = { get: async () => undefined };
@@ -387,6 +388,7 @@ describe('any text', () => {
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 400 }), async (text) => {
         expect(await mask(text, { environment })).toBe(text);
       }),
+      runs(100),
     );
   });
 
@@ -404,6 +406,7 @@ describe('any text', () => {
         expect(once).toBe(toText((at) => `${cases[at]?.before}[masked: ${cases[at]?.kind}]${cases[at]?.after}`));
         expect(await mask(once, { environment })).toBe(once);
       }),
+      runs(100),
     );
   });
 });

@@ -1,7 +1,7 @@
 import { createServer as createPlainServer, type AddressInfo } from 'node:net';
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { isPublicAddress } from '../../src/plan/public-address.ts';
+import { isPublicAddress } from '../../src/session/public-address.ts';
 import { pageFetcher } from '../../src/system/page-fetcher.ts';
 import { systemLookup } from '../../src/system/public-lookup.ts';
 import { makeCertificate, startHttpsServer, type HttpsServer, type Respond } from '../support/https-server.ts';

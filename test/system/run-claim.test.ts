@@ -3,8 +3,8 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { isAlive, readBootId } from '../../src/git/index-lock.ts';
-import { mainLineRef, type RefName, type SessionId, type TurnName } from '../../src/session/names.ts';
+import { isAlive, readBootId } from '../../src/disk/process-identity.ts';
+import { mainLineRef, type RefName, type SessionId, type TurnName } from '../../src/names.ts';
 import { claimRun } from '../../src/system/run-claim.ts';
 
 const session = '20260124-add-user-auth' as SessionId;

@@ -18,8 +18,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { BeginRecord, EndRecord, JournalRecord, RunRecord } from '../../src/plan/journal.ts';
-import type { RunPlace } from '../../src/ports.ts';
-import { mainLineRef, type RefName, type SessionId, type TurnName } from '../../src/session/names.ts';
+import type { RunPlace } from '../../src/ports/git.ts';
+import { mainLineRef, type RefName, type SessionId, type TurnName } from '../../src/names.ts';
 import { runJournals } from '../../src/system/run-journal.ts';
 import { bytes } from '../support/disk.ts';
 

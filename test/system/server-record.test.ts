@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ServerRecord, ServerRecords } from '../../src/ports.ts';
+import type { ServerRecord, ServerRecords } from '../../src/ports/disk.ts';
 import { serverRecords } from '../../src/system/server-record.ts';
 
 let dir: string;

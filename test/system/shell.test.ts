@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TeddyError } from '../../src/errors.ts';
-import type { CommandResult, Shell } from '../../src/ports.ts';
+import type { CommandResult, Shell } from '../../src/ports/disk.ts';
 import { shell, type ShellOptions } from '../../src/system/shell.ts';
 import { runningInGroup } from '../support/interrupted-run.ts';
 import { startWait } from '../support/wait.ts';

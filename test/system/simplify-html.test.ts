@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { simplifyHtml } from '../../src/system/simplify-html.ts';
 import { expectLinear } from '../support/growth.ts';
+import { runs } from '../support/runs.ts';
 
 test.each([
   ['<p>a</p>', '<p>a</p>'],
@@ -32,6 +33,7 @@ test('what is kept is the source in its order', () => {
         expect(at).toBeGreaterThan(0);
       }
     }),
+    runs(100),
   );
 });
 

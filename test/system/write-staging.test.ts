@@ -7,12 +7,13 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { TeddyError } from '../../src/errors.ts';
-import type { NewWrite, StagedWrite, WriteStaging } from '../../src/ports.ts';
-import type { RefName, RepoPath, SessionId } from '../../src/session/names.ts';
+import type { NewWrite, StagedWrite, WriteStaging } from '../../src/ports/disk.ts';
+import type { RefName, RepoPath, SessionId } from '../../src/names.ts';
 import { writeStaging, type WriteStagingOptions } from '../../src/system/write-staging.ts';
-import { defaultLimits } from '../../src/write/limits.ts';
+import { defaultLimits } from '../../src/session/write-limits.ts';
 import { initialState, type WriteState } from '../../src/write/write.ts';
 import { bytes } from '../support/disk.ts';
+import { runs } from '../support/runs.ts';
 
 /** Called before each call of the file system that changes something; it may look at the disk, or throw. */
 const points = vi.hoisted(() => ({ pass: (_call: string): void => undefined }));
@@ -161,7 +162,7 @@ test('content that came in whichever pieces, over several openings, is there byt
       expect(Buffer.from((await staged?.read()) ?? bytes('none'))).toEqual(sent);
       await staged?.remove();
     }),
-    { numRuns: 15 },
+    runs(15),
   );
 });
 

@@ -3,6 +3,8 @@ import { fromMarkdown } from 'mdast-util-from-markdown';
 import { describe, expect, test } from 'vitest';
 import { openScanner, type Scanned, type ScannerOptions } from '../../src/write/done-scanner.ts';
 import { expectLinear } from '../support/growth.ts';
+import { runs } from '../support/runs.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 const encode = (text: string) => new TextEncoder().encode(text);
 const latin1 = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1');
@@ -219,7 +221,7 @@ const anyOptions = fc.record({
   marker: fc.constantFrom('DONE' as const, 'DONE-0123abcd' as const),
   isMarkdown: fc.boolean(),
 });
-const runs = { numRuns: 3000 };
+const often = runs(3000);
 
 function inPieces(bytes: Uint8Array, cuts: number[]): Uint8Array[] {
   const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].toSorted((a, b) => a - b);
@@ -273,7 +275,7 @@ describe('for any text', () => {
           ).toEqual(whole);
         },
       ),
-      runs,
+      often,
     );
   });
 
@@ -285,7 +287,7 @@ describe('for any text', () => {
         const line = text.slice(content.length, text.length - trailing.length);
         expect(line).toMatch(isDone ? new RegExp(`^${options.marker}[ \\t\\r]*\\n?$`) : /^$/);
       }),
-      runs,
+      often,
     );
   });
 
@@ -294,7 +296,7 @@ describe('for any text', () => {
       fc.property(anyText, anyOptions, fc.boolean(), (text, options, isEnd) => {
         expect(scan([fromLatin1(text)], options, isEnd)).toEqual(oracle(text, options, isEnd));
       }),
-      runs,
+      often,
     );
   });
 
@@ -308,7 +310,7 @@ describe('for any text', () => {
         const isFenced = last?.type === 'code' && last.value.endsWith(probe);
         expect(scanMarkdown(`${text}${probe}`).isDone).toBe(!isFenced);
       }),
-      runs,
+      often,
     );
   });
 });
@@ -332,7 +334,7 @@ describe('10 MiB', () => {
     return encode(start + unit.repeat(Math.floor((length - start.length) / unit.length)));
   };
 
-  test.each(cases)('of $name in $cuts take four times as long as a quarter of them', async ({ unit, length }) => {
+  slowTest.each(cases)('of $name in $cuts take four times as long as a quarter of them', async ({ unit, length }) => {
     const cut = (bytes: Uint8Array) =>
       Array.from({ length: Math.ceil(bytes.length / length) }, (_, at) =>
         bytes.subarray(at * length, (at + 1) * length),
@@ -344,7 +346,7 @@ describe('10 MiB', () => {
     );
   });
 
-  test.each(Object.entries(sources))('or a fifth of them, of %s in single bytes, do so too', async (_, unit) => {
+  slowTest.each(Object.entries(sources))('or a fifth of them, of %s in single bytes, do so too', async (_, unit) => {
     await expectLinear(
       size / 5,
       (length) => toBytes(unit, length),

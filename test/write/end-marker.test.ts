@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openScanner } from '../../src/write/done-scanner.ts';
 import { hasBareMarker, isEndMarker, toOwnMarker } from '../../src/write/end-marker.ts';
+import { runs } from '../support/runs.ts';
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
@@ -53,7 +54,7 @@ describe('a text has a bare marker', () => {
         const isEnded = scanner.next(bytes).isDone || scanner.end({ isAnswerEnd: true }).isDone;
         expect(hasBareMarker(bytes, 'DONE')).toBe(isEnded);
       }),
-      { numRuns: 2000 },
+      runs(2000),
     );
   });
 });

@@ -1,9 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import type { Oid, RefName, SessionId } from '../../src/session/names.ts';
-import { defaultLimits, type Limits } from '../../src/write/limits.ts';
+import type { Oid, RefName, SessionId } from '../../src/names.ts';
+import { defaultLimits, type Limits } from '../../src/session/write-limits.ts';
 import { isSaveDue, nextTickMs } from '../../src/write/pace.ts';
-import { isExpired, openWrite, step, type Effect, type Event, type Write } from '../../src/write/step.ts';
-import { initialState, type Finding, type Install, type Phase, type WriteState } from '../../src/write/write.ts';
+import { isExpired, openWrite, step, type Effect, type Event } from '../../src/write/step.ts';
+import {
+  initialState,
+  type Finding,
+  type Install,
+  type Phase,
+  type WriteState,
+  type Write,
+} from '../../src/write/write.ts';
 
 const begunMs = 1_000_000;
 const commit = 'c'.repeat(40) as Oid;

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Operation } from '../../src/write/write.ts';
 import { findingsOf, toBytes, validate } from './validation.ts';
+import type { Operation } from '../../src/session/write-limits.ts';
+import { runs } from '../support/runs.ts';
+import { slowTest } from '../support/slow-test.ts';
 
 describe('validation as a whole', () => {
   test('everything that is wrong is told at once', async () => {
@@ -45,7 +47,7 @@ describe('validation as a whole', () => {
     expect(new TextDecoder().decode(final)).toBe('a\nb\nc\n');
   });
 
-  test('it throws on no bytes, and what it tells lies in them', async () => {
+  slowTest('it throws on no bytes, and what it tells lies in them', async () => {
     const paths = ['a.txt', 'a.md', 'a.json', 'a.jsonl', 'a.yaml', 'a.toml', 'a.xml', 'a.css', 'a.png', 'Makefile'];
     const pieces = fc
       .array(
@@ -88,7 +90,7 @@ describe('validation as a whole', () => {
           expect(findings.length > 0).toBe(summary.failed.length > 0);
         },
       ),
-      { numRuns: 1500 },
+      runs(1500),
     );
   });
 

@@ -1,8 +1,8 @@
 /** What the tests of validation share. */
-import type { RepoPath } from '../../src/session/names.ts';
+import type { RepoPath } from '../../src/names.ts';
 import { syntaxChecker } from '../../src/system/check-syntax.ts';
 import { validateContent, type Validation, type Validators } from '../../src/write/validate.ts';
-import type { Operation } from '../../src/write/write.ts';
+import type { Operation } from '../../src/session/write-limits.ts';
 
 export interface Given {
   operation?: Operation;

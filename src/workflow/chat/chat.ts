@@ -1,11 +1,11 @@
 /** What a conversation in a session asks of whoever shows it, and what comes of one message. */
 import type { ResultReason } from '../../conversation/record.ts';
-import type { Oid, RepoPath, TurnName } from '../../session/names.ts';
+import type { Oid, RepoPath, TurnName } from '../../names.ts';
 import type { WriteRecord } from '../../write/write.ts';
-import type { Answered } from '../ask-model.ts';
-import type { TurnWish } from '../compose-request.ts';
-import type { ReadyLine } from '../prepare-line.ts';
-import type { Usage } from '../receive-answer.ts';
+import type { Answered } from '../turn/ask-model.ts';
+import type { TurnWish } from '../context/compose-request.ts';
+import type { ReadyLine } from '../line/prepare.ts';
+import type { Usage } from '../line/receive-answer.ts';
 import type { FileListener } from '../writes/receive-from-model.ts';
 
 export interface ChatWish extends TurnWish {

@@ -1,12 +1,13 @@
 /** What the lists of the user, and `.teddyignore`, keep from a model that asks for a path by its name. */
-import type { Project, Workspace } from '../../ports.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
 import { resolveContext } from '../../session/context.ts';
 import { globalContextPath } from '../../session/global-files.ts';
-import { joinPath, sessionDir, type Oid, type RepoPath, type SessionId } from '../../session/names.ts';
+import { joinPath, sessionDir, type Oid, type RepoPath, type SessionId } from '../../names.ts';
 import { quotePath } from '../../session/quoted-path.ts';
-import { openCodeTree } from '../code-tree.ts';
-import { readGlobal } from '../global-branch.ts';
-import { readIgnored, readList } from '../read-context.ts';
+import { openCodeTree } from '../context/code-tree.ts';
+import { readGlobal } from '../line/global-branch.ts';
+import { readIgnored, readList } from '../context/read.ts';
 
 interface ListPlace {
   session: SessionId;

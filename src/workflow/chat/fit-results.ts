@@ -1,5 +1,5 @@
 /** Results of tools may be large: the oldest ones are left out where the request would not fit the budget. */
-import type { ModelMessage } from '../../ports.ts';
+import type { ModelMessage } from '../../ports/model.ts';
 import { estimateTokens } from '../../session/tokens.ts';
 
 export interface FittedResults {

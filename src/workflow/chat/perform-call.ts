@@ -1,14 +1,15 @@
 /** A tool call that may be done: the user has approved what needs approval. */
-import type { ParsedCall } from '../../conversation/chat-tools.ts';
+import type { ParsedCall, ListFilesCall, ReadFileCall } from '../../conversation/chat-tools.ts';
 import { TeddyError } from '../../errors.ts';
-import { maskString } from '../mask-text.ts';
-import type { CallPlace } from './chat-files.ts';
+import { maskString } from '../line/mask-text.ts';
+import { type CallPlace, openChatFiles, reachPath, type ChatFiles, toFileText } from './files.ts';
 import type { ToolOutcome } from './chat.ts';
-import { listFiles } from './list-files-tool.ts';
-import { readFile } from './read-file-tool.ts';
 import { runCommand } from './run-command-tool.ts';
 import { searchText } from './search-text-tool.ts';
 import { refuseAborted, toFailure } from './tool-failure.ts';
+import type { Store, TreeFile } from '../../ports/git.ts';
+import type { RepoPath } from '../../names.ts';
+import { renderTreeListing } from '../../session/tree-listing.ts';
 
 /**
  * What fails is an outcome. Throws INTERRUPTED when the signal is aborted; a command that was running by then has an outcome of
@@ -46,4 +47,102 @@ function perform(place: CallPlace, call: Parameters<typeof performCall>[1]): Pro
 async function describe({ project: { masker } }: CallPlace, error: TeddyError): Promise<string> {
   const text = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
   return error.code === 'MASKING_FAILED' ? text : maskString(masker, text);
+}
+
+/** `list_files`: the files of the project that git does not ignore, folded like the tree of a request. */
+async function listFiles(place: CallPlace, { path, pattern }: ListFilesCall): Promise<ToolOutcome> {
+  const files = await openChatFiles(place);
+  const reached = path === null ? null : await reachPath(place, files, path);
+  if (reached !== null && 'problem' in reached) return toFailure(`list_files ${path}: ${reached.problem}.`);
+  if (reached?.target.kind === 'file') return toFailure(`list_files ${path}: it is a file; read_file reads it.`);
+  const below = reached === null ? '' : `${reached.path}/`;
+  const matches = await compile(pattern);
+  if (typeof matches !== 'function') return toFailure(`list_files: the pattern ${pattern}: ${matches.problem}.`);
+  const all = await listAll(place.project.repository.store, files);
+  const listed = all.filter((file) => file.path.startsWith(below) && matches(file.path.slice(below.length)));
+  const listing = (await place.project.masker.mask(renderTreeListing(listed))).text;
+  return { output: listing === '' ? toNothing(path, pattern) : listing, isError: false };
+}
+
+async function compile(pattern: string | null): Promise<((path: string) => boolean) | { problem: string }> {
+  if (pattern === null) return () => true;
+  const { compileGlob } = await import('../../session/context-glob.ts');
+  return compileGlob(pattern);
+}
+
+/** Sorted by path. On disk: what HEAD has, with what the user has added and removed since. */
+async function listAll(store: Store, { workspace, tip }: ChatFiles): Promise<TreeFile[]> {
+  const committed = new Map((await store.listTree(tip)).map((file) => [file.path, file]));
+  const status = await workspace?.status({ untracked: true });
+  const deleted = status?.edits.filter(({ staged, unstaged }) => staged === 'D' || unstaged === 'D') ?? [];
+  for (const { path } of deleted) committed.delete(path);
+  const added = status?.edits.filter(({ staged, unstaged }) => staged === 'A' && unstaged !== 'D') ?? [];
+  // Another repository, which ends with `/`, has files of its own.
+  const untracked = status?.untracked.filter((path) => !path.endsWith('/')) ?? [];
+  const paths = new Set([...committed.keys(), ...added.map(({ path }) => path), ...untracked]);
+  return [...paths].toSorted().map((path) => committed.get(path) ?? toFile(path, tip));
+}
+
+/** A listing shows nothing but the path. */
+function toFile(path: RepoPath, oid: TreeFile['oid']): TreeFile {
+  return { path, mode: '100644', oid };
+}
+
+function toNothing(path: string | null, pattern: string | null): string {
+  const where = path === null ? 'the project' : path;
+  return pattern === null ? `There is no file in ${where}.` : `No file in ${where} matches ${pattern}.`;
+}
+
+const maxLines = 2_000;
+
+const maxBytes = 256 * 1024;
+
+/** `read_file`: the lines of a text file, masked. */
+async function readFile(place: CallPlace, call: ReadFileCall): Promise<ToolOutcome> {
+  const reached = await reachPath(place, await openChatFiles(place), call.path);
+  if ('problem' in reached) return toFailure(`read_file ${call.path}: ${reached.problem}.`);
+  const { path, target } = reached;
+  if (target.kind === 'directory')
+    return toFailure(`read_file ${path}: it is a directory; list_files shows what is in it.`);
+  const text = toFileText(target.bytes);
+  if (text === null) return toFailure(`read_file ${path}: it is a binary file of ${target.bytes.length} bytes.`);
+  const masked = (await place.project.masker.mask(text, path)).text;
+  return takeLines(masked, { ...call, path });
+}
+
+function takeLines(text: string, { path, fromLine, toLine }: ReadFileCall): ToolOutcome {
+  if (text === '') return { output: `(${path} is empty)`, isError: false };
+  const lines = text.split(/(?<=\n)/);
+  const from = fromLine ?? 1;
+  if (from > lines.length) return toFailure(`read_file ${path}: it has ${lines.length} lines.`);
+  const wanted = lines.slice(from - 1, Math.min(toLine ?? lines.length, from - 1 + maxLines));
+  const kept = takeBytes(wanted);
+  const last = from - 1 + kept.length;
+  const note = toNote(kept.isCut, { from, last, wanted: toLine ?? lines.length, count: lines.length });
+  const shown = kept.text;
+  return { output: note === '' || shown.endsWith('\n') ? `${shown}${note}` : `${shown}\n${note}`, isError: false };
+}
+
+/** Whole lines, but for a first one that is too long by itself. */
+function takeBytes(lines: string[]): { text: string; length: number; isCut: boolean } {
+  let bytes = 0;
+  let length = 0;
+  for (const line of lines) {
+    bytes += Buffer.byteLength(line);
+    if (bytes > maxBytes) break;
+    length += 1;
+  }
+  const [first = ''] = lines;
+  if (length > 0) return { text: lines.slice(0, length).join(''), length, isCut: false };
+  return { text: new TextDecoder().decode(Buffer.from(first).subarray(0, maxBytes)), length: 1, isCut: true };
+}
+
+/** Empty when the lines that were asked for are all there. */
+function toNote(
+  isCut: boolean,
+  { from, last, wanted, count }: { from: number; last: number; wanted: number; count: number },
+): string {
+  const cut = isCut ? `[line ${from} is cut: it has more than ${maxBytes / 1024} KiB]\n` : '';
+  if (last >= Math.min(wanted, count)) return cut;
+  return `${cut}[lines ${from} to ${last} of ${count}; read on with from_line ${last + 1}]\n`;
 }

@@ -4,23 +4,25 @@ import { abortedOutput } from '../../conversation/record.ts';
 import { toWellFormed } from '../../conversation/well-formed.ts';
 import { TeddyError } from '../../errors.ts';
 import { findDirectory } from '../../plan/validate-action.ts';
-import type { CommandResult, KeptFiles, Notices, OpenCommandNote, Project, Workspace } from '../../ports.ts';
+import type { CommandResult, KeptFiles, OpenCommandNote } from '../../ports/disk.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Notices, Project } from '../../ports/project.ts';
 import { isGuardedPath } from '../../session/global-files.ts';
-import { shortRef, type RefName, type RepoPath } from '../../session/names.ts';
-import { shownLines, takeLast } from '../cut-output.ts';
-import { readTimeoutMs } from '../execute-plan.ts';
-import { findInputNote } from '../find-input-note.ts';
+import { shortRef, type RefName, type RepoPath } from '../../names.ts';
+import { shownLines, takeLast } from '../../plan/cut-output.ts';
+import { readTimeoutMs } from '../run/execute-plan.ts';
+import { findInputNote } from '../../plan/find-input-note.ts';
 import {
   keepSessionFiles,
   listChanged,
   restoreSessionFiles,
   type RestoredFiles,
   type SessionPlace,
-} from '../guard-session-files.ts';
-import { maskPaths, maskString } from '../mask-text.ts';
-import { maskedOutput } from '../masked-output.ts';
-import { toReason } from '../run-scripts.ts';
-import { findWorkspace, type CallPlace } from './chat-files.ts';
+} from '../line/guard-session-files.ts';
+import { maskPaths, maskString } from '../line/mask-text.ts';
+import { maskedOutput } from '../line/masked-output.ts';
+import { toReason } from '../run/scripts.ts';
+import { findWorkspace, type CallPlace } from './files.ts';
 import type { ToolOutcome } from './chat.ts';
 import { refuseAborted, toFailure } from './tool-failure.ts';
 

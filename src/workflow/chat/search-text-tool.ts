@@ -1,12 +1,12 @@
 /** `search_text`: lines of the files that a model may read. */
 import type { SearchTextCall } from '../../conversation/chat-tools.ts';
-import { parseRepoPath } from '../../plan/paths.ts';
-import type { TextHits } from '../../ports.ts';
-import type { RepoPath } from '../../session/names.ts';
+import { parseRepoPath } from '../../session/paths.ts';
+import type { TextHits } from '../../ports/git.ts';
+import type { RepoPath } from '../../names.ts';
 import { renderPathWord } from '../../session/quoted-path.ts';
 import { isSecretName } from '../../session/secret-names.ts';
-import { maskString } from '../mask-text.ts';
-import { openChatFiles, reachPath, toFileText, type ChatFiles, type CallPlace } from './chat-files.ts';
+import { maskString } from '../line/mask-text.ts';
+import { openChatFiles, reachPath, toFileText, type ChatFiles, type CallPlace } from './files.ts';
 import type { ToolOutcome } from './chat.ts';
 import { findVetoes } from './find-vetoes.ts';
 import { toFailure } from './tool-failure.ts';

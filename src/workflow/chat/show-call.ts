@@ -1,8 +1,9 @@
 /** A call of the model's, as a person sees it before it is done. */
 import { parseCall, type ParsedCall } from '../../conversation/chat-tools.ts';
-import type { ModelToolCall, Project } from '../../ports.ts';
+import type { ModelToolCall } from '../../ports/model.ts';
+import type { Project } from '../../ports/project.ts';
 import { toLabel } from '../../session/entry.ts';
-import { maskString } from '../mask-text.ts';
+import { maskString } from '../line/mask-text.ts';
 import type { ShownCall } from './chat.ts';
 
 const maxNameLength = 60;

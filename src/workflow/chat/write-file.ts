@@ -1,17 +1,18 @@
 /** `WritePlanTool_begin` in a conversation: the model's next answer is the content of a file, through a write session. */
 import { TeddyError } from '../../errors.ts';
-import type { Model, ModelMessage, ModelRequest, ModelToolCall, Project } from '../../ports.ts';
-import { shortRef } from '../../session/names.ts';
-import { beginTool, renderBegun, renderToolError, type BeginWish } from '../../write/tool.ts';
+import type { Model, ModelMessage, ModelRequest, ModelToolCall } from '../../ports/model.ts';
+import type { Project } from '../../ports/project.ts';
+import { shortRef } from '../../names.ts';
 import type { WriteRecord, WriteResult } from '../../write/write.ts';
-import { maskString } from '../mask-text.ts';
-import type { ReadyLine } from '../prepare-line.ts';
-import type { Usage } from '../receive-answer.ts';
-import { beginHeldWrite } from '../writes/begin-write.ts';
-import type { HeldWrite } from '../writes/held-write.ts';
+import { maskString } from '../line/mask-text.ts';
+import type { ReadyLine } from '../line/prepare.ts';
+import type { Usage } from '../line/receive-answer.ts';
+import { beginHeldWrite } from '../writes/begin.ts';
+import type { HeldWrite } from '../writes/held.ts';
 import { toFreeId, type Talk } from '../writes/model-talk.ts';
 import { receiveFromModel } from '../writes/receive-from-model.ts';
 import type { ChatListener, ToolOutcome } from './chat.ts';
+import { beginTool, renderBegun, renderToolError, type BeginWish } from '../../conversation/write-tool.ts';
 
 /** Who writes, and with which parameters. */
 export interface WritingModel {

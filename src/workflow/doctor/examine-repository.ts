@@ -1,23 +1,23 @@
 /** Looks at everything that crashes and other clones can leave behind, and mends what is surely ours. */
 import { TeddyError } from '../../errors.ts';
-import type { Project } from '../../ports.ts';
-import { listLines } from '../line/list-lines.ts';
-import { findAnswers } from './find-answers.ts';
+import type { Project } from '../../ports/project.ts';
+import { listLines } from '../line/list.ts';
 import { findCommands } from './find-commands.ts';
 import { findDamagedObjects } from './find-damaged-objects.ts';
 import { findDivergedLines } from './find-diverged-lines.ts';
 import { findEnvironment } from './find-environment.ts';
-import { findForeignLocks } from './find-foreign-locks.ts';
-import { findLeftovers } from './find-leftovers.ts';
 import { findLostEntries } from './find-lost-entries.ts';
 import { findMemoPairs } from './find-memo-pairs.ts';
-import { findPublications } from './find-publications.ts';
 import { findQuarantine } from './find-quarantine.ts';
 import { findRuns } from './find-runs.ts';
 import { findSessionFiles } from './find-session-files.ts';
 import { findWorkTrees } from './find-work-trees.ts';
 import { findWrites } from './find-writes.ts';
-import { count, type Examination, type Finding, type Found, type Scene } from './finding.ts';
+import { count, type Examination, type Finding, type Found, type Scene, remainsOf } from './finding.ts';
+import { formatCount } from '../../session/format-count.ts';
+import { shortRef } from '../../names.ts';
+import { toShellWord } from '../../session/shell-word.ts';
+import { prepareLine } from '../line/prepare.ts';
 
 export interface ReportedFinding extends Finding {
   /** `left`: nothing was done about it. `failed`: `--fix` has tried. */
@@ -34,6 +34,139 @@ export interface Examined {
   /** What could not be looked at, and why. */
   failures: TeddyError[];
 }
+
+/** Answers of models that killed commands had received. */
+const findAnswers: Examination = async (scene) => ({
+  found: remainsOf(scene, 'answer').map((remain): Found => {
+    const { path, place, bytes, isDamaged } = remain;
+    const what = `A command was killed while an answer arrived (${formatCount(bytes)} bytes are on disk)`;
+    if (place === null || isDamaged) return toDamaged(path, what);
+    const line = shortRef(place.ref);
+    const isThere = scene.refs.some(({ ref }) => ref === place.ref);
+    const found = { kind: 'staged-answer' as const, thing: path };
+    const meaning = `${what}; it is of turn ${place.turn} on ${line}.`;
+    if (!isThere) return { ...found, meaning, fix: null, todo: toGone(line), mend: null };
+    return {
+      ...found,
+      meaning,
+      fix: 'keeps it in its turn, as the next command on that line does',
+      todo: `\`teddy session resume -s ${toShellWord(line)}\` keeps it and goes on.`,
+      async mend() {
+        await prepareLine(scene.project, place.ref);
+        return `It is kept in turn ${place.turn} of ${line}, or aside where that has gone on.`;
+      },
+    };
+  }),
+  seen: 'staged answers',
+});
+
+function toDamaged(thing: string, what: string): Found {
+  return {
+    kind: 'staged-answer',
+    thing,
+    meaning: `${what}; what says where it belongs, or part of the answer, is damaged.`,
+    fix: null,
+    todo: `Look at it: \`ls ${toShellWord(thing)}\`. The next command on a line keeps its bytes below refs/teddy/keep/answers/.`,
+    mend: null,
+  };
+}
+
+function toGone(line: string): string {
+  return `${line} is gone: the next command on any line keeps the answer below refs/teddy/keep/answers/.`;
+}
+
+/** Locks of git's that are not ours: told, never removed. */
+const findForeignLocks: Examination = async (scene) => ({
+  found: remainsOf(scene, 'foreign-lock').map(({ path, ageMs, heldBy }) => ({
+    kind: 'foreign-lock',
+    thing: path,
+    meaning: `Another program has locked this for ${formatAge(ageMs)}${describe(heldBy)}, and git refuses to change what it guards.`,
+    fix: null,
+    todo: `Wait for it; if nothing is at work there any more: \`rm ${toShellWord(path)}\`.`,
+    mend: null,
+  })),
+  seen: 'locks',
+});
+
+function describe(heldBy: number[]): string {
+  if (heldBy.length === 0) return '';
+  return ` (${heldBy.length === 1 ? 'process' : 'processes'} ${heldBy.join(', ')})`;
+}
+
+function formatAge(ms: number): string {
+  const units: [string, number][] = [
+    ['d', 86_400_000],
+    ['h', 3_600_000],
+    ['min', 60_000],
+  ];
+  const [unit, size] = units.find(([, length]) => ms >= 2 * length) ?? ['s', 1000];
+  return `${Math.round(ms / size)} ${unit}`;
+}
+
+/** Files of ours that a killed process was writing or removing, and the record of a server that is gone. */
+const findLeftovers: Examination = async (scene) => {
+  const { remains } = scene.project;
+  const files = remainsOf(scene, 'leftover').map((remain): Found => ({
+    kind: 'leftover',
+    thing: remain.path,
+    meaning: 'A process of teddy that is dead was writing or removing this; nothing needs it.',
+    fix: 'removes it',
+    todo: null,
+    async mend() {
+      await remains.clear(remain);
+      return 'It is removed.';
+    },
+  }));
+  const servers = remainsOf(scene, 'server').map((remain): Found => ({
+    kind: 'dead-server',
+    thing: remain.path,
+    meaning: 'A `teddy serve` was killed, and its address and token are still on record; no program uses them.',
+    fix: 'removes the record',
+    todo: null,
+    async mend() {
+      await remains.clear(remain);
+      return 'The record is removed.';
+    },
+  }));
+  const strangers = remainsOf(scene, 'stranger').map(
+    ({ path }) => `${path} is none of teddy's files; it is left alone.`,
+  );
+  return { found: [...files, ...servers], seen: 'leftovers', notes: strangers };
+};
+
+/** Lines that a killed command was moving: the ref, the index and the files may not fit, and locks may be left. */
+const findPublications: Examination = async (scene) => {
+  const { remains } = scene.project;
+  const publications = remainsOf(scene, 'publication').map((remain): Found => {
+    const line = shortRef(remain.ref);
+    return {
+      kind: 'interrupted-publication',
+      thing: remain.path,
+      meaning: `A command was killed while it added an entry to ${line} in ${remain.root}; its lock, or an index that does not fit, may be left.`,
+      fix: 'finishes it if the entry is on the line, else takes it back, as the next command there does',
+      todo: null,
+      async mend() {
+        await remains.clear(remain);
+        return `What was left in ${remain.root} is finished or taken back.`;
+      },
+    };
+  });
+  const records = remainsOf(scene, 'ref-record').map((remain): Found => {
+    const refs = remain.refs.map(shortRef).join(', ');
+    return {
+      kind: 'stale-ref-lock',
+      thing: remain.path,
+      meaning: `A command was killed while it moved ${refs === '' ? 'a ref' : refs}; git's lock of it may be left.`,
+      fix: 'removes the lock if it is the one that the record tells of, and the record',
+      todo: null,
+      async mend() {
+        await remains.clear(remain);
+        return 'The record is gone, and with it the lock that it told of.';
+      },
+    };
+  });
+  return { found: [...publications, ...records], seen: 'interrupted commands' };
+};
 
 /** In this order: what stands in the way of the others is mended first. */
 const examinations: Examination[] = [

@@ -1,7 +1,7 @@
 /** Commands of conversations that were cut off: what they changed in `.teddy/` is to be put back. */
-import { shortRef } from '../../session/names.ts';
+import { shortRef } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { prepareLine } from '../prepare-line.ts';
+import { prepareLine } from '../line/prepare.ts';
 import { remainsOf, type Examination, type Found } from './finding.ts';
 
 export const findCommands: Examination = async (scene) => ({

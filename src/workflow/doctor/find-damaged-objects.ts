@@ -1,9 +1,10 @@
 /** Objects of the lines that are missing or empty. */
-import type { DamagedObject, RefTip } from '../../ports.ts';
+import type { DamagedObject } from '../../ports/disk.ts';
+import type { RefTip } from '../../ports/git.ts';
 import { formatCount } from '../../session/format-count.ts';
-import { archivePrefix, shortRef, type RefName } from '../../session/names.ts';
+import { archivePrefix, shortRef, type RefName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { readDefaultBranches } from '../line/list-lines.ts';
+import { readDefaultBranches } from '../line/list.ts';
 import type { Examination, Found } from './finding.ts';
 
 export const findDamagedObjects: Examination = async ({ project, refs }) => {

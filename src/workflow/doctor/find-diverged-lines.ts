@@ -1,8 +1,8 @@
 /** Lines that are not as a remote has them: that is no fault, unless both have gone on. */
-import type { RefTip, Store } from '../../ports.ts';
-import { shortRef } from '../../session/names.ts';
+import type { RefTip, Store } from '../../ports/git.ts';
+import { shortRef } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { nameSome } from '../name-some.ts';
+import { nameSome } from '../../session/name-some.ts';
 import type { Examination, Found } from './finding.ts';
 
 export const findDivergedLines: Examination = async ({ project, lines }) => {

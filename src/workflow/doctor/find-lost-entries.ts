@@ -1,6 +1,7 @@
 /** Entries that no ref reaches any more: they are offered as branches. */
 import { TeddyError } from '../../errors.ts';
-import type { Commit, Project, RefTip } from '../../ports.ts';
+import type { Commit, RefTip } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
 import {
   archiveRef,
@@ -11,7 +12,7 @@ import {
   turnNumber,
   type Oid,
   type RefName,
-} from '../../session/names.ts';
+} from '../../names.ts';
 import { count, type Examination, type Found } from './finding.ts';
 
 interface LostCommit {

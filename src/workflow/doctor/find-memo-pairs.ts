@@ -1,10 +1,11 @@
 /** Memos that a killed run had put into `teddy/global` and not on its line yet. */
-import type { Project, Store } from '../../ports.ts';
+import type { Store } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
-import { globalRef, shortRef, type Oid, type RefName } from '../../session/names.ts';
-import { finishMemos } from '../decide-memos.ts';
-import { prepareLine } from '../prepare-line.ts';
-import { readLine } from '../read-line.ts';
+import { globalRef, shortRef, type Oid, type RefName } from '../../names.ts';
+import { finishMemos } from '../line/decide-memos.ts';
+import { prepareLine } from '../line/prepare.ts';
+import { readLine } from '../line/read.ts';
 import type { Examination, Found } from './finding.ts';
 
 /** A pair is finished by the next command of its line: an older half is of no use to anybody. */

@@ -1,5 +1,5 @@
 /** What a pull or sync that was killed has left in quarantine. */
-import { clearQuarantine, listLeftInQuarantine } from '../sharing/quarantine.ts';
+import { clearQuarantine, listLeftInQuarantine } from '../line/quarantine.ts';
 import { count, type Examination } from './finding.ts';
 
 export const findQuarantine: Examination = async ({ project, refs }) => {

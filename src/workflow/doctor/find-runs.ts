@@ -1,9 +1,9 @@
 /** Runs of plans that were killed: what to do with one is for a person to decide. */
 import type { JournaledRun } from '../../plan/journal.ts';
-import type { Project } from '../../ports.ts';
-import { joinPath, shortRef, turnDir } from '../../session/names.ts';
+import type { Project } from '../../ports/project.ts';
+import { joinPath, shortRef, turnDir } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { describeInterrupted, describeWays } from '../unfinished-run.ts';
+import { describeInterrupted, describeWays } from '../line/unfinished-run.ts';
 import { remainsOf, type Examination, type Found } from './finding.ts';
 
 export const findRuns: Examination = async (scene) => {

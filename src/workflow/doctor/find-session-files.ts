@@ -1,10 +1,11 @@
 /** Files of `.teddy/` in this work tree that are not as the line has them. */
-import type { Edit, Project, Workspace } from '../../ports.ts';
+import type { Edit, Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
 import { isSessionPath } from '../../session/global-files.ts';
-import type { Oid, RepoPath } from '../../session/names.ts';
+import type { Oid, RepoPath } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { findHeadLine } from '../find-line.ts';
-import { editableFiles, equalBytes } from '../guard-session-files.ts';
+import { findHeadLine } from '../line/find.ts';
+import { editableFiles, equalBytes } from '../line/guard-session-files.ts';
 import type { Examination, Found } from './finding.ts';
 
 export const findSessionFiles: Examination = async ({ project }) => {

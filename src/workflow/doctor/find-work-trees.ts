@@ -1,9 +1,9 @@
 /** Work trees whose line has come to its end, and those that were never finished. */
-import type { Project } from '../../ports.ts';
-import { shortRef } from '../../session/names.ts';
+import type { Project } from '../../ports/project.ts';
+import { shortRef } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { listWorkTrees, type ListedWorkTree } from '../list-work-trees.ts';
-import { removeWorkTrees } from '../remove-work-tree.ts';
+import { listWorkTrees, type ListedWorkTree } from '../line/list-work-trees.ts';
+import { removeWorkTrees } from '../line/remove-work-tree.ts';
 import { count, type Examination, type Found } from './finding.ts';
 
 export const findWorkTrees: Examination = async ({ project }) => {

@@ -1,9 +1,9 @@
 /** Write sessions that nobody goes on with. */
-import type { Project } from '../../ports.ts';
+import type { Project } from '../../ports/project.ts';
 import { formatCount } from '../../session/format-count.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { clearWrite, judgeWrite } from '../writes/clean-writes.ts';
-import { readWriteLimits } from '../writes/held-write.ts';
+import { clearWrite, judgeWrite } from '../writes/clean.ts';
+import { readWriteLimits } from '../writes/held.ts';
 import { count, remainsOf, type Examination, type Found } from './finding.ts';
 
 export const findWrites: Examination = async (scene) => {

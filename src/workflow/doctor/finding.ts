@@ -1,6 +1,8 @@
 /** What the doctor finds: one thing that is not as it should be, what that means, and who can mend it. */
-import type { Project, RefTip, Remain } from '../../ports.ts';
-import type { KnownLine } from '../line/list-lines.ts';
+import type { Remain } from '../../ports/disk.ts';
+import type { RefTip } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { KnownLine } from '../line/list.ts';
 
 /** They are part of `--json`. */
 type FindingKind =

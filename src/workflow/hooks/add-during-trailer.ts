@@ -1,9 +1,10 @@
 /** Says in the user's own commits on a line in which session and turn they were made. */
-import type { MessageFile, Project } from '../../ports.ts';
+import type { MessageFile } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
 import { addDuring, duringTrailer } from '../../session/during-trailer.ts';
-import { compareTurns, isTurnName, sessionDir, type TurnName } from '../../session/names.ts';
-import { findHeadLine, type Line } from '../find-line.ts';
-import { findEntry } from '../read-line.ts';
+import { compareTurns, isTurnName, sessionDir, type TurnName } from '../../names.ts';
+import { findHeadLine, type Line } from '../line/find.ts';
+import { findEntry } from '../line/read.ts';
 
 /**
  * Of a commit that is being made: off a line, and in a merge, whose message is git's, nothing happens. `isEdited`: in an

@@ -1,5 +1,5 @@
 /** What a push would publish of sessions: whether it is what it says, and whether a secret would leave with it. */
-import type { Project } from '../../ports.ts';
+import type { Project } from '../../ports/project.ts';
 import {
   globalRef,
   parseArchiveRef,
@@ -10,10 +10,10 @@ import {
   type Oid,
   type RefName,
   type SessionId,
-} from '../../session/names.ts';
-import { findHeadLine, readSession } from '../find-line.ts';
+} from '../../names.ts';
+import { findHeadLine, readSession } from '../line/find.ts';
 import type { OutgoingSecret } from '../sharing/check-outgoing.ts';
-import type { VerifiedLine } from '../verify/violation.ts';
+import type { VerifiedLine } from '../../session/violation.ts';
 
 /** A line of what git tells its hook. `tip` null: the ref is deleted there. `remote` null: it is not there yet. */
 interface PushedRef {
@@ -53,7 +53,7 @@ export async function checkPush(
   if (pushed.length === 0) return { lines: [], secrets: [] };
   const known = await findKnown(project, remote, refs);
   const [{ verifyLine }, { checkOutgoing }] = await Promise.all([
-    import('../verify/verify-line.ts'),
+    import('../verify/line.ts'),
     import('../sharing/check-outgoing.ts'),
   ]);
   const lines: VerifiedLine[] = [];

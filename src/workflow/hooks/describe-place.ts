@@ -1,8 +1,8 @@
 /** Where in a session somebody is who has just switched to a branch. */
-import type { Project } from '../../ports.ts';
-import { mainLineRef, type SessionId, type TurnName } from '../../session/names.ts';
-import { findHeadLine, lineName } from '../find-line.ts';
-import { readLine, type TurnStatus } from '../read-line.ts';
+import type { Project } from '../../ports/project.ts';
+import { mainLineRef, type SessionId, type TurnName } from '../../names.ts';
+import { findHeadLine, lineName } from '../line/find.ts';
+import { readLine, type TurnStatus } from '../line/read.ts';
 
 export interface Place {
   session: SessionId;

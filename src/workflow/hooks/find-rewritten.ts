@@ -1,7 +1,7 @@
 /** Which entry of a session a commit of the user's has just replaced. */
-import type { Project } from '../../ports.ts';
+import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
-import { parseOid, type Oid } from '../../session/names.ts';
+import { parseOid, type Oid } from '../../names.ts';
 
 export interface RewrittenEntry {
   /** What was there before; git still has it. */

@@ -1,6 +1,6 @@
 /** The command that archives a session, from where the user stands: another work tree that is on the line has to let go of it first. */
-import type { Project } from '../../ports.ts';
-import { shortRef, type RefName, type SessionId } from '../../session/names.ts';
+import type { Project } from '../../ports/project.ts';
+import { shortRef, type RefName, type SessionId } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 
 export async function toArchiveCommand(

@@ -1,9 +1,10 @@
 /** Deletes the branches of an archived session on a remote: each that is archived here as it stands there, by its lease. */
 import { TeddyError } from '../../errors.ts';
-import type { Project, RefUpdate, TransferOptions } from '../../ports.ts';
-import { archivePrefix, parseArchiveRef, type Oid, type RefName, type SessionId } from '../../session/names.ts';
-import { hasLandedAsItStands } from '../line/find-open-line.ts';
-import { isLine, readBaseBranch } from '../line/list-lines.ts';
+import type { RefUpdate, TransferOptions } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { archivePrefix, parseArchiveRef, type Oid, type RefName, type SessionId } from '../../names.ts';
+import { hasLandedAsItStands } from '../line/find-open.ts';
+import { isLine, readBaseBranch } from '../line/list.ts';
 import { findNearestEntry } from '../line/nearest-entry.ts';
 import { chooseRemote, type ChosenRemote } from '../sharing/choose-remote.ts';
 import { moveTracking, pushLines } from '../sharing/push-lines.ts';

@@ -1,6 +1,7 @@
 /** Puts the branches of a session away: they go, and `refs/teddy/archive/` keeps all that was on them. */
 import { TeddyError } from '../../errors.ts';
-import type { LinkedWorkTree, Project, RefTip, RefUpdate, Workspace } from '../../ports.ts';
+import type { LinkedWorkTree, RefTip, RefUpdate, Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
 import {
   archiveRef,
   mainLineRef,
@@ -9,17 +10,17 @@ import {
   type Oid,
   type RefName,
   type SessionId,
-} from '../../session/names.ts';
+} from '../../names.ts';
 import { toArchiveCommand } from './archive-command.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { findHeadLine } from '../find-line.ts';
-import { chooseMain, listLines, readBaseBranch, readDefaultBranches, type KnownLine } from '../line/list-lines.ts';
-import { hasLandedAsItStands } from '../line/find-open-line.ts';
-import { isOnLine } from '../line-ancestry.ts';
-import { readEnd } from '../read-end.ts';
-import { recoverAnswers } from '../recover-answer.ts';
-import { findRecorded } from '../review/find-recorded.ts';
-import { checkUnfinishedRuns, refuseRunsIn } from '../unfinished-run.ts';
+import { findHeadLine } from '../line/find.ts';
+import { chooseMain, listLines, readBaseBranch, readDefaultBranches, type KnownLine } from '../line/list.ts';
+import { hasLandedAsItStands } from '../line/find-open.ts';
+import { isOnLine } from '../line/ancestry.ts';
+import { readEnd } from '../line/read-end.ts';
+import { recoverAnswers } from '../line/recover-answer.ts';
+import { findRecorded } from '../line/find-recorded.ts';
+import { checkUnfinishedRuns, refuseRunsIn } from '../line/unfinished-run.ts';
 
 /** A branch, what keeps it now, and its tip. */
 interface ArchivedLine {

@@ -1,12 +1,14 @@
 /** Which branch a line's code is landed on. */
 import { TeddyError } from '../../errors.ts';
-import type { Project } from '../../ports.ts';
-import { globalRef, shortRef, type Oid, type RefName } from '../../session/names.ts';
-import { findStart, type SessionStart } from './find-start.ts';
-import { readSession } from '../find-line.ts';
-import { readBaseStart } from '../line/list-lines.ts';
-import { requireOwnStart } from './own-start.ts';
-import type { LandableLine, LandRequest } from './land-session.ts';
+import type { Project } from '../../ports/project.ts';
+import { globalRef, shortRef, type Oid, type RefName } from '../../names.ts';
+import { toShellWord } from '../../session/shell-word.ts';
+import { readSession } from '../line/find.ts';
+import { readBaseStart, readDefaultBranches } from '../line/list.ts';
+import { requireOwnStart } from '../line/own-start.ts';
+import type { LandableLine, LandRequest } from './landing.ts';
+import { decodeEntry } from '../../session/entry.ts';
+import { startsSession } from '../line/session-start.ts';
 
 export interface LandingTarget {
   ref: RefName;
@@ -27,11 +29,12 @@ export async function chooseTarget(
   const start = await readBaseStart(project, line.tip);
   const base = start?.branch ?? null;
   const name = onto?.replace(/^refs\/heads\//, '') ?? base;
-  if (name === null) throw toUnnamed(line);
+  if (name === null) throw await toUnnamed(project, line);
   const ref = `refs/heads/${name}` as RefName;
   // By its whole name: what a commit or a person says is never read as a revision.
   const found = (await project.repository.store.listRefs('refs/heads/')).find((tip) => tip.ref === ref);
-  if (found === undefined && (name !== base || started?.isFirst !== true)) throw toUnknown(name, line, started, onto);
+  if (found === undefined && (name !== base || started?.isFirst !== true))
+    throw await toUnknown(project, name, line, { isBase: onto === undefined && started !== null });
   await refuseLine(project, line, { ref, tip: found?.oid ?? null }, base);
   if (onto === undefined && start !== null && !isDryRun) await requireOwnStart(project, line.name, start);
   return { ref, tip: found?.oid ?? null };
@@ -52,26 +55,53 @@ async function refuseLine(
 }
 
 function toUsage(message: string): TeddyError {
-  return new TeddyError('USAGE', message, 'Name a branch of the project: `teddy session land --onto <branch>`.');
+  return new TeddyError('USAGE', message, 'Name a branch of the project with --onto: `git branch` lists them.');
 }
 
-function toUnnamed({ name }: LandableLine): TeddyError {
-  return new TeddyError(
-    'UNKNOWN_BRANCH',
-    `Nothing says which branch ${name} started from.`,
-    'Name one: `teddy session land --onto <branch>`.',
-  );
+async function toUnnamed(project: Project, line: LandableLine): Promise<TeddyError> {
+  const message = `Nothing says which branch ${line.name} started from.`;
+  return new TeddyError('UNKNOWN_BRANCH', message, await adviseBranch(project, line, null));
 }
 
-function toUnknown(name: string, line: LandableLine, started: SessionStart | null, onto?: string): TeddyError {
-  const isBase = onto === undefined && started !== null;
+async function toUnknown(
+  project: Project,
+  name: string,
+  line: LandableLine,
+  { isBase }: { isBase: boolean },
+): Promise<TeddyError> {
   return new TeddyError(
     'UNKNOWN_BRANCH',
     isBase
       ? `The branch ${JSON.stringify(name)}, from which ${line.name} started, is not here.`
       : `There is no local branch ${JSON.stringify(name)}.`,
-    isBase
-      ? 'Name another one: `teddy session land --onto <branch>`; `git switch <branch>` makes one that a remote has.'
-      : '`git branch` lists the branches; `git switch <branch>` makes one that a remote has.',
+    await adviseBranch(project, line, name),
   );
+}
+
+/** The command that makes the branch where a remote has it, else the one that lands on the default branch. */
+async function adviseBranch(project: Project, line: LandableLine, name: string | null): Promise<string> {
+  const remotes = name === null ? [] : await project.repository.store.listRefs('refs/remotes/');
+  const there = remotes.find(({ ref }) => ref.replace(/^refs\/remotes\/[^/]+\//, '') === name);
+  if (name !== null && there !== undefined)
+    return `A remote has it: \`git branch ${toShellWord(name)} ${toShellWord(shortRef(there.ref))}\` makes it here. Then land again.`;
+  const branches = await readDefaultBranches(project);
+  const main = branches.find(({ ref }) => ref.startsWith('refs/heads/') && ref !== line.ref && ref !== globalRef);
+  const list = '`git branch` lists the branches that there are';
+  if (main === undefined) return `${list}; name one with --onto.`;
+  return `${list}. To land on ${shortRef(main.ref)}: \`teddy session land -s ${toShellWord(line.name)} --onto ${toShellWord(shortRef(main.ref))}\`.`;
+}
+
+/** Where a line's session started. */
+interface SessionStart {
+  /** The repository had no commit yet. */
+  isFirst: boolean;
+}
+
+/** Null where the history is cut off before it. */
+async function findStart({ repository: { store } }: Project, tip: Oid): Promise<SessionStart | null> {
+  for await (const { commit } of store.firstParents(tip)) {
+    const entry = decodeEntry(commit.message);
+    if (entry !== null && (await startsSession(store, entry, commit))) return { isFirst: commit.parents.length === 0 };
+  }
+  return null;
 }

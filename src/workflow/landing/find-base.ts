@@ -1,10 +1,10 @@
 /** From which commit on a line's code is new to a branch: what landed there before counts as merged. */
 import { TeddyError } from '../../errors.ts';
-import type { Project } from '../../ports.ts';
+import type { Project } from '../../ports/project.ts';
 import { decodeLandings, landingText, type LandedFrom } from '../../session/landing.ts';
-import { shortRef, type Oid } from '../../session/names.ts';
+import { shortRef, type Oid } from '../../names.ts';
 import type { LandingTarget } from './choose-target.ts';
-import type { LandableLine } from './land-session.ts';
+import type { LandableLine } from './landing.ts';
 
 export interface LandingBase {
   /** Null: the two have nothing in common. */
@@ -13,6 +13,14 @@ export interface LandingBase {
   hasLanded: boolean;
   /** Of this session, and not of this line: commits of another attempt. */
   others: Oid[];
+  /** The commit that has landed this line as it stands, if one has. */
+  landedAs: Oid | null;
+}
+
+interface FoundLanding extends LandedFrom {
+  commit: Oid;
+  /** Its commit is of this session, and brings others along. */
+  isFirst: boolean;
 }
 
 /**
@@ -25,7 +33,7 @@ export async function findLandingBase(
   target: LandingTarget,
 ): Promise<LandingBase> {
   const { store } = project.repository;
-  if (target.tip === null) return { oid: null, hasLanded: false, others: [] };
+  if (target.tip === null) return { oid: null, hasLanded: false, others: [], landedAs: null };
   const merged = await store.mergeBase(line.tip, [target.tip]);
   const landings = await findLandings(project, target.tip, merged);
   const tips = await requireTips(project, line, target, landings);
@@ -35,14 +43,21 @@ export async function findLandingBase(
     oid: tips.length === 0 ? merged : await store.mergeBase(line.tip, [target.tip, ...tips]),
     hasLanded: own.length > 0 || merged === line.tip,
     others: own.filter((_, at) => isOther[at]),
+    landedAs: landings.find(({ tip, isFirst }) => isFirst && tip === line.tip)?.commit ?? null,
   };
 }
 
 /** What is below the common ancestor is in both histories, and needs no telling. */
-async function findLandings({ repository: { store } }: Project, from: Oid, merged: Oid | null): Promise<LandedFrom[]> {
+async function findLandings(
+  { repository: { store } }: Project,
+  from: Oid,
+  merged: Oid | null,
+): Promise<FoundLanding[]> {
   const found = await store.findReachable(landingText, from, merged === null ? [] : [merged]);
   const commits = await Promise.all(found.map((oid) => store.readCommit(oid)));
-  const landings = commits.flatMap(({ message }) => decodeLandings(message));
+  const landings = commits.flatMap(({ message }, at) =>
+    decodeLandings(message).map((landing, row) => ({ ...landing, commit: found[at] as Oid, isFirst: row === 0 })),
+  );
   return [...new Map(landings.map((landing) => [landing.tip, landing])).values()];
 }
 

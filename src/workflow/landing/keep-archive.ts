@@ -1,9 +1,9 @@
 /** Keeps a line under `refs/teddy/archive/`, where it stays when its branch goes. */
-import type { Project } from '../../ports.ts';
-import { archiveRef, mainLineRef, parseLineRef, shortRef, type RefName, type SessionId } from '../../session/names.ts';
-import { chooseMain, listLines } from '../line/list-lines.ts';
-import { isOnLine } from '../line-ancestry.ts';
-import type { LandableLine } from './land-session.ts';
+import type { Project } from '../../ports/project.ts';
+import { archiveRef, mainLineRef, parseLineRef, shortRef, type RefName, type SessionId } from '../../names.ts';
+import { chooseMain, listLines } from '../line/list.ts';
+import { isOnLine } from '../line/ancestry.ts';
+import type { LandableLine } from './landing.ts';
 
 /** Of several processes one moves it first; each of the others looks again. */
 const maxAttempts = 10;
@@ -22,11 +22,17 @@ async function findArchiveRef(
   return main?.ref === ref && main.branch === null ? archiveRef(mainLineRef(session)) : null;
 }
 
+/** `isNew`: it was not kept as far as that before. */
+export interface KeptArchive {
+  ref: RefName;
+  isNew: boolean;
+}
+
 /** Where the line is kept; null for what has no name to be kept by. It only ever moves forward. */
 export async function keepArchive(
   project: Project,
   { ref, name, tip, session }: LandableLine,
-): Promise<RefName | null> {
+): Promise<KeptArchive | null> {
   const kept = await findArchiveRef(project, { ref, session });
   if (kept === null) {
     if (ref.startsWith('refs/heads/'))
@@ -36,10 +42,10 @@ export async function keepArchive(
   const { store } = project.repository;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const old = await store.resolve(kept);
-    if (old !== null && (await isOnLine(store, old, tip))) return kept;
+    if (old !== null && (await isOnLine(store, old, tip))) return { ref: kept, isNew: false };
     if (old !== null && !(await isOnLine(store, tip, old))) break;
     if ((await store.updateRefs([{ ref: kept, old, new: tip }], `teddy: keep ${shortRef(ref)}`)) === 'done')
-      return kept;
+      return { ref: kept, isNew: true };
   }
   project.notices.warn(
     `${kept} holds other commits than ${name} and was left as it is: keep the branch to keep its turns.`,

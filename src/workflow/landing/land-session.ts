@@ -1,40 +1,24 @@
 /** Brings the code of a line to a branch, as one commit there; of `.teddy/` the branch keeps its own. */
 import { TeddyError } from '../../errors.ts';
-import type { Project, Store, TreeChange, Workspace } from '../../ports.ts';
+import type { Store, TreeChange, Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type EntryKind } from '../../session/entry.ts';
 import { encodeLanding, type LandedFrom } from '../../session/landing.ts';
-import { shortRef, type Oid, type RefName, type SessionId } from '../../session/names.ts';
+import { shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { nameSome } from '../name-some.ts';
-import { refuseOperation } from '../refuse-operation.ts';
-import { findRecorded } from '../review/find-recorded.ts';
-import { refuseRunsIn } from '../unfinished-run.ts';
+import { nameSome } from '../../session/name-some.ts';
+import { refuseOperation } from '../line/refuse-operation.ts';
+import { findRecorded } from '../line/find-recorded.ts';
+import { refuseRunsIn } from '../line/unfinished-run.ts';
 import { chooseTarget, type LandingTarget } from './choose-target.ts';
-import { describeLanding } from './describe-landing.ts';
+import { describeLanding } from './describe.ts';
 import { findLandingBase, type LandingBase } from './find-base.ts';
 import { toArchiveCommand } from './archive-command.ts';
 import { keepArchive } from './keep-archive.ts';
 import { preparePick, readSides, type LandingSides } from './squash-line.ts';
+import { tellBehind, tellBrought } from './tell-target.ts';
 import { tellUnlanded } from './tell-unlanded.ts';
-
-export interface LandRequest {
-  /** A session or a line, also an archived one; without it the line that HEAD is on, else the newest session. */
-  target?: string | undefined;
-  /** Without it: the branch that the session started from. */
-  onto?: string | undefined;
-  /** Subject and body; without it made of the turns. */
-  message?: string | undefined;
-  /** A person writes it, from what would be the message otherwise. */
-  edit?: ((message: string) => Promise<string>) | undefined;
-  isDryRun?: boolean;
-}
-
-export interface LandableLine {
-  session: SessionId;
-  name: string;
-  ref: RefName;
-  tip: Oid;
-}
+import type { LandRequest, LandableLine } from './landing.ts';
 
 export interface Landed {
   line: LandableLine;
@@ -43,6 +27,8 @@ export interface Landed {
   before: Oid | null;
   /** Null after a dry run. */
   commit: Oid | null;
+  /** An earlier landing, which was cut off, has made the commit; only what remained was done now. */
+  wasCutOff: boolean;
   message: string;
   /** Other sessions whose code comes along: the line stands on theirs. */
   along: SessionId[];
@@ -70,7 +56,7 @@ export async function landSession(project: Project, request: LandRequest): Promi
   const line = await findLandable(project, request.target);
   await tellUnlanded(project, line);
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-    const landed = await landOnce(project, line, request);
+    const landed = await landOnce(project, line, request, { isFirst: attempt === 1 });
     if (landed !== 'moved') return landed;
   }
   throw toMoved(line);
@@ -88,10 +74,17 @@ async function findLandable(project: Project, target?: string): Promise<Landable
   throw new TeddyError('USAGE', `${name} is no line: what is landed is its code as of its tip.`, hint);
 }
 
-async function landOnce(project: Project, line: LandableLine, request: LandRequest): Promise<Landed | 'moved'> {
+async function landOnce(
+  project: Project,
+  line: LandableLine,
+  request: LandRequest,
+  { isFirst }: { isFirst: boolean },
+): Promise<Landed | 'moved'> {
   const target = await chooseTarget(project, line, request);
   const workspace = await openTarget(project, target);
   const base = await findLandingBase(project, line, target);
+  if (isFirst) await tellBehind(project, target, workspace?.root ?? null);
+  if (isFirst) await tellBrought(project, line, target, base.oid);
   const sides = await readSides(project, { base: base.oid, target: target.tip, tip: line.tip });
   const along = await findAlong(project, line, base.oid);
   const message = encodeLanding(await composeMessage(project, line, base.oid, request), [
@@ -100,24 +93,29 @@ async function landOnce(project: Project, line: LandableLine, request: LandReque
   ]);
   const place = { line, target, workspace, base, sides, message, isDryRun: request.isDryRun === true };
   const tree = await mergeSides(project, place);
+  const finished = tree === null ? await finishLanding(project, place) : null;
+  if (tree === null && finished === null) throw await toNothing(project, place);
   const landed = {
     line,
     onto: target.ref,
     before: target.tip,
     commit: null,
+    wasCutOff: false,
     message,
     along: along.map(({ session }) => session),
-    changes: await project.repository.store.diffTrees(target.tip, tree),
+    changes: tree === null ? [] : await project.repository.store.diffTrees(target.tip, tree),
     root: workspace?.root ?? null,
     archive: null,
     archiveCommand: await toArchiveCommand(project, line),
     remote: await findRemote(project, target.ref),
   };
-  if (request.isDryRun) return landed;
+  if (finished !== null) return { ...landed, ...finished };
+  if (request.isDryRun || tree === null) return landed;
   const commit = await publish(project, place, tree);
   if (commit === 'moved') return 'moved';
   tellOthers(project, place);
-  return { ...landed, commit, archive: await keepArchive(project, line) };
+  const archive = await keepArchive(project, line);
+  return { ...landed, commit, archive: archive?.ref ?? null };
 }
 
 const changingCode: ReadonlySet<EntryKind> = new Set(['report', 'write', 'undo', 'snapshot']);
@@ -181,14 +179,14 @@ async function openTarget(project: Project, { ref }: LandingTarget): Promise<Wor
   return workspace;
 }
 
-async function mergeSides(project: Project, landing: Landing): Promise<Oid> {
+/** Null: nothing is new. */
+async function mergeSides(project: Project, landing: Landing): Promise<Oid | null> {
   const { store } = project.repository;
   const { base, ours, theirs } = landing.sides;
-  if (base === theirs) throw await toNothing(project, landing);
+  if (base === theirs) return null;
   const { tree, conflicts } = await store.mergeTrees(base, ours, theirs);
   if (tree === null) throw await toConflict(project, landing, conflicts);
-  if (tree === ours) throw await toNothing(project, landing);
-  return tree;
+  return tree === ours ? null : tree;
 }
 
 async function publish(project: Project, landing: Landing, tree: Oid): Promise<Oid | 'moved'> {
@@ -216,10 +214,18 @@ async function forward(store: Store, workspace: Workspace, ref: RefName, commit:
   return tip !== null && (await store.isAncestor(commit, tip)) ? commit : 'moved';
 }
 
-/** A landing that was killed before the archive, or one that was finished by hand, is finished here. */
-async function toNothing(project: Project, { line, target, base, isDryRun }: Landing): Promise<TeddyError> {
+/** A landing that was killed before the archive, or one that was finished by hand, is finished here; null: nothing was left to do. */
+async function finishLanding(
+  project: Project,
+  { line, base, isDryRun }: Landing,
+): Promise<Pick<Landed, 'commit' | 'archive' | 'wasCutOff'> | null> {
+  const archive = base.hasLanded && !isDryRun ? await keepArchive(project, line) : null;
+  if (archive?.isNew !== true || base.landedAs === null) return null;
+  return { commit: base.landedAs, archive: archive.ref, wasCutOff: true };
+}
+
+async function toNothing(project: Project, { line, target, base }: Landing): Promise<TeddyError> {
   const onto = shortRef(target.ref);
-  if (base.hasLanded && !isDryRun) await keepArchive(project, line);
   return new TeddyError(
     'NOTHING_TO_LAND',
     base.hasLanded

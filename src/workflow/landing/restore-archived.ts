@@ -1,6 +1,6 @@
 /** Brings a session back that was archived. */
 import { TeddyError } from '../../errors.ts';
-import type { Project } from '../../ports.ts';
+import type { Project } from '../../ports/project.ts';
 import {
   archivePrefix,
   mainLineRef,
@@ -9,8 +9,8 @@ import {
   type Oid,
   type RefName,
   type SessionId,
-} from '../../session/names.ts';
-import { findRecorded } from '../review/find-recorded.ts';
+} from '../../names.ts';
+import { findRecorded } from '../line/find-recorded.ts';
 
 export interface RestoredSession {
   session: SessionId;

@@ -1,7 +1,8 @@
 /** What a branch becomes with the code of a line: its own `.teddy/`, and git's merge of everything else. */
-import type { ObjectBatch, Project, Store, TreeEntry } from '../../ports.ts';
-import type { Oid, RepoPath } from '../../session/names.ts';
-import { editTree } from '../edit-tree.ts';
+import type { ObjectBatch, Store, TreeEntry } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Oid, RepoPath } from '../../names.ts';
+import { editTree } from '../line/edit-tree.ts';
 
 /** Three trees that differ in code alone. */
 export interface LandingSides {

@@ -1,9 +1,9 @@
 /** Warns of what is on its way on a line, and is not part of its code yet. */
-import type { Project } from '../../ports.ts';
+import type { Project } from '../../ports/project.ts';
 import { isSessionPath } from '../../session/global-files.ts';
-import { nameSome } from '../name-some.ts';
-import { readLine } from '../read-line.ts';
-import type { LandableLine } from './land-session.ts';
+import { nameSome } from '../../session/name-some.ts';
+import { readLine } from '../line/read.ts';
+import type { LandableLine } from './landing.ts';
 
 export async function tellUnlanded(project: Project, line: LandableLine): Promise<void> {
   const { latest } = await readLine(project.repository.store, line.tip);

@@ -1,9 +1,9 @@
 /** Where a session starts: at HEAD, at a branch that is named, or at the base of a line that has landed. */
 import { TeddyError } from '../../errors.ts';
-import type { Project } from '../../ports.ts';
-import { globalRef, shortRef, type Oid, type RefName } from '../../session/names.ts';
-import { hasLandedAsItStands } from './find-open-line.ts';
-import { chooseMain, isLine, listLines, readBaseBranch, readDefaultBranches } from './list-lines.ts';
+import type { Project } from '../../ports/project.ts';
+import { globalRef, shortRef, type Oid, type RefName } from '../../names.ts';
+import { hasLandedAsItStands } from './find-open.ts';
+import { chooseMain, isLine, listLines, readBaseBranch, readDefaultBranches } from './list.ts';
 import { findNearestEntry, type NearestEntry } from './nearest-entry.ts';
 
 export interface Base {

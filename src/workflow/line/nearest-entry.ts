@@ -3,9 +3,10 @@
  * the cache by commit id.
  */
 import { isDamage } from '../../errors.ts';
-import type { Cache, Project } from '../../ports.ts';
+import type { Cache } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
-import { isOid, type Oid, type RepoPath } from '../../session/names.ts';
+import { isOid, type Oid, type RepoPath } from '../../names.ts';
 
 export interface NearestEntry {
   oid: Oid;

@@ -1,7 +1,7 @@
 /** What a replay comes to: line, turn, action, and each difference by itself. */
 import type { ActionType } from '../../plan/plan.ts';
 import type { RunStatus } from '../../plan/report.ts';
-import type { Oid, RepoPath, SessionId, TurnName } from '../../session/names.ts';
+import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
 
 export interface Difference {
   turn: TurnName;

@@ -1,10 +1,10 @@
 /** What every session of the repository has cost, with all its lines. */
-import type { Project } from '../../ports.ts';
+import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
-import type { SessionId, TurnName } from '../../session/names.ts';
+import type { SessionId, TurnName } from '../../names.ts';
 import { readEntries } from './count-cost.ts';
 import { addSpendings, nothingSpent, sumSpent, type Spending } from './count-spending.ts';
-import { listRecorded, type RecordedLine } from './find-recorded.ts';
+import { listRecorded, type RecordedLine } from '../line/find-recorded.ts';
 
 export interface SessionCost {
   session: SessionId;

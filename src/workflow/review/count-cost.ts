@@ -1,13 +1,14 @@
 /** What a line has cost so far, turn by turn and model by model, against its budget. */
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
-import type { Project, Store } from '../../ports.ts';
+import type { Store } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
-import type { Oid, SessionId, TurnName } from '../../session/names.ts';
+import type { Oid, SessionId, TurnName } from '../../names.ts';
 import { estimateTokens } from '../../session/tokens.ts';
-import { isStartOf, toLogged } from '../log-session.ts';
-import { readLine, readTurnFile } from '../read-line.ts';
+import { isStartOf, toLogged } from './log-session.ts';
+import { readLine, readTurnFile } from '../line/read.ts';
 import { addSpent, isAnswer, nothingSpent, sumSpent, type Spending } from './count-spending.ts';
-import { findRecorded } from './find-recorded.ts';
+import { findRecorded } from '../line/find-recorded.ts';
 
 export interface Tokens {
   inputTokens: number;

@@ -1,8 +1,8 @@
 /** What changed in files between two trees: as git would show it, and how many lines. */
-import { renderUnifiedDiff } from '../../plan/diff.ts';
-import type { Store, TreeChange } from '../../ports.ts';
+import { quoteDiffName, renderUnifiedDiff } from '../../plan/diff.ts';
+import type { Store, TreeChange } from '../../ports/git.ts';
 import { formatCount } from '../../session/format-count.ts';
-import type { Oid, RepoPath } from '../../session/names.ts';
+import { repoPathFromGit, type Oid, type RepoPath } from '../../names.ts';
 
 export interface FileDiff {
   path: RepoPath;
@@ -16,7 +16,8 @@ export interface FileDiff {
   diff: string;
 }
 
-type Change = Pick<TreeChange, 'path' | 'change' | 'before' | 'after'>;
+/** Without a mode it is a plain file. */
+type Change = Pick<TreeChange, 'path' | 'change' | 'before' | 'after'> & Partial<Pick<TreeChange, 'mode'>>;
 
 /** Nobody reads more of a file, and to compare it takes its time. */
 const maxBytes = 4 * 1024 * 1024;
@@ -33,11 +34,13 @@ export async function diffFiles(store: Store, changes: readonly Change[]): Promi
 
 /** What differs outside of `.teddy`. */
 export async function listCodeChanges(store: Store, before: Oid | null, after: Oid): Promise<TreeChange[]> {
-  return (await store.diffTrees(before, after)).filter(({ path }) => isCode(path));
+  return store.diffTrees(before, after, { without: teddyDir });
 }
 
+const teddyDir = repoPathFromGit('.teddy');
+
 export function isCode(path: RepoPath): boolean {
-  return path !== '.teddy' && !path.startsWith('.teddy/');
+  return path !== teddyDir && !path.startsWith(`${teddyDir}/`);
 }
 
 async function diffFile(store: Store, change: Change): Promise<FileDiff> {
@@ -53,7 +56,7 @@ async function diffFile(store: Store, change: Change): Promise<FileDiff> {
 /** `null`: there is no file. */
 export function toFileDiff(change: Change, before: Uint8Array | null, after: Uint8Array | null): FileDiff {
   const { path } = change;
-  const body = renderUnifiedDiff(nameOf(path), before, after ?? new Uint8Array());
+  const body = renderUnifiedDiff(path, before, after ?? new Uint8Array());
   const isSame = body === '' || (before === null && after === null);
   if (isSame) return { path, change: change.change, added: 0, removed: 0, kind: 'text', diff: '' };
   if (body === 'Binary files differ\n')
@@ -61,7 +64,7 @@ export function toFileDiff(change: Change, before: Uint8Array | null, after: Uin
   const lines = body.split('\n');
   const start = lines.findIndex((line) => line.startsWith('@@'));
   const changed = start === -1 ? [] : lines.slice(start);
-  const named = after === null ? body.replace(`+++ b/${nameOf(path)}`, () => '+++ /dev/null') : body;
+  const named = after === null ? body.replace(/^\+\+\+ .*$/m, '+++ /dev/null') : body;
   return {
     path,
     change: change.change,
@@ -77,18 +80,15 @@ function toUnread(change: Change, kind: FileDiff['kind'], text: string): FileDif
   return { path, change: change.change, added: 0, removed: 0, kind, diff: `${toHeader(change)}${text}\n` };
 }
 
-function toHeader({ path, before, after }: Change): string {
-  const kind = before === null ? 'new file\n' : after === null ? 'deleted file\n' : '';
-  return `diff --git a/${nameOf(path)} b/${nameOf(path)}\n${kind}`;
-}
-
-/** A name with line ends or other control characters must not look like lines of the diff. */
-function nameOf(path: string): string {
-  return /[\p{Cc}"]/u.test(path) ? JSON.stringify(path) : path;
+/** What mode a deleted file had is not told. */
+function toHeader({ path, before, after, mode }: Change): string {
+  const kind = before === null ? `new file mode ${mode ?? '100644'}\n` : after === null ? 'deleted file\n' : '';
+  return `diff --git ${quoteDiffName(`a/${path}`)} ${quoteDiffName(`b/${path}`)}\n${kind}`;
 }
 
 function describeNames({ path, before, after }: Change): string {
-  return `${before === null ? '/dev/null' : `a/${nameOf(path)}`} and ${after === null ? '/dev/null' : `b/${nameOf(path)}`}`;
+  const [old, now] = [quoteDiffName(`a/${path}`), quoteDiffName(`b/${path}`)];
+  return `${before === null ? '/dev/null' : old} and ${after === null ? '/dev/null' : now}`;
 }
 
 function describeSizes(change: Change, sizes: (number | null)[]): string {
@@ -97,5 +97,5 @@ function describeSizes(change: Change, sizes: (number | null)[]): string {
 }
 
 function describeOids({ path, before, after }: Change): string {
-  return `${nameOf(path)} ${before?.slice(0, 10) ?? 'none'}..${after?.slice(0, 10) ?? 'none'}`;
+  return `${quoteDiffName(path)} ${before?.slice(0, 10) ?? 'none'}..${after?.slice(0, 10) ?? 'none'}`;
 }

@@ -2,9 +2,10 @@
 import { lastAnswer, userMessages } from '../../conversation/transcript.ts';
 import type { Report } from '../../plan/report.ts';
 import { parseReport } from '../../plan/report-schema.ts';
-import type { Project, Store } from '../../ports.ts';
-import { repoPathFromGit, type Oid, type SessionId, type TurnName } from '../../session/names.ts';
-import { readTurn, readTurnFile, toText, type TurnStatus } from '../read-line.ts';
+import type { Store } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { repoPathFromGit, type Oid, type SessionId, type TurnName } from '../../names.ts';
+import { readTurn, readTurnFile, toText, type TurnStatus } from '../line/read.ts';
 import { compareContexts, type ContextComparison } from './compare-contexts.ts';
 import { diffFiles, listCodeChanges, toFileDiff, type FileDiff } from './diff-files.ts';
 import { codeOf, findExactTurn, findTurnOf, readTurnEntries, turnBefore, type FoundTurn } from './find-turn.ts';

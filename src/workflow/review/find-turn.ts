@@ -1,17 +1,18 @@
 /** The turn that a person means: by its name on a line, or as the last one of a line or of a commit. */
 import { TeddyError } from '../../errors.ts';
-import type { Project, Store } from '../../ports.ts';
-import { compareTurns, parseTurnName, type Oid, type SessionId, type TurnName } from '../../session/names.ts';
-import { toLogged, type LoggedEntry } from '../log-session.ts';
-import { findTurn, readLine, type LineState } from '../read-line.ts';
-import { findRecorded, type RecordedLine } from './find-recorded.ts';
+import type { Store } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { compareTurns, parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';
+import { toLogged, type LoggedEntry } from './log-session.ts';
+import { findTurn, readLineTurns, type LineTurns } from '../line/read.ts';
+import { findRecorded, type RecordedLine } from '../line/find-recorded.ts';
 import { listSessionLines } from './session-lines.ts';
 
 export interface FoundTurn {
   session: SessionId;
   line: RecordedLine;
   /** Of the line as a whole, or as it was at the commit that was named. */
-  state: LineState;
+  state: LineTurns;
   turn: TurnName;
 }
 
@@ -27,7 +28,7 @@ export async function findTurnOf(project: Project, { text, selector }: TurnWish)
   if (text === undefined) return lastTurnOf(project, await findRecorded(project, selector));
   if (!isTurnLike(text)) return findByTarget(project, text, selector);
   const line = await findRecorded(project, selector);
-  const state = await readLine(project.repository.store, line.tip);
+  const state = await readLineTurns(project.repository.store, line.tip);
   const elsewhere = await findElsewhere(project, state, parseTurnName(text));
   return elsewhere ?? { session: state.session, line, state, turn: findTurn(state, text) };
 }
@@ -36,7 +37,7 @@ export async function findTurnOf(project: Project, { text, selector }: TurnWish)
 export async function findExactTurn(project: Project, { text, selector }: TurnWish): Promise<FoundTurn> {
   if (text !== undefined && isTurnLike(text)) {
     const line = await findRecorded(project, selector);
-    const state = await readLine(project.repository.store, line.tip);
+    const state = await readLineTurns(project.repository.store, line.tip);
     const wanted = parseTurnName(text);
     const found = state.turns.includes(wanted) ? null : await findOnLine(project, state, wanted, (one) => one.isMain);
     if (found !== null) return found;
@@ -59,28 +60,28 @@ async function findByTarget(project: Project, text: string, selector: string | u
 }
 
 async function lastTurnOf({ repository: { store } }: Project, line: RecordedLine): Promise<FoundTurn> {
-  const state = await readLine(store, line.tip);
+  const state = await readLineTurns(store, line.tip);
   const turn = state.turns.at(-1);
   if (turn !== undefined) return { session: state.session, line, state, turn };
   throw new TeddyError('UNKNOWN_TURN', `${state.session} has no turn yet.`, 'Begin: `teddy session plan -m "..."`.');
 }
 
 /** The name of a conversation branch's first turn tells its line. */
-async function findElsewhere(project: Project, state: LineState, wanted: TurnName): Promise<FoundTurn | null> {
+async function findElsewhere(project: Project, state: LineTurns, wanted: TurnName): Promise<FoundTurn | null> {
   if (state.turns.includes(wanted) || !wanted.includes('-')) return null;
   return findOnLine(project, state, wanted, (one) => one.branch === wanted);
 }
 
 async function findOnLine(
   project: Project,
-  { session }: LineState,
+  { session }: LineTurns,
   turn: TurnName,
   isWanted: (line: Awaited<ReturnType<typeof listSessionLines>>['lines'][number]) => boolean,
 ): Promise<FoundTurn | null> {
   const { lines } = await listSessionLines(project, session);
   const found = lines.find(isWanted);
   if (found === undefined) return null;
-  const state = await readLine(project.repository.store, found.tip);
+  const state = await readLineTurns(project.repository.store, found.tip);
   if (!state.turns.includes(turn)) return null;
   const { name, ref, tip } = found;
   return { session, line: { session, name, ref, tip, after: null }, state, turn };

@@ -1,8 +1,9 @@
 /** All lines of a session as one graph: each commit once, and where the lines leave each other. */
-import type { Project, Store } from '../../ports.ts';
-import type { Oid, SessionId } from '../../session/names.ts';
-import { isStartOf, toLogged, type LoggedEntry } from '../log-session.ts';
-import { findRecorded, type RecordedLine } from './find-recorded.ts';
+import type { Store } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Oid, SessionId } from '../../names.ts';
+import { isStartOf, toLogged, type LoggedEntry } from './log-session.ts';
+import { findRecorded, type RecordedLine } from '../line/find-recorded.ts';
 import { listSessionLines, type RefLabel, type SessionLine } from './session-lines.ts';
 
 export interface GraphLine extends Omit<SessionLine, 'ref' | 'branch' | 'isMain'> {

@@ -1,15 +1,15 @@
 /** Where one stands: the line, its turn, what is pending, what is edited or left over, and what comes next. */
 import { TeddyError } from '../../errors.ts';
 import { parsePlan } from '../../plan/parse.ts';
-import type { Project } from '../../ports.ts';
+import type { Project } from '../../ports/project.ts';
 import { isSessionPath } from '../../session/global-files.ts';
-import { shortRef, type SessionId, type TurnName } from '../../session/names.ts';
+import { shortRef, type SessionId, type TurnName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { findFreeBranch, findLine, lineName, type Line } from '../find-line.ts';
-import { hasLandedAsItStands } from '../line/find-open-line.ts';
+import { findFreeBranch, findLine, lineName, type Line } from '../line/find.ts';
+import { hasLandedAsItStands } from '../line/find-open.ts';
 import { findNearestEntry } from '../line/nearest-entry.ts';
-import { listMainLines } from '../list-main-lines.ts';
-import { readLine, toText, type TurnStatus } from '../read-line.ts';
+import { listMainLines } from '../line/list-main.ts';
+import { readLine, toText, type TurnStatus } from '../line/read.ts';
 
 export interface Status {
   /** What HEAD is on, for a person; null: a bare repository. */
@@ -99,7 +99,7 @@ async function readFiles({ repository: { workspace } }: Project): Promise<Pick<S
 
 async function readLeftoverWrites(project: Project): Promise<string[]> {
   if (await project.writes.isEmpty()) return [];
-  const { listWrites } = await import('../writes/list-writes.ts');
+  const { listWrites } = await import('../writes/list.ts');
   return (await listWrites(project))
     .filter(({ stage }) => stage === 'orphaned' || stage === 'damaged')
     .map(({ id }) => id);

@@ -1,5 +1,5 @@
 /** The lines of one session: its main line, its conversation branches, and what else stands on them. */
-import type { Project } from '../../ports.ts';
+import type { Project } from '../../ports/project.ts';
 import {
   archivePrefix,
   compareTurns,
@@ -8,8 +8,8 @@ import {
   type RefName,
   type SessionId,
   type TurnName,
-} from '../../session/names.ts';
-import { chooseMain, listLines, type KnownLine } from '../line/list-lines.ts';
+} from '../../names.ts';
+import { chooseMain, listLines, type KnownLine } from '../line/list.ts';
 
 export interface SessionLine {
   /** For a person, as git shortens it. */

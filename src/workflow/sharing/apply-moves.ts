@@ -1,9 +1,10 @@
 /** Moves lines to what was decided: all that are checked out nowhere at once, then those that are, each in its work tree. */
 import { TeddyError } from '../../errors.ts';
-import type { Project, RefUpdate, Workspace } from '../../ports.ts';
-import { fetchedRef, shortRef, type RefName } from '../../session/names.ts';
-import { refuseOperation } from '../refuse-operation.ts';
-import { refuseRunsIn } from '../unfinished-run.ts';
+import type { RefUpdate, Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { fetchedRef, shortRef, type RefName } from '../../names.ts';
+import { refuseOperation } from '../line/refuse-operation.ts';
+import { refuseRunsIn } from '../line/unfinished-run.ts';
 import type { Move } from './plan-moves.ts';
 
 export interface AppliedMoves {

@@ -1,10 +1,11 @@
 /** `teddy/global` from elsewhere: three kinds of files, small and plain, that read as what they are. */
-import type { CommitChange, Project, Store } from '../../ports.ts';
+import type { CommitChange, Store } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
 import { TeddyError } from '../../errors.ts';
 import { isAgentName } from '../../session/global-files.ts';
-import type { Oid, RepoPath } from '../../session/names.ts';
-import type { Violation } from '../verify/violation.ts';
-import { toText } from '../read-line.ts';
+import type { Oid, RepoPath } from '../../names.ts';
+import type { Violation } from '../../session/violation.ts';
+import { toText } from '../line/read.ts';
 import { changeCounter } from './count-changes.ts';
 import { tooManyPaths } from './survey-line.ts';
 

@@ -4,7 +4,7 @@
  * Symbolic links in the project's code are let in, wherever they lead: git makes them, teddy follows none out of the project.
  */
 import { isDamage, TeddyError } from '../../errors.ts';
-import type { Project } from '../../ports.ts';
+import type { FetchedLine, Project } from '../../ports/project.ts';
 import {
   archivePrefix,
   parseArchiveRef,
@@ -13,8 +13,8 @@ import {
   type Oid,
   type RefName,
   type SessionId,
-} from '../../session/names.ts';
-import type { Violation } from '../verify/violation.ts';
+} from '../../names.ts';
+import type { Violation } from '../../session/violation.ts';
 import { checkIncomingGlobal } from './check-incoming-global.ts';
 import { readIncomingName } from './check-names.ts';
 import { findTopViolations, surveyLine, type Survey } from './survey-line.ts';
@@ -35,6 +35,8 @@ interface RefusedRef {
   violations: Violation[];
   /** A session here has the same name and another start; nothing else is wrong with this one. */
   isNamesake?: true;
+  /** An object of it is missing or damaged here. */
+  isUnread?: true;
 }
 
 export interface CheckedIncoming {
@@ -65,8 +67,7 @@ interface NamedRef extends IncomingRef {
   isBranch: boolean;
 }
 
-/** `isUnread`: an object of it is missing or damaged. */
-type Verdict = (Omit<RefusedRef, 'ref'> & { isUnread?: true }) | null;
+type Verdict = Omit<RefusedRef, 'ref'> | null;
 
 /**
  * In the order in which they came. A secret in a line is a notice: it has left already, and whoever reads the line should know.
@@ -89,11 +90,15 @@ export async function checkIncoming(
     accepted: refs.filter((ref) => verdicts.get(ref) === null),
     refused: refs.flatMap((ref) => {
       const verdict = verdicts.get(ref) ?? null;
-      if (verdict === null) return [];
-      const { isUnread: _isUnread, ...told } = verdict;
-      return [{ ref, ...told }];
+      return verdict === null ? [] : [{ ref, ...verdict }];
     }),
   };
+}
+
+/** Why a line that only a remote has is not let in; null: it passes. Throws as `checkIncoming`. */
+export async function judgeFetched(project: Project, line: FetchedLine): Promise<string | null> {
+  const { refused } = await checkIncoming(project, [{ ...line, local: null }]);
+  return refused[0]?.reason ?? null;
 }
 
 /** Main lines come first: their start is the session's. */
@@ -130,11 +135,21 @@ function groupByName(refs: readonly string[]): (ref: string) => string[] {
   return (ref) => [...(groups.get(toKey(ref)) ?? []), ...(groups.get('refs/heads/teddy') ?? [])];
 }
 
-/** An object that is not there is looked for twice: a `git gc` in the same moment hides one, and nobody is to blame for that. */
+/** A `git gc` in the same moment hides an object for a while. Nobody is to blame for that, so it is looked for again. */
+const looksAgainAfterMs = [0, 100, 300];
+
 async function judgeRef(judge: Judge, one: NamedRef): Promise<Verdict> {
-  const verdict = await judgeOnce(judge, one);
-  const isAboutObjects = verdict?.isUnread === true || verdict?.violations.some(({ rule }) => rule === 'objects');
-  return isAboutObjects === true ? judgeOnce(judge, one) : verdict;
+  let verdict = await judgeOnce(judge, one);
+  for (const waitMs of looksAgainAfterMs) {
+    if (!isAboutObjects(verdict)) return verdict;
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
+    verdict = await judgeOnce(judge, one);
+  }
+  return verdict !== null && isAboutObjects(verdict) ? { ...verdict, isUnread: true } : verdict;
+}
+
+function isAboutObjects(verdict: Verdict): boolean {
+  return verdict?.isUnread === true || (verdict?.violations ?? []).some(({ rule }) => rule === 'objects');
 }
 
 async function judgeOnce(judge: Judge, one: NamedRef): Promise<Verdict> {
@@ -201,7 +216,7 @@ async function verify(
   { ref, session, tip }: NamedRef & { session: SessionId },
   known: readonly Oid[],
 ): Promise<Violation[]> {
-  const { verifyLine } = await import('../verify/verify-line.ts');
+  const { verifyLine } = await import('../verify/line.ts');
   const line = { session, name: shortRef(ref), ref, tip, after: null };
   const options = { known, maxFileBytes: maxIncomingFileBytes, ...(signal === undefined ? {} : { signal }) };
   return (await verifyLine(project, line, options)).violations;

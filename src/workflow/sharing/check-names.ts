@@ -1,5 +1,5 @@
 /** Whether a ref that a remote has can become a ref here. */
-import { parseArchiveRef, parseLineRef, globalRef, type RefName, type SessionId } from '../../session/names.ts';
+import { parseArchiveRef, parseLineRef, globalRef, type RefName, type SessionId } from '../../names.ts';
 
 /** A name of 64 characters, its day, a number at its end, and a conversation branch, with room to spare. */
 const maxNameLength = 160;

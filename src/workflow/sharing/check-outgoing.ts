@@ -1,10 +1,10 @@
 /** Secrets in what would leave: in every commit that the remote does not have, and in every file that it adds or changes. */
 import { TeddyError } from '../../errors.ts';
-import type { ChangedCommit, Project } from '../../ports.ts';
+import type { ChangedCommit, Store } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
 import { isSessionPath } from '../../session/global-files.ts';
-import type { Oid, RepoPath } from '../../session/names.ts';
-import { contentReader, type AwaitedContent } from '../verify/read-content.ts';
-import { walkNewCommits } from './new-commits.ts';
+import type { Oid, RepoPath } from '../../names.ts';
+import { contentReader, type AwaitedContent } from '../line/read-content.ts';
 import { findNewSecrets } from './new-secrets.ts';
 
 /** Never by its value. */
@@ -134,4 +134,38 @@ function toText(path: RepoPath, bytes: Uint8Array): string | null {
   if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be').decode(bytes);
   if (!isSessionPath(path) && bytes.subarray(0, binaryProbeBytes).includes(0)) return null;
   return new TextDecoder().decode(bytes);
+}
+
+interface Walk {
+  from: Oid;
+  not: readonly Oid[];
+}
+
+/**
+ * Every commit that would leave, each once, whatever parent it is reached by. What `tips` reach and `known` does not;
+ * each with what it changed against its first parent.
+ */
+async function* walkNewCommits(
+  store: Store,
+  tips: readonly Oid[],
+  known: readonly Oid[],
+): AsyncGenerator<ChangedCommit> {
+  const seen = new Set<Oid>();
+  const unique = [...new Set(tips)];
+  for (const [at, tip] of unique.entries()) {
+    const waiting: Walk[] = [{ from: tip, not: [...known, ...unique.slice(0, at)] }];
+    for (let walk = waiting.pop(); walk !== undefined; walk = waiting.pop()) {
+      for await (const changed of store.walkChanges(walk.from, walk.not)) {
+        if (seen.has(changed.oid)) continue;
+        seen.add(changed.oid);
+        yield changed;
+        waiting.push(...toMerged(changed, walk.not));
+      }
+    }
+  }
+}
+
+/** What a merge has brought in leaves as well, commit by commit. */
+function toMerged({ commit: { parents } }: ChangedCommit, not: readonly Oid[]): Walk[] {
+  return parents.slice(1).map((from, at) => ({ from, not: [...not, ...parents.slice(0, at + 1)] }));
 }

@@ -1,8 +1,8 @@
 /** Which other repository is meant. */
 import { TeddyError } from '../../errors.ts';
-import type { Project } from '../../ports.ts';
+import type { Project } from '../../ports/project.ts';
 import { hideCredentials } from '../../session/hide-credentials.ts';
-import { shortRef } from '../../session/names.ts';
+import { shortRef } from '../../names.ts';
 
 export interface ChosenRemote {
   /** As git's configuration has it; else a URL or a path. */

@@ -1,9 +1,10 @@
 /** Whose lines are shared: one session's, or those of all. */
 import { TeddyError } from '../../errors.ts';
-import type { Project, RefTip } from '../../ports.ts';
-import { archivePrefix, parseLineRef, shortRef, type Oid, type RefName, type SessionId } from '../../session/names.ts';
-import { findHeadLine, findLine } from '../find-line.ts';
-import { chooseMain, listLines, type KnownLine } from '../line/list-lines.ts';
+import type { RefTip } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { archivePrefix, parseLineRef, shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
+import { findHeadLine, findLine } from '../line/find.ts';
+import { chooseMain, listLines, type KnownLine } from '../line/list.ts';
 import { parseShared, type Scope } from './shared-refs.ts';
 
 interface ScopeRequest {

@@ -1,5 +1,5 @@
 /** How many paths the commits of a line change, all of them together, before git is asked which. */
-import type { Commit, Store } from '../../ports.ts';
+import type { Commit, Store } from '../../ports/git.ts';
 import { maxChangedPaths, pathCounter } from '../../session/count-paths.ts';
 
 export interface ChangeCounter {

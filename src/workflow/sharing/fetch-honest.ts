@@ -1,7 +1,8 @@
 /** One bad object makes git refuse all that comes with it: the refs that bring it are found, and the others are fetched. */
 import { TeddyError } from '../../errors.ts';
-import type { Project, TransferOptions } from '../../ports.ts';
-import type { RefName } from '../../session/names.ts';
+import type { TransferOptions } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { RefName } from '../../names.ts';
 
 export interface WantedRef {
   from: RefName;

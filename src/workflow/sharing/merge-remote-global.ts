@@ -1,12 +1,13 @@
 /** `teddy/global` when two repositories have changed it: one commit on top of both, with what either has added and removed. */
 import { TeddyError } from '../../errors.ts';
-import type { Project, Store, TreeFile } from '../../ports.ts';
+import type { Store, TreeFile } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
 import { parseGlobalFile } from '../../session/global-files.ts';
 import { mergeGlobalFile } from '../../session/merge-global.ts';
-import type { Oid, RepoPath } from '../../session/names.ts';
-import { editTree, type TreeEdit } from '../edit-tree.ts';
-import { isTrusted, trustTexts } from '../foreign-texts.ts';
-import { toText } from '../read-line.ts';
+import type { Oid, RepoPath } from '../../names.ts';
+import { editTree, type TreeEdit } from '../line/edit-tree.ts';
+import { isTrusted, trustTexts } from '../line/foreign-texts.ts';
+import { toText } from '../line/read.ts';
 
 export interface MergedGlobal {
   commit: Oid;

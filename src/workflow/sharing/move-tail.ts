@@ -1,5 +1,5 @@
 /** Where what was only here goes, when the remote's commits keep the name of the line. */
-import type { Store } from '../../ports.ts';
+import type { Store } from '../../ports/git.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import {
   archivePrefix,
@@ -13,8 +13,8 @@ import {
   type Oid,
   type RefName,
   type SessionId,
-} from '../../session/names.ts';
-import { findFork } from '../line-ancestry.ts';
+} from '../../names.ts';
+import { findFork } from '../line/ancestry.ts';
 
 export interface Tail {
   ref: RefName;

@@ -1,6 +1,6 @@
 /** Secrets that a text has and its version before has not: what was there before is not told again with each change of it. */
-import type { Masker } from '../../ports.ts';
-import type { RepoPath } from '../../session/names.ts';
+import type { Masker } from '../../ports/project.ts';
+import type { RepoPath } from '../../names.ts';
 
 /** What a masker is given at a time: it goes over a text several times. */
 const pieceChars = 4 * 1024 * 1024;

@@ -1,6 +1,7 @@
 /** What becomes of each line here when what the remote has is taken: decided with values and git's answers, nothing moves. */
-import type { Project, RefTip } from '../../ports.ts';
-import type { Oid, RefName, SessionId } from '../../session/names.ts';
+import type { RefTip } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Oid, RefName, SessionId } from '../../names.ts';
 import { mergeRemoteGlobal } from './merge-remote-global.ts';
 import { toTail, type Tail } from './move-tail.ts';
 import { readAncestry, toStanding, type Standing } from './reconcile.ts';

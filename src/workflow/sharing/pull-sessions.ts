@@ -1,8 +1,8 @@
 /** Takes what a remote has: checked in quarantine before a ref here moves. */
-import type { Project } from '../../ports.ts';
+import type { Project } from '../../ports/project.ts';
 import { chooseRemote } from './choose-remote.ts';
 import { chooseScope } from './choose-session.ts';
-import { repairHere } from './repair-here.ts';
+import { repairHere } from '../line/repair-here.ts';
 import { retryWhileChanged } from './retry-while-changed.ts';
 import { sortLines, type Shared, type ShareRequest } from './shared-line.ts';
 import { listedPrefixes } from './shared-refs.ts';

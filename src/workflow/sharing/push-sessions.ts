@@ -1,14 +1,15 @@
 /** Sends the lines of a session to a remote, if that has nothing which is not here. */
 import { TeddyError } from '../../errors.ts';
-import type { Project, RefUpdate } from '../../ports.ts';
-import { mainLineRef, shortRef, type SessionId } from '../../session/names.ts';
-import { readBaseBranch, readDefaultBranches } from '../line/list-lines.ts';
-import { nameSome } from '../name-some.ts';
+import type { RefUpdate } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { mainLineRef, shortRef, type SessionId } from '../../names.ts';
+import { readBaseBranch, readDefaultBranches } from '../line/list.ts';
+import { nameSome } from '../../session/name-some.ts';
 import { chooseRemote, type ChosenRemote } from './choose-remote.ts';
 import { chooseScope } from './choose-session.ts';
 import { readStandings, type StandingTips } from './plan-moves.ts';
 import { moveTracking, pushLines, toPushes } from './push-lines.ts';
-import { repairHere } from './repair-here.ts';
+import { repairHere } from '../line/repair-here.ts';
 import { toSharedLine, type Shared, type SharedLine, type ShareRequest } from './shared-line.ts';
 import { readSharedTips, listedPrefixes } from './shared-refs.ts';
 

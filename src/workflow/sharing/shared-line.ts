@@ -1,8 +1,8 @@
 /** What a push, a pull or a sync has done, line by line. */
 import type { TeddyError } from '../../errors.ts';
-import type { TransferOptions } from '../../ports.ts';
-import type { Oid, RefName, SessionId } from '../../session/names.ts';
-import type { Violation } from '../verify/violation.ts';
+import type { TransferOptions } from '../../ports/git.ts';
+import type { Oid, RefName, SessionId } from '../../names.ts';
+import type { Violation } from '../../session/violation.ts';
 import type { ChosenRemote } from './choose-remote.ts';
 import type { Move, StandingTips } from './plan-moves.ts';
 import type { Standing } from './reconcile.ts';

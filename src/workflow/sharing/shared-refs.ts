@@ -1,14 +1,7 @@
 /** Which refs go from one repository to another, and where each of them stands here, there and as it was last seen there. */
-import type { RefTip, Store } from '../../ports.ts';
-import {
-  archivePrefix,
-  archiveRef,
-  globalRef,
-  mainLineRef,
-  parseArchiveRef,
-  parseLineRef,
-} from '../../session/names.ts';
-import type { Oid, RefName, SessionId } from '../../session/names.ts';
+import type { RefTip, Store } from '../../ports/git.ts';
+import { archivePrefix, archiveRef, globalRef, mainLineRef, parseArchiveRef, parseLineRef } from '../../names.ts';
+import type { Oid, RefName, SessionId } from '../../names.ts';
 import type { ChosenRemote } from './choose-remote.ts';
 
 const ownPrefixes = ['refs/heads/teddy/', archivePrefix];

@@ -1,12 +1,12 @@
 /** A first look at a line from elsewhere: how much it is, and whether it is one at all. What follows may then read it. */
-import { foldPart } from '../../plan/paths.ts';
-import type { Store, TreeEntry } from '../../ports.ts';
+import { foldPart } from '../../session/paths.ts';
+import type { Store, TreeEntry } from '../../ports/git.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { maxChangedPaths } from '../../session/count-paths.ts';
-import type { Oid, RepoPath, SessionId } from '../../session/names.ts';
-import { isOnAnyLine } from '../line-ancestry.ts';
-import { holdsSession, startsSession } from '../session-start.ts';
-import type { Violation } from '../verify/violation.ts';
+import type { Oid, RepoPath, SessionId } from '../../names.ts';
+import { isOnAnyLine } from '../line/ancestry.ts';
+import { holdsSession, startsSession } from '../line/session-start.ts';
+import type { Violation } from '../../session/violation.ts';
 import { changeCounter } from './count-changes.ts';
 
 export interface Survey {

@@ -1,13 +1,14 @@
 /** Pull, then push, again while somebody else is faster: afterwards both hold the same refs. */
 import { exitCodes, TeddyError } from '../../errors.ts';
-import type { Project, RefUpdate } from '../../ports.ts';
-import type { RefName } from '../../session/names.ts';
+import type { RefUpdate } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { RefName } from '../../names.ts';
 import { chooseRemote, type ChosenRemote } from './choose-remote.ts';
 import { chooseScope } from './choose-session.ts';
 import { readStandings } from './plan-moves.ts';
 import { pushLines, toPushes } from './push-lines.ts';
 import { notePushed, toEmpty } from './push-sessions.ts';
-import { repairHere } from './repair-here.ts';
+import { repairHere } from '../line/repair-here.ts';
 import { retryWhileChanged } from './retry-while-changed.ts';
 import { sortLines, type Shared, type SharedLine, type ShareRequest } from './shared-line.ts';
 import { listedPrefixes } from './shared-refs.ts';

@@ -1,14 +1,15 @@
 /** Brings what a remote has into quarantine, has it checked, and moves the lines here to what passed. */
 import { TeddyError } from '../../errors.ts';
-import type { Project, RefTip, RefUpdate } from '../../ports.ts';
-import { parseLineRef, shortRef, type RefName, type SessionId } from '../../session/names.ts';
+import type { RefTip, RefUpdate } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { parseLineRef, shortRef, type RefName, type SessionId } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import type { Violation } from '../verify/violation.ts';
+import type { Violation } from '../../session/violation.ts';
 import { applyMoves, type AppliedMoves } from './apply-moves.ts';
 import type { ChosenRemote } from './choose-remote.ts';
 import { planMoves, readStandings, type Move, type StandingTips } from './plan-moves.ts';
 import type { IncomingRef } from './check-incoming.ts';
-import { clearQuarantine, withQuarantine } from './quarantine.ts';
+import { clearQuarantine, withQuarantine } from '../line/quarantine.ts';
 import { toSharedLine, type ShareRequest, type SharedLine } from './shared-line.ts';
 import { readSharedTips, toTracking, type Scope, type SharedTips } from './shared-refs.ts';
 
@@ -33,14 +34,32 @@ interface Refused {
   reason: string;
   violations: Violation[];
   isNamesake?: true;
+  isUnread?: true;
 }
 
 export async function takeIn(project: Project, source: Source, request: ShareRequest): Promise<TakenIn> {
   await clearQuarantine(project);
+  for (let isLastTry = false; ; isLastTry = true) {
+    const taken = await tryTakeIn(project, source, request, isLastTry);
+    if (taken !== null) return taken;
+  }
+}
+
+/**
+ * Null when an object of a line is missing, unless it is the last try: `git fetch` takes an unreachable object for
+ * present, and a `git gc` may drop it in the same moment. With the quarantine empty, the next fetch brings it.
+ */
+async function tryTakeIn(
+  project: Project,
+  source: Source,
+  request: ShareRequest,
+  isLastTry: boolean,
+): Promise<TakenIn | null> {
   const before = await readSharedTips(project.repository.store, source.remote, source.listed, source.scope);
   const incoming = before.filter(({ local, remote }) => remote !== null && remote !== local);
   return withQuarantine(project, async (toRef) => {
-    const refused = await fetchAndCheck(project, source, incoming, toRef, request);
+    const refused = await fetchAndCheck(project, source, incoming, toRef, { ...request, isAgain: isLastTry });
+    if (!isLastTry && refused.some(({ isUnread }) => isUnread === true)) return null;
     const taken = await moveLines(project, withoutRefused(source, refused), refused, request);
     return { ...taken, lines: [...taken.lines, ...before.flatMap((tips) => toRefusedLine(source, tips, refused))] };
   });
@@ -51,13 +70,13 @@ async function fetchAndCheck(
   { remote }: Source,
   incoming: readonly SharedTips[],
   toRef: (index: number) => RefName,
-  request: ShareRequest,
+  request: ShareRequest & { isAgain: boolean },
 ): Promise<Refused[]> {
   if (incoming.length === 0) return [];
   const wanted = incoming.map(({ ref }, at) => ({ from: ref, to: toRef(at) }));
-  const { signal, onProgress } = request;
+  const { signal, onProgress, isAgain } = request;
   const { fetchHonest } = await import('./fetch-honest.ts');
-  const unfit = (await fetchHonest(project, remote.name, wanted, { signal, onProgress })).map((one) => ({
+  const unfit = (await fetchHonest(project, remote.name, wanted, { signal, onProgress, isAgain })).map((one) => ({
     ...one,
     violations: [],
   }));
@@ -191,7 +210,7 @@ function toHostile({ label }: ChosenRemote, { ref }: SharedTips, { reason, viola
   const look = `\`git fetch ${toShellWord(label)} ${ref} && teddy session verify FETCH_HEAD\``;
   return new TeddyError(
     'HOSTILE_SESSION',
-    `${shortRef(ref)} of ${label} was not taken: ${reason.replace(/\.$/, '')}.`,
+    `${shortRef(ref)} of ${label} was not taken: it fails the checks (${reason.replace(/\.$/, '')}).`,
     violations.length === 0
       ? 'Nothing of it is here. Ask whoever pushed it.'
       : `Nothing of it is here. To look at it: ${look}. Ask whoever pushed it.`,

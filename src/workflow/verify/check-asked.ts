@@ -1,16 +1,11 @@
 /** Whether an answer says that it comes from whom the log of its turn asked. */
 import { toLabel, type Entry } from '../../session/entry.ts';
 import { parseLogFront } from '../../session/context-log-parse.ts';
-import { joinPath, turnDir, type Oid } from '../../session/names.ts';
+import { joinPath, turnDir, type Oid } from '../../names.ts';
 import { isDamage } from '../../errors.ts';
-import { toText } from '../read-line.ts';
+import { toText } from '../line/read.ts';
 import type { Step, WalkedLine } from './walked-line.ts';
-
-export interface Asked {
-  agent: string;
-  provider: string;
-  model: string;
-}
+import type { Asked } from './verify.ts';
 
 const keys = ['agent', 'provider', 'model'] as const;
 

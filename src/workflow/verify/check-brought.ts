@@ -1,9 +1,9 @@
 /** The session files that a change brings: each has to be what an entry that it brings has there. */
-import type { Store, TreeFile } from '../../ports.ts';
+import type { Store, TreeFile } from '../../ports/git.ts';
 import { turnOfPath } from '../../session/line-paths.ts';
-import { joinPath, sessionDir, type Oid, type RepoPath, type SessionId } from '../../session/names.ts';
-import type { BroughtChange } from '../review/find-brought.ts';
-import type { Violation } from './violation.ts';
+import { joinPath, sessionDir, type Oid, type RepoPath, type SessionId } from '../../names.ts';
+import type { BroughtChange } from './find-brought.ts';
+import type { Violation } from '../../session/violation.ts';
 
 const sessionsDir = '.teddy/sessions' as RepoPath;
 

@@ -1,7 +1,7 @@
 /** Whether a log shows what the commit and the line hold. */
 import { toLabel } from '../../session/entry.ts';
-import { joinPath, turnDir } from '../../session/names.ts';
-import { toText } from '../read-line.ts';
+import { joinPath, turnDir } from '../../names.ts';
+import { toText } from '../line/read.ts';
 import { searchText } from './check-texts.ts';
 import type { Step, WalkedLine } from './walked-line.ts';
 

@@ -1,11 +1,11 @@
 /** What was published stays as it is, and each kind of entry writes what is its business. */
-import type { CommitChange } from '../../ports.ts';
+import type { CommitChange } from '../../ports/git.ts';
 import { attributesPath, attributesText, isSessionPath } from '../../session/global-files.ts';
 import { isEditable, isOfSession, mayChangeCode, mayWrite, turnOfPath } from '../../session/line-paths.ts';
-import { isTurnName, joinPath, turnDir, type Oid, type RepoPath } from '../../session/names.ts';
-import { toText } from '../read-line.ts';
+import { isTurnName, joinPath, turnDir, type Oid, type RepoPath } from '../../names.ts';
+import { toText } from '../line/read.ts';
 import { decodeAdded, readWalkedTurn, type Step, type WalkedCommit, type WalkedLine } from './walked-line.ts';
-import type { Rule } from './violation.ts';
+import type { Rule } from '../../session/violation.ts';
 
 /** A commit that is no entry: of the user's own, a landing's, a forger's. What it does wrong is put right by the next entry. */
 export function checkForeign(

@@ -3,11 +3,11 @@ import { TeddyError } from '../../errors.ts';
 import { labelReport } from '../../plan/report-label.ts';
 import type { Report, ReportedChange } from '../../plan/report.ts';
 import { parseReport } from '../../plan/report-schema.ts';
-import type { CommitChange } from '../../ports.ts';
+import type { CommitChange } from '../../ports/git.ts';
 import { encodeEntry, labelLimits, toLabel } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
-import { joinPath, turnDir, type RepoPath } from '../../session/names.ts';
-import { toText } from '../read-line.ts';
+import { joinPath, turnDir, type RepoPath } from '../../names.ts';
+import { toText } from '../line/read.ts';
 import type { Step, WalkedLine } from './walked-line.ts';
 
 export async function checkReport(walk: WalkedLine, step: Step): Promise<void> {

@@ -4,12 +4,12 @@ import { checkListSize } from '../../session/context-lines.ts';
 import { parseMemos } from '../../session/memos.ts';
 import { configPath, isSessionPath, memosPath } from '../../session/global-files.ts';
 import { isOfSession, turnOfPath } from '../../session/line-paths.ts';
-import { joinPath, turnDir, type RepoPath } from '../../session/names.ts';
-import { toText } from '../read-line.ts';
+import { joinPath, turnDir, type RepoPath, type Oid } from '../../names.ts';
+import { toText } from '../line/read.ts';
 import { blameMissing } from './check-paths.ts';
-import { isInstalled } from './installed-bytes.ts';
-import type { AwaitedContent } from './read-content.ts';
+import type { AwaitedContent } from '../line/read-content.ts';
 import type { Step, WalkedCommit, WalkedLine } from './walked-line.ts';
+import type { Project } from '../../ports/project.ts';
 
 const about: Partial<Record<Step['entry']['kind'], string>> = {
   message: '_context.log',
@@ -149,4 +149,36 @@ export async function searchText(
 
 function isBinary(bytes: Uint8Array): boolean {
   return bytes.subarray(0, 8 * 1024).includes(0);
+}
+
+interface Written {
+  commit: Oid;
+  path: RepoPath;
+  bytes: Uint8Array;
+  /** Of the file as it was on disk. */
+  sha256: string;
+}
+
+/**
+ * Whether a file on disk, of which only the sha256 is known, can have become what git has of it. True also where a
+ * filter of the user's stands in between, and nobody can tell.
+ */
+async function isInstalled(project: Project, { commit, path, bytes, sha256 }: Written): Promise<boolean> {
+  if (project.hash(bytes) === sha256) return true;
+  const text = toText(bytes);
+  // git has line feeds alone where `core.autocrlf` or an attribute says so.
+  if (project.hash(text.replace(/\r?\n/g, '\r\n')) === sha256) return true;
+  return isFiltered(project, commit, path);
+}
+
+/** An attribute on the way to the file may send it through a filter, as LFS does. */
+async function isFiltered({ repository: { store } }: Project, commit: Oid, path: RepoPath): Promise<boolean> {
+  const parts = path.split('/').slice(0, -1);
+  const places = [0, ...parts.map((_, at) => at + 1)].map((depth) =>
+    [...parts.slice(0, depth), '.gitattributes'].join('/'),
+  );
+  const found = await Promise.all(places.map((place) => store.readFile(commit, place as RepoPath)));
+  return found.some(
+    (file) => file !== null && /\b(?:filter|ident|working-tree-encoding|eol|text)\b/.test(toText(file.bytes)),
+  );
 }

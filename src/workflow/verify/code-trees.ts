@@ -1,9 +1,9 @@
 /** The trees of many commits, of which each is much like the one before: what is the same is read and listed once. */
 import { TeddyError } from '../../errors.ts';
-import type { Store, TreeEntry, TreeFile } from '../../ports.ts';
+import type { Store, TreeEntry, TreeFile } from '../../ports/git.ts';
 import { isOwn } from '../../session/context-target.ts';
 import { maxChangedPaths, pathCounter } from '../../session/count-paths.ts';
-import { joinPath, type Oid, type RepoPath } from '../../session/names.ts';
+import { joinPath, type Oid, type RepoPath } from '../../names.ts';
 import { renderTreeListing } from '../../session/tree-listing.ts';
 
 /** What has more paths than any project is refused with DAMAGED_SESSION, before they are listed. */

@@ -1,16 +1,7 @@
 /** A section of a log held against what it should be. */
 import type { LogSection } from '../../session/context-log-sections.ts';
-import type { Oid } from '../../session/names.ts';
-import { isMaskedFrom } from './masked-text.ts';
-import type { RenderedLog } from './render-log-again.ts';
-
-/** What a section should be. */
-export type Expected =
-  /** Of a source that is there. */
-  | { kind: 'text'; body: string }
-  /** Nothing here can tell. */
-  | { kind: 'unknown' }
-  | { kind: 'wrong'; message: string; missing?: Oid };
+import type { Oid } from '../../names.ts';
+import type { RenderedLog, Expected } from './verify.ts';
 
 /** `isTaken`: by a branch from the turn that it left, which may have been asked several times, on other states of the line. */
 export function compare(section: LogSection, expected: Expected, result: RenderedLog, isTaken = false): void {
@@ -54,4 +45,29 @@ export function compareKept(section: LogSection, wanted: LogSection | undefined,
 
 export function toMissing(missing: Oid | null): { missing?: Oid } {
   return missing === null ? {} : { missing };
+}
+
+const mask = /\[masked: \w[\w .-]{0,99}\]/;
+
+/** Fences grow with the back-ticks of what was masked. */
+const fences = /`{3,}/g;
+
+/**
+ * Whether a text is its source with some of it masked: what was masked is known to nobody any more, the rest of it is. At
+ * least one character of the source stands for each mask. Never true where something else differs.
+ */
+export function isMaskedFrom(shown: string, source: string): boolean {
+  const pieces = shown.replace(fences, '```').split(mask);
+  const text = source.replace(fences, '```');
+  const first = pieces.shift() ?? '';
+  const last = pieces.pop();
+  if (last === undefined) return first === text;
+  if (!text.startsWith(first)) return false;
+  let at = first.length;
+  for (const piece of pieces) {
+    const found = text.indexOf(piece, at + 1);
+    if (found === -1) return false;
+    at = found + piece.length;
+  }
+  return text.length - last.length > at && text.endsWith(last);
 }

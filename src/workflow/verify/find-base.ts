@@ -1,11 +1,11 @@
 /** Where the check of a line begins: at its start, after what was checked before, or where this clone ends. */
 import { isDamage } from '../../errors.ts';
-import type { Commit, Store } from '../../ports.ts';
+import type { Commit, Store } from '../../ports/git.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
-import type { Oid } from '../../session/names.ts';
-import { isOnAnyLine } from '../line-ancestry.ts';
-import type { RecordedLine } from '../review/find-recorded.ts';
-import { startsSession } from '../session-start.ts';
+import type { Oid } from '../../names.ts';
+import { isOnAnyLine } from '../line/ancestry.ts';
+import type { RecordedLine } from '../line/find-recorded.ts';
+import { startsSession } from '../line/session-start.ts';
 
 export interface LineBase {
   /** What is not looked at. */

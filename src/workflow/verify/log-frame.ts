@@ -1,12 +1,12 @@
 /** What of a log follows from its own sections: boundary, counts, order, and the list of the turn. */
-import type { Project } from '../../ports.ts';
+import type { Project } from '../../ports/project.ts';
 import { renderTurnContext } from '../../session/context-lines.ts';
 import type { ParsedContextLog } from '../../session/context-log-parse.ts';
 import type { LogSection } from '../../session/context-log-sections.ts';
 import { assembleLog } from '../../session/context-log.ts';
-import { isBranchTurn } from '../build-request.ts';
-import { readTurnFile } from '../read-line.ts';
-import type { LogRequest, RenderedLog } from './render-log-again.ts';
+import { isBranchTurn } from '../context/build-request.ts';
+import { readTurnFile } from '../line/read.ts';
+import type { LogRequest, RenderedLog } from './verify.ts';
 
 interface Frame {
   hash: Project['hash'];

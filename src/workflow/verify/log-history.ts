@@ -1,12 +1,12 @@
 /** The history that a log shows, as the line before its entry gives it; each turn is rendered once. */
-import type { Project } from '../../ports.ts';
+import type { Project } from '../../ports/project.ts';
 import type { ParsedContextLog } from '../../session/context-log-parse.ts';
 import { historySection, type LogSection } from '../../session/context-log-sections.ts';
 import { joinHistory, renderLeftOut } from '../../session/history-text.ts';
-import { sessionDir, type Oid, type TurnName } from '../../session/names.ts';
-import { readEarlierOfTurn, readNewestTurns } from '../read-history.ts';
-import type { LineState } from '../read-line.ts';
-import type { Expected } from './compare-section.ts';
+import { sessionDir, type Oid, type TurnName } from '../../names.ts';
+import { readEarlierOfTurn, readNewestTurns } from '../context/read-history.ts';
+import type { LineState } from '../line/read.ts';
+import type { Expected } from './verify.ts';
 
 export interface Histories {
   /** `state`: of the parent of the entry. */
@@ -24,7 +24,7 @@ export interface Histories {
 const maxKept = 64 * 1024 * 1024;
 
 export function openHistories(given: Project): Histories {
-  // What was masked when the log was made is compared around its masks (`masked-text.ts`).
+  // What was masked when the log was made is compared around its masks (`isMaskedFrom`).
   const project: Project = { ...given, masker: { mask: async (text) => ({ text, count: 0, found: [] }) } };
   // Logs are rendered many at a time, and most show the same turns.
   const texts = new Map<Oid, Promise<string>>();

@@ -1,6 +1,5 @@
 /** Sections of a log that a blob or a prompt gives. */
-import type { Project } from '../../ports.ts';
-import { agentNames, findAgent } from '../../session/agents.ts';
+import type { Project } from '../../ports/project.ts';
 import { maxShownBytes, type ShownFile, readContextFiles } from '../../session/context-files.ts';
 import type { ParsedContextLog } from '../../session/context-log-parse.ts';
 import {
@@ -11,12 +10,12 @@ import {
   type LogSection,
 } from '../../session/context-log-sections.ts';
 import { memosPath } from '../../session/global-files.ts';
-import { joinPath, sessionDir, type Oid, type RepoPath } from '../../session/names.ts';
-import { isBranchTurn } from '../build-request.ts';
-import { toText } from '../read-line.ts';
+import { joinPath, sessionDir, type Oid, type RepoPath } from '../../names.ts';
+import { isBranchTurn } from '../context/build-request.ts';
+import { toText } from '../line/read.ts';
 import type { CodeTrees } from './code-trees.ts';
-import type { Expected } from './compare-section.ts';
-import type { LogRequest } from './render-log-again.ts';
+import type { LogRequest, Expected } from './verify.ts';
+import { agentNames, findAgent } from '../../conversation/agents.ts';
 
 export interface Sources {
   system(asked: ParsedContextLog['frontMatter'], section: LogSection): Promise<Expected>;

@@ -1,13 +1,13 @@
 /** What commits bring is asked for before they are looked at, so that git is never waited for. */
-import type { ChangedCommit } from '../../ports.ts';
+import type { ChangedCommit } from '../../ports/git.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { isOfSession } from '../../session/line-paths.ts';
-import { joinPath, turnDir, type Oid, type RepoPath } from '../../session/names.ts';
-import { toText } from '../read-line.ts';
-import type { AwaitedContent } from './read-content.ts';
-import type { RenderedLog } from './render-log-again.ts';
+import { joinPath, turnDir, type Oid, type RepoPath } from '../../names.ts';
+import { toText } from '../line/read.ts';
+import type { AwaitedContent } from '../line/read-content.ts';
 import type { WalkedCommit, WalkedLine } from './walked-line.ts';
+import type { RenderedLog } from './verify.ts';
 
 /** So many commits are read before they are looked at. */
 const commitsAhead = 32;

@@ -1,8 +1,8 @@
 /** The log of an entry that was put on other commits than those that it was made on. */
-import type { Store } from '../../ports.ts';
+import type { Store } from '../../ports/git.ts';
 import type { LogSection } from '../../session/context-log-sections.ts';
-import type { Oid } from '../../session/names.ts';
-import type { RenderedLog } from './render-log-again.ts';
+import type { Oid } from '../../names.ts';
+import type { RenderedLog } from './verify.ts';
 
 /** Teddy gives both the same time; git keeps that of the author when it puts a commit on other ones. */
 export async function isRebased(store: Store, commit: Oid): Promise<boolean> {

@@ -1,56 +1,25 @@
 /** Renders what a `_context.log` shows from what the commits hold, section by section, and compares the bytes. */
 import { isDamage, TeddyError } from '../../errors.ts';
-import type { Project } from '../../ports.ts';
+import type { Project } from '../../ports/project.ts';
 import { parseContextLog, replaceRequest, type ParsedContextLog } from '../../session/context-log-parse.ts';
-import type { LogSection } from '../../session/context-log-sections.ts';
+import { type LogSection, countTokens, renderLabel } from '../../session/context-log-sections.ts';
 import { memosPath } from '../../session/global-files.ts';
-import type { Oid, SessionId, TurnName } from '../../session/names.ts';
-import { isBranchTurn } from '../build-request.ts';
-import { readLine, toText, type LineState } from '../read-line.ts';
+import type { Oid, SessionId, TurnName } from '../../names.ts';
+import { isBranchTurn } from '../context/build-request.ts';
+import { readLine, toText, type LineState, readTurnFile } from '../line/read.ts';
 import { openCodeTrees } from './code-trees.ts';
-import { compare, compareKept, toMissing, type Expected } from './compare-section.ts';
+import { compare, compareKept, toMissing } from './compare-section.ts';
 import { checkFrame, checkTurnContext } from './log-frame.ts';
 import { openHistories, type Histories } from './log-history.ts';
-import { expectMessage } from './log-message.ts';
 import { openSources, type Sources } from './log-sources.ts';
 import { excuseRebased, isRebased } from './rebased-log.ts';
-import { readBranchLog } from './read-branch-log.ts';
-import { missingOf } from './read-content.ts';
-import { rememberCounts } from './remembered-counts.ts';
-import { rememberDirs } from './remembered-dirs.ts';
-
-export interface LogRequest {
-  /** The entry that wrote the log; what its first parent holds was shown. */
-  commit: Oid;
-  session: SessionId;
-  turn: TurnName;
-  log: string;
-}
-
-interface LogDifference {
-  /** `history`, `file src/app.ts`, `front matter`. */
-  section: string;
-  /** One sentence. */
-  message: string;
-  /** The object without which nothing can be compared. */
-  missing?: Oid;
-  /** The section of the log that differs. */
-  shown?: LogSection;
-}
-
-export interface RenderedLog {
-  /** Sections that came out the same. */
-  derived: number;
-  /** Those that nothing can render again: what was on disk alone, prompts of another version, what is masked. */
-  attested: number;
-  differences: LogDifference[];
-  /** Whom the log says was asked; null: it cannot be read. */
-  asked: { agent: string; provider: string; model: string } | null;
-  /** Bodies of sections of which nothing else is known than that the log has them. */
-  unproven: string[];
-  /** Of those, how many differ in an entry that was put on other commits. */
-  rebased: number;
-}
+import { missingOf } from '../line/read-content.ts';
+import type { LogRequest, RenderedLog, Expected } from './verify.ts';
+import type { Store } from '../../ports/git.ts';
+import { decodeEntry } from '../../session/entry.ts';
+import { startsSession } from '../line/session-start.ts';
+import { decodeTranscript } from '../../conversation/decode-transcript.ts';
+import { userMessages } from '../../conversation/transcript.ts';
 
 export interface LogRenderer {
   /** Total, but for failures of git itself. */
@@ -194,4 +163,68 @@ async function compareWithKept(
   if (system !== undefined) compare(system, await tools.sources.system(parsed.frontMatter, system), result);
   const last = parsed.sections.at(-1);
   if (last !== undefined) compare(last, await expectMessage(tools.project, request), result);
+}
+
+/** The log of the turn that a conversation branch left. Null: the commit is the one that began it, or none did here. */
+async function readBranchLog(
+  store: Store,
+  { commit, session, turn }: { commit: Oid; session: SessionId; turn: TurnName },
+): Promise<string | null> {
+  for await (const found of store.firstParents(commit)) {
+    const entry = decodeEntry(found.commit.message);
+    if (entry?.kind === 'branch' && entry.turn === turn)
+      return found.oid === commit ? null : readTurnFile(store, found.oid, session, turn, '_context.log');
+    if (await startsSession(store, entry, found.commit)) return null;
+  }
+  return null;
+}
+
+/** Counts the tokens of a log. Most of what it shows was shown in the one before, whose sections are kept. */
+export function rememberCounts(): (sections: readonly LogSection[]) => number {
+  let known = new Map<string, { body: string; tokens: number }>();
+  return (sections) => {
+    const next: typeof known = new Map();
+    let sum = 0;
+    for (const section of sections) {
+      const label = renderLabel(section);
+      const found = known.get(label);
+      const tokens = found?.body === section.body ? found.tokens : countTokens(section);
+      next.set(label, { body: section.body, tokens });
+      sum += tokens;
+    }
+    known = next;
+    return sum;
+  };
+}
+
+/** Those of a few commits: a session of many turns has a large one. */
+const maxDirs = 64;
+
+/** A store that is asked for the same directories again and again reads each of the last ones once. */
+function rememberDirs(store: Store): Store {
+  const known = new Map<string, ReturnType<Store['readDir']>>();
+  return {
+    ...store,
+    readDir(treeish, path) {
+      const key = `${treeish}:${path}`;
+      const reading = known.get(key) ?? store.readDir(treeish, path);
+      known.delete(key);
+      known.set(key, reading);
+      const [oldest] = known.keys();
+      if (known.size > maxDirs && oldest !== undefined) known.delete(oldest);
+      return reading;
+    },
+  };
+}
+
+/** The last thing that the user has said in the turn. */
+async function expectMessage(
+  { repository: { store } }: Project,
+  { commit, session, turn }: LogRequest,
+): Promise<Expected> {
+  const transcript = await readTurnFile(store, commit, session, turn, 'transcript.jsonl');
+  if (transcript === null)
+    return isBranchTurn(turn) ? { kind: 'unknown' } : { kind: 'wrong', message: 'The turn has no transcript.' };
+  const message = userMessages(decodeTranscript(transcript).records).at(-1) ?? '';
+  return { kind: 'text', body: message.replace(/\p{Surrogate}/gu, '\uFFFD') };
 }

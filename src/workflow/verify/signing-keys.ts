@@ -1,6 +1,6 @@
 /** The keys that entries have to be signed by, as a person names them. */
 import { TeddyError } from '../../errors.ts';
-import type { Project } from '../../ports.ts';
+import type { Project } from '../../ports/project.ts';
 
 /** As `git log --format=%GF` shows them: of an OpenPGP key, and of one of ssh. */
 const fingerprint = /^(?:[0-9A-F]{40}|[0-9A-F]{64}|SHA256:[A-Za-z0-9+/]{43})$/;

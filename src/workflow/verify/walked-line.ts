@@ -4,19 +4,20 @@ import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import { findEqualKey } from '../../conversation/equal-keys.ts';
 import type { TranscriptRecord } from '../../conversation/record.ts';
 import { parsePlan } from '../../plan/parse.ts';
-import type { ChangedCommit, Project } from '../../ports.ts';
+import type { ChangedCommit } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
 import { isEditable, isOfSession } from '../../session/line-paths.ts';
 import { openOrder, type LineOrder } from '../../session/line-order.ts';
-import { isTurnName, type Oid, type RepoPath, type SessionId, type TurnName } from '../../session/names.ts';
+import { isTurnName, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { turnOfPath } from '../../session/line-paths.ts';
-import { isOnlyMessage, readTurn, toStatus, toText, type TurnStatus } from '../read-line.ts';
-import type { Asked } from './check-asked.ts';
+import { isOnlyMessage, readTurn, toStatus, toText, type TurnStatus } from '../line/read.ts';
 import { openCodeTrees } from './code-trees.ts';
 import type { LineBase } from './find-base.ts';
-import type { LogRenderer, RenderedLog } from './render-log-again.ts';
-import { type AwaitedContent, type ContentReader } from './read-content.ts';
-import type { Rule, VerifiedLine, Violation } from './violation.ts';
+import type { LogRenderer } from './render-log-again.ts';
+import { type AwaitedContent, type ContentReader } from '../line/read-content.ts';
+import type { Rule, VerifiedLine, Violation } from '../../session/violation.ts';
+import type { RenderedLog, Asked } from './verify.ts';
 
 /** Of the turn that was last written to. */
 export interface WalkedTurn {
@@ -135,7 +136,7 @@ function isUnknownTurn(error: unknown): boolean {
 
 /** Without a report nothing records the grammar: an answer that only spoke by the oldest one closed its turn. */
 export function statusOf({ records, plan, hasReport }: WalkedTurn): TurnStatus {
-  const status = toStatus(records, plan, hasReport ? new Uint8Array() : null);
+  const status = toStatus(records, plan && toText(plan), hasReport);
   return status === 'planned' && isOnlyMessage(parsePlan(toText(plan), { grammar: 1 })) ? 'closed' : status;
 }
 

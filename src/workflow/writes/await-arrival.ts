@@ -1,5 +1,5 @@
 /** What happens next to whoever reads from a source: bytes, its end, a time that has come, an abort. */
-import type { Clock } from '../../ports.ts';
+import type { Clock } from '../../ports/project.ts';
 
 export type Arrival = { type: 'bytes'; bytes: Uint8Array } | { type: 'end' } | { type: 'tick' } | { type: 'abort' };
 

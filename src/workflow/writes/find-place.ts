@@ -1,13 +1,14 @@
 /** Where a write session works: the work tree that its target is in, and the line that its entry goes to. */
 import { TeddyError } from '../../errors.ts';
-import type { Project, Workspace } from '../../ports.ts';
-import { shortRef, type RefName, type SessionId } from '../../session/names.ts';
-import { findHeadLine, lineName } from '../find-line.ts';
-import { listMainLines } from '../list-main-lines.ts';
-import { newSession } from '../new-session.ts';
-import { prepareLine } from '../prepare-line.ts';
-import { refuseOperation } from '../refuse-operation.ts';
-import { refuseRunsIn } from '../unfinished-run.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { shortRef, type RefName, type SessionId } from '../../names.ts';
+import { findHeadLine, lineName } from '../line/find.ts';
+import { listMainLines } from '../line/list-main.ts';
+import { newSession } from '../line/new-session.ts';
+import { prepareLine } from '../line/prepare.ts';
+import { refuseOperation } from '../line/refuse-operation.ts';
+import { refuseRunsIn } from '../line/unfinished-run.ts';
 
 export interface WritePlace {
   workspace: Workspace;

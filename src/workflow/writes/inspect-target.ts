@@ -1,11 +1,14 @@
 /** The target of a write session: that its path may be written, and what stands there. */
 import { TeddyError } from '../../errors.ts';
-import { whyNotAFile } from '../../plan/out-of-reach.ts';
-import { parseRepoPath } from '../../plan/paths.ts';
-import type { FileTarget, Project, Workspace } from '../../ports.ts';
-import type { RepoPath } from '../../session/names.ts';
+import { parseRepoPath } from '../../session/paths.ts';
+import type { FileTarget } from '../../ports/disk.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { RepoPath } from '../../names.ts';
 import { beginsWithBom, endsInNewline, lineEndingsOf } from '../../write/line-endings.ts';
-import { operations, type Base, type Operation } from '../../write/write.ts';
+import type { Base } from '../../write/write.ts';
+import { whyNotAFile } from '../../session/out-of-reach.ts';
+import { operations, type Operation } from '../../session/write-limits.ts';
 
 export interface Target {
   /** Where the file really is, or will be: links inside the project are followed. */

@@ -4,11 +4,12 @@
  * it is too long for them.
  */
 import { TeddyError } from '../../errors.ts';
-import type { Project, RefTip } from '../../ports.ts';
+import type { RefTip } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
 import { labelLimits, toLabel } from '../../session/entry.ts';
-import type { Oid, RefName } from '../../session/names.ts';
+import type { Oid, RefName } from '../../names.ts';
 import { isWriteId } from '../../write/write-id.ts';
-import { toText } from '../read-line.ts';
+import { toText } from '../line/read.ts';
 
 export interface Ask {
   id: string;

@@ -1,10 +1,11 @@
 /** What a write replaces, and no commit has yet: the user's own edits of the target are not lost by it. */
-import type { Project, Workspace } from '../../ports.ts';
-import type { Oid } from '../../session/names.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Oid } from '../../names.ts';
 import type { Install, WriteRecord } from '../../write/write.ts';
-import { appendEntry } from '../append-entry.ts';
-import { keepBytes } from '../keep-bytes.ts';
-import { readLine } from '../read-line.ts';
+import { appendEntry } from '../line/append-entry.ts';
+import { keepBytes } from '../line/keep-bytes.ts';
+import { readLine } from '../line/read.ts';
 
 /** On the line as a snapshot where the line or HEAD has the file, else under `refs/teddy/keep/writes/<id>`. */
 export async function keepBase(

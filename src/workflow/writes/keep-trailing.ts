@@ -1,10 +1,10 @@
 /** What a writer says behind the end marker: it is no content, and it is not lost either. */
 import { TeddyError } from '../../errors.ts';
-import type { Clock, Project } from '../../ports.ts';
-import { keepBytes } from '../keep-bytes.ts';
+import type { Clock, Project } from '../../ports/project.ts';
+import { keepBytes } from '../line/keep-bytes.ts';
 import { openArrivals } from './await-arrival.ts';
 import { openByteBuffer } from '../../write/byte-buffer.ts';
-import { defaultLimits } from '../../write/limits.ts';
+import { defaultLimits } from '../../session/write-limits.ts';
 
 /** A stream that is still open has so long to say more. */
 const silenceMs = 250;

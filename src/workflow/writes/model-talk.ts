@@ -1,11 +1,12 @@
 /** What is said between a model with the writing tool and us: whole answers, also where a limit has cut them. */
 import { continueMessage, openSeam } from '../../conversation/continuation.ts';
-import type { Model, ModelEvent, ModelMessage, ModelRequest, ModelToolCall, Project } from '../../ports.ts';
-import { toSessionId, toTurnName } from '../../session/names.ts';
-import { parseObject } from '../../write/parse-object.ts';
-import { beginTool } from '../../write/tool.ts';
-import { checkRequest } from '../check-request.ts';
-import { addUsage, type Usage } from '../receive-answer.ts';
+import type { Model, ModelEvent, ModelMessage, ModelRequest, ModelToolCall } from '../../ports/model.ts';
+import type { Project } from '../../ports/project.ts';
+import { toSessionId, toTurnName } from '../../names.ts';
+import { parseObject } from '../../session/parse-object.ts';
+import { checkRequest } from '../../conversation/check-request.ts';
+import { addUsage, type Usage } from '../line/receive-answer.ts';
+import { beginTool } from '../../conversation/write-tool.ts';
 
 export interface Talk {
   readonly model: Model;

@@ -1,11 +1,12 @@
 /** The work tree that a write session's target is in, when its content is to be put there. */
 import { TeddyError } from '../../errors.ts';
-import type { Project, Repository, Workspace } from '../../ports.ts';
-import { shortRef, type RefName } from '../../session/names.ts';
+import type { Repository, Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { shortRef, type RefName } from '../../names.ts';
 import type { WriteRecord } from '../../write/write.ts';
-import { refuseOperation } from '../refuse-operation.ts';
-import { refuseRunsIn } from '../unfinished-run.ts';
-import type { HeldWrite } from './held-write.ts';
+import { refuseOperation } from '../line/refuse-operation.ts';
+import { refuseRunsIn } from '../line/unfinished-run.ts';
+import type { HeldWrite } from './held.ts';
 
 /** It must not have left the line, nor be in the middle of something. Throws NOT_ON_LINE, OPERATION_IN_PROGRESS, RUN_INTERRUPTED. */
 export async function openPlace(project: Project, { record, write }: HeldWrite): Promise<Workspace> {

@@ -1,13 +1,12 @@
 /** Receives a content as plain text, up to its end marker: saved as it comes, and its writer asked when nothing does. */
 import { TeddyError } from '../../errors.ts';
-import type { Clock, Notices } from '../../ports.ts';
+import type { Clock, Notices } from '../../ports/project.ts';
 import { openByteBuffer, type ByteBuffer } from '../../write/byte-buffer.ts';
 import { isDiskError } from '../../write/disk-error.ts';
 import { openScanner, type Scanned, type Scanner } from '../../write/done-scanner.ts';
 import { nextTickMs } from '../../write/pace.ts';
-import { isWhiteSpace } from '../../write/white-space.ts';
-import { step, toTooLarge, type Effect, type Event, type Write } from '../../write/step.ts';
-import type { WriteState } from '../../write/write.ts';
+import { step, toTooLarge, type Effect, type Event } from '../../write/step.ts';
+import type { WriteState, Write } from '../../write/write.ts';
 import { openArrivals, type Arrival, type Arrivals } from './await-arrival.ts';
 
 /** Where the content is saved: staging, or a server. */
@@ -246,4 +245,9 @@ function happen(intake: Intake, event: Event): Effect[] {
 
 function nowMs({ options }: Intake): number {
   return options.clock.now().getTime();
+}
+
+/** Spaces, tabs and ends of lines alone. */
+function isWhiteSpace(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 32 || (byte >= 9 && byte <= 13));
 }

@@ -1,16 +1,16 @@
 /** The content of one file from a model: until its end marker, with corrections, into the commit. */
 import { TeddyError } from '../../errors.ts';
-import type { ModelToolCall, Project } from '../../ports.ts';
+import type { ModelToolCall } from '../../ports/model.ts';
+import type { Project } from '../../ports/project.ts';
 import { renderIdlePrompt } from '../../write/idle-prompt.ts';
-import { renderToolError } from '../../write/tool.ts';
 import type { WriteRecord, WriteResult } from '../../write/write.ts';
-import { maskString } from '../mask-text.ts';
-import { finalizeHeld, type Finalized } from './finalize-write.ts';
-import type { HeldWrite } from './held-write.ts';
+import { maskString } from '../line/mask-text.ts';
+import { finalizeHeld, type Finalized } from './finalize.ts';
+import type { HeldWrite } from './held.ts';
 import { answerCall, hearAnswer, newAnswer, say, type Answer, type EarlierText, type Talk } from './model-talk.ts';
 import { receiveHeld } from './receive-held.ts';
-import { toCorrection, toRejected, type Rejected } from './reject-content.ts';
 import { watchForEnd, type EndWatch } from './watch-for-end.ts';
+import { renderToolError } from '../../conversation/write-tool.ts';
 
 /** Who hears how the content comes. */
 export interface FileListener {
@@ -213,4 +213,28 @@ async function askForCorrection(receiving: Receiving, answer: Answer, rejected: 
   refuseCalls(talk, answer.calls, record);
   say(talk, toCorrection(rejected, message));
   receiving.isRestart = true;
+}
+
+type Rejected = Extract<Finalized, { isWritten: false }>;
+
+/** What the model is told of a content that was not accepted; `message` tells whoever has asked it what was found. */
+function toCorrection({ record, findings }: Rejected, message: string): string {
+  const { target, endMarker } = record;
+  const count = findings.length === 1 ? 'this' : `these ${findings.length} things`;
+  const rest = `Send the whole corrected content of ${target}, and end with ${endMarker} on its own line.`;
+  return `The content of ${target} was not accepted, for ${count}:\n\n${message}\n\n${rest}`;
+}
+
+/** It is not corrected any more. */
+async function toRejected(project: Project, { record, findings }: Rejected, reason: string): Promise<TeddyError> {
+  const { id, target } = record;
+  const [first] = findings;
+  const place = first?.line === undefined ? '' : `line ${first.line}: `;
+  const more = findings.length > 1 ? ` And ${findings.length - 1} more.` : '';
+  const details = await maskString(project.masker, `${place}${first?.message ?? ''}`);
+  return new TeddyError(
+    'VALIDATION_FAILED',
+    `${target} was not written, for ${reason}. Validation failed: ${details}${more}`,
+    `The content is saved: \`teddy write show ${id}\`; \`teddy write recover ${id} --finalize --force\` writes it as it is.`,
+  );
 }

@@ -1,10 +1,11 @@
 /** Receives content into a write session that this process holds. */
-import type { Project } from '../../ports.ts';
+import type { Project } from '../../ports/project.ts';
 import { fileKind } from '../../write/file-kind.ts';
-import { step, type Write } from '../../write/step.ts';
-import { readContent, type HeldWrite } from './held-write.ts';
+import { step } from '../../write/step.ts';
+import { readContent, type HeldWrite } from './held.ts';
 import { keepTrailing } from './keep-trailing.ts';
 import { receiveContent, type ContentSink, type ReceiveOptions } from './receive-content.ts';
+import type { Write } from '../../write/write.ts';
 
 export interface HeldOptions extends Pick<ReceiveOptions, 'isAnswer' | 'isCut' | 'signal' | 'onPrompt'> {
   /** What comes replaces what is there, unless nothing comes. */

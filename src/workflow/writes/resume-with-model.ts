@@ -1,15 +1,15 @@
 /** Has a model go on with a write session that a cut connection, an error or a crash has left. */
-import type { ModelMessage, Project } from '../../ports.ts';
-import { beginTool, renderBegun, writeProtocol } from '../../write/tool.ts';
+import type { ModelMessage } from '../../ports/model.ts';
+import type { Project } from '../../ports/project.ts';
 import type { Phase, WriteRecord } from '../../write/write.ts';
-import { maskMessage } from '../mask-message.ts';
-import { maskString } from '../mask-text.ts';
-import { replaceContent } from './append-write.ts';
-import { readContent, type HeldWrite } from './held-write.ts';
+import { maskMessage } from '../line/mask-message.ts';
+import { maskString } from '../line/mask-text.ts';
+import { replaceContent } from './append.ts';
+import { readContent, type HeldWrite } from './held.ts';
 import { takeUpAsk, type Ask } from './keep-ask.ts';
 import { openTalk, type Talk } from './model-talk.ts';
 import { correctWithModel, receiveFromModel, type FileFromModel } from './receive-from-model.ts';
-import { takeUpWrite } from './recover-write.ts';
+import { takeUpWrite } from './recover.ts';
 import {
   askModel,
   converse,
@@ -20,6 +20,7 @@ import {
   type ModelWish,
   type ModelWritten,
 } from './write-with-model.ts';
+import { beginTool, renderBegun, writeProtocol } from '../../conversation/write-tool.ts';
 
 export interface ResumeWish extends Omit<ModelWish, 'message'> {
   /** Of the write session, or of the message that was to begin one. */

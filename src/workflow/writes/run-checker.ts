@@ -1,7 +1,9 @@
 /** The user's own checkers: `git config 'teddy.validate.<glob>.command' '<shell command>'`. */
 import { TeddyError } from '../../errors.ts';
-import type { CommandResult, Project, Workspace } from '../../ports.ts';
-import type { RepoPath } from '../../session/names.ts';
+import type { CommandResult } from '../../ports/disk.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { RepoPath } from '../../names.ts';
 import type { Finding } from '../../write/write.ts';
 
 export interface Checker {

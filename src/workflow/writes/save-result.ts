@@ -1,8 +1,8 @@
 /** What is left to do on disk once the entry is on its line. Nothing that the disk refuses here undoes that. */
 import { TeddyError } from '../../errors.ts';
-import type { Project } from '../../ports.ts';
-import { keepBytes } from '../keep-bytes.ts';
-import type { HeldWrite } from './held-write.ts';
+import type { Project } from '../../ports/project.ts';
+import { keepBytes } from '../line/keep-bytes.ts';
+import type { HeldWrite } from './held.ts';
 
 /** Warns where it cannot be saved. */
 export async function saveResult(project: Project, held: HeldWrite): Promise<void> {

@@ -1,7 +1,7 @@
 /** Whether a model's answer has come to the end marker of its content. */
 import { openScanner } from '../../write/done-scanner.ts';
 import { fileKind } from '../../write/file-kind.ts';
-import { readContent, type HeldWrite } from './held-write.ts';
+import { readContent, type HeldWrite } from './held.ts';
 import type { Answer } from './model-talk.ts';
 
 export interface EndWatch {

@@ -1,17 +1,24 @@
 /** Has a model write files: it announces each with one small call, and sends its content as plain text. */
 import { TeddyError } from '../../errors.ts';
-import type { Model, ModelMessage, ModelRequest, ModelToolCall, Project } from '../../ports.ts';
+import type { Model, ModelMessage, ModelRequest, ModelToolCall } from '../../ports/model.ts';
+import type { Project } from '../../ports/project.ts';
 import { toLabel } from '../../session/entry.ts';
-import { beginTool, parseToolCall, renderBegun, renderToolError, writeProtocol } from '../../write/tool.ts';
 import { isOver, type WriteRecord, type WriteResult } from '../../write/write.ts';
-import { maskMessage } from '../mask-message.ts';
-import { maskString } from '../mask-text.ts';
-import type { Usage } from '../receive-answer.ts';
-import { beginHeldWrite } from './begin-write.ts';
-import { happen, type HeldWrite } from './held-write.ts';
+import { maskMessage } from '../line/mask-message.ts';
+import { maskString } from '../line/mask-text.ts';
+import type { Usage } from '../line/receive-answer.ts';
+import { beginHeldWrite } from './begin.ts';
+import { happen, type HeldWrite } from './held.ts';
 import { beginAsk, finishAsk, isShownWhole, listLeftAsks, type Ask } from './keep-ask.ts';
 import { answerCall, hearAnswer, newAnswer, openTalk, say, type Answer, type Talk } from './model-talk.ts';
 import { receiveFromModel, refuseCalls, type FileFromModel, type FileListener } from './receive-from-model.ts';
+import {
+  beginTool,
+  parseToolCall,
+  renderBegun,
+  renderToolError,
+  writeProtocol,
+} from '../../conversation/write-tool.ts';
 
 export interface ModelWish {
   message: string;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ModelMessage } from '../../../src/ports.ts';
+import type { ModelMessage } from '../../../src/ports/model.ts';
 import { fitResults } from '../../../src/workflow/chat/fit-results.ts';
 
 const words = (count: number) => 'word '.repeat(count);

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
-import { prepareLine } from '../../../src/workflow/prepare-line.ts';
+import { prepareLine } from '../../../src/workflow/line/prepare.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { callTool } from '../../support/tool-calls.ts';
 import { line, session, start } from '../../support/turns.ts';
+import { slowTest } from '../../support/slow-test.ts';
 
 const own = `.teddy/sessions/${session}/session.context`;
 const secret = 'hunter2hunter2';
@@ -197,7 +198,7 @@ describe('list_files', () => {
     );
   });
 
-  test('folds directories where there are more than 2,000 files', async () => {
+  slowTest('folds directories where there are more than 2,000 files', async () => {
     const many = Object.fromEntries(Array.from({ length: 2100 }, (_, at) => [`big/f${at}.txt`, 'x']));
     const project = await onLine({ ...many, 'a.txt': 'a\n' });
     expect((await list(project)).output).toBe('.gitignore\na.txt\nbig/ (2100 files)\n');

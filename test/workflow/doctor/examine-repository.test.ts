@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { decodeJournal } from '../../../src/plan/journal.ts';
-import type { CommandNote, Remain } from '../../../src/ports.ts';
-import type { Oid, RefName, SessionId, TurnName } from '../../../src/session/names.ts';
+import type { CommandNote, Remain } from '../../../src/ports/disk.ts';
+import type { Oid, RefName, SessionId, TurnName } from '../../../src/names.ts';
 import { examineRepository, type Examined } from '../../../src/workflow/doctor/examine-repository.ts';
-import { newSession } from '../../../src/workflow/new-session.ts';
+import { newSession } from '../../../src/workflow/line/new-session.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import {
   command,

@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest';
-import type { Oid, RefName } from '../../../src/session/names.ts';
-import { branchSession } from '../../../src/workflow/branch-session.ts';
+import type { Oid, RefName } from '../../../src/names.ts';
+import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
 import { restoreArchived } from '../../../src/workflow/landing/restore-archived.ts';
-import { listSessions } from '../../../src/workflow/list-sessions.ts';
-import { readConversation } from '../../../src/workflow/read-conversation.ts';
+import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
+import { readConversation } from '../../../src/workflow/line/read-conversation.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { memoryWorkTree } from '../../support/memory-work-trees.ts';
 import { create, line, planOf, runUntilKilled, command, say, session, start, turn } from '../../support/turns.ts';
+import { slowTest } from '../../support/slow-test.ts';
 
 const archive = `refs/teddy/archive/${session}`;
 const heads = 'refs/heads/teddy/';
@@ -114,24 +115,33 @@ test('a line that this work tree is on is left for the branch that it started fr
   expect((await project.repository.workspace.head()).ref).toBe('refs/heads/main');
 });
 
-test('a renamed main line is kept under the name of its session, and a branch of the user’s own stays', async () => {
-  const project = await begin();
-  const tip = await project.tipOf(line);
-  await project.setRef('refs/heads/feature/login', tip);
-  await project.setRef('refs/heads/feature/early', (await project.repository.store.readCommit(tip)).parents[0] as Oid);
-  await project.repository.store.updateRefs([{ ref: `refs/heads/${line}` as RefName, old: tip, new: null }], 'renamed');
-  expect(await archiveSession(project, session)).toMatchObject({
-    lines: [{ branch: 'refs/heads/feature/login', archive, tip }, { branch: `refs/heads/${line}--01-branch-01` }],
-    kept: ['refs/heads/feature/early'],
-  });
-  expect(Object.keys(await tipsOf(project, 'refs/heads/'))).toEqual([
-    'refs/heads/feature/early',
-    'refs/heads/main',
-    'refs/heads/teddy/global',
-  ]);
-});
+slowTest(
+  'a renamed main line is kept under the name of its session, and a branch of the user’s own stays',
+  async () => {
+    const project = await begin();
+    const tip = await project.tipOf(line);
+    await project.setRef('refs/heads/feature/login', tip);
+    await project.setRef(
+      'refs/heads/feature/early',
+      (await project.repository.store.readCommit(tip)).parents[0] as Oid,
+    );
+    await project.repository.store.updateRefs(
+      [{ ref: `refs/heads/${line}` as RefName, old: tip, new: null }],
+      'renamed',
+    );
+    expect(await archiveSession(project, session)).toMatchObject({
+      lines: [{ branch: 'refs/heads/feature/login', archive, tip }, { branch: `refs/heads/${line}--01-branch-01` }],
+      kept: ['refs/heads/feature/early'],
+    });
+    expect(Object.keys(await tipsOf(project, 'refs/heads/'))).toEqual([
+      'refs/heads/feature/early',
+      'refs/heads/main',
+      'refs/heads/teddy/global',
+    ]);
+  },
+);
 
-test('an archive of the name with other commits is never overwritten; one that is ahead stays ahead', async () => {
+slowTest('an archive of the name with other commits is never overwritten; one that is ahead stays ahead', async () => {
   const project = await begin();
   const { store } = project.repository;
   await project.setRef(archive, await project.tipOf('main'));
@@ -166,7 +176,7 @@ test('it says what has landed, and which work trees were made for the lines', as
   expect(workTrees).toEqual([`/linked/${session}`]);
 });
 
-test('a branch that moves meanwhile is archived with what has come', async () => {
+slowTest('a branch that moves meanwhile is archived with what has come', async () => {
   const project = await begin();
   let moved = '';
   const racing = withRace(project, async () => {
@@ -178,7 +188,7 @@ test('a branch that moves meanwhile is archived with what has come', async () =>
   expect((await tipsOf(project, 'refs/teddy/archive/'))[archive]).toBe(moved);
 });
 
-test('a run that was interrupted, and a commit instead of a session, are refused', async () => {
+slowTest('a run that was interrupted, and a commit instead of a session, are refused', async () => {
   const project = await memoryProject();
   await start(project);
   await say(project, 'One', planOf([command('true')]));

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
-import type { Oid, RefName, RepoPath } from '../../../src/session/names.ts';
+import type { Oid, RefName, RepoPath } from '../../../src/names.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
-import { undoTurn } from '../../../src/workflow/undo-turn.ts';
-import { showHistory } from '../../../src/workflow/show-history.ts';
+import { undoTurn } from '../../../src/workflow/turn/undo.ts';
+import { showHistory } from '../../../src/workflow/conversation/show-history.ts';
 import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
 import { memoryWorkTree } from '../../support/memory-work-trees.ts';
 import { create, edit, line, planOf, say, session, start, storyOf, turn } from '../../support/turns.ts';
+import { slowTest } from '../../support/slow-test.ts';
 
 const archive = `refs/teddy/archive/${session}` as RefName;
 
@@ -50,7 +51,7 @@ test('a line lands as one commit on its base branch: its code, the turns, the tr
   expect(await storyOf(project, await project.tipOf('main'))).toEqual(["'First commit'", "'Somebody else'", "'Do it'"]);
 });
 
-test('three landings in a row bring what is new each time, with commits on the branch in between', async () => {
+slowTest('three landings in a row bring what is new each time, with commits on the branch in between', async () => {
   const project = await begin();
   await landSession(project, {});
   await expect(landSession(project, {})).rejects.toMatchObject({
@@ -79,7 +80,7 @@ test('three landings in a row bring what is new each time, with commits on the b
   expect(await project.repository.store.resolve(archive)).toBe(await project.tipOf(line));
 });
 
-test('what came to the branch by other ways counts as well: a merge, a squash without a trailer', async () => {
+slowTest('what came to the branch by other ways counts as well: a merge, a squash without a trailer', async () => {
   const project = await begin();
   const { store } = project.repository;
   // As a forge squashes: the whole tree, `.teddy/` too, with no word of where it is from.
@@ -111,7 +112,7 @@ test('what came to the branch by other ways counts as well: a merge, a squash wi
   expect((await landSession(project, {})).changes).toMatchObject([{ path: 'three.txt', change: 'modified' }]);
 });
 
-test('a session on top of another one lands its own part where that one has landed', async () => {
+slowTest('a session on top of another one lands its own part where that one has landed', async () => {
   const project = await begin();
   await start(project, 'on-top');
   await turn(project, 'Two', edit('one.txt', 'one.txt', 'on top'));
@@ -128,7 +129,7 @@ test('a session on top of another one lands its own part where that one has land
   });
 });
 
-test('a session on top of one that has not landed brings its code along, and says whose', async () => {
+slowTest('a session on top of one that has not landed brings its code along, and says whose', async () => {
   const project = await begin();
   const below = await project.tipOf(line);
   await start(project, 'on-top');
@@ -168,7 +169,7 @@ test('another line of a session lands beside the first one, and says so', async 
   expect(project.said.join('\n')).toContain('try-again has a name of its own and is not archived');
 });
 
-test('a conflict names the files and a way by hand, changes no ref, and the landing by hand counts', async () => {
+slowTest('a conflict names the files and a way by hand, changes no ref, and the landing by hand counts', async () => {
   const project = await begin({ 'README.md': '# Notes\n', 'b.txt': 'b\n' });
   await turn(project, 'Two', edit('README.md', '# Notes', '# Ours'), edit('b.txt', 'b', 'ours'));
   await commitOn(project, 'main', { 'README.md': '# Theirs\n', 'b.txt': 'theirs\n', 'main.txt': 'main\n' });
@@ -190,6 +191,8 @@ test('a conflict names the files and a way by hand, changes no ref, and the land
     'one.txt': 'one.txt\n',
   });
   expect(await store.resolve(archive)).toBeNull();
+  const byHand = { commit: await project.tipOf('main'), archive, wasCutOff: true, changes: [] };
+  expect(await landSession(project, { target: session })).toMatchObject(byHand);
   await expect(landSession(project, { target: session })).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
   expect(await store.resolve(archive)).toBe(await project.tipOf(line));
 });
@@ -228,7 +231,9 @@ test('the branch is the one of `start`, or the one that is named, and must be th
   const { store } = project.repository;
   const refused = async (onto: string | undefined, code: string) => {
     const refs = await store.listRefs('refs/');
-    await expect(landSession(project, { onto })).rejects.toMatchObject({ code, hint: expect.any(String) });
+    // Whoever reads it can type it.
+    const hint = expect.not.stringMatching(/<\w+>/) as string;
+    await expect(landSession(project, { onto })).rejects.toMatchObject({ code, hint });
     expect(await store.listRefs('refs/')).toEqual(refs);
   };
   await refused('nowhere', 'UNKNOWN_BRANCH');
@@ -243,6 +248,9 @@ test('the branch is the one of `start`, or the one that is named, and must be th
   expect(await project.tipOf('main')).toBe(main);
   await store.updateRefs([{ ref: 'refs/heads/main' as RefName, old: main, new: null }], 'gone');
   await refused(undefined, 'UNKNOWN_BRANCH');
+  await project.setRef('refs/remotes/origin/main', main);
+  const made = 'A remote has it: `git branch main origin/main` makes it here. Then land again.';
+  await expect(landSession(project, {})).rejects.toMatchObject({ code: 'UNKNOWN_BRANCH', hint: made });
   // From a HEAD on no branch.
   await project.switchTo('release');
   await project.detach();
@@ -261,7 +269,7 @@ test('a session that began before the first commit makes its branch', async () =
   expect((await project.repository.store.readCommit(await project.tipOf('main'))).parents).toEqual([]);
 });
 
-test('a session that only talked has nothing to land, and is not archived by that', async () => {
+slowTest('a session that only talked has nothing to land, and is not archived by that', async () => {
   const project = await memoryProject();
   await start(project);
   await say(project, 'What is this?', 'Notes.\n');
@@ -289,7 +297,7 @@ test('a dry run tells the same and writes no ref', async () => {
   expect((await landSession(project, {})).message).toBe(dry.message);
 });
 
-test('a branch that moves meanwhile is merged with anew', async () => {
+slowTest('a branch that moves meanwhile is merged with anew', async () => {
   const project = await begin();
   const racing = withRace(project, () => commitOn(project, 'main', { 'raced.txt': 'raced\n' }));
   await landSession(racing, {});
@@ -306,8 +314,11 @@ test('a landing that is killed before the archive is finished by the next one', 
   const dying = { ...project, repository: { ...project.repository, store: { ...store, updateRefs } } };
   await expect(landSession(dying, {})).rejects.toThrow('killed');
   expect(await pathsOf(project, 'main')).toEqual(['README.md', 'one.txt']);
-  await expect(landSession(project, {})).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
+  const commit = await project.tipOf('main');
+  expect(await landSession(project, {})).toMatchObject({ commit, archive, wasCutOff: true, changes: [] });
   expect(await store.resolve(archive)).toBe(await project.tipOf(line));
+  await expect(landSession(project, {})).rejects.toMatchObject({ code: 'NOTHING_TO_LAND' });
+  expect(await project.tipOf('main')).toBe(commit);
 });
 
 test('an archive with other commits is left as it is, and one that is ahead stays ahead', async () => {
@@ -329,40 +340,43 @@ test('an archive with other commits is left as it is, and one that is ahead stay
   expect(project.said.at(-1)).toContain(`${archive} holds other commits than ${line}`);
 });
 
-test('a session that was begun elsewhere moves no branch that it names itself, but for the default one, unasked', async () => {
-  const project = await memoryProject();
-  await project.switchTo('release', await project.tipOf('main'));
-  await start(project);
-  await turn(project, 'One', create('one.txt'));
-  const before = await project.tipOf('release');
-  await project.setRef('refs/remotes/origin/main', await project.tipOf('main'));
-  const own = new Set(project.trusted);
-  // As in the clone of a colleague.
-  project.trusted.clear();
-  const refusal = {
-    code: 'NOT_APPROVED',
-    exitCode: 4,
-    hint: `To land it there: \`teddy session land -s ${line} --onto release\`.`,
-  };
-  await expect(landSession(project, {})).rejects.toMatchObject(refusal);
-  // A look moves nothing.
-  expect(await landSession(project, { isDryRun: true })).toMatchObject({ onto: 'refs/heads/release' });
-  const asked: string[] = [];
-  project.notices.confirm = async (question) => (asked.push(question), false);
-  await expect(landSession(project, {})).rejects.toMatchObject(refusal);
-  expect(asked).toEqual([`${line} was not begun here, and names release as the branch to land on. Land it there?`]);
-  expect(await project.tipOf('release')).toBe(before);
-  // Who began it is not asked, and neither is who has said yes, or names the branch.
-  for (const oid of own) project.trusted.add(oid);
-  expect(await landSession(project, { isDryRun: true })).toMatchObject({ onto: 'refs/heads/release' });
-  project.trusted.clear();
-  project.notices.confirm = async () => true;
-  expect(await landSession(project, {})).toMatchObject({ onto: 'refs/heads/release' });
-  project.trusted.clear();
-  delete project.notices.confirm;
-  await turn(project, 'Two', create('two.txt'));
-  expect(await landSession(project, { onto: 'release' })).toMatchObject({ onto: 'refs/heads/release' });
-});
+slowTest(
+  'a session that was begun elsewhere moves no branch that it names itself, but for the default one, unasked',
+  async () => {
+    const project = await memoryProject();
+    await project.switchTo('release', await project.tipOf('main'));
+    await start(project);
+    await turn(project, 'One', create('one.txt'));
+    const before = await project.tipOf('release');
+    await project.setRef('refs/remotes/origin/main', await project.tipOf('main'));
+    const own = new Set(project.trusted);
+    // As in the clone of a colleague.
+    project.trusted.clear();
+    const refusal = {
+      code: 'NOT_APPROVED',
+      exitCode: 4,
+      hint: `To land it there: \`teddy session land -s ${line} --onto release\`.`,
+    };
+    await expect(landSession(project, {})).rejects.toMatchObject(refusal);
+    // A look moves nothing.
+    expect(await landSession(project, { isDryRun: true })).toMatchObject({ onto: 'refs/heads/release' });
+    const asked: string[] = [];
+    project.notices.confirm = async (question) => (asked.push(question), false);
+    await expect(landSession(project, {})).rejects.toMatchObject(refusal);
+    expect(asked).toEqual([`${line} was not begun here, and names release as the branch to land on. Land it there?`]);
+    expect(await project.tipOf('release')).toBe(before);
+    // Who began it is not asked, and neither is who has said yes, or names the branch.
+    for (const oid of own) project.trusted.add(oid);
+    expect(await landSession(project, { isDryRun: true })).toMatchObject({ onto: 'refs/heads/release' });
+    project.trusted.clear();
+    project.notices.confirm = async () => true;
+    expect(await landSession(project, {})).toMatchObject({ onto: 'refs/heads/release' });
+    project.trusted.clear();
+    delete project.notices.confirm;
+    await turn(project, 'Two', create('two.txt'));
+    expect(await landSession(project, { onto: 'release' })).toMatchObject({ onto: 'refs/heads/release' });
+  },
+);
 
 test('with the branch gone the session is found by its archive: to land again, and its history', async () => {
   const project = await begin();
@@ -386,4 +400,47 @@ test('the target that is checked out elsewhere is named, and what runs in its fi
   project.linked.push(memoryWorkTree('refs/heads/main' as RefName, { root: '/linked/main', operation: 'rebase' }));
   await expect(landSession(project, {})).rejects.toMatchObject({ code: 'OPERATION_IN_PROGRESS' });
   expect(await project.repository.store.readFile(await project.tipOf('main'), 'one.txt' as RepoPath)).toBeNull();
+});
+
+test('a target that is behind its upstream is named, with the command that brings it up to date; the landing goes on', async () => {
+  const project = await begin();
+  project.configuration.set('branch.main.remote', 'origin');
+  project.configuration.set('branch.main.merge', 'refs/heads/main');
+  await project.setRef('refs/remotes/origin/main', await project.tipOf('main'));
+  await landSession(project, { isDryRun: true });
+  expect(project.said.filter((text) => text.includes('behind'))).toEqual([]);
+  await project.setRef('refs/heads/theirs', await project.tipOf('main'));
+  await commitOn(project, 'theirs', { 'theirs.txt': 'x\n' });
+  await project.setRef('refs/remotes/origin/main', await project.tipOf('theirs'));
+  expect(await landSession(project, {})).toMatchObject({ onto: 'refs/heads/main', changes: [{ path: 'one.txt' }] });
+  expect(project.said.filter((text) => text.includes('behind'))).toEqual([
+    'warning: main is 1 commit behind origin/main. To bring it up to date: `git switch main && git merge origin/main`',
+  ]);
+});
+
+test('commits of the branch where the session began are counted before they come along to another one', async () => {
+  const project = await memoryProject({ 'README.md': '# Notes\n' });
+  await project.setRef('refs/heads/develop', await project.tipOf('main'));
+  await project.switchTo('develop');
+  await project.commit('Develop one\n', { 'd1.txt': '1\n' });
+  await project.commit('Develop two\n', { 'd2.txt': '2\n' });
+  await start(project);
+  await turn(project, 'One', create('one.txt'));
+  const along = () => project.said.filter((text) => text.includes('along'));
+  await landSession(project, { isDryRun: true });
+  expect(along()).toEqual([]);
+  let known: string[] = [];
+  const edit = async (message: string) => {
+    known = along();
+    return message;
+  };
+  const landed = await landSession(project, { onto: 'main', edit });
+  expect(landed.changes.map(({ path }) => path)).toEqual(['d1.txt', 'd2.txt', 'one.txt']);
+  expect(known).toEqual([
+    `warning: 2 commits of develop come along: ${session} began there, and main does not have them.`,
+  ]);
+  expect(along()).toEqual(known);
+  await turn(project, 'Two', create('two.txt'));
+  await landSession(project, { onto: 'main' });
+  expect(along()).toEqual(known);
 });

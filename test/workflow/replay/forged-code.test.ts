@@ -3,16 +3,17 @@ import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Report } from '../../../src/plan/report.ts';
 import { parseReport } from '../../../src/plan/report-schema.ts';
-import { parseOid, type Oid } from '../../../src/session/names.ts';
-import { findRecorded } from '../../../src/workflow/review/find-recorded.ts';
-import { replayLine } from '../../../src/workflow/replay/replay-line.ts';
+import { parseOid, type Oid } from '../../../src/names.ts';
+import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
+import { replayLine } from '../../../src/workflow/replay/line.ts';
 import { isSame, isUnproven } from '../../../src/workflow/replay/replayed.ts';
-import { undoTurn } from '../../../src/workflow/undo-turn.ts';
-import { verifyLine } from '../../../src/workflow/verify/verify-line.ts';
+import { undoTurn } from '../../../src/workflow/turn/undo.ts';
+import { verifyLine } from '../../../src/workflow/verify/line.ts';
 import { file, forge, withLogs, type Forgery } from '../../support/forgery.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { tamper } from '../../support/tampering.ts';
 import { command, create, edit, line, session, start, turn } from '../../support/turns.ts';
+import { slowTest } from '../../support/slow-test.ts';
 
 const evil = 'const port = 81;\nlisten(port);\nevil();\n';
 
@@ -148,21 +149,24 @@ describe('the trees of a report', () => {
     expect(await judge(project, old)).toMatchObject({ faults: 0, differs: false, open: ['src/app.ts by 3'] });
   });
 
-  test('that are not what the plan gives, or that say of a command that changed a file that it changed nothing, differ', async () => {
-    const project = await editedProject(changing);
-    const tip = await project.tipOf(line);
-    const known = await project.readAt(tip, `.teddy/sessions/${session}/01/report.md`);
-    const [first] = parseReport(known ?? '').action_logs.map(({ tree }) => tree);
-    const wrong = withLogs((log) => (log.index === 2 && first !== undefined ? { ...log, tree: first } : log));
-    expect((await judge(project, await forge(project, tip, { report: wrong }))).differences).toMatchObject([
-      { action: 2, message: expect.stringContaining('is not what the plan gives') },
-    ]);
-    const second = parseReport(known ?? '').action_logs[1]?.tree as Oid;
-    const quiet = withLogs((log) => (log.index === 3 ? { ...log, tree: second } : log));
-    expect((await judge(project, await forge(project, tip, { report: quiet }))).differences).toContainEqual(
-      expect.objectContaining({ action: 3, path: 'src/app.ts' }),
-    );
-  });
+  slowTest(
+    'that are not what the plan gives, or that say of a command that changed a file that it changed nothing, differ',
+    async () => {
+      const project = await editedProject(changing);
+      const tip = await project.tipOf(line);
+      const known = await project.readAt(tip, `.teddy/sessions/${session}/01/report.md`);
+      const [first] = parseReport(known ?? '').action_logs.map(({ tree }) => tree);
+      const wrong = withLogs((log) => (log.index === 2 && first !== undefined ? { ...log, tree: first } : log));
+      expect((await judge(project, await forge(project, tip, { report: wrong }))).differences).toMatchObject([
+        { action: 2, message: expect.stringContaining('is not what the plan gives') },
+      ]);
+      const second = parseReport(known ?? '').action_logs[1]?.tree as Oid;
+      const quiet = withLogs((log) => (log.index === 3 ? { ...log, tree: second } : log));
+      expect((await judge(project, await forge(project, tip, { report: quiet }))).differences).toContainEqual(
+        expect.objectContaining({ action: 3, path: 'src/app.ts' }),
+      );
+    },
+  );
 
   test('of a command that changed nothing leave no excuse for the edit after it, nor for one that is gone', async () => {
     const project = await memoryProject({ 'src/app.ts': 'const port = 80;\nlisten(port);\n' });

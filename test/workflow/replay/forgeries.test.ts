@@ -1,15 +1,16 @@
 /** Many ways to get code into a commit that its plan does not give. None may pass `verify` and `replay --strict` together. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ActionLog, Report } from '../../../src/plan/report.ts';
-import type { Oid, RepoPath } from '../../../src/session/names.ts';
-import { findRecorded } from '../../../src/workflow/review/find-recorded.ts';
-import { replayLine } from '../../../src/workflow/replay/replay-line.ts';
+import type { Oid, RepoPath } from '../../../src/names.ts';
+import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
+import { replayLine } from '../../../src/workflow/replay/line.ts';
 import { isSame, isUnproven } from '../../../src/workflow/replay/replayed.ts';
-import { verifyLine } from '../../../src/workflow/verify/verify-line.ts';
+import { verifyLine } from '../../../src/workflow/verify/line.ts';
 import { file, forge, withLogs, type Forgery } from '../../support/forgery.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { listSteps, tamper, type Tampering } from '../../support/tampering.ts';
 import { command, create, edit, line, session, start, turn } from '../../support/turns.ts';
+import { slowTest } from '../../support/slow-test.ts';
 
 const before = 'const port = 80;\nlisten(port);\n';
 const evil = 'const port = 81;\nlisten(port);\nevil();\n';
@@ -166,7 +167,7 @@ const forgeries: [name: string, path: string, forgery: Forgery][] = [
 ];
 
 describe('consistent with its report, in an entry of the same hash', () => {
-  test.each(forgeries)('%s does not pass, and is named', async (_, path, forgery) => {
+  slowTest.each(forgeries)('%s does not pass, and is named', async (_, path, forgery) => {
     for (const isOld of [false, true]) {
       const { passes, named } = await judge(await forge(project, tip, { ...forgery, isOld }));
       expect(passes).toBe(false);

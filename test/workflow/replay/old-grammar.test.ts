@@ -2,16 +2,17 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { parsePlan } from '../../../src/plan/parse.ts';
 import type { EntryKind } from '../../../src/session/entry.ts';
-import type { Oid, RepoPath, TurnName } from '../../../src/session/names.ts';
-import { readLine } from '../../../src/workflow/read-line.ts';
-import { readTurnList } from '../../../src/workflow/read-turn-list.ts';
-import { findRecorded } from '../../../src/workflow/review/find-recorded.ts';
-import { replayLine } from '../../../src/workflow/replay/replay-line.ts';
+import type { Oid, RepoPath, TurnName } from '../../../src/names.ts';
+import { readLine } from '../../../src/workflow/line/read.ts';
+import { readTurnList } from '../../../src/workflow/context/read-turn-list.ts';
+import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
+import { replayLine } from '../../../src/workflow/replay/line.ts';
 import type { ReplayedTurn } from '../../../src/workflow/replay/replayed.ts';
-import { verifyLine } from '../../../src/workflow/verify/verify-line.ts';
+import { verifyLine } from '../../../src/workflow/verify/line.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { listSteps, tamper } from '../../support/tampering.ts';
 import { create, edit, line, planOf, run, say, session, start } from '../../support/turns.ts';
+import { slowTest } from '../../support/slow-test.ts';
 
 let project: MemoryProject;
 
@@ -81,13 +82,13 @@ const plans: Record<string, { text: string } & Past> = {
 };
 
 describe('a report without a grammar', () => {
-  test.each(Object.entries(plans))('is the same again: %s', async (_, { text, ...past }) => {
+  slowTest.each(Object.entries(plans))('is the same again: %s', async (_, { text, ...past }) => {
     const tip = await record(text, past);
     expect(await replay(tip)).toMatchObject({ outcome: 'same', differences: [] });
     expect((await verifyLine(project, await findRecorded(project, tip))).violations).toEqual([]);
   });
 
-  test.each(Object.entries(plans))('is another one with grammar 2: %s', async (_, { text, ...past }) => {
+  slowTest.each(Object.entries(plans))('is another one with grammar 2: %s', async (_, { text, ...past }) => {
     expect(await replay(await record(text, { ...past, grammar: 2 }))).toMatchObject({ outcome: 'different' });
   });
 
@@ -112,16 +113,19 @@ test('an answer that only spoke when it was given needs no report', async () => 
 });
 
 describe('a report of now', () => {
-  test('agrees with verify and replay, with its grammar and with one that reads the plan in the same way', async () => {
-    const text = planOf([create('a.txt')]);
-    const older = await record(text, {});
-    for (const tip of [await project.tipOf(line), older]) {
-      expect((await verifyLine(project, await findRecorded(project, tip))).violations).toEqual([]);
-      expect(await replay(tip)).toMatchObject({ outcome: 'same', differences: [] });
-    }
-  });
+  slowTest(
+    'agrees with verify and replay, with its grammar and with one that reads the plan in the same way',
+    async () => {
+      const text = planOf([create('a.txt')]);
+      const older = await record(text, {});
+      for (const tip of [await project.tipOf(line), older]) {
+        expect((await verifyLine(project, await findRecorded(project, tip))).violations).toEqual([]);
+        expect(await replay(tip)).toMatchObject({ outcome: 'same', differences: [] });
+      }
+    },
+  );
 
-  test.each([null, 1])('hides nothing when it claims the grammar %j', async (grammar) => {
+  slowTest.each([null, 1])('hides nothing when it claims the grammar %j', async (grammar) => {
     const text = planOf([create('a.txt'), `### CREATE\n- **File Path:** "b.txt"\n${code}`]);
     const { outcome, differences } = (await replay(await record(text, { grammar }))) ?? {};
     expect([outcome, differences?.map(({ action }) => action)]).toEqual(['different', expect.arrayContaining([2])]);

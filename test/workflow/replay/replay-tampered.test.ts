@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Oid, RepoPath } from '../../../src/session/names.ts';
-import { findRecorded } from '../../../src/workflow/review/find-recorded.ts';
-import { replayLine } from '../../../src/workflow/replay/replay-line.ts';
+import type { Oid, RepoPath } from '../../../src/names.ts';
+import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
+import { replayLine } from '../../../src/workflow/replay/line.ts';
 import type { Difference } from '../../../src/workflow/replay/replayed.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { flip, listSteps, tamper, type Tampering } from '../../support/tampering.ts';

@@ -1,11 +1,12 @@
 /** A text of many megabytes is cut with a word before it is masked or shown, and many turns take time that grows with them. */
 import { expect, test } from 'vitest';
-import { renderTurn } from '../../../src/cli/render-turn.ts';
+import { renderTurn } from '../../../src/cli/render/turn.ts';
 import { openTerminal } from '../../../src/cli/terminal.ts';
-import { toTurnName } from '../../../src/session/names.ts';
-import { maskReview } from '../../../src/workflow/review/mask-review.ts';
-import { groupByTurn, type Review } from '../../../src/workflow/review/review-session.ts';
-import type { ShownTurn } from '../../../src/workflow/show-turn.ts';
+import { memoryContext } from '../../support/cli-context.ts';
+import { toTurnName } from '../../../src/names.ts';
+import { maskTurn } from '../../../src/workflow/review/mask.ts';
+import { groupByTurn, type ReviewedTurn } from '../../../src/workflow/review/turn.ts';
+import type { ShownTurn } from '../../../src/workflow/review/show-turn.ts';
 import { expectLinear } from '../../support/growth.ts';
 
 const length = 30_000_000;
@@ -19,12 +20,18 @@ test('a review looks through the beginning of a message of 30 MB, and says how m
       return { text, count: 0, found: [] };
     },
   };
-  const turn = { turn: '01', message: long, plan: null, error: null, actions: [], files: [] };
-  const review = { turns: [turn], commits: [], files: [] } as unknown as Review;
-  const { turns } = await maskReview(masker, review);
+  const turn = {
+    turn: '01',
+    message: long,
+    plan: null,
+    error: null,
+    actions: [],
+    files: [],
+  } as unknown as ReviewedTurn;
+  const { message } = await maskTurn(masker, turn);
   expect(looked).toBeLessThan(200_000);
-  expect(turns[0]?.message.length).toBeLessThan(70_000);
-  expect(turns[0]?.message).toMatch(/\n\[29,934,464 more characters are left out\]$/);
+  expect(message.length).toBeLessThan(70_000);
+  expect(message).toMatch(/\n\[29,934,464 more characters are left out\]$/);
 });
 
 test('a turn with a message of 30 MB is shown with its beginning, and says where the rest is', () => {
@@ -43,10 +50,13 @@ test('a turn with a message of 30 MB is shown with its beginning, and says where
     model: null,
     spent: { input: 0, output: 0, costUsd: null },
     undoneBy: null,
+    cut: [],
   } as unknown as ShownTurn;
-  const text = renderTurn(openTerminal({}, 'never'), shown);
+  const text = renderTurn(openTerminal(memoryContext(), 'never'), shown);
   expect(text.length).toBeLessThan(300_000);
-  expect(text).toContain('[29,737,856 more characters are left out; `teddy session show --json` has them]');
+  expect(text).toContain(
+    '[29,737,856 more characters are left out; `teddy session show 01 -s teddy/20260124-x --json` has them]',
+  );
 });
 
 test('the steps of many turns are grouped in time that grows with them', async () => {

@@ -1,8 +1,8 @@
 /** What another repository offers: honest lines come in, and whatever is not what it says stays out, beside them. */
 import { beforeAll, beforeEach, expect, test } from 'vitest';
-import type { TreeEntry } from '../../../src/ports.ts';
-import { globalRef, type Oid, type RefName, type RepoPath } from '../../../src/session/names.ts';
-import { newSession } from '../../../src/workflow/new-session.ts';
+import type { TreeEntry } from '../../../src/ports/git.ts';
+import { globalRef, type Oid, type RefName, type RepoPath } from '../../../src/names.ts';
+import { newSession } from '../../../src/workflow/line/new-session.ts';
 import { checkIncoming, type CheckedIncoming, type IncomingRef } from '../../../src/workflow/sharing/check-incoming.ts';
 import { readIncomingName } from '../../../src/workflow/sharing/check-names.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';

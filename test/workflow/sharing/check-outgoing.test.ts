@@ -1,9 +1,10 @@
 /** Secrets that would leave are named, each once, and nothing that has left already. */
 import { beforeEach, expect, test } from 'vitest';
-import type { Oid, RepoPath } from '../../../src/session/names.ts';
+import type { Oid, RepoPath } from '../../../src/names.ts';
 import { checkOutgoing } from '../../../src/workflow/sharing/check-outgoing.ts';
 import { findNewSecrets } from '../../../src/workflow/sharing/new-secrets.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { slowTest } from '../../support/slow-test.ts';
 
 let project: MemoryProject;
 let base: Oid;
@@ -65,7 +66,7 @@ test('with masking switched off it says that nothing was searched', async () => 
   expect(project.said).toEqual([expect.stringMatching(/^warning: NOTHING was searched for secrets/)]);
 });
 
-test('a large text is looked through piece by piece, and what only grows from where it grew', async () => {
+slowTest('a large text is looked through piece by piece, and what only grows from where it grew', async () => {
   const seen: number[] = [];
   const mask = async (text: string) => {
     seen.push(text.length);

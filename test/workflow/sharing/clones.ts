@@ -1,9 +1,9 @@
 /** Clones in memory of one repository, and what is added to their lines without a model. */
 import { expect } from 'vitest';
-import type { Project } from '../../../src/ports.ts';
-import type { Oid, RefName, RepoPath } from '../../../src/session/names.ts';
-import { publishDraft } from '../../../src/workflow/append-entry.ts';
-import { findEntry } from '../../../src/workflow/read-line.ts';
+import type { Project } from '../../../src/ports/project.ts';
+import type { Oid, RefName, RepoPath } from '../../../src/names.ts';
+import { publishDraft } from '../../../src/workflow/line/append-entry.ts';
+import { findEntry } from '../../../src/workflow/line/read.ts';
 import type { ShareRequest } from '../../../src/workflow/sharing/shared-line.ts';
 import { copyObjects, memoryRemote, type MemoryRemote } from '../../support/memory-remotes.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';

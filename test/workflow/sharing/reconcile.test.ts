@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Oid, RefName, SessionId } from '../../../src/session/names.ts';
+import type { Oid, RefName, SessionId } from '../../../src/names.ts';
 import { listQuestions, toStanding, type Standing } from '../../../src/workflow/sharing/reconcile.ts';
 import type { SharedTips } from '../../../src/workflow/sharing/shared-refs.ts';
+import { runs } from '../../support/runs.ts';
 
 /** Commits as paths: `ab` comes after `a`, and `ac` has left it. */
 const contains = (tip: Oid, commit: Oid) => tip.startsWith(commit);
@@ -80,6 +81,7 @@ describe('a line here and there', () => {
         if (standing === 'push') expect(local?.startsWith(remote ?? '-')).toBe(true);
         if (standing === 'same') expect(local).toBe(remote);
       }),
+      runs(100),
     );
   });
 });

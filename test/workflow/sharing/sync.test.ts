@@ -1,14 +1,14 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Oid, RefName, RepoPath, SessionId } from '../../../src/session/names.ts';
-import { addMemo, listMemos, removeMemo } from '../../../src/workflow/change-memos.ts';
-import { editTree } from '../../../src/workflow/edit-tree.ts';
-import { branchSession } from '../../../src/workflow/branch-session.ts';
-import { findLine } from '../../../src/workflow/find-line.ts';
-import { findRecorded } from '../../../src/workflow/review/find-recorded.ts';
+import type { Oid, RefName, RepoPath, SessionId } from '../../../src/names.ts';
+import { addMemo, listMemos, removeMemo } from '../../../src/workflow/context/change-memos.ts';
+import { editTree } from '../../../src/workflow/line/edit-tree.ts';
+import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
+import { findLine } from '../../../src/workflow/line/find.ts';
+import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
 import { deleteOnRemote, listRemoteArchive } from '../../../src/workflow/landing/archive-remote.ts';
-import { showHistory } from '../../../src/workflow/show-history.ts';
-import { verifyLine } from '../../../src/workflow/verify/verify-line.ts';
-import { listSessions } from '../../../src/workflow/list-sessions.ts';
+import { showHistory } from '../../../src/workflow/conversation/show-history.ts';
+import { verifyLine } from '../../../src/workflow/verify/line.ts';
+import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
 import { pullSessions } from '../../../src/workflow/sharing/pull-sessions.ts';
 import { pushSessions } from '../../../src/workflow/sharing/push-sessions.ts';
 import type { Shared } from '../../../src/workflow/sharing/shared-line.ts';
@@ -17,6 +17,7 @@ import { memoryRemote, type MemoryRemote } from '../../support/memory-remotes.ts
 import type { MemoryProject } from '../../support/memory-repository.ts';
 import { create, line, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
 import { append, expectNoQuarantine, makeClone, makeRemote, makeSyncedClone, refsOf, request } from './clones.ts';
+import { slowTest } from '../../support/slow-test.ts';
 
 const main = `refs/heads/${line}` as RefName;
 const archived = `refs/teddy/archive/${session}` as RefName;
@@ -49,6 +50,22 @@ function did(shared: Shared): Record<string, string> {
   );
 }
 
+/** The tree of the line's tip on the remote disappears here after each of the first `times` fetches. Gives the count of fetches. */
+async function dropAfterFetch(project: MemoryProject, times: number): Promise<() => number> {
+  const { remotes } = project.repository;
+  const { fetch } = remotes;
+  let fetches = 0;
+  remotes.fetch = async (remote, refs, options) => {
+    await fetch(remote, refs, options);
+    fetches += 1;
+    if (fetches > times) return;
+    const [tip] = await origin.store.listRefs(main);
+    if (tip === undefined) throw new Error(`${main} is not on the remote.`);
+    await project.drop((await origin.store.readCommit(tip.oid)).tree);
+  };
+  return () => fetches;
+}
+
 async function expectSame(...projects: MemoryProject[]): Promise<void> {
   const there = await refsOf(origin);
   for (const project of projects) {
@@ -78,13 +95,35 @@ describe('a session goes from one clone to another', () => {
     expect(await cid.repository.store.listRefs('refs/teddy/keep/fetched')).toHaveLength(1);
   });
 
+  slowTest('and an object that a git gc dropped in the moment of the fetch is fetched again', async () => {
+    const fetches = await dropAfterFetch(bea, 1);
+    await turn(ada, 'Make b.txt', create('b.txt'));
+    await pushSessions(ada, request);
+    expect(did(await pullSessions(bea, request))).toEqual({ [session]: 'taken' });
+    expect(fetches()).toBe(2);
+    expect(await bea.tipOf(line)).toBe(await ada.tipOf(line));
+    await expectNoQuarantine(bea);
+  });
+
+  slowTest('and an object that is missing each time is fetched twice, and the line is refused', async () => {
+    const fetches = await dropAfterFetch(bea, Number.POSITIVE_INFINITY);
+    await turn(ada, 'Make b.txt', create('b.txt'));
+    await pushSessions(ada, request);
+    const before = await bea.tipOf(line);
+    const { lines } = await pullSessions(bea, request);
+    expect(lines.flatMap(({ problem }) => problem?.code ?? [])).toEqual(['HOSTILE_SESSION']);
+    expect(fetches()).toBe(2);
+    expect(await bea.tipOf(line)).toBe(before);
+    await expectNoQuarantine(bea);
+  });
+
   test('and a push that has nothing to send sends nothing', async () => {
     const before = origin.pushed.length;
     expect(did(await pushSessions(ada, request))).toEqual({});
     expect(origin.pushed).toHaveLength(before);
   });
 
-  test('and a dry run moves nothing here nor there', async () => {
+  slowTest('and a dry run moves nothing here nor there', async () => {
     await append(bea, main);
     await turn(ada, 'Make b.txt', create('b.txt'));
     const before = [await refsOf(origin), await refsOf(ada.repository), await refsOf(bea.repository)];
@@ -101,27 +140,30 @@ describe('a session goes from one clone to another', () => {
 });
 
 describe('two clones that have both added to a line', () => {
-  test('hold both tails after both have synced: the first keeps the name, the other is a conversation branch', async () => {
-    await turn(ada, 'Make b.txt', create('b.txt'));
-    await syncSessions(ada, request);
-    await bea.switchTo(line);
-    await turn(bea, 'Make c.txt', create('c.txt'));
-    const own = await bea.tipOf(line);
-    const shared = await syncSessions(bea, request);
-    const tail = `${line}--02-branch-01`;
-    expect(did(shared)).toEqual({ [session]: 'moved', [`${session}--02-branch-01`]: 'made pushed' });
-    expect(shared.lines.find(({ ref }) => ref === main)?.tail).toBe(`refs/heads/${tail}`);
-    expect(await bea.tipOf(tail)).toBe(own);
-    expect(await bea.tipOf(line)).toBe(await ada.tipOf(line));
-    await syncSessions(ada, request);
-    await expectSame(ada, bea);
-    // HEAD went along with what was only here, and no file changed.
-    expect((await bea.repository.workspace.head()).ref).toBe(`refs/heads/${tail}`);
-    expect(await bea.read('c.txt')).toBe('c.txt\n');
-    expect((await bea.repository.workspace.status({ untracked: true })).edits).toEqual([]);
-  });
+  slowTest(
+    'hold both tails after both have synced: the first keeps the name, the other is a conversation branch',
+    async () => {
+      await turn(ada, 'Make b.txt', create('b.txt'));
+      await syncSessions(ada, request);
+      await bea.switchTo(line);
+      await turn(bea, 'Make c.txt', create('c.txt'));
+      const own = await bea.tipOf(line);
+      const shared = await syncSessions(bea, request);
+      const tail = `${line}--02-branch-01`;
+      expect(did(shared)).toEqual({ [session]: 'moved', [`${session}--02-branch-01`]: 'made pushed' });
+      expect(shared.lines.find(({ ref }) => ref === main)?.tail).toBe(`refs/heads/${tail}`);
+      expect(await bea.tipOf(tail)).toBe(own);
+      expect(await bea.tipOf(line)).toBe(await ada.tipOf(line));
+      await syncSessions(ada, request);
+      await expectSame(ada, bea);
+      // HEAD went along with what was only here, and no file changed.
+      expect((await bea.repository.workspace.head()).ref).toBe(`refs/heads/${tail}`);
+      expect(await bea.read('c.txt')).toBe('c.txt\n');
+      expect((await bea.repository.workspace.status({ untracked: true })).edits).toEqual([]);
+    },
+  );
 
-  test('and the tail goes on as any line does: the next turn, a branch of it, and the list', async () => {
+  slowTest('and the tail goes on as any line does: the next turn, a branch of it, and the list', async () => {
     await turn(ada, 'Make b.txt', create('b.txt'));
     await syncSessions(ada, request);
     await bea.switchTo(line);
@@ -143,7 +185,7 @@ describe('two clones that have both added to a line', () => {
     expect(text).toContain('Make d.txt');
   });
 
-  test('and who both named their tails alike end with the same two branches', async () => {
+  slowTest('and who both named their tails alike end with the same two branches', async () => {
     const cid = await makeSyncedClone(origin, 'c');
     await turn(ada, 'Make b.txt', create('b.txt'));
     await syncSessions(ada, request);
@@ -199,7 +241,7 @@ describe('two clones that have both added to a line', () => {
     expect(await refsOf(origin)).toEqual(before);
   });
 
-  test('and who is overtaken while pushing begins again', async () => {
+  slowTest('and who is overtaken while pushing begins again', async () => {
     await append(bea, main);
     await turn(ada, 'Make b.txt', create('b.txt'));
     origin.meanwhile = () => syncSessions(bea, request);
@@ -210,7 +252,7 @@ describe('two clones that have both added to a line', () => {
     expect(Object.keys(await refsOf(origin))).toContain(`${main}--02-branch-01`);
   });
 
-  test('and a push that is overtaken says so', async () => {
+  slowTest('and a push that is overtaken says so', async () => {
     await turn(ada, 'Make b.txt', create('b.txt'));
     await append(bea, main);
     origin.meanwhile = () => syncSessions(bea, request);
@@ -232,7 +274,7 @@ describe('a line that is checked out', () => {
     await expectSame(ada, bea);
   });
 
-  test('stays where it is while files are edited, and the others are taken', async () => {
+  slowTest('stays where it is while files are edited, and the others are taken', async () => {
     await addMemo(ada, 'Use pnpm');
     await syncSessions(ada, request);
     const before = await bea.tipOf(line);
@@ -254,7 +296,7 @@ describe('a line that is checked out', () => {
     expect(shared.lines.find(({ ref }) => ref === main)?.problem?.code).toBe('OPERATION_IN_PROGRESS');
   });
 
-  test('is not taken away when it was archived elsewhere, and its branch deleted there', async () => {
+  slowTest('is not taken away when it was archived elsewhere, and its branch deleted there', async () => {
     await pullSessions(bea, request);
     const tip = await ada.tipOf(line);
     await ada.switchTo('main');
@@ -401,54 +443,57 @@ describe('a first push', () => {
 });
 
 describe('two sessions that were begun with one name', () => {
-  test('are kept apart, the second is not sent, and its owner is told how to give it another name, which works', async () => {
-    const cid = await makeClone(origin, 'c');
-    await start(cid);
-    await turn(cid, 'Make mine.txt', create('mine.txt'));
-    await branchSession(cid, { turn: '01', switch: true });
-    const branch = `${line}--01-branch-01`;
-    await addMemo(ada, 'Use pnpm');
-    await syncSessions(ada, request);
-    const before = await refsOf(origin);
-    const shared = await syncSessions(cid, request);
-    expect(shared.lines.find(({ ref }) => ref === main)?.problem).toMatchObject({
-      code: 'BRANCH_IN_THE_WAY',
-      exitCode: 3,
-    });
-    expect(did(shared)).toEqual({ global: 'merged pushed' });
-    const { [`refs/heads/teddy/global`]: _, ...rest } = before;
-    expect(await refsOf(origin)).toMatchObject(rest);
-    expect(Object.keys(await refsOf(origin))).toEqual(Object.keys(before));
+  slowTest(
+    'are kept apart, the second is not sent, and its owner is told how to give it another name, which works',
+    async () => {
+      const cid = await makeClone(origin, 'c');
+      await start(cid);
+      await turn(cid, 'Make mine.txt', create('mine.txt'));
+      await branchSession(cid, { turn: '01', switch: true });
+      const branch = `${line}--01-branch-01`;
+      await addMemo(ada, 'Use pnpm');
+      await syncSessions(ada, request);
+      const before = await refsOf(origin);
+      const shared = await syncSessions(cid, request);
+      expect(shared.lines.find(({ ref }) => ref === main)?.problem).toMatchObject({
+        code: 'BRANCH_IN_THE_WAY',
+        exitCode: 3,
+      });
+      expect(did(shared)).toEqual({ global: 'merged pushed' });
+      const { [`refs/heads/teddy/global`]: _, ...rest } = before;
+      expect(await refsOf(origin)).toMatchObject(rest);
+      expect(Object.keys(await refsOf(origin))).toEqual(Object.keys(before));
 
-    // As the hint says.
-    for (const [name, other] of [
-      [line, 'sign-in'],
-      [branch, 'sign-in-again'],
-    ] as const) {
-      await cid.switchTo(name);
-      await start(cid, other);
-      const ref = `refs/heads/${name}` as RefName;
-      const old = (await cid.repository.store.resolve(ref)) as Oid;
-      await cid.repository.store.updateRefs(
-        [
-          { ref: `refs/heads/${other}-begun` as RefName, old: null, new: old },
-          { ref, old, new: null },
-        ],
-        'rename',
-      );
-    }
-    await turn(cid, 'Make more.txt', create('more.txt'));
-    const next = await syncSessions(cid, { ...request, all: true });
-    expect(next.lines.flatMap(({ problem }) => problem ?? [])).toEqual([]);
-    const told = { [session]: 'made', '20260124-sign-in': 'pushed', '20260124-sign-in-again': 'pushed' };
-    expect(did(next)).toMatchObject(told);
-    expect(did(await pullSessions(ada, { ...request, all: true }))).toMatchObject({ '20260124-sign-in': 'made' });
-    const begun = await ada.tipOf('teddy/20260124-sign-in');
-    const taken = await ada.repository.store.readFile(begun, 'mine.txt' as RepoPath);
-    expect(taken).not.toBeNull();
-  });
+      // As the hint says.
+      for (const [name, other] of [
+        [line, 'sign-in'],
+        [branch, 'sign-in-again'],
+      ] as const) {
+        await cid.switchTo(name);
+        await start(cid, other);
+        const ref = `refs/heads/${name}` as RefName;
+        const old = (await cid.repository.store.resolve(ref)) as Oid;
+        await cid.repository.store.updateRefs(
+          [
+            { ref: `refs/heads/${other}-begun` as RefName, old: null, new: old },
+            { ref, old, new: null },
+          ],
+          'rename',
+        );
+      }
+      await turn(cid, 'Make more.txt', create('more.txt'));
+      const next = await syncSessions(cid, { ...request, all: true });
+      expect(next.lines.flatMap(({ problem }) => problem ?? [])).toEqual([]);
+      const told = { [session]: 'made', '20260124-sign-in': 'pushed', '20260124-sign-in-again': 'pushed' };
+      expect(did(next)).toMatchObject(told);
+      expect(did(await pullSessions(ada, { ...request, all: true }))).toMatchObject({ '20260124-sign-in': 'made' });
+      const begun = await ada.tipOf('teddy/20260124-sign-in');
+      const taken = await ada.repository.store.readFile(begun, 'mine.txt' as RepoPath);
+      expect(taken).not.toBeNull();
+    },
+  );
 
-  test('and a branch that only claims to be of a session here is kept out as hostile', async () => {
+  slowTest('and a branch that only claims to be of a session here is kept out as hostile', async () => {
     const forger = await makeClone(origin, 'c');
     await start(forger);
     const tip = await forger.tipOf(line);
@@ -462,7 +507,7 @@ describe('two sessions that were begun with one name', () => {
 });
 
 describe('teddy/global', () => {
-  test('holds the memos of both, without those that either has removed, and both end on one commit', async () => {
+  slowTest('holds the memos of both, without those that either has removed, and both end on one commit', async () => {
     await addMemo(ada, 'Use pnpm');
     await addMemo(ada, 'Tabs');
     await syncSessions(ada, request);
@@ -479,7 +524,7 @@ describe('teddy/global', () => {
 
   test('keeps both where two have written an agent of one name, and says so', async () => {
     const write = async (project: MemoryProject, text: string) => {
-      const { saveGlobalFile } = await import('../../../src/workflow/save-global.ts');
+      const { saveGlobalFile } = await import('../../../src/workflow/line/save-global.ts');
       await saveGlobalFile(project, 'agents/critic.md', { base: '', mine: text });
     };
     await write(ada, 'Ada wants it short.\n');
@@ -492,7 +537,7 @@ describe('teddy/global', () => {
     expect(await bea.readAt(tip, 'agents/critic-2.md')).toBe('Bea wants it long.\n');
   });
 
-  test('is put together where both have made their own', async () => {
+  slowTest('is put together where both have made their own', async () => {
     origin = await makeRemote();
     const [cid, dot] = [await makeClone(origin, 'c'), await makeClone(origin, 'd')];
     await addMemo(cid, 'From Cid');

@@ -1,12 +1,13 @@
-import { expect, test } from 'vitest';
-import type { Project } from '../../../src/ports.ts';
+import { expect } from 'vitest';
+import type { Project } from '../../../src/ports/project.ts';
 import { beginSession, entryIdsOf, randomFrom, refsOf, settle, takeStep } from '../../faults/sync.ts';
 import { makeClone, makeRemote, refsOf as refsOfStore } from './clones.ts';
+import { slowTest } from '../../support/slow-test.ts';
 
 const steps = 24;
 
 /** More of them on real git: `npm run test:faults`. */
-test.each([1])(
+slowTest.each([1])(
   'three clones that do whatever they like end with the same refs and every entry, seed %i',
   async (seed) => {
     const random = randomFrom(seed);

@@ -1,11 +1,11 @@
 /** What a merge holds below `.teddy/sessions`, against the entries that it brings. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Oid, RepoPath } from '../../../src/session/names.ts';
-import { branchSession } from '../../../src/workflow/branch-session.ts';
-import { editTree } from '../../../src/workflow/edit-tree.ts';
-import { findBrought } from '../../../src/workflow/review/find-brought.ts';
+import type { Oid, RepoPath } from '../../../src/names.ts';
+import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
+import { editTree } from '../../../src/workflow/line/edit-tree.ts';
+import { findBrought } from '../../../src/workflow/verify/find-brought.ts';
 import { landSession } from '../../../src/workflow/landing/land-session.ts';
-import { verifySession, type VerifiedSessions } from '../../../src/workflow/verify/verify-session.ts';
+import { verifySession, type VerifiedSessions } from '../../../src/workflow/verify/session.ts';
 import { file, forge } from '../../support/forgery.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { create, edit, line, session, start, turn } from '../../support/turns.ts';

@@ -5,7 +5,7 @@ import {
   systemSection,
   type LogSection,
 } from '../../../src/session/context-log-sections.ts';
-import { rememberCounts } from '../../../src/workflow/verify/remembered-counts.ts';
+import { rememberCounts } from '../../../src/workflow/verify/render-log-again.ts';
 
 test('sections that were counted in the log before have as many tokens, and those that differ have their own', () => {
   const system = systemSection({ text: 'Plan.', source: { kind: 'stored' }, masked: 0 });

@@ -1,13 +1,15 @@
 /** Whatever is changed in what was published, by whoever makes all later commits fit, is found. */
 import * as fc from 'fast-check';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect } from 'vitest';
 import { turnOfPath } from '../../../src/session/line-paths.ts';
-import type { Oid, RepoPath } from '../../../src/session/names.ts';
-import { listRecorded, type RecordedLine } from '../../../src/workflow/review/find-recorded.ts';
-import { verifyLine } from '../../../src/workflow/verify/verify-line.ts';
+import type { Oid, RepoPath } from '../../../src/names.ts';
+import { listRecorded, type RecordedLine } from '../../../src/workflow/line/find-recorded.ts';
+import { verifyLine } from '../../../src/workflow/verify/line.ts';
 import type { MemoryProject } from '../../support/memory-repository.ts';
 import { recordedSession } from '../../support/recorded-session.ts';
 import { flip, listSteps, tamper, type Tampering } from '../../support/tampering.ts';
+import { runs } from '../../support/runs.ts';
+import { slowTest } from '../../support/slow-test.ts';
 
 interface Published {
   /** Not all of it: a few commits after `at`. */
@@ -69,7 +71,7 @@ function changeTrailer(message: string, place: number): string {
   return `${message.slice(0, at)}${message[at] === '3' ? '4' : '3'}${message.slice(at + 1)}`;
 }
 
-test('one byte, a file, a mode or a trailer, anywhere on any line', async () => {
+slowTest('one byte, a file, a mode or a trailer, anywhere on any line', async () => {
   const kind = fc.constantFrom<Kind>('byte', 'removal', 'mode', 'trailer');
   await fc.assert(
     fc.asyncProperty(fc.nat(), kind, fc.nat(), async (which, what, place) => {
@@ -83,7 +85,7 @@ test('one byte, a file, a mode or a trailer, anywhere on any line', async () => 
       const named = violations.some(({ path, commit }) => path === one.path || commit === first);
       expect(named, `${what} of ${one.path} in ${one.at}: ${JSON.stringify(violations)}`).toBe(true);
     }),
-    { numRuns: 25, endOnFailure: true },
+    { ...runs(25), endOnFailure: true },
   );
 });
 

@@ -2,15 +2,16 @@
 import { expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { decodeEntry } from '../../../src/session/entry.ts';
-import { appendWrite } from '../../../src/workflow/writes/append-write.ts';
-import { beginHeldWrite, beginWrite, type WriteRequest } from '../../../src/workflow/writes/begin-write.ts';
-import { cancelWrite } from '../../../src/workflow/writes/cancel-write.ts';
-import { cleanWrites, sweepWrites } from '../../../src/workflow/writes/clean-writes.ts';
-import { finalizeHeld, finalizeWrite, type Finalized } from '../../../src/workflow/writes/finalize-write.ts';
-import { findWrite } from '../../../src/workflow/writes/list-writes.ts';
-import { discardWrite, finalizeLeft, takeUpWrite } from '../../../src/workflow/writes/recover-write.ts';
+import { appendWrite } from '../../../src/workflow/writes/append.ts';
+import { beginHeldWrite, beginWrite, type WriteRequest } from '../../../src/workflow/writes/begin.ts';
+import { cancelWrite } from '../../../src/workflow/writes/cancel.ts';
+import { cleanWrites, sweepWrites } from '../../../src/workflow/writes/clean.ts';
+import { finalizeHeld, finalizeWrite, type Finalized } from '../../../src/workflow/writes/finalize.ts';
+import { findWrite } from '../../../src/workflow/writes/list.ts';
+import { discardWrite, finalizeLeft, takeUpWrite } from '../../../src/workflow/writes/recover.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { line, start } from '../../support/turns.ts';
+import { slowTest } from '../../support/slow-test.ts';
 
 const controlled: WriteRequest = { intent: 'x', target: 'a', operation: 'create', hasController: true };
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -45,7 +46,7 @@ async function stopBeforeCommit(project: MemoryProject, id: string): Promise<voi
   expect(await findWrite(project, id)).toMatchObject({ stage: 'installed' });
 }
 
-test("the user's own edits of the target become a commit of theirs before they are replaced", async () => {
+slowTest("the user's own edits of the target become a commit of theirs before they are replaced", async () => {
   const project = await memoryProject({ 'a.txt': 'committed\n' });
   await start(project);
   await project.write({ 'a.txt': 'edited\n' });

@@ -2,10 +2,12 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { receiveContent, type ReceiveOptions } from '../../../src/workflow/writes/receive-content.ts';
-import { defaultLimits, type Limits } from '../../../src/write/limits.ts';
+import { defaultLimits, type Limits } from '../../../src/session/write-limits.ts';
 import { openWrite } from '../../../src/write/step.ts';
 import type { WriteState } from '../../../src/write/write.ts';
 import { expectLinear } from '../../support/growth.ts';
+import { runs } from '../../support/runs.ts';
+import { slowTest } from '../../support/slow-test.ts';
 
 const encode = (text: string) => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
@@ -180,11 +182,11 @@ describe('a content that comes at once', () => {
         expect(await outcome).toMatchObject({ text: content, isDone: true, ...(isAnswer ? { rest: 'rest\n' } : {}) });
         expect(disk.saved).toBe(content);
       }),
-      { numRuns: 100 },
+      runs(100),
     );
   });
 
-  test('of 10 MiB in pieces of 64 KiB takes four times as long as a quarter of it', async () => {
+  slowTest('of 10 MiB in pieces of 64 KiB takes four times as long as a quarter of it', async () => {
     const piece = encode('const value = compute(input);\n'.repeat(2185));
     async function* piecesOf(count: number) {
       for (let at = 0; at < count; at += 1) yield piece;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RepoPath } from '../../../src/session/names.ts';
+import type { RepoPath } from '../../../src/names.ts';
 import { findChecker } from '../../../src/workflow/writes/run-checker.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
-import { beginHeldWrite, beginWrite } from '../../../src/workflow/writes/begin-write.ts';
-import { finalizeHeld } from '../../../src/workflow/writes/finalize-write.ts';
-import { happen } from '../../../src/workflow/writes/held-write.ts';
-import { findWrite, listWrites } from '../../../src/workflow/writes/list-writes.ts';
+import { beginHeldWrite, beginWrite } from '../../../src/workflow/writes/begin.ts';
+import { finalizeHeld } from '../../../src/workflow/writes/finalize.ts';
+import { happen } from '../../../src/workflow/writes/held.ts';
+import { findWrite, listWrites } from '../../../src/workflow/writes/list.ts';
 import { memoryProject } from '../../support/memory-repository.ts';
 import { start } from '../../support/turns.ts';
 

@@ -1,8 +1,8 @@
 /** A stream that is interrupted, into a place that does not do what it is asked. */
 import { expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
-import { streamInto, type StreamPlace } from '../../../src/workflow/writes/stream-write.ts';
-import { defaultLimits } from '../../../src/write/limits.ts';
+import { streamInto, type StreamPlace } from '../../../src/workflow/writes/stream.ts';
+import { defaultLimits } from '../../../src/session/write-limits.ts';
 import { openWrite } from '../../../src/write/step.ts';
 import { memoryProject } from '../../support/memory-repository.ts';
 

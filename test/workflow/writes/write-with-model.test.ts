@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
-import type { Model, ModelMessage, ModelToolCall } from '../../../src/ports.ts';
-import type { Oid, RefName } from '../../../src/session/names.ts';
+import type { Model, ModelMessage, ModelToolCall } from '../../../src/ports/model.ts';
+import type { Oid, RefName } from '../../../src/names.ts';
 import { resumeWithModel } from '../../../src/workflow/writes/resume-with-model.ts';
 import {
   writeWithModel,
@@ -11,6 +11,7 @@ import {
 } from '../../../src/workflow/writes/write-with-model.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel, type ScriptedAnswer } from '../../support/scripted-model.ts';
+import { slowTest } from '../../support/slow-test.ts';
 
 let ids = 0;
 
@@ -213,7 +214,7 @@ describe('a model that writes a file', () => {
     ).toEqual([false, true, true]);
   });
 
-  test('is stopped after twenty files', async () => {
+  slowTest('is stopped after twenty files', async () => {
     const files = Array.from({ length: 20 }, (_, at) => [calling(call(`f${at}.txt`)), `${at}\nDONE`]).flat();
     const run = start(await memoryProject(), scriptedModel(...files, calling(call('one-more.txt'))));
     await expect(run.result).rejects.toMatchObject({

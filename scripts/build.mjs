@@ -1,0 +1,137 @@
+/**
+ * `npm run build`: from `src/` to `dist/`, with everything bundled, so that installing brings one package.
+ *
+ * `npm run types` makes the types of the library anew as well.
+ */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { renderLicenses } from './licenses.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const inRoot = (...path) => join(root, ...path);
+
+const common = {
+  absWorkingDir: root,
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  // Identifiers keep their names, so that a stack trace in a bug report can be read.
+  minifyWhitespace: true,
+  minifySyntax: true,
+  legalComments: 'none',
+  logLevel: 'warning',
+  metafile: true,
+};
+
+/**
+ * A chunk of secretlint's preset, 0.9 MB: node-forge, which its rule for Google's service accounts needs to read PKCS12 files
+ * from the disk. `system/secret-rules.ts` never runs that rule.
+ */
+const withoutForge = ['./index-BDnqZat0.js'];
+
+/** The packages of `http/`, and all that it takes from them. */
+const serverPackages = {
+  '@hono/node-server': ['getRequestListener'],
+  '@hono/node-server/utils/response': ['RESPONSE_ALREADY_SENT'],
+  '@hono/zod-openapi': ['createRoute', 'OpenAPIHono', 'z'],
+};
+
+/** Leaves the packages of the server to `server-packages.cjs`. */
+const withoutServerPackages = {
+  name: 'without-server-packages',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^@?hono(?:\/|$)/ }, ({ path }) =>
+      path in serverPackages
+        ? { path, namespace: 'server-packages' }
+        : { errors: [{ text: `${path} is not in serverPackages of scripts/build.mjs.` }] },
+    );
+    onLoad({ filter: /./, namespace: 'server-packages' }, () => ({
+      contents: "module.exports = require('./server-packages.cjs');",
+    }));
+  },
+};
+
+const targets = {
+  // The executable. Split, since `--version` has to answer before anything else is read.
+  main: { format: 'esm', splitting: true, chunkNames: '[name]', outdir: 'dist', entryPoints: ['src/main.ts'] },
+  // All commands in one file, since V8's code cache is for one script: it halves the start of a short command. The library
+  // is the same code, and adds 3 KB here; built by itself it took 1.7 MB.
+  cli: {
+    format: 'cjs',
+    stdin: { contents: "export * from './src/index.ts'; export * from './src/cli/run-cli.ts';", resolveDir: root },
+    outfile: 'dist/cli.cjs',
+    external: [...withoutForge, './server-packages.cjs'],
+    plugins: [withoutServerPackages],
+  },
+  // What `teddy serve` alone needs: it would make the file that every command reads a quarter larger.
+  server: {
+    format: 'cjs',
+    stdin: {
+      contents: Object.entries(serverPackages)
+        .map(([name, exports]) => `export { ${exports.join(', ')} } from '${name}';`)
+        .join('\n'),
+      resolveDir: root,
+    },
+    outfile: 'dist/server-packages.cjs',
+  },
+};
+
+removeOld();
+const metafiles = [];
+for (const target of Object.values(targets)) metafiles.push((await build({ ...common, ...target })).metafile);
+chmodSync(inRoot('dist/main.js'), 0o755);
+writeFileSync(inRoot('dist/index.js'), await renderLibrary());
+writeFileSync(inRoot('dist/THIRD-PARTY-LICENSES'), renderLicenses(root, metafiles));
+if (process.argv.includes('--types') || !hasNewTypes()) makeTypes();
+
+/** What V8 had compiled of the files that are replaced, and what earlier builds made under other names. */
+function removeOld() {
+  mkdirSync(inRoot('dist'), { recursive: true });
+  const names = readdirSync(inRoot('dist')).filter((name) => /\.cache$|^chunks$|^serve\.cjs$/.test(name));
+  for (const name of names) rmSync(inRoot('dist', name), { recursive: true });
+}
+
+/** The names of the library, for `import`. The code is that of the commands. */
+async function renderLibrary() {
+  const { metafile } = await build({
+    ...common,
+    bundle: false,
+    entryPoints: ['src/index.ts'],
+    format: 'esm',
+    write: false,
+  });
+  const [{ exports }] = Object.values(metafile.outputs);
+  return `import code from './cli.cjs';\nexport const { ${exports.join(', ')} } = code;\n`;
+}
+
+/** The types of the library are made again only when its names change: that takes longer than all the rest. */
+function hasNewTypes() {
+  const made = inRoot('dist/types/src/index.d.ts');
+  return existsSync(made) && statSync(made).mtimeMs > statSync(inRoot('src/index.ts')).mtimeMs;
+}
+
+/** Only the files that `index.d.ts` leads to are kept: the others are not the library's, and name packages that are bundled. */
+function makeTypes() {
+  rmSync(inRoot('dist/types'), { recursive: true, force: true });
+  const compiler = inRoot('node_modules/typescript/bin/tsc');
+  execFileSync(process.execPath, [compiler, '-p', 'src/tsconfig.types.json'], { cwd: root, stdio: 'inherit' });
+  const reached = new Set();
+  reachTypes(inRoot('dist/types/src/index.d.ts'), reached);
+  for (const entry of readdirSync(inRoot('dist/types'), { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile() && !reached.has(path)) rmSync(path);
+  }
+}
+
+function reachTypes(path, reached) {
+  if (reached.has(path)) return;
+  reached.add(path);
+  for (const [, target] of readFileSync(path, 'utf8').matchAll(/(?:\bfrom |\bimport\()['"]([^'"]+)['"]/g)) {
+    if (target.startsWith('.')) reachTypes(join(dirname(path), target.replace(/\.ts$/, '.d.ts')), reached);
+    else if (!target.startsWith('node:'))
+      throw new Error(`The types of the library need the package ${target}, which is bundled: ${relative(root, path)}`);
+  }
+}

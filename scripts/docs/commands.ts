@@ -1,0 +1,69 @@
+/** `docs/commands.md`: every command, its options, details and examples. */
+import { readCommands, readCommonOptions, type CommandPage } from './definitions.ts';
+import { code, generated, renderTable } from './table.ts';
+
+const everyCommand = 'Results go to stdout, everything else to stderr';
+
+const choosing = `## Which session a command acts on
+
+\`-s\` takes a session's id, the name after its date, a unique part of either, a branch, or a session's directory. Without \`-s\`, a
+command acts on the line that HEAD is on.
+
+A *line* is a branch of any name whose nearest entry, along its first parents, belongs to a session. A session branch that you renamed
+is a line, and so is one that you made with \`git checkout -b\`, or one with your own commits on top. The default branch is never a
+line, and neither is the branch that the session started from.
+
+If HEAD is on no line, the command takes your newest open session (a local branch that has not landed as it stands) and prints its name
+first. A command that changes the line asks you before it goes on, if it has a terminal.
+
+If HEAD is detached at an older entry, you see the session as it was there. To add anything, make a branch first.
+
+\`git teddy\` works as well as \`teddy\`. Ask it for help with \`-h\`, because git keeps \`--help\` for manual pages.
+`;
+
+export function renderCommands(): string {
+  const commands = readCommands();
+  const common = readCommonOptions();
+  const rows = [
+    ...commands.map(({ usage, summary, options }) => [code(usage), summary.replace(/\.$/, ''), listNames(options)]),
+    ['every command', everyCommand, listNames(common)],
+  ];
+  const groups = [...new Set(commands.map(({ group }) => group))];
+  return [
+    `# Commands\n\n${generated}`,
+    renderTable(['command', 'what it does', 'options'], rows),
+    choosing,
+    ...groups.map((group) => renderGroup(group, commands)),
+  ].join('\n');
+}
+
+function listNames(options: [names: string, text: string][]): string {
+  return options.map(([names]) => code(names.trim())).join(' ');
+}
+
+function renderGroup(group: string, commands: CommandPage[]): string {
+  return [`## ${group}\n`, ...commands.filter((command) => command.group === group).map(renderCommand)].join('\n');
+}
+
+function renderCommand({ usage, summary, paragraphs, options, examples }: CommandPage): string {
+  const shown = examples.map(([label, command]) => `# ${label}\n${command}`).join('\n');
+  return [
+    `### ${code(usage)}\n`,
+    `${summary}\n`,
+    ...paragraphs.map((paragraph) => `${escapeTags(paragraph)}\n`),
+    ...(options.length === 0 ? [] : [renderTable(['option', 'meaning'], options.map(toOptionRow))]),
+    ...(examples.length === 0 ? [] : [`\`\`\`sh\n${shown}\n\`\`\`\n`]),
+  ].join('\n');
+}
+
+function toOptionRow([names, text]: [string, string]): string[] {
+  return [code(names.trim()), escapeTags(text)];
+}
+
+/** Outside of code, Markdown takes `<date>` for a tag and leaves it out. */
+function escapeTags(text: string): string {
+  return text
+    .split(/(`[^`]*`)/)
+    .map((part) => (part.startsWith('`') ? part : part.replaceAll('<', '\\<')))
+    .join('');
+}

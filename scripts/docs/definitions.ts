@@ -1,0 +1,52 @@
+/** The commands, in groups as the pages show them. */
+import type { Definition } from 'clipanion';
+import { listOptions, withParameters } from '../../src/cli/command-help.ts';
+import { listDefinitions } from '../../src/cli/run-cli.ts';
+
+export interface CommandPage {
+  /** With its parameters: `teddy session show [turn]`. */
+  usage: string;
+  group: string;
+  summary: string;
+  paragraphs: string[];
+  options: [names: string, text: string][];
+  examples: [label: string, command: string][];
+}
+
+/** The order of the pages: the core loop first. A group that is not named here comes last. */
+const groupOrder = ['Start', 'Go on', 'Land', 'Look', 'Elsewhere', 'Memos', 'Shared by all sessions', 'Work trees'];
+
+export function readCommands(): CommandPage[] {
+  const pages = listDefinitions().map(toPage);
+  const place = ({ group }: CommandPage) =>
+    groupOrder.includes(group) ? groupOrder.indexOf(group) : groupOrder.length;
+  // Sorting is stable: within a group the commands keep the order in which they are registered.
+  return pages.toSorted((a, b) => place(a) - place(b));
+}
+
+/** The options that every command has. */
+export function readCommonOptions(): [names: string, text: string][] {
+  const [first] = listDefinitions();
+  return first === undefined ? [] : listOptions(first).common;
+}
+
+function toPage(definition: Definition): CommandPage {
+  const { category = '', description = '', details = '', examples = [] } = definition;
+  return {
+    usage: withParameters(definition),
+    group: category.trim(),
+    summary: unwrap(description),
+    paragraphs: details
+      .trim()
+      .split(/\n{2,}/)
+      .map(unwrap)
+      .filter((paragraph) => paragraph !== ''),
+    options: listOptions(definition).own,
+    examples: examples.map(([label, command]) => [label.trim(), command.trim()]),
+  };
+}
+
+/** clipanion breaks lines at 80 columns. */
+function unwrap(text: string): string {
+  return text.trim().replace(/\s*\n\s*/g, ' ');
+}

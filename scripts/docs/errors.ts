@@ -1,0 +1,356 @@
+/** `docs/errors.md`: every code that an error can have, its exit code, what it means, and the way out. */
+import { exitCodes, type ErrorCode } from '../../src/errors.ts';
+import { code, generated, renderTable } from './table.ts';
+
+export const exitMeanings = new Map<number, string>([
+  [0, 'Done. Also if the answer was not a plan: teddy keeps it as a reply.'],
+  [
+    1,
+    "An action or a plan's validation failed, and the report says how; `verify`, `replay` or `doctor` found something; teddy kept out a session of a remote; or the environment is not as it must be: no repository, no identity, a full disk.",
+  ],
+  [
+    2,
+    'Wrong usage: an unknown session, turn, remote or option, an empty message, a missing file. Or `doctor` could not look.',
+  ],
+  [
+    3,
+    'Refused, and nothing has changed: a plan is pending, or none is; edits or a git operation are in the way; a budget is spent, or the request is too large; a record exists with other content; the remote is empty or ahead; a secret or a faulty line would be pushed; a landing conflicts.',
+  ],
+  [4, 'Not approved: an action, a tool of a conversation, or a text that came from a remote.'],
+  [
+    5,
+    'There is no model, or it did not answer. Your message is committed. Or the remote cannot be reached, or it refused.',
+  ],
+  [130, 'Interrupted.'],
+]);
+
+/** In the order of `exitCodes`: what happened, and what to do. A code without a row does not compile. */
+const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
+  NOT_A_REPOSITORY: [
+    'The current folder is not in a git repository, or git does not trust the repository.',
+    'Change to a folder of your repository, or run `git init`. For trust, run the `git config` command in the hint.',
+  ],
+  NO_WORK_TREE: [
+    'There is no work tree: the repository is bare, or the current folder is gone.',
+    'Run the command in a clone, in a folder that exists.',
+  ],
+  NO_IDENTITY: [
+    'git does not know who you are, and every entry is a commit of yours.',
+    'Set `git config --global user.name` and `user.email`.',
+  ],
+  GIT_TOO_OLD: ['teddy needs git 2.38 or newer.', 'Update git.'],
+  GIT_MISSING: ['git could not be started.', 'Install git, and put it on your `PATH`.'],
+  GIT_FAILED: [
+    'A git command failed, or an object is missing or damaged. The message has the words of git.',
+    'Do what git says. `teddy doctor` and `git fsck` find missing objects.',
+  ],
+  SNAPSHOT_FAILED: [
+    'git could not record your edits before a turn, because of a filter or a file name, for example.',
+    'Fix the cause, or commit your edits yourself. Nothing has changed.',
+  ],
+  DISK_FULL: [
+    'There is no space left. Nothing that teddy had acknowledged is lost.',
+    'Free some space and run the command again.',
+  ],
+  TOO_MANY_FILES: [
+    'The system lets this process open no more files.',
+    'Raise the limit with `ulimit -S -n "$(ulimit -H -n)"` and run the command again.',
+  ],
+  SYSTEM_FAILED: [
+    'The operating system refused an operation, for example because of permissions.',
+    'Make sure that the file named in the message can be read and written, then run the command again.',
+  ],
+  WRITE_FAILED: ['A file or a ref could not be written.', 'Check the permissions of the repository.'],
+  DAMAGED_SESSION: [
+    'A file of a session cannot be read: somebody changed it, or an object is missing.',
+    'Restore the file from its own commit. `teddy session verify` names what is wrong.',
+  ],
+  VALIDATION_FAILED: [
+    'The content of a file failed its checks, or a server sent something that teddy cannot use.',
+    'Correct the findings and send the content again, or write it anyway with `--force`.',
+  ],
+  ACTION_FAILED: ['An action or a tool could not do its work.', 'The message says why. Correct that and try again.'],
+  MASKING_FAILED: [
+    'A text could not be searched for secrets, so teddy neither shows nor stores it.',
+    'Make the `.env` files readable. `git config teddy.redact false` goes on without masking.',
+  ],
+  UNDO_INCOMPLETE: [
+    'The files are restored on disk, but the entry that records it could not be added.',
+    'Run the same `teddy session undo` again.',
+  ],
+  ROLLBACK_INCOMPLETE: [
+    'Some files could not be put back after a failed run.',
+    'Fix the cause, then `teddy session execute --interrupted=rollback`. `--interrupted=keep` leaves the files as they are.',
+  ],
+  CONTENT_TOO_LARGE: [
+    'A message, a file or a request is larger than its limit.',
+    'Put a long text in a file of the project and name the file. `teddy write stream` takes large files.',
+  ],
+  END_MISSING: [
+    'The content ended without a `DONE` line, so teddy wrote nothing.',
+    'Send the content again with its end marker, or finish what arrived with `teddy write recover`.',
+  ],
+  STAGING_DAMAGED: [
+    'Somebody changed or removed the saved content of a write session.',
+    '`teddy write recover <id> --output <file>` writes what is left to a file.',
+  ],
+  NOTHING_TO_IMPORT: [
+    'The file holds no conversation, or none in the format that it was read in.',
+    'Name another file, or name the format with `--format`.',
+  ],
+  HISTORY_INVALID: [
+    'teddy built a history or a request that breaks a rule of the provider. Nothing was sent.',
+    'This is a defect of teddy: please report it. `teddy session history --format markdown` still shows everything.',
+  ],
+  HOSTILE_SESSION: [
+    'A session from a remote fails the checks, so teddy did not take it.',
+    'Look at it with `teddy session verify`, and ask whoever pushed it.',
+  ],
+  SIGNING_FAILED: [
+    'git could not sign the commit.',
+    'Make `git commit -S` work without a question, or `git config teddy.sign false`.',
+  ],
+  USAGE: [
+    'The command line, or a request over HTTP, is wrong.',
+    'The hint says what the command takes; `--help` shows everything.',
+  ],
+  BAD_NAME: [
+    'The name cannot be used for a session or an agent.',
+    'Use lower-case letters, digits and single hyphens.',
+  ],
+  UNKNOWN_SESSION: [
+    'No session matches.',
+    '`teddy session list` shows the sessions; `--archived` shows the archived ones.',
+  ],
+  AMBIGUOUS_SESSION: ['Several sessions match.', 'Give the whole id. The hint has the command with the newest one.'],
+  NO_OPEN_SESSION: [
+    'HEAD is on no line, and you have no open session.',
+    'Name a session with `-s`, or start one with `teddy session new`.',
+  ],
+  UNKNOWN_WORK_TREE: ['No session has a linked work tree of that name.', '`teddy worktree list` shows them all.'],
+  UNKNOWN_TURN: [
+    'The session has no such turn.',
+    '`teddy session log` shows the turns. In a shallow clone, fetch the rest first.',
+  ],
+  UNKNOWN_AGENT: [
+    'There is no such agent.',
+    'The hint lists the agents. `teddy global edit agents/<name>.md` makes one.',
+  ],
+  UNKNOWN_PROVIDER: ['There is no such provider.', 'Choose `openai`, `manual` or `recorded`.'],
+  BAD_SETTING: [
+    'A setting has an impossible value, or does not exist.',
+    '`teddy config` lists all settings and their values.',
+  ],
+  EMPTY_MESSAGE: ['The command needs a message and got none.', 'Give one with `-m "..."`; `-m -` reads stdin.'],
+  FILE_NOT_FOUND: ['A file that you named cannot be read.', 'Check the path. Most commands take `-` for stdin.'],
+  BAD_RECORDING: [
+    'The provider `recorded` has no recording, or no answer left for this turn.',
+    'Name one with `--recording <directory, bundle or branch>`, or use another provider.',
+  ],
+  UNKNOWN_MEMO: ['There is no such memo.', '`teddy memo list` shows them with their numbers.'],
+  BAD_OPERATION: ['The operation is not `create`, `overwrite` or `append`.', 'Choose one of the three.'],
+  BAD_TARGET: [
+    'The file cannot be written, for example because it lies outside the project.',
+    'Name a file of the project, relative to its root.',
+  ],
+  UNKNOWN_WRITE: [
+    'There is no such write session, or it has expired.',
+    '`teddy write list` shows what there is; `teddy write recover <id>` brings back what had arrived.',
+  ],
+  UNKNOWN_COMMIT: [
+    'git does not know the commit.',
+    '`teddy session log` shows the commits. Fetch the session if it is elsewhere.',
+  ],
+  UNKNOWN_FORMAT: ['There is no such format.', 'The hint lists the formats.'],
+  BAD_RECORD: [
+    'A record sent to a session is not valid.',
+    '[conversations.md](conversations.md#other-programs) and `/openapi.json` describe a record.',
+  ],
+  UNKNOWN_REMOTE: [
+    'There is no such remote, or teddy cannot tell which one you mean.',
+    'Name a remote, a URL or a path, or run `git remote add`.',
+  ],
+  UNKNOWN_BRANCH: ['The branch does not exist.', 'See `git branch`; `--onto <branch>` names another one for `land`.'],
+  UNKNOWN_HOOK: ['teddy has no such hook.', 'The hint lists the hooks.'],
+  TURN_OPEN: [
+    'The turn has no answer yet, so there is no end to go back to.',
+    '`teddy session branch <turn>` goes back to its beginning.',
+  ],
+  PLAN_PENDING: [
+    'The turn has a plan but no report.',
+    'Run `teddy session execute`, or close the turn with `teddy session execute --reject`.',
+  ],
+  NO_PENDING_PLAN: ['There is no plan to run.', 'Ask for one with `teddy session plan -m "..."`.'],
+  RUN_INTERRUPTED: [
+    'A run or a command was killed, and nobody has settled it yet.',
+    '`teddy session execute` asks what to do; without a terminal, add `--interrupted=resume`, `rollback` or `keep`.',
+  ],
+  NO_INTERRUPTED_RUN: ['`--interrupted` was given, and no run was interrupted.', 'Run the plan without it.'],
+  PLAN_MODIFIED: [
+    'The pending plan on disk differs from the committed one.',
+    'Take it back with the `git restore` command in the hint.',
+  ],
+  FILE_MODIFIED: [
+    'A file has changed since teddy last saw it, or a published file of the session was edited.',
+    'Take the edit back, or do by hand what the hint says.',
+  ],
+  REF_MOVED: ['A branch moved while the command was running, or it is gone.', 'Run the command again.'],
+  NOT_ON_LINE: [
+    'The command needs the files of the line, and no work tree has it checked out.',
+    'Switch to the line with `git switch`, or use `--worktree`.',
+  ],
+  LINE_CHECKED_OUT: [
+    'Another work tree has the branch checked out.',
+    'Work there, or switch that work tree to another branch.',
+  ],
+  WORK_TREE_IN_USE: [
+    'teddy does not remove this work tree: it holds something, somebody else made it, or it is in use.',
+    'Look at it with `git status`. `git worktree remove` removes one that teddy did not make.',
+  ],
+  OPERATION_IN_PROGRESS: [
+    'The repository is in the middle of a rebase, merge, cherry-pick, revert or bisect.',
+    'Finish or abort it, then run the command again.',
+  ],
+  BRANCH_IN_THE_WAY: ['A branch or an archive has a name that teddy needs.', 'Rename it with the command in the hint.'],
+  FILES_IN_THE_WAY: ['A file is where teddy has to write another one.', 'Move it away and run the command again.'],
+  UNCOMMITTED_EDITS: [
+    'You have uncommitted edits, and the command must not touch them.',
+    'Commit them, or run `git config teddy.snapshot tracked` to have teddy commit them.',
+  ],
+  PARTIALLY_STAGED: [
+    'A file is staged and edited further, and one commit would mix the two.',
+    'Commit it, stage the rest, or unstage it.',
+  ],
+  LOCKED: [
+    "Another process holds one of git's locks.",
+    'Wait for it. If none is running any more, remove the file that the message names.',
+  ],
+  NOTHING_TO_UNDO: ['No turn has code to take back.', '`teddy session log` shows the turns.'],
+  NOTHING_TO_RESUME: [
+    'Nothing is waiting on this line.',
+    'Say what comes next: `teddy session plan -m "..."` or `teddy session chat`.',
+  ],
+  CONTEXT_TOO_LARGE: [
+    'The request is larger than its budget, even without history. Nothing was sent or recorded.',
+    'Show fewer files, raise `teddy.contextTokens`, or choose a model with a larger window.',
+  ],
+  BUDGET_SPENT: [
+    'The session has reached `teddy.maxTurns` or `teddy.maxTokens`.',
+    'Raise the limit, or start another session.',
+  ],
+  PAGE_REFUSED: [
+    'teddy does not fetch this URL: it is not `https`, or not at a public address.',
+    'Name a public `https` page.',
+  ],
+  WRITE_ACTIVE: [
+    'Another write session is under way.',
+    '`teddy write status <id>` shows it; `teddy write cancel <id>` ends it.',
+  ],
+  WRITE_FINALIZING: [
+    'The content is complete and is being put in place.',
+    '`teddy write recover <id> --finalize` goes on where it stopped.',
+  ],
+  TARGET_CHANGED: [
+    'Somebody changed the file after the write session began, so teddy left it alone.',
+    '`teddy write recover <id> --output <file>` writes the content elsewhere.',
+  ],
+  OFFSET_MISMATCH: [
+    'The bytes do not continue where the content ends.',
+    'Send from the offset that the message names.',
+  ],
+  SERVER_RUNNING: ['A server is already running for this repository.', 'Use that one, or stop it first.'],
+  ENTRY_EXISTS: ['The session has a record with this id and other content.', 'Send the new record under a new id.'],
+  REMOTE_EMPTY: [
+    'The remote has no branch yet, and the first branch that arrives becomes its default.',
+    'Push the code branch first.',
+  ],
+  REMOTE_AHEAD: [
+    'The remote has commits that you do not have. Nothing was pushed.',
+    '`teddy session sync` takes them and pushes yours.',
+  ],
+  REMOTE_CHANGED: ['Somebody else pushed at the same time.', 'Run the command again.'],
+  SECRET_FOUND: [
+    'A secret would be pushed. Nothing was pushed.',
+    'Revoke the secret where it is valid, then follow the hint to keep it out of what you push.',
+  ],
+  FAULTY_SESSION: [
+    'A session of yours fails verification, and nobody could take it. Nothing was pushed.',
+    '`teddy session verify` shows the fault. The hint says how to share what came before it.',
+  ],
+  NOTHING_TO_LAND: [
+    'The branch already has all the code of the session.',
+    'Archive the session if you are done with it.',
+  ],
+  LAND_CONFLICT: [
+    'The session and the branch changed the same lines. Nothing has changed.',
+    'Merge by hand with the commands in the hint.',
+  ],
+  HOOK_IN_THE_WAY: [
+    'A git hook that teddy does not own is in the way.',
+    'The hint says what to move, or which line to add.',
+  ],
+  NOT_APPROVED: [
+    'Nobody approved an action, a tool call, a deletion, or a text that came from a remote.',
+    'Answer the question on a terminal, pass `-y`, or accept the text with `teddy global trust`.',
+  ],
+  NO_MODEL: [
+    'No model is configured. Your message is committed.',
+    'Set `OPENAI_API_KEY`, or `OPENAI_BASE_URL` and `teddy.model`; or answer by hand with `teddy session plan --from <file>`.',
+  ],
+  MODEL_AUTH: [
+    'The endpoint rejected the key.',
+    'Check `OPENAI_API_KEY`, or what `git credential` keeps; `teddy config` says where the key comes from.',
+  ],
+  MODEL_NOT_FOUND: [
+    'The endpoint does not know the model, or the URL is wrong.',
+    'Check `teddy.model` and `OPENAI_BASE_URL`.',
+  ],
+  MODEL_RATE_LIMIT: ['The endpoint limits how much you may ask.', 'Wait, then run `teddy session plan` without `-m`.'],
+  MODEL_FAILED: [
+    'The endpoint answered with an error, or the model got stuck.',
+    '`teddy session plan` without `-m` asks again.',
+  ],
+  MODEL_UNREACHABLE: [
+    'The endpoint cannot be reached.',
+    'Check the network and `OPENAI_BASE_URL`; then `teddy session plan` without `-m` asks again.',
+  ],
+  MODEL_INTERRUPTED: [
+    'The answer was cut off. What arrived is kept.',
+    '`teddy session plan` without `-m` asks again, with the same request.',
+  ],
+  EMPTY_ANSWER: ['The model answered with nothing.', '`teddy session plan` without `-m` asks again.'],
+  PAGE_FAILED: ['A page could not be fetched.', 'Check the URL; the report has the reason.'],
+  SERVER_UNREACHABLE: ['`teddy serve` does not answer at the URL of `--server`.', 'Start it, or leave out `--server`.'],
+  REMOTE_UNREACHABLE: [
+    'The remote cannot be reached.',
+    "Check the network and the remote's URL, then run the command again.",
+  ],
+  REMOTE_REFUSED: [
+    'The remote refused the push. Nothing was changed there.',
+    'See its rules: protected branches, hooks, quotas.',
+  ],
+  INTERRUPTED: [
+    'You interrupted the command.',
+    'Run it again: it goes on with what is there. `teddy status` says what is unfinished.',
+  ],
+};
+
+export function renderErrors(): string {
+  const codes = Object.entries(exitCodes) as [ErrorCode, number][];
+  return [
+    `# Errors\n\n${generated}`,
+    'An error says what happened, has a code in brackets, and says what to do next:\n',
+    '```\nerror: Turn 01 has a plan but no report. [PLAN_PENDING]\nhint:  Run `teddy session execute` first, or `teddy session show 01` to read the plan.\n```\n',
+    'With `--json`, the error is a document on stdout. Codes and exit codes do not change between versions.\n',
+    '## Exit codes\n',
+    renderTable(
+      ['code', 'meaning'],
+      [...exitMeanings].map(([exit, meaning]) => [String(exit), meaning]),
+    ),
+    '## Error codes\n',
+    renderTable(
+      ['error', 'exit code', 'meaning', 'what to do'],
+      codes.map(([name, exit]) => [code(name), String(exit), ...explanations[name]]),
+    ),
+  ].join('\n');
+}

@@ -1,0 +1,106 @@
+/** `docs/settings.md`: every setting, where it may come from, and the variables of the environment. */
+import { settings, type Setting } from '../../src/session/settings.ts';
+import { code, generated, renderTable, upperFirst } from './table.ts';
+
+/** What needs more words than `teddy config` has room for; every other setting is described as there. */
+const meanings: Record<string, string> = {
+  provider: 'Who answers: `openai`, `manual` or `recorded`.',
+  model: "The model's name.",
+  baseUrl: 'The URL of the endpoint.',
+  temperature: 'A number that teddy sends with every request.',
+  recording: 'Where the provider `recorded` finds its answers.',
+  agent: "The agent that plans a session's first turn: a built-in one, or one of your own.",
+  contextTokens: 'The most tokens that a request may have.',
+  maxTurns: 'The most turns that a session may have.',
+  maxTokens: 'The most tokens, sent and received, that a session may use.',
+  snapshot:
+    '`tracked`: teddy commits your edits of tracked files before a turn. `all`: new files too. `none`: teddy refuses until you have committed.',
+  timeout: 'Seconds that a command may take if the plan names no time.',
+  searchCommand: 'The shell command that `RESEARCH` runs for each query. The query is its last argument.',
+  sign: '`true`: teddy signs entries and landings, as `git commit -S` does. It never signs imported entries.',
+  redact: '`false`: teddy masks no secrets, and warns of that with every request.',
+  'write.maxBytes': 'The most bytes that a written file may have.',
+  'write.idleExpiryMs':
+    'Milliseconds without activity after which teddy gives up a write session. It keeps the content.',
+  'write.orphanMs': 'Milliseconds after which teddy moves what a killed command had received into git.',
+  'write.idlePromptMs': 'Milliseconds of silence after which teddy asks the writer whether it has finished.',
+  'write.maxPrompts': 'How often teddy asks the writer.',
+  'write.saveLines': 'After how many lines teddy saves what it has received.',
+  'write.saveMs': 'After how many milliseconds teddy saves what it has received.',
+  'write.saveGapMs': 'The least time between two saves, in milliseconds.',
+  'write.networkTries': 'How often a command tries to reach `teddy serve`.',
+  'write.networkDelayMs': 'Milliseconds between two tries.',
+  'write.maxValidations': 'How often teddy checks a content: once, and once for each correction.',
+  'write.maxFindings': 'How many findings teddy reports at once.',
+  'write.resultMs': 'For how many milliseconds teddy remembers the result of a write session.',
+};
+
+const fallbacks: Record<string, string> = {
+  model: '`gpt-5` at OpenAI, otherwise none',
+  baseUrl: "OpenAI's",
+  contextTokens: "the model's window minus its answer",
+};
+
+const variables: [names: string[], meaning: string][] = [
+  [['OPENAI_API_KEY'], 'The key. teddy never stores it.'],
+  [['OPENAI_BASE_URL'], 'The URL of the endpoint.'],
+  [['TEDDY_PROVIDER', 'TEDDY_MODEL', 'TEDDY_AGENT'], 'Take precedence over the settings of the same name.'],
+  [['GIT_EDITOR', 'VISUAL', 'EDITOR'], 'The editor for `--edit`, by the rules of git.'],
+  [['GIT_PAGER', 'PAGER'], 'The pager for long output on a terminal.'],
+  [['TEDDY_SERVER_TOKEN'], 'The token for `--server`, if the server serves another repository.'],
+  [
+    ['GITHUB_ACTIONS', 'GITHUB_STEP_SUMMARY'],
+    'GitHub sets them. `teddy session replay` then marks differences in the pull request and writes a summary.',
+  ],
+  [['NO_COLOR', 'FORCE_COLOR'], 'Never use colours; always use them.'],
+  [['TEDDY_DEBUG=1'], 'Shows every git command that teddy runs, with its time, on stderr.'],
+];
+
+const sources = `## Where a setting comes from
+
+teddy takes each value from the first of these that has one:
+
+1. a flag, such as \`--model\`;
+2. the environment;
+3. \`git config teddy.<name>\`, for one repository, or with \`--global\` for all of them;
+4. \`.teddy/config.yaml\`, with plain \`name: value\` lines such as \`model: gpt-5\`.
+
+git tracks \`.teddy/config.yaml\`, so anyone may have written it. It can set only what the table above says, and teddy warns about
+anything else in it.
+
+\`\`\`sh
+teddy config                        # every value, and where it comes from
+teddy config model                  # one value
+git config teddy.model gpt-5        # set one
+git config --unset teddy.model      # remove it again
+\`\`\`
+
+The setting \`teddy.validate.<pattern>.command\` adds a check of your own for [written files](large-files.md#checks).
+`;
+
+export function renderSettings(): string {
+  return [
+    `# Settings\n\n${generated}`,
+    'Set one with `git config teddy.<name> <value>`.\n',
+    renderTable(['setting', 'meaning', 'default', 'also set by'], settings.map(toRow)),
+    sources,
+    '## Environment variables\n',
+    renderTable(
+      ['variable', 'meaning'],
+      variables.map(([names, meaning]) => [names.map(code).join(', '), meaning]),
+    ),
+  ].join('\n');
+}
+
+function toRow(setting: Setting): string[] {
+  const { name, variable, tracked, untracked = [], purpose, fallback } = setting;
+  const also = [...(variable === null ? [] : [variable]), ...(tracked ? ['config.yaml'] : [])].map(code).join(', ');
+  const except = [...untracked].map((value) => `, but not ${code(value)}`).join('');
+  const shown = /^(?:none|not sent|no limit)$/.test(fallback) ? fallback : code(fallback);
+  return [
+    code(`teddy.${name}`),
+    meanings[name] ?? `${upperFirst(purpose)}.`,
+    fallbacks[name] ?? shown,
+    `${also}${except}`,
+  ];
+}

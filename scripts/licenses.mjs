@@ -1,0 +1,79 @@
+/** The licences of the packages whose code is in the bundles. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Packages that are published without the text of their licence, at the versions at which somebody has looked at them. */
+const withoutText = {
+  '@bomb.sh/tab 0.0.22': { license: 'MIT', holder: 'Bombshell Authors' },
+  '@hono/zod-validator 0.9.1': { license: 'MIT', holder: 'Yusuke Wada' },
+  '@hono/zod-openapi 1.6.3': { license: 'MIT', holder: 'Yusuke Wada' },
+};
+
+const mit = (holder) => `Copyright (c) ${holder}
+
+Permission is hereby granted, free of charge, to any person obtaining a copy
+of this software and associated documentation files (the "Software"), to deal
+in the Software without restriction, including without limitation the rights
+to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
+copies of the Software, and to permit persons to whom the Software is
+furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all
+copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
+SOFTWARE.`;
+
+/** Throws when a package has no licence text: then its code may not be given away. */
+export function renderLicenses(root, metafiles) {
+  const packages = new Map();
+  for (const path of metafiles.flatMap(listBundled)) {
+    const [directory] = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [];
+    if (directory !== undefined) packages.set(directory, [...(packages.get(directory) ?? []), join(root, path)]);
+  }
+  const parts = [...packages]
+    .toSorted()
+    .map(([directory, files]) => `${renderPackage(join(root, directory))}${findNotices(files)}`);
+  return `${['teddy contains code of these packages.\n', ...parts].join(`\n${'-'.repeat(80)}\n\n`)}`;
+}
+
+/** The files of which a bundle holds code. */
+function listBundled({ outputs }) {
+  const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
+  return inputs.flatMap(([path, { bytesInOutput }]) => (bytesInOutput === 0 ? [] : [path]));
+}
+
+function renderPackage(directory) {
+  const { name, version, license } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
+  return `${name} ${version}, ${license}\n\n${readLicense(directory, { name, version, license })}\n`;
+}
+
+function readLicense(directory, { name, version, license }) {
+  const names = readdirSync(directory);
+  const read = (file) => readFileSync(join(directory, file), 'utf8');
+  const files = names.filter((file) => /^(?:licen[cs]e|copying|notice)/i.test(file));
+  const texts = files.map((file) => read(file).trim()).filter((text) => text !== '');
+  if (texts.length > 0) return texts.join('\n\n');
+  // Some have it as the last section of their README.
+  const readme = names.filter((file) => /^readme\.md$/i.test(file)).map(read);
+  const [section] = readme.flatMap(
+    (text) => /^#+ Licen[cs]e\b[^]*Permission is hereby granted[^]*$/im.exec(text) ?? [],
+  );
+  if (section !== undefined) return section.replaceAll(/^(?:#+|>) ?/gm, '').trim();
+  const known = withoutText[`${name} ${version}`];
+  if (known === undefined || known.license !== license)
+    throw new Error(`${name} ${version} (${license}) has no licence text: see ${directory}, and scripts/licenses.mjs.`);
+  return `It comes without the text of its licence; its package.json says ${license}.\n\n${mit(known.holder)}`;
+}
+
+/** What a package has copied from others names them in a comment, which the bundle does not keep. */
+function findNotices(files) {
+  const comments = files.flatMap((file) => readFileSync(file, 'utf8').match(/\/\*(?:(?!\*\/)[^])*\*\//g) ?? []);
+  const notices = new Set(comments.filter((comment) => /@license|\bcopyright \S/i.test(comment)));
+  return [...notices].map((notice) => `\n${notice.replaceAll(/^\s*\/?\*+(?: |\/?$)/gm, '').trim()}\n`).join('');
+}

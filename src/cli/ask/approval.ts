@@ -1,0 +1,153 @@
+/** Asks a person at the terminal, action by action. */
+import { TeddyError } from '../../errors.ts';
+import type { ActionLog } from '../../plan/report.ts';
+import type { Approver } from '../../workflow/run/approver.ts';
+import type { SteeringText } from '../../workflow/line/foreign-texts.ts';
+import { askAction, type ActionTools } from './action.ts';
+import { askLine } from './line.ts';
+import { renderForeign } from '../render/foreign.ts';
+import { toVisible, type Terminal } from '../terminal.ts';
+import type { MemoChange } from '../../session/memos.ts';
+import { renderUnifiedDiff } from '../../plan/diff.ts';
+import type { Effect } from '../../plan/effect.ts';
+import { joinWrites } from '../../plan/join-writes.ts';
+
+/** `signal` aborts a question; `interrupt` is called when Ctrl-C or the end of input comes in the middle of one. */
+export function askingApprover(tools: ActionTools): Approver {
+  const { terminal, signal } = tools;
+  return {
+    by: 'user',
+    begin: (effects) => Promise.resolve(showSummary(terminal, effects)),
+    action: (asked) => askAction(tools, asked),
+    async answer(text) {
+      terminal.say(`\n${toVisible(text.trim())}\n`);
+      return askLine(terminal, signal, terminal.style('bold', 'Your answer: ', 'stderr'));
+    },
+    output: (stream, text) => showOutput(terminal, stream, text),
+    done: (log, count) => showDone(terminal, log, count),
+  };
+}
+
+/** `-y` was given: everything is shown, nothing is asked. */
+export function flagApprover(terminal: Terminal, isQuiet: boolean): Approver {
+  return {
+    by: 'flag',
+    begin: () => Promise.resolve(),
+    action: () => Promise.resolve({ decision: 'all' }),
+    answer(text) {
+      if (!isQuiet) terminal.say(toVisible(text.trim()));
+      return Promise.resolve(null);
+    },
+    output: (stream, text) => (isQuiet ? undefined : showOutput(terminal, stream, text)),
+    done: (log, count) => (isQuiet ? undefined : showDone(terminal, log, count)),
+  };
+}
+
+/** Throws INTERRUPTED on Ctrl-C and at the end of input: that decides nothing. */
+export async function askMemos(terminal: Terminal, signal: AbortSignal, changes: MemoChange[]): Promise<boolean> {
+  terminal.say('The plan proposes to change the memos:');
+  for (const { kind, fact } of changes) {
+    terminal.say(
+      terminal.style(
+        kind === 'add' ? 'green' : 'red',
+        `  [${kind === 'add' ? '+' : '-'}] ${toVisible(fact)}`,
+        'stderr',
+      ),
+    );
+  }
+  const question = terminal.style('bold', 'Approve these memory updates? (y/n) ', 'stderr');
+  return askYesNo(terminal, signal, question, {
+    hint: 'The plan is still pending: `teddy session execute`.',
+    endIsNo: false,
+  });
+}
+
+/** Shows what nobody here has seen yet. Throws INTERRUPTED on Ctrl-C; the end of input is a no. */
+export async function askForeign(terminal: Terminal, signal: AbortSignal, texts: SteeringText[]): Promise<boolean> {
+  terminal.say('What the model is told and shown comes from elsewhere here, and you have not accepted it yet:\n');
+  terminal.say(renderForeign(terminal, texts, 'stderr'));
+  const question = terminal.style('bold', 'Use them? (y/n) ', 'stderr');
+  const hint = 'Run the command again; `teddy global trust --dry-run` shows them too.';
+  return askYesNo(terminal, signal, question, { hint, endIsNo: true });
+}
+
+async function askYesNo(
+  terminal: Terminal,
+  signal: AbortSignal,
+  question: string,
+  { hint, endIsNo }: { hint: string; endIsNo: boolean },
+): Promise<boolean> {
+  for (;;) {
+    const line = await askLine(terminal, signal, question);
+    if (signal.aborted || (line === null && !endIsNo))
+      throw new TeddyError('INTERRUPTED', 'Interrupted before anything was decided.', hint);
+    const answer = line?.trim().toLowerCase();
+    if (answer === 'y' || answer === 'yes') return true;
+    if (answer === undefined || answer === 'n' || answer === 'no') return false;
+  }
+}
+
+function showOutput(terminal: Terminal, stream: 'stdout' | 'stderr', text: string): void {
+  const shown = toVisible(text.replace(/\n$/, ''));
+  terminal.say(stream === 'stderr' ? terminal.style('dim', shown, 'stderr') : shown);
+}
+
+const marks = { SUCCESS: 'green', FAILURE: 'red', SKIPPED: 'yellow', ABORTED: 'red' } as const;
+
+function showDone(terminal: Terminal, log: ActionLog, count: number): void {
+  const target = toVisible(String(Object.values(log.params)[0] ?? '').split('\n')[0] ?? '');
+  const code =
+    log.details?.return_code === undefined || log.details.return_code === 0 ? '' : `, exit ${log.details.return_code}`;
+  const reason = log.details?.reason === undefined ? '' : ` (${toVisible(log.details.reason)})`;
+  const note = log.details?.note === undefined ? '' : `\n  ${toVisible(log.details.note)}`;
+  terminal.say(
+    `${terminal.style(marks[log.status], log.status, 'stderr')} ${log.index}/${count} ${log.action_type} ${target}${code}${reason}${note}`,
+  );
+}
+
+type WriteEffect = Extract<Effect, { kind: 'write' }>;
+
+/** All that a plan will do, before the first question. */
+function showSummary(terminal: Terminal, effects: readonly Effect[]): void {
+  if (effects.length === 0) return;
+  const files = joinWrites(effects);
+  const commands = effects.flatMap((effect) =>
+    effect.kind === 'command' ? [`  $ ${toFirstLine(effect.script)}`] : [],
+  );
+  const others = effects.flatMap((effect) => (isOther(effect) ? [`  ${describeOther(effect)}`] : []));
+  const counts = [
+    ...count(files.length, 'file'),
+    ...count(commands.length, 'command'),
+    ...count(others.length, 'other action'),
+  ];
+  const title = terminal.style('bold', `The plan: ${counts.join(', ')}`, 'stderr');
+  const lines = [...files.map(describeFile), ...commands, ...others].map((line) => toVisible(line).replace(/\n/g, ' '));
+  terminal.say([title, ...lines].join('\n'));
+}
+
+function describeFile({ path, before, after }: WriteEffect): string {
+  const diff = renderUnifiedDiff(path, before, after).split('\n');
+  const changes = diff.slice(diff.findIndex((line) => line.startsWith('@@')) + 1);
+  const signed = (sign: string) => changes.filter((line) => line.startsWith(sign)).length;
+  const size = diff[0]?.startsWith('Binary') ? 'binary' : `+${signed('+')} -${signed('-')}`;
+  return `  ${path}  ${size}${before === null ? '  new' : ''}`;
+}
+
+const isOther = ({ kind }: Effect): boolean => kind !== 'write' && kind !== 'command';
+
+function describeOther(effect: Effect): string {
+  if (effect.kind === 'search') return `search ${effect.queries.join(', ')}`;
+  const [target] = ['path', 'url', 'resource', 'agent', 'text'].flatMap((key) =>
+    key in effect ? [String(effect[key as keyof Effect])] : [],
+  );
+  return `${effect.kind} ${toFirstLine(target ?? '')}`.trimEnd();
+}
+
+function toFirstLine(text: string): string {
+  const [first = '', ...more] = text.trim().split('\n');
+  return more.length === 0 ? first : `${first} ...`;
+}
+
+function count(number: number, name: string): string[] {
+  return number === 0 ? [] : [`${number} ${name}${number === 1 ? '' : 's'}`];
+}

@@ -1,0 +1,32 @@
+/** Which model is asked, and who says yes to what it is told. */
+import { chooseModel, type ChosenModel, type ModelWish } from '../../app.ts';
+import type { Project } from '../../ports/project.ts';
+import type { ApproveForeign } from '../../workflow/line/foreign-texts.ts';
+import { toSurroundings, type CliContext } from '../context.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** The flags that were given, then the settings. Throws as `chooseModel` does. */
+export function chooseFromFlags(
+  project: Project,
+  context: CliContext,
+  flags: Omit<ModelWish, 'cwd' | 'env' | 'stdin' | 'readRecordedLine'>,
+): Promise<ChosenModel> {
+  return chooseModel(project, {
+    ...flags,
+    ...toSurroundings(context),
+    readRecordedLine: async (store, revision) => {
+      const { readRecordedLine } = await import('../../workflow/turn/read-recording.ts');
+      return readRecordedLine(store, project.hash, revision);
+    },
+  });
+}
+
+/** Undefined where nobody can be asked. */
+export function askingForeign(
+  terminal: Terminal,
+  signal: AbortSignal,
+  { canAsk }: { canAsk: boolean },
+): ApproveForeign | undefined {
+  if (!canAsk) return undefined;
+  return async (texts) => (await import('./approval.ts')).askForeign(terminal, signal, texts);
+}

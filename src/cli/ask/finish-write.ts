@@ -1,0 +1,77 @@
+/** The end of a write session as a person sees it: what was written, or what was found and what can be done about it. */
+import { TeddyError } from '../../errors.ts';
+import { askLine } from './line.ts';
+import { describeCorrection, showFindings, showWritten } from '../render/write.ts';
+import { toVisible, type Terminal } from '../terminal.ts';
+import type { FinalizedAnswer } from '../../http/answers.ts';
+import type { RejectedAnswer } from '../../http/schemas.ts';
+
+export interface Shown {
+  terminal: Terminal;
+  /** Null: for a person. */
+  printJson: ((value: object) => void) | null;
+  /** A person was shown this already. */
+  shownMessage?: string | undefined;
+}
+
+/** Returns the exit code. Throws VALIDATION_FAILED, after a person was shown what was found. */
+export function showFinalized({ terminal, printJson, shownMessage }: Shown, finalized: FinalizedAnswer): number {
+  if (printJson !== null) {
+    printJson(finalized);
+    return finalized.success ? 0 : 1;
+  }
+  if (finalized.success) {
+    showWritten(terminal, finalized);
+    return 0;
+  }
+  if (finalized.message !== shownMessage) showFindings(terminal, finalized);
+  throw toRejected(finalized);
+}
+
+function toRejected(rejected: RejectedAnswer): TeddyError {
+  const why = rejected.reason === null ? '' : ` (${rejected.reason})`;
+  const details = rejected.error.replace(/^Validation failed: /, '').replace(/\.$/, '');
+  return new TeddyError(
+    'VALIDATION_FAILED',
+    `Content validation failed: ${details}${why}. Please fix and try again.`,
+    describeCorrection(rejected),
+  );
+}
+
+/** What only asks for a yes. */
+export function isShrinkAlone({ findings }: Pick<RejectedAnswer, 'findings'>): boolean {
+  return findings.length > 0 && findings.every(({ check }) => check === 'shrink');
+}
+
+/** Throws INTERRUPTED on Ctrl-C. */
+export async function askShrink(terminal: Terminal, signal: AbortSignal, rejected: RejectedAnswer): Promise<boolean> {
+  for (const { message } of rejected.findings) terminal.say(toVisible(message));
+  const question = 'The new content is less than half of the old. Write it all the same? [y/N] ';
+  return await askYes(terminal, signal, question, false);
+}
+
+/**
+ * Until it is answered: what else is typed or pasted is no answer. Enter alone means `usual`; the end of the input means no.
+ * Throws INTERRUPTED on Ctrl-C.
+ */
+export async function askYes(
+  terminal: Terminal,
+  signal: AbortSignal,
+  question: string,
+  usual: boolean,
+): Promise<boolean> {
+  for (;;) {
+    const answer = (await askOrStop(terminal, signal, question))?.trim().toLowerCase();
+    if (answer === undefined || answer === 'n' || answer === 'no') return false;
+    if (answer === 'y' || answer === 'yes') return true;
+    if (answer === '') return usual;
+    terminal.say('Answer y or n.');
+  }
+}
+
+/** Null: the input has ended. Throws INTERRUPTED on Ctrl-C. */
+export async function askOrStop(terminal: Terminal, signal: AbortSignal, question: string): Promise<string | null> {
+  const answer = await askLine(terminal, signal, terminal.style('bold', question, 'stderr'));
+  if (!signal.aborted) return answer;
+  throw new TeddyError('INTERRUPTED', 'Interrupted before it was answered.', '`teddy write list` shows what there is.');
+}

@@ -1,0 +1,37 @@
+import { createInterface, type Interface } from 'node:readline/promises';
+import type { CliContext } from '../context.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** Null: Ctrl-C, the input has ended, or the terminal was closed. */
+export async function askLine(terminal: Terminal, signal: AbortSignal, question: string): Promise<string | null> {
+  await terminal.beforeQuestion?.();
+  const { context } = terminal;
+  if (signal.aborted || context.stdin.readableEnded) return null;
+  const lines = openLines(context);
+  if (lines === null) return null;
+  const ended = new Promise<null>((resolve) => {
+    lines.once('close', () => resolve(null));
+    // Not once: of a closed terminal, each try to read it or to change its mode is an error.
+    lines.on('error', () => resolve(null));
+  });
+  // In raw mode Ctrl-C is a key, not a signal; it has to mean the same.
+  lines.once('SIGINT', () => context.raise('SIGINT'));
+  try {
+    return await Promise.race([lines.question(question, { signal }), ended]);
+  } catch (error) {
+    if (signal.aborted) return null;
+    throw error;
+  } finally {
+    lines.close();
+  }
+}
+
+/** Null where the terminal is closed already: then it cannot be put into raw mode. */
+function openLines({ stdin, stderr }: CliContext): Interface | null {
+  try {
+    return createInterface({ input: stdin, output: stderr, terminal: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EIO') return null;
+    throw error;
+  }
+}

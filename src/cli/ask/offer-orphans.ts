@@ -1,0 +1,48 @@
+/** Before a command that writes: write sessions that were interrupted are offered, and those over an hour old are cleared away. */
+import { TeddyError } from '../../errors.ts';
+import type { WriteView } from '../../workflow/writes/list.ts';
+import { sweepWrites } from '../../workflow/writes/clean.ts';
+import { askYes } from './finish-write.ts';
+import { askWay, describeLeft, finalizeAndShow, isWhole, type Recovering } from './recover-ways.ts';
+import { describeCleaned } from '../render/write.ts';
+import { toVisible } from '../terminal.ts';
+
+export interface Offering extends Omit<Recovering, 'printJson'> {
+  /** A person can be asked. */
+  canAsk: boolean;
+}
+
+/** What goes wrong with them is said, and keeps no command from its own work. Throws INTERRUPTED on Ctrl-C. */
+export async function offerOrphans(offering: Offering): Promise<void> {
+  const { terminal, canAsk } = offering;
+  const { orphans, cleaned } = await orNothing(offering, { orphans: [], cleaned: [] }, () =>
+    sweepWrites(offering.project),
+  );
+  for (const one of cleaned) terminal.say(toVisible(describeCleaned(one)));
+  for (const view of orphans) {
+    const left = `A write session was interrupted: ${describeLeft(offering, view)}.`;
+    if (!canAsk) terminal.say(`${left} Recover it: teddy write recover ${view.id}`);
+    else {
+      terminal.say(left);
+      await orNothing(offering, undefined, () => offer(offering, view));
+    }
+  }
+}
+
+async function offer(offering: Offering, view: WriteView): Promise<void> {
+  const { terminal, project, signal } = offering;
+  const recovering = { ...offering, printJson: null };
+  if (!(await askYes(terminal, signal, 'Recover previous write session? (Y/n) ', true))) return;
+  if (await isWhole(project, view)) await finalizeAndShow(recovering, view.id, false);
+  else await askWay(recovering, view);
+}
+
+async function orNothing<Value>({ project }: Offering, nothing: Value, use: () => Promise<Value>): Promise<Value> {
+  try {
+    return await use();
+  } catch (error) {
+    if (!(error instanceof TeddyError) || error.code === 'INTERRUPTED') throw error;
+    project.notices.warn([error.message, error.hint ?? ''].join(' ').trim());
+    return nothing;
+  }
+}

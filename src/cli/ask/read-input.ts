@@ -1,0 +1,85 @@
+/** Content that is given to a command: bytes, as they come. */
+import { readFile } from 'node:fs/promises';
+import { TeddyError } from '../../errors.ts';
+import { decodeText } from '../../plan/decode-text.ts';
+import { toTooLarge } from '../../write/step.ts';
+import { resolvePath } from '../context.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** So long nothing came, before it is said that something is waited for. */
+const patienceMs = 2000;
+
+export interface InputWish {
+  terminal: Terminal;
+  /** One byte more stops at once. */
+  maxBytes: number;
+  signal: AbortSignal;
+  /** What is said when nothing comes. */
+  waiting: string;
+}
+
+/** All of stdin. Throws CONTENT_TOO_LARGE, INTERRUPTED. */
+export async function readInput({ terminal, maxBytes, signal, waiting }: InputWish): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  const { stdin } = terminal.context;
+  const isTyped = stdin.isTTY === true;
+  if (isTyped) terminal.say(waiting);
+  const timer = isTyped ? undefined : setTimeout(() => terminal.say(waiting), patienceMs);
+  const stop = () => stdin.destroy();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    for await (const piece of stdin as AsyncIterable<Buffer>) {
+      clearTimeout(timer);
+      size += piece.length;
+      if (size > maxBytes) throw toTooLarge({ maxBytes });
+      pieces.push(piece);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+  }
+  if (signal.aborted) throw toInterrupted();
+  return Buffer.concat(pieces);
+}
+
+/** All of stdin as text; `what` it is called in errors. Throws USAGE for what is not UTF-8, CONTENT_TOO_LARGE, INTERRUPTED. */
+export async function readTextInput(what: string, wish: InputWish): Promise<string> {
+  const text = decodeText(await readInput(wish).catch((error: unknown) => throwTooLong(error, what, wish)));
+  // A byte order mark is none of the words.
+  if (text !== null) return text.replace(/^\uFEFF/, '');
+  throw new TeddyError('USAGE', `The ${what} in - is not UTF-8 text.`, 'Save it as UTF-8 and run the command again.');
+}
+
+/** No setting raises this limit, and no smaller file helps. */
+function throwTooLong(error: unknown, what: string, { maxBytes }: InputWish): never {
+  if (!(error instanceof TeddyError) || error.code !== 'CONTENT_TOO_LARGE') throw error;
+  throw new TeddyError(
+    'CONTENT_TOO_LARGE',
+    `The ${what} is longer than ${maxBytes / (1024 * 1024)} MiB.`,
+    'Put it into a file of the project, and name the file instead.',
+    { cause: error },
+  );
+}
+
+function toInterrupted(): TeddyError {
+  return new TeddyError(
+    'INTERRUPTED',
+    'Interrupted before all of stdin was read.',
+    'Nothing was added; send it again.',
+  );
+}
+
+/** `from` is a path, or `-` for stdin. Throws FILE_NOT_FOUND, CONTENT_TOO_LARGE, INTERRUPTED. */
+export async function readContentFrom(from: string, wish: InputWish): Promise<Uint8Array> {
+  if (from === '-') return readInput(wish);
+  const bytes = await readFile(resolvePath(wish.terminal.context, from)).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message.replace(/,.*$/, '') : String(error);
+    const message = `The content cannot be read from ${from}: ${reason}.`;
+    throw new TeddyError('FILE_NOT_FOUND', message, 'Give a file, or - for stdin.');
+  });
+  if (bytes.length > wish.maxBytes) throw toTooLarge(wish);
+  return bytes;
+}

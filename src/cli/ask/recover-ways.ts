@@ -1,0 +1,179 @@
+/** The ways to go on with a write session that was interrupted: for `write recover`, and where one is offered. */
+import { open } from 'node:fs/promises';
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports/project.ts';
+import { toShellWord } from '../../session/shell-word.ts';
+import { showWrite, type WriteView } from '../../workflow/writes/list.ts';
+import { discardWrite, finalizeLeft } from '../../workflow/writes/recover.ts';
+import { askOrStop, askYes, showFinalized } from './finish-write.ts';
+import {
+  describeAge,
+  describeAside,
+  describeBytes,
+  describeTarget,
+  printContent,
+  showFindings,
+  toAsideJson,
+} from '../render/write.ts';
+import { toVisible, type Terminal } from '../terminal.ts';
+import { type FinalizedAnswer, toFinalizedAnswer, toStatusAnswer } from '../../http/answers.ts';
+
+export interface Recovering {
+  terminal: Terminal;
+  project: Project;
+  signal: AbortSignal;
+  /** Null: for a person. */
+  printJson: ((value: object) => void) | null;
+  page(text: string): Promise<void>;
+}
+
+/** `create docs/guide.md, 12,345 bytes, 5 min ago`. */
+export function describeLeft({ project }: Pick<Recovering, 'project'>, view: WriteView): string {
+  const age = describeAge(view.savedAt, project.clock.now().getTime());
+  return toVisible(`${describeTarget(toStatusAnswer(view))}, ${describeBytes(view.size + view.tailBytes)}, ${age} ago`);
+}
+
+/** What `write recover` can do with it. */
+export function listWays({ stage }: WriteView): { option: string; does: string }[] {
+  const goOn = [
+    { option: '--finalize', does: 'it is whole: check it, and commit it' },
+    { option: '--continue', does: 'go on with it from stdin' },
+  ];
+  return [
+    ...(stage === 'damaged' ? [] : goOn),
+    { option: '--show', does: 'print what has arrived' },
+    { option: '--output <file>', does: 'write what has arrived to a file' },
+    { option: '--discard', does: 'give it up' },
+  ];
+}
+
+/** Whether the writer had ended it, so that nothing is left to decide. */
+export async function isWhole(project: Project, { id }: WriteView): Promise<boolean> {
+  const phase = (await project.writes.find(id))?.state?.phase;
+  return phase === 'finalizing' || phase === 'installing' || phase === 'installed';
+}
+
+/** Returns the exit code. Throws VALIDATION_FAILED, and what `finalizeLeft` throws. */
+export async function finalizeAndShow(recovering: Recovering, id: string, force: boolean): Promise<number> {
+  const { terminal, project, signal, printJson } = recovering;
+  const finalized = toFinalizedAnswer(await finalizeLeft(project, id, force, signal));
+  if (!finalized.success && !force && printJson === null && terminal.isInteractive) {
+    return forceAndShow(recovering, finalized);
+  }
+  return showFinalized({ terminal, printJson }, finalized);
+}
+
+async function forceAndShow(recovering: Recovering, rejected: FinalizedAnswer & { success: false }): Promise<number> {
+  const { terminal, project, signal, printJson } = recovering;
+  showFindings(terminal, rejected);
+  const isAccepted = await askYes(terminal, signal, 'Write it all the same? [y/N] ', false);
+  const finalized = isAccepted
+    ? toFinalizedAnswer(await finalizeLeft(project, rejected.session_id, true, signal))
+    : rejected;
+  return showFinalized({ terminal, printJson, shownMessage: rejected.message }, finalized);
+}
+
+export async function showLeft({ terminal, project, printJson, page }: Recovering, id: string): Promise<void> {
+  const { verified, tail, aside } = await showWrite(project, id);
+  const bytes = Buffer.concat([verified, tail]);
+  if (printJson !== null) {
+    const unverified = { unverified_bytes: tail.length, aside: toAsideJson(aside) };
+    printJson({ session_id: id, content: bytes.toString('utf8'), ...unverified });
+    return;
+  }
+  await printContent(terminal, bytes, page);
+  if (tail.length > 0) terminal.say(`No save has confirmed the last ${describeBytes(tail.length)}.`);
+  for (const line of describeAside(aside, false)) terminal.say(line);
+}
+
+/** Also of a damaged one. Throws FILES_IN_THE_WAY, WRITE_FAILED; the session stays. */
+export async function exportLeft(
+  { terminal, project, printJson }: Recovering,
+  id: string,
+  path: string,
+): Promise<void> {
+  const { verified, tail, aside } = await showWrite(project, id);
+  await writeNewFile(path, Buffer.concat([verified, tail]));
+  const size = verified.length + tail.length;
+  if (printJson !== null) {
+    printJson({ session_id: id, output: path, size, unverified_bytes: tail.length, aside: toAsideJson(aside) });
+    return;
+  }
+  const unsure = tail.length === 0 ? '' : `, the last ${describeBytes(tail.length)} as no save has confirmed them`;
+  terminal.print(`Wrote ${describeBytes(size)} to ${toVisible(path)}${unsure}.\n`);
+  for (const line of describeAside(aside, false)) terminal.say(line);
+  terminal.say(`The write session stays. Give it up: teddy write recover ${id} --discard`);
+}
+
+async function writeNewFile(path: string, bytes: Uint8Array): Promise<void> {
+  try {
+    const file = await open(path, 'wx');
+    try {
+      await file.writeFile(bytes);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') {
+      throw new TeddyError('FILES_IN_THE_WAY', `${path} exists already.`, 'Name a file that does not exist.', {
+        cause: error,
+      });
+    }
+    if (code === undefined) throw error;
+    const reason = code === 'ENOSPC' ? 'DISK_FULL' : 'WRITE_FAILED';
+    throw new TeddyError(reason, `${path} cannot be written (${code}).`, 'Name another file.', { cause: error });
+  }
+}
+
+export async function discardLeft({ terminal, project, printJson }: Recovering, id: string): Promise<void> {
+  await discardWrite(project, id);
+  if (printJson === null) terminal.print(`Discarded ${id}.\n`);
+  else printJson({ session_id: id });
+}
+
+const help = [
+  'f  finalize: it is whole; check it, and commit it',
+  's  show what has arrived',
+  'o  write what has arrived to a file',
+  'd  discard it',
+  'q  decide later',
+];
+
+/** Asks until something is done about it, or is to be decided later: null. Throws INTERRUPTED on Ctrl-C. */
+export async function askWay(recovering: Recovering, view: WriteView): Promise<number | null> {
+  const { terminal, signal } = recovering;
+  const isDamaged = view.stage === 'damaged';
+  terminal.say(help.slice(isDamaged ? 1 : 0).join('\n'));
+  const question = `What now? [${isDamaged ? '' : 'f,'}s,o,d,q] `;
+  for (;;) {
+    const answer = (await askOrStop(terminal, signal, question))?.trim().toLowerCase() ?? 'q';
+    if (answer === 'f' && !isDamaged) return finalizeAndShow(recovering, view.id, false);
+    if (answer === 's') await showLeft(recovering, view.id);
+    if (answer === 'o' && (await exportAsked(recovering, view.id))) return 0;
+    if (answer === 'd') {
+      await discardLeft(recovering, view.id);
+      return 0;
+    }
+    if (answer === 'q') {
+      terminal.say(`It stays: teddy write recover ${toShellWord(view.id)}`);
+      return null;
+    }
+  }
+}
+
+/** False: nothing was written, and why was said. */
+async function exportAsked(recovering: Recovering, id: string): Promise<boolean> {
+  const { terminal, project, signal } = recovering;
+  const path = (await askOrStop(terminal, signal, 'File: '))?.trim() ?? '';
+  if (path === '') return false;
+  try {
+    await exportLeft(recovering, id, path);
+    return true;
+  } catch (error) {
+    if (!(error instanceof TeddyError)) throw error;
+    project.notices.warn(error.message);
+    return false;
+  }
+}

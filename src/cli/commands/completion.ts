@@ -1,0 +1,130 @@
+/** Shell completion: the script that a shell loads, and the words that it offers at Tab. */
+import type { RootCommand } from '@bomb.sh/tab';
+import { Command, Option, type Definition } from 'clipanion';
+import { openProject } from '../../app.ts';
+import { TeddyError } from '../../errors.ts';
+import { readWorkingDirectory, type CliContext } from '../context.ts';
+import { TeddyCommand } from '../teddy-command.ts';
+import type { Terminal } from '../terminal.ts';
+
+const shells = ['bash', 'zsh', 'fish'];
+
+/** Bash has it from the package bash-completion, which is not everywhere. */
+const bashWords = `declare -F _get_comp_words_by_ref >/dev/null || _get_comp_words_by_ref() {
+    cur=\${COMP_WORDS[COMP_CWORD]} words=("\${COMP_WORDS[@]:0:COMP_CWORD+1}") cword=$COMP_CWORD
+}
+`;
+
+export class CompletionCommand extends TeddyCommand {
+  static override paths = [['completion']];
+  static override usage = Command.Usage({
+    category: 'Set up',
+    description: 'Print the script with which a shell completes commands, options and session names.',
+    details: `
+      Shells load it when they start: put \`source <(teddy completion bash)\` into ~/.bashrc or \`source <(teddy completion zsh)\`
+      into ~/.zshrc, or write the output of \`teddy completion fish\` to ~/.config/fish/completions/teddy.fish.
+
+      Exit codes: 0 done; 2 no such shell.
+    `,
+    examples: [['In this bash', 'source <($0 completion bash)']],
+  });
+
+  shell = Option.String({ name: 'bash|zsh|fish' });
+
+  protected async run(terminal: Terminal): Promise<number> {
+    const { shell } = this;
+    if (!shells.includes(shell))
+      throw new TeddyError(
+        'USAGE',
+        `There is no completion for ${JSON.stringify(shell)}.`,
+        'It can be bash, zsh or fish.',
+      );
+    const { script } = await import('@bomb.sh/tab');
+    const text = collectOutput(() => script(shell, 'teddy', 'teddy'));
+    // Other programs' scripts declare the same constants, and so does this one when it is loaded again.
+    const loadable = text.replaceAll(/^readonly (ShellComp\w+)=(\d+)$/gm, ': "$${$1:=$2}"');
+    terminal.print(shell === 'bash' ? bashWords + passWords(loadable) : loadable);
+    return 0;
+  }
+}
+
+/**
+ * tab's script for bash joins the words and has the shell evaluate them: Tab would run what stands in `$(...)`, and write to the
+ * file after a `>`. Here each word is an argument, as it was typed.
+ */
+function passWords(script: string): string {
+  const evaluation = /^ *requestComp="teddy complete -- [^]*?out=\$\(eval "\$requestComp" 2>\/dev\/null\)$/m;
+  if (!evaluation.test(script)) throw new Error('The script of @bomb.sh/tab for bash has changed.');
+  return script.replace(evaluation, () => '    out=$(teddy complete -- "${words[@]:1:cword}" 2>/dev/null)');
+}
+
+/** Prints the words that may come next, in the form that the script reads. */
+export async function completeWords(context: CliContext, definitions: Definition[]): Promise<number> {
+  const { RootCommand } = await import('@bomb.sh/tab');
+  const root = new RootCommand();
+  const sessions = await listSessionNames(context);
+  for (const definition of definitions) describeCommand(root, definition, sessions);
+  const words = context.words.slice(context.words[1] === '--' ? 2 : 1);
+  context.stdout.write(collectOutput(() => root.parse(words)));
+  return 0;
+}
+
+function describeCommand(
+  root: RootCommand,
+  { path, usage, options, description }: Definition,
+  sessions: string[],
+): void {
+  const name = path.split(' ').slice(1).join(' ');
+  if (name === '') return;
+  // tab reaches `session plan` only where there is `session`.
+  const [family = ''] = name.split(' ');
+  if (!root.commands.has(family)) root.command(family, `teddy ${family} ...`);
+  const command = root.command(name, description ?? '');
+  const offer = (complete: (value: string, description: string) => void) => {
+    for (const session of sessions) complete(session, 'session');
+  };
+  for (const { description: text = '', definition } of options) {
+    // `-s,--session #0`: its names, and what it takes.
+    const [names = '', value] = definition.split(' ');
+    const nameSet = names.split(',');
+    const long = nameSet.find((one) => one.startsWith('--'))?.slice(2);
+    const alias = nameSet.find((one) => /^-[^-]$/.test(one))?.slice(1);
+    if (long === undefined) continue;
+    if (value !== undefined) command.option(long, text, long === 'session' ? offer : () => undefined, alias);
+    else if (alias === undefined) command.option(long, text);
+    else command.option(long, text, alias);
+  }
+  if (/[[<][^\]>]*\bsession\b/.test(usage)) command.argument('session', offer);
+  if (name === 'completion')
+    command.argument('shell', (complete) => shells.forEach((shell) => complete(shell, 'shell')));
+}
+
+/** None where there is no repository: then only commands and options are completed. */
+async function listSessionNames(context: CliContext): Promise<string[]> {
+  try {
+    const notices = { info: () => undefined, warn: () => undefined };
+    const project = await openProject({ cwd: readWorkingDirectory(context), env: context.env, notices });
+    try {
+      const { listMainLines } = await import('../../workflow/line/list-main.ts');
+      return (await listMainLines(project, { archived: false })).map(({ session }) => session);
+    } finally {
+      await project.repository.close();
+    }
+  } catch (error) {
+    if (error instanceof TeddyError) return [];
+    throw error;
+  }
+}
+
+/** tab prints with `console.log`, whatever the streams of the command are. */
+function collectOutput(print: () => void): string {
+  const lines: string[] = [];
+  const { log } = console;
+  console.log = (line: string) => void lines.push(`${line}\n`);
+  try {
+    print();
+  } finally {
+    console.log = log;
+  }
+  return lines.join('');
+}

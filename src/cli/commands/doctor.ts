@@ -1,0 +1,93 @@
+import { Command, Option } from 'clipanion';
+import { TeddyError } from '../../errors.ts';
+import type { Examined, ReportedFinding } from '../../workflow/doctor/examine-repository.ts';
+import { renderError } from '../render/error.ts';
+import { isDebug } from '../context.ts';
+import { TeddyCommand } from '../teddy-command.ts';
+import { toVisible, type Terminal } from '../terminal.ts';
+
+export class DoctorCommand extends TeddyCommand {
+  static override paths = [['doctor']];
+  static override usage = Command.Usage({
+    category: 'Look',
+    description: 'Find what crashes and other clones have left behind, and mend it.',
+    details: `
+      Looks at locks, commands and runs that were killed, answers and files that were arriving, lines that remotes have otherwise, objects that are
+      missing, entries that no branch has any more, work trees of ended sessions, and what git is set to. Nothing changes without --fix.
+
+      With --fix it mends what it can prove to be its own: each finding says what that is. What belongs to somebody else is named, with
+      the command that a person may run, and never removed. Entries that no branch has get a branch; nothing is rewritten.
+
+      Exit codes: 0 nothing found, or all of it mended; 1 something is left; 2 it could not look.
+    `,
+    examples: [
+      ['Only look', '$0 doctor'],
+      ['Mend what can be mended', '$0 doctor --fix'],
+      ['For a program', '$0 doctor --json'],
+    ],
+  });
+
+  fix = Option.Boolean('--fix', false, { description: 'Mend what can be mended.' });
+
+  protected async run(terminal: Terminal): Promise<number> {
+    try {
+      return await this.withProject(terminal, async (project) => {
+        const { examineRepository } = await import('../../workflow/doctor/examine-repository.ts');
+        const examined = await examineRepository(project, { fix: this.fix });
+        if (this.json) this.printJson(terminal, 'doctor', toJson(examined, this.fix));
+        else await this.page(terminal, project, renderExamined(terminal, examined, this.fix));
+        for (const failure of examined.failures)
+          renderError(terminal, failure, { json: false, debug: isDebug(terminal.context) });
+        return toExitCode(examined);
+      });
+    } catch (error) {
+      if (!(error instanceof TeddyError) || error.code === 'INTERRUPTED') throw error;
+      renderError(terminal, error, { json: this.json, debug: isDebug(terminal.context) });
+      return 2;
+    }
+  }
+}
+
+function toExitCode({ findings, failures }: Examined): number {
+  if (failures.length > 0) return 2;
+  return findings.every(({ outcome }) => outcome === 'mended') ? 0 : 1;
+}
+
+function toJson({ findings, seen, notes, failures }: Examined, fix: boolean): object {
+  const couldNotLook = failures.map(({ code, message, hint }) => ({ code, message, hint: hint ?? null }));
+  return { fixed: fix, findings, lookedAt: seen, notes, couldNotLook };
+}
+
+function renderExamined(terminal: Terminal, examined: Examined, fix: boolean): string {
+  const { findings, notes, seen } = examined;
+  const parts = findings.map((finding) => renderFinding(terminal, finding));
+  const told = notes.map((note) => `note: ${toVisible(note)}\n`).join('');
+  return `${parts.join('\n')}${parts.length === 0 ? '' : '\n'}${told}Looked at: ${seen.join(', ')}.\n${summarize(examined, fix)}\n`;
+}
+
+function renderFinding(terminal: Terminal, finding: ReportedFinding): string {
+  const { kind, thing, meaning, fix, todo, outcome, said } = finding;
+  const color = outcome === 'mended' ? 'green' : 'yellow';
+  const head = `${terminal.style(color, outcome === 'left' ? 'found' : outcome)}  ${kind}  ${toVisible(thing)}`;
+  const rows = [
+    meaning,
+    ...(said === null ? [] : [said]),
+    ...(outcome === 'left' && fix !== null ? [`--fix ${fix}.`] : []),
+    ...(outcome === 'mended' || todo === null ? [] : [todo]),
+  ];
+  return `${head}\n${rows.map((row) => `       ${toVisible(row)}\n`).join('')}`;
+}
+
+function summarize({ findings, failures }: Examined, fix: boolean): string {
+  const mended = findings.filter(({ outcome }) => outcome === 'mended').length;
+  const left = findings.length - mended;
+  const unseen = failures.length === 0 ? '' : ' Not everything could be looked at.';
+  if (findings.length === 0) return `Nothing to mend.${unseen}`;
+  if (fix) return `${mended} mended, ${left} left.${unseen}`;
+  const mendable = findings.filter((finding) => finding.fix !== null).length;
+  const way =
+    mendable === 0
+      ? ''
+      : ` \`teddy doctor --fix\` mends ${mendable === left ? (left === 1 ? 'it' : 'them') : mendable}.`;
+  return `${left} found.${way}${unseen}`;
+}

@@ -1,0 +1,58 @@
+/** `teddy global edit`, and `teddy memo edit`, which is the same for memos.yaml. */
+import { Command, Option } from 'clipanion';
+import { composeText } from '../../../app.ts';
+import { toSurroundings } from '../../context.ts';
+import { TeddyCommand } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+abstract class EditingCommand extends TeddyCommand {
+  protected edit(terminal: Terminal, schema: string, name: string): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const { editGlobal } = await import('../../../workflow/context/edit-global.ts');
+      const compose = (initial: string, fileName: string) =>
+        composeText(project, toSurroundings(this.context), initial, fileName);
+      const { file, commit } = await editGlobal(project, name, compose);
+      if (this.json) this.printJson(terminal, schema, { file, commit });
+      else if (commit === null) terminal.print(`Nothing was changed in ${file}.\n`);
+      else terminal.print(`Saved ${file} on teddy/global as ${commit.slice(0, 10)}.\n`);
+      return 0;
+    });
+  }
+}
+
+export class GlobalEditCommand extends EditingCommand {
+  static override paths = [['global', 'edit']];
+  static override usage = Command.Usage({
+    category: 'Shared by all sessions',
+    description: 'Edit a file that all sessions share, in your editor.',
+    details: `
+      The file is \`global.context\` (the default), \`memos.yaml\`, or \`agents/<name>.md\`: an agent of your own, new or not.
+      An own agent goes before a built-in one of the same name. The files are on the branch \`teddy/global\`:
+      \`git show teddy/global:global.context\`.
+    `,
+    examples: [
+      ['What every session is shown', '$0 global edit'],
+      ['An agent of your own', '$0 global edit agents/release-notes.md'],
+    ],
+  });
+
+  file = Option.String({ name: 'file', required: false });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.edit(terminal, 'global-edit', this.file ?? 'global.context');
+  }
+}
+
+export class MemoEditCommand extends EditingCommand {
+  static override paths = [['memo', 'edit']];
+  static override usage = Command.Usage({
+    category: 'Memos',
+    description: 'Edit all facts at once, in your editor.',
+    details: 'The list is checked before it is saved; what others have added meanwhile is kept.',
+    examples: [['Tidy up', '$0 memo edit']],
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.edit(terminal, 'memo-edit', 'memos.yaml');
+  }
+}

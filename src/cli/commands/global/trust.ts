@@ -1,0 +1,43 @@
+import { Command, Option } from 'clipanion';
+import { renderForeign } from '../../render/foreign.ts';
+import { TeddyCommand } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+export class GlobalTrustCommand extends TeddyCommand {
+  static override paths = [['global', 'trust']];
+  static override usage = Command.Usage({
+    category: 'Shared by all sessions',
+    description: 'Accept agents and context lists that came from elsewhere.',
+    details: `
+      What a remote has on \`teddy/global\` or in a session decides what a model is told and shown, so it is used only after
+      a yes. At a terminal \`plan\` asks; this command prints everything that is not accepted yet and accepts it, also
+      without a terminal. A changed text has to be accepted again. Memos are facts that a model is shown, and are not
+      asked about: \`teddy memo list\`.
+    `,
+    examples: [
+      ['Only look', '$0 global trust --dry-run'],
+      ['Accept', '$0 global trust'],
+    ],
+  });
+
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  dryRun = Option.Boolean('--dry-run', false, { description: 'Print what would be accepted; accept nothing.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const { trustGlobal } = await import('../../../workflow/context/trust-global.ts');
+      const texts = await trustGlobal(project, { selector: this.session, keep: !this.dryRun });
+      if (this.json) this.printJson(terminal, 'global-trust', { accepted: !this.dryRun, texts });
+      else if (texts.length === 0) terminal.say('There is nothing to accept.');
+      else {
+        await this.page(terminal, project, renderForeign(terminal, texts, 'stdout'));
+        terminal.say(
+          this.dryRun ? 'Nothing is accepted yet.' : `Accepted: ${texts.map(({ name }) => name).join(', ')}.`,
+        );
+      }
+      return 0;
+    });
+  }
+}

@@ -1,0 +1,141 @@
+/** What the scripts in `hooks/` call. */
+import { text } from 'node:stream/consumers';
+import { Command, Option } from 'clipanion';
+import { openMessageFile } from '../../app.ts';
+import { TeddyError } from '../../errors.ts';
+import type { Place } from '../../workflow/hooks/describe-place.ts';
+import type { CheckedPush } from '../../workflow/hooks/check-push.ts';
+import type { RewrittenEntry } from '../../workflow/hooks/find-rewritten.ts';
+import { resolvePath } from '../context.ts';
+import { TeddyCommand, withInterrupt } from '../teddy-command.ts';
+import { toVisible, type Terminal } from '../terminal.ts';
+
+const hooks = ['prepare-commit-msg', 'commit-msg', 'post-rewrite', 'pre-push', 'post-checkout'];
+
+export class HookCommand extends TeddyCommand {
+  static override paths = [['hook']];
+  static override usage = Command.Usage({
+    category: 'Hooks',
+    description: 'Do the work of a git hook; `teddy hooks install` makes git call it.',
+    details: `
+      prepare-commit-msg and commit-msg add \`Teddy-During: <session> <turn>\` to a commit of your own on a line.
+      post-rewrite reads from stdin what was rewritten, and warns when that was an entry. pre-push reads from stdin what is
+      pushed, and verifies the branches of sessions. post-checkout says where in a session you are. The arguments are those
+      that git gives to the hook.
+
+      Exit codes: 0 done, or nothing of a session's is concerned; 1 what is pushed is not what it says, or holds a secret; 2 no
+      such hook.
+    `,
+    examples: [['In a hook of your own', '$0 hook pre-push -- "$@"']],
+  });
+
+  name = Option.String({ name: 'name' });
+  args = Option.Rest({ name: 'argument' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    if (this.name === 'pre-push') return this.checkPush(terminal);
+    if (this.name === 'post-checkout') return this.describePlace(terminal);
+    if (this.name === 'post-rewrite') return this.warnOfRewritten(terminal);
+    if (this.name === 'prepare-commit-msg' || this.name === 'commit-msg') return this.addTrailer(terminal);
+    throw new TeddyError(
+      'UNKNOWN_HOOK',
+      `There is no hook ${JSON.stringify(this.name)}.`,
+      `It can be ${hooks.slice(0, -1).join(', ')} or ${hooks.at(-1)}.`,
+    );
+  }
+
+  private addTrailer(terminal: Terminal): Promise<number> {
+    const [path] = this.args;
+    if (path === undefined)
+      throw new TeddyError('USAGE', `${this.name} needs the file with the message.`, 'git names it to its hooks.');
+    return this.withProject(terminal, async (project) => {
+      const { addDuringTrailer } = await import('../../workflow/hooks/add-during-trailer.ts');
+      // So git tells its hooks that no editor will be opened.
+      await addDuringTrailer(project, await openMessageFile(resolvePath(this.context, path)), {
+        isEdited: this.context.env['GIT_EDITOR'] !== ':',
+      });
+      return 0;
+    });
+  }
+
+  private warnOfRewritten(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const { findRewritten } = await import('../../workflow/hooks/find-rewritten.ts');
+      const rewritten = await findRewritten(project, await text(this.context.stdin));
+      if (rewritten === null) return 0;
+      const warning = terminal.style(['yellow', 'bold'], 'warning:', 'stderr');
+      const hint = terminal.style('cyan', 'hint:', 'stderr');
+      terminal.say(`${warning} ${renderRewritten(rewritten)}`);
+      terminal.say(
+        `${hint}  \`git reset --soft ${rewritten.oid.slice(0, 12)}\` takes it back; what you added is staged then, for a commit of its own.`,
+      );
+      return 0;
+    });
+  }
+
+  private describePlace(terminal: Terminal): Promise<number> {
+    // The third argument is 0 for files.
+    if (this.args[2] === '0') return Promise.resolve(0);
+    return this.withProject(terminal, async (project) => {
+      const { describePlace } = await import('../../workflow/hooks/describe-place.ts');
+      const place = await describePlace(project);
+      if (place !== null) terminal.say(toVisible(renderPlace(place)));
+      return 0;
+    });
+  }
+
+  private checkPush(terminal: Terminal): Promise<number> {
+    const [remote = ''] = this.args;
+    return this.withProject(terminal, (project) =>
+      withInterrupt(terminal, 'git push', async (signal) => {
+        const { checkPush, parsePushedRefs } = await import('../../workflow/hooks/check-push.ts');
+        const checked = await checkPush(project, remote, parsePushedRefs(await text(this.context.stdin)), signal);
+        const findings = renderPush(checked);
+        if (findings.length === 0) return 0;
+        terminal.say(
+          `${terminal.style(['red', 'bold'], 'error:', 'stderr')} The push is stopped by the hook of teddy.`,
+        );
+        for (const finding of findings) terminal.say(toVisible(finding));
+        const hint = terminal.style('cyan', 'hint:', 'stderr');
+        terminal.say(
+          `${hint}  \`teddy session verify <branch>\` shows all of it; \`git push --no-verify\` pushes it all the same.`,
+        );
+        return 1;
+      }),
+    );
+  }
+}
+
+function renderPlace({ session, line, turn }: Place): string {
+  const where = line === null ? `session ${session}` : `${line}, a line of session ${session}`;
+  if (turn === null) return `teddy: ${where}, no turn yet; next: teddy session plan -m <message>`;
+  const [state, next] = {
+    open: ['waits for an answer', 'resume'],
+    planned: ['has a plan to execute', 'execute'],
+    closed: ['is done', 'plan -m <message>'],
+  }[turn.status];
+  return `teddy: ${where}, turn ${turn.turn} ${state}; next: teddy session ${next}`;
+}
+
+function renderRewritten({ entry: { kind, session, turn } }: RewrittenEntry): string {
+  const place = turn === null ? '' : `turn ${turn} of `;
+  return `This has replaced an entry (${place}session ${session}: ${kind}). Entries stay as they are: \`teddy session verify\` will find a fault.`;
+}
+
+const shownFindings = 10;
+
+function renderPush({ lines, secrets }: CheckedPush): string[] {
+  const broken = lines.flatMap(({ name, violations }) =>
+    violations.map(({ turn, path, message, commit }) => {
+      const place = [name, ...(turn === null ? [] : [`turn ${turn}`]), ...(path === null ? [] : [path])].join(', ');
+      return `  ${place}: ${message} (commit ${commit.slice(0, 12)})`;
+    }),
+  );
+  const leaving = secrets.map(
+    ({ commit, path, kind }) =>
+      `  ${path ?? 'The message or a file name'} holds a secret: ${kind} (commit ${commit.slice(0, 12)})`,
+  );
+  const all = [...broken, ...leaving];
+  const more = all.length - shownFindings;
+  return more > 0 ? [...all.slice(0, shownFindings), `  ... and ${more} more`] : all;
+}

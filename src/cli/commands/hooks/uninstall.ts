@@ -1,0 +1,62 @@
+import { Command, Option } from 'clipanion';
+import { hookSource } from '../../../app.ts';
+import { exitCodes } from '../../../errors.ts';
+import type { UninstalledHooks } from '../../../workflow/hooks/uninstall.ts';
+import { renderPlace, toHookJson, toPlaceJson } from './status.ts';
+import { TeddyCommand } from '../../teddy-command.ts';
+import { toVisible, type Terminal } from '../../terminal.ts';
+
+export class HooksUninstallCommand extends TeddyCommand {
+  static override paths = [['hooks', 'uninstall']];
+  static override usage = Command.Usage({
+    category: 'Hooks',
+    description: 'Take the hooks of teddy away; what was there before is put back as it was.',
+    details: `
+      A hook that is somebody else's stays as it is. One that calls teddy itself, and one of teddy's that was changed since, is
+      named: it is its author's to remove.
+
+      Exit codes: 0 done, or there was nothing to do; 1 a file cannot be written; 3 other repositories use the same hooks, or
+      lines are to be removed by hand.
+    `,
+    examples: [['In this repository', '$0 hooks uninstall']],
+  });
+
+  shared = Option.Boolean('--shared', false, { description: 'Also where other repositories use the same hooks.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const { uninstallHooks } = await import('../../../workflow/hooks/uninstall.ts');
+      const done = await uninstallHooks(project, hookSource(this.context.main), { shared: this.shared });
+      if (this.json) this.printJson(terminal, 'hooks-uninstall', toJson(done));
+      else show(terminal, done);
+      return done.hooks.some(({ state }) => state === 'called' || state === 'edited') ? exitCodes.HOOK_IN_THE_WAY : 0;
+    });
+  }
+}
+
+function toJson({ place, hooks }: UninstalledHooks) {
+  return {
+    ...toPlaceJson(place),
+    /** `state` as it was. */
+    hooks: hooks.map((hook) => ({ ...toHookJson(hook), removed: hook.removed, restored: hook.restored })),
+  };
+}
+
+function show(terminal: Terminal, { place, hooks }: UninstalledHooks): void {
+  const done = hooks.filter(({ removed }) => removed);
+  terminal.say(done.length === 0 ? `${renderPlace(place)}: none of teddy’s is there` : renderPlace(place));
+  for (const { name, restored } of done)
+    terminal.say(`  ${name.padEnd(18)}  removed${restored ? ', the one from before is back' : ''}`);
+  for (const { name, path, state, before } of hooks) {
+    if (state === 'called')
+      terminal.say(toVisible(`  ${name.padEnd(18)}  ${path} calls teddy: remove that line there`));
+    if (state === 'edited')
+      terminal.say(
+        toVisible(
+          `  ${name.padEnd(18)}  ${path} was changed since it was installed, and stays: take teddy’s lines out of it by hand`,
+        ),
+      );
+    if (state === 'foreign' && before !== null)
+      terminal.say(toVisible(`  ${name.padEnd(18)}  replaced since; the one from before is at ${before}`));
+  }
+}

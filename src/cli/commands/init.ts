@@ -1,0 +1,24 @@
+import { Command } from 'clipanion';
+import { initProject } from '../../workflow/context/init-project.ts';
+import { TeddyCommand } from '../teddy-command.ts';
+import type { Terminal } from '../terminal.ts';
+
+export class InitCommand extends TeddyCommand {
+  static override paths = [['init']];
+  static override usage = Command.Usage({
+    category: 'Once',
+    description: 'Make what all sessions of a repository share.',
+    details:
+      'Makes the branch `teddy/global` with `global.context` and an empty `memos.yaml`, if it is not there. `teddy session new` does it too.',
+    examples: [['Prepare a repository', '$0 init']],
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const made = await initProject(project);
+      if (this.json) this.printJson(terminal, 'init', { made });
+      else terminal.print(made === null ? 'Nothing to do: teddy/global is there.\n' : `Made ${made}.\n`);
+      return 0;
+    });
+  }
+}

@@ -1,0 +1,28 @@
+import { Command, Option } from 'clipanion';
+import { TeddyCommand } from '../../teddy-command.ts';
+import { toVisible, type Terminal } from '../../terminal.ts';
+
+export class MemoAddCommand extends TeddyCommand {
+  static override paths = [['memo', 'add']];
+  static override usage = Command.Usage({
+    category: 'Memos',
+    description: 'Remember a fact for every session.',
+    details: 'It is on `teddy/global` at once, and in the next request of each session.',
+    examples: [
+      ['Tell every session', '$0 memo add "Use pnpm, never npm"'],
+      ['A fact that begins with a hyphen', '$0 memo add -- "-O2 breaks the parser"'],
+    ],
+  });
+
+  fact = Option.String({ name: 'fact' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const { addMemo } = await import('../../../workflow/context/change-memos.ts');
+      const { fact, added } = await addMemo(project, this.fact);
+      if (this.json) this.printJson(terminal, 'memo-add', { fact, added });
+      else terminal.print(`${added ? 'Remembered' : 'A memo already'}: ${toVisible(fact)}\n`);
+      return 0;
+    });
+  }
+}

@@ -1,0 +1,28 @@
+import { Command, Option } from 'clipanion';
+import { TeddyCommand } from '../../teddy-command.ts';
+import { toVisible, type Terminal } from '../../terminal.ts';
+
+export class MemoRemoveCommand extends TeddyCommand {
+  static override paths = [['memo', 'remove']];
+  static override usage = Command.Usage({
+    category: 'Memos',
+    description: 'Forget a fact.',
+    details: 'By its words, or by its number in `teddy memo list`.',
+    examples: [
+      ['By its number', '$0 memo remove 3'],
+      ['By its words', '$0 memo remove "Use pnpm, never npm"'],
+    ],
+  });
+
+  fact = Option.String({ name: 'fact or number' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const { removeMemo } = await import('../../../workflow/context/change-memos.ts');
+      const { fact } = await removeMemo(project, this.fact);
+      if (this.json) this.printJson(terminal, 'memo-remove', { fact });
+      else terminal.print(`Forgotten: ${toVisible(fact)}\n`);
+      return 0;
+    });
+  }
+}

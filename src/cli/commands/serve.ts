@@ -1,0 +1,107 @@
+import { Command, Option } from 'clipanion';
+import { version } from '../../../package.json';
+import { TeddyError } from '../../errors.ts';
+import type { RequestReport } from '../../http/report.ts';
+import type { Notices, Project } from '../../ports/project.ts';
+import { TeddyCommand, withInterrupt } from '../teddy-command.ts';
+import { toVisible, type Terminal } from '../terminal.ts';
+
+export class ServeCommand extends TeddyCommand {
+  static override paths = [['serve']];
+  static override usage = Command.Usage({
+    category: 'Write large files',
+    description: 'Serve sessions and write sessions to other programs of this machine, over HTTP.',
+    details: `
+      Listens on 127.0.0.1 alone, on port 5000 or the next one that is free, until Ctrl-C or SIGTERM; what is under way then is
+      finished. GET /openapi.json describes the calls. Each needs the token of \`.git/teddy/server.json\`, which only you can read:
+      Authorization: Bearer <token>.
+
+      A voice front end or an editor adds what was said with POST /api/sessions/<session>/entries, follows a session with
+      GET /api/sessions/<session>/events, and reads it with GET /api/sessions/<session>/history; GET /api/sessions lists them.
+      Large files are written with /api/write-session/begin, append and finalize.
+
+      One server serves a repository; a second one is refused and named the first. Each request is one line of JSON on stderr,
+      without content, and so is each notice.
+    `,
+    examples: [
+      ['Until Ctrl-C', '$0 serve'],
+      ['On a port that is free, for a script', '$0 serve --port 0 --json'],
+    ],
+  });
+
+  port = Option.String('--port', { description: 'Exactly this port; 0 takes any that is free.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    const port = this.port === undefined ? null : parsePort(this.port);
+    return this.withProject(
+      terminal,
+      (project) => withInterrupt(terminal, 'teddy write list', (signal) => this.serve(terminal, project, port, signal)),
+      logNotices(terminal),
+    );
+  }
+
+  private async serve(terminal: Terminal, project: Project, port: number | null, signal: AbortSignal): Promise<number> {
+    const [{ startServer }, { bindWriteVerbs }, { bindSessionVerbs }, { readWriteLimits }, { describeCleaned }] =
+      await Promise.all([
+        import('../../http/start-server.ts'),
+        import('../../http/write-verbs.ts'),
+        import('../../http/session-verbs.ts'),
+        import('../../workflow/writes/held.ts'),
+        import('../render/write.ts'),
+      ]);
+    await this.offerOrphans(terminal, project, signal);
+    const { servers, clock } = project;
+    const server = await startServer({
+      verbs: bindWriteVerbs(project, (cleaned) => project.notices.info(describeCleaned(cleaned))),
+      sessions: bindSessionVerbs(project),
+      limits: await readWriteLimits(project),
+      servers,
+      clock,
+      report: toReport(terminal),
+      version,
+      port,
+      pid: process.pid,
+    });
+    if (this.json) this.printJson(terminal, 'serve', { url: server.url, port: server.port, pid: process.pid });
+    else terminal.print(`${server.url}\n`);
+    terminal.say(`The token is in ${toVisible(servers.path)}. Ctrl-C stops the server.`);
+    await untilAborted(signal);
+    await server.stop();
+    return 0;
+  }
+}
+
+function parsePort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (port <= 65_535) return port;
+  throw new TeddyError('USAGE', `--port=${text} is no port.`, 'It is a number from 0 to 65535.');
+}
+
+/** In lines of JSON, as the requests between which they stand: whoever reads the log reads all of it so. */
+function logNotices(terminal: Terminal): Notices {
+  return { info: (text) => log(terminal, 'info', text), warn: (text) => log(terminal, 'warning', text) };
+}
+
+function log(terminal: Terminal, level: 'info' | 'warning' | 'error', message: string): void {
+  terminal.say(JSON.stringify({ time: new Date().toISOString(), level, message: toVisible(message) }));
+}
+
+function toReport(terminal: Terminal): RequestReport {
+  return {
+    request: (line) => terminal.say(JSON.stringify(line)),
+    failure: (error) => log(terminal, 'error', describeFailure(error)),
+  };
+}
+
+/** What is expected to happen says itself what to do; anything else is a defect, and its stack shows where. */
+function describeFailure(error: unknown): string {
+  if (error instanceof TeddyError) return [error.message, error.hint ?? ''].join(' ').trim();
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,149 @@
+import { Command, Option } from 'clipanion';
+import { TeddyError } from '../../../errors.ts';
+import type { Project } from '../../../ports/project.ts';
+import { shortRef, type RefName, type SessionId } from '../../../names.ts';
+import { toShellWord } from '../../../session/shell-word.ts';
+import type { ArchivedSession } from '../../../workflow/landing/archive-session.ts';
+import type { RestoredSession } from '../../../workflow/landing/restore-archived.ts';
+import { toTarget } from './land.ts';
+import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import { toVisible, type Terminal } from '../../terminal.ts';
+
+export class SessionArchiveCommand extends TeddyCommand {
+  static override paths = [['session', 'archive']];
+  static override usage = Command.Usage({
+    category: 'Land',
+    description: 'Put the branches of a session away; nothing of it is lost.',
+    details: `
+      The main line and all conversation branches go, and refs/teddy/archive/ keeps what was on them: \`history\`, \`replay\` and \`verify\` still find the session by its id. It need not have landed.
+      Where this work tree is on one of them, it is switched to the branch that the session started from, if no edits are in the way; one that is checked out in another work tree stops it, and nothing has changed then.
+
+      Branches on a remote stay, unless --remote deletes them as well: they are listed first, with whose last turns they have and what has not landed, and it is asked. Only what is archived as it stands there is deleted.
+
+      Exit codes: 0 done, or archived before; 2 no such session; 3 a branch is checked out, or an archive of that name holds something else; 4 nobody has said yes to --remote; 5 the remote is not reached.
+    `,
+    examples: [
+      ['A session that has landed', '$0 session archive add-user-auth'],
+      ['Its branches on origin as well', '$0 session archive add-user-auth --remote=origin'],
+      ['Bring it back', '$0 session archive --restore add-user-auth'],
+    ],
+  });
+
+  target = Option.String({ name: 'session', required: false });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  remote = Option.String('--remote', {
+    tolerateBoolean: true,
+    description: 'Delete its branches on the remote as well, after a list and a question.',
+  });
+  yes = Option.Boolean('-y,--yes', false, { description: 'Delete on the remote without a question.' });
+  restore = Option.Boolean('--restore', false, { description: 'Make the branches again; the archive stays as well.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    const target = toTarget(this.target, this.session);
+    if (this.restore && this.remote !== undefined)
+      throw new TeddyError('USAGE', '--restore and --remote exclude each other.', 'Use one of them.');
+    return withInterrupt(terminal, 'teddy session archive', (signal) =>
+      this.withProject(terminal, (project) =>
+        this.restore ? this.bringBack(terminal, project, target) : this.putAway(terminal, project, target, signal),
+      ),
+    );
+  }
+
+  private async bringBack(terminal: Terminal, project: Project, target: string | undefined): Promise<number> {
+    const { restoreArchived } = await import('../../../workflow/landing/restore-archived.ts');
+    const restored = await restoreArchived(project, requireTarget(target));
+    if (this.json) this.printJson(terminal, 'session-archive', { ...toJson(restored), restored: true });
+    else showRestored(terminal, restored);
+    return 0;
+  }
+
+  private async putAway(
+    terminal: Terminal,
+    project: Project,
+    target: string | undefined,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const { archiveSession } = await import('../../../workflow/landing/archive-session.ts');
+    const archived = await archiveSession(project, target);
+    if (!this.json) showArchived(terminal, archived);
+    const deleted =
+      this.remote === undefined ? [] : await this.deleteThere(terminal, project, archived.session, signal);
+    const { workTrees, switchedTo, kept } = archived;
+    const more = { restored: false, workTrees, switchedTo, kept: kept.map(shortRef), deleted: deleted.map(shortRef) };
+    if (this.json) this.printJson(terminal, 'session-archive', { ...toJson(archived), ...more });
+    return 0;
+  }
+
+  /** The branches that are deleted on the remote. Throws NOT_APPROVED. */
+  private async deleteThere(
+    terminal: Terminal,
+    project: Project,
+    session: SessionId,
+    signal: AbortSignal,
+  ): Promise<RefName[]> {
+    const { deleteOnRemote, listRemoteArchive } = await import('../../../workflow/landing/archive-remote.ts');
+    const wanted = typeof this.remote === 'string' ? this.remote : undefined;
+    const there = await listRemoteArchive(project, session, wanted, { signal });
+    const name = toVisible(there.remote.label);
+    for (const ref of there.left)
+      terminal.say(
+        toVisible(`${shortRef(ref)} of ${name} holds something else than what is archived here, and stays.`),
+      );
+    if (there.branches.length === 0) {
+      terminal.say(`${name} has no branch of ${session} to delete.`);
+      return [];
+    }
+    terminal.say(`To be deleted on ${name}:`);
+    for (const { ref, author, hasLanded } of there.branches)
+      terminal.say(
+        toVisible(`  ${shortRef(ref)}  last turn by ${author}, ${hasLanded ? 'landed there' : 'not landed there'}`),
+      );
+    if (!this.yes) await this.requireYes(project, name, session);
+    await deleteOnRemote(project, there, { signal });
+    const refs = there.branches.map(({ ref }) => ref);
+    for (const ref of refs) if (!this.json) terminal.print(`${shortRef(ref)} is deleted on ${name}\n`);
+    return refs;
+  }
+
+  private async requireYes({ notices }: Project, name: string, session: SessionId): Promise<void> {
+    if (await notices.confirm?.(`Delete them on ${name}?`)) return;
+    throw new TeddyError(
+      'NOT_APPROVED',
+      `Nothing was deleted on ${name}.`,
+      `To delete without a question: \`teddy session archive ${session} --remote=${toShellWord(name)} -y\`.`,
+    );
+  }
+}
+
+function requireTarget(target: string | undefined): string {
+  if (target !== undefined) return target;
+  const hint = '`git for-each-ref refs/teddy/archive/` shows what is archived.';
+  throw new TeddyError('USAGE', 'Nothing says which session to bring back.', hint);
+}
+
+function toJson({ session, lines }: RestoredSession): object {
+  return { session, lines: lines.map(({ branch, ...line }) => ({ branch: shortRef(branch), ...line })) };
+}
+
+function showArchived(terminal: Terminal, { session, lines, kept, switchedTo, workTrees }: ArchivedSession): void {
+  if (lines.length === 0) return terminal.say(`${session} is archived already.`);
+  if (switchedTo !== null) terminal.say(toVisible(`Switched to ${switchedTo}.`));
+  const warning = terminal.style('yellow', 'warning:', 'stderr');
+  for (const { branch, hasLanded } of lines)
+    if (!hasLanded) terminal.say(`${warning} ${shortRef(branch)} has not landed: only the archive keeps it now.`);
+  for (const { branch, archive } of lines) terminal.print(`${shortRef(branch)} is now ${archive}\n`);
+  for (const ref of kept)
+    terminal.say(toVisible(`${shortRef(ref)} is a branch of yours with turns of this session, and stays.`));
+  for (const root of workTrees)
+    terminal.say(toVisible(`Its work tree is still there: teddy worktree remove ${toShellWord(root)}`));
+  terminal.say(`To bring it back: teddy session archive --restore ${session}`);
+}
+
+function showRestored(terminal: Terminal, { session, lines }: RestoredSession): void {
+  if (lines.length === 0) return terminal.say(`The branches of ${session} are there already.`);
+  for (const { branch } of lines) terminal.print(`${shortRef(branch)}\n`);
+  const [first] = lines;
+  if (first !== undefined) terminal.say(`To work on it: git switch ${shortRef(first.branch)}`);
+}

@@ -1,0 +1,77 @@
+import { Command, Option } from 'clipanion';
+import { TeddyError } from '../../../errors.ts';
+import { shortRef } from '../../../names.ts';
+import { toShellWord } from '../../../session/shell-word.ts';
+import { branchSession } from '../../../workflow/turn/branch-session.ts';
+import { PlanningCommand } from '../../plan-options.ts';
+import { showBranched } from '../../render/branched.ts';
+import { withInterrupt } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+export class SessionBranchCommand extends PlanningCommand {
+  static override paths = [['session', 'branch']];
+  static override usage = Command.Usage({
+    category: 'Go on',
+    description: 'Try again from an earlier turn, on a branch of its own.',
+    details: `
+      The new branch leaves where the turn began: the code is what the turn saw, and so is the context that the model is shown.
+      With \`-m\` your message is planned on it at once.
+    `,
+    examples: [
+      ['Another attempt at turn 02', '$0 session branch 02 -m "Use a library instead"'],
+      ['Only make the branch', '$0 session branch 02'],
+    ],
+  });
+
+  turn = Option.String({ name: 'turn' });
+  noSwitch = Option.Boolean('--no-switch', false, { description: 'Make the branch, and stay where you are.' });
+  noPlan = Option.Boolean('--no-plan', false, { description: 'Record the message of -m, and ask nobody yet.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return withInterrupt(terminal, 'teddy session plan', (signal) =>
+      this.withProject(terminal, async (project) => {
+        await this.offerOrphans(terminal, project, signal);
+        const message = await this.composeMessage(project);
+        if (message?.trim() === '')
+          throw new TeddyError('EMPTY_MESSAGE', 'The message is empty.', 'Say what you want: -m "...".');
+        const choice = message === undefined ? null : await this.choose(terminal, project);
+        const own = project.repository.workspace;
+        const made = await branchSession(project, { turn: this.turn, selector: this.session, switch: !this.noSwitch });
+        const branch = shortRef(made.ref);
+        // The line that was left may be checked out in another work tree: that one was switched then.
+        const isHere = made.switched && (made.from.workspace ?? own) === own;
+        const option = isHere ? '' : ` -s ${toShellWord(branch)}`;
+        showBranched(terminal, made);
+        if (message === undefined || choice === null) {
+          if (this.json)
+            this.printJson(terminal, 'session-branch', {
+              branch,
+              turn: made.turn,
+              commit: made.commit,
+              switched: made.switched,
+            });
+          else terminal.say(`Next: teddy session plan${option} -m "what to do instead"`);
+          return 0;
+        }
+        this.session = branch;
+        // Chosen once: an answer from stdin can be read once.
+        if (!this.noPlan) return this.askAndShow(terminal, project, message, signal, choice);
+        const { recordMessage } = await import('../../../workflow/turn/plan.ts');
+        const opened = await recordMessage(project, {
+          selector: branch,
+          message,
+          agent: this.agent,
+          choice,
+          approveForeign: this.toForeignApproval(terminal, signal),
+        });
+        if (this.json)
+          this.printJson(terminal, 'session-branch', { branch, turn: opened.turn, switched: made.switched });
+        else {
+          terminal.say(`Your message is recorded; turn ${opened.turn} is open.`);
+          terminal.say(`Next: teddy session plan${option}`);
+        }
+        return 0;
+      }),
+    );
+  }
+}

@@ -1,0 +1,123 @@
+import { Command, Option } from 'clipanion';
+import { TeddyError } from '../../../errors.ts';
+import type { Project } from '../../../ports/project.ts';
+import type { Chat } from './chat/exchange.ts';
+import { chooseFromFlags } from '../../ask/choose-model.ts';
+import { openChat } from './chat/open.ts';
+import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+export class SessionChatCommand extends TeddyCommand {
+  static override paths = [['session', 'chat']];
+  static override usage = Command.Usage({
+    category: 'Start',
+    description: 'Talk with the model, which may use tools that you approve.',
+    details: `
+      Each message is committed before the model is asked, each batch of calls with all its results as soon as it is done, and the answer when it is whole. Reading,
+      listing and searching files is free; each command, and each file that is written, asks first. A denied call ends the answer.
+
+      In a terminal it is a conversation: /help lists its commands, Ctrl-C stops an answer, and Ctrl-D leaves. With \`-m\` it is one exchange: the answer goes to
+      stdout, everything else to stderr. With \`--provider manual\` nobody is asked: the message is committed, and \`session plan --from\` brings the answer.
+
+      Exit codes: 0: answered, or committed for an answer by hand; 3: a plan is pending; 4: a call was denied, by you or because nobody could be asked; 5: the model failed; 130: interrupted.
+    `,
+    examples: [
+      ['Talk', '$0 session chat'],
+      ['One question', '$0 session chat -m "Where is the port set?"'],
+      ['What another program writes', 'git diff | $0 session chat -m -'],
+      ['In a script, with every call approved', '$0 session chat -y -m "Run the tests and tell what fails"'],
+    ],
+  });
+
+  message = Option.String('-m,--message', { description: 'One message, and no conversation; - reads it from stdin.' });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  agent = Option.String('-a,--agent', {
+    description: 'Who answers: pathfinder, dev, architect, debugger, reviewer, or one of your own.',
+  });
+  model = Option.String('--model', { description: 'The model to ask; also: git config teddy.model <name>.' });
+  provider = Option.String('--provider', { description: 'openai (default), manual or recorded.' });
+  recording = Option.String('--recording', {
+    description: 'Take recorded answers from a directory, a bundle or a branch.',
+  });
+  yes = Option.Boolean('-y,--yes', false, { description: 'Approve every call, and every action of /execute.' });
+  noStream = Option.Boolean('--no-stream', false, {
+    description: 'Show the answer when it is whole, not as it comes.',
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    // Loaded while git is asked about the repository.
+    void import('../../../workflow/chat/turn.ts');
+    return this.withProject(terminal, (project) =>
+      this.message === undefined ? this.converse(terminal, project) : this.askOnce(terminal, project, this.message),
+    );
+  }
+
+  private async converse(terminal: Terminal, project: Project): Promise<number> {
+    if (this.json || !terminal.isInteractive) throw toNoTerminal(this.json);
+    const [{ chatLoop }, { openChatPrompt }, { keepingTypedAhead }] = await Promise.all([
+      import('./chat/loop.ts'),
+      import('./chat/prompt.ts'),
+      import('../../ask/typed-ahead.ts'),
+    ]);
+    const prompt = openChatPrompt(terminal);
+    const asking = keepingTypedAhead(terminal, (text) => prompt.unread(text));
+    try {
+      await this.offer(asking, project);
+      const chat = await this.toChat(asking, project);
+      const page = (text: string) => this.page(terminal, project, text);
+      return await chatLoop({ ...chat, prompt, selector: this.session, page });
+    } finally {
+      prompt.close();
+    }
+  }
+
+  private offer(terminal: Terminal, project: Project): Promise<void> {
+    return withInterrupt(terminal, 'teddy write list', (signal) => this.offerOrphans(terminal, project, signal));
+  }
+
+  private askOnce(terminal: Terminal, project: Project, given: string): Promise<number> {
+    return withInterrupt(terminal, 'teddy session show', async (signal) => {
+      const isRead = given === '-';
+      await this.offerOrphans(terminal, project, signal, !isRead);
+      const message = isRead ? await readMessage(terminal, signal) : given;
+      const [{ chatOnce }, { keepingTypedAhead }] = await Promise.all([
+        import('./chat/once.ts'),
+        import('../../ask/typed-ahead.ts'),
+      ]);
+      const chat = await this.toChat(
+        keepingTypedAhead(terminal, () => undefined),
+        project,
+        !isRead,
+      );
+      const printJson = this.json ? (value: object) => this.printJson(terminal, 'chat', value) : null;
+      return chatOnce(chat, { message, selector: this.session, signal }, printJson);
+    });
+  }
+
+  private async toChat(terminal: Terminal, project: Project, mayAsk = true): Promise<Chat> {
+    const { yes, json, noStream, agent, provider, model, recording } = this;
+    const choice = await chooseFromFlags(project, this.context, { provider, model, recording, inEditor: false });
+    return openChat(terminal, project, { agent, choice, yes, json, noStream, mayAsk });
+  }
+}
+
+// As much as a plan may hold.
+const maxMessageBytes = 10 * 1024 * 1024;
+
+async function readMessage(terminal: Terminal, signal: AbortSignal): Promise<string> {
+  const { readTextInput } = await import('../../ask/read-input.ts');
+  const waiting = 'Reading the message from stdin; Ctrl-D ends it.';
+  return readTextInput('message', { terminal, maxBytes: maxMessageBytes, signal, waiting });
+}
+
+function toNoTerminal(isJson: boolean): TeddyError {
+  return new TeddyError(
+    'USAGE',
+    isJson
+      ? 'A conversation has no JSON form; one exchange has.'
+      : 'A conversation needs a terminal, and there is none.',
+    'Send one message: -m "..."; -m - reads it from stdin.',
+  );
+}

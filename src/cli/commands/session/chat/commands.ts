@@ -1,0 +1,84 @@
+/** What can be said at the prompt of a conversation: a message, or a command that begins with a slash. */
+import { TeddyError } from '../../../../errors.ts';
+import { nearestName } from '../../../../session/nearest-name.ts';
+
+const commands = {
+  plan: { takes: '[text]', does: 'ask for a plan; without text, for the open message' },
+  execute: { takes: '', does: 'run the plan, with a yes or no for each action' },
+  retry: { takes: '', does: 'ask again where there is no answer yet' },
+  branch: { takes: '<turn> [text]', does: 'try again from an earlier turn, on another branch' },
+  history: { takes: '', does: 'read the conversation until now' },
+  undo: { takes: '[turn]', does: 'take back the code of a turn' },
+  help: { takes: '', does: 'this help' },
+  quit: { takes: '', does: 'leave; Ctrl-D does too' },
+} as const;
+
+export type ChatCommandName = keyof typeof commands;
+
+const names = Object.keys(commands) as ChatCommandName[];
+
+/** What many programs call it. */
+const otherNames: Record<string, ChatCommandName> = { exit: 'quit', '?': 'help' };
+
+export type ChatInput =
+  { kind: 'nothing' } | { kind: 'message'; text: string } | { kind: 'command'; name: ChatCommandName; rest: string };
+
+/** Throws USAGE for a command that there is not, or that does not take what it was given. */
+export function parseChatInput(typed: string): ChatInput {
+  if (typed.trim() === '') return { kind: 'nothing' };
+  const line = typed.trimStart();
+  if (!line.startsWith('/')) return { kind: 'message', text: typed };
+  if (line.startsWith('//')) return { kind: 'message', text: line.slice(1) };
+  const [, word = '', rest = ''] = /^\/(\S*)\s*([^]*)$/.exec(line) ?? [];
+  const name =
+    names.find((known) => known === word) ?? (Object.hasOwn(otherNames, word) ? otherNames[word] : undefined);
+  if (name === undefined) throw toUnknown(word);
+  requireFitting(name, rest.trim());
+  return { kind: 'command', name, rest: rest.trim() };
+}
+
+/** As it has to be typed, so that it is a message whatever it begins with. */
+export function quoteSlash(text: string): string {
+  return text.trimStart().startsWith('/') ? `/${text.trimStart()}` : text;
+}
+
+function requireFitting(name: ChatCommandName, rest: string): void {
+  const { takes } = commands[name];
+  if (takes === '' && rest !== '')
+    throw new TeddyError('USAGE', `/${name} takes nothing after it.`, toSendingHint(name));
+  if (takes.startsWith('<') && rest === '')
+    throw new TeddyError('USAGE', `Something is missing: \`/${name} ${takes}\`.`, '/help lists the commands.');
+}
+
+function toUnknown(word: string): TeddyError {
+  const nearest = nearestName(word, names);
+  const meant = nearest === null ? '' : `Is it /${nearest}? `;
+  return new TeddyError('USAGE', `There is no command /${word}.`, `${meant}${toSendingHint(word)}`);
+}
+
+function toSendingHint(word: string): string {
+  return `/help lists the commands; //${word} sends the line as a message that begins with a slash.`;
+}
+
+/** `02 Use a library` -> the turn and what is said to it. */
+export function splitTurn(rest: string): { turn: string; message: string | undefined } {
+  const [, turn = '', message = ''] = /^(\S+)\s*([^]*)$/.exec(rest) ?? [];
+  return { turn, message: message === '' ? undefined : message };
+}
+
+export function renderChatHelp(): string {
+  const rows = names.map((name) => {
+    const { takes, does } = commands[name];
+    return [`/${name}${takes === '' ? '' : ` ${takes}`}`, does] as const;
+  });
+  const ways = [
+    ['//text', 'a message that begins with a slash'],
+    ['line\\', 'the message goes on in the next line'],
+    ['"""', 'several lines, until three quotes end one'],
+  ] as const;
+  const all = [...rows, ...ways];
+  const widest = Math.max(...all.map(([what]) => what.length));
+  return [...all.map(([what, does]) => `  ${what.padEnd(widest)}  ${does}`), '', stops].join('\n');
+}
+
+const stops = 'Ctrl-C stops an answer, and keeps what has come; at an empty prompt it leaves.';

@@ -1,0 +1,89 @@
+/** One message of a conversation and what comes of it, shown as it comes. */
+import type { ChosenModel } from '../../../../app.ts';
+import type { Project } from '../../../../ports/project.ts';
+import type { ChatListener, ChatOutcome, ChatWish } from '../../../../workflow/chat/chat.ts';
+import { askingForeign } from '../../../ask/choose-model.ts';
+import { viewChat, type CalledTool, type ChatViewWish } from './view.ts';
+import { toLineOption } from '../../../render/name-line.ts';
+import { describeEffort } from '../../../render/progress.ts';
+import { showPlanProblems, showRemarks } from '../../../render/show-answer.ts';
+import { toVisible, type Terminal } from '../../../terminal.ts';
+
+export interface Chat extends Pick<ChatViewWish, 'approval' | 'isStreamed' | 'isQuiet'> {
+  terminal: Terminal;
+  project: Project;
+  choice: ChosenModel;
+  agent: string | undefined;
+  /** There is somebody at the terminal, also where `approval` needs nobody. */
+  canAsk: boolean;
+  chatTurn(project: Project, wish: ChatWish, listener: ChatListener): Promise<ChatOutcome>;
+}
+
+export interface Asking {
+  /** Undefined: the message that has no answer is asked again. */
+  message: string | undefined;
+  selector: string | undefined;
+  signal: AbortSignal;
+}
+
+export interface Exchanged {
+  outcome: ChatOutcome;
+  calls: CalledTool[];
+  /** Null: nobody was asked, or it means nothing. */
+  elapsedMs: number | null;
+}
+
+/** Throws what `chatTurn` throws. */
+export async function exchange(chat: Chat, asking: Asking): Promise<Exchanged> {
+  const { terminal, project, choice, agent, canAsk, chatTurn } = chat;
+  const { signal } = asking;
+  const view = viewChat(terminal, { ...chat, signal });
+  const approveForeign = askingForeign(terminal, signal, { canAsk });
+  try {
+    const outcome = await chatTurn(project, { ...asking, agent, choice, approveForeign }, view.listener);
+    const elapsedMs = view.end();
+    return { outcome, calls: view.calls, elapsedMs: choice.provider === 'openai' ? elapsedMs : null };
+  } finally {
+    view.end();
+  }
+}
+
+/** The answer on stdout, if it was not streamed there; the rest on stderr. Throws NO_MODEL where that is why nobody was asked. */
+export function showExchanged(chat: Chat, { outcome, calls, elapsedMs }: Exchanged): void {
+  if (outcome.kind === 'open') return showOpen(chat, outcome);
+  const { terminal, isStreamed } = chat;
+  const { turn, commit, usage } = outcome;
+  if (outcome.kind === 'answered') {
+    if (!isStreamed) terminal.print(`${toVisible(outcome.text).replace(/\n$/, '')}\n`);
+    showRemarks(terminal, outcome);
+    showPlanProblems(terminal, outcome.problems);
+  }
+  const effort = describeEffort(usage, elapsedMs, { isOnlyModel: calls.length === 0 });
+  const end = outcome.kind === 'denied' ? 'ended with a denied call,' : describeEntry(outcome);
+  const text = `Turn ${turn} ${end} committed as ${commit.slice(0, 10)}${effort === '' ? '' : `; ${effort}`}.`;
+  terminal.say(terminal.style('dim', text, 'stderr'));
+}
+
+function describeEntry({ entry, actions, problems }: Extract<ChatOutcome, { kind: 'answered' }>): string {
+  if (entry === 'reply') return 'is answered,';
+  if (problems.length > 0) return 'is a plan that is not valid,';
+  return actions === 0
+    ? 'is a plan without actions,'
+    : `is a plan with ${actions} ${actions === 1 ? 'action' : 'actions'},`;
+}
+
+function showOpen({ terminal, project, choice }: Chat, outcome: Extract<ChatOutcome, { kind: 'open' }>): void {
+  const { turn, line, logPath } = outcome;
+  const committed = `Turn ${turn} of ${line.session}: your message is committed`;
+  if (choice.missing !== null) {
+    terminal.say(`${committed}; nobody was asked.`);
+    throw choice.missing;
+  }
+  terminal.say(`${committed}. Show the model what stands in ${logPath},`);
+  terminal.say(`then bring its answer: teddy session plan${toLineOption(project, line)} --from <file>`);
+}
+
+/** Whether a plan came that waits for its execution. */
+export function isPlanned(outcome: ChatOutcome): boolean {
+  return outcome.kind === 'answered' && outcome.isPending;
+}

@@ -1,0 +1,73 @@
+/** The line that a conversation is on, and what waits there. */
+import { TeddyError } from '../../../../errors.ts';
+import type { Project } from '../../../../ports/project.ts';
+import { mainLineRef, shortRef, type RefName, type SessionId } from '../../../../names.ts';
+import { findHeadLine } from '../../../../workflow/line/find.ts';
+import { findNextStep } from '../../../../workflow/turn/find-next-step.ts';
+import type { Chat } from './exchange.ts';
+import type { ChatPrompt } from './prompt.ts';
+import { toVisible, type Terminal } from '../../../terminal.ts';
+
+export interface ChatLine {
+  readonly session: SessionId;
+  readonly ref: RefName;
+  /** How the line is named to a workflow; undefined while HEAD is on it. Asked each time: HEAD may be switched meanwhile. */
+  selector(): Promise<string | undefined>;
+  /** The conversation goes on there. */
+  moveTo(ref: RefName): void;
+}
+
+export interface Conversation extends Chat {
+  prompt: ChatPrompt;
+  selector: string | undefined;
+  /** Shows long text to a person. */
+  page(text: string): Promise<void>;
+}
+
+/** One that has begun. */
+export interface Talking extends Conversation {
+  line: ChatLine;
+}
+
+/** Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION. */
+export async function openChatLine(project: Project, selector: string | undefined): Promise<ChatLine> {
+  const { line } = await findNextStep(project, selector);
+  let { ref } = line;
+  return {
+    session: line.session,
+    get ref() {
+      return ref;
+    },
+    async selector() {
+      const head = await findHeadLine(project);
+      return head?.ref === ref ? undefined : shortRef(ref);
+    },
+    moveTo(moved) {
+      ref = moved;
+    },
+  };
+}
+
+type Place = Pick<Chat, 'terminal' | 'project' | 'choice'> & { line: ChatLine };
+
+export async function sayStart(place: Place): Promise<void> {
+  const { terminal, choice, line } = place;
+  const branch = line.ref === mainLineRef(line.session) ? '' : ` (${shortRef(line.ref)})`;
+  const model = choice.model === null ? '' : `, with ${toVisible(choice.model.label)}`;
+  terminal.say(`Conversation in ${terminal.style('bold', line.session, 'stderr')}${branch}${model}.`);
+  if (choice.missing !== null) sayMissing(terminal, choice.missing);
+  await sayWaiting(place);
+  terminal.say(terminal.style('dim', '/help lists the commands; Ctrl-D leaves.', 'stderr'));
+}
+
+function sayMissing(terminal: Terminal, { message, hint }: TeddyError): void {
+  const label = terminal.style('yellow', 'warning:', 'stderr');
+  terminal.say(`${label} ${toVisible([message, hint ?? ''].join(' ').trim())}`);
+}
+
+/** Nothing where nothing waits. */
+export async function sayWaiting({ terminal, project, line }: Place): Promise<void> {
+  const step = await findNextStep(project, shortRef(line.ref));
+  if (step.kind === 'execute') terminal.say(`Turn ${step.turn} has a plan that waits: /execute runs it.`);
+  if (step.kind === 'ask') terminal.say(`Turn ${step.turn} has a message without an answer: /retry asks again.`);
+}

@@ -1,0 +1,118 @@
+/** A conversation at the terminal: a prompt, what is said at it, and what comes of that, until somebody leaves. */
+import { exitCodes, TeddyError, toWorldError, type ErrorCode } from '../../../../errors.ts';
+import { shortRef } from '../../../../names.ts';
+import { findNextStep } from '../../../../workflow/turn/find-next-step.ts';
+import { parseChatInput, renderChatHelp, type ChatInput } from './commands.ts';
+import { openChatLine, sayStart, sayWaiting, type Conversation, type Talking } from './line.ts';
+import { exchange, showExchanged } from './exchange.ts';
+import { runChatCommand } from './verbs.ts';
+import { renderError } from '../../../render/error.ts';
+import { isDebug, type CliContext } from '../../../context.ts';
+import { withInterrupt } from '../../../teddy-command.ts';
+import type { Terminal } from '../../../terminal.ts';
+
+/** Returns the exit code. Throws NO_MODEL after the message is safe. */
+export async function chatLoop(conversation: Conversation): Promise<number> {
+  const { terminal, project, prompt, selector } = conversation;
+  const talking = { ...conversation, line: await openChatLine(project, selector) };
+  await sayStart(talking);
+  const ending = watchEnding(terminal.context);
+  try {
+    for (;;) {
+      const typed = await withInterrupt(terminal, next, (signal) => prompt.read(signal));
+      if (typed.kind === 'end') return 0;
+      if (typed.kind === 'interrupt') return exitCodes.INTERRUPTED;
+      if (typed.kind === 'message' && (await answer(talking, typed.text)) === 'leave') return 0;
+      if (ending.isAsked()) return exitCodes.INTERRUPTED;
+    }
+  } finally {
+    ending.stop();
+  }
+}
+
+const next = 'teddy session show';
+
+/** A step that was asked to end has ended; then nobody is to be asked anything more. */
+function watchEnding({ signals }: CliContext): { isAsked(): boolean; stop(): void } {
+  const names = ['SIGTERM', 'SIGHUP'] as const;
+  let isAsked = false;
+  const ask = () => void (isAsked = true);
+  for (const name of names) signals.on(name, ask);
+  return {
+    isAsked: () => isAsked,
+    stop: () => names.forEach((name) => signals.off(name, ask)),
+  };
+}
+
+async function answer(talking: Talking, typed: string): Promise<'leave' | 'stay'> {
+  const wish = await respond(talking, typed);
+  // The next prompt stands apart from what was shown.
+  if (wish === 'stay' && typed.trim() !== '') talking.terminal.say('');
+  return wish;
+}
+
+/** What goes wrong is said, and the conversation goes on; but not where nobody can be asked at all. */
+async function respond(talking: Talking, typed: string): Promise<'leave' | 'stay'> {
+  const { terminal } = talking;
+  try {
+    const input = parseChatInput(typed);
+    return await withInterrupt(terminal, next, (signal) => perform(talking, input, signal));
+  } catch (error) {
+    const told = toWorldError(error);
+    if (told === null || told.code === 'NO_MODEL') throw error;
+    showFailure(terminal, told);
+    return 'stay';
+  }
+}
+
+async function perform(talking: Talking, input: ChatInput, signal: AbortSignal): Promise<'leave' | 'stay'> {
+  if (input.kind === 'message') await say(talking, input.text, signal);
+  else if (input.kind === 'command') return run(talking, input, signal);
+  return 'stay';
+}
+
+async function run(
+  talking: Talking,
+  { name, rest }: Extract<ChatInput, { kind: 'command' }>,
+  signal: AbortSignal,
+): Promise<'leave' | 'stay'> {
+  if (name === 'quit') return 'leave';
+  if (name === 'help') talking.terminal.say(renderChatHelp());
+  else if (name === 'retry') await retry(talking, signal);
+  else {
+    const message = await runChatCommand(talking, { name, rest }, signal);
+    if (message !== null) await say(talking, message, signal);
+  }
+  return 'stay';
+}
+
+/** As it was asked for: an answer, or a plan. */
+async function retry(talking: Talking, signal: AbortSignal): Promise<void> {
+  const step = await findNextStep(talking.project, shortRef(talking.line.ref));
+  if (step.kind !== 'ask' || step.mode !== 'plan') return say(talking, undefined, signal);
+  await runChatCommand(talking, { name: 'plan', rest: '' }, signal);
+}
+
+async function say(talking: Talking, message: string | undefined, signal: AbortSignal): Promise<void> {
+  const { terminal, line } = talking;
+  const exchanged = await exchange(talking, { message, selector: await line.selector(), signal });
+  showExchanged(talking, exchanged);
+  if (exchanged.outcome.kind === 'denied') terminal.say('The call was denied; say what it is to do instead.');
+  else await sayWaiting(talking);
+}
+
+/** The conversation has other words for what comes next than the shell. */
+const hints: Partial<Record<ErrorCode, string>> = {
+  PLAN_PENDING: '/execute runs it. Your message was not sent; the up arrow brings it back.',
+  EMPTY_MESSAGE: 'Say what you want, or /plan what you want.',
+  RUN_INTERRUPTED: '/execute asks what is to become of it.',
+  NO_PENDING_PLAN: 'Say what you want, or /plan what you want.',
+};
+
+function showFailure(terminal: Terminal, error: TeddyError): void {
+  const { code, message } = error;
+  if (code === 'INTERRUPTED') return terminal.say('Stopped. /retry asks again; or say something else.');
+  const shown = new TeddyError(code, message, hints[code] ?? error.hint, { cause: error });
+  renderError(terminal, shown, { json: false, debug: isDebug(terminal.context) });
+  if (code.startsWith('MODEL_') || code === 'EMPTY_ANSWER') terminal.say('/retry asks again.');
+}

@@ -1,0 +1,33 @@
+/** What a conversation needs: for `session chat`, and for `session resume` where one waits for its answer. */
+import type { ChosenModel } from '../../../../app.ts';
+import type { Project } from '../../../../ports/project.ts';
+import type { Chat } from './exchange.ts';
+import type { Terminal } from '../../../terminal.ts';
+
+export interface ChatFlags {
+  agent: string | undefined;
+  choice: ChosenModel;
+  /** Every call is approved. */
+  yes: boolean;
+  json: boolean;
+  noStream: boolean;
+  /** What comes on stdin may be an answer to a question. */
+  mayAsk: boolean;
+}
+
+export async function openChat(terminal: Terminal, project: Project, flags: ChatFlags): Promise<Chat> {
+  const { agent, choice, yes, json, noStream, mayAsk } = flags;
+  const { chatTurn } = await import('../../../../workflow/chat/turn.ts');
+  const canAsk = mayAsk && terminal.isInteractive && !json;
+  return {
+    terminal,
+    project,
+    agent,
+    choice,
+    approval: yes ? 'all' : canAsk ? 'ask' : 'none',
+    canAsk,
+    isStreamed: terminal.isOutputTty && !noStream && !json,
+    isQuiet: json,
+    chatTurn,
+  };
+}

@@ -1,0 +1,64 @@
+/** What a command says while it runs, line by line: it comes in pieces that end anywhere, of two streams. */
+import { toWellFormed } from '../../../../conversation/well-formed.ts';
+import { formatCount } from '../../../../session/format-count.ts';
+import { visibleChunks } from '../../../terminal.ts';
+
+type Stream = 'stdout' | 'stderr';
+
+export interface OutputLines {
+  take(stream: Stream, text: string): void;
+  /** The command is done: the rest is a line as well. */
+  end(): void;
+}
+
+// Whoever draws progress on one line must not fill the memory with it.
+const maxHeld = 8192;
+// The conversation has to stay in sight. The model is told more, and the history has that.
+const maxFirst = 40;
+const maxLast = 10;
+const maxLength = 400;
+
+/** Of much output the first lines as they come, and in the end how many are left out and the last ones. */
+export function openOutputLines(say: (line: string) => void): OutputLines {
+  const held = { stdout: '', stderr: '' };
+  let toChunk = { stdout: visibleChunks(), stderr: visibleChunks() };
+  let shown = openEnds(say);
+  return {
+    take(stream, text) {
+      const lines = (held[stream] + toChunk[stream](text)).split('\n');
+      held[stream] = lines.pop() ?? '';
+      for (const line of lines) shown.add(line);
+      if (held[stream].length < maxHeld) return;
+      shown.add(held[stream]);
+      held[stream] = '';
+    },
+    end() {
+      for (const stream of ['stdout', 'stderr'] as const) {
+        if (held[stream] !== '') shown.add(held[stream]);
+        held[stream] = '';
+      }
+      shown.end();
+      shown = openEnds(say);
+      toChunk = { stdout: visibleChunks(), stderr: visibleChunks() };
+    },
+  };
+}
+
+function openEnds(say: (line: string) => void): { add(line: string): void; end(): void } {
+  let count = 0;
+  const last: string[] = [];
+  return {
+    add(line) {
+      count += 1;
+      const text = line.length <= maxLength ? line : `${toWellFormed(line.slice(0, maxLength))}...`;
+      if (count <= maxFirst) return say(text);
+      last.push(text);
+      if (last.length > maxLast) last.shift();
+    },
+    end() {
+      const leftOut = count - maxFirst - last.length;
+      if (leftOut > 0) say(`... ${formatCount(leftOut)} ${leftOut === 1 ? 'line is' : 'lines are'} not shown`);
+      last.forEach(say);
+    },
+  };
+}

@@ -1,0 +1,186 @@
+/** The prompt of a conversation: one message, of one line or of several, typed or pasted. */
+import { createInterface, type Interface } from 'node:readline';
+import { quoteSlash } from './commands.ts';
+import { gatherLine, nothingGathered, type Gathering } from './message.ts';
+import type { CliContext } from '../../../context.ts';
+import type { Terminal } from '../../../terminal.ts';
+import { takeTypedAhead, toEditText } from '../../../ask/typed-ahead.ts';
+
+/**
+ * `nothing`: Ctrl-C, and what was typed is put aside. `interrupt`: Ctrl-C where nothing was typed, or a signal. `end`: Ctrl-D, or
+ * the terminal is closed.
+ */
+type Typed = { kind: 'message'; text: string } | { kind: 'nothing' | 'interrupt' | 'end' };
+
+export interface ChatPrompt {
+  read(signal: AbortSignal): Promise<Typed>;
+  /** It was typed when nothing was asked: it stands in the edit line of the next prompt, and is not said before Enter. */
+  unread(text: string): void;
+  /** The conversation is over. */
+  close(): void;
+}
+
+// A terminal that is asked to tells what is pasted from what is typed: at a prompt, and between two of them.
+const announcePastes = '\u001b[?2004h';
+const plainPastes = '\u001b[?2004l';
+const maxRemembered = 200;
+
+interface Memory {
+  newestFirst: string[];
+  ahead: string;
+}
+
+/** What was said in this conversation is found again with the arrow keys. */
+export function openChatPrompt(terminal: Terminal): ChatPrompt {
+  const memory: Memory = { newestFirst: [], ahead: '' };
+  const { signals, stderr, env } = terminal.context;
+  const close = () => void (env['TERM'] === 'dumb' || stderr.write(plainPastes));
+  signals.on('exit', close);
+  return {
+    read: (signal) => readMessage(terminal, memory, signal),
+    unread: (text) => void (memory.ahead += text),
+    close() {
+      signals.off('exit', close);
+      close();
+    },
+  };
+}
+
+async function readMessage(terminal: Terminal, memory: Memory, signal: AbortSignal): Promise<Typed> {
+  // An editor may have taken it back.
+  const { context } = terminal;
+  if (context.env['TERM'] !== 'dumb') context.stderr.write(announcePastes);
+  const ahead = toEditText(memory.ahead + (await takeTypedAhead(context)));
+  memory.ahead = '';
+  if (signal.aborted) return { kind: 'interrupt' };
+  const lines = context.stdin.readableEnded ? null : openLines(context, memory.newestFirst);
+  if (lines === null) return { kind: 'end' };
+  return new Promise((resolve) => {
+    const asked: Asked = { ...nothingTyped, terminal, memory, lines, resolve };
+    const leave = listen(asked, signal);
+    lines.once('close', leave);
+    ask(asked);
+    if (ahead !== '') paste(asked, ahead);
+  });
+}
+
+/** As if it was pasted now: nothing in it ends the message or is a command. */
+function paste(asked: Asked, text: string): void {
+  beginPaste(asked);
+  asked.lines.write(text);
+  asked.isPasted = false;
+}
+
+interface Asked {
+  terminal: Terminal;
+  memory: Memory;
+  lines: Interface;
+  resolve(typed: Typed): void;
+  gathering: Gathering;
+  isPasted: boolean;
+  /** Its first line was pasted, with an end: it is no command. */
+  isText: boolean;
+  typed: Typed | null;
+}
+
+const nothingTyped = {
+  gathering: nothingGathered,
+  isPasted: false,
+  isText: false,
+  typed: null,
+} satisfies Partial<Asked>;
+
+/** Returns what undoes it. */
+function listen(asked: Asked, signal: AbortSignal): () => void {
+  const { lines } = asked;
+  const interrupt = () => end(asked, { kind: 'interrupt' });
+  const watchPaste = (_text: string | undefined, key: { name?: string } | undefined) => {
+    if (key?.name === 'paste-start') beginPaste(asked);
+    if (key?.name === 'paste-end') asked.isPasted = false;
+  };
+  lines.on('line', (line) => takeLine(asked, line));
+  lines.on('SIGINT', () => forget(asked));
+  lines.on('close', () => end(asked, { kind: 'end' }));
+  // Of a closed terminal, each try to read it or to change its mode is an error.
+  lines.on('error', () => end(asked, { kind: 'end' }));
+  signal.addEventListener('abort', interrupt, { once: true });
+  const { stdin } = asked.terminal.context;
+  stdin.on('keypress', watchPaste);
+  return () => {
+    signal.removeEventListener('abort', interrupt);
+    stdin.off('keypress', watchPaste);
+  };
+}
+
+function beginPaste(asked: Asked): void {
+  asked.isPasted = true;
+  // A command that was typed may go on with what is pasted.
+  if (asked.gathering === nothingGathered) asked.isText = asked.lines.line.trim() === '';
+}
+
+function ask({ terminal, lines, gathering }: Asked): void {
+  const prompt = gathering === nothingGathered ? (['bold', '> '] as const) : (['dim', '. '] as const);
+  lines.setPrompt(terminal.style(prompt[0], prompt[1], 'stderr'));
+  lines.prompt();
+}
+
+function takeLine(asked: Asked, line: string): void {
+  const { memory, gathering, isPasted } = asked;
+  // What comes in the same piece as the end of a message has not been seen in an edit line.
+  if (asked.typed !== null) return void (memory.ahead += `${line}\n`);
+  const next = gatherLine(gathering, line, { isPasted });
+  if ('message' in next) {
+    const text = asked.isText && gathering !== nothingGathered ? quoteSlash(next.message) : next.message;
+    remember(memory, text);
+    return end(asked, { kind: 'message', text });
+  }
+  asked.gathering = next;
+  ask(asked);
+}
+
+/** Ctrl-C: what was typed is put aside, and where there is nothing, it means to leave. */
+function forget(asked: Asked): void {
+  const { memory, gathering, lines, typed, terminal } = asked;
+  if (typed !== null) return;
+  const unsaid = [...gathering.lines, lines.line].join('\n');
+  terminal.context.stderr.write('^C');
+  if (unsaid.trim() === '') return end(asked, { kind: 'interrupt' });
+  remember(memory, unsaid);
+  end(asked, { kind: 'nothing' });
+}
+
+function remember({ newestFirst }: Memory, text: string): void {
+  if (text.trim() === '' || newestFirst[0] === text) return;
+  newestFirst.unshift(text);
+  newestFirst.splice(maxRemembered);
+}
+
+/** The rest of the same piece is heard before nobody listens any more. */
+function end(asked: Asked, typed: Typed): void {
+  if (asked.typed !== null) return;
+  asked.typed = typed;
+  setImmediate(() => {
+    const { memory, lines, resolve, terminal } = asked;
+    // Only Enter has ended the line.
+    if (typed.kind === 'message') memory.ahead += lines.line;
+    else terminal.context.stderr.write('\n');
+    lines.close();
+    resolve(typed);
+  });
+}
+
+/** Null where the terminal is closed already: then it cannot be put into raw mode. */
+function openLines({ stdin, stderr }: CliContext, newestFirst: readonly string[]): Interface | null {
+  try {
+    return createInterface({
+      input: stdin,
+      output: stderr,
+      terminal: true,
+      history: [...newestFirst],
+      historySize: maxRemembered,
+    });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EIO') return null;
+    throw error;
+  }
+}

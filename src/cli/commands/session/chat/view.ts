@@ -1,0 +1,178 @@
+/** A turn of a conversation as it comes: the answer, the calls and what they say, the files that are written. */
+import type { ResultReason } from '../../../../conversation/record.ts';
+import type { ChatListener, ShownCall, ToolOutcome } from '../../../../workflow/chat/chat.ts';
+import type { WriteRecord } from '../../../../write/write.ts';
+import { askCall } from './approval.ts';
+import { describeResult } from './result.ts';
+import { openOutputLines, type OutputLines } from './output.ts';
+import { showProgress, type AnswerProgress } from '../../../render/progress.ts';
+import { toVisible, visibleChunks, type Terminal } from '../../../terminal.ts';
+import { showWriteProgress, type WriteProgress } from '../../../render/write-progress.ts';
+
+export interface ChatViewWish {
+  signal: AbortSignal;
+  /** The text is printed as it comes. */
+  isStreamed: boolean;
+  /** Nothing is shown. */
+  isQuiet: boolean;
+  /** `all`: -y was given; `none`: nobody can be asked. */
+  approval: 'all' | 'ask' | 'none';
+}
+
+export interface CalledTool {
+  name: string;
+  summary: string;
+  outcome: 'done' | 'failed' | ResultReason;
+}
+
+export interface ChatView {
+  listener: ChatListener;
+  /** With their results, in order. */
+  calls: CalledTool[];
+  /** Takes the progress away, and ends the line; again and again, if need be. The time since the first request, or null. */
+  end(): number | null;
+}
+
+interface Viewing extends ChatViewWish {
+  terminal: Terminal;
+  calls: CalledTool[];
+  /** A person has seen them. */
+  shown: Set<string>;
+  begunMs: number | null;
+  progress: AnswerProgress | null;
+  /** Of the answer, since the last call; not printed yet. */
+  held: string;
+  file: WriteProgress;
+}
+
+export function viewChat(terminal: Terminal, wish: ChatViewWish): ChatView {
+  const calls: CalledTool[] = [];
+  const file = showWriteProgress(terminal);
+  const viewing: Viewing = {
+    ...wish,
+    terminal,
+    calls,
+    shown: new Set(),
+    begunMs: null,
+    progress: null,
+    held: '',
+    file,
+  };
+  const output = openOutputLines((line) => {
+    if (!wish.isQuiet) sayDim(terminal, `  ${line}`);
+  });
+  return {
+    calls,
+    listener: {
+      ...viewAnswer(viewing),
+      ...viewCalls(viewing, output),
+      approve: toApproval(viewing),
+      file: viewFile(viewing),
+    },
+    end() {
+      viewing.progress?.end();
+      file.hide();
+      output.end();
+      terminal.endLine();
+      return viewing.begunMs === null ? null : performance.now() - viewing.begunMs;
+    },
+  };
+}
+
+function viewAnswer(viewing: Viewing): Pick<ChatListener, 'onAsk' | 'onText' | 'onUsage'> {
+  const { terminal, isStreamed, isQuiet } = viewing;
+  let toChunk = visibleChunks();
+  return {
+    onAsk({ line, turn, agent, label, request }) {
+      toChunk = visibleChunks();
+      viewing.held = '';
+      viewing.begunMs ??= performance.now();
+      viewing.progress?.end();
+      if (isQuiet) return;
+      if (request === 1) sayDim(terminal, `Turn ${turn} of ${line.session}: asking ${label} as ${agent} ...`);
+      viewing.progress = showProgress(terminal, { isStreamed });
+    },
+    onText(text) {
+      viewing.progress?.text(text);
+      if (isStreamed) terminal.print(toChunk(text));
+      else viewing.held += text;
+    },
+    onUsage: (usage) => viewing.progress?.usage(usage),
+  };
+}
+
+/** Words before a call are for a person alone: the answer comes after the results. */
+function endText(viewing: Viewing): void {
+  const { terminal, isStreamed, isQuiet, held, file } = viewing;
+  file.hide();
+  viewing.progress?.end();
+  viewing.progress = null;
+  viewing.held = '';
+  if (isQuiet) return;
+  if (isStreamed) terminal.endLine();
+  else if (held.trim() !== '') terminal.say(toVisible(held.trimEnd()));
+}
+
+function viewCalls(viewing: Viewing, output: OutputLines): Pick<ChatListener, 'onCall' | 'onOutput' | 'onResult'> {
+  const { terminal, isQuiet, calls, shown } = viewing;
+  const show = ({ id, summary }: ShownCall) => {
+    if (!isQuiet && !shown.has(id)) sayDim(terminal, toVisible(summary));
+    shown.add(id);
+  };
+  return {
+    onCall(call) {
+      endText(viewing);
+      show(call);
+    },
+    onOutput: (stream, text) => output.take(stream, text),
+    onResult(call, outcome) {
+      endText(viewing);
+      output.end();
+      calls.push({ name: call.name, summary: call.summary, outcome: toWord(outcome) });
+      // What was denied, or not understood, has never run.
+      show(call);
+      if (!isQuiet) sayDim(terminal, `  ${describeResult(call, outcome)}`);
+    },
+  };
+}
+
+function toWord({ isError, reason }: ToolOutcome): CalledTool['outcome'] {
+  return reason ?? (isError ? 'failed' : 'done');
+}
+
+function toApproval(viewing: Viewing): ChatListener['approve'] {
+  const { terminal, approval, signal, shown } = viewing;
+  if (approval === 'none') return null;
+  if (approval === 'all') return () => Promise.resolve(true);
+  return async (call: ShownCall) => {
+    endText(viewing);
+    shown.add(call.id);
+    return askCall(terminal, signal, call);
+  };
+}
+
+function viewFile(viewing: Viewing): ChatListener['file'] {
+  const { terminal, isQuiet, file: progress } = viewing;
+  let target = '';
+  const say = (text: string) => {
+    progress.hide();
+    if (!isQuiet) terminal.say(text);
+  };
+  return {
+    onBegun(record: WriteRecord) {
+      target = record.target;
+      endText(viewing);
+      if (!isQuiet) progress.wait();
+    },
+    onContent(received) {
+      if (!isQuiet) progress.content(target, received);
+    },
+    onPrompt: () =>
+      say(terminal.style('dim', `No end of ${toVisible(target)} yet: the model is asked for it.`, 'stderr')),
+    onFindings: (text) => say(toVisible(text)),
+  };
+}
+
+function sayDim(terminal: Terminal, text: string): void {
+  terminal.say(terminal.style('dim', text, 'stderr'));
+}

@@ -1,0 +1,148 @@
+import { existsSync } from 'node:fs';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { Command, Option } from 'clipanion';
+import { TeddyError } from '../../../errors.ts';
+import { formatCount } from '../../../session/format-count.ts';
+import type { Explanation } from '../../../workflow/context/explain.ts';
+import type { ContextRow } from '../../../workflow/context/rows.ts';
+import type { ShownContext } from '../../../workflow/context/show.ts';
+import { TeddyCommand } from '../../teddy-command.ts';
+import { toVisible, type Terminal } from '../../terminal.ts';
+
+export class SessionContextCommand extends TeddyCommand {
+  static override paths = [['session', 'context']];
+  static override usage = Command.Usage({
+    category: 'Look',
+    description: 'Show which files the model is shown next, and why.',
+    details:
+      'One row a file: its tokens (an estimate), and the line that put it there. Then what was left out, and why. Nothing is changed.',
+    examples: [
+      ['The context of the next turn', '$0 session context'],
+      ['Why a file is shown, or is not', '$0 session context --why src/app.ts'],
+      ['Which lines speak of a directory', '$0 session context --why src'],
+    ],
+  });
+
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  why = Option.String('--why', { description: 'A path of the project, or a URL: which lines speak of it.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    if (this.why?.trim() === '') {
+      throw new TeddyError('USAGE', '--why needs a path.', 'Name one: `teddy session context --why src/app.ts`.');
+    }
+    return this.withProject(terminal, async (project) => {
+      const { showContext } = await import('../../../workflow/context/show.ts');
+      const why =
+        this.why === undefined
+          ? undefined
+          : toProjectPath(this.context.cwd(), this.why, project.repository.workspace?.root);
+      const shown = await showContext(project, { selector: this.session, why });
+      if (this.json) {
+        this.printJson(terminal, 'session-context', shown);
+        return 0;
+      }
+      terminal.say(terminal.style('dim', `${shown.session} (${shown.line}), turn ${shown.turn}`, 'stderr'));
+      if (shown.why === null) await this.page(terminal, project, renderContext(terminal, shown));
+      else terminal.print(renderExplanation(terminal, shown, shown.why));
+      for (const line of describeCaveats(shown)) terminal.say(line);
+      return 0;
+    });
+  }
+}
+
+/** As git takes paths: from the folder that one is in; else from the project's root, as the lists have them. */
+function toProjectPath(cwd: string, text: string, root: string | undefined): string {
+  if (root === undefined || text.includes('://') || isAbsolute(text)) return text;
+  const here = resolve(cwd, text);
+  return existsSync(here) ? relative(root, here).split(sep).join('/') || '.' : text;
+}
+
+function describeCaveats({ keeps, turn, edited }: ShownContext): string[] {
+  const kept = {
+    context: `Turn ${turn} keeps what the turn that it branched from was shown; edits of the lists count from the next turn on.`,
+    request: `Turn ${turn} is open: \`teddy session plan\` sends its request as it was; with a new message (-m) it shows these.`,
+  };
+  const files = countOf(edited, 'edited file');
+  return [
+    ...(keeps === null ? [] : [kept[keeps]]),
+    ...(edited === 0 ? [] : [`Not counted: ${files}; the next plan commits your edits before it shows files.`]),
+  ];
+}
+
+/** `1 file`, `1,200 files`. */
+function countOf(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function renderContext(terminal: Terminal, shown: ShownContext): string {
+  const { files, leftOut, takenAway, notes, ignored } = shown;
+  const title = (text: string) => terminal.style('bold', text);
+  const out = [
+    ...leftOut.map(({ path, reason, from }) => toLeftOut(terminal, path, reason, from)),
+    ...takenAway.map(({ path, from, by }) => toLeftOut(terminal, path, `taken away by ${by}`, from)),
+    ...(ignored === 0 ? [] : [`  ${countOf(ignored, 'file')} that .teddyignore leaves out`]),
+  ];
+  return `${[
+    title(summarize(shown)),
+    ...renderRows(terminal, files),
+    ...(out.length === 0 ? [] : [title('Left out'), ...out]),
+    ...notes.map((note) => toVisible(`note: ${note}`)),
+  ].join('\n')}\n`;
+}
+
+function summarize({ files, tokens }: ShownContext): string {
+  const count = files.filter(({ kind }) => kind === 'shown').length;
+  if (files.length === 0) return 'No file is shown. Name some in session.context, one path a line.';
+  return `${countOf(count, 'file')} shown, about ${countOf(tokens, 'token')}`;
+}
+
+function renderRows(terminal: Terminal, files: readonly ContextRow[]): string[] {
+  const rows = files.map((file) => ({ amount: toAmount(file), path: toVisible(file.path), file }));
+  const widest = Math.max(0, ...rows.map(({ amount }) => amount.length));
+  const longest = Math.min(widestPath, Math.max(0, ...rows.map(({ path }) => path.length)));
+  return rows.map(({ amount, path, file }) => {
+    const from = terminal.style('dim', toVisible(`${file.from}${describeSource(file)}`));
+    return `  ${amount.padStart(widest)}  ${path.padEnd(longest)}  ${from}`;
+  });
+}
+
+// A few long paths must not push what follows the others out of the terminal.
+const widestPath = 40;
+
+/** Its tokens, or why it has none. */
+function toAmount({ kind, tokens, reason }: ContextRow): string {
+  if (kind === 'missing') return 'missing';
+  return kind === 'shown' ? formatCount(tokens) : reason === 'budget' ? 'too large' : (reason ?? 'not text');
+}
+
+function describeSource({ kind, reason, source, bytes }: ContextRow): string {
+  if (reason === 'budget') return ', does not fit the budget';
+  if (kind === 'not-shown') return `, only listed: ${countOf(bytes, 'byte')}`;
+  return source === 'stored' ? ', not tracked by git' : '';
+}
+
+function toLeftOut(terminal: Terminal, path: string, reason: string, from: string): string {
+  return `  ${toVisible(path)}: ${toVisible(reason)}  ${terminal.style('dim', toVisible(from))}`;
+}
+
+function renderExplanation(terminal: Terminal, { files }: ShownContext, why: Explanation): string {
+  const tokens = files.find(({ path }) => path === why.path)?.tokens ?? 0;
+  const verdict = why.isShown ? `shown, about ${countOf(tokens, 'token')}` : describeHidden(why);
+  const lines = why.lines.map(({ from, text, removes }) => {
+    return `  ${toVisible(from)}  ${removes ? 'takes it away' : 'names it'}  ${terminal.style('dim', toVisible(text))}`;
+  });
+  return `${[`${toVisible(why.path)}: ${toVisible(verdict)}`, ...lines].join('\n')}\n`;
+}
+
+function describeDirectory({ shown, tokens, reasons }: NonNullable<Explanation['below']>): string {
+  if (shown > 0) return `a directory, ${countOf(shown, 'file')} of it shown, about ${countOf(tokens, 'token')}`;
+  return `a directory, no file of it shown${reasons.length === 0 ? '' : `: ${reasons.join('; ')}`}`;
+}
+
+function describeHidden({ below, reasons, lines }: Explanation): string {
+  if (below !== null) return describeDirectory(below);
+  if (reasons.length > 0) return `not shown: ${reasons.join('; ')}`;
+  return `not shown: ${lines.length === 0 ? 'no line names it' : 'a line takes it away'}`;
+}

@@ -1,0 +1,55 @@
+import { Command, Option } from 'clipanion';
+import { TeddyError } from '../../../errors.ts';
+import type { ComparedPart } from '../../../workflow/review/diff-turns.ts';
+import { TeddyCommand } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+export class SessionDiffCommand extends TeddyCommand {
+  static override paths = [['session', 'diff']];
+  static override usage = Command.Usage({
+    category: 'Look',
+    description: 'Compare two turns: messages, plans, contexts, code.',
+    details: `
+      Each can be a turn (02, 02-branch-01), a line or an archived one, or a commit: then its last turn counts. With one turn
+      alone, it is compared with the one before it. Code is compared as each turn left it, without .teddy; contexts by the files
+      that the model was shown.
+
+      Exit codes: 0 done, whether they differ or not; 1 the session is damaged; 2 no such turn, session or commit.
+    `,
+    examples: [
+      ['What turn 03 did otherwise than turn 02', '$0 session diff 02 03'],
+      ['A turn and another attempt at it', '$0 session diff 02 02-branch-01'],
+      ['Against the turn before, in short', '$0 session diff 02 --stat'],
+      ['Two branches, their code alone', '$0 session diff teddy/x teddy/x--02-branch-01 --only code'],
+    ],
+  });
+
+  a = Option.String({ name: 'turn', required: true });
+  b = Option.String({ name: 'other turn', required: false });
+  session = Option.String('-s,--session', {
+    description: 'The session or line of the turns: an id or a unique part of it, a branch, or a session directory.',
+  });
+  only = Option.String('--only', { description: 'One part of it: plan, context or code.' });
+  stat = Option.Boolean('--stat', false, { description: 'How much differs, without the lines.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const { comparedParts, diffTurns } = await import('../../../workflow/review/diff-turns.ts');
+      const only = toPart(comparedParts, this.only);
+      const comparison = await diffTurns(project, { a: this.a, b: this.b, selector: this.session, only });
+      if (this.json) {
+        this.printJson(terminal, 'session-diff', comparison);
+        return 0;
+      }
+      const { renderComparison } = await import('../../render/comparison.ts');
+      await this.page(terminal, project, renderComparison(terminal, comparison, { isShort: this.stat }));
+      return 0;
+    });
+  }
+}
+
+function toPart(parts: readonly ComparedPart[], text: string | undefined): ComparedPart | undefined {
+  const part = parts.find((known) => known === text);
+  if (part !== undefined || text === undefined) return part;
+  throw new TeddyError('USAGE', `--only=${text} is not known.`, `It can be ${parts.join(', ')}.`);
+}

@@ -1,0 +1,136 @@
+/** Executes the pending plan and shows it: for `session execute` and `session resume`. */
+import { composeText } from '../../../app.ts';
+import type { Project } from '../../../ports/project.ts';
+import { executeOrReplan } from '../../../workflow/run/execute-or-replan.ts';
+import type { ExecuteRequest } from '../../../workflow/run/execute-plan.ts';
+import { rollBackRun, type SettleChoice } from '../../../workflow/run/settle.ts';
+import { InterruptedRun, describeInterrupted } from '../../../workflow/line/unfinished-run.ts';
+import { askingApprover, askMemos, flagApprover } from '../../ask/approval.ts';
+import { type ExecutionWish, type InterruptedChoice, interruptedChoices } from './execution-wish.ts';
+import { toLineOption } from '../../render/name-line.ts';
+import { showNext, showRolledBack, toExecutedJson, toExitCode, toRolledBackJson } from '../../render/executed.ts';
+import { showReplanning } from './replanning.ts';
+import { toSurroundings } from '../../context.ts';
+import { toVisible, type Terminal } from '../../terminal.ts';
+import { TeddyError } from '../../../errors.ts';
+import { askLine } from '../../ask/line.ts';
+
+export interface Execution {
+  terminal: Terminal;
+  project: Project;
+  signal: AbortSignal;
+  /** Shows long text to a person. */
+  page(text: string): Promise<void>;
+  /** After a success too it is said how to go on. */
+  namesNext?: boolean;
+  /** What comes next is said by whoever has asked. */
+  isInChat?: boolean;
+}
+
+/** Returns the exit code. */
+export async function executeAndShow(execution: Execution, wish: ExecutionWish): Promise<number> {
+  const { terminal, signal } = execution;
+  const { interrupted } = wish;
+  if (interrupted !== undefined) return settleAndShow(execution, wish, interrupted);
+  try {
+    return await runAndShow(execution, wish, undefined);
+  } catch (error) {
+    // To run nothing is no answer to what becomes of what was run.
+    if (!(error instanceof InterruptedRun) || !canAsk(terminal, wish) || wish.reject !== undefined) throw error;
+    const choice = await askInterrupted(terminal, signal, error);
+    if (choice === null) throw error;
+    return settleAndShow(execution, wish, choice);
+  }
+}
+
+async function settleAndShow(execution: Execution, wish: ExecutionWish, choice: InterruptedChoice): Promise<number> {
+  if (choice !== 'rollback') return runAndShow(execution, wish, choice);
+  const rolledBack = await rollBackRun(execution.project, wish);
+  if (wish.printJson) wish.printJson('execute-rollback', toRolledBackJson(rolledBack));
+  else showRolledBack(execution.terminal, rolledBack, wish.selector);
+  return 0;
+}
+
+async function runAndShow(
+  execution: Execution,
+  wish: ExecutionWish,
+  interrupted: SettleChoice | undefined,
+): Promise<number> {
+  const { terminal, project, signal, namesNext = false, isInChat = false } = execution;
+  const { replans, printJson } = wish;
+  const request = { ...toRequest(execution, wish), interrupted };
+  // Another plan is for one that was not valid, and a run that was killed had a valid one.
+  const tries = interrupted === undefined ? replans : 0;
+  const replanning = showReplanning(terminal, project, { replans: tries, json: printJson !== null, signal });
+  const done = await executeOrReplan(project, request, replanning).finally(() => replanning.end());
+  if (printJson) printJson('execute', toExecutedJson(done));
+  else if (!isInChat) showNext(terminal, done, { namesNext, option: toLineOption(project, done.executed.line) });
+  // To close the turn so is what was asked for.
+  return toExitCode(done.executed, request.reject !== undefined || interrupted === 'keep');
+}
+
+function canAsk(terminal: Terminal, { printJson }: ExecutionWish): boolean {
+  return terminal.isInteractive && printJson === null;
+}
+
+function toRequest({ terminal, project, signal, page }: Execution, wish: ExecutionWish): ExecuteRequest {
+  const { selector, yes, selection, reject, memos, rollback, printJson } = wish;
+  const isJson = printJson !== null;
+  const isAsking = canAsk(terminal, wish);
+  const edit = (initial: string, fileName: string) =>
+    composeText(project, toSurroundings(terminal.context), initial, fileName);
+  return {
+    ...selection,
+    selector,
+    approver: yes ? flagApprover(terminal, isJson) : isAsking ? askingApprover({ terminal, signal, edit, page }) : null,
+    memos:
+      memos !== undefined
+        ? { kind: memos }
+        : isAsking
+          ? { kind: 'ask', ask: (changes) => askMemos(terminal, signal, changes) }
+          : { kind: 'none' },
+    reject,
+    rollback,
+    signal,
+    onStart: ({ line, turn, plan }) => {
+      if (isJson) return;
+      const text = `Turn ${turn} of ${line.session}: ${toVisible(plan.plan.title)}`;
+      terminal.say(terminal.style('dim', text, 'stderr'));
+    },
+  };
+}
+
+const answers: Record<string, InterruptedChoice> = { r: 'resume', b: 'rollback', k: 'keep' };
+
+const help = [
+  'r  resume: report the interrupted action as failed, and go on after it',
+  'b  roll back: put the files back as they were before the run; the plan stays pending',
+  'k  keep: report what was done as it stands, and run nothing more',
+  'q  decide later',
+].join('\n');
+
+/**
+ * Asks what is to become of a run that was killed. Null: not now. Nothing that had begun is run again, whatever the
+ * answer. Throws INTERRUPTED on Ctrl-C.
+ */
+async function askInterrupted(
+  terminal: Terminal,
+  signal: AbortSignal,
+  { run }: InterruptedRun,
+): Promise<InterruptedChoice | null> {
+  terminal.say(terminal.style('bold', toVisible(describeInterrupted(run)), 'stderr'));
+  terminal.say(help);
+  for (;;) {
+    const answer = await askLine(terminal, signal, terminal.style('bold', 'What now? [r,b,k,q] ', 'stderr'));
+    if (signal.aborted)
+      throw new TeddyError(
+        'INTERRUPTED',
+        'Interrupted before anything was decided.',
+        'Run the command again to decide.',
+      );
+    const word = answer?.trim().toLowerCase() ?? 'q';
+    if (word === 'q') return null;
+    const choice = answers[word] ?? interruptedChoices.find((one) => one === word);
+    if (choice !== undefined) return choice;
+  }
+}

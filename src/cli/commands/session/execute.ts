@@ -1,0 +1,156 @@
+import { Command, Option } from 'clipanion';
+import { exitCodes, TeddyError } from '../../../errors.ts';
+import type { Selection } from '../../../workflow/run/select-actions.ts';
+import { parseActionList } from './action-list.ts';
+import { interruptedChoices, type ExecutionWish } from './execution-wish.ts';
+import { openOwnWorkTree } from './own-work-tree.ts';
+import { requireOne } from '../../plan-options.ts';
+import { parseReplans } from './replanning.ts';
+import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+/** What a flag cannot be combined with. `--replan` is about a plan that may come, and the others are about the one that is there. */
+const exclusions = {
+  '--reject': ['-y', '--only', '--skip', '--rollback', '--interrupted'],
+  '--dry-run': ['-y', '--reject', '--memos', '--rollback', '--worktree', '--interrupted'],
+  '--replan': ['--only', '--skip', '--reject', '--dry-run', '--interrupted'],
+  '--interrupted=rollback': ['-y', '--only', '--skip', '--memos', '--rollback'],
+};
+
+export class SessionExecuteCommand extends TeddyCommand {
+  static override paths = [['session', 'execute']];
+  static override usage = Command.Usage({
+    category: 'Start',
+    description: 'Run the pending plan, with a yes or no for each action.',
+    details: `
+      The whole plan is checked before anything is asked. It ends with one commit: the report, and exactly the code that changed.
+
+      Where the plan is not valid, the report says why. With \`--replan\` the model is then asked for another one, each time in a turn of its own, until a plan
+      is valid, the tries or the budget are spent, or the same problems come twice. The last plan that was executed decides the exit code.
+
+      Exit codes: 0: done; 1: an action or the validation failed; 3: there is no plan; 4: not approved; 5: the model gave no other plan; 130: interrupted.
+    `,
+    examples: [
+      ['Decide action by action', '$0 session execute'],
+      ['Approve everything', '$0 session execute -y'],
+      ['Only the first and the third action', '$0 session execute --only 1,3'],
+      ['See what it would do', '$0 session execute --dry-run'],
+      ['Run nothing and close the turn', '$0 session execute --reject="not what I meant"'],
+    ],
+  });
+
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  yes = Option.Boolean('-y,--yes', false, {
+    description: 'Approve every action. Memos have a yes of their own: --memos=yes.',
+  });
+  only = Option.String('--only', {
+    description: 'Run these actions alone, by number: 1,3-5. It approves none of them.',
+  });
+  skip = Option.String('--skip', { description: 'Run all actions but these.' });
+  reject = Option.String('--reject', {
+    tolerateBoolean: true,
+    description: 'Run nothing and close the turn; the reason goes into the report.',
+  });
+  memos = Option.String('--memos', { description: 'Take or discard the memos that the plan proposes.' });
+  replan = Option.String('--replan', {
+    description:
+      'Where the plan is not valid, ask for another, so many times at most: 0 to 10. Default 0, in a terminal 2.',
+  });
+  dryRun = Option.Boolean('--dry-run', false, {
+    description: 'Show all that the plan would do, with one diff a file; change nothing.',
+  });
+  worktree = Option.Boolean('--worktree', false, { description: 'Execute in a work tree of its own.' });
+
+  rollback = Option.Boolean('--rollback', false, {
+    description: 'Where the run does not come to its end, put back every file that it changed.',
+  });
+  interrupted = Option.String('--interrupted', {
+    description: 'What to do about a run that was killed: resume, rollback or keep. In a terminal it is asked.',
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    const wish = this.toWish(terminal);
+    if (this.dryRun) return this.preview(terminal, wish.selection);
+    // Loaded while git is asked about the repository.
+    const loading = Promise.all([import('./execute-and-show.ts'), import('../../ask/typed-ahead.ts')]);
+    return withInterrupt(terminal, 'teddy session execute', (signal) =>
+      this.withProject(terminal, async (project) => {
+        await this.offerOrphans(terminal, project, signal);
+        const [{ executeAndShow }, { keepingTypedAhead }] = await loading;
+        // A key that was pressed before the question stood there approves nothing.
+        const asking = keepingTypedAhead(terminal, () => undefined);
+        const selector = this.worktree
+          ? await openOwnWorkTree(project, this.session, { needsPlan: true })
+          : this.session;
+        const page = (text: string) => this.page(terminal, project, text);
+        return executeAndShow({ terminal: asking, project, signal, page }, { ...wish, selector });
+      }),
+    );
+  }
+
+  /** Throws USAGE. */
+  private toWish(terminal: Terminal): ExecutionWish {
+    const reject = this.reject === true ? '' : this.reject === false ? undefined : this.reject;
+    const replans = parseReplans(this.replan);
+    const interrupted = parseWord('--interrupted', this.interrupted, interruptedChoices);
+    const given: Record<string, boolean> = {
+      '-y': this.yes,
+      '--only': this.only !== undefined,
+      '--skip': this.skip !== undefined,
+      '--memos': this.memos !== undefined,
+      '--reject': reject !== undefined,
+      '--replan': (replans ?? 0) > 0,
+      '--dry-run': this.dryRun,
+      '--rollback': this.rollback,
+      '--worktree': this.worktree,
+      '--interrupted': interrupted !== undefined,
+      '--interrupted=rollback': interrupted === 'rollback',
+    };
+    for (const [flag, others] of Object.entries(exclusions)) {
+      for (const other of others) requireOne({ [other]: given[other] === true, [flag]: given[flag] === true });
+    }
+    const isAboutThisPlan = exclusions['--replan'].some((flag) => given[flag] === true);
+    return {
+      yes: this.yes,
+      selection: { only: parseActionList('--only', this.only), skip: parseActionList('--skip', this.skip) },
+      reject,
+      memos: parseWord('--memos', this.memos, ['yes', 'no']),
+      replans: isAboutThisPlan ? 0 : replans,
+      rollback: this.rollback,
+      interrupted,
+      printJson: this.json ? (schema, value) => this.printJson(terminal, schema, value) : null,
+    };
+  }
+
+  private preview(terminal: Terminal, selection: Selection): Promise<number> {
+    const loading = Promise.all([import('../../../workflow/run/preview-plan.ts'), import('../../render/preview.ts')]);
+    return this.withProject(terminal, async (project) => {
+      const [{ previewPlan }, { renderPreview, showFindings, toPreviewJson }] = await loading;
+      const preview = await previewPlan(project, { selector: this.session, ...selection });
+      if (this.json) this.printJson(terminal, 'execute-preview', toPreviewJson(preview));
+      else {
+        await this.page(terminal, project, renderPreview(terminal, preview));
+        showFindings(terminal, preview);
+      }
+      return preview.problems.length === 0 ? 0 : exitCodes.VALIDATION_FAILED;
+    });
+  }
+}
+
+/** Throws USAGE for another word. */
+function parseWord<Word extends string>(
+  flag: string,
+  text: string | undefined,
+  words: readonly Word[],
+): Word | undefined {
+  if (text === undefined) return undefined;
+  const word = words.find((one) => one === text);
+  if (word !== undefined) return word;
+  throw new TeddyError(
+    'USAGE',
+    `${flag}=${text} is not known.`,
+    `It is ${words.slice(0, -1).join(', ')} or ${words.at(-1)}.`,
+  );
+}

@@ -1,0 +1,86 @@
+import { Command, Option } from 'clipanion';
+import { historyFormats, type HistoryFormat, type Repair } from '../../../conversation/history.ts';
+import { TeddyError } from '../../../errors.ts';
+import type { ShownHistory } from '../../../workflow/conversation/show-history.ts';
+import { TeddyCommand } from '../../teddy-command.ts';
+import { toVisible, type Terminal } from '../../terminal.ts';
+
+export class SessionHistoryCommand extends TeddyCommand {
+  static override paths = [['session', 'history']];
+  static override usage = Command.Usage({
+    category: 'Look',
+    description: 'Print the messages of a session as a model would be sent them.',
+    details: `
+      Everything that was said and called, in order: of a session up to now, or as it was at a commit. The same bytes come out
+      of .git alone, of a clone, and of any commit that holds the same turns.
+
+      openai (the default, also on a terminal) and anthropic are one JSON array with a message on each line; jsonl has a record
+      on each line; markdown is to read. What had to be put right so that a provider takes it is said on stderr, and nothing
+      that is stored is changed by it.
+
+      Exit codes: 0 done; 1 the repository is damaged, or the history would break a rule of the format; 2 no such session,
+      commit, turn or format; 3 the commit belongs to no session.
+    `,
+    examples: [
+      ['The session that HEAD is on', '$0 session history'],
+      ['To read, from turn 03 on', '$0 session history --format markdown --from 03'],
+      ['As it was three commits ago', '$0 session history HEAD~3 --format anthropic'],
+      ['Another session, as records', '$0 session history add-user-auth --format jsonl'],
+    ],
+  });
+
+  target = Option.String({ name: 'session or commit', required: false });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  format = Option.String('--format', { description: `${historyFormats.join(', ')}; without it openai.` });
+  from = Option.String('--from', { description: 'Leave out the turns before this one.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    const format = toFormat(this.format);
+    const target = this.toTarget();
+    return this.withProject(terminal, async (project) => {
+      const { showHistory } = await import('../../../workflow/conversation/show-history.ts');
+      const shown = await showHistory(project, { target, format, from: this.from });
+      if (this.json) {
+        const { session, commit, messages, repairs } = shown;
+        this.printJson(terminal, 'session-history', { session, commit, format, messages, repairs });
+        return 0;
+      }
+      sayRepairs(terminal, shown);
+      // As it is, and not by way of a text: a long history is there already, in the cache.
+      if (terminal.isOutputTty) await this.page(terminal, project, toVisible(shown.text));
+      else this.context.stdout.write(shown.bytes);
+      return 0;
+    });
+  }
+
+  private toTarget(): string | undefined {
+    if (this.target === undefined || this.session === undefined) return this.target ?? this.session;
+    throw new TeddyError('USAGE', 'A session is named twice.', `Leave out \`-s\`, or ${JSON.stringify(this.target)}.`);
+  }
+}
+
+function toFormat(text = 'openai'): HistoryFormat {
+  const format = historyFormats.find((known) => known === text);
+  if (format !== undefined) return format;
+  throw new TeddyError(
+    'UNKNOWN_FORMAT',
+    `There is no format ${JSON.stringify(text)}.`,
+    `It can be ${historyFormats.slice(0, -1).join(', ')} or ${historyFormats.at(-1)}.`,
+  );
+}
+
+const shownRepairs = 20;
+
+function sayRepairs(terminal: Terminal, { repairs }: ShownHistory): void {
+  for (const repair of repairs.slice(0, shownRepairs)) {
+    terminal.say(`${terminal.style('yellow', 'repaired:', 'stderr')} ${toVisible(renderRepair(repair))}`);
+  }
+  const more = repairs.length - shownRepairs;
+  if (more > 0) terminal.say(`... and ${more} more; --json shows all.`);
+}
+
+function renderRepair({ turn, text }: Repair): string {
+  return turn === undefined ? text : `turn ${turn}: ${text}`;
+}

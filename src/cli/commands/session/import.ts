@@ -1,0 +1,163 @@
+import { Command, Option } from 'clipanion';
+import { openSource } from '../../../app.ts';
+import { importFormats, type ImportFormat, type ImportReport } from '../../../conversation/importer.ts';
+import { TeddyError } from '../../../errors.ts';
+import { formatCount } from '../../../session/format-count.ts';
+import type {
+  AbandonedAttempt,
+  ImportedSession,
+  PreviewedImport,
+} from '../../../workflow/conversation/import-session.ts';
+import type { ImportProgress, ImportRequest } from '../../../workflow/conversation/read-log.ts';
+import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import { toVisible, type Terminal } from '../../terminal.ts';
+
+const shownIssues = 5;
+const redrawMs = 200;
+
+export class SessionImportCommand extends TeddyCommand {
+  static override paths = [['session', 'import']];
+  static override usage = Command.Usage({
+    category: 'Elsewhere',
+    description: 'Make a session of a conversation that another program has logged.',
+    details: `
+      Reads the logs of Claude Code and Codex, messages as OpenAI's API takes them, and what \`teddy session export --jsonl\` writes. The session starts
+      from HEAD, which stays where it is. Secrets are masked. The same bytes are imported once: a second time names the session that there is.
+      Prints the session's directory on stdout.
+    `,
+    examples: [
+      ['What would become of it', '$0 session import rollout.jsonl --dry-run'],
+      ['Under a name of your own', '$0 session import chat.json --name api-design'],
+    ],
+  });
+
+  file = Option.String({ name: 'file' });
+  format = Option.String('--format', {
+    description: `What it is, if that is not told by itself: ${importFormats.join(', ')}.`,
+  });
+  name = Option.String('--name', { description: 'The name of the session.' });
+  dryRun = Option.Boolean('--dry-run', false, { description: 'Read it, say what is in it, and write nothing.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    const format = parseFormat(this.format);
+    if (this.file === '-') throw toNoStdin();
+    return withInterrupt(terminal, 'teddy session list', (signal) =>
+      this.withProject(terminal, async (project) => {
+        const { importSession, previewImport } = await import('../../../workflow/conversation/import-session.ts');
+        const source = await openSource(this.file, this.context.cwd());
+        const onProgress = showProgress(terminal);
+        const request: ImportRequest = { source, format, name: this.name, signal, onProgress };
+        try {
+          if (this.dryRun) this.showPreview(terminal, await previewImport(project, request));
+          else {
+            await this.offerOrphans(terminal, project, signal);
+            this.showImported(terminal, await importSession(project, request));
+          }
+        } finally {
+          terminal.redraw(null);
+        }
+        return 0;
+      }),
+    );
+  }
+
+  private showPreview(terminal: Terminal, preview: PreviewedImport): void {
+    if (this.json)
+      return this.printJson(terminal, 'import', { dryRun: true, isNew: preview.known === null, ...preview });
+    const { known, report, format, entries, turns, maskedSecrets } = preview;
+    if (known !== null) terminal.say(`It is imported already: ${known.line}.`);
+    const counts = `${count(report.lines, 'line')} read, ${count(report.records, 'record')} in ${describeSize(entries, turns)}`;
+    terminal.print(`${format}: ${counts}.\n`);
+    sayAbandoned(terminal, preview.abandoned);
+    sayReport(terminal, report, maskedSecrets ?? 0);
+    terminal.say('Nothing was written.');
+  }
+
+  private showImported(terminal: Terminal, imported: ImportedSession): void {
+    if (this.json) return this.printJson(terminal, 'import', { dryRun: false, ...imported });
+    const { isNew, line, directory, made, entries, turns, report, maskedSecrets, format } = imported;
+    if (made !== null) terminal.say(`Made ${made}.`);
+    const name = terminal.style('bold', line, 'stderr');
+    if (isNew) {
+      terminal.say(`Made the branch ${name} of a log of ${format}: ${describeSize(entries, turns)}.`);
+      sayAbandoned(terminal, imported.abandoned);
+      sayReport(terminal, report, maskedSecrets);
+    } else {
+      terminal.say(`It is imported already, and nothing has changed: ${name}.`);
+      if (this.name !== undefined) terminal.say('It keeps its name: --name was not used.');
+    }
+    terminal.say(`Next: git switch ${line}`);
+    terminal.print(`${directory}\n`);
+  }
+}
+
+function parseFormat(text: string | undefined): ImportFormat | undefined {
+  if (text === undefined) return undefined;
+  const format = importFormats.find((known) => known === text);
+  if (format !== undefined) return format;
+  throw new TeddyError(
+    'UNKNOWN_FORMAT',
+    `There is no format ${JSON.stringify(text)}.`,
+    `Choose one of: ${importFormats.join(', ')}.`,
+  );
+}
+
+function toNoStdin(): TeddyError {
+  return new TeddyError(
+    'USAGE',
+    'A log is read twice, so it cannot come from stdin.',
+    'Save it to a file, and name that; ./- is a file of that name.',
+  );
+}
+
+function showProgress(terminal: Terminal): (progress: ImportProgress) => void {
+  let drawnMs = performance.now();
+  return ({ phase, bytes, sizeBytes }) => {
+    const nowMs = performance.now();
+    if (nowMs - drawnMs < redrawMs) return;
+    drawnMs = nowMs;
+    const percent = sizeBytes === 0 ? 100 : Math.min(100, Math.floor((100 * bytes) / sizeBytes));
+    const line = `${phase === 'reading' ? 'Reading' : 'Writing the entries'}, ${percent} %`;
+    terminal.redraw(terminal.style('dim', line, 'stderr'));
+  };
+}
+
+/** Every one is named: what it says stands on no other branch. */
+function sayAbandoned(terminal: Terminal, abandoned: readonly AbandonedAttempt[]): void {
+  if (abandoned.length === 0) return;
+  const attempts = abandoned.length === 1 ? 'an earlier attempt' : `${formatCount(abandoned.length)} earlier attempts`;
+  terminal.say(`The user went back and abandoned ${attempts}:`);
+  for (const { branch, sourceLine, entries, turns } of abandoned)
+    terminal.say(`  ${branch ?? 'on no branch here'} (line ${sourceLine}): ${describeSize(entries, turns)}`);
+}
+
+function sayReport(terminal: Terminal, report: ImportReport, maskedSecrets: number): void {
+  const { skipped, repaired, leftOut } = report;
+  const kinds = leftOut.map((one) => `${formatCount(one.count)} ${one.count === 1 ? toSingular(one.what) : one.what}`);
+  if (report.summaries > 0)
+    terminal.say(`Summaries of a compaction, marked as such: ${formatCount(report.summaries)}.`);
+  if (kinds.length > 0) terminal.say(`Left out: ${toVisible(kinds.join(', '))}.`);
+  sayIssues(terminal, 'skipped', skipped);
+  sayIssues(terminal, 'repaired', repaired);
+  if (maskedSecrets > 0) terminal.say(`${count(maskedSecrets, 'secret')} masked.`);
+}
+
+/** `lines of bookkeeping` -> `line of bookkeeping` */
+function toSingular(what: string): string {
+  return what.replace(/^([a-z]+)s\b/, '$1');
+}
+
+function sayIssues(terminal: Terminal, what: string, { count: total, issues }: ImportReport['skipped']): void {
+  if (total === 0) return;
+  terminal.say(`${formatCount(total)} ${what}:`);
+  for (const { line, text } of issues.slice(0, shownIssues)) terminal.say(`  line ${line}: ${toVisible(text)}`);
+  if (total > shownIssues) terminal.say(`  and ${formatCount(total - shownIssues)} more`);
+}
+
+function describeSize(entries: number, turns: number): string {
+  return `${entries === 1 ? '1 entry' : `${formatCount(entries)} entries`} in ${count(turns, 'turn')}`;
+}
+
+function count(number: number, what: string): string {
+  return `${formatCount(number)} ${what}${number === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,123 @@
+import { Command, Option } from 'clipanion';
+import { composeText } from '../../../app.ts';
+import { TeddyError } from '../../../errors.ts';
+import { shortRef } from '../../../names.ts';
+import { toShellWord } from '../../../session/shell-word.ts';
+import type { Landed } from '../../../workflow/landing/land-session.ts';
+import { toSurroundings } from '../../context.ts';
+import { TeddyCommand } from '../../teddy-command.ts';
+import { toVisible, type Terminal } from '../../terminal.ts';
+
+export class SessionLandCommand extends TeddyCommand {
+  static override paths = [['session', 'land']];
+  static override usage = Command.Usage({
+    category: 'Land',
+    description: "Bring a session's code to a branch, as one commit.",
+    details: `
+      The branch is the one that the session started from, or --onto. It gets the code of the line as of its tip, merged as git merges, and keeps a .teddy of its own: the turns stay on the line, and under
+      refs/teddy/archive/. Landing again brings what is new since. Where the branch is checked out, its files go along as with \`git merge --ff-only\`; edits in the way stop it. HEAD stays where it is.
+
+      A session that stands on another one brings its code along, which is said.
+
+      A conflict changes nothing, and names the command to merge by hand.
+
+      Exit codes: 0 done; 1 git failed; 2 no such session or branch; 3 nothing to land, a conflict, edits in the way, a merge or the like in progress.
+    `,
+    examples: [
+      ['The session that HEAD is on', '$0 session land'],
+      ['What it would do', '$0 session land --dry-run'],
+      ['Another one, on a branch for a pull request', '$0 session land add-user-auth --onto feature'],
+      ['With a message of your own', '$0 session land -m "Add the login route"'],
+    ],
+  });
+
+  target = Option.String({ name: 'session', required: false });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  onto = Option.String('--onto', { description: 'The branch; without it, the one that the session started from.' });
+  message = Option.String('-m,--message', {
+    description: "The commit's subject and body; without it, the title of the newest plan and a list of the turns.",
+  });
+  edit = Option.Boolean('--edit', false, { description: 'Write the message in your editor.' });
+  dryRun = Option.Boolean('--dry-run', false, { description: 'Show what would land, and move no branch.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    const target = toTarget(this.target, this.session);
+    return this.withProject(terminal, async (project) => {
+      const { landSession } = await import('../../../workflow/landing/land-session.ts');
+      const edit = this.edit
+        ? (text: string) => composeText(project, toSurroundings(this.context), text, 'LAND.md')
+        : undefined;
+      const request = { target, onto: this.onto, message: this.message, edit, isDryRun: this.dryRun };
+      const landed = await landSession(project, request);
+      if (this.json) this.printJson(terminal, 'session-land', toJson(landed, this.dryRun));
+      else if (this.dryRun) showDryRun(terminal, landed);
+      else showLanded(terminal, landed);
+      return 0;
+    });
+  }
+}
+
+/** A session may be named with `-s` as well. */
+export function toTarget(target: string | undefined, session: string | undefined): string | undefined {
+  if (target === undefined || session === undefined) return target ?? session;
+  throw new TeddyError('USAGE', 'A session is named twice.', `Leave out \`-s\`, or ${JSON.stringify(target)}.`);
+}
+
+function toJson(
+  { line, onto, before, commit, wasCutOff, message, along, changes, root, archive }: Landed,
+  dryRun: boolean,
+): object {
+  const files = changes.map(({ path, change }) => ({ path, change }));
+  const { session, name, tip } = line;
+  return {
+    session,
+    line: name,
+    tip,
+    onto: shortRef(onto),
+    before,
+    commit,
+    dryRun,
+    message,
+    along,
+    files,
+    workTree: root,
+    archive,
+    wasCutOff,
+  };
+}
+
+function showLanded(
+  terminal: Terminal,
+  { line, onto, commit, wasCutOff, along, changes, root, archive, archiveCommand, remote }: Landed,
+): void {
+  const branch = toVisible(shortRef(onto));
+  const what = wasCutOff ? 'had already landed' : 'landed';
+  const files = wasCutOff ? '' : `${countFiles(changes.length)}, `;
+  terminal.print(`${toVisible(line.name)} ${what} on ${branch}: ${files}commit ${commit?.slice(0, 10)}\n`);
+  sayAlong(terminal, along);
+  if (root !== null && !wasCutOff) terminal.say(`The files in ${toVisible(root)} went along.`);
+  if (archive !== null) terminal.say(`Its turns stay on ${toVisible(line.name)}, and under ${archive}.`);
+  const archiveIt = toVisible(archiveCommand);
+  if (remote === null) return terminal.say(`Next, when you are done with it: ${archiveIt}`);
+  terminal.say(toVisible(`Next: git push ${toShellWord(remote)} ${toShellWord(shortRef(onto))}`));
+  terminal.say(`Then, when you are done with it: ${archiveIt}`);
+}
+
+function sayAlong(terminal: Terminal, along: readonly string[]): void {
+  if (along.length > 0) terminal.say(`The code of ${along.join(', ')} comes along: the line stands on it.`);
+}
+
+function showDryRun(terminal: Terminal, { line, onto, message, along, changes, root }: Landed): void {
+  const where = root === null ? '' : `, whose files in ${root} would go along`;
+  const count = countFiles(changes.length);
+  terminal.say(toVisible(`${line.name} would land on ${shortRef(onto)}${where}: ${count}. No branch was moved.`));
+  sayAlong(terminal, along);
+  const rows = changes.map(({ path, change }) => `${change.slice(0, 1).toUpperCase()} ${path}\n`);
+  terminal.print(toVisible(`${message}\n${rows.join('')}`));
+}
+
+function countFiles(count: number): string {
+  return `${count} ${count === 1 ? 'file' : 'files'}`;
+}

@@ -1,0 +1,73 @@
+import { Command, Option } from 'clipanion';
+import type { LoggedEntry, SessionLog } from '../../../workflow/review/log-session.ts';
+import { logSession } from '../../../workflow/review/log-session.ts';
+import type { SessionGraph } from '../../../workflow/review/log-graph.ts';
+import { toTarget } from './target-option.ts';
+import { TeddyCommand } from '../../teddy-command.ts';
+import { toVisible, type Terminal } from '../../terminal.ts';
+
+export class SessionLogCommand extends TeddyCommand {
+  static override paths = [['session', 'log']];
+  static override usage = Command.Usage({
+    category: 'Look',
+    description: 'Show the steps of a session, newest first.',
+    details: `
+      The same as \`git log --first-parent\` of its branch, one line for each step. A session can be named by its id or a part of
+      it, by a branch, an archived one too, by a commit, or as a range of commits.
+
+      With --graph the session's main line and all its conversation branches are drawn, each step once: a branch stands above
+      the step that it leaves from. Lines that are only on a remote, or archived, are marked. Your own commits are dimmed.
+
+      Exit codes: 0 done; 1 the repository is damaged; 2 no such session or commit.
+    `,
+    examples: [
+      ['The session that HEAD is on', '$0 session log'],
+      ['With its conversation branches', '$0 session log --graph'],
+      ['Another one', '$0 session log add-user-auth'],
+      ['What came after a commit', '$0 session log 3f2a9c1..teddy/20260124-add-user-auth'],
+    ],
+  });
+
+  target = Option.String({ name: 'session, commit or range', required: false });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  graph = Option.Boolean('--graph', false, { description: 'Draw all lines of the session.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    const target = toTarget(this.target, this.session);
+    return this.withProject(terminal, async (project) => {
+      if (!this.graph) return this.show(terminal, await logSession(project, target), renderLog, project);
+      const { graphSession } = await import('../../../workflow/review/log-graph.ts');
+      const { renderGraph } = await import('../../render/graph.ts');
+      const graph = await graphSession(project, target);
+      return this.show(terminal, graph, renderGraph, project);
+    });
+  }
+
+  private async show<Log extends SessionLog | SessionGraph>(
+    terminal: Terminal,
+    log: Log,
+    render: (terminal: Terminal, log: Log) => string,
+    project: Parameters<TeddyCommand['page']>[1],
+  ): Promise<number> {
+    if (this.json) {
+      this.printJson(terminal, 'session-log', log);
+      return 0;
+    }
+    const line = 'line' in log ? ` (${toVisible(log.line)})` : '';
+    terminal.say(terminal.style('dim', `${log.session}${line}`, 'stderr'));
+    await this.page(terminal, project, render(terminal, log));
+    return 0;
+  }
+}
+
+function renderLog(terminal: Terminal, { entries }: SessionLog): string {
+  return `${entries.map((entry) => renderEntry(terminal, entry)).join('\n')}\n`;
+}
+
+function renderEntry(terminal: Terminal, { commit, time, entry, subject }: LoggedEntry): string {
+  const when = time.slice(0, 16).replace('T', ' ');
+  const text = entry === null ? terminal.style('dim', toVisible(subject)) : toVisible(subject);
+  return `${terminal.style('yellow', commit.slice(0, 10))} ${terminal.style('dim', when)} ${text}`;
+}

@@ -1,0 +1,80 @@
+import { relative, resolve } from 'node:path';
+import { Command, Option } from 'clipanion';
+import { shortRef } from '../../../names.ts';
+import { toShellWord } from '../../../session/shell-word.ts';
+import { newSession } from '../../../workflow/line/new-session.ts';
+import { requireOne } from '../../plan-options.ts';
+import { TeddyCommand } from '../../teddy-command.ts';
+import { toVisible, type Terminal } from '../../terminal.ts';
+
+export class SessionNewCommand extends TeddyCommand {
+  static override paths = [['session', 'new']];
+  static override usage = Command.Usage({
+    category: 'Start',
+    description: 'Make a session and switch to its branch.',
+    details: `
+      The branch is teddy/<date>-<name>. It starts at HEAD, or at --from; on the line of a session that has landed, at the branch where it landed. Uncommitted work stays as it is.
+      Prints the session's directory on stdout; with \`--no-switch\`, the directory as git names it, since no work tree has it.
+
+      With \`--worktree\` the branch is checked out in a linked work tree, in teddy/worktrees/ of the git directory, and this work tree stays
+      as it is, with what is not committed in it: several sessions can be worked on at the same time. \`teddy worktree list\` shows them, \`teddy worktree remove\` removes them.
+      Hooks of git are not run, and submodules are for \`git submodule update\`.
+    `,
+    examples: [
+      ['Start a session', '$0 session new add-login-route'],
+      ['Stay on this branch', '$0 session new add-login-route --no-switch'],
+      ['Start from another branch', '$0 session new add-login-route --from main'],
+      ['Leave this work tree alone', '$0 session new add-login-route --worktree'],
+    ],
+  });
+
+  name = Option.String({ name: 'name' });
+  noSwitch = Option.Boolean('--no-switch', false, { description: 'Make the branch, and stay where you are.' });
+
+  from = Option.String('--from', { description: 'The branch or session to start from.' });
+
+  worktree = Option.Boolean('--worktree', false, { description: 'Check the branch out in a work tree of its own.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    requireOne({ '--no-switch': this.noSwitch, '--worktree': this.worktree });
+    return this.withProject(terminal, async (project) => {
+      await this.offerOrphans(terminal, project);
+      const made = await newSession(project, {
+        name: this.name,
+        switch: !this.noSwitch,
+        worktree: this.worktree,
+        from: this.from,
+      });
+      const branch = shortRef(made.ref);
+      if (this.json) {
+        this.printJson(terminal, 'session-new', {
+          session: made.session,
+          branch,
+          directory: made.directory,
+          commit: made.commit,
+          switched: made.switched,
+          workTree: made.workTree,
+        });
+        return 0;
+      }
+      if (made.made !== null) terminal.say(`Made ${made.made}.`);
+      const name = terminal.style('bold', branch, 'stderr');
+      if (made.workTree !== null) {
+        terminal.say(`Made the branch ${name} and its work tree ${toVisible(made.workTree)}.`);
+        terminal.say(`Next: cd ${toShellWord(made.workTree)} && teddy session plan -m "what you want"`);
+        terminal.print(`${resolve(made.workTree, made.directory)}\n`);
+        return 0;
+      }
+      terminal.say(made.switched ? `Switched to the new branch ${name}.` : `Made the branch ${name}.`);
+      const option = made.switched ? '' : ` -s ${made.session}`;
+      terminal.say(`Next: teddy session plan${option} -m "what you want", or to talk: teddy session chat${option}`);
+      const root = made.switched ? project.repository.workspace?.root : undefined;
+      const directory =
+        root === undefined
+          ? `${branch}:${made.directory}`
+          : relative(this.context.cwd(), resolve(root, made.directory));
+      terminal.print(`${directory}\n`);
+      return 0;
+    });
+  }
+}

@@ -1,0 +1,53 @@
+/** What `verify` and `replay` are asked to look at: what git knows by the name; else a file, if it is a bundle. */
+import { open, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { openBundled } from '../../../app.ts';
+import { TeddyError } from '../../../errors.ts';
+import type { Project } from '../../../ports/project.ts';
+import { readWorkingDirectory, type CliContext } from '../../context.ts';
+
+/** The repository of the bundle, to be closed; null: the target is none. Throws BAD_RECORDING, UNKNOWN_SESSION, AMBIGUOUS_SESSION. */
+export async function openIfBundle(
+  context: CliContext,
+  here: Project,
+  target: string | undefined,
+): Promise<Project | null> {
+  const cwd = readWorkingDirectory(context);
+  if (target === undefined || !(await startsBundle(resolve(cwd, target)))) return null;
+  if (!isPath(target) && (await isKnown(here, target))) return null;
+  const bundled = await openBundled(here, target, { cwd, env: context.env });
+  const { listRecorded } = await import('../../../workflow/line/find-recorded.ts');
+  if ((await listRecorded(bundled)).length > 0) return bundled;
+  await bundled.repository.close();
+  const hint = 'Make one with `git bundle create <file> teddy/<session>`.';
+  throw new TeddyError('UNKNOWN_SESSION', `The bundle ${target} holds no session.`, hint);
+}
+
+/** No name of git's begins so. A file of a checkout is somebody else's: it does not stand in for the branch of its name. */
+function isPath(target: string): boolean {
+  return /^\.{0,2}\//.test(target);
+}
+
+async function isKnown(here: Project, target: string): Promise<boolean> {
+  const { findRecorded } = await import('../../../workflow/line/find-recorded.ts');
+  try {
+    await findRecorded(here, target);
+    return true;
+  } catch (error) {
+    const isUnknown = error instanceof TeddyError && ['UNKNOWN_SESSION', 'UNKNOWN_COMMIT'].includes(error.code);
+    if (!isUnknown) throw error;
+    return false;
+  }
+}
+
+async function startsBundle(path: string): Promise<boolean> {
+  // Nobody may ever write to a pipe.
+  if (!(await stat(path).catch(() => null))?.isFile()) return false;
+  const file = await open(path, 'r');
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(16), 0, 16, 0);
+    return /^# v[23] git bundle\n/.test(buffer.toString('latin1', 0, bytesRead));
+  } finally {
+    await file.close();
+  }
+}

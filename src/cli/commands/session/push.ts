@@ -1,0 +1,36 @@
+import { Command } from 'clipanion';
+import type { Project } from '../../../ports/project.ts';
+import type { Shared, ShareRequest } from '../../../workflow/sharing/shared-line.ts';
+import { ShareCommand } from './share-command.ts';
+
+export class SessionPushCommand extends ShareCommand {
+  static override paths = [['session', 'push']];
+  static override usage = Command.Usage({
+    category: 'Elsewhere',
+    description: 'Send a session to a remote.',
+    details: `
+      The main line, its branches, what is archived of it, and teddy/global; the commits below go along, as with git. It is the
+      session that HEAD is on, else the newest; -s names another one, and --all sends all of them. The remote is a name that git
+      knows, a URL or a path; without it the one of the branch, remote.pushDefault, origin, or the only one.
+
+      All of it arrives or nothing does, and nothing is ever forced. What has more on the remote is taken first by \`session
+      sync\`. A branch that \`session archive\` has taken away here goes there as well; the archive keeps it. What would leave is
+      verified, and looked through for secrets.
+
+      Exit codes: 0 done, or nothing to do; 2 no such remote or session; 3 the remote is ahead, is empty, or has changed
+      meanwhile, or a secret or a faulty line would leave; 5 the remote is not reached, or has refused.
+    `,
+    examples: [
+      ['The session that HEAD is on, to origin', '$0 session push'],
+      ['What would be sent', '$0 session push --dry-run'],
+      ['All sessions, to another place', '$0 session push ssh://git.example.org/notes.git --all'],
+    ],
+  });
+
+  protected readonly verb = 'push';
+
+  protected async share(project: Project, request: ShareRequest): Promise<Shared> {
+    const { pushSessions } = await import('../../../workflow/sharing/push-sessions.ts');
+    return pushSessions(project, request);
+  }
+}

@@ -1,0 +1,81 @@
+/** `--replan`: what is asked of the model when a plan is not valid, and what is seen of it. */
+import { TeddyError } from '../../../errors.ts';
+import type { Project } from '../../../ports/project.ts';
+import type { Replanning } from '../../../workflow/run/execute-or-replan.ts';
+import { askingForeign, chooseFromFlags } from '../../ask/choose-model.ts';
+import { showExecuted } from '../../render/executed.ts';
+import { showCommitted, showRemarks, viewAnswer, type AnswerView } from '../../render/show-answer.ts';
+import { toVisible, type Terminal } from '../../terminal.ts';
+
+const maxReplans = 10;
+const replansInTerminal = 2;
+
+/** Reads the number of `--replan`. Throws USAGE. */
+export function parseReplans(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,4}$/.test(text) && Number(text) <= maxReplans) return Number(text);
+  throw new TeddyError(
+    'USAGE',
+    `--replan: ${JSON.stringify(text)} is not a number of tries.`,
+    `It is a whole number from 0 to ${maxReplans}: --replan 2.`,
+  );
+}
+
+interface Wish {
+  /** Undefined: not said. */
+  replans: number | undefined;
+  json: boolean;
+  signal: AbortSignal;
+}
+
+/** `end` takes away what is left of the progress, whatever has happened. */
+export interface ShownReplanning extends Replanning {
+  end(): void;
+}
+
+export function showReplanning(terminal: Terminal, project: Project, wish: Wish): ShownReplanning {
+  const { replans, json, signal } = wish;
+  const canAsk = terminal.isInteractive && !json;
+  const isStreamed = terminal.isOutputTty && !json;
+  const maxTries = replans ?? (canAsk ? replansInTerminal : 0);
+  let view: AnswerView | null = null;
+  let isTimed = false;
+  return {
+    maxTries,
+    approveForeign: askingForeign(terminal, signal, { canAsk }),
+    async chooseModel() {
+      const choice = await chooseFromFlags(project, terminal.context, { inEditor: false });
+      isTimed = choice.provider === 'openai';
+      if (choice.model !== null || replans === undefined) return choice;
+      throw choice.missing ?? toNobody();
+    },
+    listen(attempt) {
+      view = viewAnswer(terminal, {
+        isStreamed,
+        describeAsked: ({ line, turn, agent, label }) =>
+          `The plan is not valid; asking ${label} as ${agent} again in turn ${turn} of ${line.session}, try ${attempt} of ${maxTries} ...`,
+      });
+      return view;
+    },
+    onAnswered(answer) {
+      const elapsedMs = view?.end() ?? null;
+      if (json) return;
+      // A plan is shown when it is executed; an answer with nothing to run is the result.
+      if (!isStreamed && answer.actions === 0) terminal.print(`${toVisible(answer.text).replace(/\n$/, '')}\n`);
+      showRemarks(terminal, answer);
+      showCommitted(terminal, answer, isTimed ? elapsedMs : null);
+    },
+    onExecuted(executed) {
+      if (!json) showExecuted(terminal, executed);
+    },
+    end: () => void view?.end(),
+  };
+}
+
+function toNobody(): TeddyError {
+  return new TeddyError(
+    'NO_MODEL',
+    'The provider is manual, so there is no model to ask for another plan.',
+    'Bring one yourself: `teddy session plan -m "..." --from <file>`.',
+  );
+}

@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import { appendFile } from 'node:fs/promises';
+import { Command, Option } from 'clipanion';
+import { openExportFile } from '../../../app.ts';
+import type { Project } from '../../../ports/project.ts';
+import { isSame, isUnproven, type ReplayedLine } from '../../../workflow/replay/replayed.ts';
+import { openIfBundle } from './open-target.ts';
+import { renderReplay } from '../../render/replay.ts';
+import { toTarget } from './target-option.ts';
+import { resolvePath } from '../../context.ts';
+import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import { toVisible, type Terminal } from '../../terminal.ts';
+
+export class SessionReplayCommand extends TeddyCommand {
+  static override paths = [['session', 'replay']];
+  static override usage = Command.Usage({
+    category: 'Look',
+    description: 'Do again what the reports of a session say was done, and compare.',
+    details: `
+      For every report: its plan is read again, its actions are done on the code of the commit before it, and the result is
+      compared byte for byte with what was committed. The logs of the turns are checked against what they were made of.
+      Everything happens in memory, so that it works in a bare clone too, and on a bundle. Whether the entries are what they
+      say, and in order, \`teddy session verify\` checks: neither does without the other.
+
+      The commands of a plan are not run: their recorded effect is applied, and they are listed as \`not run\`. Where you ask for
+      that with --run-commands, they are run in a temporary repository that only reads the objects of this one, with your
+      environment and your rights; exit code, output (but for times and places) and changed files are compared. Do so only where
+      you would run the plan yourself.
+
+      A path of a report's commit is proven where the plan gives it, byte for byte, on the code of the commit before. Where only a
+      command, a filter of git's or the user's own words in place of the plan can explain it, it is named as not proven, and its
+      turn is \`not compared\`. With --strict that is exit 1. --run-commands proves what running a command again makes alike.
+      Snapshots and commits of the user's own are counted: no plan tells of them.
+
+      A commit stands for its line up to there. A file stands for itself where git knows nothing of the name, or with \`./\`
+      before it; all lines of a bundle are replayed, and with --json several are \`lines\`. On GitHub Actions each difference
+      is an annotation as well, and the step summary has a table.
+
+      Exit codes: 0 the same; 1 something differs, or the repository is damaged; 2 no such session, commit or file; 130 interrupted.
+    `,
+    examples: [
+      ['The session that HEAD is on', '$0 session replay'],
+      ['Another session, its commands too', '$0 session replay add-user-auth --run-commands'],
+      ['The turns of a pull request, in CI', '$0 session replay origin/main..HEAD --junit replay.xml'],
+      ['A session in a file', '$0 session replay session.bundle --json'],
+    ],
+  });
+
+  target = Option.String({ name: 'session, commit, range or bundle', required: false });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  runCommands = Option.Boolean('--run-commands', false, {
+    description: 'Run the commands of the plans as well, in a temporary repository.',
+  });
+  strict = Option.Boolean('--strict', false, {
+    description: 'Exit 1 also where something that a commit holds is not proven.',
+  });
+  junit = Option.String('--junit', { description: 'Write the result as JUnit XML, a test case for each turn.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    const target = toTarget(this.target, this.session);
+    return this.withProject(terminal, async (project) => {
+      const replayed = await withInterrupt(terminal, 'teddy session replay', (signal) =>
+        this.replay(terminal, project, target, signal),
+      );
+      await this.tell(terminal, project, replayed);
+      return replayed.every((line) => isSame(line) && !(this.strict && isUnproven(line))) ? 0 : 1;
+    });
+  }
+
+  private async replay(
+    terminal: Terminal,
+    project: Project,
+    target: string | undefined,
+    signal: AbortSignal,
+  ): Promise<ReplayedLine[]> {
+    const { findRecorded, listRecorded } = await import('../../../workflow/line/find-recorded.ts');
+    const { findBrought } = await import('../../../workflow/verify/find-brought.ts');
+    const { replayLine } = await import('../../../workflow/replay/line.ts');
+    const bundled = await openIfBundle(this.context, project, target);
+    const place = bundled ?? project;
+    const draw = (turns: number) => terminal.redraw(terminal.style('dim', `Replaying, ${turns} turns`, 'stderr'));
+    const replayed: ReplayedLine[] = [];
+    try {
+      const brought =
+        bundled === null ? ((await findBrought(place, target))?.lines ?? []) : await listRecorded(bundled);
+      const lines = brought.length > 0 ? brought : [await findRecorded(place, target)];
+      for (const line of lines) {
+        if (!this.json) terminal.say(terminal.style('dim', toVisible(`${line.session} (${line.name})`), 'stderr'));
+        const options = { runsCommands: this.runCommands, signal, onProgress: draw };
+        replayed.push(await replayLine(place, line, options));
+      }
+      return replayed;
+    } finally {
+      terminal.redraw(null);
+      await bundled?.repository.close();
+    }
+  }
+
+  private async tell(terminal: Terminal, project: Project, replayed: ReplayedLine[]): Promise<void> {
+    const onActions = this.context.env['GITHUB_ACTIONS'] === 'true';
+    if (this.junit !== undefined) {
+      const { renderReplayJunit } = await import('../../render/replay-junit.ts');
+      const file = await openExportFile(this.junit, { cwd: this.context.cwd(), force: true });
+      await file.put(inOnePiece(renderReplayJunit(replayed)));
+    }
+    const text = renderLines(replayed, terminal);
+    if (this.json) this.printJson(terminal, 'session-replay', toJson(replayed));
+    else if (onActions) terminal.print(await this.fence(text));
+    else await this.page(terminal, project, text);
+    if (onActions) for (const line of replayed) await this.annotate(terminal, line);
+  }
+
+  /** A line of somebody's file may read like a command to the runner. */
+  private async fence(text: string): Promise<string> {
+    const { fenceOutput } = await import('../../render/replay-annotations.ts');
+    return fenceOutput(text, randomUUID());
+  }
+
+  /** With --json stdout is one document; the runner reads stderr as well. */
+  private async annotate(terminal: Terminal, replayed: ReplayedLine): Promise<void> {
+    const { renderAnnotations, renderStepSummary } = await import('../../render/replay-annotations.ts');
+    const text = renderAnnotations(replayed);
+    if (text !== '' && this.json) terminal.say(text.trimEnd());
+    else terminal.print(text);
+    const summary = this.context.env['GITHUB_STEP_SUMMARY'];
+    if (summary === undefined || summary === '') return;
+    await appendFile(resolvePath(this.context, summary), renderStepSummary(replayed)).catch((error: Error) =>
+      terminal.say(`warning: The step summary could not be written: ${toVisible(error.message)}`),
+    );
+  }
+}
+
+/** A bundle may hold several. */
+function toJson(replayed: ReplayedLine[]): object {
+  const same = replayed.every(isSame);
+  return replayed.length === 1 ? { same, ...replayed[0] } : { same, lines: replayed };
+}
+
+function renderLines(replayed: ReplayedLine[], terminal: Terminal): string {
+  const isOne = replayed.length === 1;
+  const blocks = replayed.map((line) => `${isOne ? '' : `${toVisible(line.name)}:\n`}${renderReplay(line, terminal)}`);
+  return blocks.join('\n');
+}
+
+async function* inOnePiece(text: string): AsyncGenerator<Uint8Array> {
+  yield new TextEncoder().encode(text);
+}

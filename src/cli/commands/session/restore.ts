@@ -1,0 +1,43 @@
+import { Command, Option } from 'clipanion';
+import { shortRef } from '../../../names.ts';
+import { toShellWord } from '../../../session/shell-word.ts';
+import { restoreTurn } from '../../../workflow/turn/restore.ts';
+import { TeddyCommand } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+export class SessionRestoreCommand extends TeddyCommand {
+  static override paths = [['session', 'restore']];
+  static override usage = Command.Usage({
+    category: 'Go on',
+    description: 'Go back to the end of a turn, on a branch of its own.',
+    details: `
+      The code is exactly as it was after the turn, and the next turn goes on from there. The line that you leave stays as it is.
+      Edits that are in the way stop it; nothing has changed then.
+    `,
+    examples: [['Go on from turn 02', '$0 session restore 02']],
+  });
+
+  turn = Option.String({ name: 'turn' });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      await this.offerOrphans(terminal, project);
+      const { from, ref, turn, commit } = await restoreTurn(project, { turn: this.turn, selector: this.session });
+      const branch = shortRef(ref);
+      if (this.json) {
+        this.printJson(terminal, 'session-restore', { branch, turn, commit });
+        return 0;
+      }
+      terminal.print(`${branch}\n`);
+      // The line that was left may be checked out in another work tree: that one was switched then.
+      const own = project.repository.workspace;
+      const option = (from.workspace ?? own) === own ? '' : ` -s ${toShellWord(branch)}`;
+      terminal.say(`Switched to the new branch, at the end of turn ${turn}.`);
+      terminal.say(`Next: teddy session plan${option} -m "...", or to talk: teddy session chat${option}`);
+      return 0;
+    });
+  }
+}

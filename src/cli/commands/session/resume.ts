@@ -1,0 +1,159 @@
+import { Command, Option } from 'clipanion';
+import { TeddyError } from '../../../errors.ts';
+import type { Project } from '../../../ports/project.ts';
+import { shortRef } from '../../../names.ts';
+import { toShellWord } from '../../../session/shell-word.ts';
+import type { NextStep } from '../../../workflow/turn/find-next-step.ts';
+import { askingForeign, chooseFromFlags } from '../../ask/choose-model.ts';
+import type { ExecutionWish } from './execution-wish.ts';
+import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+interface Resuming {
+  terminal: Terminal;
+  project: Project;
+  signal: AbortSignal;
+  step: NextStep;
+}
+
+export class SessionResumeCommand extends TeddyCommand {
+  static override paths = [['session', 'resume']];
+  static override usage = Command.Usage({
+    category: 'Go on',
+    description: 'Do what comes next: run the plan, ask again, or ask for the next message.',
+    details: `
+      A plan that has no report is executed as by \`session execute\`; where its run was killed, you are asked what becomes of that first. A message that
+      has no answer is asked again with exactly the same request, as by \`session plan\`, or as in the conversation that it was said in. Where nothing waits, a terminal asks for the next message.
+
+      Each call is one step. Exit codes: those of \`session execute\` and \`session plan\`; 3 also where nothing waits and nobody can be asked.
+    `,
+    examples: [
+      ['After a break, or a crash', '$0 session resume'],
+      ['Of another session', '$0 session resume -s add-login'],
+      ['Approve every action of the plan', '$0 session resume -y'],
+    ],
+  });
+
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  yes = Option.Boolean('-y,--yes', false, {
+    description: 'Approve every action of a plan, and every call of a conversation. Memos have a yes of their own.',
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    // Loaded while git is asked about the repository.
+    const loading = import('../../../workflow/turn/find-next-step.ts');
+    return withInterrupt(terminal, 'teddy session resume', (signal) =>
+      this.withProject(terminal, async (project) => {
+        await this.offerOrphans(terminal, project, signal);
+        const { findNextStep } = await loading;
+        const step = await findNextStep(project, this.session);
+        // It was chosen once, with the person's word.
+        if (step.line.found === 'open') this.session = shortRef(step.line.ref);
+        if (!this.json && step.kind !== 'message') terminal.say(describeStep(step));
+        const resuming = { terminal, project, signal, step };
+        if (step.kind === 'execute') return this.executePending(resuming);
+        if (step.kind === 'ask') return step.mode === 'chat' ? this.talk(resuming) : this.ask(resuming);
+        return this.askNext(resuming);
+      }),
+    );
+  }
+
+  private async executePending({ terminal, project, signal }: Resuming): Promise<number> {
+    const { executeAndShow } = await import('./execute-and-show.ts');
+    const page = (text: string) => this.page(terminal, project, text);
+    return executeAndShow({ terminal, project, signal, page, namesNext: true }, this.toExecutionWish(terminal));
+  }
+
+  private async ask({ terminal, project, signal }: Resuming, message?: string): Promise<number> {
+    const { planAndShow } = await import('./plan-and-show.ts');
+    return planAndShow(terminal, project, {
+      selector: this.session,
+      message,
+      choice: await chooseFromFlags(project, this.context, {
+        inEditor: terminal.isInteractive && message === undefined,
+      }),
+      approveForeign: askingForeign(terminal, signal, { canAsk: this.canAsk(terminal) }),
+      signal,
+      isQuiet: false,
+      printJson: this.toJsonPrinter(terminal),
+    });
+  }
+
+  private async talk({ terminal, project, signal }: Resuming): Promise<number> {
+    const [{ openChat }, { chatOnce }, { keepingTypedAhead }] = await Promise.all([
+      import('./chat/open.ts'),
+      import('./chat/once.ts'),
+      import('../../ask/typed-ahead.ts'),
+    ]);
+    const choice = await chooseFromFlags(project, this.context, { inEditor: false });
+    const { yes, json } = this;
+    const flags = { agent: undefined, choice, yes, json, noStream: false, mayAsk: true };
+    const asking = { message: undefined, selector: this.session, signal };
+    const printJson = json ? (value: object) => this.printJson(terminal, 'chat', value) : null;
+    return chatOnce(
+      await openChat(
+        keepingTypedAhead(terminal, () => undefined),
+        project,
+        flags,
+      ),
+      asking,
+      printJson,
+    );
+  }
+
+  /** Throws NOTHING_TO_RESUME where nobody can be asked. */
+  private async askNext(resuming: Resuming): Promise<number> {
+    const { terminal, project, signal, step } = resuming;
+    if (!this.canAsk(terminal)) throw toNothing(step, this.session);
+    terminal.say(describeStep(step));
+    const { askMessage } = await import('../../ask/message.ts');
+    const message = await askMessage(terminal, project, signal);
+    if (message !== null) return this.ask(resuming, message);
+    terminal.say('Nothing was said, and nothing has changed.');
+    terminal.say(`Next: ${toPlanCommand(this.session)}`);
+    return 0;
+  }
+
+  private canAsk(terminal: Terminal): boolean {
+    return terminal.isInteractive && !this.json;
+  }
+
+  private toExecutionWish(terminal: Terminal): ExecutionWish {
+    return {
+      selector: this.session,
+      yes: this.yes,
+      selection: { only: undefined, skip: undefined },
+      reject: undefined,
+      memos: undefined,
+      replans: undefined,
+      rollback: false,
+      interrupted: undefined,
+      printJson: this.toJsonPrinter(terminal),
+    };
+  }
+
+  private toJsonPrinter(terminal: Terminal): ExecutionWish['printJson'] {
+    return this.json ? (schema, value) => this.printJson(terminal, schema, value) : null;
+  }
+}
+
+function describeStep(step: NextStep): string {
+  const { session } = step.line;
+  if (step.kind === 'message') return `Nothing waits in ${session}.`;
+  const waiting = step.kind === 'execute' ? 'its plan waits to be executed' : 'its message waits for an answer';
+  return `Going on with turn ${step.turn} of ${session}: ${waiting}.`;
+}
+
+function toNothing({ line }: NextStep, selector: string | undefined): TeddyError {
+  return new TeddyError(
+    'NOTHING_TO_RESUME',
+    `Nothing waits on ${shortRef(line.ref)}: no plan to execute, and no message without an answer.`,
+    `Say what is next: \`${toPlanCommand(selector)}\`, or to talk: \`teddy session chat\`.`,
+  );
+}
+
+function toPlanCommand(selector: string | undefined): string {
+  return `teddy session plan${selector === undefined ? '' : ` -s ${toShellWord(selector)}`} -m "..."`;
+}

@@ -1,0 +1,46 @@
+import { Command, Option } from 'clipanion';
+import { toTarget } from './target-option.ts';
+import { TeddyCommand } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+export class SessionReviewCommand extends TeddyCommand {
+  static override paths = [['session', 'review']];
+  static override usage = Command.Usage({
+    category: 'Look',
+    description: 'Print a session as Markdown, for the body of a pull request.',
+    details: `
+      A table of its turns; of each the message, the plan's actions with their outcome, tokens, cost and changed files; the totals;
+      and how to look closer, verify and replay. Texts of models and users are quoted so that they mention nobody, close no issue
+      and make no structure; secrets in them are masked.
+
+      It stays below the 65,536 characters that GitHub takes: details of older turns are neither read nor shown then, which is said.
+      With --json all turns are read and shown.
+
+      Exit codes: 0 done; 1 the session is damaged, or secrets cannot be looked for; 2 no such session or commit.
+    `,
+    examples: [
+      ['The session that HEAD is on', '$0 session review'],
+      ['As a pull request, with the GitHub CLI', '$0 session review | gh pr create --title "..." --body-file -'],
+      ['For a program', '$0 session review add-user-auth --json'],
+    ],
+  });
+
+  target = Option.String({ name: 'session, commit or range', required: false });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    const target = toTarget(this.target, this.session);
+    return this.withProject(terminal, async (project) => {
+      const { openReview, reviewSession } = await import('../../../workflow/review/session.ts');
+      if (this.json) {
+        this.printJson(terminal, 'session-review', await reviewSession(project, target));
+        return 0;
+      }
+      const { renderReview } = await import('../../render/review.ts');
+      await this.page(terminal, project, await renderReview(await openReview(project, target)));
+      return 0;
+    });
+  }
+}

@@ -1,0 +1,121 @@
+import { Command, Option } from 'clipanion';
+import type { KnownRecord } from '../../../conversation/record.ts';
+import { TeddyError } from '../../../errors.ts';
+import type { Project } from '../../../ports/project.ts';
+import type { AppendedRecords } from '../../../workflow/line/append-records.ts';
+import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+export class SessionSayCommand extends TeddyCommand {
+  static override paths = [['session', 'say']];
+  static override usage = Command.Usage({
+    category: 'Go on',
+    description: 'Add what was said elsewhere, by voice or by text.',
+    details: `
+      One record is added to the transcript, as one commit, and no model is asked; the next turn knows of it. A message of the user's opens a turn, unless one waits for an answer. With
+      \`--id\` it may be sent again: what is there already is not added twice.
+
+      Prints \`<turn> <commit>\`.
+
+      Exit codes: 0: it is there; 2: wrong usage; 3: the id is there with other content.
+    `,
+    examples: [
+      ['A message, by voice', '$0 session say --voice -m "Where is the port set?"'],
+      ['What was answered', '$0 session say --voice --role assistant -m "In src/app.ts"'],
+      ['As far as it came', '$0 session say --voice --role assistant --interrupted -m "In src"'],
+      ['Somebody spoke in between, and nothing of the answer is known', '$0 session say --voice --interrupted'],
+    ],
+  });
+
+  message = Option.String('-m,--message', { description: 'What was said; - reads it from stdin.' });
+  voice = Option.Boolean('--voice', false, { description: 'It was spoken.' });
+  role = Option.String('--role', { description: 'Who said it: user (default) or assistant.' });
+  interrupted = Option.Boolean('--interrupted', false, {
+    description: 'The assistant was interrupted; with -m, after these words.',
+  });
+  id = Option.String('--id', { description: 'The id of the record, unique in its session; a new one if not given.' });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    const role = this.toRole();
+    this.requireText();
+    void import('../../../workflow/line/append-records.ts');
+    return withInterrupt(terminal, 'teddy session log', (signal) =>
+      this.withProject(terminal, async (project) => {
+        const isRead = this.message === '-';
+        await this.offerOrphans(terminal, project, signal, !isRead);
+        const text = isRead ? await readText(terminal, signal) : this.message;
+        requireSaid(text);
+        const { appendRecords } = await import('../../../workflow/line/append-records.ts');
+        const records = [this.toRecord(project, role, text)];
+        const request = { selector: this.session, records, isFresh: this.id === undefined };
+        this.show(terminal, await appendRecords(project, request), role);
+        return 0;
+      }),
+    );
+  }
+
+  /** Throws USAGE. */
+  private toRole(): 'user' | 'assistant' {
+    const { role = this.interrupted ? 'assistant' : 'user' } = this;
+    if (role !== 'user' && role !== 'assistant')
+      throw new TeddyError('USAGE', `--role=${role} is not known.`, 'It is user or assistant.');
+    if (this.interrupted && role === 'user')
+      throw new TeddyError(
+        'USAGE',
+        '--interrupted is about the assistant.',
+        'Leave --role out, or say --role assistant.',
+      );
+    return role;
+  }
+
+  /** Only an interruption by voice says something without words. */
+  private requireText(): void {
+    if (this.message !== undefined || (this.interrupted && this.voice)) return;
+    throw new TeddyError(
+      'EMPTY_MESSAGE',
+      'Nothing says what was said.',
+      'Give it: -m "..."; -m - reads it from stdin. Only --voice --interrupted goes without words.',
+    );
+  }
+
+  private toRecord(project: Project, role: 'user' | 'assistant', text: string | undefined): KnownRecord {
+    const base = { id: this.id ?? project.ids.entryId(), timestamp: project.clock.now().toISOString() };
+    if (text === undefined) return { ...base, type: 'voice_interrupted', details: {} };
+    if (role === 'user') {
+      const source = this.voice ? 'voice_transcription' : 'text';
+      return { ...base, type: 'user', message: { role, content: text }, source };
+    }
+    const type = this.interrupted ? 'assistant_partial' : 'assistant';
+    return { ...base, type, message: { role, content: text }, source: this.voice ? 'voice_response' : 'text' };
+  }
+
+  private show(terminal: Terminal, appended: AppendedRecords, role: 'user' | 'assistant'): void {
+    const { session, line, turn, commit, entry, isNew } = appended;
+    if (this.json) return this.printJson(terminal, 'say', { session, line, turn, commit, entry, is_new: isNew });
+    terminal.print(`${turn} ${commit.slice(0, 10)}\n`);
+    const what = isNew ? this.describe(role) : 'It was there already; nothing is added.';
+    terminal.say(`Turn ${turn} of ${session}: ${what}`);
+  }
+
+  private describe(role: 'user' | 'assistant'): string {
+    if (this.message === undefined) return 'the interruption is noted.';
+    if (role === 'user') return 'the message is added.';
+    return this.interrupted ? 'the interrupted answer is added.' : 'the answer is added.';
+  }
+}
+
+function requireSaid(text: string | undefined): void {
+  if (text === undefined || text.trim() !== '') return;
+  throw new TeddyError('EMPTY_MESSAGE', 'The text is empty.', 'Give what was said: -m "...".');
+}
+
+const maxTextBytes = 10 * 1024 * 1024;
+
+async function readText(terminal: Terminal, signal: AbortSignal): Promise<string> {
+  const { readTextInput } = await import('../../ask/read-input.ts');
+  const waiting = 'Reading what was said from stdin; Ctrl-D ends it.';
+  return readTextInput('text', { terminal, maxBytes: maxTextBytes, signal, waiting });
+}

@@ -1,0 +1,48 @@
+/** What `session push`, `pull` and `sync` have in common: flags in, one workflow, its lines out. */
+import { Option } from 'clipanion';
+import { TeddyError } from '../../../errors.ts';
+import type { Project } from '../../../ports/project.ts';
+import type { Shared, ShareRequest } from '../../../workflow/sharing/shared-line.ts';
+import { endShared, showShared, showTransfer, toSharedJson } from '../../render/shared.ts';
+import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+export abstract class ShareCommand extends TeddyCommand {
+  remote = Option.String({ name: 'remote', required: false });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, or a branch: its main line and all its branches.',
+  });
+  all = Option.Boolean('--all', false, { description: 'All sessions.' });
+  dryRun = Option.Boolean('--dry-run', false, {
+    description: 'Look at everything, say what would be done, and do nothing.',
+  });
+
+  protected abstract readonly verb: string;
+  protected abstract share(project: Project, request: ShareRequest): Promise<Shared>;
+
+  protected run(terminal: Terminal): Promise<number> {
+    if (this.all && this.session !== undefined) throw toTwice();
+    return withInterrupt(terminal, `teddy session ${this.verb} --dry-run`, (signal) =>
+      this.withProject(terminal, async (project) => {
+        const shared = await this.shareWithProgress(terminal, project, signal);
+        const { json, dryRun, verb } = this;
+        if (json) this.printJson(terminal, `session-${verb}`, toSharedJson(shared, dryRun));
+        else showShared(terminal, shared, { dryRun, verb });
+        return endShared(terminal, shared, { json });
+      }),
+    );
+  }
+
+  private async shareWithProgress(terminal: Terminal, project: Project, signal: AbortSignal): Promise<Shared> {
+    const { remote, session: selector, all, dryRun } = this;
+    try {
+      return await this.share(project, { remote, selector, all, dryRun, signal, onProgress: showTransfer(terminal) });
+    } finally {
+      terminal.redraw(null);
+    }
+  }
+}
+
+function toTwice(): TeddyError {
+  return new TeddyError('USAGE', '-s and --all exclude each other.', 'Leave one of them out.');
+}

@@ -1,0 +1,45 @@
+import { Command, Option } from 'clipanion';
+import { TeddyCommand } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+export class SessionShowCommand extends TeddyCommand {
+  static override paths = [['session', 'show']];
+  static override usage = Command.Usage({
+    category: 'Look',
+    description: 'Show a turn: message, plan, outcome and diff.',
+    details: `
+      Without a turn, the last one of the line. 02 is turn 02 of the line that HEAD is on, or of the one that -s names;
+      02-branch-01 is found wherever its branch is. A line, an archived one too, shows its last turn; so does a commit, as far as
+      the turn had come by then.
+
+      The diff is what running the plan has changed, not what you changed before or after.
+
+      Exit codes: 0 done; 1 the session is damaged; 2 no such turn, session or commit.
+    `,
+    examples: [
+      ['The last turn', '$0 session show'],
+      ['Turn 02', '$0 session show 02'],
+      ['Turn 02 of another session', '$0 session show 02 -s add-user-auth'],
+      ['The turn of a commit', '$0 session show 3f2a9c1'],
+    ],
+  });
+
+  turn = Option.String({ name: 'turn', required: false });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const { showTurn } = await import('../../../workflow/review/show-turn.ts');
+      const shown = await showTurn(project, { selector: this.session, turn: this.turn, bounded: !this.json });
+      if (this.json) {
+        this.printJson(terminal, 'session-show', shown);
+        return 0;
+      }
+      const { renderTurn } = await import('../../render/turn.ts');
+      await this.page(terminal, project, renderTurn(terminal, shown));
+      return 0;
+    });
+  }
+}

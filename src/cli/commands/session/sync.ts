@@ -1,0 +1,38 @@
+import { Command } from 'clipanion';
+import type { Project } from '../../../ports/project.ts';
+import type { Shared, ShareRequest } from '../../../workflow/sharing/shared-line.ts';
+import { ShareCommand } from './share-command.ts';
+
+export class SessionSyncCommand extends ShareCommand {
+  static override paths = [['session', 'sync']];
+  static override usage = Command.Usage({
+    category: 'Elsewhere',
+    description: 'Pull, then push, until a session is the same here and on a remote.',
+    details: `
+      As \`session pull\` and \`session push\` after each other, and again while somebody else is faster, at most five times. When
+      two clones have both synced, they hold the same branches. It is the session that HEAD is on, else the newest; -s names
+      another one, and --all takes and sends all of them.
+
+      Where both sides have added to a line, the remote's commits keep its name, and what was only here becomes a conversation
+      branch, \`--<turn>-branch-<number>\`; HEAD goes with it where it was on the line.
+
+      A branch that was deleted on the remote without being archived stays here and is not sent again; \`session push -s\` does.
+
+      Exit codes: 0 done, or nothing to do; 1 something was kept out; 2 no such remote or session; 3 a work tree is in the
+      way, the remote is empty or keeps changing, another session there has the name of one here, or a secret or a faulty
+      line would leave; 5 the remote is not reached, or has refused.
+    `,
+    examples: [
+      ['The session that HEAD is on, with origin', '$0 session sync'],
+      ['Everything', '$0 session sync --all'],
+      ['What would happen', '$0 session sync --dry-run'],
+    ],
+  });
+
+  protected readonly verb = 'sync';
+
+  protected async share(project: Project, request: ShareRequest): Promise<Shared> {
+    const { syncSessions } = await import('../../../workflow/sharing/sync-sessions.ts');
+    return syncSessions(project, request);
+  }
+}

@@ -1,0 +1,47 @@
+import { Command, Option } from 'clipanion';
+import { exitCodes } from '../../../errors.ts';
+import { undoTurn } from '../../../workflow/turn/undo.ts';
+import { showUndone, toUndoneJson } from '../../render/undone.ts';
+import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+export class SessionUndoCommand extends TeddyCommand {
+  static override paths = [['session', 'undo']];
+  static override usage = Command.Usage({
+    category: 'Go on',
+    description: 'Take back the code of a turn, as one more step.',
+    details: `
+      Without a turn it is the newest one that changed code and is not undone. Files that are not exactly as the turn left them are named, and nothing is changed; with --partial the others are taken back.
+
+      Exit codes: 0: done; 1: it failed on the way; 2: no such turn; 3: files have changed since, or there is nothing to take back.
+    `,
+    examples: [
+      ['The last turn that changed code', '$0 session undo'],
+      ['An earlier one', '$0 session undo 02'],
+      ['Only what nobody has edited since', '$0 session undo --partial'],
+    ],
+  });
+
+  turn = Option.String({ name: 'turn', required: false });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+
+  partial = Option.Boolean('--partial', false, {
+    description: 'Take back what is as the turn left it, and leave the rest.',
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    // It is short, and files without their entry are worse than waiting: Ctrl-C is taken note of, and it goes on.
+    return withInterrupt(terminal, 'teddy session undo', (signal) =>
+      this.withProject(terminal, async (project) => {
+        await this.offerOrphans(terminal, project, signal);
+        const wish = { turn: this.turn, selector: this.session, isPartial: this.partial };
+        const undone = await undoTurn(project, wish);
+        if (this.json) this.printJson(terminal, 'session-undo', toUndoneJson(undone));
+        else showUndone(terminal, undone);
+        return undone.left.length === 0 || this.partial ? 0 : exitCodes.UNDO_INCOMPLETE;
+      }),
+    );
+  }
+}

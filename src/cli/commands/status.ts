@@ -1,0 +1,88 @@
+/** Where you are in a session, in a few lines. */
+import { Command } from 'clipanion';
+import type { Project } from '../../ports/project.ts';
+import type { Status } from '../../workflow/review/read-status.ts';
+import { summary } from './help.ts';
+import { TeddyCommand } from '../teddy-command.ts';
+import { toVisible, type Terminal } from '../terminal.ts';
+
+export class StatusCommand extends TeddyCommand {
+  static override paths = [['status']];
+  static override usage = Command.Usage({
+    category: 'Look',
+    description: 'Say where you are, what is pending, and what comes next.',
+    details: `
+      The line that HEAD is on, and the turn that it has come to; where HEAD is on no line, the newest session of yours that is open.
+      \`teddy\` alone says the same. Nothing changes.
+    `,
+    examples: [['Where am I?', '$0 status']],
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, (project) => this.show(terminal, project));
+  }
+
+  protected async show(terminal: Terminal, project: Project): Promise<number> {
+    const { readStatus } = await import('../../workflow/review/read-status.ts');
+    const status = await readStatus(project);
+    if (this.json) this.printJson(terminal, 'status', status);
+    else terminal.print(renderStatus(terminal, status));
+    return 0;
+  }
+}
+
+/** Without a repository there is nothing to say but what teddy is. */
+export class TeddyAlone extends StatusCommand {
+  static override paths = [Command.Default];
+  static override usage = undefined as never;
+
+  protected override run(terminal: Terminal): Promise<number> {
+    return this.withProjectIfAny(terminal, async (project) => {
+      if (project !== null) return this.show(terminal, project);
+      terminal.print(summary);
+      return 0;
+    });
+  }
+}
+
+function renderStatus(terminal: Terminal, status: Status): string {
+  const { next } = status;
+  const rows = [describeHead(terminal, status), ...describeTurn(status), ...describeFiles(status)];
+  const [first, ...others] = next;
+  if (first !== undefined) rows.push(`Next: ${toVisible(first)}`);
+  for (const other of others) rows.push(`  or: ${toVisible(other)}`);
+  return `${rows.join('\n')}\n`;
+}
+
+function describeHead(terminal: Terminal, { head, line }: Status): string {
+  const place = head === null ? 'A bare repository' : `On ${terminal.style('bold', toVisible(head))}`;
+  if (line === null) return `${place}. No session of yours is open.`;
+  if (line.found === 'detached') return `${place}, at an entry of ${line.session}.`;
+  if (line.found === 'open') return `${place}, which is no line. The newest open session is ${line.session}.`;
+  return line.name === `teddy/${line.session}` ? `${place}.` : `${place}, a line of ${line.session}.`;
+}
+
+function describeTurn({ line, turn, plan, isInterrupted, hasLanded }: Status): string[] {
+  if (line === null) return [];
+  if (turn === null) return ['Nothing was said yet.'];
+  if (isInterrupted) return [`The run of turn ${turn.turn} was interrupted.`];
+  if (plan !== null) {
+    const title = plan.title === null ? '' : `: ${toVisible(plan.title)}`;
+    return [`Turn ${turn.turn} has a plan to execute${title} (${count(plan.actions, 'action')}).`];
+  }
+  if (turn.status === 'open') return [`Turn ${turn.turn} waits for an answer.`];
+  return [`Turn ${turn.turn} is closed${hasLanded ? ', and all of the line has landed' : ''}.`];
+}
+
+function describeFiles({ edits, operation, leftoverWrites }: Status): string[] {
+  const some = edits.slice(0, 3).map(toVisible).join(', ') + (edits.length > 3 ? ', ...' : '');
+  return [
+    ...(operation === null ? [] : [`A ${operation} is in progress: finish or abort it with git.`]),
+    ...(edits.length === 0 ? [] : [`${count(edits.length, 'file')} edited: ${some}.`]),
+    ...(leftoverWrites.length === 0 ? [] : [`${count(leftoverWrites.length, 'write session')} left over.`]),
+  ];
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,69 @@
+import { Command, Option } from 'clipanion';
+import { exitCodes, TeddyError } from '../../../errors.ts';
+import { shortRef } from '../../../names.ts';
+import type { RemovedWorkTrees, RemoveRequest } from '../../../workflow/line/remove-work-tree.ts';
+import { requireOne } from '../../plan-options.ts';
+import { resolvePath } from '../../context.ts';
+import { TeddyCommand } from '../../teddy-command.ts';
+import { toVisible, type Terminal } from '../../terminal.ts';
+import { nameFirst, toWorkTreeJson } from './list.ts';
+
+export class WorktreeRemoveCommand extends TeddyCommand {
+  static override paths = [['worktree', 'remove']];
+  static override usage = Command.Usage({
+    category: 'Work trees',
+    description: 'Remove linked work trees that teddy made; the branches stay.',
+    details: `
+      Never one with edits, staged or untracked files in it, in the middle of a merge or the like, locked, whose plan is being executed, or in
+      which you are. Files that git ignores go with it, as with \`git worktree remove\`; \`teddy worktree list\` shows them.
+
+      With \`--ended\` those are kept and named, and the exit code is 3. What ended means: \`teddy worktree list --help\`.
+    `,
+    examples: [
+      ['The one of a session', '$0 worktree remove 20260124-add-login'],
+      ['All whose line has ended', '$0 worktree remove --ended'],
+    ],
+  });
+
+  worktree = Option.String({ name: 'session', required: false });
+  ended = Option.Boolean('--ended', false, { description: 'All whose line was merged, archived or deleted.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    const request = this.toRequest();
+    return this.withProject(terminal, async (project) => {
+      const { removeWorkTrees } = await import('../../../workflow/line/remove-work-tree.ts');
+      const outcome = await removeWorkTrees(project, request);
+      if (this.json) this.printJson(terminal, 'worktree-remove', toJson(outcome));
+      else this.show(terminal, outcome);
+      return outcome.kept.length === 0 ? 0 : exitCodes.WORK_TREE_IN_USE;
+    });
+  }
+
+  private toRequest(): RemoveRequest {
+    requireOne({ [this.worktree ?? '']: this.worktree !== undefined, '--ended': this.ended });
+    if (this.ended) return { kind: 'ended' };
+    if (this.worktree === undefined) {
+      const hint = 'Name a session, a branch or a path of `teddy worktree list`, or use --ended.';
+      throw new TeddyError('USAGE', 'Nothing says which work tree.', hint);
+    }
+    return { kind: 'one', selector: this.worktree, path: resolvePath(this.context, this.worktree) };
+  }
+
+  private show(terminal: Terminal, { removed, kept }: RemovedWorkTrees): void {
+    for (const { root, line, ignored } of removed) {
+      const lost = ignored.length === 0 ? '' : `, with what git ignores: ${nameFirst(ignored)}`;
+      terminal.say(`Removed the work tree of ${shortRef(line)}${lost}.`);
+      terminal.print(`${toVisible(root)}\n`);
+    }
+    for (const { tree, reason } of kept)
+      terminal.say(`Kept the work tree of ${shortRef(tree.line)}: ${toVisible(reason.message)}`);
+    if (removed.length + kept.length === 0) terminal.say('No work tree of a line that has ended.');
+  }
+}
+
+function toJson({ removed, kept }: RemovedWorkTrees) {
+  return {
+    removed: removed.map(toWorkTreeJson),
+    kept: kept.map(({ tree, reason: { code, message } }) => ({ ...toWorkTreeJson(tree), reason: { code, message } })),
+  };
+}

@@ -1,0 +1,55 @@
+import { Command, Option } from 'clipanion';
+import { TeddyError } from '../../../errors.ts';
+import type { Terminal } from '../../terminal.ts';
+import { ServedCommand } from './write-command.ts';
+
+export class WriteAppendCommand extends ServedCommand {
+  static override paths = [['write', 'append']];
+  static override usage = Command.Usage({
+    category: 'Write large files',
+    description: 'Add what comes on stdin to the content of a write session.',
+    details: `
+      The bytes are taken as they are, and are on disk when the command ends; a line DONE is content too. Prints where the next byte belongs. With \`--offset\` a
+      call can be repeated: what is known already must be the same, and only the rest is added.
+
+      Exit codes: 0: added; 1: the content is too large; 2: no such session; 3: other bytes are known there, or there is a gap.
+    `,
+    examples: [
+      ['Add a part', '$0 write append 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 < part-1.md'],
+      ['Where a call may come twice', '$0 write append 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --offset 4096 < part-2.md'],
+    ],
+  });
+
+  id = Option.String({ name: 'id' });
+  offset = Option.String('--offset', { description: 'Where in the content the first byte belongs; else at its end.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    const offset = this.offset === undefined ? undefined : parseOffset(this.offset);
+    return this.withCalls(terminal, async ({ calls, limits, signal }) => {
+      const [{ readInput }, { describeBytes }] = await Promise.all([
+        import('../../ask/read-input.ts'),
+        import('../../render/write.ts'),
+      ]);
+      // Before anything is read: the id may be wrong.
+      await calls.status(this.id);
+      const { maxBytes } = await limits();
+      const waiting = 'Reading the content from stdin; Ctrl-D on an empty line ends it.';
+      const bytes = await readInput({ terminal, maxBytes, signal, waiting });
+      const { size, added } = await calls.append({ id: this.id, offset, bytes });
+      if (this.json) {
+        this.printJson(terminal, 'write-append', { session_id: this.id, offset: size, added });
+        return 0;
+      }
+      if (added < bytes.length) terminal.say(`${describeBytes(bytes.length - added)} were known already.`);
+      terminal.say(`Added ${describeBytes(added)}.`);
+      terminal.print(`${size}\n`);
+      return 0;
+    });
+  }
+}
+
+function parseOffset(text: string): number {
+  const offset = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(offset)) return offset;
+  throw new TeddyError('USAGE', `--offset=${text} is no offset.`, 'It counts bytes from 0.');
+}

@@ -1,0 +1,104 @@
+import { Command, Option } from 'clipanion';
+import { TeddyError } from '../../../errors.ts';
+import type { Model, ModelRequest } from '../../../ports/model.ts';
+import type { Project } from '../../../ports/project.ts';
+import { chooseFromFlags } from '../../ask/choose-model.ts';
+import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+export class WriteAskCommand extends TeddyCommand {
+  static override paths = [['write', 'ask']];
+  static override usage = Command.Usage({
+    category: 'Write large files',
+    description: 'Have a model write files, each committed as it is finished.',
+    details: `
+      The model announces each file with one small call, which you approve, and sends its content as plain text. That is saved as it comes, checked, and committed to
+      the line that HEAD is on, else to a session named \`writes\`; what is wrong with it goes back to the model, twice at most.
+
+      Prints \`<path> <commit>\` for each file. An answer without a file is printed as it is. Your message is kept in git before the model is asked, and stands in the commit of each file; the rest of the conversation is not stored, and the model
+      is shown nothing of the project but your message.
+
+      Ctrl-C, or a connection that is cut, loses nothing that had come: \`--resume <id>\` has the model go on from there, with the same message.
+
+      Exit codes: 0: done; 1: the content stayed invalid, or never ended; 3: another session is active; 4: not approved; 5: the model failed.
+    `,
+    examples: [
+      ['Write a file', '$0 write ask -m "Write docs/guide.md: how to install and use the tool"'],
+      ['In a script', '$0 write ask -y --json -m "Write data/cities.json: the 50 largest cities"'],
+      ['Go on after a cut connection', '$0 write ask --resume 3b241101-e2bb-4255-8caf-4136c566a962'],
+    ],
+  });
+
+  message = Option.String('-m,--message', { description: 'What is to be written, in your words.' });
+  yes = Option.Boolean('-y,--yes', false, { description: 'Approve every file.' });
+  resume = Option.String('--resume', {
+    description: 'Go on with this write session, or send this message again: which was interrupted.',
+  });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  model = Option.String('--model', { description: 'The model to ask; also: git config teddy.model <name>.' });
+  provider = Option.String('--provider', { description: 'openai (default): one that can call tools.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    this.requireMessage();
+    const approval = this.toApproval(terminal);
+    void import('../../../workflow/writes/write-with-model.ts');
+    return withInterrupt(terminal, 'teddy write list', (signal) =>
+      this.withProject(terminal, async (project) => {
+        const asked = await this.chooseCaller(project);
+        if (this.resume === undefined) await this.offerOrphans(terminal, project, signal);
+        const { askAndWrite } = await import('./ask-and-write.ts');
+        return askAndWrite(terminal, project, {
+          ...asked,
+          message: this.message,
+          resume: this.resume,
+          session: this.session,
+          approval,
+          signal,
+          printJson: this.json ? (schema, value) => this.printJson(terminal, schema, value) : null,
+        });
+      }),
+    );
+  }
+
+  private requireMessage(): void {
+    if (this.resume !== undefined || (this.message ?? '').trim() !== '') return;
+    throw new TeddyError(
+      'EMPTY_MESSAGE',
+      'Nothing says what is to be written.',
+      'Say it: `teddy write ask -m "Write docs/guide.md: ..."`.',
+    );
+  }
+
+  /** Before a model is asked, and paid, for what could not be written. What is gone on with was approved already. */
+  private toApproval(terminal: Terminal): 'all' | 'ask' | 'none' {
+    if (this.yes) return 'all';
+    if (terminal.isInteractive) return 'ask';
+    if (this.resume !== undefined) return 'none';
+    throw new TeddyError(
+      'NOT_APPROVED',
+      'Each file has to be approved, and there is no terminal to ask in.',
+      'Use -y to approve every file that the model wants to write.',
+    );
+  }
+
+  /** Throws NO_MODEL, and USAGE for a provider that calls no tools. */
+  private async chooseCaller(project: Project): Promise<{ model: Model; parameters: ModelRequest['parameters'] }> {
+    const { model: name, provider } = this;
+    const chosen = await chooseFromFlags(project, this.context, { provider, model: name, inEditor: false });
+    if (chosen.provider === 'openai' && chosen.model !== null) {
+      return { model: chosen.model, parameters: chosen.parameters };
+    }
+    const hint = 'A content of your own goes through `teddy write stream --target <file> --operation create`.';
+    if (chosen.missing === null) {
+      const message = `The provider ${chosen.provider} calls no tools, so it cannot write files.`;
+      throw new TeddyError('USAGE', message, `Use a model: --provider openai. ${hint}`);
+    }
+    throw new TeddyError(
+      'NO_MODEL',
+      chosen.missing.message,
+      `Set OPENAI_API_KEY, or OPENAI_BASE_URL and \`git config teddy.model <name>\` for another endpoint. ${hint}`,
+    );
+  }
+}

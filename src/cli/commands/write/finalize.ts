@@ -1,0 +1,90 @@
+import { Command, Option } from 'clipanion';
+import { RejectedContent } from '../../../http/client-errors.ts';
+import type { FinalizeRequest } from '../../../workflow/writes/finalize.ts';
+import { requireOne } from '../../plan-options.ts';
+import type { Terminal } from '../../terminal.ts';
+import { ServedCommand, type Calling } from './write-command.ts';
+import type { FinalizedAnswer } from '../../../http/answers.ts';
+
+export class WriteFinalizeCommand extends ServedCommand {
+  static override paths = [['write', 'finalize']];
+  static override usage = Command.Usage({
+    category: 'Write large files',
+    description: 'Check the content, put it in place, and commit it once.',
+    details: `
+      What comes on stdin is the whole content, in place of what was received; where nothing comes, or stdin is a terminal, it is what was received. \`--received\` never
+      looks at stdin, which a program needs that leaves it open.
+
+      Prints the path and the commit. What is found in the content is shown with its lines, and nothing is written; a corrected content is taken twice. The same
+      content again is answered the same and makes no second commit.
+
+      Exit codes: 0: committed; 1: something was found, or the content is too large; 2: no such session; 3: the target has changed since the session began.
+    `,
+    examples: [
+      ['What was received', '$0 write finalize 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --received'],
+      ['A content as a whole', '$0 write finalize 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 < guide.md'],
+      ['Whatever was found in it', '$0 write finalize 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --received --force'],
+    ],
+  });
+
+  id = Option.String({ name: 'id' });
+  force = Option.Boolean('--force', false, { description: 'Write it whatever is found; the commit says so.' });
+  content = Option.String('--content', { description: 'The whole content: a file, or - for stdin.' });
+  received = Option.Boolean('--received', false, { description: 'What was received; stdin is left alone.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    requireOne({ '--content': this.content !== undefined, '--received': this.received });
+    return this.withCalls(terminal, async (calling) => {
+      const [{ showFinalized }, { showFindings }] = await Promise.all([
+        import('../../ask/finish-write.ts'),
+        import('../../render/write.ts'),
+      ]);
+      // Before anything is read: the id may be wrong.
+      await calling.calls.status(this.id);
+      const content = await this.readContent(terminal, calling);
+      const shown = {
+        terminal,
+        printJson: this.json ? (value: object) => this.printJson(terminal, 'write-finalize', value) : null,
+      };
+      try {
+        return showFinalized(shown, await this.finalize(terminal, calling, content));
+      } catch (error) {
+        if (!(error instanceof RejectedContent)) throw error;
+        if (this.json) return showFinalized(shown, error.answer);
+        showFindings(terminal, error.answer);
+        throw error;
+      }
+    });
+  }
+
+  /** Undefined: what was received. */
+  private async readContent(terminal: Terminal, { limits, signal }: Calling): Promise<Uint8Array | undefined> {
+    if (this.received || (this.content === undefined && this.context.stdin.isTTY === true)) return undefined;
+    const { readContentFrom } = await import('../../ask/read-input.ts');
+    const { maxBytes } = await limits();
+    const waiting =
+      this.content === undefined
+        ? 'Reading the content from stdin. --received finalizes what was received.'
+        : 'Reading the content from stdin.';
+    const bytes = await readContentFrom(this.content ?? '-', { terminal, maxBytes, signal, waiting });
+    return bytes.length === 0 && this.content === undefined ? undefined : bytes;
+  }
+
+  private async finalize(
+    terminal: Terminal,
+    { calls, project, signal }: Calling,
+    content: Uint8Array | undefined,
+  ): Promise<FinalizedAnswer> {
+    const request: FinalizeRequest = { id: this.id, content, force: this.force };
+    const finalized = await calls.finalize(request);
+    const canAsk = terminal.isInteractive && !this.json && this.server === undefined;
+    if (finalized.success || !canAsk || project === null) return finalized;
+    const { askShrink, isShrinkAlone } = await import('../../ask/finish-write.ts');
+    if (!isShrinkAlone(finalized)) return finalized;
+    if (!(await askShrink(terminal, signal, finalized))) return finalized;
+    const { finalizeLeft } = await import('../../../workflow/writes/recover.ts');
+    const { toFinalizedAnswer } = await import('../../../http/answers.ts');
+    // Also where it was the last correction that is taken.
+    return toFinalizedAnswer(await finalizeLeft(project, this.id, true, signal));
+  }
+}

@@ -1,0 +1,27 @@
+import { Command } from 'clipanion';
+import type { Terminal } from '../../terminal.ts';
+import { ServedCommand } from './write-command.ts';
+
+export class WriteListCommand extends ServedCommand {
+  static override paths = [['write', 'list']];
+  static override usage = Command.Usage({
+    category: 'Write large files',
+    description: 'List the write sessions that are known, the oldest first.',
+    details: 'Those that were interrupted are listed too: `teddy write recover <id>` goes on with one.',
+    examples: [['All of them', '$0 write list']],
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withCalls(terminal, async ({ calls, project, clock }) => {
+      const sessions = await calls.list();
+      if (this.json) this.printJson(terminal, 'write-list', { sessions });
+      else if (sessions.length === 0)
+        terminal.say('There is no write session. Begin one: teddy write begin, or teddy write stream');
+      else {
+        const { renderStatuses } = await import('../../render/write.ts');
+        await this.page(terminal, project, renderStatuses(terminal, sessions, clock.now().getTime()));
+      }
+      return 0;
+    });
+  }
+}

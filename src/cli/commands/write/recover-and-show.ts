@@ -1,0 +1,111 @@
+/** Goes on with a write session that was left: for `write recover`. */
+import { exitCodes, TeddyError } from '../../../errors.ts';
+import type { Project } from '../../../ports/project.ts';
+import { findWrite, listWrites, type WriteView } from '../../../workflow/writes/list.ts';
+import { toCommitted } from '../../../workflow/writes/recover.ts';
+import { continueWrite } from '../../../workflow/writes/stream.ts';
+import { askYes } from '../../ask/finish-write.ts';
+import {
+  askWay,
+  describeLeft,
+  discardLeft,
+  exportLeft,
+  finalizeAndShow,
+  isWhole,
+  listWays,
+  showLeft,
+  type Recovering,
+} from '../../ask/recover-ways.ts';
+import { streamContent } from './stream-content.ts';
+import { toVisible } from '../../terminal.ts';
+import { toFinalizedAnswer, toStatusAnswer } from '../../../http/answers.ts';
+
+/** Which one, and one way at most; without any it is asked. */
+export interface RecoverWish {
+  /** Undefined: the only one that was left. */
+  id: string | undefined;
+  finalize: boolean;
+  goOn: boolean;
+  show: boolean;
+  output: string | undefined;
+  discard: boolean;
+  force: boolean;
+  eofIsDone: boolean;
+}
+
+/** What nobody goes on with. */
+const leftStages: WriteView['stage'][] = ['orphaned', 'expired', 'failed', 'damaged'];
+
+/** Returns the exit code. */
+export async function recoverAndShow(recovering: Recovering, wish: RecoverWish): Promise<number> {
+  const { project } = recovering;
+  const view = wish.id === undefined ? await findOnly(project) : await findWrite(project, wish.id);
+  const { id } = view;
+  if (view.stage === 'committed') throw toCommitted(id);
+  if (wish.finalize) return finalizeAndShow(recovering, id, wish.force);
+  if (wish.goOn) return goOn(recovering, id, wish);
+  if (wish.show) await showLeft(recovering, id);
+  else if (wish.output !== undefined) await exportLeft(recovering, id, wish.output);
+  else if (wish.discard) await discardLeft(recovering, id);
+  else return decide(recovering, view);
+  return 0;
+}
+
+function goOn(
+  { terminal, project, signal, printJson }: Recovering,
+  id: string,
+  { eofIsDone, force }: RecoverWish,
+): Promise<number> {
+  return streamContent({ terminal, signal, eofIsDone, force, printJson }, async (stream, { onPrompt, decide }) => {
+    const finalized = await continueWrite(project, id, stream, {
+      onPrompt,
+      decide: (rejected) => decide(toFinalizedAnswer(rejected)),
+      onTakenUp: ({ record, write }) => {
+        const place = `Going on with ${record.target} after ${write.state.size} bytes.`;
+        terminal.say(toVisible(`${place} End with ${record.endMarker} on its own line.`));
+      },
+    });
+    return toFinalizedAnswer(finalized);
+  });
+}
+
+async function decide(recovering: Recovering, view: WriteView): Promise<number> {
+  const { terminal, project, signal, printJson } = recovering;
+  if (printJson !== null || !terminal.isInteractive) return sayWays(recovering, view);
+  terminal.say(`${describeLeft(recovering, view)}.`);
+  if (!(await askYes(terminal, signal, 'Recover previous write session? (Y/n) ', true))) return 0;
+  if (await isWhole(project, view)) return finalizeAndShow(recovering, view.id, false);
+  return (await askWay(recovering, view)) ?? 0;
+}
+
+function sayWays({ terminal, project, printJson }: Recovering, view: WriteView): number {
+  if (printJson !== null) {
+    printJson({ ...toStatusAnswer(view), ways: listWays(view).map(({ option }) => option) });
+  } else {
+    terminal.say(`${describeLeft({ project }, view)}.`);
+    const rows = listWays(view).map(({ option, does }) => ({
+      command: `teddy write recover ${view.id} ${option}`,
+      does,
+    }));
+    const widest = Math.max(...rows.map(({ command }) => command.length));
+    terminal.say(rows.map(({ command, does }) => `${command.padEnd(widest)}  ${does}`).join('\n'));
+  }
+  return exitCodes.USAGE;
+}
+
+/** Throws UNKNOWN_WRITE where there is none, or more than one. */
+async function findOnly(project: Project): Promise<WriteView> {
+  const left = (await listWrites(project)).filter(({ stage }) => leftStages.includes(stage));
+  const [only] = left;
+  if (only !== undefined && left.length === 1) return only;
+  if (only === undefined) {
+    const hint = '`teddy write list` shows those that are active.';
+    throw new TeddyError('UNKNOWN_WRITE', 'There is no write session to recover.', hint);
+  }
+  const named = left.map((view) => `${view.id} (${view.record?.target ?? 'unknown'})`).join(', ');
+  throw new TeddyError(
+    'UNKNOWN_WRITE',
+    `There are ${left.length} to recover: ${named}.`,
+    'Name one: `teddy write recover <id>`.',
+  );
+}

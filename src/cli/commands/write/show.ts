@@ -1,0 +1,44 @@
+import { Command, Option } from 'clipanion';
+import { TeddyCommand } from '../../teddy-command.ts';
+import type { Terminal } from '../../terminal.ts';
+
+export class WriteShowCommand extends TeddyCommand {
+  static override paths = [['write', 'show']];
+  static override usage = Command.Usage({
+    category: 'Write large files',
+    description: 'Print what a write session has received.',
+    details: `
+      The bytes as they came, as far as a save has confirmed them; with \`--tail\` also those that lie beyond, which a crash may have cut or damaged, and behind them
+      those that were set aside when the session was opened again. Their names and sizes are on stderr.
+    `,
+    examples: [
+      ['What has arrived', '$0 write show 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77'],
+      ['All that is on disk', '$0 write show 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --tail > rescued.md'],
+    ],
+  });
+
+  id = Option.String({ name: 'id' });
+  tail = Option.Boolean('--tail', false, { description: 'Also what no save has confirmed, and what was set aside.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const [{ showWrite }, { describeAside, describeBytes, printContent, toAsideJson }] = await Promise.all([
+        import('../../../workflow/writes/list.ts'),
+        import('../../render/write.ts'),
+      ]);
+      const { verified, tail, aside } = await showWrite(project, this.id);
+      const bytes = this.tail ? Buffer.concat([verified, tail, ...aside.map((part) => part.bytes)]) : verified;
+      if (this.json) {
+        const content = new TextDecoder().decode(bytes);
+        const unverified = { unverified_bytes: tail.length, aside: toAsideJson(aside) };
+        this.printJson(terminal, 'write-show', { session_id: this.id, content, ...unverified });
+        return 0;
+      }
+      await printContent(terminal, bytes, (text) => this.page(terminal, project, text));
+      if (!this.tail && tail.length > 0)
+        terminal.say(`${describeBytes(tail.length)} more are on disk that no save has confirmed: --tail shows them.`);
+      for (const line of describeAside(aside, this.tail)) terminal.say(line);
+      return 0;
+    });
+  }
+}

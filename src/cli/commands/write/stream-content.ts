@@ -1,0 +1,105 @@
+/** A content that comes on stdin: what its writer is told, and asked. For `write stream` and `write recover --continue`. */
+import type { Decision, StreamListener, StreamWish } from '../../../workflow/writes/stream.ts';
+import { askShrink, askYes, isShrinkAlone, showFinalized } from '../../ask/finish-write.ts';
+import { showFindings } from '../../render/write.ts';
+import type { Terminal } from '../../terminal.ts';
+import type { FinalizedAnswer } from '../../../http/answers.ts';
+import type { RejectedAnswer } from '../../../http/schemas.ts';
+import { TeddyError } from '../../../errors.ts';
+import type { CliContext } from '../../context.ts';
+
+export interface Streaming {
+  terminal: Terminal;
+  signal: AbortSignal;
+  eofIsDone: boolean;
+  force: boolean;
+  /** Null: for a person. */
+  printJson: ((value: object) => void) | null;
+}
+
+export type ContentStream = (wish: StreamWish, listener: StreamListener<FinalizedAnswer>) => Promise<FinalizedAnswer>;
+
+/** Returns the exit code. Throws what `run` throws, and VALIDATION_FAILED. */
+export async function streamContent(streaming: Streaming, run: ContentStream): Promise<number> {
+  const { terminal, signal, eofIsDone, force, printJson } = streaming;
+  const isCorrectable = terminal.isInteractive && printJson === null;
+  let shownMessage: string | undefined;
+  const listener: StreamListener<FinalizedAnswer> = {
+    onPrompt: (text) => terminal.say(text),
+    async decide(rejected) {
+      if (!isCorrectable || rejected.success) return 'leave';
+      shownMessage = rejected.message;
+      return askCorrection(terminal, signal, rejected);
+    },
+  };
+  try {
+    const source = stdinSource(terminal.context);
+    const finalized = await run({ source, eofIsDone, force, isCorrectable, signal }, listener);
+    return showFinalized({ terminal, printJson, shownMessage }, finalized);
+  } finally {
+    // A pipe that is still open would keep the process alive.
+    terminal.context.stdin.destroy();
+  }
+}
+
+async function askCorrection(terminal: Terminal, signal: AbortSignal, rejected: RejectedAnswer): Promise<Decision> {
+  if (isShrinkAlone(rejected)) return (await askShrink(terminal, signal, rejected)) ? 'accept' : 'leave';
+  showFindings(terminal, rejected);
+  if (!(await askYes(terminal, signal, 'Send the whole content again? [Y/n] ', true))) return 'leave';
+  terminal.say('Send the whole content again, and end it as before.');
+  return 'correct';
+}
+
+/** A terminal that gathers a line for us keeps so much of it, and drops the rest without a word. */
+const maxTerminalLine = 4095;
+
+/**
+ * Stdin piece by piece; between two pieces nobody listens to it, so that a question can be asked there. Throws
+ * CONTENT_TOO_LARGE for a line that the terminal has cut.
+ */
+function stdinSource({ stdin }: CliContext): AsyncIterable<Uint8Array> {
+  const iterator = { next: () => nextPiece(stdin) };
+  return { [Symbol.asyncIterator]: () => iterator };
+}
+
+function nextPiece(stdin: CliContext['stdin']): Promise<IteratorResult<Uint8Array>> {
+  return new Promise((resolve, reject) => {
+    const listeners: [event: string, listen: (value: never) => void][] = [
+      [
+        'data',
+        (piece: Buffer) =>
+          leave(() => (isCut(stdin, piece) ? reject(toCut()) : resolve({ done: false, value: piece }))),
+      ],
+      ['end', () => leave(() => resolve({ done: true, value: undefined }))],
+      ['close', () => leave(() => resolve({ done: true, value: undefined }))],
+      ['error', (error: Error) => leave(() => reject(error))],
+    ];
+    const leave = (settle: () => void) => {
+      for (const [event, listen] of listeners) stdin.off(event, listen as () => void);
+      stdin.pause();
+      settle();
+    };
+    if (stdin.readableEnded || stdin.destroyed) return resolve({ done: true, value: undefined });
+    for (const [event, listen] of listeners) stdin.on(event, listen as () => void);
+    stdin.resume();
+  });
+}
+
+function isCut(stdin: CliContext['stdin'], piece: Buffer): boolean {
+  if (stdin.isTTY !== true) return false;
+  for (let start = 0; start < piece.length;) {
+    const end = piece.indexOf(10, start);
+    if ((end === -1 ? piece.length : end) - start >= maxTerminalLine) return true;
+    if (end === -1) return false;
+    start = end + 1;
+  }
+  return false;
+}
+
+function toCut(): TeddyError {
+  return new TeddyError(
+    'CONTENT_TOO_LARGE',
+    `A line is longer than a terminal takes (${maxTerminalLine} bytes), and was cut there.`,
+    'Send the content from a file: `teddy write stream ... < <file>`.',
+  );
+}

@@ -1,0 +1,125 @@
+/** Tables of tokens and money, for a person. */
+import { formatCount } from '../../session/format-count.ts';
+import type { SessionCost } from '../../workflow/review/count-all-costs.ts';
+import type { BudgetPart, LineCost, Tokens } from '../../workflow/review/count-cost.ts';
+import type { Spending } from '../../workflow/review/count-spending.ts';
+import { cutToWidth } from './cut-to-width.ts';
+import { countOf, formatCost } from './describe-spending.ts';
+import { toVisible, type Terminal } from '../terminal.ts';
+
+/** Ends with a newline. */
+export function renderCost(terminal: Terminal, cost: LineCost): string {
+  const turns = cost.turns.map(({ turn, models, spent, estimated, title }) => [
+    turn,
+    ...toCells(spent, estimated),
+    models.length === 0 ? '' : cutToWidth(toVisible(models.join(', ')), 20),
+    toVisible(title),
+  ]);
+  const models = cost.models.map(({ model, spent }) => [
+    cutToWidth(toVisible(model), 30),
+    ...toCells(spent, null),
+    countOf(spent.answers, 'answer'),
+  ]);
+  const parts = [
+    terminal.style('bold', toVisible(`${cost.session} (${cost.line})`)),
+    cost.turns.length === 0
+      ? 'There is no turn yet.'
+      : renderTable(terminal, ['turn', 'in>', 'out>', 'cost>', 'model', ''], turns, [
+          'total',
+          ...toCells(cost.total, null),
+        ]),
+    ...(cost.models.length > 1 ? [renderTable(terminal, ['model', 'in>', 'out>', 'cost>', ''], models, null)] : []),
+    [...describeEstimate(cost.estimated, cost.total), ...describeBudget(cost.budget)].join('\n'),
+  ];
+  return `${parts.join('\n\n')}\n`;
+}
+
+/** Ends with a newline. */
+export function renderAllCosts(
+  terminal: Terminal,
+  { sessions, total }: { sessions: readonly SessionCost[]; total: Spending },
+): string {
+  const rows = sessions.map(({ session, turns, lines, spent }) => [
+    session,
+    formatCount(turns),
+    ...toCells(spent, null),
+    [
+      ...(lines > 1 ? [countOf(lines, 'line')] : []),
+      ...(spent.unreported > 0 ? [`${countOf(spent.unreported, 'answer')} not reported`] : []),
+    ].join(', '),
+  ]);
+  const turns = sessions.reduce((sum, one) => sum + one.turns, 0);
+  const head = ['session', 'turns>', 'in>', 'out>', 'cost>', ''];
+  return `${renderTable(terminal, head, rows, ['total', formatCount(turns), ...toCells(total, null)])}\n`;
+}
+
+/** Reported ones as they are; `~` marks an estimate, `-` that nothing is known. */
+function toCells(
+  { answers, unreported, inputTokens, outputTokens, costUsd }: Spending,
+  guess: Tokens | null,
+): string[] {
+  const isKnown = answers > unreported;
+  const cell = (known: number, guessed: number | undefined) =>
+    isKnown
+      ? `${formatCount(known)}${unreported > 0 ? '+' : ''}`
+      : guessed === undefined || answers === 0
+        ? '-'
+        : `~${formatCount(guessed)}`;
+  return [
+    cell(inputTokens, guess?.inputTokens),
+    cell(outputTokens, guess?.outputTokens),
+    costUsd === null ? '-' : formatCost(costUsd),
+  ];
+}
+
+function describeEstimate(estimated: Tokens | null, { unreported }: Spending): string[] {
+  if (estimated === null) return [];
+  const answers = unreported === 1 ? 'One answer tells' : `${formatCount(unreported)} answers tell`;
+  const { inputTokens, outputTokens } = estimated;
+  return [
+    `${answers} nothing of tokens; estimated: ~${formatCount(inputTokens)} in, ~${formatCount(outputTokens)} out.`,
+  ];
+}
+
+function describeBudget({ maxTurns, maxTokens }: LineCost['budget']): string[] {
+  const turns = describePart('turns', maxTurns);
+  const tokens = describePart('tokens', maxTokens);
+  const known = [...turns, ...tokens];
+  if (known.length > 0) return [`Budget: ${known.join(', ')} spent.`];
+  return ['No budget is set (teddy.maxTurns, teddy.maxTokens).'];
+}
+
+function describePart(what: string, { limit, spent }: BudgetPart): string[] {
+  if (limit === null) return [];
+  const share = limit === 0 ? '' : ` (${Math.round((100 * spent) / limit)} %)`;
+  return [`${formatCount(spent)} of ${formatCount(limit)} ${what}${share}`];
+}
+
+const gap = '  ';
+
+/**
+ * Rows of cells below their heads, as wide as the terminal: the last column is cut to fit. `>` at the end of a head:
+ * its column is flush right. `total`: a last row. Without a newline at the end.
+ */
+function renderTable(
+  terminal: Terminal,
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+  total: readonly string[] | null,
+): string {
+  const names = heads.map((head) => head.replace(/>$/, ''));
+  const all = [names, ...rows, ...(total === null ? [] : [total])];
+  const widths = heads.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
+  const render = (row: readonly string[]) => {
+    const cells = row.map((cell, column) => {
+      const width = widths[column] ?? 0;
+      return heads[column]?.endsWith('>') ? cell.padStart(width) : cell.padEnd(width);
+    });
+    return cutToWidth(cells.join(gap).trimEnd(), terminal.columns);
+  };
+  return [
+    terminal.style('dim', render(names)),
+    ...rows.map(render),
+    ...(total === null ? [] : [terminal.style('bold', render(total))]),
+  ].join('\n');
+}

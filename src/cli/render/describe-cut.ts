@@ -1,0 +1,6 @@
+import { formatCount } from '../../session/format-count.ts';
+import type { CutFile } from '../../workflow/review/read-turn-texts.ts';
+
+export function describeCut({ file, characters, command }: CutFile): string {
+  return `${formatCount(characters)} characters of ${file}. All of it: \`${command}\``;
+}

@@ -1,0 +1,111 @@
+/** What `session execute` says when the turn is closed, for a person and for a program. */
+import { exitCodes } from '../../errors.ts';
+import { toShellWord } from '../../session/shell-word.ts';
+import type { ExecutedOrReplanned, ReplanStop } from '../../workflow/run/execute-or-replan.ts';
+import type { Executed } from '../../workflow/run/finish.ts';
+import type { RolledBackRun } from '../../workflow/run/settle.ts';
+import { showProblems } from './problems.ts';
+import { toVisible, type Terminal } from '../terminal.ts';
+
+/** The last execution; `tries` are the plans before it, none of which was valid. */
+export function toExecutedJson({ executed, tries, stopped }: ExecutedOrReplanned): object {
+  const { line, report, commit, leftOut } = executed;
+  return {
+    session: line.session,
+    turn: report.turn,
+    commit,
+    status: report.run_summary.status,
+    report,
+    left_out: leftOut,
+    tries: tries.map((earlier) => ({
+      turn: earlier.report.turn,
+      commit: earlier.commit,
+      status: earlier.report.run_summary.status,
+      problems: earlier.report.validation_errors,
+    })),
+    replan_stopped: stopped && { reason: stopped.reason, message: describeStop(stopped) },
+  };
+}
+
+export function showExecuted(terminal: Terminal, { line, report, commit, leftOut }: Executed): void {
+  const { status, error } = report.run_summary;
+  showProblems(terminal, report.validation_errors);
+  for (const { path, reason } of leftOut)
+    terminal.say(
+      `${terminal.style('yellow', 'warning:', 'stderr')} ${toVisible(path)} is not in the commit: ${reason}.`,
+    );
+  if (report.rollback) {
+    const { restored } = report.rollback;
+    terminal.say(`Rolled back: ${countFiles(restored.length)} as before the run.`);
+  }
+  const changed = report.changes.length;
+  const files = `${changed} ${changed === 1 ? 'file' : 'files'} changed`;
+  terminal.print(
+    `${terminal.style(status === 'SUCCESS' ? 'green' : 'red', status)} turn ${report.turn} of ${line.session}: ${files}, report ${commit.slice(0, 10)}${error === null ? '' : ` (${toVisible(error)})`}\n`,
+  );
+}
+
+export function toRolledBackJson({ session, turn, restored, left, aside }: RolledBackRun): object {
+  return { session, turn, restored, left, moved_aside: aside };
+}
+
+export function showRolledBack(
+  terminal: Terminal,
+  { session, turn, restored }: RolledBackRun,
+  selector: string | undefined,
+): void {
+  const option = selector === undefined ? '' : ` -s ${toShellWord(selector)}`;
+  terminal.print(`Rolled back turn ${turn} of ${session}: ${countFiles(restored.length)} as before the run.\n`);
+  terminal.say(`The plan is pending again: teddy session execute${option}`);
+}
+
+function countFiles(count: number): string {
+  return count === 1 ? '1 file is' : `${count} files are`;
+}
+
+/** After the last one: what can be done now. `option` names the line in a command. */
+export function showNext(
+  terminal: Terminal,
+  { executed, stopped }: ExecutedOrReplanned,
+  { namesNext, option }: { namesNext: boolean; option: string },
+): void {
+  const { report, commit } = executed;
+  if (stopped) showStop(terminal, stopped);
+  const isSuccess = report.run_summary.status === 'SUCCESS';
+  if (isSuccess) terminal.say(`See it: git show ${commit.slice(0, 10)}`);
+  const goesOn = isSuccess ? namesNext : stopped?.reason === 'no_plan';
+  if (!goesOn && !isSuccess) terminal.say('The model sees the report with your next message.');
+  if (goesOn || !isSuccess) terminal.say(`Next: teddy session plan${option} -m "..."`);
+}
+
+function showStop(terminal: Terminal, stopped: ReplanStop): void {
+  const label = terminal.style('yellow', 'warning:', 'stderr');
+  terminal.say(`${label} ${toVisible(describeStop(stopped))}`);
+  if (stopped.reason !== 'budget_spent' || stopped.error.hint === undefined) return;
+  terminal.say(`         ${toVisible(stopped.error.hint)}`);
+}
+
+function describeStop(stopped: ReplanStop): string {
+  switch (stopped.reason) {
+    case 'limit': {
+      const { maxTries } = stopped;
+      const plans = maxTries === 1 ? '1 other plan was' : `${maxTries} other plans were`;
+      return `${plans} asked for, as many as --replan allows, and the last one is not valid either.`;
+    }
+    case 'same_problems':
+      return 'The same problems have come twice, so no other plan was asked for.';
+    case 'budget_spent':
+      return `No other plan was asked for: ${stopped.error.message}`;
+    case 'no_plan':
+      return `Turn ${stopped.turn} brought an answer with nothing to run, not another plan.`;
+  }
+}
+
+/** To reject a plan is what was asked for. */
+export function toExitCode({ report }: Executed, isRejected: boolean): number {
+  const { status, error } = report.run_summary;
+  if (status === 'SUCCESS' || isRejected) return 0;
+  if (status === 'SKIPPED') return exitCodes.NOT_APPROVED;
+  if (status === 'ABORTED') return error === 'interrupted' ? exitCodes.INTERRUPTED : exitCodes.NOT_APPROVED;
+  return exitCodes.ACTION_FAILED;
+}

@@ -1,0 +1,9 @@
+/** Texts that came from elsewhere, as a person reads them before saying yes. */
+import type { SteeringText } from '../../workflow/line/foreign-texts.ts';
+import { toVisible, type Terminal } from '../terminal.ts';
+
+export function renderForeign(terminal: Terminal, texts: SteeringText[], stream: 'stdout' | 'stderr'): string {
+  return texts
+    .map(({ name, text }) => `${terminal.style('bold', `--- ${name}`, stream)}\n${toVisible(text).trimEnd()}\n`)
+    .join('\n');
+}

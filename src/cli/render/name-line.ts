@@ -1,0 +1,31 @@
+/** How a command that is suggested names its line. */
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { mainLineRef, shortRef, type RefName, type SessionId } from '../../names.ts';
+import { toShellWord } from '../../session/shell-word.ts';
+
+interface NamedLine {
+  ref: RefName;
+  session: SessionId;
+  /** The work tree whose HEAD is on the line, if any. */
+  workspace: Workspace | null;
+}
+
+/** ` -s <line>`; empty where HEAD of this work tree is on the line, so that a command means it without being told. */
+export function toLineOption({ repository }: Project, line: NamedLine): string {
+  const isHere = line.workspace !== null && line.workspace === repository.workspace;
+  return isHere ? '' : ` -s ${toShellWord(toLineWord(line))}`;
+}
+
+/** The command that executes its plan, from where the user stands: that takes files, and HEAD on the line. */
+export function toExecuteCommand(project: Project, line: NamedLine): string {
+  const branch = toShellWord(shortRef(line.ref));
+  if (line.workspace !== null) return `teddy session execute${toLineOption(project, line)}`;
+  if (project.repository.workspace === null) return `teddy session execute -s ${branch} --worktree`;
+  return `git switch ${branch} && teddy session execute`;
+}
+
+/** The session's id stands for its own line. */
+function toLineWord({ ref, session }: NamedLine): string {
+  return ref === mainLineRef(session) ? session : shortRef(ref);
+}

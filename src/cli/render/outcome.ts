@@ -1,0 +1,84 @@
+/** What running a plan did, for a person: status, each action, what was put back, what was decided. */
+import type { ActionLog, Report } from '../../plan/report.ts';
+import { formatDuration } from './describe-spending.ts';
+import { toVisible, type Style, type Terminal } from '../terminal.ts';
+
+const statusStyles: Record<string, Style> = {
+  SUCCESS: 'green',
+  FAILURE: 'red',
+  VALIDATION_FAILED: 'red',
+  ABORTED: 'yellow',
+  SKIPPED: 'yellow',
+};
+
+/** Lines without indentation. */
+export function renderOutcome(terminal: Terminal, report: Report): string[] {
+  return [
+    renderSummary(terminal, report),
+    ...report.action_logs.flatMap((log) => renderLog(terminal, log)),
+    ...report.validation_errors.map(
+      ({ line, column, message, hint }) =>
+        `plan.md:${line}:${column}: ${toVisible(message)}${hint === undefined ? '' : ` (${toVisible(hint)})`}`,
+    ),
+    ...renderMemos(report),
+    ...renderRollback(terminal, report),
+  ];
+}
+
+function renderSummary(terminal: Terminal, { run_summary }: Report): string {
+  const { status, error, start_time: start, end_time: end } = run_summary;
+  const took = formatDuration(Math.max(Date.parse(end) - Date.parse(start), 0));
+  const why = error === null ? '' : ` (${toVisible(error)})`;
+  return `${styleStatus(terminal, status)}${why} ${terminal.style('dim', `in ${took}`)}`;
+}
+
+export function styleStatus(terminal: Terminal, status: string): string {
+  return terminal.style(statusStyles[status] ?? 'bold', status);
+}
+
+const shownLines = 10;
+
+/** One line; for a command that failed also where, and the end of what it said. */
+function renderLog(terminal: Terminal, log: ActionLog): string[] {
+  const { index, action_type: type, status, details } = log;
+  const more = [
+    ...(details?.return_code === undefined || details.return_code === 0 ? [] : [`exit ${details.return_code}`]),
+    ...(details?.timed_out ? ['timed out'] : []),
+    ...(log.duration_ms === undefined ? [] : [formatDuration(log.duration_ms)]),
+    ...(log.modified_by_user ? ['changed by the user'] : []),
+  ];
+  const notes = more.length === 0 ? '' : terminal.style('dim', ` ${more.join(', ')}`);
+  const reason = details?.reason === undefined ? '' : ` (${toVisible(details.reason)})`;
+  const line = `${index}. ${type} ${toVisible(targetOf(log))}: ${styleStatus(terminal, status)}${notes}${reason}`;
+  const restored = (details?.restored ?? []).map((path) => `put back, as it was before the command: ${path}`);
+  return [line, ...[...restored, ...lastOutput(log)].map((text) => terminal.style('dim', `   ${toVisible(text)}`))];
+}
+
+/** What the action is about: a path, the first line of a command. */
+function targetOf({ params }: Pick<ActionLog, 'params'>): string {
+  const [first = ''] = Object.values(params);
+  return (typeof first === 'object' ? '' : String(first)).split('\n')[0] ?? '';
+}
+
+function lastOutput({ status, details }: ActionLog): string[] {
+  if (status !== 'FAILURE' || details === undefined) return [];
+  const said = (details.stderr?.trim() ? details.stderr : (details.stdout ?? '')).trimEnd();
+  const note = details.note === undefined ? [] : [details.note];
+  return [...(said === '' ? [] : said.split('\n').slice(-shownLines)), ...note];
+}
+
+function renderMemos({ memos }: Report): string[] {
+  const list = (what: string, facts: string[]) => facts.map((fact) => `memo ${what}: ${toVisible(fact)}`);
+  return [...list('added', memos.added), ...list('removed', memos.removed), ...list('not taken', memos.rejected)];
+}
+
+function renderRollback(terminal: Terminal, { rollback }: Report): string[] {
+  if (rollback === undefined) return [];
+  return [
+    ...rollback.restored.map((path) => `rolled back: ${toVisible(path)}`),
+    ...rollback.left.map(
+      ({ path, reason }) => `${terminal.style('yellow', 'left as it is:')} ${toVisible(`${path} (${reason})`)}`,
+    ),
+    ...rollback.moved_aside.map((path) => `kept aside: ${toVisible(path)}`),
+  ];
+}

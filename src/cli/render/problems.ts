@@ -1,0 +1,11 @@
+import type { Problem } from '../../plan/plan.ts';
+import { showHint } from './show-answer.ts';
+import { toVisible, type Terminal } from '../terminal.ts';
+
+/** What is wrong with a plan, each with its place, so that an editor finds it. */
+export function showProblems(terminal: Terminal, problems: readonly Problem[]): void {
+  for (const { line, column, message, hint } of problems) {
+    terminal.say(`${terminal.style('red', 'plan.md', 'stderr')}:${line}:${column}: ${toVisible(message)}`);
+    showHint(terminal, hint);
+  }
+}

@@ -1,0 +1,82 @@
+/** How an answer comes along: a line on stderr, redrawn in place on a terminal; and what it took in the end. */
+import { formatCount } from '../../session/format-count.ts';
+import type { Usage } from '../../workflow/line/receive-answer.ts';
+import type { Terminal } from '../terminal.ts';
+
+export interface AnswerProgress {
+  text(text: string): void;
+  usage(usage: Usage): void;
+  /** Takes the line away; the time since the beginning. */
+  end(): number;
+}
+
+const redrawMs = 200;
+// A guess, until the endpoint tells: four bytes of English are about one token.
+const bytesPerToken = 4;
+
+/** With `isStreamed` the answer itself is shown on the same terminal: the line makes room for its first characters. */
+export function showProgress(terminal: Terminal, { isStreamed }: { isStreamed: boolean }): AnswerProgress {
+  const begunMs = performance.now();
+  let bytes = 0;
+  let usage: Usage | null = null;
+  const draw = () => {
+    const line = describeProgress(performance.now() - begunMs, bytes, usage);
+    terminal.redraw(terminal.style('dim', line, 'stderr'));
+  };
+  const timer = setInterval(draw, redrawMs);
+  timer.unref();
+  const stop = () => {
+    clearInterval(timer);
+    terminal.redraw(null);
+  };
+  return {
+    text(text) {
+      bytes += Buffer.byteLength(text);
+      if (isStreamed) stop();
+    },
+    usage(told) {
+      usage = told;
+    },
+    end() {
+      stop();
+      return performance.now() - begunMs;
+    },
+  };
+}
+
+function describeProgress(elapsedMs: number, bytes: number, usage: Usage | null): string {
+  const elapsed = `${Math.floor(elapsedMs / 1000)} s`;
+  if (bytes === 0) return `Waiting for the answer, ${elapsed}`;
+  const tokens = usage?.output ?? Math.ceil(bytes / bytesPerToken);
+  const mark = usage === null ? '~' : '';
+  return [
+    `Receiving the answer, ${elapsed}`,
+    `${mark}${formatCount(tokens)} tokens`,
+    ...describeSpeed(tokens, elapsedMs),
+    ...describeCost(usage),
+  ].join(', ');
+}
+
+/**
+ * `1,234 tokens in, 567 out, 12.3 s, 46 tokens/s, $0.0123`: what is known of it. Null time: nobody was asked. Where tools ran or
+ * a person was waited for in it, there is no speed.
+ */
+export function describeEffort(usage: Usage | null, elapsedMs: number | null, { isOnlyModel = true } = {}): string {
+  const seconds = elapsedMs === null ? [] : [`${(elapsedMs / 1000).toFixed(1)} s`];
+  const tokens = usage === null ? [] : [`${formatCount(usage.input)} tokens in`, `${formatCount(usage.output)} out`];
+  return [
+    ...tokens,
+    ...seconds,
+    ...(isOnlyModel ? describeSpeed(usage?.output ?? 0, elapsedMs ?? 0) : []),
+    ...describeCost(usage),
+  ].join(', ');
+}
+
+// Of less than a second there is no speed to speak of.
+function describeSpeed(tokens: number, elapsedMs: number): string[] {
+  return tokens === 0 || elapsedMs < 1000 ? [] : [`${formatCount(Math.round(tokens / (elapsedMs / 1000)))} tokens/s`];
+}
+
+function describeCost(usage: Usage | null): string[] {
+  return usage?.costUsd === undefined ? [] : [`$${usage.costUsd.toFixed(4)}`];
+}

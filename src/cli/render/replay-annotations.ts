@@ -1,0 +1,92 @@
+/** A replay for GitHub Actions: workflow commands on the job's log, and a table for the summary of the step. */
+import type { Difference, ReplayedLine, UnprovenPath } from '../../workflow/replay/replayed.ts';
+import { describeActions, describePlace, describeProof, outcomeTexts, summarise } from './replay.ts';
+import { toVisible } from '../terminal.ts';
+
+/** A runner shows ten errors and ten warnings of a step. */
+const maxAnnotations = 10;
+const maxSummaryRows = 200;
+
+/** One line each: `::error file=src/a.ts,title=...::...`, and `::warning` for a path that is not proven; empty when there is neither. */
+export function renderAnnotations({ turns }: ReplayedLine): string {
+  const differences = turns.flatMap((turn) => turn.differences);
+  const open = turns.flatMap(({ unproven }) => unproven);
+  const lines = [
+    ...cut(differences, renderAnnotation, (rest) => `::error title=teddy session replay::${rest} more differences`),
+    ...cut(open, renderWarning, (rest) => `::warning title=teddy session replay::${rest} more paths are not proven`),
+  ];
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+function cut<Item>(all: Item[], render: (item: Item) => string, renderRest: (count: number) => string): string[] {
+  if (all.length <= maxAnnotations) return all.map(render);
+  const shown = all.slice(0, maxAnnotations - 1);
+  return [...shown.map(render), renderRest(all.length - shown.length)];
+}
+
+function renderWarning({ turn, path, reason }: UnprovenPath): string {
+  const title = escapeProperty(toVisible(`replay: turn ${turn} is not proven`));
+  return `::warning file=${escapeProperty(path)},title=${title}::${escapeData(toVisible(reason))}`;
+}
+
+function renderAnnotation(difference: Difference): string {
+  const file = difference.path === null ? '' : `file=${escapeProperty(difference.path)},`;
+  const title = escapeProperty(toVisible(`replay: ${describePlace({ ...difference, path: null })}`));
+  return `::error ${file}title=${title}::${escapeData(toVisible(difference.message))}`;
+}
+
+function escapeData(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+}
+
+function escapeProperty(text: string): string {
+  return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+}
+
+/** The runner obeys nothing between the two lines. `token`: nobody else can know it. */
+export function fenceOutput(text: string, token: string): string {
+  return `::stop-commands::${token}\n${text.endsWith('\n') ? text : `${text}\n`}::${token}::\n`;
+}
+
+/** Markdown. */
+export function renderStepSummary(line: ReplayedLine): string {
+  const { session, name, turns } = line;
+  const order = { different: 0, not_compared: 1, same: 2, nothing_to_compare: 3 };
+  // Of a long session what differs is shown in any case.
+  const rows = turns.length > maxSummaryRows ? turns.toSorted((a, b) => order[a.outcome] - order[b.outcome]) : turns;
+  const all = [
+    ...turns.flatMap(({ differences }) => differences).map((one) => [describePlace(one), one.message] as const),
+    ...turns
+      .flatMap(({ unproven }) => unproven)
+      .map((one) => [`turn ${one.turn}, ${one.path}`, `Not proven: ${one.reason}.`] as const),
+  ];
+  return [
+    `### Replay of ${toCell(session)} (${toCell(name)})`,
+    '',
+    '| turn | recorded | outcome | actions |',
+    '| --- | --- | --- | --- |',
+    ...rows
+      .slice(0, maxSummaryRows)
+      .map(
+        (turn) =>
+          `| ${turn.turn} | ${turn.status ?? '-'} | ${outcomeTexts[turn.outcome]} | ${toCell(describeActions(turn))} |`,
+      ),
+    ...(rows.length > maxSummaryRows ? ['', `${rows.length - maxSummaryRows} more turns.`] : []),
+    '',
+    ...(all.length === 0 ? [] : ['| where | what |', '| --- | --- |']),
+    ...all.slice(0, maxSummaryRows).map(([place, message]) => `| ${toCell(place)} | ${toCell(message)} |`),
+    ...(all.length === 0 ? [] : ['']),
+    toCell(summarise(line)),
+    '',
+    toCell(describeProof(line)),
+    '',
+    '',
+  ].join('\n');
+}
+
+/** On one line, and nothing of it is markup. */
+function toCell(text: string): string {
+  return toVisible(text)
+    .replace(/\s+/g, ' ')
+    .replace(/[\\`*_{}[\]()<>#|~!&@:]/g, (mark) => `&#${mark.codePointAt(0)};`);
+}

@@ -1,0 +1,82 @@
+/** One turn of a review, folded: a reader opens what they want to see. */
+import { countWhole } from '../../session/cut-text.ts';
+import { formatCount } from '../../session/format-count.ts';
+import type { ChangedFile, ReviewedAction, ReviewedTurn, TurnLabel } from '../../workflow/review/turn.ts';
+import { describeCut } from './describe-cut.ts';
+import { describeSpending, formatDuration } from './describe-spending.ts';
+import { escapeHtml, escapeMarkdown, quoteMarkdown, toCode, toCodeCell } from './escape-markdown.ts';
+
+const maxMessage = 2_000;
+const maxActions = 50;
+const maxFiles = 50;
+
+export function renderTurnDetails(turn: ReviewedTurn, session: string): string {
+  const { message, plan, actions, files, models, spent, error, commits, cut } = turn;
+  const cost = describeSpending(spent);
+  const facts = [
+    ...(models.length === 0 ? [] : [models.map(toCode).join(', ')]),
+    ...(cost === null ? [] : [cost]),
+    `commits ${shorten(commits.map((commit) => toCode(commit.slice(0, 10)))).join(', ')}`,
+  ];
+  const title = cutTo(message.trim().split('\n')[0] ?? '', 100);
+  return [
+    `<details>\n<summary>Turn ${turn.turn}: ${escapeHtml(title)} (${toOutcome(turn)})</summary>`,
+    ...(message.trim() === '' ? [] : [quoteMarkdown(cutTo(message, maxMessage)) + noteLong(turn, session)]),
+    ...(plan === null ? [] : [`Plan: ${escapeMarkdown(plan)}`]),
+    ...(error === null ? [] : [`Not finished: ${escapeMarkdown(error)}`]),
+    ...(actions.length === 0 ? [] : [renderActions(actions)]),
+    ...(files.length === 0 ? [] : [renderFiles(files, maxFiles)]),
+    ...cut.map((one) => `Left out: ${describeCut(one)}.`),
+    `${facts.join('; ')}.`,
+    '</details>',
+  ].join('\n\n');
+}
+
+export function toOutcome({ outcome, plan, isUndone, isAnswered }: TurnLabel | ReviewedTurn): string {
+  const told = outcome ?? (plan === null ? (isAnswered ? 'answer' : 'message') : 'plan, not run');
+  return isUndone ? `${told}, undone` : told;
+}
+
+/** Counts characters; `…` stands for the rest. */
+export function cutTo(text: string, max: number): string {
+  const characters = [...text];
+  return characters.length <= max ? text : `${characters.slice(0, max - 1).join('')}…`;
+}
+
+function noteLong({ message, turn }: ReviewedTurn, session: string): string {
+  const more = countWhole(message) - message.length + [...message].length - maxMessage;
+  if (more <= 0) return '';
+  return `\n\n${formatCount(more)} more characters: \`teddy session show ${turn} -s ${session}\`.`;
+}
+
+/** `3. EXECUTE npm test: FAILURE, exit 1, 1.2 s (why)`. */
+function renderActions(actions: readonly ReviewedAction[]): string {
+  const rows = actions.slice(0, maxActions).map(({ index, type, target, status, exitCode, durationMs, reason }) => {
+    const more = [
+      ...(exitCode === null || exitCode === 0 ? [] : [`exit ${exitCode}`]),
+      ...(durationMs === null ? [] : [formatDuration(durationMs)]),
+      ...(reason === null ? [] : [escapeMarkdown(cutTo(reason, 300))]),
+    ];
+    const shown = target === '' ? '' : ` ${toCode(cutTo(target, 100))}`;
+    return `${index}. ${type}${shown}: ${[status ?? 'not run', ...more].join(', ')}`;
+  });
+  const more = actions.length - rows.length;
+  return [...rows, ...(more > 0 ? ['', `... and ${formatCount(more)} more actions.`] : [])].join('\n');
+}
+
+export function renderFiles(files: readonly ChangedFile[], max: number): string {
+  const rows = files
+    .slice(0, max)
+    .map((file) => `| ${toCodeCell(cutTo(file.path, 200))} | ${file.change} | ${renderCounts(file)} |`);
+  const more = files.length - rows.length;
+  const note = more > 0 ? [`| ... and ${formatCount(more)} more files | | |`] : [];
+  return ['| file | change | lines |', '| --- | --- | --- |', ...rows, ...note].join('\n');
+}
+
+function renderCounts({ kind, added, removed }: ChangedFile): string {
+  return kind === 'text' ? `+${formatCount(added)} -${formatCount(removed)}` : kind;
+}
+
+function shorten(names: string[]): string[] {
+  return names.length <= 8 ? names : [...names.slice(0, 7), `... ${names.length - 8} more ...`, ...names.slice(-1)];
+}

@@ -1,0 +1,156 @@
+/** A review as Markdown. What does not fit is left out from the oldest turn on, and that is said. */
+import { formatCount } from '../../session/format-count.ts';
+import type { ChangedFile, ReviewedTurn, TurnLabel } from '../../workflow/review/turn.ts';
+import { countOf, describeSpending } from './describe-spending.ts';
+import { escapeMarkdown, toCode } from './escape-markdown.ts';
+import { cutTo, renderFiles, renderTurnDetails, toOutcome } from './review-turn.ts';
+import type { ReviewedLine } from '../../workflow/review/review.ts';
+
+/** GitHub takes 65,536; some forges count what they make of it. */
+const maxCharacters = 65_000;
+const maxTableCharacters = 20_000;
+const maxFiles = 200;
+
+/** What the lines around the turns' details need besides. */
+const maxNote = 310;
+
+/** As much of a turn as a row of the table shows. */
+type Row = TurnLabel | ReviewedTurn;
+
+/** Ends with a newline. No more turns are read than there is room for. */
+export async function renderReview(review: ReviewedLine): Promise<string> {
+  const rest = [renderTotals(review), renderCommands(review)];
+  const read = await readShown(review, maxCharacters - rest.join('').length);
+  const byName = new Map(read.map(({ turn }) => [turn.turn, turn]));
+  const rows = review.turns.map((label) => byName.get(label.turn) ?? label);
+  const [head, table] = [renderHead(review, rows), renderTable(review, rows)];
+  const around = [head, table, ...rest].join('\n\n').length;
+  const details = renderDetails(review, read, maxCharacters - around - maxNote);
+  return `${[head, table, details, ...rest].filter((part) => part !== '').join('\n\n')}\n`;
+}
+
+interface ShownTurn {
+  turn: ReviewedTurn;
+  details: string;
+}
+
+/** Oldest first; the last of them may be one more than there is room for. */
+async function readShown({ session, readTurns }: ReviewedLine, room: number): Promise<ShownTurn[]> {
+  const read: ShownTurn[] = [];
+  let used = 0;
+  for await (const turn of readTurns()) {
+    const details = renderTurnDetails(turn, session);
+    read.unshift({ turn, details });
+    used += details.length + 2;
+    if (used > room) break;
+  }
+  return read;
+}
+
+function renderHead(
+  { session, line, tip, base, baseBranch, files, spent }: ReviewedLine,
+  rows: readonly Row[],
+): string {
+  const ran = rows.filter(({ outcome }) => outcome !== null);
+  const failed = ran.filter(({ outcome }) => outcome !== 'SUCCESS').length;
+  const from =
+    base === null ? '' : `, from ${baseBranch === null ? '' : `${toCode(baseBranch)} at `}${toCode(base.slice(0, 10))}`;
+  const runs =
+    ran.length === 0
+      ? 'no plan was run'
+      : `${countOf(ran.length, 'plan')} ${ran.length === 1 ? 'was' : 'were'} run${failed === 0 ? '' : `, ${failed} of them without success`}`;
+  const cost = describeSpending(spent);
+  return [
+    `# Session ${session}`,
+    '',
+    `${countOf(rows.length, 'turn')} on ${toCode(line)} up to ${toCode(tip.slice(0, 10))}${from}: ${runs}; ${describeChange(files)}${cost === null ? '' : `; ${cost}`}.`,
+  ].join('\n');
+}
+
+function describeChange(files: readonly ChangedFile[]): string {
+  const [added, removed] = [sum(files, 'added'), sum(files, 'removed')];
+  return `${countOf(files.length, 'file')} changed, +${formatCount(added)} -${formatCount(removed)}`;
+}
+
+function sum(files: readonly ChangedFile[], key: 'added' | 'removed'): number {
+  return files.reduce((total, file) => total + file[key], 0);
+}
+
+/** The user's own commits stand where they came. */
+function renderTable({ commits, session }: ReviewedLine, turns: readonly Row[]): string {
+  const own = new Map<Row['turn'] | null, ReviewedLine['commits']>();
+  for (const commit of commits) {
+    const beside = own.get(commit.after);
+    if (beside === undefined) own.set(commit.after, [commit]);
+    else beside.push(commit);
+  }
+  const ownRows = (after: Row['turn'] | null) =>
+    (own.get(after) ?? []).map(
+      ({ commit, subject }) =>
+        `| | ${escapeMarkdown(cutTo(subject, 100))} | | own commit ${toCode(commit.slice(0, 10))} |`,
+    );
+  const rows = [...ownRows(null), ...turns.flatMap((turn) => [renderRow(turn), ...ownRows(turn.turn)])];
+  const { kept, leftOut } = keepNewest(rows, maxTableCharacters);
+  const note =
+    leftOut === 0
+      ? []
+      : [`| | ${countOf(leftOut, 'older row')} left out for length: \`teddy session log ${session}\` | | |`];
+  return ['| turn | message | plan | outcome |', '| --- | --- | --- | --- |', ...note, ...kept].join('\n');
+}
+
+function renderRow(turn: Row): string {
+  const message = escapeMarkdown(cutTo(turn.message.trim().split('\n')[0] ?? '', 100));
+  const plan = turn.plan === null ? '' : escapeMarkdown(cutTo(turn.plan, 100));
+  return `| ${turn.turn} | ${message} | ${plan} | ${toOutcome(turn)} |`;
+}
+
+function renderDetails({ session, turns }: ReviewedLine, read: readonly ShownTurn[], room: number): string {
+  const { kept } = keepNewest(
+    read.map(({ details }) => details),
+    room,
+  );
+  const leftOut = turns.length - kept.length;
+  const last = turns[leftOut - 1]?.turn;
+  const names = leftOut === 1 ? `turn ${last}` : `turns ${turns[0]?.turn} to ${last}`;
+  const note =
+    leftOut === 0
+      ? []
+      : [
+          `The details of ${names} are left out for length. They are in the session: \`teddy session show ${last} -s ${session}\`.`,
+        ];
+  return turns.length === 0 ? '' : ['## Turns', ...note, ...kept].join('\n\n');
+}
+
+/** The last ones, as many as there is room for with two line ends after each. */
+function keepNewest(parts: readonly string[], room: number): { kept: string[]; leftOut: number } {
+  let used = 0;
+  let from = parts.length;
+  while (from > 0 && used + (parts[from - 1]?.length ?? 0) + 2 <= room) {
+    from -= 1;
+    used += (parts[from]?.length ?? 0) + 2;
+  }
+  return { kept: parts.slice(from), leftOut: from };
+}
+
+function renderTotals({ files }: ReviewedLine): string {
+  if (files.length === 0) return '';
+  return `## Changed files\n\n${renderFiles(files, maxFiles)}`;
+}
+
+function renderCommands({ session, line, turns }: ReviewedLine): string {
+  const last = turns.at(-1)?.turn ?? '01';
+  const name = /^[\w./-]+$/.test(line) ? line : session;
+  return [
+    '## Look closer',
+    '',
+    'Every step is a commit of this branch; nothing but git is needed to read it. With `teddy`:',
+    '',
+    '```sh',
+    `teddy session log ${session} --graph      # all steps, and the branches of the session`,
+    `teddy session show ${last} -s ${name}`,
+    `teddy session diff ${last} -s ${name}      # against the turn before`,
+    `teddy session verify ${name}      # is what is recorded whole and consistent?`,
+    `teddy session replay ${name}      # does running the plans again give the same code?`,
+    '```',
+  ].join('\n');
+}

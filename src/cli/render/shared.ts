@@ -1,0 +1,134 @@
+/** What push, pull and sync show: how a transfer goes on, what became of each line, what stands in the way. */
+import { exitCodes, type TeddyError } from '../../errors.ts';
+import type { TransferProgress } from '../../ports/git.ts';
+import { formatCount } from '../../session/format-count.ts';
+import { archivePrefix, shortRef, type RefName } from '../../names.ts';
+import { toShellWord } from '../../session/shell-word.ts';
+import type { Shared, SharedLine, Step } from '../../workflow/sharing/shared-line.ts';
+import { renderError } from './error.ts';
+import { toVisible, type Terminal } from '../terminal.ts';
+
+const redrawMs = 100;
+
+/** One line that is drawn again and again; nothing where stderr is no terminal, as with git. */
+export function showTransfer(terminal: Terminal): (progress: TransferProgress) => void {
+  let phase = '';
+  let drawnMs = 0;
+  return (progress) => {
+    const isNew = progress.phase !== phase;
+    phase = progress.phase;
+    if (terminal.context.stderr.isTTY !== true) return;
+    const nowMs = performance.now();
+    if (!isNew && nowMs - drawnMs < redrawMs) return;
+    drawnMs = nowMs;
+    terminal.redraw(terminal.style('dim', toVisible(renderProgress(progress)), 'stderr'));
+  };
+}
+
+function renderProgress({ phase, done, total }: TransferProgress): string {
+  if (total === null || total === 0) return done === 0 ? phase : `${phase}, ${formatCount(done)}`;
+  return `${phase}, ${Math.min(100, Math.floor((100 * done) / total))} % (${formatCount(done)}/${formatCount(total)})`;
+}
+
+const words: Record<Step, string> = {
+  taken: 'pulled',
+  made: 'new here',
+  merged: 'merged',
+  moved: 'moved aside',
+  pushed: 'pushed',
+};
+
+/** What was done on stdout, line by line; what was not, and why, on stderr. */
+export function showShared(
+  terminal: Terminal,
+  shared: Shared,
+  { dryRun, verb }: { dryRun: boolean; verb: string },
+): void {
+  const { remote, session, lines, leftOut, notes } = shared;
+  const name = toVisible(remote.label);
+  terminal.say(`${name}: ${session === null ? 'all sessions' : `session ${session}`} and teddy/global.`);
+  const done = lines.filter(({ did }) => did.length > 0);
+  for (const line of done) terminal.print(`${renderLine(terminal, line)}\n`);
+  for (const note of notes) terminal.say(`${terminal.style('yellow', 'note:', 'stderr')} ${toVisible(note)}`);
+  for (const line of lines) if (line.did.length === 0) sayLeft(terminal, line, name);
+  sayLeftOut(terminal, leftOut, verb, name);
+  sayAhead(terminal, lines, name, verb);
+  const hasProblem = shared.refusal !== null || lines.some(({ problem }) => problem !== null);
+  if (done.length === 0 && !hasProblem) terminal.say(`Nothing to ${verb}.`);
+  if (dryRun) terminal.say('Nothing was changed: this was a dry run.');
+}
+
+function renderLine(terminal: Terminal, { ref, did, tail }: SharedLine): string {
+  const steps = [...new Set(did)].map((step) => words[step]).join(', ');
+  const where = tail === null ? '' : `: what was only here is ${toLabel(tail)}`;
+  return `${terminal.style('bold', toLabel(ref))}  ${steps}${where}`;
+}
+
+/** Lines that stay as they are although the two sides differ. */
+function sayLeft(terminal: Terminal, { ref, session, standing, problem }: SharedLine, remote: string): void {
+  if (problem !== null) return;
+  const name = toLabel(ref);
+  const word = toShellWord(session ?? name);
+  if (standing === 'gone')
+    terminal.say(`${name} was deleted on ${remote}; it stays here. To send it again: teddy session push -s ${word}`);
+  if (standing === 'archived-there')
+    terminal.say(`${name} was archived on ${remote}; it stays here. To put it away: teddy session archive ${word}`);
+  if (standing === 'archived-here')
+    terminal.say(`${remote} still has ${name}. To delete it there: teddy session archive ${word} --remote=${remote}`);
+  if (standing === 'renamed') terminal.say(`${remote} has ${name}, which goes by another name here.`);
+}
+
+/** What stays here is named: nobody should believe that it is there. */
+function sayLeftOut(terminal: Terminal, refs: readonly RefName[], verb: string, remote: string): void {
+  if (refs.length === 0) return;
+  const names = refs.slice(0, 5).map(toLabel);
+  const more = refs.length > names.length ? `, and ${refs.length - names.length} more` : '';
+  terminal.say(
+    `Left out: ${names.join(', ')}${more}. To send one: teddy session ${verb} ${remote} -s ${toShellWord(names[0] ?? '')}`,
+  );
+}
+
+function sayAhead(terminal: Terminal, lines: readonly SharedLine[], remote: string, verb: string): void {
+  if (verb !== 'pull') return;
+  const ahead = lines.filter(
+    ({ standing, did, problem }) =>
+      problem === null && (standing === 'push' || standing === 'only-local' || did.includes('merged')),
+  );
+  if (ahead.length === 0) return;
+  const many = ahead.length === 1 ? '1 line has' : `${ahead.length} lines have`;
+  terminal.say(`${many} something that ${remote} has not: teddy session push ${remote}`);
+}
+
+/** As git names them: `archive/...` for what is kept without a branch. */
+function toLabel(ref: RefName): string {
+  const name = ref.startsWith(archivePrefix) ? `archive/${ref.slice(archivePrefix.length)}` : shortRef(ref);
+  return toVisible(name);
+}
+
+/** Says what stood in the way. A line that was kept out weighs most: whoever pulls must not miss it. */
+export function endShared(terminal: Terminal, shared: Shared, { json }: { json: boolean }): number {
+  const problems = shared.lines.flatMap(({ problem }) => problem ?? []);
+  const all = shared.refusal === null ? problems : [...problems, shared.refusal];
+  if (!json) for (const problem of all) renderError(terminal, problem, { json: false, debug: false });
+  const isHostile = problems.some(({ code }) => code === 'HOSTILE_SESSION');
+  return isHostile ? exitCodes.HOSTILE_SESSION : (shared.refusal?.exitCode ?? problems[0]?.exitCode ?? 0);
+}
+
+export function toSharedJson({ remote, session, lines, leftOut, notes, refusal }: Shared, dryRun: boolean): object {
+  return {
+    remote: remote.label,
+    session,
+    dryRun,
+    lines: lines.map(({ problem, violations, ...line }) => ({
+      ...line,
+      problem: problem === null ? null : { ...toErrorJson(problem), violations },
+    })),
+    leftOut,
+    notes,
+    error: refusal === null ? null : toErrorJson(refusal),
+  };
+}
+
+function toErrorJson({ code, message, hint }: TeddyError): object {
+  return { code, message, hint: hint ?? null };
+}

@@ -1,0 +1,112 @@
+/** A turn for a person: what was said, planned and done. */
+import { formatCount } from '../../session/format-count.ts';
+import { countWhole } from '../../session/cut-text.ts';
+import { toShellWord } from '../../session/shell-word.ts';
+import { maxShownText } from '../../workflow/review/read-turn-texts.ts';
+import type { ShownTurn } from '../../workflow/review/show-turn.ts';
+import { colorDiff } from './color-diff.ts';
+import { describeCut } from './describe-cut.ts';
+import { describeSpending } from './describe-spending.ts';
+import { renderOutcome } from './outcome.ts';
+import { toVisible, type Terminal } from '../terminal.ts';
+
+interface Titled {
+  title: string;
+  text: string;
+}
+
+/** Ends with a newline. */
+export function renderTurn(terminal: Terminal, shown: ShownTurn): string {
+  const said = isTalk(shown) ? shown.said.map(toTitled) : toUsual(shown);
+  const sections: [title: string, text: string][] = [
+    ...said.map(({ title, text }): [string, string] => [
+      toVisible(title),
+      renderText(terminal, title, cutLong(text, shown)),
+    ]),
+    ...(shown.report === null ? [] : [['Outcome', indent(renderOutcome(terminal, shown.report))] as [string, string]]),
+    ...(shown.diff === '' ? [] : [['Changes', colorDiff(terminal, shown.diff, 'stdout')] as [string, string]]),
+    ...(shown.cut.length === 0 ? [] : [['Left out', indent(shown.cut.map(describeCut))] as [string, string]]),
+  ];
+  const parts = sections.map(([title, text]) => `${terminal.style('bold', title)}\n${text}`);
+  return `${[renderHead(terminal, shown), ...parts].join('\n\n')}\n`;
+}
+
+function renderHead(terminal: Terminal, shown: ShownTurn): string {
+  const title = `Turn ${shown.turn} of ${shown.session}: ${shown.undoneBy === null ? shown.status : 'undone'}`;
+  const rows: [string, string | null][] = [
+    ['line', shown.line],
+    ['commits', shown.entries.map(({ commit, kind }) => `${commit.slice(0, 10)} ${kind}`).join(', ')],
+    ['time', toPeriod(shown.entries.map(({ time }) => time))],
+    ['model', describeModel(shown)],
+    ['tokens', describeSpending(shown.spent)],
+    ['undone by', shown.undoneBy?.slice(0, 10) ?? null],
+  ];
+  const known = rows.filter(([, text]) => text !== null && text !== '');
+  return [
+    terminal.style('bold', title),
+    ...known.map(([name, text]) => terminal.style('dim', `  ${name.padEnd(9)} ${toVisible(text ?? '')}`)),
+  ].join('\n');
+}
+
+/** `gpt-5 (openai), agent pathfinder`. */
+function describeModel({ model, provider, agent }: ShownTurn): string | null {
+  if (model === null) return null;
+  const by = provider === null || provider === model ? '' : ` (${provider})`;
+  return `${model}${by}${agent === null ? '' : `, agent ${agent}`}`;
+}
+
+/** `2026-01-24 10:05 to 10:07 UTC`. */
+function toPeriod(times: readonly string[]): string {
+  const [from = '', to = ''] = [times[0], times.at(-1)].map((time) => (time ?? '').slice(0, 16).replace('T', ' '));
+  if (from === '') return '';
+  if (from === to) return `${from} UTC`;
+  return `${from} to ${to.slice(0, 10) === from.slice(0, 10) ? to.slice(11) : to} UTC`;
+}
+
+/** Tools were called in it, or it was spoken: then the order tells something. */
+function isTalk({ said }: ShownTurn): boolean {
+  return said.some((part) => part.tool !== undefined || part.title.endsWith('(spoken)'));
+}
+
+function toTitled({ title, tool, text }: ShownTurn['said'][number]): Titled {
+  const named = title.replace('Reply', 'Answer');
+  return { title: tool === undefined ? named : `${named} ${tool}`, text };
+}
+
+function toUsual({ messages, plan, reply, replyIsPartial }: ShownTurn): Titled[] {
+  return [
+    ...messages.map((text) => ({ title: 'Message', text })),
+    ...(plan === null ? [] : [{ title: 'Plan', text: plan }]),
+    ...(reply === null ? [] : [{ title: replyIsPartial ? 'Answer (interrupted)' : 'Answer', text: reply }]),
+  ];
+}
+
+/** To make a text visible takes long. `--json` has all of it. */
+function cutLong(text: string, { turn, line }: ShownTurn): string {
+  if (text.length <= maxShownText) return text.trimEnd();
+  const more = formatCount(countWhole(text) - maxShownText);
+  const command = `teddy session show ${turn} -s ${toShellWord(line)} --json`;
+  return `${text.slice(0, maxShownText)}\n[${more} more characters are left out; \`${command}\` has them]`;
+}
+
+function renderText(terminal: Terminal, title: string, text: string): string {
+  const lines = toVisible(text).split('\n');
+  return indent(title === 'Plan' ? styleMarkdown(terminal, lines) : lines);
+}
+
+/** Headings, and what stands in fences apart from what is said around it. */
+function styleMarkdown(terminal: Terminal, lines: readonly string[]): string[] {
+  let fence: string | null = null;
+  return lines.map((line) => {
+    const marks = /^\s*(`{3,}|~{3,})/.exec(line)?.[1];
+    if (fence === null && marks !== undefined) fence = marks;
+    else if (fence !== null && line.trim() === marks && marks.startsWith(fence)) fence = null;
+    else if (fence === null) return /^#{1,6} /.test(line) ? terminal.style(['bold', 'cyan'], line) : line;
+    else return line;
+    return terminal.style('dim', line);
+  });
+}
+
+function indent(lines: readonly string[]): string {
+  return lines.map((line) => `  ${line}`.trimEnd()).join('\n');
+}

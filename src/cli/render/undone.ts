@@ -1,0 +1,15 @@
+/** What `session undo` says, for a person and for a program. */
+import type { Undone } from '../../workflow/turn/undo.ts';
+import { toVisible, type Terminal } from '../terminal.ts';
+
+export function toUndoneJson({ line, turn, commit, restored, left }: Undone): object {
+  return { session: line.session, turn, commit, restored, left };
+}
+
+export function showUndone(terminal: Terminal, { turn, commit, restored, left }: Undone): void {
+  const warning = terminal.style('yellow', 'warning:', 'stderr');
+  for (const { path, reason } of left) terminal.say(`${warning} ${toVisible(path)} is left: ${toVisible(reason)}.`);
+  const files = `${restored.length} ${restored.length === 1 ? 'file' : 'files'}`;
+  terminal.print(`${files} of turn ${turn} taken back, undo ${commit.slice(0, 10)}\n`);
+  terminal.say(`See it: git show ${commit.slice(0, 10)}`);
+}

@@ -1,0 +1,44 @@
+/** How the files of a model come along: a line on stderr, redrawn in place on a terminal, and nowhere else. */
+import { formatCount } from '../../session/format-count.ts';
+import { toVisible, type Terminal } from '../terminal.ts';
+
+export interface WriteProgress {
+  /** Nothing has come of the next answer yet. */
+  wait(): void;
+  content(target: string, received: { bytes: number; lines: number }): void;
+  /** Takes the line away, until the next call. */
+  hide(): void;
+}
+
+const redrawMs = 200;
+
+export function showWriteProgress(terminal: Terminal): WriteProgress {
+  let begunMs = performance.now();
+  let timer: NodeJS.Timeout | null = null;
+  let describe = (_elapsed: string) => '';
+  const draw = () => {
+    const elapsed = `${Math.floor((performance.now() - begunMs) / 1000)} s`;
+    terminal.redraw(terminal.style('dim', describe(elapsed), 'stderr'));
+  };
+  const show = (next: (elapsed: string) => string) => {
+    describe = next;
+    timer ??= setInterval(draw, redrawMs).unref();
+  };
+  return {
+    wait() {
+      begunMs = performance.now();
+      show((elapsed) => `Waiting for the model, ${elapsed}`);
+    },
+    content(target, { bytes, lines }) {
+      show((elapsed) => {
+        const counts = `${formatCount(lines)} lines, ${formatCount(bytes)} bytes`;
+        return `Receiving ${toVisible(target)}, ${elapsed}, ${counts}`;
+      });
+    },
+    hide() {
+      if (timer !== null) clearInterval(timer);
+      timer = null;
+      terminal.redraw(null);
+    },
+  };
+}

@@ -1,0 +1,109 @@
+/** Write sessions as a person reads them. */
+import type { WriteContent } from '../../ports/disk.ts';
+import { formatCount } from '../../session/format-count.ts';
+import { describeValidation } from '../../workflow/writes/commit.ts';
+import type { CleanedWrite } from '../../workflow/writes/clean.ts';
+import { toVisible, type Terminal } from '../terminal.ts';
+import type { FinalizeAnswer, RejectedAnswer, StatusAnswer } from '../../http/schemas.ts';
+
+export function renderStatus(terminal: Terminal, write: StatusAnswer, nowMs: number): string {
+  const { session_id, status, stage, intent, size, unverified_bytes, findings, reason, commit } = write;
+  const lines = [
+    `${describeTarget(write)}${intent === null || intent === '' ? '' : `: ${intent}`}`,
+    `${describeBytes(size)}, last written ${describeAge(write.saved_at, nowMs)} ago`,
+    ...(unverified_bytes === 0 ? [] : [`${describeBytes(unverified_bytes)} more that no save has confirmed`]),
+    ...(reason === null ? [] : [`It failed: ${reason}`]),
+    ...(findings.length === 0 ? [] : [`${findings.length === 1 ? '1 finding' : `${findings.length} findings`}:`]),
+    ...findings.map(
+      ({ check, message, line }) => `  ${check}${line === undefined ? '' : `, line ${line}`}: ${message}`,
+    ),
+    ...(commit === null ? [] : [`Committed as ${commit.slice(0, 10)}`]),
+  ];
+  const title = `${terminal.style('bold', session_id)}  ${status}, ${describeStage(stage)}`;
+  return `${[title, ...lines.map(toVisible)].join('\n')}\n`;
+}
+
+export function renderStatuses(terminal: Terminal, writes: StatusAnswer[], nowMs: number): string {
+  const stages = writes.map(({ stage }) => describeStage(stage));
+  const sizes = writes.map(({ size, unverified_bytes }) => describeBytes(size + unverified_bytes));
+  const widest = (texts: string[]) => Math.max(...texts.map(({ length }) => length));
+  return writes
+    .map((write, at) => {
+      const stage = (stages[at] ?? '').padEnd(widest(stages));
+      const size = (sizes[at] ?? '').padStart(widest(sizes));
+      const age = `${describeAge(write.saved_at, nowMs)} ago`;
+      return `${terminal.style('bold', write.session_id)}  ${stage}  ${size}  ${age.padEnd(10)}  ${toVisible(describeTarget(write))}\n`;
+    })
+    .join('');
+}
+
+export function describeTarget({ operation, target_file }: Pick<StatusAnswer, 'operation' | 'target_file'>): string {
+  return target_file === null ? 'nothing says which file' : `${operation ?? 'write'} ${target_file}`;
+}
+
+function describeStage(stage: string): string {
+  return stage.replaceAll('_', ' ');
+}
+
+export function describeBytes(bytes: number): string {
+  return bytes === 1 ? '1 byte' : `${formatCount(bytes)} bytes`;
+}
+
+/** `12 s`, `5 min`, `3 h`. */
+export function describeAge(since: string, nowMs: number): string {
+  const seconds = Math.max(0, Math.round((nowMs - Date.parse(since)) / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  return seconds < 3600 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`;
+}
+
+/** `<path> <commit>` on stdout, and on stderr what was checked. */
+export function showWritten(
+  terminal: Terminal,
+  { written_path, commit, notes, validation_summary }: FinalizeAnswer,
+): void {
+  for (const note of notes) terminal.say(`note: ${toVisible(note)}`);
+  terminal.say(terminal.style('dim', toVisible(`Checks: ${describeValidation(validation_summary)}.`), 'stderr'));
+  terminal.print(`${toVisible(written_path)} ${commit.slice(0, 10)}\n`);
+}
+
+export function showFindings(terminal: Terminal, { message }: Pick<RejectedAnswer, 'message'>): void {
+  terminal.say(toVisible(message.trimEnd()));
+}
+
+/** What to do with a content that was not accepted. */
+export function describeCorrection({ session_id, reason }: RejectedAnswer): string {
+  return reason === null
+    ? `Send it corrected: \`teddy write finalize ${session_id} --content <file>\`; as it is: \`teddy write finalize ${session_id} --received --force\`.`
+    : `The content is kept: \`teddy write recover ${session_id} --finalize --force\` writes it as it is, --output <file> elsewhere.`;
+}
+
+/** As it is; where a person reads it, nothing in it can move the cursor. */
+export async function printContent(
+  terminal: Terminal,
+  bytes: Uint8Array,
+  page: (text: string) => Promise<void>,
+): Promise<void> {
+  if (terminal.isOutputTty) await page(toVisible(new TextDecoder().decode(bytes)));
+  else terminal.context.stdout.write(bytes);
+}
+
+/** Lines for stderr: what was set aside when the session was opened again. */
+export function describeAside(aside: WriteContent['aside'], isPrinted: boolean): string[] {
+  return aside.map(({ name, bytes }) => {
+    const what = `${name}: ${describeBytes(bytes.length)} that no save had confirmed were set aside`;
+    return toVisible(isPrinted ? `${what}.` : `${what}: \`teddy write show <id> --tail\` prints them.`);
+  });
+}
+
+/** The same in JSON. */
+export function toAsideJson(aside: WriteContent['aside']): { name: string; bytes: number }[] {
+  return aside.map(({ name, bytes }) => ({ name, bytes: bytes.length }));
+}
+
+export function describeCleaned({ id, target, kept }: CleanedWrite): string {
+  const what = `Cleared the write session ${id}${target === null ? '' : ` of ${target}`}`;
+  const [content, ...others] = kept;
+  if (content === undefined) return `${what}; it had received nothing.`;
+  const more = others.length === 0 ? '' : `, also ${others.map((oid) => oid.slice(0, 10)).join(', ')}`;
+  return `${what}; what it had received: git cat-file -p ${content.slice(0, 10)}${more}`;
+}

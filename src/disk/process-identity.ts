@@ -1,0 +1,54 @@
+/** Which process something is of: its pid, the start of the machine, and when the process began. */
+import { readFile } from 'node:fs/promises';
+
+/** Which process wrote a record, and which of its publications it is of. */
+export interface Holder {
+  pid: number;
+  bootId: string;
+  nonce: string;
+}
+
+let bootId: Promise<string> | undefined;
+
+/** Changes with every start of the machine, so that a pid from before a power cut is not taken for a living process. */
+export function readBootId(): Promise<string> {
+  bootId ??= readFile('/proc/sys/kernel/random/boot_id', 'utf8').then(
+    (text) => text.trim(),
+    () => 'unknown',
+  );
+  return bootId;
+}
+
+let startTime: Promise<string | null> | undefined;
+
+/** Of this process, in ticks since the start of the machine; null: the system does not say. */
+export function readStartTime(): Promise<string | null> {
+  startTime ??= readProcess('self').then(({ startedAt }) => startedAt);
+  return startTime;
+}
+
+/** Fields of `/proc/<pid>/stat`, null where there is none. The second, a name in parentheses, may hold anything. */
+async function readProcess(pid: number | 'self'): Promise<{ state: string | null; startedAt: string | null }> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  const [state, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return { state: state || null, startedAt: rest[18] ?? null };
+}
+
+/** With a start time no process is taken for one that had its pid before. */
+export async function isAlive(
+  pid: number,
+  recordedBootId: string,
+  recordedStartTime: string | null = null,
+): Promise<boolean> {
+  // What this process is doing itself is known to it; anything else under its pid is of one that had the pid before.
+  if (recordedBootId !== (await readBootId()) || pid === process.pid) return false;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
+  }
+  // Dead all the same, where nobody waits for it: in a container that can take for ever.
+  const { state, startedAt } = await readProcess(pid);
+  if (recordedStartTime !== null && startedAt !== null && startedAt !== recordedStartTime) return false;
+  return state === null || !/^[ZX]$/.test(state);
+}

@@ -1,0 +1,167 @@
+/** The names of things in a repository. Each is made only by its parser, and trusted from then on. */
+import { TeddyError } from './errors.ts';
+
+declare const brand: unique symbol;
+type Branded<Name extends string> = string & { readonly [brand]: Name };
+
+/** A full object id: 40 (SHA-1) or 64 (SHA-256) lower-case hexadecimal digits. */
+export type Oid = Branded<'Oid'>;
+/** A full ref name, e.g. `refs/heads/teddy/20260124-add-user-auth`. */
+export type RefName = Branded<'RefName'>;
+/** A session id, `<YYYYMMDD>-<name>`. */
+export type SessionId = Branded<'SessionId'>;
+/** A turn directory's name: `02`, or `02-branch-01` for the first turn of a conversation branch. */
+export type TurnName = Branded<'TurnName'>;
+/** A path relative to the project's root: `/` between parts, no `.`, `..`, empty or NUL parts. */
+export type RepoPath = Branded<'RepoPath'>;
+
+export const globalRef = 'refs/heads/teddy/global' as RefName;
+/** Where lines are kept whose branches are gone, or have landed. */
+export const archivePrefix = 'refs/teddy/archive/';
+/** Says that something here came from elsewhere, also where no remote is configured. */
+export const fetchedRef = 'refs/teddy/keep/fetched' as RefName;
+const maxNameLength = 64;
+
+export function isOid(text: string): text is Oid {
+  return /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
+}
+
+export function parseOid(text: string): Oid {
+  if (!isOid(text)) throw new TeddyError('GIT_FAILED', `Not an object id: ${text}`);
+  return text;
+}
+
+/** The all-zero id that stands for "does not exist" in ref updates. */
+export function zeroOid(like: Oid): Oid {
+  return '0'.repeat(like.length) as Oid;
+}
+
+/** Turns free text into a session name: lower case, ASCII letters and digits, single hyphens, at most 64 characters. */
+export function toSessionName(text: string): string {
+  const slug = text
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '');
+  if (slug === '') {
+    throw new TeddyError(
+      'BAD_NAME',
+      `No session name can be made of ${JSON.stringify(text)}.`,
+      'Use letters and digits, e.g. `teddy session new add-login-route`.',
+    );
+  }
+  if (slug.length <= maxNameLength) return slug;
+  const cut = slug.slice(0, maxNameLength + 1).lastIndexOf('-');
+  return slug.slice(0, cut > 0 ? cut : maxNameLength);
+}
+
+/** `date` counts in UTC. `attempt` 1 is the plain id; 2, 3, ... get a number at the end. */
+export function toSessionId(date: Date, name: string, attempt = 1): SessionId {
+  const day = date.toISOString().slice(0, 10).replaceAll('-', '');
+  return `${day}-${name}${attempt === 1 ? '' : `-${attempt}`}` as SessionId;
+}
+
+export function isSessionId(text: string): text is SessionId {
+  return /^\d{8}(?:-[a-z0-9]+)+$/.test(text);
+}
+
+export function parseSessionId(text: string): SessionId {
+  if (!isSessionId(text)) {
+    throw new TeddyError('BAD_NAME', `Not a session id: ${text}`, 'A session id reads 20260124-add-user-auth.');
+  }
+  return text;
+}
+
+export function isTurnName(text: string): text is TurnName {
+  return /^\d{2,}(?:-branch-\d{2,})?$/.test(text) && Number.parseInt(text, 10) > 0;
+}
+
+/** Accepts `2`, `02` and `02-branch-01`. */
+export function parseTurnName(text: string): TurnName {
+  const match = /^(\d+)(?:-branch-(\d+))?$/.exec(text.trim());
+  if (!match?.[1] || Number(match[1]) === 0) {
+    throw new TeddyError('UNKNOWN_TURN', `Not a turn: ${text}`, 'A turn reads 02, or 02-branch-01.');
+  }
+  return toTurnName(Number(match[1]), match[2] === undefined ? undefined : Number(match[2]));
+}
+
+export function toTurnName(number: number, branch?: number): TurnName {
+  const digits = (value: number) => String(value).padStart(2, '0');
+  return (branch === undefined ? digits(number) : `${digits(number)}-branch-${digits(branch)}`) as TurnName;
+}
+
+export function turnNumber(turn: TurnName): number {
+  return Number.parseInt(turn, 10);
+}
+
+function turnBranch(turn: TurnName): number {
+  return Number(/-branch-(\d+)$/.exec(turn)?.[1] ?? 0);
+}
+
+/** In their order. A line may have thousands, and is asked for them often. */
+export function sortTurns(turns: readonly TurnName[]): TurnName[] {
+  const numbered = turns.map((turn) => ({ turn, number: turnNumber(turn) }));
+  return numbered.sort((a, b) => a.number - b.number || compareTurns(a.turn, b.turn)).map(({ turn }) => turn);
+}
+
+/** Turns are ordered by number, then by branch; `02` comes before `02-branch-01`. */
+export function compareTurns(a: TurnName, b: TurnName): number {
+  return turnNumber(a) - turnNumber(b) || turnBranch(a) - turnBranch(b);
+}
+
+export function mainLineRef(session: SessionId): RefName {
+  return `refs/heads/teddy/${session}` as RefName;
+}
+
+/** A file name for the run of a turn. Other lines of a session may have a turn of the same name. */
+export function runName({ session, turn, ref }: { session: SessionId; turn: TurnName; ref: RefName }): string {
+  const line = ref === mainLineRef(session) ? '' : `--${encodeURIComponent(shortRef(ref))}`;
+  return `${session}-${turn}${line}`;
+}
+
+export function conversationBranchRef(session: SessionId, turn: TurnName): RefName {
+  return `refs/heads/teddy/${session}--${turn}` as RefName;
+}
+
+/** Reads `refs/heads/teddy/<session>` and `refs/heads/teddy/<session>--<turn>-branch-<nn>`; anything else is null. */
+export function parseLineRef(ref: string): { session: SessionId; branch: TurnName | null } | null {
+  const match = /^refs\/heads\/teddy\/([a-z0-9-]+?)(?:--(\d{2,}-branch-\d{2,}))?$/.exec(ref);
+  if (!match?.[1] || !isSessionId(match[1])) return null;
+  if (match[2] !== undefined && !isTurnName(match[2])) return null;
+  return { session: match[1], branch: match[2] ?? null };
+}
+
+/** What keeps a line when its branch is gone. */
+export function archiveRef(line: RefName): RefName {
+  return line.replace(/^refs\/heads\/teddy\//, archivePrefix) as RefName;
+}
+
+/** The line that a ref below `refs/teddy/archive/` keeps, as if it were still a branch; anything else is null. */
+export function parseArchiveRef(ref: string): { session: SessionId; branch: TurnName | null; line: RefName } | null {
+  if (!ref.startsWith(archivePrefix)) return null;
+  const line = `refs/heads/teddy/${ref.slice(archivePrefix.length)}` as RefName;
+  const parsed = parseLineRef(line);
+  return parsed && { ...parsed, line };
+}
+
+export function shortRef(ref: string): string {
+  return ref.replace(/^refs\/(?:heads|remotes|tags)\//, '');
+}
+
+export function sessionDir(session: SessionId): RepoPath {
+  return `.teddy/sessions/${session}` as RepoPath;
+}
+
+export function turnDir(session: SessionId, turn: TurnName): RepoPath {
+  return `.teddy/sessions/${session}/${turn}` as RepoPath;
+}
+
+export function joinPath(dir: RepoPath, name: string): RepoPath {
+  return `${dir}/${name}` as RepoPath;
+}
+
+/** Trusts git: a path that git printed is relative to the root already. */
+export function repoPathFromGit(path: string): RepoPath {
+  return path as RepoPath;
+}

@@ -1,0 +1,22 @@
+/** What a report shows of a command's output, and how the whole of it is stored. */
+import type { CommandResult } from '../ports/disk.ts';
+
+/** Of a stream, when the plan does not say. */
+export const shownLines = 100;
+
+export function takeLast(text: string, count: number): string {
+  const lines = text.split('\n');
+  const kept = text.endsWith('\n') ? count + 1 : count;
+  return lines.length <= kept ? text : lines.slice(-kept).join('\n');
+}
+
+export function renderOutput({ stdout, stderr }: Pick<CommandResult, 'stdout' | 'stderr'>): string {
+  const end = (text: string) => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
+  return `--- stdout\n${end(stdout)}--- stderr\n${end(stderr)}`;
+}
+
+export function takeFirst(text: string, count: number): string {
+  const lines = text.split('\n');
+  const kept = text.endsWith('\n') ? count + 1 : count;
+  return lines.length <= kept ? text : `${lines.slice(0, count).join('\n')}\n`;
+}

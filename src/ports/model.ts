@@ -1,0 +1,58 @@
+/** What the workflows need of a model. Types only: `model/` implements them. */
+import type { SessionId, TurnName } from '../names.ts';
+
+/** A function that the model may call. */
+export interface ModelTool {
+  name: string;
+  description: string;
+  /** A JSON Schema of an object. */
+  parameters: Record<string, unknown>;
+}
+
+export interface ModelToolCall {
+  /** Unique in its answer; ours, where the server gives none. */
+  id: string;
+  name: string;
+  /** As the model wrote them: JSON, if it wrote it well. */
+  arguments: string;
+}
+
+export type ModelMessage =
+  | { role: 'system' | 'user'; content: string }
+  | { role: 'assistant'; content: string; toolCalls?: ModelToolCall[] }
+  /** The result of a call of the assistant's message before it; each call needs one. */
+  | { role: 'tool'; toolCallId: string; content: string };
+
+export interface ModelRequest {
+  messages: ModelMessage[];
+  /** What the model may call; without any it is never heard to call. */
+  tools?: ModelTool[];
+  /** How a person asks again after a failure, as the end of its hint; `session plan` if not given. */
+  again?: string;
+  parameters: Record<string, number | string | boolean>;
+  /** For recorded answers: which turn is asked, and the sha256 (hex) of the user's message. */
+  session: SessionId;
+  turn: TurnName;
+  messageSha256: string;
+  signal: AbortSignal;
+}
+
+export type ModelEvent =
+  | { type: 'text'; text: string }
+  /** `costUsd`: where the endpoint reports what the answer has cost, in US dollars. */
+  /** Whole, after the text of the answer. Of an answer that was cut at its limit the last one may be cut as well. */
+  | ({ type: 'tool_call' } & ModelToolCall)
+  | { type: 'usage'; inputTokens: number; outputTokens: number; costUsd?: number }
+  /** `length`: the answer was cut at the model's limit. `tool_calls`: it waits for the results of its calls. */
+  | { type: 'finish'; reason: 'stop' | 'length' | 'tool_calls' | 'other' };
+
+export type ProviderName = 'openai' | 'manual' | 'recorded';
+
+/** Answers one request as a stream. Failures are TeddyErrors of the MODEL_ codes. */
+export interface Model {
+  readonly provider: ProviderName;
+  readonly model: string;
+  /** What a person is told before the request leaves: `gpt-5 at https://api.openai.com/v1`. */
+  readonly label: string;
+  answer(request: ModelRequest): AsyncIterable<ModelEvent>;
+}

@@ -1,0 +1,117 @@
+/** What a workflow is given: the repository it works in and the world around it. Types only. */
+import type { Oid, RefName, RepoPath, SessionId } from '../names.ts';
+import type { FoundSetting } from '../session/decide-setting.ts';
+import type { MaskedSecret } from '../session/mask.ts';
+import type { SettingName } from '../session/settings.ts';
+import type { Finding } from '../write/write.ts';
+import type {
+  AnswerStaging,
+  CommandNotes,
+  ProjectFiles,
+  Remains,
+  RunJournals,
+  ScratchFiles,
+  ServerRecords,
+  Shell,
+  WriteStaging,
+} from './disk.ts';
+import type { Repository } from './git.ts';
+import type { Pages } from './web.ts';
+
+export type Hash = (bytes: Uint8Array | string) => string;
+
+export interface Clock {
+  now(): Date;
+}
+
+export interface Ids {
+  /** A UUID v7: ordered by time. */
+  entryId(): string;
+  /** A UUID v4. */
+  writeId(): string;
+}
+
+/** For what a process leaves behind when it is killed. */
+export interface ProcessNames {
+  /** Of this process: digits, lower-case letters and hyphens. No other process has it, nor will have it. */
+  ownName(): Promise<string>;
+  /** Null: no process is called so. */
+  isAlive(name: string): Promise<boolean | null>;
+}
+
+/** Short-lived facts for a person who waits or has to know; never results. */
+export interface Notices {
+  info(text: string): void;
+  warn(text: string): void;
+  /** Asks the person who waits yes or no; absent where there is nobody to ask. */
+  confirm?(question: string): Promise<boolean>;
+}
+
+export interface Masked {
+  /** With `[masked: <kind>]` in place of each secret. */
+  text: string;
+  /** How many secrets were masked. */
+  count: number;
+  /** What they were, and where; never the secrets. */
+  found: MaskedSecret[];
+}
+
+/** Finds secrets before anything is shown, stored or sent. With `teddy.redact=false` it finds none. */
+export interface Masker {
+  /** `path` tells what kind of file the text is, where it is one. */
+  mask(text: string, path?: string): Promise<Masked>;
+}
+
+/** What a language's parser says of a text. */
+export interface SyntaxChecker {
+  /** Findings, or why it could not be checked; null: nothing checks files of this name. */
+  check(path: RepoPath, text: string): Promise<Finding[] | { skipped: string } | null>;
+}
+
+/** Which agents and context lists the user of this machine has written or accepted, by content. */
+export interface Trust {
+  has(oid: Oid): Promise<boolean>;
+  add(oids: readonly Oid[]): Promise<void>;
+}
+
+/** The environment's value, else git's configuration, else that of `.teddy/config.yaml` where it may set the name. */
+export interface Settings {
+  /** Undefined when nothing sets it. Throws BAD_SETTING, which names where the value comes from. */
+  get(name: SettingName): Promise<string | undefined>;
+  /** The same with its origin; a value that cannot be used is an answer here. */
+  find(name: SettingName): Promise<FoundSetting>;
+}
+
+/** A line that a plain `git fetch` has brought, and that nobody has looked at. */
+export interface FetchedLine {
+  ref: RefName;
+  tip: Oid;
+  session: SessionId;
+}
+
+/** What a workflow is given: the repository it works in and the world around it. */
+export interface Project {
+  repository: Repository;
+  clock: Clock;
+  ids: Ids;
+  /** sha256, in lower-case hexadecimal. */
+  hash: Hash;
+  notices: Notices;
+  filesOf(root: string): ProjectFiles;
+  shellOf(root: string): Shell;
+  masker: Masker;
+  pages: Pages;
+  answers: AnswerStaging;
+  writes: WriteStaging;
+  servers: ServerRecords;
+  syntax: SyntaxChecker;
+  scratch: ScratchFiles;
+  processes: ProcessNames;
+  journals: RunJournals;
+  commands: CommandNotes;
+  remains: Remains;
+  trust: Trust;
+  settings: Settings;
+  /** Why `pull` would not let the line in; null: it passes the checks. */
+  judgeLine(project: Project, line: FetchedLine): Promise<string | null>;
+}

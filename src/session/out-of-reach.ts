@@ -1,0 +1,28 @@
+/** Why what stands at a path is not what is needed there; each reason without the path. */
+import type { FileTarget } from '../ports/disk.ts';
+import type { RepoPath } from '../names.ts';
+
+export function whyNotAFile(path: RepoPath, target: FileTarget): string | null {
+  return target.kind === 'directory' ? 'it is a directory' : whyOutOfReach(path, target);
+}
+
+export function whyUnreadable(path: RepoPath, target: FileTarget): string | null {
+  return target.kind === 'absent' ? 'there is no such path' : whyOutOfReach(path, target);
+}
+
+function whyOutOfReach(path: RepoPath, target: FileTarget): string | null {
+  switch (target.kind) {
+    case 'outside':
+      return `${target.link === path ? 'it' : `\`${target.link}\``} is a symlink that leads out of the project`;
+    case 'foreign':
+      return `\`${target.repository}\` is a repository of its own`;
+    case 'blocked':
+      return `\`${target.parent}\` is a file, not a directory`;
+    case 'special':
+      return 'it is a device, a socket or a pipe';
+    case 'absent':
+    case 'file':
+    case 'directory':
+      return null;
+  }
+}

@@ -1,0 +1,144 @@
+/** The project's files as a conversation on a line sees them: on disk where the line is checked out, else at its tip. */
+import { TeddyError } from '../../errors.ts';
+import { parseRepoPath } from '../../session/paths.ts';
+import { whyWithheld } from '../../plan/validate-read.ts';
+import type { FileTarget } from '../../ports/disk.ts';
+import type { Store, TextHits, TextQuery, TreeMode, Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Oid, RepoPath, TurnName } from '../../names.ts';
+import type { ReadyLine } from '../line/prepare.ts';
+import { findVetoes } from './find-vetoes.ts';
+import { whyUnreadable } from '../../session/out-of-reach.ts';
+
+/** Secrets are found in a text as a whole: a larger one takes too long. */
+const maxReadBytes = 4 * 1024 * 1024;
+
+/** What stands at a path. `large`: a file beyond `maxReadBytes`. `link`: of a tree, where nothing is followed. */
+type Found = FileTarget | { kind: 'large' } | { kind: 'link' };
+
+export interface ChatFiles {
+  /** Null: the line is checked out nowhere. */
+  workspace: Workspace | null;
+  tip: Oid;
+  inspect(path: RepoPath): Promise<Found>;
+  search(query: TextQuery): Promise<TextHits[]>;
+}
+
+export interface LinePlace {
+  project: Project;
+  line: ReadyLine;
+}
+
+/** Where a call of the model's works. */
+export interface CallPlace extends LinePlace {
+  /** Which turn calls. */
+  place: { turn: TurnName };
+  signal: AbortSignal;
+  /** Of a command, as it comes, masked. */
+  onOutput(stream: 'stdout' | 'stderr', text: string): void;
+}
+
+/** HEAD may have been switched since the line was prepared. */
+export async function openChatFiles({ project, line }: LinePlace): Promise<ChatFiles> {
+  const { store } = project.repository;
+  const tip = (await store.resolve(line.ref)) ?? line.tip;
+  const workspace = await findWorkspace(line);
+  if (workspace === null)
+    return {
+      workspace,
+      tip,
+      inspect: (path) => inspectTree(store, tip, path),
+      search: (query) => store.search(tip, query),
+    };
+  const { inspect } = project.filesOf(workspace.root);
+  return {
+    workspace,
+    tip,
+    async inspect(path) {
+      if (((await workspace.sizeOnDisk(path)) ?? 0) <= maxReadBytes) return inspect(path);
+      return { kind: 'large' };
+    },
+    search: (query) => workspace.search(query),
+  };
+}
+
+/** The work tree whose HEAD is on the line now. */
+export async function findWorkspace({ workspace, ref }: ReadyLine): Promise<Workspace | null> {
+  return workspace !== null && (await workspace.head()).ref === ref ? workspace : null;
+}
+
+async function inspectTree(store: Store, tip: Oid, path: RepoPath): Promise<Found> {
+  const cut = path.lastIndexOf('/');
+  const directory = await store.readDir(tip, path.slice(0, Math.max(0, cut)) as RepoPath);
+  const entry = directory?.entries.find(({ name }) => name === path.slice(cut + 1));
+  if (entry === undefined) return { kind: 'absent' };
+  const found = unreadableKinds(path)[entry.mode];
+  if (found !== undefined) return found;
+  if (((await store.readSize(entry.oid)) ?? 0) > maxReadBytes) return { kind: 'large' };
+  return { kind: 'file', bytes: await store.readBlob(entry.oid), executable: entry.mode === '100755' };
+}
+
+function unreadableKinds(path: RepoPath): Partial<Record<TreeMode, Found>> {
+  return {
+    '40000': { kind: 'directory' },
+    '120000': { kind: 'link' },
+    '160000': { kind: 'foreign', repository: path },
+  };
+}
+
+/** A path that may be read, with what stands there; `problem`: why it may not be, as a sentence without its end. */
+export type Reach =
+  { path: RepoPath; target: Extract<FileTarget, { kind: 'file' | 'directory' }> } | { problem: string };
+
+/**
+ * The path if a plan's READ may name it: no way out of the project, nothing that git ignores, nothing named like a secret, and nothing
+ * that the user's own lists take away.
+ */
+export async function reachPath({ project, line }: LinePlace, files: ChatFiles, text: string): Promise<Reach> {
+  const parsed = parseRepoPath(text, files.workspace?.root);
+  if ('problem' in parsed) return parsed;
+  const { path } = parsed;
+  const target = await inspectSafely(files, path);
+  if (target.kind === 'unreadable') return { problem: 'it could not be read; its permissions do not allow it' };
+  if (target.kind === 'link') return { problem: 'it is a symbolic link; name the file that it leads to' };
+  const withheld = await whyOutOfReach(project, line, files, path, target);
+  if (withheld !== null) return { problem: withheld };
+  if (target.kind === 'large') return { problem: `it is larger than ${maxReadBytes / 1024 / 1024} MiB` };
+  return target.kind === 'file' || target.kind === 'directory'
+    ? { path, target }
+    : { problem: whyUnreadable(path, target) ?? 'there is no such path' };
+}
+
+async function whyOutOfReach(
+  project: Project,
+  line: ReadyLine,
+  files: ChatFiles,
+  path: RepoPath,
+  target: Exclude<Found, { kind: 'link' }>,
+): Promise<string | null> {
+  const ignored = new Set((await files.workspace?.ignored([path])) ?? []);
+  // Of a large file its name alone is known.
+  const known: FileTarget = target.kind === 'large' ? { kind: 'absent' } : target;
+  // Whether there is such a secret is not told either.
+  const unreachable = known.kind === 'absent' ? null : whyUnreadable(path, known);
+  const reason = unreachable ?? whyWithheld(path, known, { ignored });
+  return reason ?? (await findVetoes(project, { ...line, ...files }, [path])).get(path) ?? null;
+}
+
+async function inspectSafely(files: ChatFiles, path: RepoPath): Promise<Found | { kind: 'unreadable' }> {
+  try {
+    return await files.inspect(path);
+  } catch (error) {
+    if (error instanceof TeddyError && error.code === 'ACTION_FAILED') return { kind: 'unreadable' };
+    throw error;
+  }
+}
+
+/** As git does: a NUL byte near the start means binary. */
+const binaryProbeBytes = 8 * 1024;
+
+/** Null for a binary file. What is no UTF-8 stands as U+FFFD. */
+export function toFileText(bytes: Uint8Array): string | null {
+  if (bytes.subarray(0, binaryProbeBytes).includes(0)) return null;
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+}

@@ -1,0 +1,194 @@
+/** One message of a conversation and all that comes of it: answers, tools with their results, until a final answer. */
+import { chatTools } from '../../conversation/chat-tools.ts';
+import { toHistory } from '../../conversation/fold-history.ts';
+import { toModelMessages } from '../../conversation/model-messages.ts';
+import type { KnownRecord, TranscriptRecord } from '../../conversation/record.ts';
+import { renderOpenai } from '../../conversation/render-openai.ts';
+import { countSaid, toFinishedCalls } from '../../conversation/transcript.ts';
+import { TeddyError } from '../../errors.ts';
+import type { AnswerPlace } from '../../ports/disk.ts';
+import type { Model, ModelMessage, ModelRequest } from '../../ports/model.ts';
+import type { Project } from '../../ports/project.ts';
+import { joinPath, turnDir } from '../../names.ts';
+import { estimateTokens } from '../../session/tokens.ts';
+import { keepAnswer, receiveStaged, toPlace, toRequest } from '../turn/ask-model.ts';
+import { beginTalk, refuseSpent } from '../turn/begin.ts';
+import { readWishedBudget } from '../context/build-request.ts';
+import type { OpenTurn } from '../turn/open.ts';
+import type { ReadyLine } from '../line/prepare.ts';
+import { readLine } from '../line/read.ts';
+import { sumUsage, type Listener, type Usage } from '../line/receive-answer.ts';
+import type { ChatListener, ChatOutcome, ChatWish } from './chat.ts';
+import { fitResults } from './fit-results.ts';
+import { runCalls, type RunCalls } from './run-calls.ts';
+import { writingTools } from './write-file.ts';
+
+/** A model that never comes to an end would spend a fortune. */
+const maxRequests = 50;
+/** Whoever has been told three times what is wrong does not learn it the fourth time. */
+const maxSameMistakes = 3;
+
+interface Exchange {
+  project: Project;
+  line: ReadyLine;
+  open: OpenTurn;
+  model: Model;
+  wish: ChatWish;
+  listener: ChatListener;
+  /** What came since the message. */
+  records: TranscriptRecord[];
+  /** How many records of the turn say something. */
+  recordCount: number;
+  usage: Usage | null;
+}
+
+/**
+ * The message is on the line before the model is asked, each batch of tools with all its results as soon as it is over, and the
+ * answer when it is whole. Without a message it answers the turn that waits. Throws PLAN_PENDING, EMPTY_MESSAGE, BUDGET_SPENT,
+ * UNKNOWN_AGENT, EMPTY_ANSWER, LOCKED, INTERRUPTED, the MODEL_ codes and what a snapshot throws; what had come by then is kept.
+ */
+export async function chatTurn(project: Project, wish: ChatWish, listener: ChatListener): Promise<ChatOutcome> {
+  const { line, open, claim } = await beginTalk(project, { ...wish, mode: 'chat' });
+  try {
+    return await answerTurn(project, line, open, wish, listener);
+  } finally {
+    await claim.release();
+  }
+}
+
+async function answerTurn(
+  project: Project,
+  line: ReadyLine,
+  open: OpenTurn,
+  wish: ChatWish,
+  listener: ChatListener,
+): Promise<ChatOutcome> {
+  const { model } = wish.choice;
+  if (model === null) {
+    const logPath = joinPath(turnDir(line.session, open.turn), '_context.log');
+    return { kind: 'open', line, turn: open.turn, logPath };
+  }
+  const { records, recordCount } = open;
+  return converse({ project, line, open, model, wish, listener, records: [...records], recordCount, usage: null });
+}
+
+async function converse(exchange: Exchange): Promise<ChatOutcome> {
+  const { project, line, open, model, wish, listener } = exchange;
+  const { turn, info } = open;
+  let mistakes: string[] = [];
+  for (let request = 1; ; request += 1) {
+    refuseAborted(wish.signal);
+    listener.onAsk({ line, turn, agent: info.agent, label: model.label, request });
+    const asked = await toChatRequest(exchange);
+    const place = toChatPlace(exchange);
+    const reception = await receiveStaged(project, line, place, model, asked, toHeard(exchange));
+    if (reception.received.calls.length === 0) {
+      const answered = await keepAnswer(project, line, reception);
+      return {
+        kind: 'answered',
+        line,
+        turn,
+        exchanges: request - 1,
+        ...answered,
+        usage: sumUsage(exchange.usage, answered.usage),
+      };
+    }
+    const run = { project, line, listener, signal: wish.signal, messages: asked.messages };
+    const writing = { model, request: { ...asked, tools: writingTools } };
+    const ran = await runCalls({ ...run, writing }, reception);
+    take(exchange, ran);
+    if (ran.isDenied) {
+      return { kind: 'denied', line, turn, commit: ran.commit, calls: ran.calls, usage: exchange.usage };
+    }
+    const mistake = ran.misunderstood;
+    mistakes = mistake === null ? [] : mistakes[0] === mistake ? [...mistakes, mistake] : [mistake];
+    refuseMistakes(model, mistakes);
+    await refuseMore(exchange, request);
+  }
+}
+
+/** The request of the message, then natively what came since. */
+async function toChatRequest(exchange: Exchange): Promise<ModelRequest> {
+  const { project, open, wish } = exchange;
+  const request = toRequest(project, open, wish.signal);
+  const messages = [...open.messages, ...(await fitFollowing(project, open, toFollowing(open, exchange.records)))];
+  return {
+    ...request,
+    messages,
+    tools: chatTools,
+    again: '`teddy session resume` tries again; the message is kept.',
+  };
+}
+
+async function fitFollowing(project: Project, open: OpenTurn, following: ModelMessage[]): Promise<ModelMessage[]> {
+  if (following.length === 0) return following;
+  const budget = await readWishedBudget(project, open.info);
+  const taken = open.messages.reduce((sum, { content }) => sum + estimateTokens(content), 0);
+  const { messages, leftOut } = fitResults(following, budget - taken);
+  const what = `${leftOut} ${leftOut === 1 ? 'result' : 'results'} of tools`;
+  if (leftOut > 0) project.notices.warn(`Left out to fit the budget: ${what} of turn ${open.turn}.`);
+  return messages;
+}
+
+function toFollowing({ turn, message }: OpenTurn, records: TranscriptRecord[]): ModelMessage[] {
+  const since = toFinishedCalls(records);
+  if (since.length === 0) return [];
+  const opening: KnownRecord = {
+    type: 'user',
+    id: 'message',
+    timestamp: '',
+    message: { role: 'user', content: message },
+    source: 'text',
+  };
+  const transcript = { records: [opening, ...since], skipped: [], mended: [] };
+  return toModelMessages(renderOpenai(toHistory([{ turn, transcript }]))).slice(1);
+}
+
+function toChatPlace({ project, line, open, model, recordCount }: Exchange): AnswerPlace {
+  return { ...toPlace(project, line, { ...open, recordCount }, model), isChat: true, messageId: open.messageId };
+}
+
+function toHeard(exchange: Exchange): Listener {
+  const { listener, wish } = exchange;
+  return {
+    signal: wish.signal,
+    onText: (text) => listener.onText(text),
+    onUsage: (usage) => listener.onUsage(sumUsage(exchange.usage, usage) ?? usage),
+  };
+}
+
+function take(exchange: Exchange, { records, usage }: RunCalls): void {
+  exchange.records.push(...records);
+  exchange.recordCount += countSaid(records);
+  exchange.usage = sumUsage(exchange.usage, usage);
+}
+
+/** The message is on the line by then, and waits for its answer. */
+function refuseAborted(signal: AbortSignal): void {
+  if (!signal.aborted) return;
+  throw new TeddyError(
+    'INTERRUPTED',
+    'Interrupted before the model was asked; the message is kept.',
+    '`teddy session resume` asks for its answer.',
+  );
+}
+
+function refuseMistakes(model: Model, mistakes: readonly string[]): void {
+  if (mistakes.length < maxSameMistakes) return;
+  throw new TeddyError(
+    'MODEL_FAILED',
+    `${model.label} has made the same call in vain ${maxSameMistakes} times in a row, so it was stopped there; all of it is kept: ${mistakes[0]}`,
+    '`teddy session resume` lets it go on; another message, or another model, may help it.',
+  );
+}
+
+async function refuseMore({ project, line, model, wish }: Exchange, requests: number): Promise<void> {
+  const tip = (await project.repository.store.resolve(line.ref)) ?? line.tip;
+  await refuseSpent(project, await readLine(project.repository.store, tip), wish);
+  if (requests < maxRequests) return;
+  throw new TeddyError(
+    'MODEL_FAILED',
+    `${model.label} has called tools ${maxRequests} times without an answer, so it was stopped there; all of it is kept.`,
+    '`teddy session resume` lets it go on; another message says what is wanted.',
+  );
+}

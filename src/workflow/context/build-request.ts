@@ -1,0 +1,286 @@
+/** What the model is shown in a turn, and the files that record it. */
+import type { Store, Workspace } from '../../ports/git.ts';
+import type { ModelMessage } from '../../ports/model.ts';
+import type { Project } from '../../ports/project.ts';
+import { countFitting, refuseTooLarge, toBudget } from '../../session/budget.ts';
+import type { ShownFile } from '../../session/context-files.ts';
+import { renderTurnContext } from '../../session/context-lines.ts';
+import { countTokens, historySection, type SourcedText } from '../../session/context-log-sections.ts';
+import { renderContextLog, type ContextLog, type RequestInfo } from '../../session/context-log.ts';
+import { memosPath } from '../../session/global-files.ts';
+import { joinHistory, renderLeftOut } from '../../session/history-text.ts';
+import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
+import type { FileEdit } from '../line/write-entry.ts';
+import { openCodeTree, type CodeTree } from './code-tree.ts';
+import { fitFiles } from './fit-files.ts';
+import type { GlobalBranch } from '../line/global-branch.ts';
+import { readContext, type ReadContext } from './read.ts';
+import { readEarlierOfTurn, readNewestTurns, readOlderTurns, type HistoryTurn } from './read-history.ts';
+import { readTurnFile, toText, type LineState } from '../line/read.ts';
+import { noteDamagedReport } from './read-turn-logs.ts';
+import { findAgent } from '../../conversation/agents.ts';
+
+export interface RequestWish {
+  info: RequestInfo;
+  message: string;
+  /** The work tree whose HEAD is on the line, if any. */
+  workspace: Workspace | null;
+}
+
+export interface BuiltRequest {
+  messages: ModelMessage[];
+  log: string;
+  /** `turn.context` and `_context.log`. */
+  files: FileEdit[];
+  /** What a person should know: files left out, lines not understood. */
+  notes: string[];
+}
+
+/**
+ * The request of a new turn, on the context as it is at the line's tip; secrets are masked in all of it but the message,
+ * which is masked before. Throws UNKNOWN_AGENT, BAD_SETTING, CONTEXT_TOO_LARGE, MASKING_FAILED.
+ */
+export async function buildRequest(
+  project: Project,
+  state: LineState,
+  global: GlobalBranch | null,
+  wish: RequestWish,
+): Promise<BuiltRequest> {
+  const { info, message } = wish;
+  const older = state.turns.filter((name) => name !== info.turn).toReversed();
+  const code = openCodeTree(project, state.tip);
+  const [parts, context, earlier, newestOlder] = await Promise.all([
+    readParts(project, state, global, { info, code, mask: (text, path) => maskText(project, text, path) }),
+    readMaskedContext(project, state, global, wish, code),
+    readEarlier(project, state, wish),
+    readNewestTurns(project, state, older),
+  ]);
+  const newestFirst = [...earlier.map(({ turn }) => turn), ...older];
+  const newest = [...earlier, ...newestOlder];
+  const { budget } = parts;
+  const renderWith = (files: readonly ShownFile[], history: MaskedText | null) =>
+    renderContextLog({ ...parts, info, history, files, message }, project.hash);
+  const whole = renderWith(context.files, null);
+  const fitted = await fitContext(project, context, { tokens: whole.tokens, budget, newestFirst });
+  const bare = fitted.leftOut.size === 0 ? whole : renderWith(fitted.files, null);
+  const render = (history: MaskedText) => renderWith(fitted.files, history);
+  const place = { session: info.session, keepsFiles: false };
+  refuseTooLarge(bare, budget, place);
+  const turns = await readOlderTurns(project, state, newestFirst, newest, budget - bare.tokens);
+  const { log, leftOut } = turns.length === 0 ? { log: bare, leftOut: [] } : fit(newestFirst, turns, budget, render);
+  // Not even the line that says what is left out may fit.
+  refuseTooLarge(log, budget, place);
+  const list = {
+    path: joinPath(turnDir(info.session, info.turn), 'turn.context'),
+    bytes: renderTurnContext(context.paths.filter((path) => !fitted.leftOut.has(path))),
+  };
+  const damaged = noteDamagedReport(state, info.turn);
+  const notes = [
+    ...damaged,
+    ...context.notes,
+    ...fitted.notes,
+    ...(leftOut.length === 0 ? [] : [renderLeftOut(leftOut)]),
+  ];
+  return { log: log.log, messages: log.messages, files: [list, toLogFile(info, log)], notes };
+}
+
+/** Of the turn itself, when it is open. */
+async function readEarlier(
+  project: Project,
+  { latest }: LineState,
+  { info, message }: RequestWish,
+): Promise<HistoryTurn[]> {
+  if (latest?.turn !== info.turn) return [];
+  const earlier = await readEarlierOfTurn(project, latest, { message, mode: info.mode });
+  return earlier === null ? [] : [earlier];
+}
+
+/** Another message on the exact context of a conversation branch's turn, whose log is given. Throws as `buildRequest` does. */
+export async function rebuildRequest(
+  project: Project,
+  state: LineState,
+  log: string,
+  global: GlobalBranch | null,
+  wish: RequestWish,
+): Promise<BuiltRequest> {
+  const { info, message } = wish;
+  const [{ replaceRequest }, budget, system, [earlier = null]] = await Promise.all([
+    import('../../session/context-log-parse.ts'),
+    readWishedBudget(project, info),
+    readSystem(project, info, global),
+    readEarlier(project, state, wish),
+  ]);
+  const rebuilt = replaceRequest(log, { info, system, message, earlier }, project.hash);
+  refuseTooLarge(rebuilt, budget, { session: info.session, keepsFiles: true });
+  return { log: rebuilt.log, messages: rebuilt.messages, files: [toLogFile(info, rebuilt)], notes: [] };
+}
+
+function toLogFile({ session, turn }: RequestInfo, { log }: ContextLog): FileEdit {
+  return { path: joinPath(turnDir(session, turn), '_context.log'), bytes: log };
+}
+
+/** What an open turn sent, to be sent again; null while nothing was sent. */
+export async function readStoredRequest(store: Store, state: LineState, turn: TurnName): Promise<StoredRequest | null> {
+  const log = await readTurnFile(store, state.entryOid, state.session, turn, '_context.log');
+  if (log === null) return null;
+  // Loaded only here: a new turn reads no log, and a schema takes its time to load.
+  const { parseContextLog } = await import('../../session/context-log-parse.ts');
+  const { frontMatter, messages, sections } = parseContextLog(log);
+  return { log, messages, info: frontMatter, message: sections.at(-1)?.body ?? '' };
+}
+
+export interface StoredRequest {
+  log: string;
+  messages: ModelMessage[];
+  info: RequestInfo;
+  /** The last section of the log. */
+  message: string;
+}
+
+interface MaskedText {
+  text: string;
+  masked: number;
+}
+
+/** The request with as many of the newest turns as the budget has room for; `turns` are those that were read. */
+function fit(
+  newestFirst: readonly TurnName[],
+  turns: readonly HistoryTurn[],
+  budget: number,
+  render: (history: MaskedText) => ContextLog,
+): { log: ContextLog; leftOut: TurnName[] } {
+  const rendered = new Map<number, ContextLog>();
+  const renderWith = (kept: number) => {
+    const log = rendered.get(kept) ?? render(toHistory(newestFirst, turns.slice(0, kept)));
+    rendered.set(kept, log);
+    return log;
+  };
+  const tokens = turns.map((turn) => turn.tokens);
+  const kept = countFitting(tokens, budget, (count) => renderWith(count).tokens);
+  return { log: renderWith(kept), leftOut: newestFirst.slice(kept).toReversed() };
+}
+
+function toHistory(newestFirst: readonly TurnName[], kept: readonly HistoryTurn[]): MaskedText {
+  const texts = kept.map(({ text }) => text).toReversed();
+  return {
+    text: joinHistory(newestFirst.slice(kept.length).toReversed(), texts),
+    masked: kept.reduce((sum, { masked }) => sum + masked, 0),
+  };
+}
+
+/** In tokens. Throws BAD_SETTING. */
+export async function readWishedBudget(project: Project, { model }: Pick<RequestInfo, 'model'>): Promise<number> {
+  const setting = await project.settings.get('contextTokens');
+  return toBudget(setting === undefined ? undefined : Number(setting), model);
+}
+
+/** What a request has beside its history, the files and the message. */
+interface RequestParts {
+  budget: number;
+  system: SourcedText;
+  memos: SourcedText | null;
+  tree: MaskedText;
+}
+
+type Mask = (text: string, path?: string) => Promise<MaskedText>;
+
+async function readParts(
+  project: Project,
+  state: LineState,
+  global: GlobalBranch | null,
+  { info, code, mask }: { info: RequestInfo; code: CodeTree; mask: Mask },
+): Promise<RequestParts> {
+  const [budget, system, memos, tree] = await Promise.all([
+    readWishedBudget(project, info),
+    readSystem(project, info, global, mask),
+    readMemos(project, state.tip, global, mask),
+    code.listing().then((text) => mask(text)),
+  ]);
+  return { budget, system, memos, tree };
+}
+
+/** What of the files the next request has room for, as far as that can be told without its message. Nothing is masked. */
+export async function previewFit(
+  project: Project,
+  state: LineState,
+  global: GlobalBranch | null,
+  info: RequestInfo,
+  { context, code }: { context: ReadContext; code: CodeTree },
+): ReturnType<typeof fitFiles> {
+  const mask: Mask = async (text) => ({ text, masked: 0 });
+  const parts = await readParts(project, state, global, { info, code, mask });
+  const whole = { ...parts, info, history: null, files: context.files, message: '' };
+  const { tokens } = renderContextLog(whole, project.hash);
+  return fitContext(project, context, { tokens, budget: parts.budget, newestFirst: state.turns.toReversed() });
+}
+
+/** `tokens` of the request without history. Room is left for the line that says which turns are left out. */
+function fitContext(
+  project: Project,
+  { files, resolved }: Pick<ReadContext, 'files' | 'resolved'>,
+  { tokens, budget, newestFirst }: { tokens: number; budget: number; newestFirst: readonly TurnName[] },
+): ReturnType<typeof fitFiles> {
+  const history = newestFirst.length === 0 ? 0 : countTokens(historySection(toHistory(newestFirst, [])));
+  const users = new Set(resolved.files.filter(({ isUsers }) => isUsers).map(({ path }) => path));
+  return fitFiles(project.repository.store, files, users, { tokens: tokens + history, budget });
+}
+
+async function readMaskedContext(
+  project: Project,
+  state: LineState,
+  global: GlobalBranch | null,
+  { info, workspace }: RequestWish,
+  code: CodeTree,
+): Promise<ReadContext> {
+  const context = await readContext(project, state, info.turn, global, workspace, { code });
+  return { ...context, files: await Promise.all(context.files.map((file) => maskFile(project, file))) };
+}
+
+async function maskFile(project: Project, file: ShownFile): Promise<ShownFile> {
+  return file.kind === 'shown' ? { ...file, ...(await maskText(project, file.text, file.path)) } : file;
+}
+
+async function maskText(project: Project, text: string, path?: string): Promise<MaskedText> {
+  const { text: shown, count } = await project.masker.mask(text, path);
+  return { text: shown, masked: count };
+}
+
+/** A prompt that comes with teddy holds no secret of anybody's; the user's own is masked before the protocol follows. */
+async function readSystem(
+  project: Project,
+  { agent: name, mode }: RequestInfo,
+  global: GlobalBranch | null,
+  mask: Mask = (text, path) => maskText(project, text, path),
+): Promise<SourcedText> {
+  const own = global?.agents.get(name);
+  if (global === null || own === undefined) {
+    const { text } = findAgent(name, global?.agents ?? new Map(), mode);
+    return { text, source: { kind: 'builtin', sha: project.hash(text) }, masked: 0 };
+  }
+  const path = `agents/${name}.md` as RepoPath;
+  const [{ text, masked }, found] = await Promise.all([
+    mask(own, path),
+    project.repository.store.readFile(global.tip, path),
+  ]);
+  const source: SourcedText['source'] = found ? { kind: 'blob', oid: found.oid } : { kind: 'stored' };
+  return { text: findAgent(name, new Map([[name, text]]), mode).text, source, masked };
+}
+
+/** `memos.yaml` as the turn's commit will have it; its blob is in that commit. */
+async function readMemos(
+  project: Project,
+  tip: Oid,
+  global: GlobalBranch | null,
+  mask: Mask,
+): Promise<SourcedText | null> {
+  const { store } = project.repository;
+  const text = global?.memos ?? toText((await store.readFile(tip, memosPath))?.bytes ?? null);
+  if (text.trim() === '') return null;
+  const [oid, masked] = await Promise.all([store.batch().blob(text), mask(text, memosPath)]);
+  return { ...masked, source: { kind: 'blob', oid } };
+}
+
+/** The first turn of a conversation branch: it keeps the context of the turn that it branched from. */
+export function isBranchTurn(turn: TurnName): boolean {
+  return turn.includes('-branch-');
+}

@@ -1,0 +1,108 @@
+/** What is asked of which agent and model in a turn, and the request that comes of it. */
+import { userMessages } from '../../conversation/transcript.ts';
+import { listSucceeded } from '../../plan/report-outcomes.ts';
+import type { Store } from '../../ports/git.ts';
+import type { Model, ProviderName } from '../../ports/model.ts';
+import type { Project } from '../../ports/project.ts';
+import type { RequestInfo } from '../../session/context-log.ts';
+import { decodeEntry } from '../../session/entry.ts';
+import { shortRef, type TurnName } from '../../names.ts';
+import { buildRequest, isBranchTurn, readStoredRequest, rebuildRequest, type BuiltRequest } from './build-request.ts';
+import { readSteering, requireTrust, type ApproveForeign } from '../line/foreign-texts.ts';
+import { readGlobal, type GlobalBranch } from '../line/global-branch.ts';
+import type { ReadyLine } from '../line/prepare.ts';
+import { readTurnLogs, readTurnPlan } from './read-turn-logs.ts';
+import { nextTurn, type LineState, type Turn } from '../line/read.ts';
+import { defaultAgent } from '../../conversation/agents.ts';
+
+/** Which model will be asked. `model` null: none is configured, or the answer is brought by hand later. */
+interface ModelChoice {
+  provider: ProviderName | 'none';
+  name: string;
+  parameters: Record<string, number | string | boolean>;
+  model: Model | null;
+}
+
+/** What is wanted of a turn. */
+export interface TurnWish {
+  /** Undefined: answer the open turn. */
+  message?: string | undefined;
+  agent?: string | undefined;
+  /** A conversation with tools; without it, a plan is asked for. */
+  mode?: 'chat' | undefined;
+  choice: ModelChoice;
+  /** Shows agents and context lists that came from elsewhere; without it they are refused. */
+  approveForeign?: ApproveForeign | undefined;
+}
+
+export interface Composed {
+  turn: TurnName;
+  message: string;
+  info: RequestInfo;
+  built: BuiltRequest;
+}
+
+/** `previewed`: `teddy/global` as it would be, when it is not to be read. */
+export async function composeRequest(
+  project: Project,
+  line: ReadyLine,
+  state: LineState,
+  request: TurnWish,
+  previewed?: GlobalBranch | null,
+): Promise<Composed> {
+  const { store } = project.repository;
+  const { latest } = state;
+  const turn = nextTurn(state);
+  const message = request.message ?? userMessages(latest?.records ?? []).at(-1) ?? '';
+  const agent = request.agent ?? (await readLastAgent(project, state)) ?? defaultAgent;
+  const { provider, name, parameters } = request.choice;
+  const asked = { session: state.session, turn, agent, provider, model: name, parameters };
+  const info: RequestInfo = { ...asked, ...(request.mode === undefined ? {} : { mode: request.mode }) };
+  const global = previewed ?? (await readGlobal(project));
+  const wish = { info, message, workspace: line.workspace };
+  const kept = isBranchTurn(turn) ? await readBranchRequest(store, state, turn) : null;
+  const steering = await readSteering(project, state, global, { agent, keepsContext: kept !== null });
+  await requireTrust(project, shortRef(line.ref), steering, request.approveForeign);
+  const built = kept
+    ? await rebuildRequest(project, state, await maskKept(project, kept.log), global, wish)
+    : await buildRequest(project, state, global, wish);
+  return { turn, message, info, built };
+}
+
+/** As the branch was made with it: what was said there since is added anew. */
+async function readBranchRequest(store: Store, state: LineState, turn: TurnName) {
+  for await (const { oid, commit } of store.firstParents(state.entryOid)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.kind === 'branch' && entry.turn === turn)
+      return readStoredRequest(store, { ...state, entryOid: oid }, turn);
+    if (entry?.kind === 'start') break;
+  }
+  return readStoredRequest(store, state, turn);
+}
+
+async function maskKept(project: Project, log: string): Promise<string> {
+  const { maskLog } = await import('./mask-log.ts');
+  return maskLog(project, log);
+}
+
+/** Whom the last turn has handed over to, else who it was. */
+export async function readLastAgent(project: Project, state: LineState): Promise<string | undefined> {
+  const invoked = state.latest === null ? null : findInvoked(state.latest);
+  if (invoked !== null) return invoked;
+  if (state.entry.agent !== undefined || state.turns.length === 0)
+    return state.entry.agent ?? project.settings.get('agent');
+  for await (const { commit } of project.repository.store.firstParents(state.entryOid)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.agent !== undefined) return entry.agent;
+    if (entry?.kind === 'start') break;
+  }
+  return project.settings.get('agent');
+}
+
+/** The last INVOKE that the report says was done. */
+function findInvoked(turn: Turn): string | null {
+  const invokes = (readTurnPlan(turn)?.actions ?? []).filter((action) => action.type === 'INVOKE');
+  if (invokes.length === 0) return null;
+  const done = listSucceeded(readTurnLogs(turn) ?? []);
+  return invokes.findLast(({ index }) => done.includes(index))?.agent ?? null;
+}

@@ -1,0 +1,80 @@
+/** A file of `teddy/global` in the user's editor: checked before anything is committed, and never lost. */
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports/project.ts';
+import { parseGlobalFile, type GlobalFile } from '../../session/global-files.ts';
+import { parseMemos } from '../../session/memos.ts';
+import type { Oid } from '../../names.ts';
+import { warnOfSecrets } from './change-memos.ts';
+import { changeGlobal, ensureGlobal, readGlobal } from '../line/global-branch.ts';
+import { readGlobalFile, saveGlobalFile } from '../line/save-global.ts';
+import { toAgentTemplate, withoutTemplateNote } from '../../conversation/agents.ts';
+
+interface GlobalEdited {
+  file: string;
+  /** Null: nothing was changed. */
+  commit: Oid | null;
+}
+
+/** `compose` gives the file to the user, and returns what they have made of it. */
+type Compose = (initial: string, fileName: string) => Promise<string>;
+
+/** Throws USAGE, BAD_NAME, and VALIDATION_FAILED or REF_MOVED, which name the blob that the user's text is kept in. */
+export async function editGlobal(project: Project, name: string, compose: Compose): Promise<GlobalEdited> {
+  const file = parseGlobalFile(name);
+  await ensureGlobal(project);
+  const base = readGlobalFile(await readGlobal(project), file.name);
+  const initial = file.agent !== null && base === '' ? toAgentTemplate(file.agent) : base;
+  const edited = await compose(initial, file.name.split('/').at(-1) ?? file.name);
+  if (edited === initial) return { file: file.name, commit: null };
+  const mine = endLine(withoutTemplateNote(edited));
+  try {
+    check(file, mine);
+    await warnOfSecrets(project, mine);
+    return { file: file.name, commit: await saveGlobalFile(project, file.name, { base, mine }) };
+  } catch (error) {
+    throw await withKept(project, edited, error);
+  }
+}
+
+/** Takes an agent away; a built-in one of the same name comes back. Throws UNKNOWN_AGENT, USAGE, BAD_NAME. */
+export async function removeAgent(project: Project, name: string): Promise<{ file: string; commit: Oid | null }> {
+  const { name: file, agent } = parseGlobalFile(name);
+  if (agent === null) {
+    throw new TeddyError(
+      'USAGE',
+      `${file} stays; only an agent is removed.`,
+      `Empty it: \`teddy global edit ${file}\`.`,
+    );
+  }
+  const commit = await changeGlobal(project, `global: remove ${file}\n`, ({ agents }) => {
+    if (agents.has(agent)) return [{ name: file, text: null }];
+    const own = agents.size === 0 ? 'It has none.' : `It has: ${[...agents.keys()].join(', ')}.`;
+    throw new TeddyError('UNKNOWN_AGENT', `teddy/global has no agent ${JSON.stringify(agent)}.`, own);
+  });
+  return { file, commit };
+}
+
+function endLine(text: string): string {
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
+}
+
+function check({ name, agent }: GlobalFile, text: string): void {
+  if (name === 'memos.yaml') parseMemos(text);
+  if (agent === null || text.trim() !== '') return;
+  throw new TeddyError(
+    'VALIDATION_FAILED',
+    `${name} is empty.`,
+    `An agent says who it is; to take it away: \`teddy global remove ${name}\`.`,
+  );
+}
+
+/** Nobody writes the same thing twice because of a colon. */
+async function withKept(project: Project, text: string, error: unknown): Promise<unknown> {
+  if (!(error instanceof TeddyError) || text.trim() === '') return error;
+  const batch = project.repository.store.batch();
+  const oid = await batch.blob(text);
+  await batch.flush();
+  const code = error.code === 'DAMAGED_SESSION' ? 'VALIDATION_FAILED' : error.code;
+  const kept = `Nothing was changed; your text is kept: \`git cat-file -p ${oid}\`.`;
+  return new TeddyError(code, error.message, `${kept} ${error.hint ?? ''}`.trim(), { cause: error });
+}

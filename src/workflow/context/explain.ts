@@ -1,0 +1,80 @@
+/** Why a path is shown to the model, or is not: the lines that speak of it. */
+import { parseRepoPath } from '../../session/paths.ts';
+import type { Place } from '../../session/context-levels.ts';
+import type { ReadContext } from './read.ts';
+import type { ContextRow } from './rows.ts';
+
+type Resolved = ReadContext['resolved'];
+
+export interface Explanation {
+  path: string;
+  isShown: boolean;
+  /** When it is a directory with files that lines speak of: how many of them are shown, and why others are not. */
+  below: { shown: number; tokens: number; reasons: string[] } | null;
+  /** Why it is not shown although a line names it. */
+  reasons: string[];
+  /** The lines that speak of it, in the order in which they count. */
+  lines: { from: string; text: string; removes: boolean }[];
+}
+
+/** `wanted` is a path of the project, or a URL. `from` says which line a place is. */
+export function explainPath(
+  wanted: string,
+  about: { root: string | undefined; resolved: Resolved; files: readonly ContextRow[]; from: (place: Place) => string },
+): Explanation {
+  const { root, resolved, files, from } = about;
+  const parsed = parseRepoPath(wanted, root);
+  const path = 'path' in parsed ? parsed.path : wanted;
+  const isUncontained = 'problem' in parsed && !wanted.includes('://');
+  const isShown = files.some((file) => file.path === path && file.kind === 'shown');
+  const inside = isShown ? [] : findBelow(path, resolved);
+  const rules = resolved.rules.filter((rule) => rule.covers(path) || inside.some(rule.covers));
+  return {
+    path,
+    isShown,
+    below: inside.length === 0 ? null : countBelow(inside, resolved, files),
+    reasons: isUncontained
+      ? [parsed.problem]
+      : isShown
+        ? []
+        : findReasons(path, resolved, files, inside.length === 0 ? rules : []),
+    lines: rules.map(({ place, removes }) => ({ from: from(place), text: place.text, removes })),
+  };
+}
+
+/** Every path in this directory that a line speaks of. */
+function findBelow(directory: string, { files, leftOut, takenAway }: Resolved): string[] {
+  const paths = [files, leftOut, takenAway].flatMap((found) => found.map(({ path }) => path));
+  return [...new Set(paths)].filter((path) => path.startsWith(`${directory}/`));
+}
+
+function countBelow(
+  inside: readonly string[],
+  { leftOut }: Resolved,
+  files: readonly ContextRow[],
+): Explanation['below'] {
+  const paths = new Set(inside);
+  const shown = files.filter(({ path, kind }) => kind === 'shown' && paths.has(path));
+  const reasons = leftOut.filter(({ path }) => paths.has(path)).map(({ reason }) => reason);
+  return {
+    shown: shown.length,
+    tokens: shown.reduce((sum, { tokens }) => sum + tokens, 0),
+    reasons: [...new Set(reasons)],
+  };
+}
+
+function findReasons(
+  path: string,
+  { leftOut }: Pick<Resolved, 'leftOut'>,
+  files: readonly ContextRow[],
+  rules: Resolved['rules'],
+): string[] {
+  const row = files.find((file) => file.path === path);
+  if (row?.kind === 'missing') return ['the project has no such file'];
+  if (row?.reason === 'budget') return ['it does not fit the budget of the request'];
+  if (row) return [`it is ${row.reason ?? 'not text'}, and no line names exactly this file`];
+  const told = [...new Set(leftOut.filter((one) => one.path === path).map(({ reason }) => reason))];
+  const last = rules.at(-1);
+  if (told.length > 0 || last === undefined || last.removes) return told;
+  return ['git tracks no such file; one that is not tracked has to be named exactly'];
+}

@@ -1,0 +1,39 @@
+/** The list that a turn has of its own: what the turn before left to it. */
+import type { Plan } from '../../plan/plan.ts';
+import { listSucceeded } from '../../plan/report-outcomes.ts';
+import type { Store } from '../../ports/git.ts';
+import { nextTurnList, parseTurnContext, type TouchedPath, type TurnLine } from '../../session/context-lines.ts';
+import { type TurnName } from '../../names.ts';
+import { readTurn, readTurnFile, type LineState, type Turn } from '../line/read.ts';
+import { readTurnLogs, readTurnPlan } from './read-turn-logs.ts';
+
+/** What the last turn had or its plan's vault named, and what its actions touched. Empty before the first turn. */
+export async function readTurnList(
+  store: Store,
+  { entryOid, session, latest }: LineState,
+  last: TurnName | undefined,
+): Promise<TurnLine[]> {
+  if (last === undefined) return [];
+  const [turn, list] = await Promise.all([
+    latest?.turn === last ? latest : readTurn(store, entryOid, session, last),
+    readTurnFile(store, entryOid, session, last, 'turn.context'),
+  ]);
+  const plan = readTurnPlan(turn);
+  return nextTurnList({
+    list: parseTurnContext(list ?? ''),
+    vault: plan?.contextVault ?? null,
+    touched: plan === null ? [] : readTouched(turn, plan),
+  });
+}
+
+function readTouched(turn: Turn, { actions }: Plan): TouchedPath[] {
+  if (turn.report === null) return [];
+  const byIndex = new Map(actions.map((action) => [action.index, action]));
+  return listSucceeded(readTurnLogs(turn) ?? []).flatMap((index): TouchedPath[] => {
+    const action = byIndex.get(index);
+    if (action?.type === 'CREATE' || action?.type === 'EDIT') return [{ path: action.path, by: action.type }];
+    if (action?.type !== 'READ' && action?.type !== 'PRUNE') return [];
+    const { resource, type } = action;
+    return [{ path: resource.kind === 'path' ? resource.path : resource.url, by: type }];
+  });
+}

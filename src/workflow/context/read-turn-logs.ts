@@ -1,0 +1,39 @@
+/** The plan of a turn, what became of its actions, and what a person is told where nobody can know. */
+import { newestGrammar } from '../../session/grammar.ts';
+import { parsePlan } from '../../plan/parse.ts';
+import type { Plan } from '../../plan/plan.ts';
+import { readRun, type ReadLog, type ReadRun } from '../../plan/report-logs.ts';
+import { joinPath, turnDir, type TurnName } from '../../names.ts';
+import { toText, type LineState, type Turn } from '../line/read.ts';
+
+/** A report may be large, and several things are asked of it. */
+const known = new WeakMap<Turn, ReadRun>();
+
+/** Empty without a report; null when it is damaged. */
+export function readTurnLogs(turn: Turn): ReadLog[] | null {
+  return readTurnRun(turn).logs;
+}
+
+/** Null where the turn has none. A plan that has been reported is read as it was read for its report. */
+export function readTurnPlan(turn: Turn): Plan | null {
+  return turn.plan === null ? null : parsePlan(toText(turn.plan), { grammar: readTurnRun(turn).grammar }).plan;
+}
+
+function readTurnRun(turn: Turn): ReadRun {
+  if (turn.report === null) return { grammar: newestGrammar, logs: [] };
+  const before = known.get(turn);
+  if (before !== undefined) return before;
+  const read = readRun(toText(turn.report));
+  known.set(turn, read);
+  return read;
+}
+
+/** Of the turn before `turn`: without its report, what its actions brought is missing in the context. */
+export function noteDamagedReport({ session, latest }: LineState, turn: TurnName): string[] {
+  if (latest === null || latest.turn === turn || readTurnLogs(latest) !== null) return [];
+  const path = joinPath(turnDir(session, latest.turn), 'report.md');
+  return [
+    `The report of turn ${latest.turn} cannot be read, so what its actions read, wrote or handed over does not count now. ` +
+      `It was changed after teddy wrote it: \`git log -- ${path}\`.`,
+  ];
+}

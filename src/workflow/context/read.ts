@@ -1,0 +1,179 @@
+/** The context of a turn: which files the lists name, and what of each of them is shown. */
+import { readPages } from '../../plan/report-pages.ts';
+import { TeddyError } from '../../errors.ts';
+import type { Store, TreeFile, Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { readContextFiles, toRefused, turnContextPaths, type ShownFile } from '../../session/context-files.ts';
+import { parseTurnContext, type TurnLine } from '../../session/context-lines.ts';
+import { outsidePaths, settleContext, type OutsideFacts, type SettledContext } from '../../session/context-outside.ts';
+import { resolveContext, type LeftOut } from '../../session/context.ts';
+import { globalContextPath } from '../../session/global-files.ts';
+import type { IsIgnored } from '../../session/ignore-rules.ts';
+import { joinPath, sessionDir, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
+import { openCodeTree, type CodeTree } from './code-tree.ts';
+import type { GlobalBranch } from '../line/global-branch.ts';
+import { readDroppedLines } from './read-dropped-lines.ts';
+import { readTurnFile, toText, type LineState } from '../line/read.ts';
+import { readTurnList } from './read-turn-list.ts';
+
+export interface ReadContext {
+  /** What is shown of each file, in order, and last what the model asked for in vain; not masked yet. */
+  files: ShownFile[];
+  /** The lines of `turn.context`. */
+  paths: string[];
+  /** What a person should know: files left out, lines not understood. */
+  notes: string[];
+  /** Which line brought in, left out or took away what. */
+  resolved: SettledContext;
+  /** The turn's own list; the lines of `resolved` count from 1 in it. */
+  turnList: TurnLine[];
+}
+
+export interface ReadOptions {
+  /** The tip's, if the caller has it open. */
+  code?: CodeTree | undefined;
+  /** The list as the user is editing it, when it is not the one of the tip that counts. */
+  sessionContext?: string | undefined;
+}
+
+/** The context that `turn`, the next or the open one, has at the tip of its line. */
+export async function readContext(
+  project: Project,
+  state: LineState,
+  turn: TurnName,
+  global: GlobalBranch | null,
+  workspace: Workspace | null,
+  { code = openCodeTree(project, state.tip), sessionContext }: ReadOptions = {},
+): Promise<ReadContext> {
+  const { store } = project.repository;
+  const earlier = state.turns.filter((name) => name !== turn);
+  const [carried, globalList, sessionList] = await Promise.all([
+    readTurnList(store, state, earlier.at(-1)),
+    global?.globalContext ?? readList(store, state.tip, globalContextPath),
+    sessionContext ?? readList(store, state.tip, joinPath(sessionDir(state.session), 'session.context')),
+  ]);
+  const lists = { global: globalList, session: sessionList };
+  const dropped = await readDroppedLines(store, state, earlier.at(-1), lists);
+  const lines = [globalList, sessionList].flatMap((list) => list.split('\n'));
+  const tree = await code.filesFor([...lines, ...carried.map(({ text }) => text), ...dropped], workspace?.root);
+  const turnList = await dropLines(carried, dropped, tree, workspace?.root);
+  const levels = { ...lists, turn: turnList.map(({ text }) => text) };
+  const isIgnored = await readIgnored(store, tree);
+  const named = await resolveContext(levels, tree, { root: workspace?.root, isIgnored });
+  const { paths, pages } = outsidePaths(named);
+  const [onDisk, fetched] = await Promise.all([
+    readDisk(project, workspace, paths),
+    findPages(store, state, earlier, pages),
+  ]);
+  const untrackedRules = await noteUntrackedRules(workspace, isIgnored);
+  const resolved = settleContext(named, { ...onDisk, pages: fetched });
+  const files = await readContextFiles(resolved.files, { read: store.readBlob, size: store.readSize });
+  return {
+    files: [...files, ...toRefused(resolved.leftOut)],
+    paths: turnContextPaths(files),
+    notes: [...toNotes(resolved.leftOut), ...resolved.notes, ...untrackedRules, ...files.flatMap(noteStored)],
+    resolved,
+    turnList,
+  };
+}
+
+/** What only stayed from the turn before, and came in by a line that the user has taken out since, goes with the line. */
+async function dropLines(
+  carried: TurnLine[],
+  dropped: readonly string[],
+  tree: readonly TreeFile[],
+  root: string | undefined,
+): Promise<TurnLine[]> {
+  if (dropped.length === 0) return carried;
+  const { files } = await resolveContext({ global: '', session: dropped.join('\n'), turn: [] }, tree, { root });
+  const gone = new Set(files.map(({ path }) => path));
+  return carried.filter(({ text, origin }) => origin !== 'list' || !gone.has(parseTurnContext(text)[0] ?? text));
+}
+
+export async function readList(store: Store, tip: Oid, path: RepoPath): Promise<string> {
+  return toText((await store.readFile(tip, path))?.bytes ?? null);
+}
+
+/** The rules of the tree's `.teddyignore` files. */
+export async function readIgnored(store: Store, tree: readonly TreeFile[]): Promise<IsIgnored | undefined> {
+  const found = tree.filter(({ path, mode }) => /(?:^|\/)\.teddyignore$/.test(path) && mode.startsWith('100'));
+  if (found.length === 0) return undefined;
+  const { readIgnoreFiles } = await import('../../session/ignore-rules.ts');
+  const files = found.map(async ({ path, oid }) => ({
+    directory: path.slice(0, -'/.teddyignore'.length),
+    text: toText(await store.readBlob(oid)),
+  }));
+  return readIgnoreFiles(await Promise.all(files));
+}
+
+/** Somebody who has just written the file would otherwise believe that it is followed. */
+async function noteUntrackedRules(workspace: Workspace | null, isIgnored: IsIgnored | undefined): Promise<string[]> {
+  if (isIgnored !== undefined || !(await workspace?.readDisk('.teddyignore' as RepoPath))) return [];
+  return ['.teddyignore is not tracked by git, so it is not followed yet; `git add .teddyignore` helps.'];
+}
+
+/** Paths that the tree does not have. Without a work tree of the line nothing is known of them. */
+async function readDisk(
+  project: Project,
+  workspace: Workspace | null,
+  paths: RepoPath[],
+): Promise<Pick<OutsideFacts, 'disk' | 'ignored'>> {
+  if (workspace === null || paths.length === 0) return { disk: new Map(), ignored: new Set() };
+  const { inspect } = project.filesOf(workspace.root);
+  const inspected = paths.map(async (path) => [path, await inspect(path).catch(toUnreadable)] as const);
+  const disk = new Map(await Promise.all(inspected));
+  const files = paths.filter((path) => disk.get(path)?.kind === 'file');
+  return { disk, ignored: new Set(await workspace.ignored(files)) };
+}
+
+function toUnreadable(error: unknown): { kind: 'unreadable'; reason: string } {
+  if (!(error instanceof TeddyError)) throw error;
+  return { kind: 'unreadable', reason: 'it could not be read; check its permissions' };
+}
+
+/** The latest page of each URL. Turns are read backwards, and no further than it takes. */
+async function findPages(
+  store: Store,
+  { entryOid, session }: LineState,
+  turns: readonly TurnName[],
+  urls: readonly string[],
+): Promise<Map<string, Oid>> {
+  const pages = new Map<string, Oid>();
+  const wanted = new Set(urls);
+  for (const turn of turns.toReversed()) {
+    if (wanted.size === 0) break;
+    const report = await readTurnFile(store, entryOid, session, turn, 'report.md');
+    for (const page of readPages(report ?? '').toReversed()) {
+      const stored = page.urls.some((url) => wanted.has(url))
+        ? await store.readFile(entryOid, joinPath(turnDir(session, turn), page.file))
+        : null;
+      if (stored === null) continue;
+      for (const url of page.urls) if (wanted.delete(url)) pages.set(url, stored.oid);
+    }
+  }
+  return pages;
+}
+
+function noteStored(file: ShownFile): string[] {
+  if (file.kind !== 'shown' || file.source.kind !== 'stored') return [];
+  return [`${file.path} is not tracked by git; it is shown as it is on disk.`];
+}
+
+const namedInNote = 5;
+
+/** One note for all files that the same line names in vain for the same reason. */
+function toNotes(leftOut: readonly LeftOut[]): string[] {
+  const groups = new Map<string, { paths: Set<string>; reason: string }>();
+  for (const { path, reason, place, isQuiet } of leftOut) {
+    if (isQuiet) continue;
+    const key = `${place.level} ${place.line} ${reason}`;
+    const group = groups.get(key) ?? { paths: new Set(), reason };
+    group.paths.add(path);
+    groups.set(key, group);
+  }
+  return [...groups.values()].map(({ paths, reason }) => {
+    const rest = paths.size - namedInNote;
+    const named = [...paths].slice(0, namedInNote).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+    return `Not shown to the model: ${named} (${reason}).`;
+  });
+}

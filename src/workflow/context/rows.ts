@@ -1,0 +1,39 @@
+/** The files of a context as a person reads them: what is shown of each, how much it is, and which line brought it in. */
+import type { ShownFile } from '../../session/context-files.ts';
+import type { Place } from '../../session/context-levels.ts';
+import { estimateTokens } from '../../session/tokens.ts';
+import type { ReadContext } from './read.ts';
+
+export interface ContextRow {
+  path: string;
+  kind: 'shown' | 'not-shown' | 'missing';
+  /** An estimate; 0 for what is not shown. */
+  tokens: number;
+  bytes: number;
+  /** Why it is only listed. `budget`: the request has no room for it. */
+  reason: 'binary' | 'large' | 'budget' | null;
+  /** `stored`: git does not track it; it is shown as it is on disk. */
+  source: 'blob' | 'stored' | null;
+  /** The line that put it there: `session.context:3`, `turn: CREATE in turn 02`. */
+  from: string;
+}
+
+export function toContextRows(
+  { files, resolved }: Pick<ReadContext, 'files' | 'resolved'>,
+  from: (place: Place) => string,
+): ContextRow[] {
+  const places = new Map(resolved.files.map(({ path, place }) => [path, place]));
+  return files.flatMap((file) => {
+    const place = places.get(file.path);
+    return file.kind === 'refused' || place === undefined ? [] : [{ ...toRow(file), from: from(place) }];
+  });
+}
+
+function toRow(file: Exclude<ShownFile, { kind: 'refused' }>): Omit<ContextRow, 'from'> {
+  const { path, kind } = file;
+  const nothing = { path, kind, tokens: 0, bytes: 0, reason: null, source: null };
+  if (file.kind === 'missing') return nothing;
+  if (file.kind === 'not-shown') return { ...nothing, bytes: file.bytes, reason: file.reason };
+  const bytes = new TextEncoder().encode(file.text).length;
+  return { ...nothing, tokens: estimateTokens(file.text), bytes, source: file.source.kind };
+}

@@ -1,0 +1,47 @@
+/** The prompt of a request that is sent again: who pushed the line may have written it. */
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports/project.ts';
+import type { LogSection } from '../../session/context-log-sections.ts';
+import type { RequestInfo } from '../../session/context-log.ts';
+import { parseContextLog } from '../../session/context-log-parse.ts';
+import type { TurnName } from '../../names.ts';
+import { isTrusted, type SteeringText } from '../line/foreign-texts.ts';
+import { maskString } from '../line/mask-text.ts';
+import { findAgent } from '../../conversation/agents.ts';
+
+/** Empty when the prompt is one of teddy's own, or that of an agent that is trusted. Throws DAMAGED_SESSION. */
+export async function readStoredPrompt(project: Project, turn: TurnName, log: string): Promise<SteeringText[]> {
+  const { frontMatter, sections } = parseContextLog(log);
+  const [system] = sections;
+  if (system === undefined || (await isKnownPrompt(project, frontMatter, system))) return [];
+  return [{ kind: 'agent', name: `the prompt that is stored in turn ${turn}`, text: system.body }];
+}
+
+async function isKnownPrompt(
+  project: Project,
+  { agent, mode }: Pick<RequestInfo, 'agent' | 'mode'>,
+  { provenance, body }: LogSection,
+): Promise<boolean> {
+  const source = provenance.kind === 'shown' ? provenance.source : null;
+  if (source?.kind !== 'blob') return renderKnown(agent, new Map(), mode) === body;
+  const own = await project.repository.store.readBlob(source.oid).catch(toNullIfDamaged);
+  if (own === null) return false;
+  const text = new TextDecoder().decode(own);
+  if (!(await isTrusted(project, { kind: 'agent', text }))) return false;
+  return renderKnown(agent, new Map([[agent, await maskString(project.masker, text)]]), mode) === body;
+}
+
+function renderKnown(agent: string, own: ReadonlyMap<string, string>, mode: RequestInfo['mode']): string | null {
+  try {
+    return findAgent(agent, own, mode).text;
+  } catch (error) {
+    if (error instanceof TeddyError && error.code === 'UNKNOWN_AGENT') return null;
+    throw error;
+  }
+}
+
+/** What a log names need not be in this clone. */
+function toNullIfDamaged(error: unknown): null {
+  if (error instanceof TeddyError && error.code === 'DAMAGED_SESSION') return null;
+  throw error;
+}

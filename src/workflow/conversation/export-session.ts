@@ -1,0 +1,80 @@
+/** Hands out a session: its directory, its history as text, or its branch as a git bundle. Nothing is changed or masked. */
+import { TeddyError } from '../../errors.ts';
+import type { ExportDirectory, ExportPlace } from '../../ports/disk.ts';
+import type { FileBelow } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { sessionDir, type Oid, type SessionId } from '../../names.ts';
+import { findLine, lineName } from '../line/find.ts';
+import { findConversation } from '../line/read-conversation.ts';
+import { showHistory } from './show-history.ts';
+
+export type ExportWish =
+  { kind: 'dir'; place: ExportDirectory } | { kind: 'md' | 'jsonl' | 'bundle'; place: ExportPlace };
+
+export interface ExportedSession {
+  session: SessionId;
+  commit: Oid;
+  /** What had to be put right in the history, a sentence each. */
+  repairs: string[];
+}
+
+/** Throws what its place throws, UNKNOWN_SESSION, AMBIGUOUS_SESSION, DAMAGED_SESSION; then nothing is there that was not. */
+export async function exportSession(
+  project: Project,
+  selector: string | undefined,
+  wish: ExportWish,
+): Promise<ExportedSession> {
+  await wish.place.refuse();
+  if (wish.kind === 'dir') return exportFiles(project, selector, wish.place);
+  if (wish.kind === 'bundle') return exportBundle(project, selector, wish.place);
+  return exportHistory(project, selector, wish.kind, wish.place);
+}
+
+async function exportFiles(
+  project: Project,
+  selector: string | undefined,
+  place: ExportDirectory,
+): Promise<ExportedSession> {
+  const { store } = project.repository;
+  const found = await findConversation(project, { selector });
+  await place.put(oneByOne(store.readFilesBelow(found.source, sessionDir(found.session), () => true)));
+  return { session: found.session, commit: found.commit, repairs: [] };
+}
+
+async function exportHistory(
+  project: Project,
+  selector: string | undefined,
+  kind: 'md' | 'jsonl',
+  place: ExportPlace,
+): Promise<ExportedSession> {
+  const format = kind === 'md' ? 'markdown' : 'jsonl';
+  const { session, commit, text, repairs } = await showHistory(project, { target: selector, format });
+  await place.put(toPieces(text));
+  return { session, commit, repairs: repairs.map((repair) => repair.text) };
+}
+
+/** The whole branch, so that the bundle stands on its own. */
+async function exportBundle(
+  project: Project,
+  selector: string | undefined,
+  place: ExportPlace,
+): Promise<ExportedSession> {
+  const line = await findLine(project, selector);
+  if (line.tip === null) {
+    throw new TeddyError(
+      'UNKNOWN_SESSION',
+      `${line.session} is only on a remote; there is no branch to make a bundle of.`,
+      `Make it: \`git branch ${lineName(line)} --track <remote>/${lineName(line)}\`.`,
+    );
+  }
+  await place.put(project.repository.store.bundle(line.ref));
+  return { session: line.session, commit: line.tip, repairs: [] };
+}
+
+async function* toPieces(text: string): AsyncIterable<Uint8Array> {
+  yield new TextEncoder().encode(text);
+}
+
+async function* oneByOne(lists: AsyncIterable<FileBelow[]>): AsyncIterable<FileBelow> {
+  for await (const files of lists) yield* files;
+}

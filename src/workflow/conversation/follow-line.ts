@@ -1,0 +1,150 @@
+/** Follows a line: what each entry brings, whoever appends it, in order, each once. */
+import { decodeTranscript } from '../../conversation/decode-transcript.ts';
+import type { TranscriptRecord } from '../../conversation/record.ts';
+import type { Store } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { joinPath, turnDir, type Oid, type SessionId, type TurnName } from '../../names.ts';
+import { findLine, lineName, type Line } from '../line/find.ts';
+import { readEnd, type LineEnd } from '../line/read-end.ts';
+import { findEntry, readTurnFile, toText } from '../line/read.ts';
+
+/** How far somebody has followed: `count` events of this commit were seen, null: all of them. */
+export interface LinePosition {
+  commit: Oid;
+  count: number | null;
+}
+
+export type LineEvent =
+  | { kind: 'begin'; position: LinePosition }
+  | { kind: 'record'; position: LinePosition; entry: Entry; record: TranscriptRecord }
+  /** It brings no record. */
+  | { kind: 'entry'; position: LinePosition; entry: Entry }
+  /** The line does not have the position any more: somebody has moved it by force. It goes on from this one. */
+  | { kind: 'reset'; position: LinePosition }
+  /** The line is gone; nothing comes after this. */
+  | { kind: 'end'; reason: LineEnd };
+
+export interface FollowRequest {
+  selector: string;
+  /** Null: from now on. */
+  after: LinePosition | null;
+  /** Resolves when it is time to look again. */
+  pause(): Promise<void>;
+  signal: AbortSignal;
+}
+
+export interface FollowedLine {
+  session: SessionId;
+  /** `teddy/20260124-add-login`. */
+  line: string;
+  events: AsyncIterable<LineEvent>;
+}
+
+/** Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION at once; the events end with the abort of the signal. */
+export async function followLine(project: Project, request: FollowRequest): Promise<FollowedLine> {
+  const line = await findLine(project, request.selector);
+  return { session: line.session, line: lineName(line), events: follow(project, line, request) };
+}
+
+async function* follow(project: Project, line: Line, request: FollowRequest): AsyncGenerator<LineEvent> {
+  const { store } = project.repository;
+  let position = request.after ?? toWhole(line.tip ?? (line.remoteTip as Oid));
+  yield { kind: 'begin', position };
+  // A line that only a remote has is made here when somebody continues it.
+  for (let isHere = line.tip !== null; !request.signal.aborted; await request.pause()) {
+    const tip = await store.resolve(line.ref);
+    if (tip === null) {
+      if (!isHere) continue;
+      return yield { kind: 'end', reason: (await readEnd(project, line.ref, null)) ?? 'deleted' };
+    }
+    isHere = true;
+    if (tip === position.commit && position.count === null) continue;
+    yield* readSince(store, line.session, tip, position);
+    position = toWhole(tip);
+  }
+}
+
+function toWhole(commit: Oid): LinePosition {
+  return { commit, count: null };
+}
+
+async function* readSince(store: Store, session: SessionId, tip: Oid, after: LinePosition): AsyncGenerator<LineEvent> {
+  const steps = await walkBack(store, session, tip, after.commit);
+  if (steps === null) return yield { kind: 'reset', position: toWhole(tip) };
+  for (const step of steps.toReversed()) {
+    const seen = step.commit === after.commit ? after.count : 0;
+    if (seen !== null) yield* (await readEvents(store, step)).slice(seen);
+  }
+}
+
+interface Step {
+  commit: Oid;
+  parent: Oid | null;
+  entry: Entry | null;
+}
+
+/** From the tip to `until`, both included; null: it is not on the line. */
+async function walkBack(store: Store, session: SessionId, tip: Oid, until: Oid): Promise<Step[] | null> {
+  const steps: Step[] = [];
+  for await (const { oid, commit } of store.firstParents(tip)) {
+    const entry = decodeEntry(commit.message);
+    steps.push({ commit: oid, parent: commit.parents[0] ?? null, entry });
+    if (oid === until) return steps;
+    if (entry?.kind === 'start' && entry.session === session) return null;
+  }
+  return null;
+}
+
+/** Always the same for the same commit: the position counts them. */
+async function readEvents(store: Store, { commit, parent, entry }: Step): Promise<LineEvent[]> {
+  if (entry === null) return [];
+  const { turn } = entry;
+  const records = turn === null || parent === null ? [] : await readGained(store, commit, parent, entry, turn);
+  if (records.length === 0) return [{ kind: 'entry', position: { commit, count: 1 }, entry }];
+  return records.map((record, at) => ({ kind: 'record', position: { commit, count: at + 1 }, entry, record }));
+}
+
+/** What the transcript of the turn has that it did not have at the entry before. */
+async function readGained(
+  store: Store,
+  commit: Oid,
+  parent: Oid,
+  { session }: Entry,
+  turn: TurnName,
+): Promise<TranscriptRecord[]> {
+  const path = joinPath(turnDir(session, turn), 'transcript.jsonl');
+  // A commit of the user's may have lost the file; then this entry has put it back, and it is nothing new.
+  const before = await findEntry(store, parent);
+  const [was, now] = await Promise.all([before.oid, commit].map((oid) => store.readFile(oid, path)));
+  if (!now || now.oid === was?.oid) return [];
+  const { records } = decodeTranscript(takeNewLines(toText(was?.bytes ?? null), toText(now.bytes)));
+  return Promise.all(records.map((record) => withContent(store, commit, session, turn, record)));
+}
+
+/** Nobody but a person with other tools rewrites a transcript; then all from the first other line on is new. */
+function takeNewLines(was: string, now: string): string {
+  if (now.startsWith(was)) return now.slice(was.length);
+  const old = was.split('\n');
+  const lines = now.split('\n');
+  const same = lines.findIndex((line, at) => line !== old[at]);
+  return same === -1 ? '' : lines.slice(same).join('\n');
+}
+
+/** A record may stand for a file of the turn: whoever follows has no other way to it. */
+async function withContent(
+  store: Store,
+  commit: Oid,
+  session: SessionId,
+  turn: TurnName,
+  record: TranscriptRecord,
+): Promise<TranscriptRecord> {
+  if (record.type !== 'assistant' && record.type !== 'user') return record;
+  const file = 'file' in record.message ? record.message.file : null;
+  if (file !== 'plan.md' && file !== 'report.md') return record;
+  const content = await readTurnFile(store, commit, session, turn, file);
+  if (content === null) return record;
+  return record.type === 'user'
+    ? { ...record, message: { role: 'user', content } }
+    : { ...record, message: { role: 'assistant', content } };
+}

@@ -1,0 +1,228 @@
+/** Makes a session of a foreign log: all its entries are written, synced once, and made visible by one ref update. */
+import type { ImportFormat, ImportReport } from '../../conversation/importer.ts';
+import type { RefTip } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { decodeEntry } from '../../session/entry.ts';
+import {
+  conversationBranchRef,
+  mainLineRef,
+  sessionDir,
+  shortRef,
+  toSessionId,
+  type Oid,
+  type RefName,
+  type RepoPath,
+  type SessionId,
+  type TurnName,
+} from '../../names.ts';
+import { ensureGlobal, refuseTeddyBranch } from '../line/global-branch.ts';
+import type { PlannedAttempt } from './imported-attempts.ts';
+import { chooseStart, type Base } from '../line/choose-start.ts';
+import { readTakenIds, refuseTrackedFile } from '../line/new-session.ts';
+import { planImport, type ImportPlan } from './plan-import.ts';
+import type { ImportRequest } from './read-log.ts';
+import { writeImport, type WrittenImport } from './write-import.ts';
+
+export interface ImportedSession {
+  session: SessionId;
+  /** Of its line; a remote's, or that of an archive, where that is all there is. */
+  line: string;
+  commit: Oid;
+  /** Relative to the root of a work tree that is on the line. */
+  directory: RepoPath;
+  /** False: the session was there already, made of the same bytes, and nothing has changed. */
+  isNew: boolean;
+  format: ImportFormat;
+  sha256: string;
+  entries: number;
+  turns: number;
+  report: ImportReport;
+  /** What the user took back, in the order of the source. */
+  abandoned: AbandonedAttempt[];
+  maskedSecrets: number;
+  /** What else was made; null when it was there. */
+  made: string | null;
+}
+
+export interface AbandonedAttempt {
+  /** Of the source, from 1: where its prompt stands. */
+  sourceLine: number;
+  /** The conversation branch that holds it; null: there is none here. */
+  branch: string | null;
+  turn: TurnName;
+  entries: number;
+  turns: number;
+  records: number;
+}
+
+export interface PreviewedImport extends Omit<ImportPlan, 'importedAt' | 'part' | 'attempts'> {
+  abandoned: AbandonedAttempt[];
+  /** The session that was made of the same bytes. */
+  known: { session: SessionId; line: string } | null;
+}
+
+const linePrefixes = ['refs/heads/teddy/', 'refs/remotes/*/teddy/', 'refs/teddy/archive/'];
+
+/** Reads all of it, and writes nothing. Throws what `planImport` throws. */
+export async function previewImport(project: Project, request: ImportRequest): Promise<PreviewedImport> {
+  const { importedAt: _, part: _part, attempts, ...plan } = await planImport(project, request, { countsSecrets: true });
+  const known = await findImported(project, plan);
+  const abandoned =
+    known === null
+      ? toAbandoned(attempts, findFreeId(await readTakenIds(project), project.clock.now(), plan.name))
+      : await findAbandoned(project, attempts, known.session);
+  return { ...plan, abandoned, known: known && { session: known.session, line: known.line } };
+}
+
+/**
+ * HEAD and files stay as they are. Throws what `planImport` throws, FILE_MODIFIED when the source has changed while it was read,
+ * BRANCH_IN_THE_WAY, FILES_IN_THE_WAY, NO_IDENTITY; after any of these there is no new branch.
+ */
+export async function importSession(project: Project, request: ImportRequest): Promise<ImportedSession> {
+  const { repository } = project;
+  for (const said of (await repository.workspace?.repair()) ?? []) project.notices.warn(said);
+  await refuseTeddyBranch(repository.store);
+  await repository.store.ident();
+  const { base } = await chooseStart(project);
+  await refuseTrackedFile(project, base);
+  const plan = await planImport(project, request, { countsSecrets: false });
+  const { format, sha256, entries, turns, report } = plan;
+  const about = { format, sha256, entries, turns, report };
+  const before = await readLastImport(project, plan);
+  const toKnown = async (known: KnownImport, made: string | null): Promise<ImportedSession> => {
+    const abandoned = await findAbandoned(project, plan.attempts, known.session);
+    return { ...known, ...about, abandoned, isNew: false, maskedSecrets: 0, made };
+  };
+  if (before.known !== null) return toKnown(before.known, null);
+  const made = await ensureGlobal(project);
+  await repository.installAttributes();
+  const done = await publishImport(project, request, plan, base, before.last);
+  if ('known' in done) return toKnown(done.known, made);
+  const { session, commit, maskedSecrets } = done.written;
+  const line = shortRef(mainLineRef(session));
+  const abandoned = toAbandoned(plan.attempts, session);
+  return {
+    session,
+    line,
+    commit,
+    directory: sessionDir(session),
+    ...about,
+    abandoned,
+    isNew: true,
+    maskedSecrets,
+    made,
+  };
+}
+
+function toAbandoned(attempts: readonly PlannedAttempt[], session: SessionId): AbandonedAttempt[] {
+  return attempts.map(({ line: sourceLine, turn, entries, turns, records }) => ({
+    sourceLine,
+    branch: shortRef(conversationBranchRef(session, turn)),
+    turn,
+    entries,
+    turns,
+    records,
+  }));
+}
+
+/** Their branches may have been deleted, and older imports made none. */
+async function findAbandoned(
+  project: Project,
+  attempts: readonly PlannedAttempt[],
+  session: SessionId,
+): Promise<AbandonedAttempt[]> {
+  if (attempts.length === 0) return [];
+  const refs = new Set((await project.repository.store.listRefs('refs/heads/teddy/')).map(({ ref }) => shortRef(ref)));
+  return toAbandoned(attempts, session).map((attempt) =>
+    attempt.branch !== null && refs.has(attempt.branch) ? attempt : { ...attempt, branch: null },
+  );
+}
+
+type KnownImport = Pick<ImportedSession, 'session' | 'line' | 'commit' | 'directory'>;
+
+/**
+ * Every import moves this ref, from what it was before the look for an earlier import of the same bytes: of two at a time only
+ * one can, and the other looks again. It holds the `start` of the last one, and says nothing of whether that session is there
+ * still; so a session that was deleted can be imported again.
+ */
+const lastImportRef = 'refs/teddy/keep/last-import' as RefName;
+
+/** The ref first: what is published after that is found, or the ref has moved. */
+async function readLastImport(
+  project: Project,
+  made: ImportedFrom,
+): Promise<{ last: Oid | null; known: KnownImport | null }> {
+  const [tip] = await project.repository.store.listRefs(lastImportRef);
+  return { last: tip?.oid ?? null, known: await findImported(project, made) };
+}
+
+/** Two processes may want the same name at the same time: who comes second takes the next one. */
+async function publishImport(
+  project: Project,
+  request: ImportRequest,
+  plan: ImportPlan,
+  base: Base,
+  lastBefore: Oid | null,
+): Promise<{ written: WrittenImport } | { known: KnownImport }> {
+  const { store } = project.repository;
+  const now = project.clock.now();
+  const taken = await readTakenIds(project);
+  let written: WrittenImport | null = null;
+  for (let last = lastBefore; ;) {
+    const session = findFreeId(taken, now, plan.name);
+    if (written?.session !== session) written = await writeImport(project, request, plan, { session, now, base });
+    const updates = [
+      { ref: mainLineRef(session), old: null, new: written.commit },
+      ...written.branches.map(({ ref, commit }) => ({ ref, old: null, new: commit })),
+      { ref: lastImportRef, old: last, new: written.start },
+    ];
+    if ((await store.updateRefs(updates, `teddy: import ${plan.format}`)) === 'done') return { written };
+    const meanwhile = await readLastImport(project, plan);
+    if (meanwhile.known !== null) return { known: meanwhile.known };
+    if (meanwhile.last === last) taken.add(session);
+    last = meanwhile.last;
+  }
+}
+
+function findFreeId(taken: ReadonlySet<string>, now: Date, name: string): SessionId {
+  for (let attempt = 1; ; attempt += 1) {
+    const session = toSessionId(now, name, attempt);
+    if (!taken.has(session)) return session;
+  }
+}
+
+/** Bytes that were read in another format made another session, or none that is worth keeping. */
+type ImportedFrom = Pick<ImportPlan, 'sha256' | 'format'>;
+
+/** The session whose `start` entry names these bytes, on any line that is known here. */
+async function findImported(
+  { repository: { store } }: Project,
+  { sha256, format }: ImportedFrom,
+): Promise<KnownImport | null> {
+  for (const oid of await store.findCommits(`Teddy-Sha256: ${sha256}`, ...linePrefixes)) {
+    const entry = decodeEntry((await store.readCommit(oid)).message);
+    if (entry?.kind !== 'start' || entry.sha256 !== sha256) continue;
+    // Older imports do not say what they were read as.
+    if (entry.importFormat !== undefined && entry.importFormat !== format) continue;
+    const refs = await store.listRefs(...linePrefixes);
+    const at = refs.find(({ ref }) => isLineOf(ref, entry.session)) ?? (await findHolder(refs, oid, store.isAncestor));
+    if (at === null) continue;
+    const line = shortRef(at.ref);
+    return { session: entry.session, line, commit: at.oid, directory: sessionDir(entry.session) };
+  }
+  return null;
+}
+
+function isLineOf(ref: string, session: SessionId): boolean {
+  return ref.endsWith(`/${session}`);
+}
+
+/** Its own line may be gone, and a conversation branch of it still there. */
+async function findHolder(
+  refs: RefTip[],
+  start: Oid,
+  isAncestor: (ancestor: Oid, descendant: Oid) => Promise<boolean>,
+): Promise<RefTip | null> {
+  for (const tip of refs) if (await isAncestor(start, tip.oid)) return tip;
+  return null;
+}

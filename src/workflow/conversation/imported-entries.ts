@@ -1,0 +1,75 @@
+/** Which units of an import become one entry: one each, but in a turn of thousands many together. */
+import type { KnownRecord } from '../../conversation/record.ts';
+import { encodeRecord } from '../../conversation/transcript.ts';
+import type { ImportUnit } from '../../conversation/importer.ts';
+import type { TurnName } from '../../names.ts';
+import { openTurns } from './imported-turns.ts';
+
+export interface ImportedEntry {
+  turn: TurnName;
+  /** At least one. */
+  units: ImportUnit[];
+}
+
+export interface ImportedEntries {
+  /** The entries that are whole. */
+  push(unit: ImportUnit): ImportedEntry[];
+  /** There is no more. */
+  end(): ImportedEntry[];
+  /** So far. */
+  turns(): number;
+}
+
+/** What the versions of a turn's transcript may have together, in characters: this, and so many times the last one. */
+export const versionLimits = { free: 16 * 1024 * 1024, times: 16 };
+
+/**
+ * Each entry holds the whole transcript of its turn so far, which is hashed and compared as a whole: with an entry for each
+ * unit, a turn of thousands would take time that grows with the square of its length. So units wait for the next ones where
+ * the versions would exceed their limits, and what is new is then about a sixteenth of what is there. Turns of some hundred
+ * units never come there. The answer that ends a turn always has an entry of its own. The same units give the same entries,
+ * masked or not: it is asked with the unmasked ones, before and while they are written.
+ */
+export function openEntries(limits = versionLimits): ImportedEntries {
+  const turns = openTurns();
+  let turn: TurnName | null = null;
+  let waiting: ImportUnit[] = [];
+  let [length, written] = [0, 0];
+
+  const flush = (): ImportedEntry[] => {
+    const units = waiting;
+    waiting = [];
+    return turn === null || units.length === 0 ? [] : splitAnswer(turn, units);
+  };
+  return {
+    push(unit) {
+      const next = turns.add(unit.records);
+      const done = next === turn ? [] : flush();
+      if (next !== turn) [turn, length, written] = [next, 0, 0];
+      waiting.push(unit);
+      length += countCharacters(unit.records);
+      if (written + length > limits.free + limits.times * length) return done;
+      written += length;
+      const units = waiting;
+      waiting = [];
+      return [...done, { turn: next, units }];
+    },
+    end: flush,
+    turns: turns.count,
+  };
+}
+
+function splitAnswer(turn: TurnName, units: ImportUnit[]): ImportedEntry[] {
+  const before = units.slice(0, -1);
+  const isAnswer = units.at(-1)?.kind === 'reply' && before.length > 0;
+  return isAnswer
+    ? [
+        { turn, units: before },
+        { turn, units: units.slice(-1) },
+      ]
+    : [{ turn, units }];
+}
+
+function countCharacters(records: readonly KnownRecord[]): number {
+  return records.reduce((sum, record) => sum + encodeRecord(record).length, 0);
+}

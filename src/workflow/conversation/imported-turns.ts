@@ -1,0 +1,81 @@
+/** In which turn each unit of an import goes, as if one had been appended after the other. */
+import type { KnownRecord } from '../../conversation/record.ts';
+import { encodeRecord, endsDenied, lastAnswer } from '../../conversation/transcript.ts';
+import { toTurnName, type TurnName } from '../../names.ts';
+
+export interface ImportedTurns {
+  /** The turn that the unit goes to: a message opens the next one, unless one waits for an answer. */
+  add(records: readonly KnownRecord[]): TurnName;
+  count(): number;
+}
+
+export function openTurns(): ImportedTurns {
+  let turns = 0;
+  /** The last message and what came since, without what was said: it may be long, and nothing is decided by it. */
+  let since: KnownRecord[] = [];
+  const isClosed = () => lastAnswer(since)?.complete === true || endsDenied(since);
+  return {
+    add(records) {
+      const message = records.findLastIndex(({ type }) => type === 'user');
+      if (turns === 0 || (message !== -1 && isClosed())) {
+        turns += 1;
+        since = [];
+      }
+      const kept = message === -1 ? records : records.slice(message);
+      if (message !== -1) since = [];
+      since.push(...kept.map(withoutContent));
+      return toTurnName(turns);
+    },
+    count: () => turns,
+  };
+}
+
+function withoutContent(record: KnownRecord): KnownRecord {
+  switch (record.type) {
+    case 'tool_use':
+      return { ...record, tool_input: null };
+    case 'tool_result':
+      return { ...record, output: null };
+    case 'user':
+      return { ...record, message: { role: 'user', content: '' } };
+    case 'assistant':
+      return { ...record, message: { role: 'assistant', content: '' } };
+    case 'assistant_partial':
+      return { ...record, message: { role: 'assistant', content: '' } };
+    case 'note':
+      return { ...record, text: '' };
+    default:
+      return { ...record, details: {} };
+  }
+}
+
+/** The transcript of the latest turn, as it grows. */
+export interface GrowingTranscript {
+  /** All that the turn has by then; later records change nothing of it. */
+  add(turn: TurnName, records: readonly KnownRecord[]): Uint8Array;
+}
+
+export function openTranscript(): GrowingTranscript {
+  const encoder = new TextEncoder();
+  let current: TurnName | null = null;
+  let bytes = new Uint8Array(0);
+  let length = 0;
+  return {
+    add(turn, records) {
+      if (turn !== current) {
+        bytes = new Uint8Array(0);
+        length = 0;
+      }
+      current = turn;
+      const added = encoder.encode(records.map(encodeRecord).join(''));
+      if (length + added.length > bytes.length) {
+        const larger = new Uint8Array(2 * (length + added.length));
+        larger.set(bytes.subarray(0, length));
+        bytes = larger;
+      }
+      bytes.set(added, length);
+      length += added.length;
+      return bytes.subarray(0, length);
+    },
+  };
+}

@@ -1,0 +1,156 @@
+/** The first look at a source: what it is, what is in it, and whether a session has it already. Nothing is written. */
+import { detectFormat } from '../../conversation/detect-format.ts';
+import {
+  importFormats,
+  type ImportFormat,
+  type Importer,
+  type ImportReport,
+  type ImportUnit,
+} from '../../conversation/importer.ts';
+import { openImporter } from '../../conversation/open-importer.ts';
+import type { LogPart } from '../../conversation/rewinds.ts';
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports/project.ts';
+import { toSessionName } from '../../names.ts';
+import { openCount, planRewinds, type PlannedAttempt } from './imported-attempts.ts';
+import { watched, type ImportRequest, type ReadLog } from './read-log.ts';
+
+export interface ImportPlan extends ReadLog {
+  report: ImportReport;
+  entries: number;
+  turns: number;
+  /** Null: nobody has looked. */
+  maskedSecrets: number | null;
+  /** Of the session that it would make. */
+  name: string;
+  /** What counts; undefined: all of the source. */
+  part: LogPart | undefined;
+  /** What the user took back. */
+  attempts: PlannedAttempt[];
+}
+
+/** So much of a source is looked at to tell its format. */
+const headCharacters = 64 * 1024;
+
+/** Throws NOTHING_TO_IMPORT, UNKNOWN_FORMAT, FILE_NOT_FOUND, BAD_NAME, INTERRUPTED. */
+export async function planImport(
+  project: Project,
+  request: ImportRequest,
+  { countsSecrets }: { countsSecrets: boolean },
+): Promise<ImportPlan> {
+  const { source, name } = request;
+  // A name that is none is found before a large file is read.
+  const wished = name === undefined ? null : toSessionName(name);
+  const importedAt = project.clock.now().toISOString();
+  const { pieces, sha256 } = source.read();
+  const reader = openReader(project, request, importedAt);
+  const all = openCount(project, countsSecrets);
+  for await (const { text } of watched(pieces, request, 'reading')) await all.add(reader.push(text));
+  await all.add(reader.end());
+  const { importer, format } = reader.open();
+  if (importer.report().records === 0) throw toNothing(request, format, importer.report());
+  const log: ReadLog = { sha256: sha256(), format, importedAt };
+  const rewinds = importer.rewinds?.() ?? null;
+  const { records: _, ...linear } = await all.end();
+  const one = { ...linear, report: importer.report(), title: importer.title(), part: undefined, attempts: [] };
+  const { title, opening, maskedSecrets, ...counted } =
+    rewinds === null ? one : await planRewinds(project, request, log, rewinds, countsSecrets);
+  return {
+    ...log,
+    ...counted,
+    maskedSecrets: countsSecrets ? maskedSecrets : null,
+    name: wished ?? (await chooseName(project, title, opening, source.path)),
+  };
+}
+
+/** The importer is opened when enough has come to tell the format, or all. */
+function openReader(project: Project, { source, format }: ImportRequest, importedAt: string) {
+  let head = '';
+  let opened: { importer: Importer; format: ImportFormat } | null = null;
+  const open = () => {
+    if (opened !== null) return opened;
+    const found = format ?? detectFormat(head);
+    if (found === null) throw toUnknownFormat(source.path, head);
+    opened = { importer: openImporter(found, { hash: project.hash, importedAt }), format: found };
+    return opened;
+  };
+  const pushHead = () => {
+    const units = open().importer.push(head);
+    head = '';
+    return units;
+  };
+  return {
+    open,
+    push(text: string): ImportUnit[] {
+      if (opened !== null) return opened.importer.push(text);
+      head += text;
+      return head.length < headCharacters ? [] : pushHead();
+    },
+    end(): ImportUnit[] {
+      const units = opened === null ? pushHead() : [];
+      return [...units, ...open().importer.end()];
+    },
+  };
+}
+
+/** What the source calls it, its first message, its file: the first that a name can be made of. */
+async function chooseName(
+  project: Project,
+  title: string | null,
+  opening: string | null,
+  path: string,
+): Promise<string> {
+  const file = path.slice(path.lastIndexOf('/') + 1).replace(/\.[^.]*$/, '');
+  for (const text of [title ?? '', opening ?? '', file]) {
+    // A name ends up in refs and paths, where no mask would look for a secret; where there is one, there may be more.
+    const { count } = await project.masker.mask(text);
+    const slug = count > 0 ? null : tryName(firstLine(text));
+    if (slug !== null) return slug;
+  }
+  return 'import';
+}
+
+function firstLine(text: string): string {
+  return text.trim().split('\n')[0] ?? '';
+}
+
+function tryName(text: string): string | null {
+  try {
+    return toSessionName(text);
+  } catch (error) {
+    if (error instanceof TeddyError && error.code === 'BAD_NAME') return null;
+    throw error;
+  }
+}
+
+function toUnknownFormat(path: string, head: string): TeddyError {
+  if (head.trim() === '') return new TeddyError('NOTHING_TO_IMPORT', `${path} is empty.`, 'Name another file.');
+  if (/^# v[23] git bundle\n/.test(head))
+    return new TeddyError(
+      'UNKNOWN_FORMAT',
+      `${path} is a bundle of git, and no log.`,
+      `\`git fetch ${path} <branch>:<branch>\` takes a session out of it; \`git bundle list-heads ${path}\` names the branches.`,
+    );
+  return new TeddyError(
+    'UNKNOWN_FORMAT',
+    `${path} does not begin like any log that can be imported.`,
+    `If you know what it is, say so: --format ${importFormats.join('|')}.`,
+  );
+}
+
+function toNothing(
+  { source: { path }, format: said }: ImportRequest,
+  format: ImportFormat,
+  report: ImportReport,
+): TeddyError {
+  const { lines, skipped } = report;
+  const [first] = skipped.issues;
+  const why = first === undefined ? '' : ` Line ${first.line}: ${first.text}.`;
+  return new TeddyError(
+    'NOTHING_TO_IMPORT',
+    `In ${path} is nothing that was said (${lines === 1 ? '1 line' : `${lines} lines`} read).${why}`,
+    said === undefined
+      ? `It was read as ${format}. If the format is another one, say so: --format ${importFormats.join('|')}.`
+      : `It was read as ${format}. Without --format, its beginning tells what it is.`,
+  );
+}

@@ -1,0 +1,77 @@
+/** Reads a foreign log once more, all of it or a part, as it was read the first time. */
+import type { ImportFormat, ImportReport, ImportUnit } from '../../conversation/importer.ts';
+import { openImporter } from '../../conversation/open-importer.ts';
+import type { LogPart } from '../../conversation/rewinds.ts';
+import { TeddyError } from '../../errors.ts';
+import type { SourceFile } from '../../ports/disk.ts';
+import type { Project } from '../../ports/project.ts';
+
+export interface ImportRequest {
+  source: SourceFile;
+  /** Without it, it is told by the beginning of the source. */
+  format?: ImportFormat | undefined;
+  /** Of the session; without it, it is what the source says, or what its file is called. */
+  name?: string | undefined;
+  signal: AbortSignal;
+  onProgress?: ((progress: ImportProgress) => void) | undefined;
+}
+
+export interface ImportProgress {
+  phase: 'reading' | 'writing';
+  bytes: number;
+  sizeBytes: number;
+}
+
+/** How a log was read. */
+export interface ReadLog {
+  sha256: string;
+  format: ImportFormat;
+  /** ISO 8601, for records without a time. */
+  importedAt: string;
+}
+
+export interface LogReading {
+  /** Throws FILE_MODIFIED at the end if these are not the bytes that were read the first time. */
+  units: AsyncIterable<ImportUnit>;
+  /** So far. */
+  report(): ImportReport;
+  title(): string | null;
+}
+
+export function readLogAgain(
+  project: Project,
+  request: ImportRequest,
+  { format, importedAt, sha256 }: ReadLog,
+  part: LogPart | undefined,
+  phase: ImportProgress['phase'],
+): LogReading {
+  const importer = openImporter(format, { hash: project.hash, importedAt, part });
+  async function* read(): AsyncIterable<ImportUnit> {
+    const reading = request.source.read();
+    for await (const { text } of watched(reading.pieces, request, phase)) yield* importer.push(text);
+    yield* importer.end();
+    if (reading.sha256() === sha256) return;
+    throw new TeddyError(
+      'FILE_MODIFIED',
+      `${request.source.path} was changed while it was read; nothing was imported.`,
+      'Wait until nobody writes to it, or import a copy.',
+    );
+  }
+  return { units: read(), report: importer.report, title: importer.title };
+}
+
+/** Says how far it has come, and ends where it was interrupted. */
+export async function* watched<Piece extends { bytes: number }>(
+  pieces: AsyncIterable<Piece>,
+  { signal, onProgress, source: { sizeBytes } }: ImportRequest,
+  phase: ImportProgress['phase'],
+): AsyncIterable<Piece> {
+  let bytes = 0;
+  for await (const piece of pieces) {
+    if (signal.aborted)
+      throw new TeddyError('INTERRUPTED', 'Interrupted; nothing was imported.', 'Run the command again.');
+    bytes += piece.bytes;
+    onProgress?.({ phase, bytes, sizeBytes });
+    yield piece;
+  }
+}

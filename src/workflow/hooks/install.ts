@@ -1,0 +1,91 @@
+/** Puts teddy's hooks where git looks for them. What is there already is kept, and runs first. */
+import { TeddyError } from '../../errors.ts';
+import type { HookPlace, Hooks, HookSource } from '../../ports/git.ts';
+import { beforePath, callOf, listHooks, renderHook, type HookedProject, type ListedHook } from './list.ts';
+
+export interface InstalledHooks {
+  place: HookPlace;
+  /** As they are now; `changed`: they were not so before. */
+  hooks: (ListedHook & { changed: boolean })[];
+  /** Files of the project, which are its authors' to edit, each with the line that it needs. */
+  byHand: { path: string; line: string }[];
+}
+
+/** `shared`: also where other repositories use the same hooks. Throws HOOK_IN_THE_WAY, and has changed nothing then. */
+export async function installHooks(
+  project: HookedProject,
+  source: HookSource,
+  { shared }: { shared: boolean },
+): Promise<InstalledHooks> {
+  const { place, hooks } = await listHooks(project, source);
+  if (place.dir === '/dev/null') throw toSwitchedOff(place);
+  if (place.kind === 'work-tree') return leaveToAuthors(place, hooks);
+  if (place.kind === 'shared' && !shared) throw toShared(place, 'put there');
+  const wanted = hooks.filter(({ state }) => state !== 'called');
+  for (const hook of wanted) await refuseInTheWay(project.repository.hooks, hook);
+  const changed = new Set<string>();
+  for (const hook of wanted) if (await install(project, source, hook)) changed.add(hook.name);
+  const now = await listHooks(project, source);
+  return { place, hooks: now.hooks.map((hook) => ({ ...hook, changed: changed.has(hook.name) })), byHand: [] };
+}
+
+function leaveToAuthors(place: HookPlace, hooks: ListedHook[]): InstalledHooks {
+  const silent = hooks.filter(({ state }) => state === 'foreign' || state === 'missing');
+  return {
+    place,
+    hooks: hooks.map((hook) => ({ ...hook, changed: false })),
+    byHand: silent.map(({ name, path }) => ({ path, line: callOf(name) })),
+  };
+}
+
+function toSwitchedOff({ origin }: HookPlace): TeddyError {
+  return new TeddyError(
+    'HOOK_IN_THE_WAY',
+    `Hooks are switched off: core.hooksPath is /dev/null (${origin}).`,
+    'Unset it there, or give this repository hooks of its own: `git config core.hooksPath .git/hooks`.',
+  );
+}
+
+export function toShared({ dir, origin }: HookPlace, wish: string): TeddyError {
+  return new TeddyError(
+    'HOOK_IN_THE_WAY',
+    `Other repositories use the same hooks: core.hooksPath is ${dir} (${origin}).`,
+    `With \`--shared\` they are ${wish}; or give this repository hooks of its own: \`git config core.hooksPath .git/hooks\`.`,
+  );
+}
+
+/** The place where it would be kept must be free, but for the second name that a crash of ours has left. */
+async function refuseInTheWay(hooks: Hooks, { path, state, before }: ListedHook): Promise<void> {
+  if (state === 'edited')
+    throw new TeddyError(
+      'HOOK_IN_THE_WAY',
+      `${path} was installed by teddy and has been changed since; what somebody has added to it would be lost.`,
+      `Move what was added to a script of its own, ${beforePath(path)}, which runs first; remove ${path}, and install again.`,
+    );
+  if (state !== 'foreign') return;
+  const file = await hooks.read(path);
+  if (file !== null && file.text === null)
+    throw new TeddyError(
+      'HOOK_IN_THE_WAY',
+      `${path} is no script.`,
+      'Move it away, or see where it leads, and install again.',
+    );
+  if (before === null || (await hooks.read(before))?.text === file?.text) return;
+  throw new TeddyError(
+    'HOOK_IN_THE_WAY',
+    `${path} was replaced after teddy's hook was installed, and the one from before is still at ${before}.`,
+    'Move one of the two away, and install again.',
+  );
+}
+
+async function install(
+  { repository: { hooks }, hash }: HookedProject,
+  source: HookSource,
+  { name, path, state, before }: ListedHook,
+): Promise<boolean> {
+  const script = renderHook(await source.readScript(name), source.program, hash);
+  if (state === 'installed' && (await hooks.read(path))?.text === script) return false;
+  if (state === 'foreign' && before === null) await hooks.keep(path, beforePath(path));
+  await hooks.install(path, script);
+  return true;
+}

@@ -1,0 +1,136 @@
+/** What stands where git looks for hooks: ours, somebody else's, or nothing. */
+import { toShellWord } from '../../session/shell-word.ts';
+import type { HookFile, HookName, HookPlace, HookProgram, HookSource } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+
+export const hookNames = [
+  'prepare-commit-msg',
+  'commit-msg',
+  'post-rewrite',
+  'pre-push',
+  'post-checkout',
+] as const satisfies readonly HookName[];
+
+/**
+ * `outdated`: ours, of another version or without its execute bit. `edited`: it was ours, and somebody has changed it since.
+ * `called`: somebody's, and it calls teddy.
+ */
+type HookState = 'installed' | 'outdated' | 'edited' | 'called' | 'foreign' | 'missing';
+
+export interface ListedHook {
+  name: HookName;
+  /** Absolute; in a work tree, the file that is the user's to edit. */
+  path: string;
+  state: HookState;
+  /** What was there before, and is run by ours first. */
+  before: string | null;
+  /** Of ours: the executable that it falls back to. */
+  program: string | null;
+}
+
+/** Nothing of a project but its repository is concerned. */
+export type HookedProject = Pick<Project, 'repository' | 'hash'>;
+
+interface ListedHooks {
+  place: HookPlace;
+  hooks: ListedHook[];
+}
+
+export async function listHooks(project: HookedProject, source: HookSource): Promise<ListedHooks> {
+  const place = await project.repository.hooks.locate();
+  const listed = await Promise.all(hookNames.map((name) => lookAt(project, source, place, name)));
+  return { place, hooks: listed };
+}
+
+async function lookAt(
+  { repository: { hooks }, hash }: HookedProject,
+  source: HookSource,
+  place: HookPlace,
+  name: HookName,
+): Promise<ListedHook> {
+  const path = hookPath(place, name);
+  const [file, before, script] = await Promise.all([
+    hooks.read(path),
+    hooks.read(beforePath(path)),
+    source.readScript(name),
+  ]);
+  return {
+    name,
+    path,
+    state: file === null ? 'missing' : toState(file, { name, script, isHusky: isHusky(place), hash }),
+    before: before === null ? null : beforePath(path),
+    program: programOf(file),
+  };
+}
+
+/** husky generates what git runs, in `.husky/_`; the user's own files are one directory above. */
+function hookPath({ dir, kind }: HookPlace, name: HookName): string {
+  return kind === 'work-tree' && isHuskyDir(dir) ? `${dir.slice(0, -2)}/${name}` : `${dir}/${name}`;
+}
+
+function isHusky({ dir, kind }: HookPlace): boolean {
+  return kind === 'work-tree' && isHuskyDir(dir);
+}
+
+function isHuskyDir(dir: string): boolean {
+  return dir.endsWith('/_');
+}
+
+export function beforePath(path: string): string {
+  return `${path}.before-teddy`;
+}
+
+interface Expected {
+  name: HookName;
+  /** As it comes with teddy. */
+  script: string;
+  isHusky: boolean;
+  hash: Hash;
+}
+
+function toState(file: HookFile, { name, script, isHusky, hash }: Expected): HookState {
+  if (wasOurs(file)) {
+    const unchanged = readSealed(file.text, hash);
+    if (unchanged === null) return 'edited';
+    return file.isExecutable && withoutProgram(unchanged) === script ? 'installed' : 'outdated';
+  }
+  const calls = new RegExp(`^(?!\\s*#).*\\bteddy['"]? hook ${name}\\b`, 'm');
+  // husky reads the user's files, and does not run them.
+  return calls.test(file.text ?? '') && (file.isExecutable || isHusky) ? 'called' : 'foreign';
+}
+
+function wasOurs(file: HookFile | null): file is HookFile & { text: string } {
+  return /^# teddy hook [a-z-]+: /m.test(file?.text ?? '');
+}
+
+type Hash = HookedProject['hash'];
+
+const sealed = /^([^]*\n)# By this line teddy knows its file from one that somebody has changed: ([0-9a-f]{64})\n$/;
+
+/** The script of any version, if nobody has changed it since; else it is the user's. */
+function readSealed(text: string, hash: Hash): string | null {
+  const [, script = '', sum] = sealed.exec(text) ?? [];
+  return sum === hash(script) ? script : null;
+}
+
+const programLine = /^node=.* main=(.*)$/m;
+
+export function renderHook(script: string, { node, main }: HookProgram, hash: Hash): string {
+  const text = script.replace(programLine, () => `node=${toShellWord(node)} main=${toShellWord(main)}`);
+  return `${text}# By this line teddy knows its file from one that somebody has changed: ${hash(text)}\n`;
+}
+
+function withoutProgram(text: string): string {
+  return text.replace(programLine, 'node= main=');
+}
+
+/** As a person reads it. */
+function programOf(file: HookFile | null): string | null {
+  const word = wasOurs(file) ? (programLine.exec(file.text)?.[1] ?? '') : '';
+  return word === '' ? null : word.replace(/^'(.*)'$/, '$1').replaceAll(String.raw`'\''`, "'");
+}
+
+/** What a file of the user's needs, to call teddy where there is one. */
+export function callOf(name: HookName): string {
+  return `if command -v teddy >/dev/null 2>&1; then teddy hook ${name} -- "$@"; fi`;
+}

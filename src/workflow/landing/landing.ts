@@ -1,0 +1,21 @@
+/** What the steps of a landing share. */
+import type { Oid, RefName, SessionId } from '../../names.ts';
+
+export interface LandRequest {
+  /** A session or a line, also an archived one; without it the line that HEAD is on, else the newest session. */
+  target?: string | undefined;
+  /** Without it: the branch that the session started from. */
+  onto?: string | undefined;
+  /** Subject and body; without it made of the turns. */
+  message?: string | undefined;
+  /** A person writes it, from what would be the message otherwise. */
+  edit?: ((message: string) => Promise<string>) | undefined;
+  isDryRun?: boolean;
+}
+
+export interface LandableLine {
+  session: SessionId;
+  name: string;
+  ref: RefName;
+  tip: Oid;
+}

@@ -1,0 +1,127 @@
+/** The one way a line changes: objects first, then one ref update by compare-and-swap, then index and files. */
+import { TeddyError } from '../../errors.ts';
+import type { Publication, Store, TreeMode, Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { isSessionPath } from '../../session/global-files.ts';
+import { shortRef, type Oid, type RefName } from '../../names.ts';
+import type { TreeEdit } from './edit-tree.ts';
+import { writeCommit, type Draft, type FileEdit } from './write-entry.ts';
+
+const maxAttempts = 10;
+
+export interface Appended {
+  commit: Oid;
+  parent: Oid | null;
+}
+
+export interface Target {
+  ref: RefName;
+  /** The work tree whose HEAD is on the line, if any: its index and files follow. */
+  workspace: Workspace | null;
+}
+
+/**
+ * Appends one entry. `decide` gets the tip and says what to append there; after a lost race it is asked again with the
+ * new tip, and throws if its entry no longer fits. Throws REF_MOVED after ten lost races.
+ */
+export async function appendEntry(
+  project: Project,
+  target: Target,
+  decide: (tip: Oid) => Draft | Promise<Draft>,
+): Promise<Appended> {
+  const { store } = project.repository;
+  let { workspace } = target;
+  return retryWhileMoved(target.ref, async () => {
+    const tip = await store.resolve(target.ref);
+    if (tip === null)
+      throw new TeddyError('REF_MOVED', `${shortRef(target.ref)} is gone.`, '`teddy session list` shows the lines.');
+    const draft = await decide(tip);
+    const commit = await publishDraft(project, { ref: target.ref, workspace }, tip, draft);
+    if (commit !== null) return { commit, parent: tip };
+    // A command of a plan, or the user in another terminal, may have switched branches: then only the ref has to move.
+    if (workspace && (await workspace.head()).ref !== target.ref) {
+      project.notices.warn(`HEAD has left ${shortRef(target.ref)}; the entry goes there all the same.`);
+      workspace = null;
+    }
+    return null;
+  });
+}
+
+/** `attempt` returns null after a lost race, and then starts from what is there now. Throws REF_MOVED after ten. */
+export async function retryWhileMoved<Value>(ref: RefName, attempt: () => Promise<Value | null>): Promise<Value> {
+  for (let count = 1; count <= maxAttempts; count += 1) {
+    const value = await attempt();
+    if (value !== null) return value;
+    await waitForOthers(count);
+  }
+  throw new TeddyError(
+    'REF_MOVED',
+    `${shortRef(ref)} moved ${maxAttempts} times while an entry was appended.`,
+    'Another program is busy on this line; run the command again.',
+  );
+}
+
+function waitForOthers(attempt: number): Promise<void> {
+  // Grows, so that many writers spread out instead of losing to each other again.
+  return new Promise((resolve) => setTimeout(resolve, Math.random() * 15 * 2 ** Math.min(attempt, 6)));
+}
+
+/**
+ * One attempt: null when the ref was not at `parent`, and nothing has changed then. With `create`, the ref must not exist
+ * and `parent` (null: none) is where the new line starts from.
+ */
+export async function publishDraft(
+  project: Project,
+  target: Target,
+  parent: Oid | null,
+  draft: Draft,
+  options: { create?: boolean } = {},
+): Promise<Oid | null> {
+  const { store } = project.repository;
+  const batch = store.batch();
+  const { commit, message, edits, isOnTip } = await writeCommit(project, batch, parent, draft, options.create === true);
+  // Written while the publication is prepared, which waits for them before the ref moves.
+  const durable = batch.flush();
+  durable.catch(() => undefined);
+  const reflog = `teddy: ${message.split('\n')[0] ?? ''}`;
+  const { ref, workspace } = target;
+  const old = options.create === true ? null : parent;
+  if (!workspace) {
+    const moved = await store.updateRefs([{ ref, old, new: commit }], reflog, durable);
+    return moved === 'done' ? commit : null;
+  }
+  const followers = isOnTip
+    ? toFollowers(edits, draft.files)
+    : await durable.then(() => findFollowers(store, old, commit));
+  const outcome = await workspace.publish({ ref, old, new: commit, reflog, durable, ...followers });
+  return outcome === 'done' ? commit : null;
+}
+
+/** What index and work tree have to follow: exactly the paths that the commit changed. */
+async function findFollowers(
+  store: Store,
+  tip: Oid | null,
+  commit: Oid,
+): Promise<Pick<Publication, 'index' | 'files'>> {
+  const changes = await store.diffTrees(tip, commit);
+  const index = changes.map(({ path, after, mode }) => ({
+    path,
+    entry: after === null || mode === null ? null : { oid: after, mode: mode as TreeMode },
+  }));
+  const session = changes.filter(({ path }) => isSessionPath(path));
+  const files = await Promise.all(
+    session.map(async ({ path, after }) => ({ path, bytes: after === null ? null : await store.readBlob(after) })),
+  );
+  return { index, files };
+}
+
+/** The same without asking git, when only the draft's own files change. */
+function toFollowers(edits: TreeEdit[], files: FileEdit[]): Pick<Publication, 'index' | 'files'> {
+  return {
+    index: edits,
+    files: files.map(({ path, bytes }) => ({
+      path,
+      bytes: typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes,
+    })),
+  };
+}

@@ -1,0 +1,154 @@
+/** Appends what was said elsewhere to a line: by a voice front end, an editor, a person at the shell. Nobody is asked. */
+import { completeRecords, type GivenRecord } from '../../conversation/given-record.ts';
+import { encodeRecord } from '../../conversation/transcript.ts';
+import type { KnownRecord } from '../../conversation/record.ts';
+import { toUnitKind, type UnitKind } from '../../conversation/unit.ts';
+import { TeddyError } from '../../errors.ts';
+import type { Store } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Entry } from '../../session/entry.ts';
+import { joinPath, shortRef, turnDir, type Oid, type SessionId, type TurnName } from '../../names.ts';
+import { appendEntry } from './append-entry.ts';
+import { findRecords, type FoundRecord } from './find-records.ts';
+import { maskRecord } from './mask-record.ts';
+import { prepareLine, type ReadyLine } from './prepare.ts';
+import { nextTurn, readLine, readTurn, toText, type LineState } from './read.ts';
+import { describeRecords } from './describe-records.ts';
+
+export interface AppendRequest {
+  selector?: string | undefined;
+  /** One unit. */
+  records: GivenRecord[];
+  /** Their ids were made just now: nobody can have sent them before. */
+  isFresh?: boolean;
+}
+
+export interface AppendedRecords {
+  session: SessionId;
+  /** `teddy/20260124-add-login`. */
+  line: string;
+  turn: TurnName;
+  commit: Oid;
+  entry: UnitKind;
+  /** False: all of it was there already, with the same content; `commit` is then the one that brought it. */
+  isNew: boolean;
+}
+
+/**
+ * A message opens the next turn unless one waits for an answer, or a plan waits to be executed; anything else goes to the latest
+ * turn. Secrets are masked. Throws BAD_RECORD, ENTRY_EXISTS where an id is there with other content, UNKNOWN_SESSION.
+ */
+export async function appendRecords(project: Project, request: AppendRequest): Promise<AppendedRecords> {
+  const given = completeRecords(request.records, project.clock.now().toISOString(), project.hash);
+  const entry = toUnitKind(given);
+  const line = await prepareLine(project, request.selector);
+  const records = await maskRecords(project, given);
+  const { store } = project.repository;
+  const find = (tip: Oid) => (request.isFresh === true ? null : findKnown(store, line, tip, records));
+  const known = await find(line.tip);
+  if (known !== null) return toKnown(line, entry, known);
+  return append(project, line, { entry, records, find });
+}
+
+async function maskRecords(project: Project, records: KnownRecord[]): Promise<KnownRecord[]> {
+  const masked = await Promise.all(records.map((record) => maskRecord(project.masker, record)));
+  const count = masked.reduce((sum, one) => sum + one.count, 0);
+  if (count > 0) {
+    project.notices.warn(`${count} ${count === 1 ? 'secret in it was' : 'secrets in it were'} masked.`);
+  }
+  return masked.map(({ record }) => record);
+}
+
+interface Unit {
+  entry: UnitKind;
+  records: KnownRecord[];
+  find(tip: Oid): Promise<FoundRecord | null> | null;
+}
+
+async function append(
+  project: Project,
+  line: ReadyLine,
+  { entry: kind, records, find }: Unit,
+): Promise<AppendedRecords> {
+  const { store } = project.repository;
+  let turn: TurnName | undefined;
+  let known: FoundRecord | null = null;
+  const appended = await appendEntry(project, line, async (tip) => {
+    // Somebody may have sent the same meanwhile.
+    if (tip !== line.tip) known = await find(tip);
+    if (known !== null) throw alreadyThere;
+    const state = await readLine(store, tip);
+    turn = toTurn(state, kind);
+    const transcript = await readTranscript(store, state, turn);
+    const path = joinPath(turnDir(state.session, turn), 'transcript.jsonl');
+    const bytes = transcript + records.map(encodeRecord).join('');
+    return { entry: toEntry(project, state, turn, kind, records), files: [{ path, bytes }] };
+  }).catch((error: unknown) => {
+    if (error === alreadyThere) return null;
+    throw error;
+  });
+  if (appended === null) return toKnown(line, kind, known as unknown as FoundRecord);
+  return { ...toPlace(line), turn: turn as TurnName, commit: appended.commit, entry: kind, isNew: true };
+}
+
+const alreadyThere = new Error('The records are on the line.');
+
+function toPlace({ session, ref }: ReadyLine): Pick<AppendedRecords, 'session' | 'line'> {
+  return { session, line: shortRef(ref) };
+}
+
+function toKnown(line: ReadyLine, entry: UnitKind, { turn, commit }: FoundRecord): AppendedRecords {
+  return { ...toPlace(line), turn, commit, entry, isNew: false };
+}
+
+/** Null: none of the ids is there. Throws ENTRY_EXISTS where one is, and not all of it is the same. */
+async function findKnown(
+  store: Store,
+  { session }: ReadyLine,
+  tip: Oid,
+  records: KnownRecord[],
+): Promise<FoundRecord | null> {
+  const state = await readLine(store, tip);
+  const found = await findRecords(store, state, new Set(records.map(({ id }) => id)));
+  if (found.length === 0) return null;
+  const same = records.filter((record) => found.some((one) => isSameRecord(one.record, record)));
+  const [first] = found;
+  if (same.length === records.length && first !== undefined) return first;
+  const other = records.find((record) => !same.includes(record));
+  throw new TeddyError(
+    'ENTRY_EXISTS',
+    `The record ${JSON.stringify(other?.id ?? '')} is not what ${session} has of it.`,
+    'What was said is never rewritten: send another record under a new id.',
+  );
+}
+
+/** Whoever sends it again may have taken the time anew. */
+function isSameRecord(one: KnownRecord, other: KnownRecord): boolean {
+  return encodeRecord({ ...one, timestamp: '' }) === encodeRecord({ ...other, timestamp: '' });
+}
+
+function toTurn(state: LineState, kind: UnitKind): TurnName {
+  const { latest } = state;
+  if (latest === null) return nextTurn(state);
+  return kind === 'message' && latest.status === 'closed' ? nextTurn(state) : latest.turn;
+}
+
+async function readTranscript(store: Store, state: LineState, turn: TurnName): Promise<string> {
+  if (!state.turns.includes(turn)) return '';
+  const text = toText((await readTurn(store, state.entryOid, state.session, turn)).transcript);
+  // A line that a crash of another program has torn stays as it is; ours begins on its own.
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
+}
+
+function toEntry(project: Project, state: LineState, turn: TurnName, kind: UnitKind, records: KnownRecord[]): Entry {
+  const isPartial = records.some(({ type }) => type === 'assistant_partial');
+  return {
+    kind,
+    session: state.session,
+    turn,
+    id: project.ids.entryId(),
+    created: state.entry.created,
+    ...describeRecords(records),
+    ...(isPartial ? { status: 'PARTIAL' } : {}),
+  };
+}

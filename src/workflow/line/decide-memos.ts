@@ -1,0 +1,174 @@
+/** Memos that a plan proposes: decided on their own, applied to `teddy/global` and to the line under one id. */
+import type { ReportedMemos } from '../../plan/report.ts';
+import type { Commit, Store } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { decodeEntry, encodeEntry, type Entry } from '../../session/entry.ts';
+import { memosPath } from '../../session/global-files.ts';
+import { changeMemos, parseMemos, type MemoChange } from '../../session/memos.ts';
+import { globalRef, turnNumber, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
+import { appendEntry } from './append-entry.ts';
+import { listLines } from './list.ts';
+import { changeGlobal, readGlobal } from './global-branch.ts';
+import { maskEntry } from './mask-text.ts';
+import type { ReadyLine } from './prepare.ts';
+import { readLine, toText } from './read.ts';
+import { takeSnapshot } from './take-snapshot.ts';
+
+export type DecidedMemos = ReportedMemos;
+
+const noMemos: DecidedMemos = { added: [], removed: [], rejected: [] };
+
+/** `ask`: a person decides. `none`: nobody can be asked, so they are discarded, and that is said. */
+export type MemoDecision =
+  { kind: 'yes' | 'no' | 'none' } | { kind: 'ask'; ask(changes: MemoChange[]): Promise<boolean> };
+
+/** How many commits of `teddy/global` are looked at for the half of a pair: a crash is not long ago. */
+const maxSearched = 50;
+const globalMemosPath = 'memos.yaml' as RepoPath;
+
+export async function decideMemos(
+  project: Project,
+  line: ReadyLine,
+  turn: TurnName,
+  changes: MemoChange[],
+  decision: MemoDecision,
+): Promise<DecidedMemos> {
+  const open = await findOpen(project, changes);
+  if (open.length === 0) return noMemos;
+  const approved = decision.kind === 'ask' ? (await decision.ask(open)) === true : decision.kind === 'yes';
+  if (!approved) {
+    if (decision.kind === 'none')
+      project.notices.warn(
+        'The memos that the plan proposes are discarded: there is nobody to ask. --memos=yes takes them.',
+      );
+    return { added: [], removed: [], rejected: open.map(({ fact }) => fact) };
+  }
+  return applyMemos(project, line, turn, open);
+}
+
+/** What there is to decide: a memo that is known, or a removal of what is not there, is only reported. */
+async function findOpen(project: Project, changes: MemoChange[]): Promise<MemoChange[]> {
+  if (changes.length === 0) return [];
+  const changed = changeMemos((await readGlobal(project))?.memos ?? '', changes);
+  for (const fact of changed.present) project.notices.info(`Already a memo: ${fact}`);
+  for (const fact of changed.missing) project.notices.info(`Not a memo, so not removed: ${fact}`);
+  return [
+    ...changed.added.map((fact) => ({ kind: 'add' as const, fact })),
+    ...changed.removed.map((fact) => ({ kind: 'remove' as const, fact })),
+  ];
+}
+
+async function applyMemos(
+  project: Project,
+  line: ReadyLine,
+  turn: TurnName,
+  changes: MemoChange[],
+): Promise<DecidedMemos> {
+  await keepEdits(project, line, turn);
+  const { entry: last } = await readLine(project.repository.store, line.tip);
+  const entry: Entry = {
+    kind: 'memo',
+    session: last.session,
+    turn,
+    id: project.ids.entryId(),
+    created: last.created,
+    title: changes.length === 1 ? (changes[0]?.fact ?? '') : `${changes.length} memos`,
+    details: changes.map(({ kind, fact }) => `${kind === 'add' ? '[+]' : '[-]'} ${fact}`),
+  };
+  const outcome: DecidedMemos = { added: [], removed: [], rejected: [] };
+  // teddy/global first: if we stop in between, the next command finds its commit and finishes the pair.
+  await changeGlobal(project, encodeEntry(await maskEntry(project.masker, entry)), (current) => {
+    const changed = changeMemos(current.memos, changes);
+    outcome.added = changed.added;
+    outcome.removed = changed.removed;
+    return changed.text === current.memos ? null : [{ name: 'memos.yaml', text: changed.text }];
+  });
+  if (outcome.added.length + outcome.removed.length > 0) await appendCopy(project, line, entry);
+  return outcome;
+}
+
+/** The line's copy is written anew: what the user has changed in it on disk must be on the line, and in the list, first. */
+async function keepEdits(project: Project, { ref, session, workspace }: ReadyLine, turn: TurnName): Promise<void> {
+  if (workspace) await takeSnapshot(project, { ref, session, workspace }, turn);
+}
+
+async function appendCopy(project: Project, line: ReadyLine, entry: Entry): Promise<void> {
+  const memos = (await readGlobal(project))?.memos ?? '';
+  await appendEntry(project, line, () => ({ entry, files: [{ path: memosPath, bytes: memos }] }));
+}
+
+/**
+ * What an earlier run of the pending turn has taken, without a report of its own. After a crash between the two commits
+ * of a pair, the line gets its own.
+ */
+export async function finishMemos(project: Project, line: ReadyLine): Promise<DecidedMemos> {
+  const { store } = project.repository;
+  const state = await readLine(store, line.tip);
+  const decided =
+    state.latest?.status === 'planned' ? await findDecided(project, state.latest.turn, line.session) : null;
+  if (state.latest === null || decided === null) return noMemos;
+  if (await isOnLine(store, decided.entry, line.tip)) return readTaken(store, decided.commit);
+  // Two lines of a session may have a turn of the same name.
+  for (const { oid, session, remote } of await listLines(project)) {
+    if (remote === null && session === line.session && (await isOnLine(store, decided.entry, oid))) return noMemos;
+  }
+  await keepEdits(project, line, state.latest.turn);
+  await appendCopy(project, line, decided.entry);
+  project.notices.warn('Memos that an interrupted command had taken are now on this line as well.');
+  return readTaken(store, decided.commit);
+}
+
+/** What a commit of `teddy/global` did to the list: nobody else's change is in it. */
+async function readTaken(store: Store, commit: Commit): Promise<DecidedMemos> {
+  const read = async (treeish: Oid | undefined) =>
+    treeish === undefined ? [] : parseMemos(toText((await store.readFile(treeish, globalMemosPath))?.bytes ?? null));
+  const [before, after] = await Promise.all([commit.parents[0], commit.tree].map(read));
+  const without = (facts: string[] = [], others: string[] = []) => facts.filter((fact) => !others.includes(fact));
+  return { added: without(after, before), removed: without(before, after), rejected: [] };
+}
+
+/** Of what a plan proposes, that on which no earlier run has decided. */
+export function listUndecided(changes: MemoChange[], { added, removed }: DecidedMemos): MemoChange[] {
+  return changes.filter(({ kind, fact }) => !(kind === 'add' ? added : removed).includes(fact.trim()));
+}
+
+export function joinMemos(a: DecidedMemos, b: DecidedMemos): DecidedMemos {
+  return {
+    added: [...a.added, ...b.added],
+    removed: [...a.removed, ...b.removed],
+    rejected: [...a.rejected, ...b.rejected],
+  };
+}
+
+async function isOnLine(store: Store, { id, turn }: Entry, tip: Oid): Promise<boolean> {
+  for await (const { commit } of store.firstParents(tip)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.id === id) return true;
+    const isEarlier =
+      turn !== null && entry !== null && entry.turn !== null && turnNumber(entry.turn) < turnNumber(turn);
+    if (isEarlier || entry?.kind === 'start') return false;
+  }
+  return false;
+}
+
+/** The half of the pair on `teddy/global`; others may have changed the memos since. */
+async function findDecided(
+  project: Project,
+  turn: TurnName,
+  session: SessionId,
+): Promise<{ entry: Entry; commit: Commit } | null> {
+  const { store } = project.repository;
+  const tip = await store.resolve(globalRef);
+  // After a sync what was decided here may stand on either side of a merge.
+  const waiting = tip === null ? [] : [tip];
+  const seen = new Set<Oid>(waiting);
+  for (let next = waiting.shift(); next !== undefined && seen.size <= maxSearched; next = waiting.shift()) {
+    const commit: Commit = await store.readCommit(next);
+    const entry = decodeEntry(commit.message);
+    if (entry?.kind === 'memo' && entry.session === session && entry.turn === turn) return { entry, commit };
+    const parents = commit.parents.filter((parent) => !seen.has(parent));
+    for (const parent of parents) seen.add(parent);
+    waiting.push(...parents);
+  }
+  return null;
+}

@@ -1,0 +1,199 @@
+/** What a snapshot would hold: the user's own edits, without those that must not or cannot be in it. */
+import { TeddyError } from '../../errors.ts';
+import type { Edit, Store, Workspace, WorkspaceStatus } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Entry } from '../../session/entry.ts';
+import { isSessionPath } from '../../session/global-files.ts';
+import { shortRef, type Oid, type RefName, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
+import { editableFiles, equalBytes } from './guard-session-files.ts';
+import { nameSome } from '../../session/name-some.ts';
+import type { LeftOutFile } from './new-files.ts';
+import { findMade } from './find-made.ts';
+import { findEntry } from './read.ts';
+import { addNewFiles } from './snapshot-new-files.ts';
+import type { Draft, FileEdit } from './write-entry.ts';
+
+export interface SnapshotTarget {
+  ref: RefName;
+  session: SessionId;
+  workspace: Workspace;
+}
+
+/** The user's edits as an entry that could be appended. */
+export interface DraftedSnapshot {
+  draft: Draft;
+  count: number;
+  staged: number;
+  added: number;
+}
+
+/** `drafted` null: there is nothing to commit. Throws what `takeSnapshot` throws; then nothing has changed. */
+export async function draftSnapshot(
+  project: Project,
+  target: SnapshotTarget,
+  turn: TurnName | null,
+): Promise<{ tip: Oid; drafted: DraftedSnapshot | null; leftOut: LeftOutFile[] }> {
+  const { store } = project.repository;
+  const { workspace } = target;
+  const head = await workspace.head();
+  if (head.ref !== target.ref || head.oid === null) throw toLeft(target.ref);
+  const tip = head.oid;
+  const wanted = await project.settings.get('snapshot');
+  const { edits, untracked: all } = await readEdits(workspace, wanted === 'all');
+  const untracked = wanted === undefined || wanted === 'tracked' ? await findMade(project, workspace, tip) : all;
+  if (edits.length + untracked.length === 0) return { tip, drafted: null, leftOut: [] };
+  const files = await readSessionEdits(project, target, tip, edits);
+  const code = edits.filter(({ path }) => !isSessionPath(path));
+  const submodules = code.filter(({ submodule }) => submodule).map(({ path }) => path);
+  const edited = code.filter(({ submodule }) => !submodule);
+  if (submodules.length > 0) project.notices.warn(`Submodules are left as they are: ${submodules.join(', ')}.`);
+  if (wanted === 'none' && edited.length + files.length > 0) throw toUncommitted(edited.length + files.length);
+
+  const tracked = edited.length > 0 ? await workspace.snapshotTree(submodules) : null;
+  const { tree: codeTree, added, leftOut } = await addUntracked(project, workspace, tip, tracked, untracked);
+  if (files.length === 0 && (codeTree === null || !(await changesCode(store, tip, codeTree)))) {
+    return { tip, drafted: null, leftOut };
+  }
+  const { entry: last } = await findEntry(store, tip);
+  const paths = [...edited.map(({ path }) => path), ...added, ...files.map(({ path }) => path)];
+  const entry = toSnapshotEntry(project, last, turn, paths);
+  const draft = { entry, files, ...(codeTree === null ? {} : { codeTree }) };
+  const staged = edited.filter((edit) => edit.staged !== '.').length;
+  return { tip, drafted: { draft, count: paths.length, staged, added: added.length }, leftOut };
+}
+
+interface SnapshotCode {
+  /** Null: the code is that of the tip. */
+  tree: Oid | null;
+  added: RepoPath[];
+  leftOut: LeftOutFile[];
+}
+
+async function addUntracked(
+  project: Project,
+  workspace: Workspace,
+  tip: Oid,
+  tracked: Oid | null,
+  untracked: RepoPath[],
+): Promise<SnapshotCode> {
+  if (untracked.length === 0) return { tree: tracked, added: [], leftOut: [] };
+  const base = tracked ?? (await project.repository.store.readCommit(tip)).tree;
+  const { tree, added, leftOut } = await addNewFiles(project, workspace, base, untracked);
+  return { tree: added.length === 0 ? tracked : tree, added, leftOut };
+}
+
+/** Edits on another branch are not this line's. */
+function toLeft(ref: RefName): TeddyError {
+  return new TeddyError(
+    'NOT_ON_LINE',
+    `HEAD has left ${shortRef(ref)} meanwhile.`,
+    `Switch back: \`git switch ${shortRef(ref)}\`.`,
+  );
+}
+
+/** An edit may come to nothing: a file that was only going to be added, and is gone. */
+async function changesCode(store: Store, tip: Oid, codeTree: Oid): Promise<boolean> {
+  return (await store.diffTrees(tip, codeTree)).some(({ path }) => !isSessionPath(path));
+}
+
+async function readEdits(workspace: Workspace, untracked: boolean): Promise<WorkspaceStatus> {
+  const status = await workspace.status({ untracked });
+  refuseUnmerged(status);
+  refuseUnreadableNames(status);
+  await refusePartlyStaged(workspace, status);
+  return status;
+}
+
+/** The paths of a snapshot are written into the index again. */
+function refuseUnreadableNames({ edits }: WorkspaceStatus): void {
+  const names = edits.flatMap(({ quotedName }) => quotedName ?? []);
+  if (names.length === 0) return;
+  throw new TeddyError(
+    'SNAPSHOT_FAILED',
+    `Edited files whose names are not UTF-8: ${nameSome(names)}. A snapshot cannot hold them.`,
+    'Commit them with git first; teddy then leaves them alone.',
+  );
+}
+
+/** Throws PARTIALLY_STAGED: one commit would take both what is staged and what is not. */
+export async function refusePartlyStaged(workspace: Workspace, status: WorkspaceStatus): Promise<void> {
+  const own = status.edits.filter(({ path, submodule }) => !submodule && !isSessionPath(path));
+  const code: Edit[] = [];
+  for (const edit of own) if (await isPartlyStaged(workspace, edit)) code.push(edit);
+  if (code.length > 0) {
+    throw new TeddyError(
+      'PARTIALLY_STAGED',
+      `Partly staged: ${nameSome(code.map(({ path }) => path))}. A snapshot would mix what you staged with what you did not.`,
+      'Commit, stage the rest (`git add`), or unstage (`git restore --staged <file>`, `git reset`), then run the command again.',
+    );
+  }
+}
+
+/** Also a file that is staged as deleted and stands there all the same: after `git rm --cached`, or when the index is gone. */
+async function isPartlyStaged(workspace: Workspace, { path, staged, unstaged }: Edit): Promise<boolean> {
+  if ((staged !== '.' && unstaged !== '.') || unstaged === 'A') return true;
+  return staged === 'D' && (await workspace.readDisk(path)) !== null;
+}
+
+function refuseUnmerged(status: WorkspaceStatus): void {
+  if (status.unmerged.length === 0) return;
+  throw new TeddyError(
+    'OPERATION_IN_PROGRESS',
+    `Unmerged: ${status.unmerged.slice(0, 5).join(', ')}.`,
+    'Resolve the conflicts and commit, then run the command again.',
+  );
+}
+
+function toUncommitted(count: number): TeddyError {
+  return new TeddyError(
+    'UNCOMMITTED_EDITS',
+    `${count} ${count === 1 ? 'file has' : 'files have'} edits, and teddy.snapshot is \`none\`.`,
+    'Commit them, or run `git config teddy.snapshot tracked`.',
+  );
+}
+
+/**
+ * Of the session's files in `.teddy/`, three are the user's to edit. A missing one of the others is written again; any
+ * other difference is refused: what was published stays as it was.
+ */
+async function readSessionEdits(
+  project: Project,
+  target: SnapshotTarget,
+  tip: Oid,
+  edits: Edit[],
+): Promise<FileEdit[]> {
+  const { store } = project.repository;
+  const editable = editableFiles(target.session);
+  const changed: FileEdit[] = [];
+  for (const { path, unstaged } of edits.filter((edit) => isSessionPath(edit.path))) {
+    const published = await store.readFile(tip, path);
+    // What git calls gone is gone, also where a directory on the way has become a link.
+    const disk = unstaged === 'D' ? null : await target.workspace.readDisk(path);
+    if (published === null || (disk !== null && equalBytes(disk, published.bytes))) continue;
+    if (disk === null) await target.workspace.writeSessionFile(path, published.bytes);
+    else if (editable.includes(path)) changed.push({ path, bytes: disk });
+    else throw toModified(path);
+  }
+  return changed;
+}
+
+function toModified(path: RepoPath): TeddyError {
+  const isPlan = path.endsWith('/plan.md');
+  return new TeddyError(
+    isPlan ? 'PLAN_MODIFIED' : 'FILE_MODIFIED',
+    `${path} differs from what was published${isPlan ? ', and a published plan never changes' : ''}.`,
+    `Take it back: \`git restore --source=HEAD --staged --worktree ${path}\`.`,
+  );
+}
+
+function toSnapshotEntry(project: Project, last: Entry, turn: TurnName | null, paths: RepoPath[]): Entry {
+  return {
+    kind: 'snapshot',
+    session: last.session,
+    turn,
+    id: project.ids.entryId(),
+    created: last.created,
+    title: `${paths.length} ${paths.length === 1 ? 'file' : 'files'} of the user's own edits`,
+    details: paths.length <= 10 ? paths : [...paths.slice(0, 9), `and ${paths.length - 9} more`],
+  };
+}

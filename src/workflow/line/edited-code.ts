@@ -1,0 +1,91 @@
+/** The code of a commit, all of its tree but `.teddy/`, changed path by path in memory. Its id is git's; nothing is written. */
+import type { ObjectBatch, Store, TreeEntry, TreeMode } from '../../ports/git.ts';
+import type { Oid, RepoPath } from '../../names.ts';
+
+export interface CodeFile {
+  mode: TreeMode;
+  oid: Oid;
+}
+
+export interface EditedCode {
+  get(path: RepoPath): Promise<CodeFile | null>;
+  /** Null removes the file, and the directories that are empty without it. A file or directory in the way is replaced. */
+  set(path: RepoPath, file: CodeFile | null): Promise<void>;
+  /** Reads and hashes only the directories on the way to what has changed since it was asked last. */
+  oid(): Promise<Oid>;
+}
+
+/** `oid` null: not hashed since the last change. */
+interface Dir {
+  entries: Map<string, TreeEntry>;
+  below: Map<string, Dir>;
+  oid: Oid | null;
+}
+
+/** `root`: the tree of a commit. */
+export async function openEditedCode(store: Store, root: Oid): Promise<EditedCode> {
+  const top = await readDir(store, root);
+  if (top.entries.delete('.teddy')) top.oid = null;
+
+  async function find(dir: Dir, name: string): Promise<Dir | null> {
+    const known = dir.below.get(name);
+    if (known !== undefined) return known;
+    const entry = dir.entries.get(name);
+    if (entry?.mode !== '40000') return null;
+    const read = await readDir(store, entry.oid);
+    dir.below.set(name, read);
+    return read;
+  }
+
+  async function change(dir: Dir, [name = '', ...rest]: string[], file: CodeFile | null): Promise<void> {
+    const next = rest.length === 0 ? null : await find(dir, name);
+    if (file === null && rest.length > 0 && next === null) return;
+    dir.oid = null;
+    if (rest.length === 0) {
+      dir.below.delete(name);
+      if (file === null) dir.entries.delete(name);
+      else dir.entries.set(name, { name, ...file });
+      return;
+    }
+    const made = next ?? { entries: new Map<string, TreeEntry>(), below: new Map<string, Dir>(), oid: null };
+    await change(made, rest, file);
+    if (made.entries.size === 0) {
+      dir.entries.delete(name);
+      dir.below.delete(name);
+      return;
+    }
+    dir.below.set(name, made);
+    // Its id is filled in when it is hashed.
+    dir.entries.set(name, { name, mode: '40000', oid: made.oid ?? ('' as Oid) });
+  }
+
+  return {
+    async get(path) {
+      const names = path.split('/');
+      let dir: Dir | null = top;
+      for (const name of names.slice(0, -1)) dir = dir && (await find(dir, name));
+      const found = dir?.entries.get(names.at(-1) ?? '');
+      return found === undefined || found.mode === '40000' ? null : { mode: found.mode, oid: found.oid };
+    },
+    set: (path, file) => change(top, path.split('/'), file),
+    oid: () => hashDir(store.batch(), top),
+  };
+}
+
+async function readDir(store: Store, oid: Oid): Promise<Dir> {
+  const entries = await store.readTree(oid);
+  return { entries: new Map(entries.map((entry) => [toKey(entry), entry])), below: new Map(), oid };
+}
+
+/** Names that are not UTF-8 may read alike; no path means one of them. */
+function toKey({ name, rawName }: TreeEntry): string {
+  return rawName === undefined ? name : `\0${[...rawName].join(' ')}`;
+}
+
+async function hashDir(batch: ObjectBatch, dir: Dir): Promise<Oid> {
+  if (dir.oid !== null) return dir.oid;
+  for (const [name, below] of dir.below)
+    if (below.oid === null) dir.entries.set(name, { name, mode: '40000', oid: await hashDir(batch, below) });
+  dir.oid = await batch.tree([...dir.entries.values()]);
+  return dir.oid;
+}

@@ -1,0 +1,84 @@
+/** The session that a command takes where HEAD is on no line and none is named: the newest open one of one's own. */
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports/project.ts';
+import { decodeLandings, landingText } from '../../session/landing.ts';
+import {
+  archivePrefix,
+  isTurnName,
+  parseArchiveRef,
+  sessionDir,
+  shortRef,
+  type Oid,
+  type RefName,
+} from '../../names.ts';
+import { isOnLine } from './ancestry.ts';
+import { listMainLines, type MainLine } from './list-main.ts';
+import { readBaseBranch, readDefaultBranches, type KnownLine } from './list.ts';
+
+/**
+ * A local line that has not landed as it stands; one without turns is open. Throws NO_OPEN_SESSION, and UNKNOWN_SESSION where
+ * there is no session at all.
+ */
+export async function findOpenLine(project: Project): Promise<KnownLine> {
+  const sessions = await listMainLines(project);
+  const others: string[] = [];
+  for (const { session, own, remote } of sessions.toReversed()) {
+    if (own !== null && !(await hasLandedAsItStands(project, own))) return own;
+    others.push(`${session} (${own === null ? `only on ${remote}` : 'landed'})`);
+  }
+  throw await noOpenSessionError(project, sessions, others);
+}
+
+/** Whether the branch that the session started from, or the default branch, has all that is on the line; or one of `bases`. */
+export async function hasLandedAsItStands(
+  project: Project,
+  { oid, session, nearest }: Pick<KnownLine, 'oid' | 'session' | 'nearest'>,
+  bases?: readonly Oid[],
+): Promise<boolean> {
+  const { store } = project.repository;
+  const dir = await store.readDir(nearest.oid, sessionDir(session));
+  if (dir?.entries.some(({ name }) => isTurnName(name)) !== true) return false;
+  for (const base of bases ?? (await readBaseTips(project, nearest.oid))) {
+    if (await store.isAncestor(oid, base)) return true;
+    const found = await store.findReachable(`${landingText}${session}@`, base, [oid]);
+    for (const landing of found) {
+      const landings = decodeLandings((await store.readCommit(landing)).message);
+      for (const { tip } of landings.filter((one) => one.session === session))
+        if (tip === oid || ((await store.resolve(tip)) !== null && (await isOnLine(store, tip, oid)))) return true;
+    }
+  }
+  return false;
+}
+
+async function readBaseTips(project: Project, entry: Oid): Promise<Oid[]> {
+  const branch = await readBaseBranch(project, entry);
+  const base = branch === null ? null : await project.repository.store.resolve(`refs/heads/${branch}` as RefName);
+  const defaults = (await readDefaultBranches(project)).filter(({ ref }) => shortRef(ref) !== 'teddy/global');
+  return [...new Set([...(base === null ? [] : [base]), ...defaults.map(({ oid }) => oid)])];
+}
+
+async function noOpenSessionError(
+  { repository: { store, workspace } }: Project,
+  sessions: readonly MainLine[],
+  others: readonly string[],
+): Promise<TeddyError> {
+  const kept = (await store.listRefs(archivePrefix)).flatMap(({ ref }) => parseArchiveRef(ref)?.session ?? []);
+  const archived = [...new Set(kept)]
+    .filter((session) => !sessions.some((one) => one.session === session))
+    .map((session) => `${session} (archived)`);
+  const [first, ...rest] = [...others, ...archived];
+  if (first === undefined)
+    return new TeddyError(
+      'UNKNOWN_SESSION',
+      'There is no session in this repository yet.',
+      'Start one: `teddy session new <name>`.',
+    );
+  const head = await workspace?.head();
+  const place = head?.ref == null ? 'HEAD is on no line' : `You are on ${shortRef(head.ref)}`;
+  const some = [first, ...rest.slice(0, 3)].join(', ') + (rest.length > 3 ? `, and ${rest.length - 3} more` : '');
+  return new TeddyError(
+    'NO_OPEN_SESSION',
+    `${place}, and no session of yours is open: ${some}.`,
+    `Name one with \`-s ${first.split(' ')[0]}\`, or start one: \`teddy session new <name>\`.`,
+  );
+}

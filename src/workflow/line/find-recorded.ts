@@ -1,0 +1,155 @@
+/** What a person who looks back means: a line, also one that is archived or only on a remote; a commit; a range of commits. */
+import { TeddyError } from '../../errors.ts';
+import type { Store } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { decodeEntry } from '../../session/entry.ts';
+import {
+  archivePrefix,
+  globalRef,
+  parseArchiveRef,
+  parseLineRef,
+  shortRef,
+  type Oid,
+  type RefName,
+  type SessionId,
+} from '../../names.ts';
+import { findLine, lineName, type FindOptions } from './find.ts';
+import { listLines } from './list.ts';
+
+export interface RecordedLine {
+  session: SessionId;
+  /** For a person: a branch, an archive, or the commit or range as it was asked for. */
+  name: string;
+  /** Null: a commit was asked for. */
+  ref: RefName | null;
+  tip: Oid;
+  /** Of a range: only what comes after this commit. */
+  after: Oid | null;
+}
+
+/**
+ * Nothing: what HEAD is on, else the newest open session. Throws UNKNOWN_SESSION for what is neither a line nor a commit
+ * of one, UNKNOWN_COMMIT for the beginning of a range, AMBIGUOUS_SESSION.
+ */
+export async function findRecorded(
+  project: Project,
+  target?: string,
+  options: FindOptions = {},
+): Promise<RecordedLine> {
+  const range = parseRange(target);
+  if (target === undefined || range === null) return findOne(project, target, options);
+  const { from, to } = range;
+  const line = await findOne(project, to === '' ? undefined : to, options);
+  return { ...line, name: target, after: from === '' ? null : await requireCommit(project.repository.store, from) };
+}
+
+/** Null for what is no range. Throws UNKNOWN_COMMIT for one of three dots. */
+export function parseRange(target: string | undefined): { from: string; to: string } | null {
+  const range = isPath(target) ? null : /^(.*?)\.\.(.*)$/.exec(target ?? '');
+  if (range === null) return null;
+  const [, from = '', to = ''] = range;
+  if (to.startsWith('.'))
+    throw new TeddyError(
+      'UNKNOWN_COMMIT',
+      `A range has two dots, and ${JSON.stringify(target)} has three.`,
+      'Say a..b.',
+    );
+  return { from, to };
+}
+
+/** `../x` is no range. */
+function isPath(target = ''): boolean {
+  return /^\.{0,2}\//.test(target);
+}
+
+/** Every line of the repository: its branches, those that are only on a remote, those that are archived. Those that teddy has named first, in order of name. */
+export async function listRecorded(project: Project): Promise<RecordedLine[]> {
+  const lines = new Map<RefName, RecordedLine>();
+  for (const { ref, branchRef, oid, session, isArchived } of await listLines(project, { archived: true })) {
+    const known = lines.get(branchRef);
+    // The listing has branches first: what is on them counts, then what is kept, since a remote's may be older.
+    if (known !== undefined && !(isArchived && known.ref?.startsWith('refs/remotes/') === true)) continue;
+    lines.set(branchRef, { session, name: toName(ref), ref, tip: oid, after: null });
+  }
+  // Those that teddy has named come first: the others grow from them.
+  const names = [...lines].map(([branchRef, line]) => ({ line, isNamed: parseLineRef(branchRef) !== null }));
+  return names
+    .toSorted((a, b) => Number(b.isNamed) - Number(a.isNamed) || (a.line.name < b.line.name ? -1 : 1))
+    .map(({ line }) => line);
+}
+
+async function findOne(project: Project, target: string | undefined, options: FindOptions): Promise<RecordedLine> {
+  try {
+    return await findBranch(project, target, options);
+  } catch (error) {
+    const isUnknown = error instanceof TeddyError && error.code === 'UNKNOWN_SESSION';
+    if (!isUnknown || target === undefined) throw error;
+    const found = (await findArchived(project.repository.store, target)) ?? (await findCommit(project, target));
+    if (found === null) throw error;
+    return found;
+  }
+}
+
+async function findBranch(project: Project, target: string | undefined, options: FindOptions): Promise<RecordedLine> {
+  const line = await findLine(project, target, options);
+  const tip = line.tip ?? line.remoteTip;
+  if (tip === null) throw new TeddyError('UNKNOWN_SESSION', `${lineName(line)} has no commit.`);
+  // A detached HEAD is a commit, and no line.
+  const ref = line.found === 'detached' ? null : line.ref;
+  return { session: line.session, name: lineName(line), ref, tip, after: null };
+}
+
+/** By its id, by a part of it that no other archived session has, or by the branch that it was. */
+export async function findArchived(store: Store, target: string): Promise<RecordedLine | null> {
+  const wanted = target.replace(/\/+$/, '').split('/').at(-1) ?? '';
+  const kept = (await store.listRefs(archivePrefix)).flatMap(({ ref, oid }) => {
+    const parsed = parseArchiveRef(ref);
+    return parsed === null ? [] : [{ ...parsed, ref, tip: oid }];
+  });
+  const exact = kept.find(({ line }) => line.endsWith(`/${wanted}`));
+  const similar = kept.filter(({ session, branch }) => branch === null && wanted !== '' && session.includes(wanted));
+  const named = kept.findLast(({ session, branch }) => branch === null && session.slice('20260124-'.length) === wanted);
+  if (exact === undefined && named === undefined && similar.length > 1) {
+    const some = similar.slice(0, 5).map(({ session }) => session);
+    throw new TeddyError(
+      'AMBIGUOUS_SESSION',
+      `${JSON.stringify(target)} is part of ${similar.length} archived sessions: ${some.join(', ')}.`,
+      'Give the whole id.',
+    );
+  }
+  const found = exact ?? named ?? similar[0];
+  return found
+    ? { session: found.session, name: toName(found.ref), ref: found.ref, tip: found.tip, after: null }
+    : null;
+}
+
+async function findCommit({ repository: { store } }: Project, target: string): Promise<RecordedLine | null> {
+  const tip = await store.resolve(target);
+  if (tip === null || (await isGlobal(store, tip))) return null;
+  for await (const { commit } of store.firstParents(tip)) {
+    const entry = decodeEntry(commit.message);
+    if (entry !== null) return { session: entry.session, name: target, ref: null, tip, after: null };
+  }
+  return null;
+}
+
+/** What it says of memos are entries as well, and it is no line. */
+async function isGlobal(store: Store, tip: Oid): Promise<boolean> {
+  const tips = await store.listRefs(globalRef, 'refs/remotes/*/teddy/global');
+  return tips.some(({ oid }) => oid === tip);
+}
+
+export async function requireCommit(store: Store, revision: string): Promise<Oid> {
+  const commit = await store.resolve(revision);
+  if (commit !== null) return commit;
+  throw new TeddyError(
+    'UNKNOWN_COMMIT',
+    `git knows no commit ${JSON.stringify(revision)}.`,
+    '`teddy session log` shows the commits of a session.',
+  );
+}
+
+/** As git shortens it: `archive/...` for what is kept. */
+function toName(ref: RefName): string {
+  return ref.startsWith(archivePrefix) ? `archive/${ref.slice(archivePrefix.length)}` : shortRef(ref);
+}

@@ -1,0 +1,282 @@
+/** Which line a command acts on: the one that was named, the one that HEAD is on, or the newest open session of one's own. */
+import { TeddyError } from '../../errors.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Notices, Project } from '../../ports/project.ts';
+import {
+  archivePrefix,
+  archiveRef,
+  globalRef,
+  isSessionId,
+  mainLineRef,
+  parseArchiveRef,
+  parseLineRef,
+  shortRef,
+  type Oid,
+  type RefName,
+  type SessionId,
+} from '../../names.ts';
+import { findOpenLine } from './find-open.ts';
+import { isLine, listLines, type KnownLine } from './list.ts';
+import { findNearestEntry, type NearestEntry } from './nearest-entry.ts';
+import { isOnLine } from './ancestry.ts';
+import { listMainLines, type MainLine } from './list-main.ts';
+
+export interface Line {
+  /** `HEAD` where it is detached: then nothing can be appended. */
+  ref: RefName;
+  session: SessionId;
+  /** Null while the line exists only on a remote: `ref` is then still to be made, at `remoteTip`. */
+  tip: Oid | null;
+  remoteTip: Oid | null;
+  /** The work tree whose HEAD is on the line, if any. */
+  workspace: Workspace | null;
+  /** `open`: HEAD is on no line, and nothing was named. */
+  found: 'head' | 'detached' | 'named' | 'open';
+}
+
+export interface FindOptions {
+  /** The command changes the line: off every line a person is asked, and a detached HEAD is refused. */
+  appends?: boolean;
+  /** It makes a branch of its own, for which a detached HEAD will do. */
+  forks?: boolean;
+  /** It refuses a line that is checked out nowhere: then nothing is asked. */
+  needsFiles?: boolean;
+}
+
+const detachedRef = 'HEAD' as RefName;
+
+/**
+ * Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION for a selector; NO_OPEN_SESSION where none is given and HEAD is on no line;
+ * NOT_APPROVED where a person says no; NOT_ON_LINE where a command would append to a detached HEAD.
+ */
+export async function findLine(project: Project, selector?: string, options: FindOptions = {}): Promise<Line> {
+  if (selector !== undefined) return findNamedLine(project, selector);
+  const head = await findHeadLine(project);
+  if (head !== null) return head;
+  const detached = await findDetached(project);
+  if (detached === null) return findOpen(project, options);
+  if (options.appends === true && options.forks !== true) throw await detachedError(project, detached);
+  return detached.line;
+}
+
+/** The line that HEAD of this work tree is on, or null. */
+export async function findHeadLine(project: Project): Promise<Line | null> {
+  const { workspace } = project.repository;
+  const head = await workspace?.head();
+  if (!workspace || !head?.ref || head.oid === null) return null;
+  const session = await readSession(project, head.ref, head.oid);
+  if (session === null) return null;
+  return { ref: head.ref, session, tip: head.oid, remoteTip: null, workspace, found: 'head' };
+}
+
+/** The session that a branch is a line of; null: it is none. */
+export async function readSession(project: Project, ref: RefName, tip: Oid): Promise<SessionId | null> {
+  if (ref === globalRef) return null;
+  const nearest = await findNearestEntry(project, tip, { mayLackFiles: parseLineRef(ref) !== null });
+  if (nearest === null) return null;
+  const { session } = nearest.entry;
+  return (await isLine(project, { branchRef: ref, session, nearest })) ? session : null;
+}
+
+interface Detached {
+  line: Line;
+  nearest: NearestEntry;
+}
+
+/** HEAD at a commit of a session, on no branch; in a bare repository there is no such thing. */
+async function findDetached(project: Project): Promise<Detached | null> {
+  const { workspace } = project.repository;
+  const head = await workspace?.head();
+  if (!workspace || head === undefined || head.ref !== null || head.oid === null) return null;
+  const nearest = await findNearestEntry(project, head.oid);
+  if (nearest === null) return null;
+  const { session } = nearest.entry;
+  if (!(await isLine(project, { branchRef: detachedRef, session, nearest }))) return null;
+  const line = { ref: detachedRef, session, tip: head.oid, remoteTip: null, workspace, found: 'detached' as const };
+  return { line, nearest };
+}
+
+/** A name for a branch that goes on from an older entry. */
+export async function findFreeBranch({ repository: { store } }: Project, session: SessionId): Promise<string> {
+  const taken = new Set((await store.listRefs('refs/heads/')).map(({ ref }) => shortRef(ref)));
+  const name = `${session.slice('20260124-'.length)}-again`;
+  for (let number = 1; ; number += 1) {
+    const free = number === 1 ? name : `${name}-${number}`;
+    if (!taken.has(free)) return free;
+  }
+}
+
+async function detachedError(project: Project, { line, nearest: { entry, oid } }: Detached): Promise<TeddyError> {
+  const name = await findFreeBranch(project, line.session);
+  const branch =
+    entry.turn === null ? '' : `, or leave turn ${entry.turn} for another try: \`teddy session branch ${entry.turn}\``;
+  return new TeddyError(
+    'NOT_ON_LINE',
+    `HEAD is detached at ${oid.slice(0, 12)}, an entry of ${line.session}, and this command needs a branch.`,
+    `Make one here: \`git switch -c ${name}\`${branch}.`,
+  );
+}
+
+/** One command may look for its line several times, and says or asks it once. */
+const chosenBefore = new WeakMap<Notices, Set<RefName>>();
+
+async function findOpen(project: Project, { appends = false, needsFiles = false }: FindOptions): Promise<Line> {
+  const open = await findOpenLine(project);
+  const line = await openLine(project, open, 'open');
+  const head = await project.repository.workspace?.head();
+  const place = head?.ref == null ? 'HEAD is on no branch' : `You are on ${shortRef(head.ref)}`;
+  const named = `${line.session}${shortRef(line.ref) === `teddy/${line.session}` ? '' : ` (${shortRef(line.ref)})`}`;
+  const { confirm, info } = project.notices;
+  const chosen = chosenBefore.get(project.notices) ?? new Set();
+  if (chosen.has(line.ref)) return line;
+  chosenBefore.set(project.notices, chosen.add(line.ref));
+  if (!appends) info(`Session ${named}: the newest that is open. ${place}.`);
+  else if (confirm === undefined || (needsFiles && line.workspace === null))
+    info(`Session ${named}: the newest that is open. ${place}; \`-s\` names another one.`);
+  else if (!(await confirm(`${place}. Go on with ${named}?`)))
+    throw new TeddyError(
+      'NOT_APPROVED',
+      'Nothing was done.',
+      'Name the session with `-s`, or start one: `teddy session new <name>`. `teddy session list` shows them.',
+    );
+  return line;
+}
+
+/** A session id, a branch, a path to a session directory, the name after the date, or a unique part of a session id. */
+async function findNamedLine(project: Project, selector: string): Promise<Line> {
+  const { store } = project.repository;
+  const sessions = await listMainLines(project);
+  const named = selector.replace(/\/+$/, '').split('/').at(-1) ?? '';
+  const inDirectory = /(?:^|\/)\.teddy\/sessions\/[^/]+\/?$/.test(selector) && isSessionId(named) ? named : null;
+  if (inDirectory !== null) {
+    const head = await findHeadLine(project);
+    if (head?.session === inDirectory) return { ...head, found: 'named' };
+  }
+  const exact = sessions.find(({ session }) => session === selector || session === inDirectory);
+  if (exact) return openLine(project, exact, 'named');
+  const branch = await findBranch(project, selector);
+  if (branch !== null) return openLine(project, branch, 'named');
+  // Its id may be a part of another one's.
+  if (isSessionId(selector) && (await store.resolve(archiveRef(mainLineRef(selector)))) !== null)
+    throw archivedError(selector);
+  const namesakes = sessions.filter(({ session }) => session.slice('20260124-'.length) === selector);
+  const archived = namesakes.length > 0 ? null : await findArchivedName(project, selector);
+  if (archived !== null) throw archivedError(archived);
+  const parts = selector === '' ? [] : sessions.filter(({ session }) => session.includes(selector));
+  const matching = namesakes.length > 0 ? namesakes : parts;
+  if (matching.length === 1 && matching[0]) return openLine(project, matching[0], 'named');
+  const similar = matching.length > 0 || selector === '' ? null : await findSimilarBranch(project, selector);
+  if (similar !== null) return openLine(project, similar, 'named');
+  throw matching.length > 1
+    ? ambiguousError(selector, matching, { areNamesakes: namesakes.length > 0 })
+    : unknownError(selector, sessions);
+}
+
+/** An archived session that has exactly this name; a part of another one's id comes after it. */
+async function findArchivedName({ repository: { store } }: Project, name: string): Promise<SessionId | null> {
+  const kept = (await store.listRefs(archivePrefix)).flatMap(({ ref }) => parseArchiveRef(ref)?.session ?? []);
+  return kept.findLast((session) => session.slice('20260124-'.length) === name) ?? null;
+}
+
+/** A branch here, by its name or its whole name; else one that a remote has. */
+async function findBranch(project: Project, selector: string): Promise<LineTip | null> {
+  const ref = (selector.startsWith('refs/heads/') ? selector : `refs/heads/${selector}`) as RefName;
+  if (!isRefLike(ref)) return null;
+  const oid = await project.repository.store.resolve(ref);
+  const session = oid === null ? null : await readSession(project, ref, oid);
+  if (oid !== null && session !== null) return { ref, branchRef: ref, oid, session, remote: null };
+  if (oid !== null) return null;
+  return (await listLines(project)).find(({ branchRef, remote }) => branchRef === ref && remote !== null) ?? null;
+}
+
+function isRefLike(ref: string): boolean {
+  return !/[\s~^:?*[\\\p{Cc}]|\.\.|@\{|\/\/|\.lock$|\/$/u.test(ref);
+}
+
+/** The one branch of a line whose name holds the selector; a line may have been renamed. */
+async function findSimilarBranch(project: Project, selector: string): Promise<LineTip | null> {
+  const lines = (await listLines(project)).filter(({ branchRef }) => shortRef(branchRef).includes(selector));
+  const names = new Set(lines.map(({ branchRef }) => branchRef));
+  // A branch here comes before the same one of a remote.
+  return names.size === 1 ? (lines[0] ?? null) : null;
+}
+
+type LineTip = Pick<KnownLine, 'ref' | 'branchRef' | 'oid' | 'session' | 'remote'>;
+
+async function openLine(project: Project, at: LineTip, found: Line['found']): Promise<Line> {
+  const isRemote = at.remote !== null;
+  if (isRemote) await refuseOlder(project, at);
+  return {
+    ref: at.branchRef,
+    session: at.session,
+    tip: isRemote ? null : at.oid,
+    remoteTip: isRemote ? at.oid : null,
+    workspace: await findWorkspace(project, at.branchRef),
+    found,
+  };
+}
+
+/** What was archived here goes before an older state that a remote still has: going on from that one would leave turns out. */
+async function refuseOlder({ repository: { store } }: Project, { branchRef, session, oid }: LineTip): Promise<void> {
+  const kept = parseLineRef(branchRef) === null ? null : await store.resolve(archiveRef(branchRef));
+  if (kept !== null && !(await isOnLine(store, oid, kept))) throw archivedError(session);
+}
+
+/** A branch is checked out in one work tree at most; that is where its files and index are. */
+async function findWorkspace(project: Project, ref: RefName): Promise<Workspace | null> {
+  const { repository } = project;
+  const { workspace } = repository;
+  if (workspace && (await workspace.head()).ref === ref) return workspace;
+  const holder = (await repository.workTrees()).find((tree) => tree.ref === ref);
+  return holder ? repository.openWorkspace(holder.root) : null;
+}
+
+export class AmbiguousSessionError extends TeddyError {
+  readonly selector: string;
+  readonly newest: SessionId;
+
+  constructor(selector: string, message: string, newest: SessionId) {
+    super('AMBIGUOUS_SESSION', message, `The newest is ${newest}: \`teddy session show -s ${newest}\`.`);
+    this.selector = selector;
+    this.newest = newest;
+  }
+}
+
+function ambiguousError(
+  selector: string,
+  matching: readonly MainLine[],
+  { areNamesakes }: { areNamesakes: boolean },
+): TeddyError {
+  // In order of their creation.
+  const sessions = matching.map(({ session }) => session);
+  const some = sessions.slice(0, 5).join(', ') + (sessions.length > 5 ? ` and ${sessions.length - 5} more` : '');
+  const what = areNamesakes ? 'the name' : 'part of the id';
+  const message = `${JSON.stringify(selector)} is ${what} of ${sessions.length} sessions: ${some}.`;
+  return new AmbiguousSessionError(selector, message, sessions.at(-1) as SessionId);
+}
+
+function unknownError(selector: string, sessions: { session: SessionId }[]): TeddyError {
+  const some = sessions
+    .slice(-3)
+    .map(({ session }) => session)
+    .join(', ');
+  return new TeddyError(
+    'UNKNOWN_SESSION',
+    `No session or line is called ${JSON.stringify(selector)}.`,
+    some === ''
+      ? 'Start one: `teddy session new <name>`.'
+      : `The newest: ${some}. All of them: \`teddy session list\`.`,
+  );
+}
+
+function archivedError(session: SessionId): TeddyError {
+  return new TeddyError(
+    'UNKNOWN_SESSION',
+    `${session} is archived, and has no branch.`,
+    `Bring it back: \`teddy session archive --restore ${session}\`.`,
+  );
+}
+
+export function lineName(line: Pick<Line, 'ref'>): string {
+  return shortRef(line.ref);
+}

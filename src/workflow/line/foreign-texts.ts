@@ -1,0 +1,103 @@
+/** Agents and context lists that came from elsewhere: shown once, and used only after a yes. */
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports/project.ts';
+import { globalContextPath, isUsualContext } from '../../session/global-files.ts';
+import { fetchedRef, joinPath, sessionDir, type Oid } from '../../names.ts';
+import type { GlobalBranch } from './global-branch.ts';
+import { toText, type LineState } from './read.ts';
+
+/** What decides what a model is told or shown. `name` says where it stands: `agents/dev.md on teddy/global`. */
+export interface SteeringText {
+  kind: 'agent' | 'context';
+  name: string;
+  text: string;
+}
+
+/** Shows texts that nobody here has seen yet; true: they may be used. */
+export type ApproveForeign = (texts: SteeringText[]) => Promise<boolean>;
+
+/** Throws NOT_APPROVED without a yes to those of `texts` that came from elsewhere. A yes is remembered. */
+export async function requireTrust(
+  project: Project,
+  line: string,
+  texts: SteeringText[],
+  approve: ApproveForeign | undefined,
+): Promise<void> {
+  const foreign = await findForeign(project, texts);
+  if (foreign.length === 0) return;
+  if ((await approve?.(foreign)) === true) return trustTexts(project, foreign);
+  throw new TeddyError(
+    'NOT_APPROVED',
+    `From elsewhere, and not accepted here yet: ${foreign.map(({ name }) => name).join(', ')}.`,
+    `Read and accept: \`teddy global trust -s ${line}\`, or answer yes in a terminal.`,
+  );
+}
+
+/** The texts that neither this user has written or accepted, nor teddy makes by itself. */
+export async function findForeign(project: Project, texts: SteeringText[]): Promise<SteeringText[]> {
+  const unknown: SteeringText[] = [];
+  for (const one of texts) if (!(await isTrusted(project, one))) unknown.push(one);
+  return unknown.length > 0 && (await hasRemote(project)) ? unknown : [];
+}
+
+export async function isTrusted(project: Project, { kind, text }: Omit<SteeringText, 'name'>): Promise<boolean> {
+  if (text.trim() === '' || (kind === 'context' && isUsualContext(text))) return true;
+  return project.trust.has(await toOid(project, text));
+}
+
+/** They are this user's own words, or accepted. */
+export async function trustTexts(project: Project, texts: Pick<SteeringText, 'text'>[]): Promise<void> {
+  await project.trust.add(await Promise.all(texts.map(({ text }) => toOid(project, text))));
+}
+
+/** Nothing is written: only its name is wanted. */
+function toOid(project: Project, text: string): Promise<Oid> {
+  return project.repository.store.batch().blob(text);
+}
+
+/** A repository that was not cloned, and never fetched, holds nothing but what its user has put there. */
+export async function hasRemote(project: Project): Promise<boolean> {
+  const { store } = project.repository;
+  // A bare or mirrored clone has the setting and no remote-tracking branch.
+  if ((await store.setting('remote.origin.url')) !== undefined) return true;
+  // A fetch from an address or a bundle leaves nothing else behind; a pull of ours leaves a ref.
+  return (await store.listRefs('refs/remotes/', fetchedRef)).length > 0 || (await store.resolve('FETCH_HEAD')) !== null;
+}
+
+/** What will steer the line's next request. `keepsContext`: its files were chosen and stored before. */
+export async function readSteering(
+  project: Project,
+  state: Pick<LineState, 'tip' | 'session'>,
+  global: GlobalBranch | null,
+  { agent, keepsContext }: { agent: string; keepsContext: boolean },
+): Promise<SteeringText[]> {
+  const lists = keepsContext ? [] : await readContextLists(project, state, global);
+  const own = global?.agents.get(agent);
+  return own === undefined ? lists : [...lists, toAgentText(agent, own)];
+}
+
+/** The context lists of a line, as its next request will follow them. */
+export async function readContextLists(
+  project: Project,
+  { tip, session }: Pick<LineState, 'tip' | 'session'>,
+  global: GlobalBranch | null,
+): Promise<SteeringText[]> {
+  const { store } = project.repository;
+  const sessionPath = joinPath(sessionDir(session), 'session.context');
+  const [ofSession, copy] = await Promise.all([
+    store.readFile(tip, sessionPath),
+    global === null ? store.readFile(tip, globalContextPath) : null,
+  ]);
+  return [
+    toGlobalList(global?.globalContext ?? toText(copy?.bytes ?? null)),
+    { kind: 'context', name: `session.context of ${session}`, text: toText(ofSession?.bytes ?? null) },
+  ];
+}
+
+export function toGlobalList(text: string): SteeringText {
+  return { kind: 'context', name: 'global.context on teddy/global', text };
+}
+
+export function toAgentText(name: string, text: string): SteeringText {
+  return { kind: 'agent', name: `agents/${name}.md on teddy/global`, text };
+}

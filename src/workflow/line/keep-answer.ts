@@ -1,0 +1,188 @@
+/** Puts an answer on its line, whole or in part, if the turn still waits for it; else keeps it where it can be found. */
+import type { NoteRecord, TranscriptRecord } from '../../conversation/record.ts';
+import { countSaid, encodeRecord, lastMessageId } from '../../conversation/transcript.ts';
+import { TeddyError } from '../../errors.ts';
+import type { AnswerPlace } from '../../ports/disk.ts';
+import type { Store } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Entry } from '../../session/entry.ts';
+import { formatCount } from '../../session/format-count.ts';
+import { joinPath, turnDir, type Oid } from '../../names.ts';
+import { appendEntry, type Target } from './append-entry.ts';
+import type { Draft, FileEdit } from './write-entry.ts';
+import { readLine, readTurn, toText, type LineState, type Turn } from './read.ts';
+import type { Received, Usage } from './receive-answer.ts';
+
+export type ReceivedText = Pick<Received, 'text' | 'usage' | 'continuations'>;
+
+/** What only a complete answer has. */
+interface AnswerDraft {
+  kind: 'plan' | 'reply';
+  title: string;
+  details: string[];
+}
+
+/** Null: the turn does not wait for it any more, and nothing was kept. */
+export async function keepWhole(
+  project: Project,
+  target: Target,
+  place: AnswerPlace,
+  received: ReceivedText,
+  { kind, title, details }: AnswerDraft,
+): Promise<Oid | null> {
+  const { text } = received;
+  const dir = turnDir(place.session, place.turn);
+  const plan: FileEdit[] = kind === 'plan' ? [{ path: joinPath(dir, 'plan.md'), bytes: text }] : [];
+  const message =
+    kind === 'plan' ? { role: 'assistant' as const, file: 'plan.md' } : { role: 'assistant' as const, content: text };
+  const record = { type: 'assistant' as const, message, source: kind === 'plan' ? 'plan' : 'text' };
+  const sha256 = kind === 'plan' ? { sha256: project.hash(text) } : {};
+  const isPlan = kind === 'plan';
+  return appendIfAwaited(project, target, place, { isPlan }, (state, turn) => ({
+    entry: { ...toAnswerEntry(project, state, place, kind, received.usage), title, details, ...sha256 },
+    files: [...plan, toTranscript(project, turn, place, received, { ...record, ...toReplyTo(place, turn) })],
+  }));
+}
+
+/** An interrupted answer stays on the line, flagged; the turn stays open. Null: as for `keepWhole`. */
+export async function keepPart(
+  project: Project,
+  target: Target,
+  place: AnswerPlace,
+  received: ReceivedText,
+): Promise<Oid | null> {
+  const { text } = received;
+  const record = {
+    type: 'assistant_partial' as const,
+    message: { role: 'assistant' as const, content: text },
+    source: 'text',
+  };
+  return appendIfAwaited(project, target, place, { isPlan: false }, (state, turn) => ({
+    entry: {
+      ...toAnswerEntry(project, state, place, 'reply', received.usage),
+      ...toLabelLines(text),
+      title: 'interrupted answer',
+      status: 'PARTIAL',
+    },
+    files: [toTranscript(project, turn, place, received, record)],
+  }));
+}
+
+export function toLateAnswer({ turn }: AnswerPlace, anchor: Oid | null): TeddyError {
+  return new TeddyError(
+    'REF_MOVED',
+    `Turn ${turn} was answered by another process meanwhile.`,
+    anchor === null ? undefined : `This answer is kept: \`git cat-file -p ${anchor}\`.`,
+  );
+}
+
+export function toLabelLines(text: string): { title: string; details: string[] } {
+  const [title = '', ...details] = text.trim().split('\n');
+  return { title, details };
+}
+
+/** Null: the turn does not wait for it any more, and nothing was kept. */
+export async function appendIfAwaited(
+  project: Project,
+  target: Target,
+  place: AnswerPlace,
+  wish: { isPlan: boolean },
+  draft: (state: LineState, turn: Turn) => Draft,
+): Promise<Oid | null> {
+  const { store } = project.repository;
+  let isAwaited = true;
+  const decide = async (tip: Oid): Promise<Draft> => {
+    const state = await readLine(store, tip);
+    const turn = place.isChat === true ? await findSpoken(store, state, place, wish) : findAwaiting(state, place);
+    isAwaited = turn !== null;
+    if (turn === null) throw toLateAnswer(place, null);
+    return draft(state, turn);
+  };
+  try {
+    return (await appendEntry(project, target, decide)).commit;
+  } catch (error) {
+    if (!isAwaited) return null;
+    throw error;
+  }
+}
+
+/** The turn, as it was when the model was asked. */
+function findAwaiting({ session, latest }: LineState, place: AnswerPlace): Turn | null {
+  const isSame = session === place.session && latest?.turn === place.turn && latest.status === 'open';
+  return isSame && countSaid(latest.records) === place.recordCount ? latest : null;
+}
+
+/** What was said or done in a conversation stays in its turn, whatever somebody else has said there since; but no second plan. */
+async function findSpoken(
+  store: Store,
+  state: LineState,
+  place: AnswerPlace,
+  { isPlan }: { isPlan: boolean },
+): Promise<Turn | null> {
+  if (state.session !== place.session || !state.turns.includes(place.turn)) return null;
+  const isLatest = state.latest?.turn === place.turn;
+  if (isPlan) return isLatest && state.latest?.status === 'open' ? state.latest : null;
+  return isLatest ? state.latest : readTurn(store, state.entryOid, state.session, place.turn);
+}
+
+/** Where another message has come meanwhile, that one still waits. */
+function toReplyTo({ messageId }: AnswerPlace, { records }: Turn): { reply_to?: string } {
+  return messageId === undefined || lastMessageId(records) === messageId ? {} : { reply_to: messageId };
+}
+
+/** The record has the id of the place: so it is known again when the answer is found in staging. */
+function toTranscript(
+  project: Project,
+  { transcript }: Turn,
+  { id, session, turn }: AnswerPlace,
+  received: ReceivedText,
+  record: Omit<Extract<TranscriptRecord, { type: 'assistant' | 'assistant_partial' }>, 'id' | 'timestamp'>,
+): FileEdit {
+  const timestamp = project.clock.now().toISOString();
+  const notes = describeContinuations(project, received);
+  const added = [...notes, { ...record, id, timestamp } as TranscriptRecord].map(encodeRecord).join('');
+  const before = toText(transcript);
+  return { path: joinPath(turnDir(session, turn), 'transcript.jsonl'), bytes: before + added };
+}
+
+/** What the transcript says of an answer that was cut and gone on with. */
+export function describeContinuations(project: Project, received: ReceivedText): NoteRecord[] {
+  const timestamp = project.clock.now().toISOString();
+  return received.continuations.map((_, at) => ({
+    type: 'note',
+    id: project.ids.entryId(),
+    timestamp,
+    text: describeContinuation(received, at),
+  }));
+}
+
+function describeContinuation({ continuations }: ReceivedText, at: number): string {
+  const { at: position = 0, droppedBytes = 0 } = continuations[at] ?? {};
+  const where = `Continuation ${at + 1}: the answer was cut at the model's limit after ${formatCount(position)} characters`;
+  if (droppedBytes === 0) return `${where} and went on there.`;
+  return `${where}; ${formatCount(droppedBytes)} bytes at the seam, an exact repetition of its last lines, were dropped.`;
+}
+
+export function toAnswerEntry(
+  project: Project,
+  state: LineState,
+  { turn, agent, provider, model }: AnswerPlace,
+  kind: 'plan' | 'reply' | 'exchange',
+  usage: Usage | null,
+): Entry {
+  return {
+    kind,
+    session: state.session,
+    turn,
+    id: project.ids.entryId(),
+    created: state.entry.created,
+    title: '',
+    details: [],
+    agent,
+    provider,
+    model,
+    ...(usage ? { tokens: { input: usage.input, output: usage.output } } : {}),
+    // Of an amount that is none, nothing is said.
+    ...(usage?.costUsd !== undefined && usage.costUsd >= 0 && usage.costUsd < 1e9 ? { costUsd: usage.costUsd } : {}),
+  };
+}

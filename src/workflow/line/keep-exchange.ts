@@ -1,0 +1,90 @@
+/** Puts the calls of an answer and all their results on the line, as one entry: none of them is ever there without the others. */
+import { decodeTranscript } from '../../conversation/decode-transcript.ts';
+import {
+  recoveredOutput,
+  type KnownRecord,
+  type ToolResultRecord,
+  type ToolUseRecord,
+  type TranscriptRecord,
+} from '../../conversation/record.ts';
+import { encodeRecord } from '../../conversation/transcript.ts';
+import type { AnswerPlace } from '../../ports/disk.ts';
+import type { Project } from '../../ports/project.ts';
+import { joinPath, turnDir, type Oid } from '../../names.ts';
+import type { Target } from './append-entry.ts';
+import { appendIfAwaited, toAnswerEntry } from './keep-answer.ts';
+import { toText } from './read.ts';
+import type { Usage } from './receive-answer.ts';
+import { describeRecords } from './describe-records.ts';
+
+/** Null: the turn does not wait for it any more, and nothing was kept. */
+export async function keepExchange(
+  project: Project,
+  target: Target,
+  place: AnswerPlace,
+  records: readonly KnownRecord[],
+  usage: Usage | null,
+): Promise<Oid | null> {
+  const added = inOrder(records).map(encodeRecord).join('');
+  return appendIfAwaited(project, target, place, { isPlan: false }, (state, { transcript }) => {
+    const path = joinPath(turnDir(place.session, place.turn), 'transcript.jsonl');
+    const isRecovered = records.some((record) => record.type === 'tool_result' && record.reason === 'recovered');
+    return {
+      entry: {
+        ...toAnswerEntry(project, state, place, 'exchange', usage),
+        ...describeRecords(records),
+        ...(isRecovered ? { status: 'RECOVERED' } : {}),
+      },
+      files: [{ path, bytes: toText(transcript) + added }],
+    };
+  });
+}
+
+/** What was said first, then the calls, then their results in the order of the calls, whichever ended first. */
+function inOrder(records: readonly KnownRecord[]): KnownRecord[] {
+  const calls = records.filter(isCall);
+  const results = records.filter(isResult);
+  const said = records.filter((record) => !isCall(record) && !isResult(record));
+  return [
+    ...said,
+    ...calls,
+    ...calls.flatMap((call) => results.filter((result) => result.tool_call_id === call.tool_call_id)),
+  ];
+}
+
+/**
+ * The records of a journal that a crash has ended: each call that has no result gets one that says so. Empty: no call had been
+ * noted.
+ */
+export function closeExchange(project: Project, journal: string): KnownRecord[] {
+  const records = decodeTranscript(journal).records.filter(isKnown);
+  const answered = new Set(records.filter(isResult).map((result) => result.tool_call_id));
+  const calls = records.filter(isCall);
+  if (calls.length === 0) return [];
+  const missing = calls.filter((call) => !answered.has(call.tool_call_id));
+  return [...records, ...missing.map((call) => toRecovered(project, call))];
+}
+
+function toRecovered(project: Project, { tool_call_id }: ToolUseRecord): ToolResultRecord {
+  return {
+    type: 'tool_result',
+    id: project.ids.entryId(),
+    timestamp: project.clock.now().toISOString(),
+    tool_call_id,
+    output: recoveredOutput,
+    is_error: true,
+    reason: 'recovered',
+  };
+}
+
+function isKnown(record: TranscriptRecord): record is KnownRecord {
+  return record.type !== 'other';
+}
+
+function isCall(record: KnownRecord): record is ToolUseRecord {
+  return record.type === 'tool_use';
+}
+
+function isResult(record: KnownRecord): record is ToolResultRecord {
+  return record.type === 'tool_result';
+}

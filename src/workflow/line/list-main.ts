@@ -1,0 +1,53 @@
+/** Every session, by the line that stands for it: local, known only from a remote, or archived. */
+import type { Project } from '../../ports/project.ts';
+import type { Entry } from '../../session/entry.ts';
+import { shortRef, type SessionId } from '../../names.ts';
+import { chooseMain, listLines, type KnownLine } from './list.ts';
+
+export interface MainLine extends KnownLine {
+  /** ISO 8601, when the session started. */
+  created: string;
+  /** The tip's own entry; null for a commit of the user's. */
+  entry: Entry | null;
+  /** The session's other local lines, by their short names. */
+  branches: string[];
+  /** The line of one's own that is worked on where none is named; null: no branch here is of the session. */
+  own: KnownLine | null;
+}
+
+/** Clocks of two machines may differ by so much. */
+const skewMs = 10 * 60 * 1000;
+
+/** In order of creation, oldest first; before them those that say they were made in the future. `archived`: also those whose branches are gone, here and on the remotes. */
+export async function listMainLines(project: Project, options: { archived?: boolean } = {}): Promise<MainLine[]> {
+  const bySession = new Map<SessionId, KnownLine[]>();
+  for (const line of await listLines(project, options))
+    bySession.set(line.session, [...(bySession.get(line.session) ?? []), line]);
+  const latest = new Date(project.clock.now().getTime() + skewMs).toISOString();
+  // Nobody makes a session the newest by writing a time to come.
+  const timeOf = ({ created }: MainLine) => (created > latest ? '' : created);
+  return [...bySession.values()]
+    .flatMap((lines) => toMainLine(lines) ?? [])
+    .toSorted((a, b) => {
+      const [one, other] = [timeOf(a), timeOf(b)];
+      return one < other || (one === other && a.session < b.session) ? -1 : 1;
+    });
+}
+
+/** What is on a branch counts, then what a remote has; a conversation branch never counts before a main line. */
+function toMainLine(lines: readonly KnownLine[]): MainLine | null {
+  const local = lines.filter(({ remote, isArchived }) => remote === null && !isArchived);
+  const own = chooseMain(local) ?? null;
+  const others = [lines.filter(({ remote }) => remote !== null), lines.filter(({ isArchived }) => isArchived)];
+  const candidates = [own, ...others.map(chooseMain)].filter((line) => line != null);
+  const main = candidates.find(({ branch }) => branch === null) ?? candidates[0];
+  if (main === undefined) return null;
+  const { oid, entry } = main.nearest;
+  return {
+    ...main,
+    created: entry.created,
+    entry: oid === main.oid ? entry : null,
+    own,
+    branches: local.filter(({ ref }) => ref !== main.ref).map(({ ref }) => shortRef(ref)),
+  };
+}

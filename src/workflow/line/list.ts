@@ -1,0 +1,176 @@
+/**
+ * Every line of the repository: each branch, here, on a remote or archived, whose nearest entry belongs to a session; its name
+ * does not matter.
+ */
+import type { RefTip } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { decodeEntry } from '../../session/entry.ts';
+import {
+  archivePrefix,
+  globalRef,
+  mainLineRef,
+  parseArchiveRef,
+  parseLineRef,
+  turnNumber,
+  type Oid,
+  type RefName,
+  type SessionId,
+  type TurnName,
+} from '../../names.ts';
+import { isOnLine } from './ancestry.ts';
+import { findNearestEntries, findNearestEntry, type NearestEntry } from './nearest-entry.ts';
+
+export interface KnownLine {
+  ref: RefName;
+  oid: Oid;
+  session: SessionId;
+  /** The branch that it is here, or would be: `refs/heads/...`, also of a remote-tracking branch and of an archive. */
+  branchRef: RefName;
+  /** The remote that has it; null: it is a branch here, or archived. */
+  remote: string | null;
+  isArchived: boolean;
+  /** Named `teddy/<session>`. */
+  isMain: boolean;
+  /** Of a branch that is named like a conversation branch of the session. */
+  branch: TurnName | null;
+  nearest: NearestEntry;
+}
+
+/** Branches first, then what remotes have, then what is archived; each in order of name. */
+export async function listLines(
+  project: Project,
+  { archived = false }: { archived?: boolean } = {},
+): Promise<KnownLine[]> {
+  const { store } = project.repository;
+  const prefixes = ['refs/heads/', 'refs/remotes/', ...(archived ? [archivePrefix] : [])];
+  const tips = (await store.listTips(...prefixes)).filter(({ ref }) => isCandidate(ref));
+  const nearest = await findNearestEntries(project, tips);
+  const defaults = await readDefaults(project);
+  const lines: KnownLine[] = [];
+  for (const { ref, oid } of tips) {
+    const found = nearest.get(oid);
+    const line = found ? toLine({ ref, oid }, found) : null;
+    if (line !== null && (await isLine(project, line, defaults))) lines.push(line);
+  }
+  return lines.toSorted((a, b) => toPlace(a) - toPlace(b));
+}
+
+function toPlace({ ref }: KnownLine): number {
+  return ['refs/heads/', 'refs/remotes/', archivePrefix].findIndex((prefix) => ref.startsWith(prefix));
+}
+
+/** `teddy/global` belongs to all sessions; what a remote calls its HEAD is another name for one of its branches. */
+function isCandidate(ref: RefName): boolean {
+  return ref !== globalRef && !/^refs\/remotes\/(?:.*\/teddy\/global|[^/]+\/HEAD)$/.test(ref);
+}
+
+function toLine({ ref, oid }: RefTip, nearest: NearestEntry): KnownLine | null {
+  const { session } = nearest.entry;
+  const isArchived = ref.startsWith(archivePrefix);
+  const remote = /^refs\/remotes\/([^/]+)\//.exec(ref)?.[1] ?? null;
+  const branchRef = isArchived
+    ? (parseArchiveRef(ref)?.line ?? null)
+    : remote === null
+      ? ref
+      : (`refs/heads/${ref.slice(`refs/remotes/${remote}/`.length)}` as RefName);
+  if (branchRef === null) return null;
+  const parsed = parseLineRef(branchRef);
+  const named = parsed?.session === session ? parsed : null;
+  const isMain = named?.branch === null;
+  return { ref, oid, session, branchRef, remote, isArchived, isMain, branch: named?.branch ?? null, nearest };
+}
+
+interface Defaults {
+  branches: RefTip[];
+  /** The entries that they stand on, after a landing by fast-forward. */
+  entries: NearestEntry[];
+}
+
+async function readDefaults(project: Project): Promise<Defaults> {
+  const branches = await readDefaultBranches(project);
+  const tips = [...new Set(branches.flatMap(({ ref, oid }) => (ref === globalRef ? [] : [oid])))];
+  const entries = await Promise.all(tips.map((oid) => findNearestEntry(project, oid)));
+  return { branches, entries: entries.filter((entry) => entry !== null) };
+}
+
+/**
+ * False of the default branch, of the branch that the session started from, and of what grows from either: a landing by
+ * fast-forward leaves the session's entries there.
+ */
+export async function isLine(
+  project: Project,
+  line: Pick<KnownLine, 'branchRef' | 'session' | 'nearest'>,
+  known?: Defaults,
+): Promise<boolean> {
+  if (parseLineRef(line.branchRef)?.session === line.session) return true;
+  const { branches, entries } = known ?? (await readDefaults(project));
+  if (branches.some(({ ref }) => ref === line.branchRef)) return false;
+  for (const entry of entries) if (await holds(project, entry, line.nearest)) return false;
+  // A squash merge leaves no `start` below it; the session's own line still has one.
+  const branch =
+    (await readBaseBranch(project, line.nearest.oid)) ?? (await readBaseBranch(project, mainLineRef(line.session)));
+  if (branch === null) return true;
+  const base = `refs/heads/${branch}` as RefName;
+  if (base === line.branchRef) return false;
+  const tip = await project.repository.store.resolve(base);
+  const entry = tip === null ? null : await findNearestEntry(project, tip);
+  return entry === null || !(await holds(project, entry, line.nearest));
+}
+
+/** Whether the first parents of a branch that stands on `entry` have the other one as well. */
+async function holds(project: Project, entry: NearestEntry, { oid }: NearestEntry): Promise<boolean> {
+  return entry.oid === oid || isOnLine(project.repository.store, entry.oid, oid);
+}
+
+/** The remote's and the local ones, which may be ahead of it; and `teddy/global`, whose memos are entries as well. */
+export async function readDefaultBranches(project: Project): Promise<RefTip[]> {
+  const { store } = project.repository;
+  const configured = await store.setting('init.defaultBranch');
+  const names = new Set([configured ?? 'main', 'main', 'master'].map((name) => `refs/heads/${name}`));
+  const refs = ['refs/remotes/origin/HEAD', ...names, globalRef] as RefName[];
+  const tips = await Promise.all(refs.map(async (ref) => ({ ref, oid: await store.resolve(ref) })));
+  return tips.flatMap(({ ref, oid }) => (oid === null ? [] : [{ ref, oid }]));
+}
+
+/**
+ * The branch that the session started from; of a session that started on the line of another one, the branch that the whole stack
+ * started from. Null: HEAD was detached, or the history is cut off.
+ */
+export async function readBaseBranch(project: Project, from: Oid | RefName): Promise<string | null> {
+  return (await readBaseStart(project, from))?.branch ?? null;
+}
+
+/** A branch that a session started from, and the commit that says so. */
+export interface BaseStart {
+  branch: string;
+  oid: Oid;
+}
+
+export async function readBaseStart(project: Project, from: Oid | RefName): Promise<BaseStart | null> {
+  const { store } = project.repository;
+  const tip = await store.resolve(from);
+  if (tip === null) return null;
+  for await (const { commit, oid } of store.firstParents(tip)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.kind !== 'start') continue;
+    const { baseBranch } = entry;
+    if (baseBranch === undefined) return null;
+    // Earlier versions have recorded the line: then the start of its session, below, says more.
+    if (parseLineRef(`refs/heads/${baseBranch}`) === null) return { branch: baseBranch, oid };
+  }
+  return null;
+}
+
+/**
+ * The line that stands for its session: the one that is named so, else the branch of another name that has come furthest (the main
+ * line was renamed), else a conversation branch. `lines`: of one session, and all of the same kind.
+ */
+export function chooseMain<Line extends Pick<KnownLine, 'isMain' | 'branch' | 'nearest' | 'ref'>>(
+  lines: readonly Line[],
+): Line | undefined {
+  const rank = ({ isMain, branch }: Line) => (isMain ? 0 : branch === null ? 1 : 2);
+  const turn = ({ nearest }: Line) => (nearest.entry.turn === null ? 0 : turnNumber(nearest.entry.turn));
+  // Ids of entries are in order of their time.
+  const later = (a: Line, b: Line) => (a.nearest.entry.id < b.nearest.entry.id ? 1 : -1);
+  return lines.toSorted((a, b) => rank(a) - rank(b) || turn(b) - turn(a) || later(a, b))[0];
+}

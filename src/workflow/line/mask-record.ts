@@ -1,0 +1,55 @@
+/** A record of a transcript without secrets: whatever it holds may be shown to a model later. */
+import type { KnownRecord } from '../../conversation/record.ts';
+import type { Masker } from '../../ports/project.ts';
+
+export interface MaskedRecord {
+  record: KnownRecord;
+  /** How many secrets were masked. */
+  count: number;
+}
+
+/** Every text of it, each as a whole; ids and times stay as they are. Throws MASKING_FAILED. */
+export async function maskRecord(masker: Masker, record: KnownRecord): Promise<MaskedRecord> {
+  const { type, id, timestamp, ...fields } = record;
+  const masked = await maskValue(masker, fields);
+  return { record: { type, id, timestamp, ...(masked.value as object) } as KnownRecord, count: masked.count };
+}
+
+async function maskValue(masker: Masker, value: unknown): Promise<{ value: unknown; count: number }> {
+  if (typeof value === 'string') {
+    const { text, count } = await masker.mask(value);
+    return { value: text, count };
+  }
+  if (typeof value !== 'object' || value === null) return { value, count: 0 };
+  if (Array.isArray(value)) {
+    const items = await Promise.all(value.map((item) => maskValue(masker, item)));
+    return { value: items.map((item) => item.value), count: items.reduce((sum, item) => sum + item.count, 0) };
+  }
+  return maskObject(masker, value);
+}
+
+/** Keys as well. What is one key after it was masked stays two. */
+async function maskObject(masker: Masker, value: object): Promise<{ value: object; count: number }> {
+  const masked: Record<string, unknown> = {};
+  let count = 0;
+  for (const [key, inner] of Object.entries(value)) {
+    const [name, content] = await Promise.all([masker.mask(key), maskValue(masker, inner)]);
+    // `token = ...` is a secret by its name, which neither half shows by itself.
+    const named = typeof content.value === 'string' ? await maskNamed(masker, key, content.value) : null;
+    count += name.count + content.count + (named?.count ?? 0);
+    masked[toFreeKey(masked, name.text)] = named?.text ?? content.value;
+  }
+  return { value: masked, count };
+}
+
+async function maskNamed(masker: Masker, key: string, text: string): Promise<{ text: string; count: number } | null> {
+  const lead = `${key}=`;
+  const found = await masker.mask(`${lead}${text}`);
+  const isInText = found.count > 0 && found.text.startsWith(lead);
+  return isInText ? { text: found.text.slice(lead.length), count: found.count } : null;
+}
+
+function toFreeKey(taken: object, key: string, number = 1): string {
+  const name = number === 1 ? key : `${key} (${number})`;
+  return Object.hasOwn(taken, name) ? toFreeKey(taken, key, number + 1) : name;
+}

@@ -1,0 +1,75 @@
+/** Masks secrets in what teddy itself writes: labels of commits, reports, problems. */
+import type { Problem } from '../../plan/plan.ts';
+import type { ActionDetails, Report, ReportedRollback } from '../../plan/report.ts';
+import type { Masker } from '../../ports/project.ts';
+import type { Entry } from '../../session/entry.ts';
+import type { RepoPath } from '../../names.ts';
+
+/** Before a label is cut: half a secret is not recognised any more. */
+export async function maskEntry(masker: Masker, entry: Entry): Promise<Entry> {
+  const { text, count } = await masker.mask([entry.title, ...entry.details].join('\n'));
+  const { write } = entry;
+  const intent = write && { write: { ...write, intent: await maskString(masker, write.intent) } };
+  if (count === 0) return { ...entry, ...intent };
+  const [title = '', ...details] = text.split('\n');
+  return { ...entry, title, details, ...intent };
+}
+
+/** A problem may quote lines of a file that the plan did not find. */
+export async function maskProblems(masker: Masker, problems: Problem[]): Promise<Problem[]> {
+  return Promise.all(
+    problems.map(async (problem) => ({
+      ...problem,
+      message: await maskString(masker, problem.message),
+      ...(problem.hint === undefined ? {} : { hint: await maskString(masker, problem.hint) }),
+    })),
+  );
+}
+
+/** All but the output, which is masked before it is cut. */
+export async function maskDetails(masker: Masker, details: ActionDetails): Promise<ActionDetails> {
+  const { reason, failed_command, answer, restored } = details;
+  return {
+    ...details,
+    ...(reason === undefined ? {} : { reason: await maskString(masker, reason) }),
+    ...(failed_command === undefined ? {} : { failed_command: await maskString(masker, failed_command) }),
+    ...(answer === undefined ? {} : { answer: await maskString(masker, answer) }),
+    ...(restored === undefined ? {} : { restored: await maskPaths(masker, restored) }),
+  };
+}
+
+/** What was copied from the plan stays as the plan has it; actions are masked as they are logged. */
+export async function maskReport(masker: Masker, report: Report): Promise<Report> {
+  const { error } = report.run_summary;
+  const { rollback } = report;
+  return {
+    ...report,
+    ...(rollback === undefined ? {} : { rollback: await maskRollback(masker, rollback) }),
+    run_summary: { ...report.run_summary, error: error === null ? null : await maskString(masker, error) },
+    validation_errors: await maskProblems(masker, report.validation_errors),
+  };
+}
+
+async function maskRollback(
+  masker: Masker,
+  { restored, left, moved_aside }: ReportedRollback,
+): Promise<ReportedRollback> {
+  const [paths, texts] = [left.map(({ path }) => path), left.map(({ reason }) => reason)];
+  const named = await maskPaths(masker, paths);
+  return {
+    restored: await maskPaths(masker, restored),
+    left: named.map((path, at) => ({ path, reason: texts[at] ?? '' })),
+    moved_aside: await maskPaths(masker, moved_aside),
+  };
+}
+
+/** Paths that a command may have made: for a person to read, since a masked one leads nowhere. */
+export async function maskPaths(masker: Masker, paths: readonly RepoPath[]): Promise<RepoPath[]> {
+  // Most have nothing to hide, and all of them are looked through at once.
+  if ((await masker.mask(paths.join('\n'))).count === 0) return [...paths];
+  return Promise.all(paths.map(async (path) => (await maskString(masker, path)) as RepoPath));
+}
+
+export async function maskString(masker: Masker, text: string): Promise<string> {
+  return (await masker.mask(text)).text;
+}

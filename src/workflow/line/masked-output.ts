@@ -1,0 +1,89 @@
+/** Output of a command for the terminal, as it comes, without its secrets. */
+import type { Masker } from '../../ports/project.ts';
+
+type Stream = 'stdout' | 'stderr';
+
+export interface MaskedOutput {
+  add(stream: Stream, text: string): void;
+  /** Shows what is left, and resolves when everything was shown. Rejects when something could not be masked. */
+  end(): Promise<void>;
+}
+
+/** A secret may come in pieces; a line of output is whole, and a private key has as many lines as this at most. */
+const maxKeyLines = 400;
+/** A longer line is no text for people, and in one piece it would take all memory there is. */
+const maxHeldLength = 1024 * 1024;
+const tooLongNote = '[a line of over 1 MiB is not shown]\n';
+const keyBegin = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY/;
+const keyEnd = /-----END [A-Z0-9 ]*PRIVATE KEY/;
+
+export function maskedOutput(masker: Masker, show: (stream: Stream, text: string) => void): MaskedOutput {
+  const pending: Record<Stream, Held> = { stdout: hold(''), stderr: hold('') };
+  let shown: Promise<void> = Promise.resolve();
+  let failure: unknown = null;
+
+  const pass = (stream: Stream, text: string) => {
+    if (text === '') return;
+    shown = shown
+      .then(async () => show(stream, (await masker.mask(text)).text))
+      .catch((error: unknown) => void (failure ??= error));
+  };
+  return {
+    add(stream, text) {
+      const held = pending[stream];
+      const next = held.isTooLong ? afterLine(text) : text;
+      if (next === null) return;
+      held.pieces.push(next);
+      held.length += next.length;
+      held.isTooLong = false;
+      // Joined only when a line ends: a long line may come in very many pieces.
+      if (/[\r\n]/.test(next)) {
+        const { whole, rest } = takeLines(held.pieces.join(''));
+        pass(stream, whole);
+        pending[stream] = hold(rest);
+      }
+      if (pending[stream].length <= maxHeldLength) return;
+      pass(stream, tooLongNote);
+      pending[stream] = { ...hold(''), isTooLong: true };
+    },
+    async end() {
+      for (const stream of ['stdout', 'stderr'] as const) pass(stream, pending[stream].pieces.join(''));
+      await shown;
+      if (failure !== null) throw failure;
+    },
+  };
+}
+
+/** Output that is not shown yet, because the line has not ended. */
+interface Held {
+  pieces: string[];
+  length: number;
+  /** The line is left out: what comes before its end goes nowhere. */
+  isTooLong: boolean;
+}
+
+function hold(text: string): Held {
+  return { pieces: text === '' ? [] : [text], length: text.length, isTooLong: false };
+}
+
+/** Null while the line goes on. */
+function afterLine(text: string): string | null {
+  const end = text.search(/[\r\n]/);
+  return end === -1 ? null : text.slice(end + 1);
+}
+
+/** The lines that are complete; those of a private key only together. */
+function takeLines(text: string): { whole: string; rest: string } {
+  const end = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1;
+  const lines = text.slice(0, end);
+  const begin = lines.search(keyBegin);
+  const last = begin === -1 ? -1 : findLastBegin(lines, begin);
+  const isOpen = last !== -1 && !keyEnd.test(lines.slice(last));
+  const cut = isOpen && lines.slice(last).split('\n').length <= maxKeyLines ? last : end;
+  return { whole: text.slice(0, cut), rest: text.slice(cut) };
+}
+
+function findLastBegin(lines: string, from: number): number {
+  const last = lines.lastIndexOf('-----BEGIN ');
+  return keyBegin.test(lines.slice(last)) ? last : from;
+}

@@ -1,0 +1,53 @@
+/** Files that git does not know yet: what keeps one of them out of a commit that nobody has looked through. */
+import { TeddyError } from '../../errors.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { RepoPath } from '../../names.ts';
+import { isSecretName } from '../../session/secret-names.ts';
+
+export interface LeftOutFile {
+  path: RepoPath;
+  reason: string;
+}
+
+/** A new file is committed up to about this size. */
+export const maxNewFileBytes = 1024 * 1024;
+
+/** The one reason for files of `.teddy/`. */
+export const notTeddys = 'only teddy itself adds files to .teddy/';
+
+export const anotherRepository = 'it is another repository';
+
+/** As git and a scan name it: a submodule, or one that git does not know. */
+export function isRepository(path: RepoPath): boolean {
+  return path.endsWith('/');
+}
+
+/** git's names are bytes; such a name cannot be written in a report, nor be given back to git. */
+export const notUtf8 = 'its name is not UTF-8';
+
+export function findNameReason(path: RepoPath): string | null {
+  return isSecretName(path) ? 'named like a secret' : null;
+}
+
+/** A path may hold a secret as well as a file may; one that is told of goes through the masker, too. */
+export async function findPathReason(project: Project, path: RepoPath): Promise<string | null> {
+  return findNameReason(path) ?? ((await project.masker.mask(path)).count > 0 ? 'its name holds a secret' : null);
+}
+
+/** Of a file whose size is known to be small. */
+export async function findContentReason(project: Project, path: RepoPath, bytes: Uint8Array): Promise<string | null> {
+  const text = new TextDecoder().decode(bytes);
+  // As UTF-16, a secret has a NUL between its letters.
+  const texts = text.includes('\0') ? [text, text.replaceAll('\0', '')] : [text];
+  for (const one of texts) if ((await project.masker.mask(one, path)).count > 0) return 'it holds a secret';
+  return null;
+}
+
+/** Null: the file is gone. */
+export async function readNewFile(workspace: Workspace, path: RepoPath): Promise<Uint8Array | 'unreadable' | null> {
+  return workspace.readDisk(path).catch((error: unknown) => {
+    if (error instanceof TeddyError) return 'unreadable' as const;
+    throw error;
+  });
+}

@@ -1,0 +1,170 @@
+/** Starts a session: its branch, its `start` entry on top of where it starts, and HEAD switched to it. */
+import { TeddyError } from '../../errors.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Entry } from '../../session/entry.ts';
+import {
+  attributesPath,
+  attributesText,
+  configPath,
+  globalContextPath,
+  memosPath,
+  sessionContextText,
+} from '../../session/global-files.ts';
+import {
+  joinPath,
+  mainLineRef,
+  sessionDir,
+  toSessionId,
+  toSessionName,
+  type Oid,
+  type RefName,
+  type RepoPath,
+  type SessionId,
+} from '../../names.ts';
+import { publishDraft } from './append-entry.ts';
+import { chooseStart, type Base } from './choose-start.ts';
+import type { Draft, FileEdit } from './write-entry.ts';
+import { ensureGlobal, readGlobal, refuseTeddyBranch } from './global-branch.ts';
+import { canStay, switchOrTakeBack } from './switch.ts';
+import { refuseOperation } from './refuse-operation.ts';
+import { rememberStart } from './own-start.ts';
+import { repairHere } from './repair-here.ts';
+import { addOrTakeBack } from './open-work-tree.ts';
+
+export interface NewSession {
+  session: SessionId;
+  ref: RefName;
+  commit: Oid;
+  /** Relative to the root of the work tree. */
+  directory: RepoPath;
+  switched: boolean;
+  /** The root of the linked work tree that was made for it, absolute. */
+  workTree: string | null;
+  /** What else was made; null when it was there. */
+  made: string | null;
+}
+
+export interface NewSessionRequest {
+  name: string;
+  switch: boolean;
+  /** In a linked work tree of its own; then nothing is switched. */
+  worktree?: boolean;
+  /** The branch to start from; without it, HEAD, or the base of a line that has landed. */
+  from?: string | undefined;
+}
+
+/** Uncommitted work stays as it is. Throws BAD_NAME, UNKNOWN_BRANCH, USAGE on `teddy/global`, BRANCH_IN_THE_WAY, FILES_IN_THE_WAY, OPERATION_IN_PROGRESS. */
+export async function newSession(project: Project, request: NewSessionRequest): Promise<NewSession> {
+  const { repository, notices } = project;
+  const name = toSessionName(request.name);
+  const inWorkTree = request.worktree === true;
+  const workspace = request.switch && !inWorkTree ? repository.workspace : null;
+  await refuseTeddyBranch(repository.store);
+  await repository.store.ident();
+  await repairHere(project);
+  if (workspace) await refuseBusyWorkspace(workspace);
+  const { base, note } = await chooseStart(project, request.from);
+  await refuseTrackedFile(project, base);
+  const made = await ensureGlobal(project);
+  await repository.installAttributes();
+  const { session, commit } = await publishStart(project, name, base);
+  if (base.branch !== null) await rememberStart(project, { branch: base.branch, oid: commit });
+  const ref = mainLineRef(session);
+  if (workspace) await switchOrTakeBack(project, workspace, ref, commit, canStay);
+  const workTree = inWorkTree ? await addOrTakeBack(project, ref, commit) : null;
+  if (name !== request.name) notices.info(`The name was made ${name}.`);
+  if (note !== null) notices.info(note);
+  return { session, ref, commit, directory: sessionDir(session), switched: workspace !== null, workTree, made };
+}
+
+async function refuseBusyWorkspace(workspace: Workspace): Promise<void> {
+  const head = await workspace.head();
+  await refuseOperation(workspace, head.ref ?? ('HEAD' as RefName));
+  const { unmerged } = await workspace.status({ untracked: false });
+  if (unmerged.length > 0) {
+    throw new TeddyError(
+      'OPERATION_IN_PROGRESS',
+      `Unmerged: ${unmerged.slice(0, 5).join(', ')}.`,
+      'Resolve the conflicts and commit first.',
+    );
+  }
+  // Ignored ones too: git would overwrite them without a word.
+  const inTheWay = await workspace.untrackedBelow('.teddy' as RepoPath);
+  if (inTheWay.length === 0) return;
+  throw new TeddyError(
+    'FILES_IN_THE_WAY',
+    `Files of .teddy/ that git does not know are in the way: ${inTheWay.slice(0, 3).join(', ')}.`,
+    inTheWay.includes(configPath)
+      ? `Settings of the project are committed: \`git add --force ${configPath}\`, \`git commit -m "Settings of teddy" -- ${configPath}\`. Move other files away.`
+      : 'Move them away, or commit them, and run the command again.',
+  );
+}
+
+/** A file or link of the project's own that is called `.teddy`. */
+export async function refuseTrackedFile(project: Project, { oid }: Base): Promise<void> {
+  const root = oid === null ? null : await project.repository.store.readDir(oid, '' as RepoPath);
+  const found = root?.entries.find(({ name }) => name === '.teddy');
+  if (found === undefined || found.mode === '40000') return;
+  throw new TeddyError(
+    'FILES_IN_THE_WAY',
+    'The project has a file called .teddy, where the session would have its directory.',
+    'Rename it and commit: `git mv .teddy <other>`.',
+  );
+}
+
+async function publishStart(project: Project, name: string, base: Base): Promise<{ session: SessionId; commit: Oid }> {
+  const now = project.clock.now();
+  const taken = await readTakenIds(project);
+  for (let attempt = 1; ; attempt += 1) {
+    const session = toSessionId(now, name, attempt);
+    if (taken.has(session)) continue;
+    const draft = await draftStart(project, session, now, base);
+    const commit = await publishStartAt(project, session, base, draft);
+    if (commit !== null) return { session, commit };
+    taken.add(session);
+  }
+}
+
+/** Two processes may want the same name at the same time: the ref is made only where there was none. */
+async function publishStartAt(project: Project, session: SessionId, base: Base, draft: Draft): Promise<Oid | null> {
+  return publishDraft(project, { ref: mainLineRef(session), workspace: null }, base.oid, draft, { create: true });
+}
+
+export async function readTakenIds(project: Project): Promise<Set<string>> {
+  const refs = await project.repository.store.listRefs(
+    'refs/heads/teddy/',
+    'refs/remotes/*/teddy/*',
+    'refs/teddy/archive/',
+  );
+  return new Set(refs.map(({ ref }) => ref.split('/').at(-1)?.split('--')[0] ?? ''));
+}
+
+/** `origin`: what the session is made of, where that is no commit. */
+export async function draftStart(
+  project: Project,
+  session: SessionId,
+  now: Date,
+  base: Base,
+  origin: { sha256?: string; importFormat?: string } = {},
+): Promise<Draft> {
+  const global = await readGlobal(project);
+  const files: FileEdit[] = [
+    { path: attributesPath, bytes: attributesText },
+    { path: globalContextPath, bytes: global?.globalContext ?? '' },
+    { path: memosPath, bytes: global?.memos ?? '' },
+    { path: joinPath(sessionDir(session), 'session.context'), bytes: sessionContextText },
+  ];
+  const entry: Entry = {
+    kind: 'start',
+    session,
+    turn: null,
+    id: project.ids.entryId(),
+    created: now.toISOString(),
+    title: session,
+    details: [],
+    ...(base.branch === null ? {} : { baseBranch: base.branch }),
+    ...origin,
+  };
+  return { entry, files };
+}

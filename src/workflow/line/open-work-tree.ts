@@ -1,0 +1,93 @@
+/** Gives a line a linked work tree of its own, so that the files of the user's work tree stay as they are. */
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports/project.ts';
+import { shortRef, type Oid, type RefName } from '../../names.ts';
+import { findLine } from './find.ts';
+import { requirePlan } from './pending-plan.ts';
+import { readLine } from './read.ts';
+import { makeLocal } from './make-local.ts';
+import { refuseElsewhere } from './unfinished-run.ts';
+
+export interface OpenedWorkTree {
+  ref: RefName;
+  /** Absolute. */
+  root: string;
+  made: boolean;
+}
+
+/**
+ * The linked work tree that the line is checked out in; made where it is checked out nowhere. With `needsPlan`, only for a
+ * line that has a plan to execute. Throws LINE_CHECKED_OUT where the main work tree is on the line, NO_PENDING_PLAN.
+ */
+export async function openWorkTree(
+  project: Project,
+  selector: string | undefined,
+  { needsPlan }: { needsPlan: boolean },
+): Promise<OpenedWorkTree> {
+  const { repository } = project;
+  await repository.store.ident();
+  const { ref, session, tip, remoteTip, workspace } = await findLine(project, selector, { appends: true });
+  const local = tip ?? (await makeLocal(project, { ref, session, remoteTip }));
+  if (needsPlan) requirePlan(await readLine(repository.store, local), { ref });
+  const root = await findLinked(project, ref);
+  if (root !== null) return { ref, root, made: false };
+  if (workspace !== null) throw toCheckedOut(ref, workspace.root);
+  await refuseElsewhere(project, { ref, session, workspace });
+  return { ref, ...(await addOrJoin(project, ref)) };
+}
+
+async function findLinked(project: Project, ref: RefName): Promise<string | null> {
+  const trees = await project.repository.linkedWorkTrees();
+  return trees.find((tree) => tree.ref === ref && !tree.isGone)?.root ?? null;
+}
+
+/** Of two commands that make one at the same time, the second works in what the first has made. */
+async function addOrJoin(project: Project, ref: RefName): Promise<{ root: string; made: boolean }> {
+  await forgetGone(project, ref);
+  try {
+    const root = await project.repository.addWorkTree(ref);
+    project.notices.info(`Made the work tree ${root}.`);
+    return { root, made: true };
+  } catch (error) {
+    const root = error instanceof TeddyError && error.code === 'LINE_CHECKED_OUT' && (await findLinked(project, ref));
+    if (!root) throw error;
+    return { root, made: false };
+  }
+}
+
+/** Until then git takes the line for checked out there. */
+async function forgetGone(project: Project, ref: RefName): Promise<void> {
+  const trees = await project.repository.linkedWorkTrees();
+  const gone = trees.find((tree) => tree.ref === ref && tree.isGone);
+  if (gone === undefined) return;
+  if (gone.madeFor === null) throw toGone(ref, gone.root);
+  await project.repository.removeWorkTree(gone.root);
+  project.notices.warn(`The work tree ${gone.root} is gone, with what was not committed in it.`);
+}
+
+/** For a line that was just made: without its work tree it goes again. */
+export async function addOrTakeBack(project: Project, ref: RefName, commit: Oid): Promise<string> {
+  try {
+    return await project.repository.addWorkTree(ref);
+  } catch (error) {
+    await project.repository.store.updateRefs([{ ref, old: commit, new: null }], 'teddy: taken back');
+    throw error;
+  }
+}
+
+function toCheckedOut(ref: RefName, root: string): TeddyError {
+  return new TeddyError(
+    'LINE_CHECKED_OUT',
+    `${shortRef(ref)} is checked out in the main work tree, ${root}.`,
+    'Leave --worktree out to work there, or switch that work tree to another branch first.',
+  );
+}
+
+/** It may be on a disk that is not mounted. */
+function toGone(ref: RefName, root: string): TeddyError {
+  return new TeddyError(
+    'LINE_CHECKED_OUT',
+    `${shortRef(ref)} is checked out in ${root}, which is not there.`,
+    'If it is gone for good, `git worktree prune` forgets it.',
+  );
+}

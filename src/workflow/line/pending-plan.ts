@@ -1,0 +1,53 @@
+/** The plan that a line waits to have executed, and the files to execute it in. */
+import { TeddyError } from '../../errors.ts';
+import type { Repository, Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { shortRef, type RefName } from '../../names.ts';
+import { lineName } from './find.ts';
+import type { LineState, Turn } from './read.ts';
+
+/** In a bare repository nothing can be switched. Throws NOT_ON_LINE where the line is checked out nowhere. */
+export function requireWorkspace(
+  line: { ref: RefName; workspace: Workspace | null },
+  repository?: Pick<Repository, 'workspace'>,
+): Workspace {
+  if (line.workspace) return line.workspace;
+  const own = `\`teddy session execute -s ${lineName(line)} --worktree\``;
+  throw new TeddyError(
+    'NOT_ON_LINE',
+    `${lineName(line)} is checked out nowhere, and a plan is executed in files.`,
+    repository?.workspace === null
+      ? `Give it a work tree: ${own}.`
+      : `Give it a work tree: ${own}; or switch yours to it: \`git switch ${lineName(line)}\`.`,
+  );
+}
+
+/** Throws NO_PENDING_PLAN. */
+export function requirePlan({ latest }: LineState, line: { ref: RefName }): Turn {
+  if (latest?.status === 'planned') return latest;
+  const last = latest === null ? 'It has no turn yet.' : `Its last turn, ${latest.turn}, is ${latest.status}.`;
+  throw new TeddyError(
+    'NO_PENDING_PLAN',
+    `${shortRef(line.ref)} has no plan to execute. ${last}`,
+    latest?.status === 'open'
+      ? '`teddy session plan` asks the model again.'
+      : 'Say what is next: `teddy session plan -m "..."`.',
+  );
+}
+
+/** Before anything is asked or written: what will run is what was published. Throws PLAN_MODIFIED. */
+export async function refuseModified(
+  project: Project,
+  workspace: Workspace,
+  state: LineState,
+  turn: Turn,
+): Promise<void> {
+  const path = `.teddy/sessions/${state.session}/${turn.turn}/plan.md`;
+  const disk = await workspace.readDisk(path as Parameters<Workspace['readDisk']>[0]);
+  if (disk === null || (turn.plan && project.hash(disk) === project.hash(turn.plan))) return;
+  throw new TeddyError(
+    'PLAN_MODIFIED',
+    `${path} differs from what was published, and a published plan never changes.`,
+    `Take it back: \`git restore --source=HEAD --staged --worktree ${path}\`.`,
+  );
+}

@@ -1,0 +1,17 @@
+/** What a plan is checked against in a work tree. */
+import type { World } from '../../plan/validate.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { readGlobal } from './global-branch.ts';
+import { maskString } from './mask-text.ts';
+import { agentNames } from '../../conversation/agents.ts';
+
+export function worldOf(project: Project, workspace: Workspace): World {
+  return {
+    inspect: project.filesOf(workspace.root).inspect,
+    mask: (text) => maskString(project.masker, text),
+    findIgnored: (paths) => workspace.ignored(paths),
+    listAgents: async () => agentNames((await readGlobal(project, { orRemote: true }))?.agents ?? new Map()),
+    canSearch: async () => (await project.settings.get('searchCommand')) !== undefined,
+  };
+}

@@ -1,0 +1,68 @@
+/** What every command that adds to a line does first: its branch is there, a crash is repaired, nothing is in the way. */
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Oid, RefName, SessionId } from '../../names.ts';
+import { settleCommands } from './settle-commands.ts';
+import { findLine, lineName } from './find.ts';
+import { ensureGlobal } from './global-branch.ts';
+import { recoverAnswers } from './recover-answer.ts';
+import { refuseOperation } from './refuse-operation.ts';
+import { makeLocal } from './make-local.ts';
+import { checkUnfinishedRuns } from './unfinished-run.ts';
+
+interface PrepareOptions {
+  recover?: boolean;
+  settles?: boolean;
+  forks?: boolean;
+  needsFiles?: boolean;
+}
+
+export interface ReadyLine {
+  ref: RefName;
+  session: SessionId;
+  tip: Oid;
+  /** The work tree whose HEAD is on the line, if any. */
+  workspace: Workspace | null;
+}
+
+/**
+ * With `forks`, the command makes a branch of its own, and HEAD may be detached at an entry. With `recover: false` the line is only to be looked at: what a killed command had received stays where it is. Throws
+ * RUN_INTERRUPTED where a run was killed, but for whoever `settles` it.
+ */
+export async function prepareLine(
+  project: Project,
+  selector: string | undefined,
+  { recover = true, settles = false, forks = false, needsFiles = false }: PrepareOptions = {},
+): Promise<ReadyLine> {
+  const { repository, notices } = project;
+  // Asked while the line is looked for: without an identity nothing is to be begun.
+  const identified = repository.store.ident();
+  identified.catch(() => undefined);
+  // Repaired before HEAD is read: a crash of ours may have left the index behind it.
+  for (const said of (await repository.workspace?.repair()) ?? []) notices.warn(said);
+  const line = await findLine(project, selector, { appends: recover, forks, needsFiles });
+  await identified;
+  if (line.workspace && line.workspace !== repository.workspace) {
+    for (const said of await line.workspace.repair()) notices.warn(said);
+  }
+  const place = line.workspace ?? repository.workspace;
+  if (place) await refuseOperation(place, line.ref);
+  await ensureGlobal(project);
+  // A clone has the lines, but not the attributes that protect their bytes.
+  await repository.installAttributes();
+  const tip = line.tip ?? (await makeLocal(project, line));
+  // What HEAD is on needs no telling, and an open session was named when it was found.
+  if (line.found === 'named') {
+    const where = line.workspace && line.workspace !== repository.workspace ? `, in ${line.workspace.root}` : '';
+    notices.info(
+      `Session ${line.session}${lineName(line) === `teddy/${line.session}` ? '' : ` (${lineName(line)})`}${where}.`,
+    );
+  }
+  const { ref, session, workspace } = line;
+  await settleCommands(project, { ref, workspace }, { onlyLooking: !recover });
+  if (recover) await checkUnfinishedRuns(project, { ref, session, tip, workspace }, { settles });
+  if (recover && (await recoverAnswers(project, { ref, workspace }))) {
+    return { ref, session, tip: (await repository.store.resolve(ref)) ?? tip, workspace };
+  }
+  return { ref, session, tip, workspace };
+}

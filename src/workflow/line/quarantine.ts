@@ -1,0 +1,54 @@
+/** Where what a remote has stays until it is checked: refs that nothing else reads, and that keep git from pruning it. */
+import type { RefTip } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { RefName } from '../../names.ts';
+
+const prefix = 'refs/teddy/quarantine/';
+
+/** Gives names for refs in quarantine; whatever happens, they are gone afterwards. */
+export async function withQuarantine<Value>(
+  project: Project,
+  use: (toRef: (index: number) => RefName) => Promise<Value>,
+): Promise<Value> {
+  const own = `${prefix}${await project.processes.ownName()}/${project.ids.entryId()}/`;
+  try {
+    return await use((index) => `${own}${index}` as RefName);
+  } finally {
+    // The next pull tries again; a failure of the work itself says more.
+    await removeRefs(project, await project.repository.store.listRefs(own)).catch((error: Error) =>
+      project.notices.warn(`Refs below ${own} are left: ${error.message}`),
+    );
+  }
+}
+
+/** Those of processes that are dead. Foreign refs below `refs/teddy/quarantine/`, which say of nobody, are not among them. */
+export async function listLeftInQuarantine(project: Project): Promise<RefTip[]> {
+  const tips = await project.repository.store.listRefs(prefix);
+  const names = [...new Set(tips.map(({ ref }) => toProcessName(ref)))];
+  const dead = new Set<string>();
+  for (const name of names) if ((await project.processes.isAlive(name)) === false) dead.add(name);
+  return tips.filter(({ ref }) => dead.has(toProcessName(ref)));
+}
+
+/** What a sync that was killed has left. */
+export async function clearQuarantine(project: Project): Promise<void> {
+  await removeRefs(project, await listLeftInQuarantine(project));
+}
+
+function toProcessName(ref: RefName): string {
+  return ref.slice(prefix.length).split('/')[0] ?? '';
+}
+
+/** Another process may have removed some of them: they are looked for again. */
+async function removeRefs(project: Project, tips: readonly RefTip[]): Promise<void> {
+  if (tips.length === 0) return;
+  const { store } = project.repository;
+  const wanted = new Set(tips.map(({ ref }) => ref));
+  const updates = tips.map(({ ref, oid }) => ({ ref, old: oid, new: null }));
+  if ((await store.updateRefs(updates, 'teddy: checked')) === 'done') return;
+  const left = (await store.listRefs(prefix)).filter(({ ref }) => wanted.has(ref));
+  await store.updateRefs(
+    left.map(({ ref, oid }) => ({ ref, old: oid, new: null })),
+    'teddy: checked',
+  );
+}

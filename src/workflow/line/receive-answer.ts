@@ -1,0 +1,169 @@
+/** Receives an answer from a model, and asks it to go on where its limit has cut it. */
+import { continueMessage, openSeam } from '../../conversation/continuation.ts';
+import { TeddyError } from '../../errors.ts';
+import { maxPlanBytes } from '../../plan/parse.ts';
+import type { Model, ModelEvent, ModelMessage, ModelRequest, ModelToolCall } from '../../ports/model.ts';
+
+export interface Usage {
+  input: number;
+  output: number;
+  /** US dollars, where the endpoint reports them. */
+  costUsd?: number;
+}
+
+/** An answer that was cut was gone on with. */
+interface Continuation {
+  /** Where in the answer, in characters. */
+  at: number;
+  /** What it repeated of the answer's end. */
+  droppedBytes: number;
+}
+
+/** As far as it has come. */
+export interface Received {
+  text: string;
+  /** After the text. */
+  calls: ModelToolCall[];
+  /** Of all requests together. */
+  usage: Usage | null;
+  finish: Extract<ModelEvent, { type: 'finish' }>['reason'] | null;
+  continuations: Continuation[];
+}
+
+/** Who hears the answer as it comes, and may stop it. */
+export interface Listener {
+  signal: AbortSignal;
+  onText(text: string): void;
+  /** Of all requests until now. */
+  onUsage?(usage: Usage): void;
+}
+
+const maxContinuations = 8;
+
+export function nothingReceived(): Received {
+  return { text: '', calls: [], usage: null, finish: null, continuations: [] };
+}
+
+/** A plan cannot be larger. */
+const maxAnswerBytes = maxPlanBytes;
+const encoder = new TextEncoder();
+
+/**
+ * Fills `received`, so that the part that has come is there whatever is thrown. It is cut when `finish` is `length` in the
+ * end: also eight continuations were not enough, or one brought nothing. Throws MODEL_FAILED beyond 10 MiB, and what the
+ * model throws.
+ */
+export async function receiveAnswer(
+  model: Model,
+  request: ModelRequest,
+  received: Received,
+  listener: Pick<Listener, 'onText' | 'onUsage'>,
+): Promise<void> {
+  const accept = acceptLimited(model, received, listener);
+  await receive(model, request, received, listener, accept);
+  while (isCut(received) && received.continuations.length < maxContinuations) {
+    const before = received.text;
+    if (before.trim() === '') return;
+    await receiveContinuation(model, toContinued(request, before), received, listener, accept);
+    if (received.text === before) return;
+  }
+}
+
+/** A call that was cut is answered as one that cannot be read: to go on within it is more than models can do. */
+export function isCut({ finish, calls }: Received): boolean {
+  return finish === 'length' && calls.length === 0;
+}
+
+/** An endpoint that never stops would fill the memory. */
+function acceptLimited(model: Model, received: Received, { onText }: Pick<Listener, 'onText'>): (text: string) => void {
+  let roomBytes = maxAnswerBytes;
+  return (text) => {
+    const bytes = encoder.encode(text).length;
+    const taken = bytes <= roomBytes ? text : cutToBytes(text, roomBytes);
+    roomBytes -= Math.min(bytes, roomBytes);
+    received.text += taken;
+    if (taken !== '') onText(taken);
+    if (taken.length < text.length) throw toEndless(model);
+  };
+}
+
+/** At the end of a character. */
+function cutToBytes(text: string, bytes: number): string {
+  return text.slice(0, encoder.encodeInto(text, new Uint8Array(bytes)).read);
+}
+
+function toEndless({ label }: Model): TeddyError {
+  return new TeddyError(
+    'MODEL_FAILED',
+    `The answer of ${label} is larger than 10 MiB (10,485,760 bytes), so it was stopped there.`,
+    'Ask for less at once; `teddy session resume` tries again.',
+  );
+}
+
+async function receiveContinuation(
+  model: Model,
+  request: ModelRequest,
+  received: Received,
+  listener: Pick<Listener, 'onUsage'>,
+  accept: (text: string) => void,
+): Promise<void> {
+  const before = received.text;
+  const seam = openSeam(before);
+  try {
+    await receive(model, request, received, listener, (piece) => accept(seam.next(piece)));
+  } finally {
+    const rest = seam.end();
+    const droppedBytes = seam.droppedBytes();
+    const hasBegun = received.text !== before || rest !== '' || droppedBytes > 0;
+    if (hasBegun) received.continuations.push({ at: before.length, droppedBytes });
+    accept(rest);
+  }
+}
+
+async function receive(
+  model: Model,
+  request: ModelRequest,
+  received: Received,
+  listener: Pick<Listener, 'onUsage'>,
+  accept: (text: string) => void,
+): Promise<void> {
+  // The word of the answer before must not stand for one that ends without any.
+  received.finish = null;
+  for await (const event of model.answer(request)) {
+    if (event.type === 'text') {
+      accept(event.text);
+    } else if (event.type === 'usage') {
+      received.usage = addUsage(received.usage, event);
+      listener.onUsage?.(received.usage);
+    } else if (event.type === 'tool_call') {
+      received.calls.push({ id: event.id, name: event.name, arguments: event.arguments });
+    } else {
+      received.finish = event.reason;
+    }
+  }
+}
+
+function toContinued(request: ModelRequest, before: string): ModelRequest {
+  const goOn: ModelMessage[] = [
+    { role: 'assistant', content: before },
+    { role: 'user', content: continueMessage },
+  ];
+  return { ...request, messages: [...request.messages, ...goOn] };
+}
+
+export function addUsage(sum: Usage | null, event: Extract<ModelEvent, { type: 'usage' }>): Usage {
+  const { inputTokens, outputTokens, costUsd } = event;
+  const more = { input: inputTokens, output: outputTokens, ...(costUsd === undefined ? {} : { costUsd }) };
+  return sum === null ? more : joinUsage(sum, more);
+}
+
+/** Null: nobody has told. */
+export function sumUsage(one: Usage | null, other: Usage | null): Usage | null {
+  return one === null || other === null ? (one ?? other) : joinUsage(one, other);
+}
+
+function joinUsage(one: Usage, other: Usage): Usage {
+  const costs = [one.costUsd, other.costUsd].filter((cost) => cost !== undefined);
+  const costUsd = costs.length === 0 ? {} : { costUsd: costs.reduce((sum, cost) => sum + cost, 0) };
+  return { input: one.input + other.input, output: one.output + other.output, ...costUsd };
+}

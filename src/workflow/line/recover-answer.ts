@@ -1,0 +1,102 @@
+/** Keeps what a command that was killed had received of an answer: on its line, or anchored where the line has gone on. */
+import { decodeTranscript } from '../../conversation/decode-transcript.ts';
+import type { TranscriptRecord } from '../../conversation/record.ts';
+import type { AnswerPlace, LeftAnswer, OrphanedAnswer } from '../../ports/disk.ts';
+import type { Project } from '../../ports/project.ts';
+import { formatCount } from '../../session/format-count.ts';
+import type { Target } from './append-entry.ts';
+import { keepPart } from './keep-answer.ts';
+import { keepBytes } from './keep-bytes.ts';
+import { closeExchange, keepExchange } from './keep-exchange.ts';
+import { readLine, readTurn } from './read.ts';
+
+/**
+ * Answers of this line, and those whose line is gone. True: the line may have moved. A crash in here leaves them for the next
+ * command, which keeps none twice.
+ */
+export async function recoverAnswers(project: Project, line: Target): Promise<boolean> {
+  let hasRecovered = false;
+  for (const orphan of inOrder(await project.answers.orphans())) {
+    if (!(await isOurs(project, line, orphan))) continue;
+    const left = await orphan.claim();
+    if (left === null) continue;
+    await recover(project, line, orphan, left);
+    await orphan.discard();
+    hasRecovered = true;
+  }
+  return hasRecovered;
+}
+
+/** Calls first: the text before them is in their journal too, and then known by its id. */
+function inOrder(orphans: OrphanedAnswer[]): OrphanedAnswer[] {
+  const isExchange = ({ place }: OrphanedAnswer) => place?.unit === 'exchange';
+  return [...orphans.filter(isExchange), ...orphans.filter((orphan) => !isExchange(orphan))];
+}
+
+/** An answer of another line waits until somebody comes back to that. */
+async function isOurs(project: Project, { ref }: Target, { place }: OrphanedAnswer): Promise<boolean> {
+  return place === null || place.ref === ref || (await project.repository.store.resolve(place.ref)) === null;
+}
+
+async function recover(project: Project, line: Target, { id, place }: OrphanedAnswer, left: LeftAnswer): Promise<void> {
+  if (place !== null && (await isKept(project, line, place, left))) return;
+  const { text, damaged } = left;
+  const said: string[] = [];
+  if (text !== '') said.push(await keepOrAnchor(project, line, id, place, left));
+  if (damaged?.length) {
+    const oid = await keepBytes(project, `answers/${text === '' ? id : `${id}-damaged`}`, damaged);
+    said.push(`What was saved of an interrupted answer is damaged; as it was found: \`git cat-file -p ${oid}\`.`);
+  }
+  for (const notice of said) project.notices.warn(notice);
+}
+
+/** The command was killed after the answer was on the line. */
+async function isKept(project: Project, { ref }: Target, place: AnswerPlace, { text }: LeftAnswer): Promise<boolean> {
+  const { store } = project.repository;
+  const tip = place.ref === ref ? await store.resolve(ref) : null;
+  if (tip === null) return false;
+  const { session, turns, entryOid } = await readLine(store, tip);
+  if (session !== place.session || !turns.includes(place.turn)) return false;
+  const { records } = await readTurn(store, entryOid, session, place.turn);
+  const ids = place.unit === 'exchange' ? decodeTranscript(text).records.map(toId) : [place.id];
+  return records.some((record) => record.type !== 'other' && ids.includes(record.id));
+}
+
+function toId(record: TranscriptRecord): string | null {
+  return record.type === 'other' ? null : record.id;
+}
+
+async function keepOrAnchor(
+  project: Project,
+  line: Target,
+  id: string,
+  place: AnswerPlace | null,
+  { text, unconfirmedBytes }: LeftAnswer,
+): Promise<string> {
+  if (place?.unit === 'exchange') return keepCalls(project, line, place, text);
+  const what = `An answer that an interrupted command had received (${formatCount(text.length)} characters)`;
+  const doubt = unconfirmedBytes === 0 ? '' : ` No save had confirmed its last ${formatCount(unconfirmedBytes)} bytes.`;
+  const isOfLine = place !== null && place.ref === line.ref;
+  const received = { text, usage: null, continuations: [] };
+  if (isOfLine && (await keepPart(project, line, place, received)) !== null) {
+    return `${what} is kept in turn ${place.turn}.${doubt}`;
+  }
+  const oid = await keepBytes(project, `answers/${id}`, text);
+  const why =
+    place === null ? 'Nothing says where it belongs' : `Turn ${place.turn} of ${place.session} has gone on without it`;
+  return `${what} is kept aside: \`git cat-file -p ${oid}\`. ${why}.${doubt}`;
+}
+
+/** The results that are there stay; a call that was running gets one that says that nobody knows what it did. */
+async function keepCalls(project: Project, line: Target, place: AnswerPlace, journal: string): Promise<string> {
+  const records = closeExchange(project, journal);
+  const calls = records.filter(({ type }) => type === 'tool_use').length;
+  const lost = records.filter((record) => record.type === 'tool_result' && record.reason === 'recovered').length;
+  const what = `${calls} tool ${calls === 1 ? 'call' : 'calls'} of an interrupted command, ${lost} without a result,`;
+  const isOfLine = place.ref === line.ref && calls > 0;
+  if (isOfLine && (await keepExchange(project, line, place, records, null)) !== null) {
+    return `${what} ${calls === 1 ? 'is' : 'are'} kept in turn ${place.turn}.`;
+  }
+  const oid = await keepBytes(project, `answers/${place.id}`, journal);
+  return `${what} ${calls === 1 ? 'is' : 'are'} kept aside: \`git cat-file -p ${oid}\`. Turn ${place.turn} of ${place.session} has gone on without.`;
+}

@@ -1,0 +1,22 @@
+/** A command whose process was killed, and which may be running all the same. */
+import { TeddyError } from '../../errors.ts';
+import type { ProcessGroup } from '../../plan/journal.ts';
+import type { Project } from '../../ports/project.ts';
+
+/**
+ * Whoever killed teddy may not have killed the command that it ran: what that changes is not known before it has ended. Throws LOCKED.
+ * `starter`: what has started it, for a sentence.
+ */
+export async function refuseRunning(
+  project: Project,
+  root: string,
+  group: ProcessGroup | null,
+  { command, starter }: { command: string; starter: string },
+): Promise<void> {
+  if (group === null || !(await project.shellOf(root).isRunning(group))) return;
+  throw new TeddyError(
+    'LOCKED',
+    `${command} still runs (process group ${group.id}); the ${starter} that started it was killed.`,
+    `Wait for it, or stop it: \`kill -- -${group.id}\`.`,
+  );
+}

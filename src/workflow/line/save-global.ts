@@ -1,0 +1,73 @@
+/** The user's edit of a file of `teddy/global`, kept together with what others have changed in it meanwhile. */
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports/project.ts';
+import { parseGlobalFile } from '../../session/global-files.ts';
+import { mergeGlobalFile } from '../../session/merge-global.ts';
+import type { Oid } from '../../names.ts';
+import { isTrusted, trustTexts } from './foreign-texts.ts';
+import { changeGlobal, type GlobalBranch } from './global-branch.ts';
+
+export interface GlobalEdit {
+  /** A file of `teddy/global`. */
+  name: string;
+  base: string;
+  /** Made by the user from `base`. */
+  mine: string;
+}
+
+/**
+ * Returns the new commit, or null when the file says so already. Throws REF_MOVED when both sides have changed an agent;
+ * DAMAGED_SESSION when the memos cannot be read.
+ */
+export async function saveGlobalFile(
+  project: Project,
+  name: string,
+  { base, mine }: Omit<GlobalEdit, 'name'>,
+): Promise<Oid | null> {
+  await trustOwn(project, name, mine);
+  return changeGlobal(project, `global: edit ${name}\n`, async (current) => {
+    const text = await mergeEdit(project, current, { name, base, mine });
+    return text === readGlobalFile(current, name) ? null : [{ name, text }];
+  });
+}
+
+/** `teddy/global` as it would be with a user's edit of memos or context; nothing is saved. Throws as `saveGlobalFile`. */
+export async function previewGlobalFile(
+  project: Project,
+  current: GlobalBranch,
+  edit: GlobalEdit,
+): Promise<GlobalBranch> {
+  await trustOwn(project, edit.name, edit.mine);
+  const text = await mergeEdit(project, current, edit);
+  return edit.name === 'memos.yaml' ? { ...current, memos: text } : { ...current, globalContext: text };
+}
+
+async function trustOwn(project: Project, name: string, text: string): Promise<void> {
+  if (name !== 'memos.yaml') await trustTexts(project, [{ text }]);
+}
+
+async function mergeEdit(project: Project, current: GlobalBranch, { name, base, mine }: GlobalEdit): Promise<string> {
+  const theirs = readGlobalFile(current, name);
+  const text = mergeGlobalFile(name, { base, mine, theirs });
+  if (text === null) throw toConflict(name);
+  // What is merged from two texts that are trusted brings in nothing new.
+  if (name === 'global.context' && (await isTrusted(project, { kind: 'context', text: theirs }))) {
+    await trustTexts(project, [{ text }]);
+  }
+  return text;
+}
+
+/** Empty when there is no such file. */
+export function readGlobalFile(global: GlobalBranch | null, name: string): string {
+  if (name === 'memos.yaml') return global?.memos ?? '';
+  if (name === 'global.context') return global?.globalContext ?? '';
+  return global?.agents.get(parseGlobalFile(name).agent ?? '') ?? '';
+}
+
+function toConflict(name: string): TeddyError {
+  return new TeddyError(
+    'REF_MOVED',
+    `${name} was changed by somebody else while you edited it.`,
+    `Edit it again: \`teddy global edit ${name}\`.`,
+  );
+}

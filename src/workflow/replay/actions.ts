@@ -1,0 +1,150 @@
+/** Does a plan's actions again on the parent's tree, in memory. What a command did is taken from the record. */
+import type { Action } from '../../plan/plan.ts';
+import { layerFiles } from '../../plan/virtual-files.ts';
+import { toEffect } from '../../plan/validate-action.ts';
+import type { RepoPath } from '../../names.ts';
+import { maskString } from '../line/mask-text.ts';
+import { openMoments, type Moments } from './moments.ts';
+import { findFilter, mayBeConverted, whyNotTaken } from './rules.ts';
+import { inspectTree } from './tree.ts';
+import { runsScripts, wasRun, type Findings, type RecordedRun } from './turn.ts';
+
+/** A file as the last action of the plan that wrote it leaves it. */
+export interface WrittenFile {
+  /** Where it lies, when the plan's path goes through a link. */
+  path: RepoPath;
+  action: Action;
+  before: Uint8Array | null;
+  after: Uint8Array;
+  /** The report says that the action did not come to its end. */
+  isUnsure: boolean;
+}
+
+export interface RedoneActions {
+  written: Map<RepoPath, WrittenFile>;
+  /** Actions that ran scripts, in order. */
+  scripts: number[];
+  moments: Moments;
+}
+
+export async function redoActions(run: RecordedRun, findings: Findings): Promise<RedoneActions> {
+  const { store } = run.project.repository;
+  const files = layerFiles(inspectTree(store, run.base));
+  const moments = await openMoments(run);
+  const redone: RedoneActions = { written: new Map(), scripts: [], moments };
+  for (const action of run.parsed.plan.actions) {
+    const log = run.logs.get(action.index);
+    if (!wasRun(log)) findings.settle(action, 'skipped', log?.details?.reason ?? null);
+    else if (log?.modified_by_user === true) {
+      if (runsScripts(action)) redone.scripts.push(action.index);
+      await applyRecorded(run, action, files.write);
+      await moments.take(action, findings);
+      findings.settle(action, 'edited_by_user');
+    } else if (runsScripts(action)) {
+      redone.scripts.push(action.index);
+      await applyRecorded(run, action, files.write);
+      await moments.take(action, findings);
+      findings.settle(action, 'not_run');
+    } else if (action.type === 'CREATE' || action.type === 'EDIT') {
+      await redoWrite(run, action, files, redone, findings);
+    } else findings.settle(action, 'same');
+  }
+  return redone;
+}
+
+type Files = ReturnType<typeof layerFiles>;
+
+/** What it deleted is no longer there for any later action: each would have failed, as it did in the run. */
+async function applyRecorded(
+  { project, report }: RecordedRun,
+  { index }: Action,
+  write: Files['write'],
+): Promise<void> {
+  for (const { path, action, after } of report.changes) {
+    if (action !== index || after === null) continue;
+    // Of a submodule there is no blob.
+    if ((await project.repository.store.readSize(after)) === null) continue;
+    await write(path, await project.repository.store.readBlob(after));
+  }
+}
+
+async function redoWrite(
+  run: RecordedRun,
+  action: Extract<Action, { type: 'CREATE' | 'EDIT' }>,
+  files: Files,
+  redone: RedoneActions,
+  findings: Findings,
+): Promise<void> {
+  const mask = (text: string) => maskString(run.project.masker, text);
+  const log = run.logs.get(action.index);
+  const target = await files.inspect(action.path);
+  const outcome = await toEffect(action, { inspect: files.inspect, mask, grammar: run.grammar });
+  if ('problems' in outcome) {
+    redone.moments.doubt();
+    const reason = outcome.problems.map(({ message }) => message).join('; ');
+    if (log?.status !== 'SUCCESS') {
+      const isSame = log?.details?.reason === reason;
+      return findings.settle(
+        action,
+        isSame ? 'same' : 'not_compared',
+        isSame ? null : 'it failed, and its reason is not in the repository',
+      );
+    }
+    const unsure = await whyUnsure(run, action, action.path, redone);
+    if (unsure !== null) {
+      findings.leaveOpen(action.path, action.index, unsure);
+      return findings.settle(action, 'not_compared', unsure);
+    }
+    findings.differ({ action: action.index, path: action.path }, `It was done, and cannot be done again: ${reason}`);
+    return findings.settle(action, 'different');
+  }
+  const { effect } = outcome;
+  if (effect.kind !== 'write') return;
+  const real = (target.kind === 'file' || target.kind === 'absent' ? target.real : undefined) ?? action.path;
+  const isUnsure = log?.status !== 'SUCCESS';
+  const known = redone.written.get(real);
+  if (!isUnsure || run.rows.get(real)?.action === action.index) {
+    await files.write(real, effect.after);
+    if (real !== action.path) await files.write(action.path, effect.after);
+    const before = known === undefined ? effect.before : known.before;
+    redone.written.set(real, { path: real, action, before, after: effect.after, isUnsure });
+    await redone.moments.write(real, effect.after);
+    if (isUnsure) redone.moments.doubt();
+    const isNew = before === null;
+    const isExcused = () => isGitsOwn(run, real, { after: effect.after, isNew });
+    await redone.moments.check(action, findings, isExcused);
+  }
+  const [match] = effect.matches;
+  const told = log?.details;
+  if (!isUnsure && redone.scripts.length === 0 && (told?.line !== match?.line || told?.match !== match?.kind)) {
+    const message = `FIND was found at line ${told?.line ?? '(none)'} (${told?.match ?? 'none'}), and is at line ${match?.line ?? '(none)'} (${match?.kind ?? 'none'}).`;
+    findings.differ({ action: action.index, path: action.path }, message);
+  }
+  findings.settle(action, isUnsure ? 'not_compared' : 'same', isUnsure ? 'it did not come to its end' : null);
+}
+
+/** Whether git may have something else at the path than the plan gives, by no fault of anybody. */
+async function isGitsOwn(run: RecordedRun, path: RepoPath, { after, isNew }: { after: Uint8Array; isNew: boolean }) {
+  const { report, foreign, commit, project } = run;
+  const isRefused = report.run_summary.status === 'FAILURE' && report.changes.length === 0;
+  if (isRefused || foreign.has(path) || mayBeConverted(after)) return true;
+  if (isNew && (await whyNotTaken(run, path)) !== null) return true;
+  return (await findFilter(project.repository.store, commit, path)) !== null;
+}
+
+export const foreignReason = 'a commit of the user between the plan and its report changed the file';
+
+/** Why a replay in memory cannot know what an action has found; null: it can. */
+export async function whyUnsure(
+  { project, commit, foreign }: RecordedRun,
+  action: Action,
+  path: RepoPath,
+  { scripts, moments }: RedoneActions,
+): Promise<string | null> {
+  // With the tree that the report has after it, no command can have left anything else for it to work on.
+  const earlier = moments.isSeen(action.index) ? undefined : scripts.find((index) => index < action.index);
+  if (earlier !== undefined) return `action ${earlier}, a command, ran before it and may have changed the file`;
+  if (foreign.has(path)) return foreignReason;
+  const filter = await findFilter(project.repository.store, commit, path);
+  return filter === null ? null : `git keeps the file in another form (${filter})`;
+}

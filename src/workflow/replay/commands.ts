@@ -1,0 +1,245 @@
+/** Runs a turn again in a temporary work tree, commands and all, and compares what it prints and what it leaves. */
+import { TeddyError } from '../../errors.ts';
+import { renderUnifiedDiff } from '../../plan/diff.ts';
+import type { Action, ExecuteAction } from '../../plan/plan.ts';
+import { toEffect } from '../../plan/validate-action.ts';
+import type { CommandResult, ProjectFiles } from '../../ports/disk.ts';
+import type { ScratchTree, TreeChange } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { isSessionPath } from '../../session/global-files.ts';
+import type { Oid, RepoPath } from '../../names.ts';
+import { readTimeoutMs } from '../run/execute-plan.ts';
+import { listChanged } from '../line/guard-session-files.ts';
+import { maskString } from '../line/mask-text.ts';
+import { isRebased } from '../verify/rebased-log.ts';
+import { findContentReason, findPathReason, isRepository, maxNewFileBytes } from '../line/new-files.ts';
+import { compareCommand } from './compare-command.ts';
+import { cutDiff } from './cut-diff.ts';
+import { runsScripts, wasRun, type Findings, type RecordedRun } from './turn.ts';
+
+export interface CommandReplay {
+  /** Nothing, where the turn has run no command. Throws INTERRUPTED. */
+  replay(run: RecordedRun, findings: Findings): Promise<void>;
+}
+
+interface Place {
+  project: Project;
+  scratch: ScratchTree;
+  files: ProjectFiles;
+  signal: AbortSignal;
+}
+
+/** Path -> the last action that changed it. */
+type Changed = Map<RepoPath, number>;
+
+/** `scratchAt`: the work tree as it is at a commit, made when it is first needed. */
+export function commandReplay(
+  project: Project,
+  scratchAt: (commit: Oid) => Promise<ScratchTree>,
+  signal: AbortSignal,
+): CommandReplay {
+  return {
+    async replay(run, findings) {
+      if (!run.parsed.plan.actions.some((action) => isRunAgain(run, action))) return;
+      const scratch = await scratchAt(run.base);
+      const place = { project, scratch, files: project.filesOf(scratch.workspace.root), signal };
+      const changed: Changed = new Map();
+      const done = new Set<number>();
+      for (const action of run.parsed.plan.actions) {
+        if (wasRun(run.logs.get(action.index)) && (await doAgain(place, run, action, changed, findings)))
+          done.add(action.index);
+        if (!(await scratch.isIntact())) break;
+      }
+      if (run.report.rollback === undefined && (await scratch.isIntact())) {
+        await compareTrees(place, run, changed, findings);
+        proveAll(run, done, findings);
+      }
+      settle(run, done, findings);
+    },
+  };
+}
+
+/** One that came to its end, and whose script the plan has. */
+function isRunAgain({ logs }: RecordedRun, action: Action): action is ExecuteAction {
+  const log = logs.get(action.index);
+  return (
+    action.type === 'EXECUTE' &&
+    wasRun(log) &&
+    log?.modified_by_user !== true &&
+    log?.status !== 'ABORTED' &&
+    log?.details?.return_code !== undefined
+  );
+}
+
+/** Whether it was done again, and not taken from the record. */
+async function doAgain(
+  place: Place,
+  run: RecordedRun,
+  action: Action,
+  changed: Changed,
+  findings: Findings,
+): Promise<boolean> {
+  if (isRunAgain(run, action)) {
+    await runCommand(place, run, action, changed, findings);
+    return true;
+  }
+  const isEdited = run.logs.get(action.index)?.modified_by_user === true;
+  if (isEdited || runsScripts(action)) {
+    await applyRecorded(place, run, action, changed);
+    return false;
+  }
+  if (action.type !== 'CREATE' && action.type !== 'EDIT') return false;
+  const outcome = await toEffect(action, { inspect: place.files.inspect });
+  if ('problems' in outcome || outcome.effect.kind !== 'write') return false;
+  if (run.logs.get(action.index)?.status !== 'SUCCESS' && run.rows.get(action.path)?.action !== action.index)
+    return false;
+  const target = await place.files.inspect(action.path);
+  await place.files.install(action.path, outcome.effect.after);
+  changed.set(
+    (target.kind === 'file' || target.kind === 'absent' ? target.real : undefined) ?? action.path,
+    action.index,
+  );
+  return true;
+}
+
+/** With the rules of a run. */
+async function runCommand(
+  { project, scratch, signal }: Place,
+  run: RecordedRun,
+  action: ExecuteAction,
+  changed: Changed,
+  findings: Findings,
+): Promise<void> {
+  const { root } = scratch.workspace;
+  const before = await scratch.workspace.scan();
+  const timeoutMs = action.timeoutMs ?? (await readTimeoutMs(project));
+  const { cwd, env, script, index } = action;
+  const result = await project
+    .shellOf(root)
+    .run(script, { cwd, env: { ...env, ...scratch.env }, timeoutMs, signal })
+    .catch((error: unknown) => {
+      if (error instanceof TeddyError && error.code === 'ACTION_FAILED') return error;
+      throw error;
+    });
+  if (signal.aborted)
+    throw new TeddyError('INTERRUPTED', 'The replay was interrupted.', 'Nothing was changed; run it again.');
+  if (!(await scratch.isIntact()))
+    return findings.differ(
+      { action: index },
+      'It took the repository of its work tree away: its files were not compared.',
+    );
+  for (const path of listChanged(before, await scratch.workspace.scan())) {
+    if (!isSessionPath(path) && !isRepository(path)) changed.set(path, index);
+  }
+  if (result instanceof TeddyError)
+    return findings.differ({ action: index }, `It could not be run again: ${result.message}`);
+  const masked = await maskResult(project, result);
+  const details = run.logs.get(index)?.details ?? {};
+  for (const { message, diff, stream } of compareCommand(action, details, masked, root)) {
+    if (stream !== null && (await isRebased(project.repository.store, run.commit)))
+      findings.settle(action, 'not_compared', afterRebase);
+    else findings.differ({ action: index, diff }, message);
+  }
+}
+
+/** What a command such as `ls` prints depends on files that a rebase has exchanged. */
+const afterRebase = 'its output is not comparable after a rebase: it ran on other files';
+
+async function maskResult({ masker }: Project, result: CommandResult): Promise<CommandResult> {
+  const [stdout, stderr] = [await maskString(masker, result.stdout), await maskString(masker, result.stderr)];
+  return { ...result, stdout, stderr };
+}
+
+/** As the commit has it: what was in between nobody knows. */
+async function applyRecorded(
+  { scratch, files }: Place,
+  run: RecordedRun,
+  { index }: Action,
+  changed: Changed,
+): Promise<void> {
+  const changes = run.report.changes.filter(({ action }) => action === index);
+  const kept = changes.flatMap(({ path, after }) => (after === null ? [] : [{ path, oid: after }]));
+  const bytes = await scratch.workspace.readCheckouts(kept);
+  for (const { path } of changes) {
+    const content = bytes.get(path);
+    if (content === undefined) await files.remove(path);
+    else await files.install(path, content, run.changes.get(path)?.mode === '100755');
+    changed.set(path, index);
+  }
+}
+
+async function compareTrees(place: Place, run: RecordedRun, changed: Changed, findings: Findings): Promise<void> {
+  const { store } = place.scratch;
+  const made = new Map((await readMade(place, run.base, changed)).map((change) => [change.path, change]));
+  for (const path of new Set([...made.keys(), ...run.changes.keys()])) {
+    const [recorded, replayed] = [run.changes.get(path), made.get(path)];
+    if (isSame(recorded, replayed)) continue;
+    if (recorded === undefined && replayed?.change === 'added' && (await isLeftOut(place, path))) continue;
+    const action = changed.get(path) ?? run.rows.get(path)?.action ?? null;
+    // It was told already, and this says no more.
+    if (findings.differences.some((one) => one.path === path && one.action === action)) continue;
+    const diff = await renderDifference(store, path, recorded, replayed);
+    findings.differ({ action, path, diff }, describe(path, recorded, replayed));
+  }
+}
+
+async function readMade({ scratch }: Place, base: Oid, changed: Changed): Promise<TreeChange[]> {
+  const { store } = scratch;
+  const { tree } = await store.readCommit(base);
+  const paths = [...changed.keys()];
+  const ignored = new Set(paths.length === 0 ? [] : await scratch.workspace.ignored(paths));
+  const taken = paths.filter((path) => !ignored.has(path));
+  if (taken.length === 0) return [];
+  const after = await scratch.workspace.treeOfPaths(tree, taken);
+  return (await store.diffTrees(tree, after)).filter(({ path }) => !isSessionPath(path));
+}
+
+function isSame(a: TreeChange | undefined, b: TreeChange | undefined): boolean {
+  return a?.change === b?.change && a?.after === b?.after && a?.mode === b?.mode;
+}
+
+/** What a run keeps out of its commit, too. */
+async function isLeftOut({ project, scratch }: Place, path: RepoPath): Promise<boolean> {
+  if ((await findPathReason(project, path)) !== null) return true;
+  if (((await scratch.workspace.sizeOnDisk(path)) ?? 0) > maxNewFileBytes) return true;
+  const bytes = await scratch.workspace.readDisk(path);
+  return bytes !== null && (await findContentReason(project, path, bytes)) !== null;
+}
+
+function describe(path: RepoPath, recorded: TreeChange | undefined, replayed: TreeChange | undefined): string {
+  if (replayed === undefined)
+    return `${path} is ${recorded?.change ?? 'changed'} in the commit, and not by running it again.`;
+  if (recorded === undefined) return `${path} is ${replayed.change} by running it again, and not in the commit.`;
+  return `${path} is not as it is when it is run again.`;
+}
+
+async function renderDifference(
+  store: Project['repository']['store'],
+  path: RepoPath,
+  recorded: TreeChange | undefined,
+  replayed: TreeChange | undefined,
+): Promise<string | null> {
+  const isLink = [recorded, replayed].some((change) => change?.mode === '160000');
+  if (isLink) return null;
+  const read = async (oid: Oid | null | undefined) => (oid ? store.readBlob(oid) : null);
+  const [before, after] = [await read(recorded?.after), await read(replayed?.after)];
+  return before === null && after === null ? null : cutDiff(renderUnifiedDiff(path, before, after ?? new Uint8Array()));
+}
+
+/** What differs is told as that. A change of what was taken from the record stays open: applying it proves nothing. */
+function proveAll({ changes, rows }: RecordedRun, done: ReadonlySet<number>, findings: Findings): void {
+  for (const path of new Set([...changes.keys(), ...findings.open.keys()])) {
+    const row = rows.get(path);
+    if (row === undefined ? !changes.has(path) : done.has(row.action)) findings.prove(path);
+  }
+}
+
+/** What was done again is not `not_run` any more. */
+function settle({ parsed }: RecordedRun, done: Set<number>, findings: Findings): void {
+  for (const action of parsed.plan.actions) {
+    const { outcome, note } = findings.actions.get(action.index) ?? {};
+    if (note === afterRebase) continue;
+    if (done.has(action.index) && (outcome === 'not_run' || outcome === 'not_compared'))
+      findings.settle(action, 'same');
+  }
+}

@@ -1,0 +1,220 @@
+/** Replays a line: what each report says was done is done again on the code of its parent commit, and compared. */
+import { TeddyError } from '../../errors.ts';
+import type { ChangedCommit, CommitChange, ScratchTree } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { isSessionPath } from '../../session/global-files.ts';
+import { isTurnName, type Oid, type RepoPath, type TurnName } from '../../names.ts';
+import type { RecordedLine } from '../line/find-recorded.ts';
+import { startsSession } from '../line/session-start.ts';
+import { commandReplay, type CommandReplay } from './commands.ts';
+import { openLogRenderer } from '../verify/render-log-again.ts';
+import { compareEntry, type LogCheck } from './entry.ts';
+import { replayReport } from './report.ts';
+import type { Difference, ReplayedLine, ReplayedTurn } from './replayed.ts';
+
+export interface ReplayOptions {
+  /** Runs the commands of the plans as well, in a temporary work tree; without it nothing is ever run. */
+  runsCommands?: boolean;
+  signal?: AbortSignal;
+  /** How many turns have been replayed. */
+  onProgress?(turns: number): void;
+}
+
+/** So many entries are looked at together: reading the objects of one takes many small waits. */
+const entriesAtATime = 32;
+
+/**
+ * Every report of the line, or of its range. What differs is a result; INTERRUPTED is thrown, DAMAGED_SESSION where the
+ * history is cut off, and what git itself fails with.
+ */
+export async function replayLine(
+  project: Project,
+  line: RecordedLine,
+  { runsCommands = false, signal, onProgress }: ReplayOptions = {},
+): Promise<ReplayedLine> {
+  const { store } = project.repository;
+  const check: LogCheck = { logs: openLogRenderer(project), derived: 0, attested: 0 };
+  const unplanned = { commits: 0, paths: new Set<RepoPath>() };
+  const steps = readSteps(store.walkChanges(line.tip, await findBase(project, line)), line, unplanned);
+  const scratch = runsCommands ? lazyScratch(project) : null;
+  const commands = scratch && commandReplay(project, scratch.at, signal ?? new AbortController().signal);
+  const turns = newTurns();
+  try {
+    for await (const some of inGroups(steps, scratch === null ? entriesAtATime : 1)) {
+      if (signal?.aborted) throw toInterrupted();
+      const replayed = await Promise.all(some.map((step) => replayStep(project, step, commands, check)));
+      some.forEach((step, at) => turns.add(step, replayed[at] ?? { turn: null, differences: [] }));
+      onProgress?.(turns.reportCount());
+    }
+  } finally {
+    await scratch?.remove();
+  }
+  const { session, name, tip } = line;
+  const { derived, attested } = check;
+  const others = { commits: unplanned.commits, paths: unplanned.paths.size };
+  return { session, name, tip, ranCommands: runsCommands, derived, attested, unplanned: others, turns: turns.list() };
+}
+
+interface Step extends ChangedCommit {
+  entry: Entry & { turn: TurnName };
+  planner: Entry | null | undefined;
+  foreign: ReadonlySet<RepoPath>;
+  /** What the report of its turn changed; undefined: it may lie before the range. */
+  reported: readonly CommitChange[] | undefined;
+}
+
+interface ReplayedStep {
+  turn: ReplayedTurn | null;
+  differences: Difference[];
+}
+
+async function replayStep(
+  project: Project,
+  step: Step,
+  commands: CommandReplay | null,
+  check: LogCheck,
+): Promise<ReplayedStep> {
+  if (step.entry.kind === 'report') return { turn: await replayReport(project, step, commands), differences: [] };
+  return { turn: null, differences: await compareEntry(project, step, check) };
+}
+
+/** Entries of turns, each with what came before it that matters. */
+async function* readSteps(
+  commits: AsyncIterable<ChangedCommit>,
+  { after }: RecordedLine,
+  unplanned: { commits: number; paths: Set<RepoPath> },
+): AsyncGenerator<Step> {
+  // A range may begin in the middle of a turn.
+  const planners = new Map<TurnName, Entry | null>();
+  const reported = new Map<TurnName, readonly CommitChange[]>();
+  let foreign = new Set<RepoPath>();
+  for await (const changed of commits) {
+    const entry = decodeEntry(changed.commit.message);
+    if (entry?.kind !== 'undo' || after !== null) countUnplanned(entry, changed, unplanned);
+    if (entry === null) {
+      for (const { path } of changed.changes) foreign.add(path);
+      continue;
+    }
+    const { turn, kind } = entry;
+    if (turn !== null) {
+      const planner = planners.has(turn) || after !== null ? planners.get(turn) : null;
+      const made = reported.get(turn) ?? (after === null ? [] : undefined);
+      yield { ...changed, entry: { ...entry, turn }, planner, foreign, reported: made };
+      if (kind === 'report') reported.set(turn, changed.changes);
+      if (kind === 'plan') planners.set(turn, entry);
+      else if (kind === 'message' && planner === undefined) planners.set(turn, null);
+    }
+    foreign = new Set();
+  }
+}
+
+function countUnplanned(
+  entry: Entry | null,
+  { changes }: ChangedCommit,
+  unplanned: { commits: number; paths: Set<RepoPath> },
+): void {
+  const code = changes.filter(({ path }) => !isSessionPath(path));
+  if (entry?.kind === 'report' || code.length === 0) return;
+  unplanned.commits += 1;
+  for (const { path } of code) unplanned.paths.add(path);
+}
+
+async function* inGroups<Item>(items: AsyncIterable<Item>, size: number): AsyncGenerator<Item[]> {
+  let group: Item[] = [];
+  for await (const item of items) {
+    group.push(item);
+    if (group.length < size) continue;
+    yield group;
+    group = [];
+  }
+  if (group.length > 0) yield group;
+}
+
+/** What lies before the session, or the range. */
+async function findBase(
+  { repository: { store } }: Project,
+  { session, tip, after, name }: RecordedLine,
+): Promise<Oid[]> {
+  const not = after === null ? [] : [after];
+  for await (const { commit } of store.firstParents(tip, not)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.session === session && (await startsSession(store, entry, commit)))
+      return [...not, ...commit.parents.slice(0, 1)];
+  }
+  if (after !== null) return not;
+  throw new TeddyError(
+    'DAMAGED_SESSION',
+    `The history of ${name} does not go back to the start of its session.`,
+    'In a shallow clone: `git fetch --unshallow`; in CI, check out with the whole history.',
+  );
+}
+
+interface TurnList {
+  add(step: Step, replayed: ReplayedStep): void;
+  reportCount(): number;
+  list(): ReplayedTurn[];
+}
+
+function newTurns(): TurnList {
+  const turns = new Map<TurnName, ReplayedTurn & { hasPlan: boolean }>();
+  let count = 0;
+  return {
+    reportCount: () => count,
+    add({ entry }, { turn, differences }) {
+      if (!isTurnName(entry.turn)) return;
+      const known = turns.get(entry.turn) ?? { ...emptyTurn(entry.turn), hasPlan: false };
+      const all = [...known.differences, ...differences, ...(turn?.differences ?? [])];
+      if (turn !== null) count += 1;
+      // A turn has one report; of several, none excuses what another one leaves open.
+      const unproven = [...known.unproven, ...(turn?.unproven ?? [])];
+      const merged = {
+        ...known,
+        ...turn,
+        differences: all,
+        proven: known.proven + (turn?.proven ?? 0),
+        unproven,
+        hasPlan: known.hasPlan || entry.kind === 'plan',
+      };
+      const outcome = all.length > 0 ? 'different' : unproven.length > 0 ? 'not_compared' : merged.outcome;
+      turns.set(entry.turn, { ...merged, outcome });
+    },
+    list: () =>
+      [...turns.values()].map(({ hasPlan, ...turn }) =>
+        turn.commit === null && turn.note === null
+          ? { ...turn, note: hasPlan ? 'its plan has no report' : 'it has no plan' }
+          : turn,
+      ),
+  };
+}
+
+function emptyTurn(turn: TurnName): ReplayedTurn {
+  const nothing = { commit: null, status: null, note: null, durationMs: 0 };
+  return { turn, outcome: 'nothing_to_compare', ...nothing, actions: [], differences: [], proven: 0, unproven: [] };
+}
+
+/** Made when the first command is to be run, and again when one has left it unfit for the next turn. */
+function lazyScratch({ repository, processes }: Project): {
+  at(commit: Oid): Promise<ScratchTree>;
+  remove(): Promise<void>;
+} {
+  let opened: ScratchTree | null = null;
+  const remove = async () => {
+    const left = opened;
+    opened = null;
+    await left?.remove();
+  };
+  return {
+    async at(commit) {
+      if (opened !== null && (await opened.moveTo(commit))) return opened;
+      await remove();
+      opened = await repository.openScratch(commit, await processes.ownName());
+      return opened;
+    },
+    remove,
+  };
+}
+
+function toInterrupted(): TeddyError {
+  return new TeddyError('INTERRUPTED', 'The replay was interrupted.', 'Nothing was changed; run it again.');
+}

@@ -1,0 +1,227 @@
+/** Replays one `report` entry: its plan on the code of the commit before it, compared with what the commit holds. */
+import { TeddyError } from '../../errors.ts';
+import { toGrammar, type Grammar } from '../../session/grammar.ts';
+import { parsePlan } from '../../plan/parse.ts';
+import type { Action, ParsedPlan } from '../../plan/plan.ts';
+import type { Report } from '../../plan/report.ts';
+import type { ChangedCommit } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Entry } from '../../session/entry.ts';
+import { isSessionPath } from '../../session/global-files.ts';
+import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
+import { toText } from '../line/read.ts';
+import { redoActions } from './actions.ts';
+import { compareChanges } from './changes.ts';
+import { compareFiles } from './files.ts';
+import { compareLogs } from './logs.ts';
+import { compareOutputs } from './stored-output.ts';
+import { newFindings, type Findings, type OpenPath, type RecordedRun } from './turn.ts';
+import { compareValidation } from './validation.ts';
+import type { CommandReplay } from './commands.ts';
+import type { ReplayedTurn, UnprovenPath } from './replayed.ts';
+
+interface ReportStep extends ChangedCommit {
+  entry: Entry & { turn: TurnName };
+  /** The entry that brought the plan; null: there is none. Undefined: it may lie before the range. */
+  planner: Entry | null | undefined;
+  foreign: ReadonlySet<RepoPath>;
+}
+
+/** Without `commands` none is run. Throws INTERRUPTED. */
+export async function replayReport(
+  project: Project,
+  step: ReportStep,
+  commands: CommandReplay | null,
+): Promise<ReplayedTurn> {
+  const { entry, oid } = step;
+  const findings = newFindings(entry.turn, oid);
+  const started = project.clock.now().getTime();
+  let run: RecordedRun | null = null;
+  let note: string | null = null;
+  try {
+    run = await readRun(project, step, findings);
+    if (run !== null) note = await replayRun(run, findings, commands);
+  } catch (error) {
+    if (!(error instanceof TeddyError) || error.code !== 'DAMAGED_SESSION') throw error;
+    findings.differ({}, error.message);
+  }
+  const { differences, actions } = findings;
+  const unproven = run === null ? [] : listUnproven(run, findings);
+  return {
+    turn: entry.turn,
+    commit: oid,
+    outcome: differences.length > 0 ? 'different' : unproven.length > 0 ? 'not_compared' : 'same',
+    status: run?.report.run_summary.status ?? null,
+    note,
+    actions: [...actions.values()].toSorted((a, b) => a.index - b.index),
+    differences,
+    proven: findings.proven.size,
+    unproven,
+    durationMs: project.clock.now().getTime() - started,
+  };
+}
+
+/** Whatever the commit changes and nothing has proven, and what the plan writes and only a command can have taken back. */
+function listUnproven(run: RecordedRun, { differences, proven, open }: Findings): UnprovenPath[] {
+  const different = new Set(differences.map(({ path }) => path));
+  const paths = new Set([...run.changes.keys(), ...open.keys()]);
+  return [...paths]
+    .filter((path) => !proven.has(path) && !different.has(path))
+    .toSorted((a, b) => (a < b ? -1 : 1))
+    .map((path) => ({ turn: run.turn, commit: run.commit, path, ...(open.get(path) ?? describeOpen(run, path)) }));
+}
+
+function describeOpen({ rows, parsed }: RecordedRun, path: RepoPath): OpenPath {
+  const action = rows.get(path)?.action ?? null;
+  const type = action === null ? undefined : parsed.plan.actions[action - 1]?.type;
+  if (type === 'EXECUTE') return { action, reason: `action ${action}, a command, changed it` };
+  if (type === 'RESEARCH') return { action, reason: `action ${action}, a search, changed it` };
+  return { action, reason: 'nothing in the plan gives what the commit has' };
+}
+
+async function readRun(project: Project, step: ReportStep, findings: Findings): Promise<RecordedRun | null> {
+  const { entry, oid, commit, changes } = step;
+  const { store } = project.repository;
+  const dir = turnDir(entry.session, entry.turn);
+  const [reportPath, planPath] = [joinPath(dir, 'report.md'), joinPath(dir, 'plan.md')];
+  const [reportFile, planFile] = await Promise.all([store.readFile(oid, reportPath), store.readFile(oid, planPath)]);
+  const base = commit.parents[0];
+  if (base === undefined || reportFile === null || planFile === null) {
+    const missing = reportFile === null ? reportPath : planFile === null ? planPath : null;
+    findings.differ(
+      { path: missing },
+      missing === null ? 'The report has no commit before it.' : `There is no ${missing}.`,
+    );
+    return null;
+  }
+  compareHash(project, entry, { path: reportPath, bytes: reportFile.bytes }, findings);
+  const report = await readReport(toText(reportFile.bytes), reportPath, findings);
+  if (report === null) return null;
+  if (project.hash(planFile.bytes) !== report.plan.sha256)
+    findings.differ({ path: planPath }, 'The plan is not the one of which the report tells: its sha256 is another.');
+  refuseOtherFiles(step, dir, findings);
+  compareLabels(step, report, reportPath, findings);
+  const grammar = toGrammar(report.plan.grammar);
+  if (grammar === null) {
+    const message = `Its plan was read with grammar ${report.plan.grammar}, which this teddy does not know. Replay it with the teddy that wrote it, or a later one.`;
+    findings.differ({ path: reportPath }, message);
+    return null;
+  }
+  const { parsed, moved } = await readPlan(project, base, toText(planFile.bytes), report, grammar);
+  const code = changes.filter(({ path }) => !isSessionPath(path));
+  return {
+    project,
+    session: entry.session,
+    turn: entry.turn,
+    commit: oid,
+    base,
+    changes: new Map(code.map((change) => [change.path, change])),
+    parsed,
+    grammar,
+    report,
+    logs: new Map(report.action_logs.map((log) => [log.index, log])),
+    rows: new Map(report.changes.map((row) => [row.path, row])),
+    moved,
+    foreign: step.foreign,
+  };
+}
+
+/** What was not compared, or null. */
+async function replayRun(run: RecordedRun, findings: Findings, commands: CommandReplay | null): Promise<string | null> {
+  compareLogs(run, findings);
+  compareChanges(run, findings);
+  await compareOutputs(run, findings);
+  const { status } = run.report.run_summary;
+  if (status === 'VALIDATION_FAILED') {
+    const unknown = await compareValidation(run, findings);
+    return unknown === 0 ? null : `${unknown} of the plan's problems depend on more than the repository holds`;
+  }
+  const [problem] = run.parsed.problems;
+  const isRejected = run.report.action_logs.every((log) => log.status === 'SKIPPED');
+  if (problem !== undefined && !isRejected)
+    findings.differ({ action: problem.action ?? null }, `The plan was run, and it is not valid: ${problem.message}`);
+  const redone = await redoActions(run, findings);
+  await compareFiles(run, redone, findings);
+  await commands?.replay(run, findings);
+  return null;
+}
+
+async function readReport(text: string, path: RepoPath, findings: Findings): Promise<Report | null> {
+  const { parseReport } = await import('../../plan/report-schema.ts');
+  try {
+    return parseReport(text);
+  } catch (error) {
+    if (!(error instanceof TeddyError)) throw error;
+    findings.differ({ path }, error.message);
+    return null;
+  }
+}
+
+function compareHash(
+  project: Project,
+  { sha256 }: Entry,
+  { path, bytes }: { path: RepoPath; bytes: Uint8Array },
+  findings: Findings,
+): void {
+  if (project.hash(bytes) !== sha256)
+    findings.differ({ path }, `${path} is not the file that its entry tells of: its sha256 is another.`);
+}
+
+function compareLabels({ entry, planner }: ReportStep, report: Report, path: RepoPath, findings: Findings): void {
+  const { agent, model } = report.plan;
+  if (report.session !== entry.session || report.turn !== entry.turn)
+    findings.differ({ path }, `The report is of turn ${report.turn} of ${report.session}, its entry of another.`);
+  if (report.run_summary.status !== entry.status)
+    findings.differ(
+      { path },
+      `The report's status is ${report.run_summary.status}, that of its entry ${entry.status ?? 'missing'}.`,
+    );
+  if (planner === null) findings.differ({ path }, `No entry before it brings the plan of turn ${entry.turn}.`);
+  if (planner && (agent !== (planner.agent ?? null) || model !== (planner.model ?? null)))
+    findings.differ({ path }, 'The report names another agent or model than the entry of the plan.');
+}
+
+/** Of `.teddy/` a report brings its own files alone. */
+function refuseOtherFiles({ changes }: ReportStep, dir: RepoPath, findings: Findings): void {
+  for (const { path } of changes) {
+    if (!isSessionPath(path) || path === joinPath(dir, 'report.md')) continue;
+    if (/^(?:output\/\d+\.log|pages\/\d+\.txt)$/.test(path.slice(dir.length + 1)) && path.startsWith(`${dir}/`))
+      continue;
+    findings.differ({ path }, `The report's commit changes ${path}, which no report may.`);
+  }
+}
+
+/**
+ * A plan may give paths from the root of the file system: what the report has of them says where the project was. `moved`: the
+ * paths that could be meant as they stand, since the project has a directory of that name.
+ */
+async function readPlan(
+  { repository: { store } }: Project,
+  base: Oid,
+  text: string,
+  report: Report,
+  grammar: Grammar,
+): Promise<{ parsed: ParsedPlan; moved: Map<number, string> }> {
+  const parsed = parsePlan(text, { grammar });
+  const moved = new Map<number, string>();
+  for (const action of parsed.plan.actions) {
+    const path = findPath(action);
+    const { file_path: file, resource } = report.action_logs.find(({ index }) => index === action.index)?.params ?? {};
+    const told = file ?? resource;
+    if (path === null || typeof told !== 'string' || !path.endsWith(`/${told}`)) continue;
+    const rooted = parsePlan(text, { grammar, projectRoot: `/${path.slice(0, -told.length - 1)}` });
+    for (const [at, before] of parsed.plan.actions.entries()) {
+      const [plain, other] = [findPath(before), findPath(rooted.plan.actions[at] ?? before)];
+      if (plain === null || plain === other) continue;
+      const [first = ''] = plain.split('/');
+      if (await store.hasPath(base, first as RepoPath)) moved.set(before.index, plain);
+    }
+    return { parsed: rooted, moved };
+  }
+  return { parsed, moved };
+}
+
+function findPath(action: Action): RepoPath | null {
+  if ('path' in action) return action.path;
+  return 'resource' in action && action.resource.kind === 'path' ? action.resource.path : null;
+}

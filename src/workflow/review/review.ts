@@ -1,0 +1,33 @@
+/** What a review holds. */
+import type { Oid, SessionId, TurnName } from '../../names.ts';
+import type { Spending } from './count-spending.ts';
+import type { ChangedFile, ReviewedTurn, TurnLabel } from './turn.ts';
+
+export interface OwnCommit {
+  commit: Oid;
+  subject: string;
+  /** The turn that it stands after; null: it stands before the first. */
+  after: TurnName | null;
+}
+
+export interface Review {
+  session: SessionId;
+  line: string;
+  tip: Oid;
+  /** What the line started from; null: nothing was there. */
+  base: Oid | null;
+  baseBranch: string | null;
+  turns: ReviewedTurn[];
+  /** The user's own. */
+  commits: OwnCommit[];
+  spent: Spending;
+  /** Between base and tip, outside of `.teddy`. */
+  files: ChangedFile[];
+}
+
+/** As much as the labels of all commits say of the turns, and a way to read some of them. */
+export interface ReviewedLine extends Omit<Review, 'turns'> {
+  turns: TurnLabel[];
+  /** The newest first. Each is read when it is asked for. Throws DAMAGED_SESSION, MASKING_FAILED. */
+  readTurns(): AsyncGenerator<ReviewedTurn>;
+}

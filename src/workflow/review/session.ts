@@ -1,0 +1,131 @@
+/** What a reviewer wants to know of a line: its turns, what they were to do and did, what they cost, what has changed. */
+import type { ChangedCommit, Store } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { resolveFiles } from '../../conversation/resolve-files.ts';
+import { decodeEntry } from '../../session/entry.ts';
+import { sessionDir, type Oid, type SessionId, type TurnName } from '../../names.ts';
+import { isStartOf } from './log-session.ts';
+import { readTurnTexts } from './read-turn-texts.ts';
+import { sumSpent } from './count-spending.ts';
+import { listCodeChanges } from './diff-files.ts';
+import { findRecorded, type RecordedLine } from '../line/find-recorded.ts';
+import { maskReview, maskTurn } from './mask.ts';
+import { countFiles, groupByTurn, labelTurn, reviewTurn, type ReviewedTurn, type Step } from './turn.ts';
+import type { OwnCommit, Review, ReviewedLine } from './review.ts';
+
+/** Without secrets: every text is masked. Throws what `findRecorded` throws, DAMAGED_SESSION, MASKING_FAILED. */
+export async function reviewSession(project: Project, target: string | undefined): Promise<Review> {
+  const { readTurns, ...line } = await openReview(project, target);
+  const turns: ReviewedTurn[] = [];
+  for await (const turn of readTurns()) turns.push(turn);
+  return { ...line, turns: turns.toReversed() };
+}
+
+/** As `reviewSession`. */
+export async function openReview(project: Project, target: string | undefined): Promise<ReviewedLine> {
+  const { store } = project.repository;
+  const line = await findRecorded(project, target);
+  const walked = await readSteps(store, line);
+  const { steps, base, baseBranch } = walked;
+  const groups = groupByTurn(steps);
+  const review = await maskReview(project.masker, {
+    session: line.session,
+    line: line.name,
+    tip: line.tip,
+    base,
+    baseBranch,
+    turns: [...groups].map(([turn, own]) => labelTurn(turn, own)),
+    commits: listOwn(steps),
+    spent: sumSpent(steps.flatMap(({ entry }) => entry ?? [])),
+    files: await countFiles(store, await listCodeChanges(store, base, line.tip)),
+  });
+  return { ...review, readTurns: () => readNewest(project, line.session, walked, [...groups].toReversed()) };
+}
+
+interface Walked {
+  /** Oldest first; of another session that this one started from, nothing. */
+  steps: Step[];
+  /** Where a range begins, else the parent of the session's start. */
+  base: Oid | null;
+  baseBranch: string | null;
+}
+
+/** One walk, which reads no more than the commits. Throws GIT_FAILED where one is missing. */
+async function readSteps(store: Store, { session, tip, after }: RecordedLine): Promise<Walked> {
+  const steps: Step[] = [];
+  const walk = after === null ? store.firstParentsOf([tip]) : readRange(store, tip, after);
+  for await (const { oid, parent, message } of walk) {
+    const entry = decodeEntry(message);
+    if (entry === null || entry.session === session)
+      steps.push({ oid, parent, subject: message.split('\n', 1)[0] ?? '', entry });
+    if (after === null && entry !== null && isStartOf({ entry }, session))
+      return { steps: steps.toReversed(), base: parent, baseBranch: entry.baseBranch ?? null };
+  }
+  return { steps: steps.toReversed(), base: after, baseBranch: null };
+}
+
+async function* readRange(store: Store, tip: Oid, after: Oid): ReturnType<Store['firstParentsOf']> {
+  for await (const { oid, commit } of store.firstParents(tip, [after]))
+    yield { oid, parent: commit.parents[0] ?? null, message: commit.message };
+}
+
+/** So many turns have their changes read by the first walk. Each walk takes twice as many as the one before: whoever reads all turns needs few. */
+const firstTurns = 32;
+/** So many are read at once: more of them might be large. */
+const turnsAtOnce = 4;
+
+async function* readNewest(
+  { masker, repository: { store } }: Project,
+  session: SessionId,
+  walked: Walked,
+  newest: readonly [TurnName, Step[]][],
+): AsyncGenerator<ReviewedTurn> {
+  const source = walked.steps.findLast(({ entry }) => entry !== null);
+  if (source === undefined) return;
+  const dir = await store.readDir(source.oid, sessionDir(session));
+  const trees = new Map(dir?.entries.map(({ name, oid, mode }) => [name, mode === '40000' ? oid : undefined]));
+  const changes = changeReader(store, walked);
+  for (let at = 0; at < newest.length; at = 2 * at + firstTurns) {
+    const some = newest.slice(at, 2 * at + firstTurns);
+    // The turns stand in the order of their first steps: no step of these is before that of the last one.
+    const read = await changes(some.at(-1)?.[1][0]);
+    const changesOf = (commit: Oid) => read.get(commit) ?? [];
+    const readOne = async ([turn, own]: [TurnName, Step[]]) => {
+      const tree = trees.get(turn);
+      const entries = tree === undefined ? [] : await store.readTree(tree);
+      const texts = await readTurnTexts(store, { commit: source.oid, session, turn, entries });
+      const { records } = resolveFiles(turn, texts.transcript, texts).transcript;
+      return maskTurn(masker, await reviewTurn(store, { turn, own, records, cut: texts.cut, changesOf }));
+    };
+    for (let next = 0; next < some.length; next += turnsAtOnce)
+      yield* await Promise.all(some.slice(next, next + turnsAtOnce).map(readOne));
+  }
+}
+
+type Changes = ReadonlyMap<Oid, ChangedCommit['changes']>;
+
+/** What the steps from the given one on have changed; those that were read before are not read again. */
+function changeReader(store: Store, { steps, base }: Walked): (first: Step | undefined) => Promise<Changes> {
+  const known = new Map<Oid, ChangedCommit['changes']>();
+  let from = steps.length;
+  return async (first) => {
+    const next = first === undefined ? from : steps.indexOf(first);
+    const newest = steps[from - 1];
+    const below = next === 0 ? base : (steps[next]?.parent ?? null);
+    if (next >= from || newest === undefined) return known;
+    for await (const { oid, changes } of store.walkChanges(newest.oid, below === null ? [] : [below]))
+      known.set(oid, changes);
+    from = next;
+    return known;
+  };
+}
+
+function listOwn(steps: readonly Step[]): OwnCommit[] {
+  let after: TurnName | null = null;
+  const own: OwnCommit[] = [];
+  for (const { oid, subject, entry } of steps) {
+    if (entry?.turn) after = entry.turn;
+    if (entry === null) own.push({ commit: oid, subject, after });
+  }
+  return own;
+}

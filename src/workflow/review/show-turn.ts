@@ -1,0 +1,108 @@
+/** One turn of a line: what was said, the plan, and what running it did. */
+import { lastAnswer, userMessages } from '../../conversation/transcript.ts';
+import { parseReport } from '../../plan/report-schema.ts';
+import type { Report } from '../../plan/report.ts';
+import type { Project } from '../../ports/project.ts';
+import type { EntryKind } from '../../session/entry.ts';
+import type { HistoryPart } from '../../session/history-text.ts';
+import type { Oid, SessionId, TurnName } from '../../names.ts';
+import { toTurnHistory } from '../../conversation/turn-history.ts';
+import type { LoggedEntry } from './log-session.ts';
+import { listTurn, toStatus, type TurnStatus } from '../line/read.ts';
+import { readTurnTexts, type CutFile } from './read-turn-texts.ts';
+import { sumSpent, type Spending } from './count-spending.ts';
+import { diffFiles } from './diff-files.ts';
+import { findTurnOf, readTurnEntries } from './find-turn.ts';
+
+export interface ShownTurn {
+  session: SessionId;
+  line: string;
+  turn: TurnName;
+  status: TurnStatus;
+  messages: string[];
+  /** Everything in its order, tool calls and what was spoken included, but for the report. */
+  said: readonly HistoryPart[];
+  plan: string | null;
+  /** An answer that is no plan. */
+  reply: string | null;
+  replyIsPartial: boolean;
+  report: Report | null;
+  /** Unified diff of what the report says was changed. */
+  diff: string;
+  /** The commits of the turn, oldest first. */
+  entries: ShownEntry[];
+  /** Who answered, of the last answer; null: nobody has. */
+  agent: string | null;
+  provider: string | null;
+  model: string | null;
+  /** Of all its answers, as far as the endpoint has told. */
+  spent: Spending;
+  /** The code of the turn was taken back by this commit. */
+  undoneBy: Oid | null;
+  /** Of `bounded`: the files whose long texts end with how many characters are left out. */
+  cut: CutFile[];
+}
+
+interface ShownEntry {
+  commit: Oid;
+  kind: EntryKind;
+  /** ISO 8601. */
+  time: string;
+  title: string;
+}
+
+/**
+ * Without a turn, the last one of the line. `turn` may also be a line or a commit: then the last turn there, as far as it had
+ * come by then. `bounded`: no more of a long text is held than a person reads. Throws UNKNOWN_TURN, and what `findRecorded` throws.
+ */
+export async function showTurn(
+  project: Project,
+  request: { selector?: string | undefined; turn?: string | undefined; bounded?: boolean },
+): Promise<ShownTurn> {
+  const { store } = project.repository;
+  const found = await findTurnOf(project, { text: request.turn, selector: request.selector });
+  const { session, state, turn: name } = found;
+  const { entryOid: commit } = state;
+  const listed = await listTurn(store, commit, session, name);
+  const [texts, entries] = await Promise.all([
+    readTurnTexts(store, { commit, session, turn: name, entries: listed }, request.bounded !== true),
+    readTurnEntries(store, found),
+  ]);
+  const { plan, cut } = texts;
+  const { records } = texts.transcript;
+  const answer = plan === null ? lastAnswer(records) : null;
+  const report = texts.report === null ? null : parseReport(texts.report);
+  const diffs = report === null ? [] : await diffFiles(store, report.changes);
+  return {
+    session,
+    line: found.line.name,
+    turn: name,
+    status: toStatus(records, plan, report !== null),
+    messages: userMessages(records),
+    said: toTurnHistory(name, records, { plan, report: null }).parts,
+    plan,
+    reply: answer && 'text' in answer ? answer.text : null,
+    replyIsPartial: answer?.complete === false,
+    report,
+    diff: diffs.map(({ diff }) => diff).join(''),
+    ...describeEntries(entries),
+    cut,
+  };
+}
+
+type OfEntries = Pick<ShownTurn, 'entries' | 'agent' | 'provider' | 'model' | 'spent' | 'undoneBy'>;
+
+function describeEntries(logged: readonly LoggedEntry[]): OfEntries {
+  const all = logged.flatMap(({ entry }) => entry ?? []);
+  const answered = all.findLast(({ model }) => model !== undefined);
+  return {
+    entries: logged.flatMap(({ commit, time, entry }) =>
+      entry === null ? [] : [{ commit, kind: entry.kind, time, title: entry.title }],
+    ),
+    agent: answered?.agent ?? null,
+    provider: answered?.provider ?? null,
+    model: answered?.model ?? null,
+    spent: sumSpent(all),
+    undoneBy: logged.findLast(({ entry }) => entry?.kind === 'undo')?.commit ?? null,
+  };
+}

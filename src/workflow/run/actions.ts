@@ -1,0 +1,155 @@
+/** Runs a plan's actions in order: ask, do, note what came of it. Nothing is committed here. */
+import type { Action, Plan } from '../../plan/plan.ts';
+import type { ActionLog } from '../../plan/report.ts';
+import type { Effect } from '../../plan/effect.ts';
+import { toEffect } from '../../plan/validate-action.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { SessionId } from '../../names.ts';
+import type { Approval, Approver } from './approver.ts';
+import { maskDetails, maskString } from '../line/mask-text.ts';
+import { performAction } from './perform-action.ts';
+import type { Run, RunLog, Runner, RunSettings } from './run.ts';
+import { toParams } from '../../plan/report-params.ts';
+
+interface ActionsPlace {
+  workspace: Workspace;
+  session: SessionId;
+  log: RunLog;
+  /** What an earlier process has come to; its actions are not run again. */
+  run: Run;
+}
+
+/** Adds to `run`, action by action. */
+export async function runActions(
+  project: Project,
+  { workspace, session, log: runLog, run }: ActionsPlace,
+  plan: Plan,
+  approver: Approver,
+  settings: RunSettings,
+): Promise<void> {
+  const { masker, pages } = project;
+  const [files, shell] = [project.filesOf(workspace.root), project.shellOf(workspace.root)];
+  const tools = { place: { project, workspace, session }, files, shell, masker, pages };
+  const runner: Runner = { ...tools, approver, settings, run, log: runLog };
+  let approvesAll = false;
+  const known = new Set(run.logs.map(({ index }) => index));
+  for (const action of plan.actions.filter(({ index }) => !known.has(index))) {
+    const step = await runOrSkip(project, runner, plan, action, approvesAll);
+    if (step.decision === 'all') approvesAll = true;
+    const log = {
+      index: action.index,
+      action_type: action.type,
+      params: toParams(action),
+      ...step.log,
+      ...(step.log.details === undefined ? {} : { details: await maskDetails(masker, step.log.details) }),
+    };
+    run.logs.push(log);
+    approver.done(log, plan.actions.length);
+    if (run.ended === 'done') run.ended = toEnding(action, step, run, settings);
+    await runLog.end(log, run);
+  }
+}
+
+type Outcome = Pick<ActionLog, 'status' | 'approved_by' | 'duration_ms' | 'details'> &
+  Partial<Pick<ActionLog, 'params' | 'modified_by_user'>>;
+
+interface Step {
+  decision: Approval['decision'];
+  log: Outcome;
+}
+
+const notSelected = 'not selected';
+
+const skipReasons = {
+  failed: 'an earlier action failed',
+  quit: 'the run was stopped before it',
+  interrupted: 'the run was interrupted before it',
+};
+
+async function runOrSkip(...[project, runner, plan, action, approvesAll]: Parameters<typeof runAction>): Promise<Step> {
+  if (!runner.settings.chosen.has(action.index)) return { decision: 'no', log: skipped(notSelected) };
+  const { ended } = runner.run;
+  return ended === 'done' ? runAction(project, runner, plan, action, approvesAll) : toSkipped(ended);
+}
+
+function toSkipped(ended: keyof typeof skipReasons): Step {
+  return { decision: 'no', log: skipped(skipReasons[ended]) };
+}
+
+/** The log of an action that is not run because of how the run has ended. */
+export function toSkippedLog(action: Action, ended: Run['ended']): ActionLog {
+  const { index, type } = action;
+  const reason = skipReasons[ended === 'done' ? 'interrupted' : ended];
+  return { index, action_type: type, params: toParams(action), ...skipped(reason) };
+}
+
+export function toUnselectedLog(action: Action): ActionLog {
+  const { index, type } = action;
+  return { index, action_type: type, params: toParams(action), ...skipped(notSelected) };
+}
+
+function skipped(reason: string): Outcome {
+  return { status: 'SKIPPED', approved_by: 'none', details: { reason } };
+}
+
+/** Whether there is anything to report. */
+export function hasRun({ logs }: Run): boolean {
+  return logs.some(({ status, duration_ms }) => status !== 'SKIPPED' || duration_ms !== undefined);
+}
+
+function toEnding(action: Action, { decision, log }: Step, run: Run, { signal }: RunSettings): Run['ended'] {
+  if (decision === 'quit') return signal.aborted ? 'interrupted' : 'quit';
+  if (decision === 'end') return hasRun(run) ? 'quit' : 'interrupted';
+  if (log.status === 'ABORTED') return 'interrupted';
+  const isAllowed = action.type === 'EXECUTE' && action.allowFailure;
+  return log.status === 'FAILURE' && !isAllowed ? 'failed' : 'done';
+}
+
+async function runAction(
+  project: Project,
+  runner: Runner,
+  plan: Plan,
+  action: Action,
+  approvesAll: boolean,
+): Promise<Step> {
+  const { approver, files, settings } = runner;
+  // Looked at again: a command that ran before may have changed what the plan was checked against.
+  const mask = (text: string) => maskString(project.masker, text);
+  const outcome = await toEffect(action, { inspect: files.inspect, mask });
+  if ('problems' in outcome) {
+    const reason = outcome.problems.map(({ message }) => message).join('; ');
+    return { decision: 'yes', log: { status: 'FAILURE', approved_by: 'none', details: { reason } } };
+  }
+  const { effect } = outcome;
+  const { decision, edited }: Approval = approvesAll
+    ? { decision: 'yes' }
+    : await approver.action({ action, effect, count: plan.actions.length });
+  if (settings.signal.aborted) return { decision: 'quit', log: skipped(skipReasons.interrupted) };
+  if (decision === 'quit') return { decision, log: skipped(skipReasons.quit) };
+  if (decision === 'end')
+    return { decision, log: skipped(hasRun(runner.run) ? skipReasons.quit : skipReasons.interrupted) };
+  if (decision !== 'yes' && decision !== 'all') return { decision, log: skipped('declined') };
+  const started = project.clock.now().getTime();
+  const wanted = edited === undefined ? { action, effect } : withEdited(action, effect, edited);
+  const performed = await performAction(runner, wanted.action, wanted.effect);
+  const duration_ms = project.clock.now().getTime() - started;
+  const modified =
+    edited === undefined ? {} : { modified_by_user: true, params: await reportEdited(wanted.action, mask) };
+  return { decision, log: { ...performed, ...modified, approved_by: approver.by, duration_ms } };
+}
+
+/** What the user wrote is taken as it is: the rules for plans are for models. */
+function withEdited(action: Action, effect: Effect, edited: string): { action: Action; effect: Effect } {
+  if (effect.kind === 'write') {
+    return { action, effect: { ...effect, after: new TextEncoder().encode(edited), matches: [] } };
+  }
+  if (effect.kind !== 'command' || action.type !== 'EXECUTE') return { action, effect };
+  return { action: { ...action, script: edited }, effect: { ...effect, script: edited } };
+}
+
+/** Unlike a plan's script, the user's was masked by nobody yet. */
+async function reportEdited(action: Action, mask: (text: string) => Promise<string>): Promise<ActionLog['params']> {
+  const params = toParams(action);
+  return typeof params.command === 'string' ? { ...params, command: await mask(params.command) } : params;
+}

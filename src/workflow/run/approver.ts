@@ -1,0 +1,27 @@
+/** Whoever says yes or no: a person at a terminal, or a flag. */
+import type { Action } from '../../plan/plan.ts';
+import type { ActionLog } from '../../plan/report.ts';
+import type { Effect } from '../../plan/effect.ts';
+
+/** `end`: nobody is there to answer any more; before anything was run it decides nothing. */
+type Decision = 'yes' | 'no' | 'all' | 'quit' | 'end';
+
+export interface Approval {
+  decision: Decision;
+  /** With a yes: what the user has made of it, the whole new content of a file or the script. */
+  edited?: string;
+}
+
+export interface Approver {
+  /** `flag` when -y has decided for all. */
+  readonly by: 'user' | 'flag';
+  /** Before the first question: all that the plan will do, as far as it can be known. */
+  begin(effects: Effect[]): Promise<void>;
+  action(asked: { action: Action; effect: Effect; count: number }): Promise<Approval>;
+  /** The answer to CHAT_WITH_USER or PROMPT; null without somebody to ask. */
+  answer(text: string): Promise<string | null>;
+  /** Live output of a command. */
+  output(stream: 'stdout' | 'stderr', text: string): void;
+  /** After each action. */
+  done(log: ActionLog, count: number): void;
+}

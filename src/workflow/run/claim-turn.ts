@@ -1,0 +1,58 @@
+/** The right to execute a line's pending plan, for as long as it takes. */
+import { TeddyError } from '../../errors.ts';
+import type { LeftRun } from '../../ports/disk.ts';
+import type { RunPlace, Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { requirePlan, requireWorkspace } from '../line/pending-plan.ts';
+import { prepareLine, type ReadyLine } from '../line/prepare.ts';
+import { readLine } from '../line/read.ts';
+import { refuseRunning } from '../line/refuse-running.ts';
+import { describeWays, isOfLine, refuseElsewhere } from '../line/unfinished-run.ts';
+
+export interface ClaimedTurn {
+  line: ReadyLine;
+  workspace: Workspace;
+  place: RunPlace;
+  /** A run of the plan that was killed. */
+  left: LeftRun | null;
+}
+
+/** Throws NOT_ON_LINE, NO_PENDING_PLAN, LOCKED while another process executes the turn, and what preparing a line throws. */
+export async function withClaim<Value>(
+  project: Project,
+  selector: string | undefined,
+  use: (claimed: ClaimedTurn) => Promise<Value>,
+): Promise<Value> {
+  const line = await prepareLine(project, selector, { settles: true, needsFiles: true });
+  await refuseElsewhere(project, line);
+  const workspace = requireWorkspace(line, project.repository);
+  const { turn } = requirePlan(await readLine(project.repository.store, line.tip), line);
+  const begun = (await project.journals.list()).find((run) => run.turn === turn && isOfLine(run, line));
+  const place = { session: line.session, turn, ref: begun?.ref ?? line.ref };
+  const claim = await project.journals.claim(place);
+  let left: LeftRun | null = null;
+  try {
+    left = await project.journals.find(place);
+    if (left?.interrupted)
+      await refuseRunning(project, workspace.root, left.group, {
+        command: `The command of action ${left.interrupted.action}`,
+        starter: 'run',
+      });
+    return await use({ line, workspace, place, left });
+  } catch (error) {
+    throw await toWayOut(project, place, error);
+  } finally {
+    await left?.journal.close();
+    await claim.release();
+  }
+}
+
+/** Where the disk took no more and a run is left, the same command would only be told of that run. */
+async function toWayOut(project: Project, place: RunPlace, error: unknown): Promise<unknown> {
+  if (!(error instanceof TeddyError) || error.code !== 'DISK_FULL') return error;
+  const run = await project.journals.find(place).catch(() => null);
+  if (run === null) return error;
+  const ways = describeWays(project, run.run, { isOnLine: true });
+  const hint = `Free some space, then settle the run: ${ways}.`;
+  return new TeddyError(error.code, error.message, hint, { cause: error });
+}

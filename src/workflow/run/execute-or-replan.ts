@@ -1,0 +1,138 @@
+/** Executes the pending plan; where it is not valid asks for another one and executes that, as often as is allowed. */
+import { TeddyError } from '../../errors.ts';
+import { haveSameProblems, renderReplanMessage } from '../../plan/replan-message.ts';
+import type { Project } from '../../ports/project.ts';
+import { shortRef, type TurnName } from '../../names.ts';
+import { executePlan, type ExecuteRequest } from './execute-plan.ts';
+import type { Executed } from './finish.ts';
+import type { Answer, PlanOutcome, PlanRequest } from '../turn/plan.ts';
+import { readLine, readTurnFile } from '../line/read.ts';
+
+export interface Replanning extends Pick<PlanRequest, 'approveForeign'> {
+  /** How many other plans are asked for at most. */
+  maxTries: number;
+  /** Called once, when the first plan is not valid. Without a model nobody is asked. */
+  chooseModel(): Promise<PlanRequest['choice']>;
+  /** Who hears the answer of one try; tries count from 1. */
+  listen(attempt: number): Pick<PlanRequest, 'onText' | 'onUsage' | 'onAsk'>;
+  /** When an answer is on its line. */
+  onAnswered?(answer: Answer): void;
+  /** When a turn is closed by its report. */
+  onExecuted?(executed: Executed): void;
+}
+
+/** Why no other plan was executed, though the last one was not valid. */
+export type ReplanStop =
+  | { reason: 'limit'; maxTries: number }
+  | { reason: 'same_problems' }
+  | { reason: 'budget_spent'; error: TeddyError }
+  | { reason: 'no_plan'; turn: TurnName };
+
+export interface ExecutedOrReplanned {
+  /** The last one: it decides. */
+  executed: Executed;
+  /** The plans before it, oldest first: none of them was valid. */
+  tries: Executed[];
+  /** Null unless the last one is not valid, and other plans could be asked for. */
+  stopped: ReplanStop | null;
+}
+
+/**
+ * Each try is a turn of its own, of the same agent, with its own report. Throws what `executePlan` and `planTurn` throw,
+ * but for a spent budget, which ends the tries as their limit does; the reports that are there by then stay.
+ */
+export async function executeOrReplan(
+  project: Project,
+  request: ExecuteRequest,
+  replanning: Replanning,
+): Promise<ExecutedOrReplanned> {
+  const tries: Executed[] = [];
+  let executed = await execute(project, request, replanning);
+  if (replanning.maxTries === 0 || !isInvalid(executed)) return { executed, tries, stopped: null };
+  const choice = await replanning.chooseModel();
+  if (choice.model === null) return { executed, tries, stopped: null };
+  const again = { ...request, selector: shortRef(executed.line.ref) };
+  while (isInvalid(executed)) {
+    const stopped =
+      findStop(tries, executed, replanning) ??
+      (await askAgain(project, again, { ...replanning, choice }, executed, tries.length + 1));
+    if (stopped) return { executed, tries, stopped };
+    tries.push(executed);
+    executed = await execute(project, again, replanning);
+  }
+  return { executed, tries, stopped: null };
+}
+
+async function execute(
+  project: Project,
+  request: ExecuteRequest,
+  { onExecuted }: Pick<Replanning, 'onExecuted'>,
+): Promise<Executed> {
+  const executed = await executePlan(project, request);
+  onExecuted?.(executed);
+  return executed;
+}
+
+function isInvalid({ report }: Executed): boolean {
+  return report.run_summary.status === 'VALIDATION_FAILED';
+}
+
+/** Compared with every try: two plans that take turns come to nothing either. */
+function findStop(tries: readonly Executed[], executed: Executed, { maxTries }: Replanning): ReplanStop | null {
+  const problems = executed.report.validation_errors;
+  if (tries.some(({ report }) => haveSameProblems(report.validation_errors, problems))) {
+    return { reason: 'same_problems' };
+  }
+  return tries.length < maxTries ? null : { reason: 'limit', maxTries };
+}
+
+/** Null when there is another plan to execute. */
+async function askAgain(
+  project: Project,
+  { selector, signal }: ExecuteRequest,
+  { choice, listen, approveForeign, onAnswered }: Replanning & Pick<PlanRequest, 'choice'>,
+  executed: Executed,
+  attempt: number,
+): Promise<ReplanStop | null> {
+  refuseInterrupted(signal);
+  const answer = await planWithinBudget(project, {
+    selector,
+    message: await composeMessage(project, executed),
+    agent: executed.report.plan.agent ?? undefined,
+    choice,
+    approveForeign,
+    signal,
+    ...listen(attempt),
+  });
+  if (answer instanceof TeddyError) return { reason: 'budget_spent', error: answer };
+  if (answer.kind === 'open') return { reason: 'no_plan', turn: answer.turn };
+  onAnswered?.(answer);
+  const { latest } = await readLine(project.repository.store, answer.commit);
+  return latest?.status === 'planned' ? null : { reason: 'no_plan', turn: answer.turn };
+}
+
+async function composeMessage({ repository }: Project, { report, commit }: Executed): Promise<string> {
+  const text = await readTurnFile(repository.store, commit, report.session, report.turn, 'plan.md');
+  return renderReplanMessage({ turn: report.turn, problems: report.validation_errors, text: text ?? '' });
+}
+
+/** A budget is checked before anything is written. */
+async function planWithinBudget(project: Project, request: PlanRequest): Promise<PlanOutcome | TeddyError> {
+  // Few runs ask a model.
+  const { planTurn } = await import('../turn/plan.ts');
+  try {
+    return await planTurn(project, request);
+  } catch (error) {
+    if (error instanceof TeddyError && error.code === 'BUDGET_SPENT') return error;
+    throw error;
+  }
+}
+
+function refuseInterrupted(signal: AbortSignal): void {
+  if (!signal.aborted) return;
+  throw new TeddyError(
+    'INTERRUPTED',
+    'Interrupted before another plan was asked for.',
+    'The report is written; `teddy session plan -m "..."` goes on.',
+  );
+}

@@ -1,0 +1,237 @@
+/** Executes the pending plan of a line: check, approve, act, and publish one report together with the code it changed. */
+import { TeddyError } from '../../errors.ts';
+import type { RunRecord } from '../../plan/journal.ts';
+import { parsePlan } from '../../plan/parse.ts';
+import type { ParsedPlan, Problem } from '../../plan/plan.ts';
+import { runVirtually, comparePositions } from '../../plan/validate.ts';
+import type { LeftRun } from '../../ports/disk.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { withClaim, type ClaimedTurn } from './claim-turn.ts';
+import { closeRun, type JournaledOutcome } from './close.ts';
+import { decideMemos, finishMemos, joinMemos, listUndecided, type MemoDecision } from '../line/decide-memos.ts';
+import { closeTurn, type Executed, type RunDraft } from './finish.ts';
+import { refusePartlyStaged } from '../line/draft-snapshot.ts';
+import { findHidden } from './find-hidden.ts';
+import { restoreInterrupted } from '../line/guard-session-files.ts';
+import { logRun } from './log.ts';
+import { refuseModified, requirePlan } from '../line/pending-plan.ts';
+import type { ReadyLine } from '../line/prepare.ts';
+import { readLine, toText, type Turn } from '../line/read.ts';
+import { worldOf } from '../line/plan-world.ts';
+import type { Approver } from './approver.ts';
+import { newRun, type Run } from './run.ts';
+import { hasRun, runActions } from './actions.ts';
+import { selectActions, type Selection } from './select-actions.ts';
+import { skipRest, stopRun, takeUpRun, type SettleChoice } from './settle.ts';
+import { takeSnapshot } from '../line/take-snapshot.ts';
+import { InterruptedRun, toNotInterrupted } from '../line/unfinished-run.ts';
+
+export interface ExecuteRequest extends Selection {
+  selector?: string | undefined;
+  /** Null: nobody can be asked, and no flag has said yes. */
+  approver: Approver | null;
+  memos: MemoDecision;
+  /** Run nothing and close the turn; the reason may be empty. */
+  reject?: string | undefined;
+  /** A run that does not come to its end puts back what it has changed. */
+  rollback?: boolean;
+  /** What to do about an earlier run of the plan that was killed. */
+  interrupted?: SettleChoice | undefined;
+  signal: AbortSignal;
+  /** When it is known what will be run. */
+  onStart?(started: { line: ReadyLine; turn: string; plan: ParsedPlan }): void;
+}
+
+const defaultTimeoutS = 120;
+
+/**
+ * Throws USAGE for a selection that the plan does not have, NO_PENDING_PLAN, NOT_ON_LINE, PLAN_MODIFIED, NOT_APPROVED (nothing
+ * has run then) and what a snapshot throws; RUN_INTERRUPTED where an earlier run was killed and nothing says what to do about
+ * it, NO_INTERRUPTED_RUN for the opposite; ROLLBACK_INCOMPLETE, and there is no report yet. A plan that fails validation is
+ * not executed; its report says why. Where the selection leaves actions out, that throws VALIDATION_FAILED instead.
+ */
+export async function executePlan(project: Project, request: ExecuteRequest): Promise<Executed> {
+  return withClaim(project, request.selector, async (claimed) => {
+    const { left, place } = claimed;
+    if (left === null && request.interrupted !== undefined) throw toNotInterrupted(place);
+    if (left === null) return executeTurn(project, request, claimed);
+    if (request.interrupted === undefined) throw new InterruptedRun(project, left, { isOnLine: true });
+    return settleTurn(project, request, claimed, left, request.interrupted);
+  });
+}
+
+async function executeTurn(project: Project, request: ExecuteRequest, claimed: ClaimedTurn): Promise<Executed> {
+  const { line, workspace, place } = claimed;
+  const { ref, session } = line;
+  const target = { ref, session, workspace };
+  const taken = await finishMemos(project, line);
+  const { draft, chosen } = await draftRun(project, request, claimed);
+  const { parsed, turn } = draft;
+  const undecided = listUndecided(parsed.plan.memos, taken);
+  const discarded = { ...taken, rejected: undecided.map(({ fact }) => fact) };
+
+  if (request.reject !== undefined) {
+    const error = request.reject || 'rejected';
+    return closeTurn(draft, 'ABORTED', { error, memos: discarded, reason: 'rejected' });
+  }
+  const problems = await validate(project, workspace, chosen);
+  const isPart = leavesOut(parsed, chosen);
+  // Before anything is written or asked: what only a whole plan is told after the snapshot.
+  if (isPart) refuseSelection([...problems, ...(await findHidden(project, { tip: line.tip, workspace }, chosen))]);
+  if (problems.length > 0) {
+    await takeSnapshot(project, target, turn.turn);
+    return closeTurn(draft, 'VALIDATION_FAILED', { problems, memos: discarded, reason: 'the plan is not valid' });
+  }
+  if (request.approver === null && parsed.plan.actions.length > 0)
+    throw toNotApproved(turn, chosen.plan.actions.length);
+  const memos = joinMemos(taken, await decideMemos(project, line, turn.turn, undecided, request.memos));
+  await takeSnapshot(project, target, turn.turn);
+  const checked = await runVirtually(chosen, worldOf(project, workspace));
+  const tip = (await project.repository.store.resolve(ref)) ?? line.tip;
+  const late = [...checked.problems, ...(await findHidden(project, { tip, workspace }, chosen))];
+  if (isPart) refuseSelection(late);
+  if (late.length > 0)
+    return closeTurn(draft, 'VALIDATION_FAILED', { problems: late, memos, reason: 'the plan is not valid' });
+
+  await request.approver?.begin(checked.effects);
+  const run: RunRecord = {
+    record: 'run',
+    version: 1,
+    ...place,
+    root: workspace.root,
+    startedAt: draft.started.toISOString(),
+    chosen: toIndexes(chosen),
+    rollback: request.rollback === true,
+    memos,
+  };
+  const journaled = { run, begun: [], ended: [], interrupted: null, group: null, isRollingBack: false };
+  const log = logRun(project, project.journals.begin(place), journaled, { isNew: true });
+  return runAndClose(draft, request, chosen, { run: newRun(), log, memos });
+}
+
+/** Goes on with a run that was killed: what is left of it is run, or nothing more is. */
+async function settleTurn(
+  project: Project,
+  request: ExecuteRequest,
+  claimed: ClaimedTurn,
+  left: LeftRun,
+  choice: SettleChoice,
+): Promise<Executed> {
+  const { line, workspace } = claimed;
+  const { draft, chosen } = await draftRun(project, request, claimed);
+  const { plan } = draft.parsed;
+  const isOver = choice === 'keep' || left.isRollingBack || (left.ended.at(-1)?.ended ?? 'done') !== 'done';
+  const known = [...left.ended.map(({ log }) => log.index), left.interrupted?.action];
+  const actions = chosen.plan.actions.filter(({ index }) => left.run.chosen.includes(index));
+  const rest = isOver ? [] : actions.filter(({ index }) => !known.includes(index));
+  if (request.approver === null && rest.length > 0) throw toNotApproved(draft.turn, rest.length);
+  await refusePartlyStaged(workspace, await workspace.status({ untracked: false }));
+  await restoreInterrupted({ project, workspace, session: line.session });
+  const { run, log } = await takeUpRun(project, workspace, plan, left, choice);
+  const outcome = { run, log, memos: left.run.memos };
+  const wantsRollback = request.rollback === true || left.run.rollback;
+  const resumed = { ...draft, started: new Date(left.run.startedAt) };
+  if (isOver) {
+    const rollsBackOn = left.isRollingBack && choice === 'resume';
+    // Nothing of it stays, whatever its actions came to.
+    if (rollsBackOn && run.ended === 'done') run.ended = 'failed';
+    stopRun(plan, run);
+    const rollsBack = rollsBackOn || (choice === 'resume' && wantsRollback && run.ended !== 'done');
+    return closeRun(resumed, outcome, { rollsBack });
+  }
+  const ahead = { ...chosen, plan: { ...chosen.plan, actions: rest } };
+  await request.approver?.begin((await runVirtually(ahead, worldOf(project, workspace))).effects);
+  return runAndClose(resumed, { ...request, rollback: wantsRollback }, ahead, outcome);
+}
+
+/** Read under the claim: a run that has just ended has closed the turn. */
+async function draftRun(
+  project: Project,
+  request: ExecuteRequest,
+  { line, workspace }: ClaimedTurn,
+): Promise<{ draft: RunDraft; chosen: ParsedPlan }> {
+  const { store } = project.repository;
+  const state = await readLine(store, (await store.resolve(line.ref)) ?? line.tip);
+  const turn = requirePlan(state, line);
+  await refuseModified(project, workspace, state, turn);
+  const parsed = parsePlan(toText(turn.plan), { projectRoot: workspace.root });
+  const chosen = selectActions(parsed, request);
+  request.onStart?.({ line, turn: turn.turn, plan: parsed });
+  return { draft: { project, line, workspace, turn, parsed, started: project.clock.now() }, chosen };
+}
+
+async function runAndClose(
+  draft: RunDraft,
+  request: ExecuteRequest,
+  chosen: ParsedPlan,
+  outcome: JournaledOutcome,
+): Promise<Executed> {
+  const { project, workspace, parsed, line } = draft;
+  const { run, log } = outcome;
+  const settings = {
+    timeoutMs: await readTimeoutMs(project),
+    signal: request.signal,
+    chosen: new Set(toIndexes(chosen)),
+  };
+  const place = { workspace, session: line.session, log, run };
+  if (request.approver) {
+    const running = runActions(project, place, parsed.plan, request.approver, settings);
+    await running.catch((error: unknown) => log.journal.close().then(() => Promise.reject(error)));
+  }
+  skipRest(parsed.plan, run);
+  refuseInterruptedBeforeStart(run);
+  return closeRun(draft, outcome, { rollsBack: request.rollback === true && run.ended !== 'done' });
+}
+
+async function validate(project: Project, workspace: Workspace, parsed: ParsedPlan): Promise<Problem[]> {
+  return (await runVirtually(parsed, worldOf(project, workspace))).problems;
+}
+
+function toIndexes({ plan }: ParsedPlan): number[] {
+  return plan.actions.map(({ index }) => index);
+}
+
+function toNotApproved(turn: Turn, count: number): TeddyError {
+  return new TeddyError(
+    'NOT_APPROVED',
+    `Turn ${turn.turn} has ${count} ${count === 1 ? 'action' : 'actions'} to approve, and there is no terminal to ask in.`,
+    'Use -y to approve every action, or --reject to close the turn without running any.',
+  );
+}
+
+export async function readTimeoutMs(project: Project): Promise<number> {
+  return Number((await project.settings.get('timeout')) ?? defaultTimeoutS) * 1000;
+}
+
+/** Ctrl-C or the end of input before the first action leaves the plan pending: there is nothing to report. */
+function refuseInterruptedBeforeStart(run: Run): void {
+  if (run.ended === 'interrupted' && !hasRun(run)) {
+    throw new TeddyError(
+      'INTERRUPTED',
+      'Interrupted before anything was run.',
+      'The plan is still pending: `teddy session execute`.',
+    );
+  }
+}
+
+/** Whether the selection leaves out any action of the plan. */
+function leavesOut(parsed: ParsedPlan, chosen: ParsedPlan): boolean {
+  return chosen.plan.actions.length < parsed.plan.actions.length;
+}
+
+/**
+ * Refuses chosen actions that cannot be run without the others; that is no verdict on the plan, so the turn is not closed for
+ * it. Throws VALIDATION_FAILED.
+ */
+function refuseSelection(problems: Problem[]): void {
+  const [first] = problems.toSorted(comparePositions);
+  if (first === undefined) return;
+  const others = problems.length - 1;
+  const more = others === 0 ? '' : ` It is the first of ${problems.length} problems.`;
+  throw new TeddyError(
+    'VALIDATION_FAILED',
+    `The chosen actions alone are not valid: plan.md:${first.line}:${first.column}: ${first.message}${more}`,
+    'Nothing was run, and the plan is still pending. Choose other actions, or all of them; `--dry-run` shows every problem.',
+  );
+}

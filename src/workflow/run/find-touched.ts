@@ -1,0 +1,128 @@
+/** What a journaled run has touched, how each of these files was before it, and whether what is there now is the run's own. */
+import type { BeginRecord, JournaledRun, KeptState } from '../../plan/journal.ts';
+import type { Scan, Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { isSessionPath } from '../../session/global-files.ts';
+import type { Oid, RepoPath } from '../../names.ts';
+import { listChanged } from '../line/guard-session-files.ts';
+import { parentOf } from './keep-before.ts';
+import { anotherRepository, isRepository } from '../line/new-files.ts';
+
+/** `commit`: as that commit has it, which is the case for everything that no scan named. `committed`: in the meantime. */
+type Origin =
+  KeptState | { kind: 'commit'; oid: Oid | null } | { kind: 'committed' } | { kind: 'not-kept'; reason: string };
+
+/** Once it was looked up. */
+export type KnownOrigin =
+  | Extract<Origin, { kind: 'absent' | 'file' | 'link' }>
+  | { kind: 'blob'; mode: string; oid: Oid }
+  | { kind: 'out-of-reach'; reason: string };
+
+export interface TouchedFile {
+  path: RepoPath;
+  before: Origin;
+  /** Prints of what actions of the run left there, as far as that is known. */
+  lefts: (string | null)[];
+  /** Parents that are the run's when they are empty without it. */
+  directories: RepoPath[];
+  /** Those that lie in a directory of the user's of which git knows nothing: they may be the user's. */
+  unsureDirectories: RepoPath[];
+  /** By nothing else. */
+  byCommand: boolean;
+}
+
+/** Each path once: as it was before the first action that touched it, and as the last one left it. */
+export async function findTouched(
+  { project, workspace }: { project: Project; workspace: Workspace },
+  { begun, ended, interrupted }: JournaledRun,
+  now: Scan,
+): Promise<TouchedFile[]> {
+  const touched = new Map<RepoPath, TouchedFile>();
+  const first = begun.find(({ before }) => before.kind === 'command')?.before;
+  const users = new Set(first?.kind === 'command' ? first.directories : []);
+  for (const begin of begun) {
+    const end = ended.find(({ log }) => log.index === begin.action);
+    const isKnown = begin !== interrupted && end?.unseen !== true;
+    const left = isKnown ? new Map(end?.changed.map(([path, print]) => [path, print])) : null;
+    for (const file of await findByAction(project, workspace, begin, left, { now, users })) {
+      const known = touched.get(file.path);
+      touched.set(file.path, known ? join(known, file) : file);
+    }
+  }
+  return [...touched.values()];
+}
+
+function join(known: TouchedFile, file: TouchedFile): TouchedFile {
+  return {
+    path: file.path,
+    before: file.before.kind === 'committed' ? file.before : known.before,
+    lefts: [...known.lefts, ...file.lefts],
+    directories: [...known.directories, ...file.directories],
+    unsureDirectories: [...known.unsureDirectories, ...file.unsureDirectories],
+    byCommand: known.byCommand && file.byCommand,
+  };
+}
+
+/** `left` null: nobody knows what the action has changed. `users`: directories that were there before the first command. */
+async function findByAction(
+  project: Project,
+  workspace: Workspace,
+  { before }: BeginRecord,
+  left: Map<RepoPath, string | null> | null,
+  { now, users }: { now: Scan; users: Set<RepoPath> },
+): Promise<TouchedFile[]> {
+  if (before.kind === 'none') return [];
+  if (before.kind === 'write') {
+    const { path, state, afterSha256, madeDirectories } = before;
+    // It was changed while the approval was asked for, and nothing was written.
+    if (left !== null && !left.has(path)) return [];
+    // A write is done as a whole or not at all: its content tells.
+    const lefts = [`sha256:${afterSha256}`];
+    return [{ path, before: state, lefts, directories: madeDirectories, unsureDirectories: [], byCommand: false }];
+  }
+  const paths = left === null ? listChanged(new Map(before.scan), now) : [...left.keys()];
+  const committed = await findCommitted(project, workspace, before.head);
+  const [kept, notKept] = [new Map(before.kept), new Map(before.notKept)];
+  return paths
+    .filter((path) => !isSessionPath(path))
+    .map((path) => ({
+      path,
+      before: committed.has(path) ? { kind: 'committed' } : toOrigin(path, before.head, kept, notKept),
+      lefts: left === null ? [] : [left.get(path) ?? null],
+      ...toMade(listParents(path), users),
+      byCommand: true,
+    }));
+}
+
+function toOrigin(
+  path: RepoPath,
+  head: Oid | null,
+  kept: Map<RepoPath, KeptState>,
+  notKept: Map<RepoPath, string>,
+): Origin {
+  const reason = notKept.get(path) ?? (isRepository(path) ? anotherRepository : undefined);
+  if (reason !== undefined) return { kind: 'not-kept', reason };
+  return kept.get(path) ?? { kind: 'commit', oid: head };
+}
+
+/** Commits stay, whoever made them. */
+async function findCommitted(
+  { repository: { store } }: Project,
+  workspace: Workspace,
+  before: Oid | null,
+): Promise<Set<RepoPath>> {
+  const { oid } = await workspace.head();
+  if (before === null || oid === null || oid === before) return new Set();
+  return new Set((await store.diffTrees(before, oid)).map(({ path }) => path));
+}
+
+function toMade(parents: RepoPath[], users: Set<RepoPath>): Pick<TouchedFile, 'directories' | 'unsureDirectories'> {
+  const others = parents.filter((parent) => !users.has(parent));
+  const unsureDirectories = others.filter((parent) => listParents(parent).some((above) => users.has(above)));
+  return { directories: others.filter((parent) => !unsureDirectories.includes(parent)), unsureDirectories };
+}
+
+function listParents(path: RepoPath): RepoPath[] {
+  const parent = parentOf(path);
+  return parent === null ? [] : [parent, ...listParents(parent)];
+}

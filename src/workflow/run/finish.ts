@@ -1,0 +1,143 @@
+/** The end of an execution: a report for what was run, or for why nothing was. */
+import { TeddyError } from '../../errors.ts';
+import { newestGrammar } from '../../session/grammar.ts';
+import type { ParsedPlan, Problem } from '../../plan/plan.ts';
+import { renderReport, type ActionLog, type Report, type ReportedRollback, type RunStatus } from '../../plan/report.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { decodeEntry } from '../../session/entry.ts';
+import type { Oid } from '../../names.ts';
+import type { DecidedMemos } from '../line/decide-memos.ts';
+import { maskReport } from '../line/mask-text.ts';
+import type { ReadyLine } from '../line/prepare.ts';
+import { publishReport, type Published } from './publish-report.ts';
+import type { Turn } from '../line/read.ts';
+import { toParams } from '../../plan/report-params.ts';
+import type { RolledBack } from './roll-back.ts';
+import { newRun, type Run } from './run.ts';
+
+export interface Executed extends Published {
+  line: ReadyLine;
+}
+
+export interface RunDraft {
+  project: Project;
+  line: ReadyLine;
+  workspace: Workspace;
+  turn: Turn;
+  parsed: ParsedPlan;
+  started: Date;
+}
+
+/** Reports what was run. */
+export async function finishRun(
+  draft: RunDraft,
+  run: Run,
+  memos: DecidedMemos,
+  rolledBack: RolledBack | null = null,
+): Promise<Executed> {
+  return publish(draft, run, memos, { status: toStatus(run), error: toRunError(run), problems: [], rolledBack });
+}
+
+function toStatus({ logs, ended, crashedIn }: Run): RunStatus {
+  if (ended === 'interrupted' || ended === 'quit') return 'ABORTED';
+  if (ended === 'failed' || crashedIn !== undefined) return 'FAILURE';
+  return logs.length > 0 && logs.every(({ status }) => status === 'SKIPPED') ? 'SKIPPED' : 'SUCCESS';
+}
+
+function toRunError({ logs, ended, crashedIn }: Run): string | null {
+  if (ended === 'quit') return 'stopped by the user';
+  if (ended === 'interrupted') return 'interrupted';
+  const failed = logs.find(({ status }) => status === 'FAILURE');
+  if (ended === 'done' && crashedIn !== undefined) return `the run was interrupted in action ${crashedIn}`;
+  if (ended === 'failed')
+    return failed ? `action ${failed.index} (${failed.action_type}) failed` : 'it was rolled back';
+  return null;
+}
+
+/** Closes the turn without running anything. */
+export async function closeTurn(
+  draft: RunDraft,
+  status: RunStatus,
+  why: { error?: string; reason: string; problems?: Problem[]; memos: DecidedMemos },
+): Promise<Executed> {
+  const logs: ActionLog[] = draft.parsed.plan.actions.map((action) => ({
+    index: action.index,
+    action_type: action.type,
+    status: 'SKIPPED',
+    params: toParams(action),
+    approved_by: 'none',
+    details: { reason: why.reason },
+  }));
+  const run: Run = { ...newRun(), logs };
+  const count = why.problems?.length ?? 0;
+  const error = why.error ?? `${count} ${count === 1 ? 'problem' : 'problems'} found in the plan`;
+  return publish(draft, run, why.memos, { status, error, problems: why.problems ?? [], rolledBack: null });
+}
+
+interface RunOutcome {
+  status: RunStatus;
+  error: string | null;
+  problems: Problem[];
+  rolledBack: RolledBack | null;
+}
+
+async function publish(
+  draft: RunDraft,
+  run: Run,
+  memos: DecidedMemos,
+  { status, error, problems, rolledBack }: RunOutcome,
+): Promise<Executed> {
+  const { project, line, turn, parsed, started } = draft;
+  const report = await maskReport(project.masker, {
+    version: 1,
+    session: line.session,
+    turn: turn.turn,
+    plan: {
+      title: parsed.plan.title,
+      sha256: project.hash(turn.plan ?? ''),
+      grammar: newestGrammar,
+      ...(await readPlanner(project, line)),
+    },
+    run_summary: { status, start_time: started.toISOString(), end_time: project.clock.now().toISOString(), error },
+    memos,
+    action_logs: run.logs,
+    ...(rolledBack === null ? {} : { rollback: toReported(rolledBack) }),
+    changes: [],
+    validation_errors: problems,
+  });
+  try {
+    const published = await publishReport(project, { ...line, workspace: draft.workspace }, turn.turn, report, run);
+    return { line, ...published };
+  } catch (error) {
+    const isDone = run.logs.some(({ duration_ms }) => duration_ms !== undefined);
+    throw isDone && error instanceof TeddyError ? await toUnreported(project, report, error) : error;
+  }
+}
+
+function toReported({ restored, left, aside }: RolledBack): ReportedRollback {
+  return { restored, left, moved_aside: aside.map(({ path }) => path) };
+}
+
+/** The report is kept as a blob where that is still possible. */
+async function toUnreported(project: Project, report: Report, error: TeddyError): Promise<TeddyError> {
+  const batch = project.repository.store.batch();
+  const oid = await batch.blob(renderReport(report));
+  const kept = await batch.flush().then(
+    () => ` This run's report is kept: \`git cat-file -p ${oid}\`.`,
+    () => '',
+  );
+  const message = `The actions were done, but their report could not be published: ${error.message}`;
+  return new TeddyError(error.code, message, `${error.hint ?? ''}${kept}`.trim(), { cause: error });
+}
+
+async function readPlanner(project: Project, line: ReadyLine): Promise<{ agent: string | null; model: string | null }> {
+  const { store } = project.repository;
+  const tip: Oid = (await store.resolve(line.ref)) ?? line.tip;
+  for await (const { commit } of store.firstParents(tip)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.kind === 'plan') return { agent: entry.agent ?? null, model: entry.model ?? null };
+    if (entry?.kind === 'start') break;
+  }
+  return { agent: null, model: null };
+}

@@ -1,0 +1,123 @@
+/** Files as the actions of a run leave them, and the tree of the code after each action. Neither starts git. */
+import type { LeftFile } from '../../plan/journal.ts';
+import type { ActionLog, Report } from '../../plan/report.ts';
+import type { Effect } from '../../plan/effect.ts';
+import type { Store } from '../../ports/git.ts';
+import { isSessionPath } from '../../session/global-files.ts';
+import type { Oid, RepoPath } from '../../names.ts';
+import { openEditedCode, type EditedCode } from '../line/edited-code.ts';
+import { isRepository } from '../line/new-files.ts';
+import type { Run, Runner } from './run.ts';
+
+/** Reading back more than this costs more than a tree is worth. */
+const maxFiles = 500;
+const maxBytes = 16 * 1024 * 1024;
+
+export async function noteWrite(
+  store: Store,
+  path: RepoPath,
+  { before, after }: Extract<Effect, { kind: 'write' }>,
+): Promise<LeftFile> {
+  const batch = store.batch();
+  return {
+    path,
+    before: before === null ? null : await batch.blob(before),
+    after: { oid: await batch.blob(after) },
+  };
+}
+
+/** Null: there are too many, or one of them is no file. */
+export async function noteFiles({ place, files }: Runner, paths: RepoPath[]): Promise<LeftFile[] | null> {
+  if (paths.length > maxFiles) return null;
+  const { project, workspace } = place;
+  const noted: LeftFile[] = [];
+  let sumBytes = 0;
+  for (const path of paths) {
+    if (isRepository(path)) continue;
+    sumBytes += (await workspace.sizeOnDisk(path)) ?? 0;
+    if (sumBytes > maxBytes) return null;
+    const state = await files.readState(path);
+    if (state.kind === 'other') return null;
+    const batch = project.repository.store.batch();
+    const mode = state.kind === 'link' ? '120000' : state.kind === 'file' && state.mode & 0o100 ? '100755' : '100644';
+    const after = state.kind === 'absent' ? null : await batch.blob(state.kind === 'link' ? state.target : state.bytes);
+    noted.push({ path, after: after === null ? null : { mode, oid: after } });
+  }
+  return noted;
+}
+
+/** The actions that may change files, and of which the report says that they began. */
+export function mayChangeFiles({ action_type: type, status }: Pick<ActionLog, 'action_type' | 'status'>): boolean {
+  return status !== 'SKIPPED' && ['CREATE', 'EDIT', 'EXECUTE', 'RESEARCH'].includes(type);
+}
+
+interface TreePlace {
+  store: Store;
+  /** Trees of the commits before the report and of it; null: it changes no code. */
+  before: Oid;
+  after: Oid | null;
+  /** They are in no commit. */
+  leftOut: ReadonlySet<RepoPath>;
+}
+
+/** The same logs with a tree for each action after which it is known. */
+export async function addTrees(
+  place: TreePlace,
+  logs: ActionLog[],
+  run: Run,
+  isRolledBack: boolean,
+): Promise<ActionLog[]> {
+  const trees = await listTrees(place, logs.filter(mayChangeFiles), run, isRolledBack);
+  return logs.map((log) => {
+    const tree = trees.get(log.index);
+    return tree === undefined ? log : { ...log, tree };
+  });
+}
+
+async function listTrees(
+  { store, before, after, leftOut }: TreePlace,
+  logs: ActionLog[],
+  { files }: Run,
+  isRolledBack: boolean,
+): Promise<Map<number, Oid>> {
+  const trees = new Map<number, Oid>();
+  if (logs.length === 0) return trees;
+  const code = await openEditedCode(store, before);
+  const final = isRolledBack ? null : await openEditedCode(store, after ?? before);
+  const last = new Map(logs.flatMap(({ index }) => (files.get(index) ?? []).map(({ path }) => [path, index] as const)));
+  for (const { index } of logs) {
+    const left = files.get(index);
+    if (left === null) break;
+    const isKnown = await applyFiles(
+      code,
+      (left ?? []).filter(({ path }) => !leftOut.has(path) && !isSessionPath(path)),
+      (path) => (last.get(path) === index ? final : null),
+    );
+    if (!isKnown) break;
+    trees.set(index, await code.oid());
+  }
+  const end = logs.at(-1);
+  if (end !== undefined && final !== null) trees.set(end.index, await final.oid());
+  return trees;
+}
+
+/** `finalOf`: where the commit has the file as the action left it. False: on disk it was not as git has it. */
+async function applyFiles(
+  code: EditedCode,
+  files: LeftFile[],
+  finalOf: (path: RepoPath) => EditedCode | null,
+): Promise<boolean> {
+  for (const { path, before, after } of files) {
+    const known = await code.get(path);
+    if (before !== undefined && (known?.oid ?? null) !== before) return false;
+    const final = finalOf(path);
+    const made = after && { oid: after.oid, mode: after.mode ?? known?.mode ?? ('100644' as const) };
+    await code.set(path, final === null ? made : await final.get(path));
+  }
+  return true;
+}
+
+/** Whether a report has trees at all: one from before there were any proves nothing by their absence. */
+export function hasTrees({ action_logs: logs }: Report): boolean {
+  return logs.some(({ tree }) => tree !== undefined);
+}

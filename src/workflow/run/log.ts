@@ -1,0 +1,85 @@
+/** What a run notes in its journal: each action before it starts, and what came of it. */
+import { TeddyError } from '../../errors.ts';
+import { foldJournal, type EndRecord, type JournaledRun, type JournalRecord } from '../../plan/journal.ts';
+import type { ActionLog } from '../../plan/report.ts';
+import type { RunJournal } from '../../ports/disk.ts';
+import type { Project } from '../../ports/project.ts';
+import type { RepoPath } from '../../names.ts';
+import { describeAction } from '../../plan/describe-action.ts';
+import { maskString } from '../line/mask-text.ts';
+import type { Run, RunLog } from './run.ts';
+
+/** `isNew`: the journal has no record yet. Of a run that is gone on with, `journaled` is what there is of it. */
+export function logRun(
+  { clock, masker }: Project,
+  journal: RunJournal,
+  { run, ...journaled }: JournaledRun,
+  { isNew }: { isNew: boolean },
+): RunLog {
+  const records: JournalRecord[] = [...journaled.begun, ...journaled.ended];
+  const noted = new Map(journaled.ended.flatMap(({ changed }) => changed.map(([path, left]) => [path, left] as const)));
+  let isBegun = !isNew;
+  const noteFirst = async () => {
+    if (!isBegun) await journal.note(run);
+    isBegun = true;
+  };
+  return {
+    journal,
+    journaled: () => foldJournal(run, records),
+    async begin(action, before) {
+      await noteFirst();
+      const target = await maskString(masker, describeAction(action));
+      const startedAt = clock.now().toISOString();
+      const begin = { record: 'begin', action: action.index, actionType: action.type, target, startedAt } as const;
+      records.push({ ...begin, before });
+      await journal.append({ ...begin, before });
+    },
+    started: (group) => journal.append({ record: 'start', group }),
+    async end(log, outcome) {
+      await noteFirst();
+      const end: EndRecord = {
+        record: 'end',
+        log,
+        ended: outcome.ended,
+        changed: noteChanged(noted, log.index, outcome),
+        strays: [...outcome.strays],
+        ...(await keepTexts(journal, log, outcome)),
+        ...(outcome.files.has(log.index) ? { files: outcome.files.get(log.index) ?? null } : {}),
+        ...(outcome.crashedIn === log.index ? { crashed: true } : {}),
+        ...(outcome.unseen.has(log.index) ? { unseen: true } : {}),
+      };
+      records.push(end);
+      await journal.note(end);
+    },
+    rollBack: () => journal.append({ record: 'rollback' }),
+  };
+}
+
+/** What is the action's own, and what it has only written again. */
+function noteChanged(noted: Map<RepoPath, string | null>, index: number, run: Run): EndRecord['changed'] {
+  const rows: EndRecord['changed'] = [];
+  for (const [path, owner] of run.changed) {
+    const left = run.left.get(path) ?? null;
+    if (owner === index) rows.push([path, left]);
+    else if (noted.get(path) !== left) rows.push([path, left, owner]);
+    noted.set(path, left);
+  }
+  return rows;
+}
+
+/** On a full disk they stay in memory alone: what was done is to be reported all the same. */
+async function keepTexts(journal: RunJournal, log: ActionLog, run: Run): Promise<{ output?: string; page?: string }> {
+  const keys: { output?: string; page?: string } = {};
+  const texts = { output: run.outputs, page: run.pages };
+  for (const name of ['output', 'page'] as const) {
+    const text = texts[name].find(({ action }) => action === log.index)?.text;
+    const key = text === undefined ? null : await journal.keep(new TextEncoder().encode(text)).catch(toNull);
+    if (key !== null) keys[name] = key;
+  }
+  return keys;
+}
+
+function toNull(error: unknown): null {
+  if (error instanceof TeddyError) return null;
+  throw error;
+}

@@ -1,0 +1,131 @@
+/** What executing a line's pending plan would do. Nothing is changed to find it out, and nobody is asked. */
+import { TeddyError } from '../../errors.ts';
+import { renderUnifiedDiff } from '../../plan/diff.ts';
+import type { Effect } from '../../plan/effect.ts';
+import { joinWrites } from '../../plan/join-writes.ts';
+import { parsePlan } from '../../plan/parse.ts';
+import type { Action, ParsedPlan, Problem } from '../../plan/plan.ts';
+import { comparePositions, runVirtually } from '../../plan/validate.ts';
+import type { RunPlace, Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { changeMemos, type MemoChange } from '../../session/memos.ts';
+import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
+import { findHidden } from './find-hidden.ts';
+import { findLine, lineName, type Line } from '../line/find.ts';
+import { readGlobal } from '../line/global-branch.ts';
+import { refuseModified, requirePlan, requireWorkspace } from '../line/pending-plan.ts';
+import { worldOf } from '../line/plan-world.ts';
+import { readLine, toText } from '../line/read.ts';
+import { selectActions, type Selection } from './select-actions.ts';
+
+export interface PreviewRequest extends Selection {
+  selector?: string | undefined;
+}
+
+export interface PlanPreview {
+  session: SessionId;
+  /** The branch, by its short name. */
+  line: string;
+  turn: TurnName;
+  title: string;
+  /** How many actions the plan has, chosen or not. */
+  count: number;
+  /** The chosen ones, in order. */
+  actions: PreviewedAction[];
+  memos: PreviewedMemo[];
+  /** Each file that would be another one afterwards, in the order of first writes. */
+  files: PreviewedFile[];
+  /** In the order of the plan's text. With any of them, nothing of the plan would be run. */
+  problems: Problem[];
+}
+
+export interface PreviewedAction {
+  action: Action;
+  /** Null: it cannot run. */
+  effect: Effect | null;
+}
+
+/** `applies` false: what is to be added is a memo already, or what is to be removed is none. */
+export interface PreviewedMemo extends MemoChange {
+  applies: boolean;
+}
+
+export interface PreviewedFile {
+  path: RepoPath;
+  change: 'added' | 'modified';
+  /** Of all writes together. */
+  diff: string;
+}
+
+/**
+ * The files are as they are now, the user's edits included; what a command would change is not known. Throws USAGE for a
+ * selection that the plan does not have, NO_PENDING_PLAN, NOT_ON_LINE and PLAN_MODIFIED.
+ */
+export async function previewPlan(project: Project, request: PreviewRequest): Promise<PlanPreview> {
+  const line = await findLine(project, request.selector);
+  const tip = requireLocal(line);
+  const workspace = requireWorkspace(line, project.repository);
+  const state = await readLine(project.repository.store, tip);
+  const turn = requirePlan(state, line);
+  await refuseModified(project, workspace, state, turn);
+  await tellBegun(project, { session: line.session, turn: turn.turn, ref: line.ref });
+  const parsed = parsePlan(toText(turn.plan), { projectRoot: workspace.root });
+  const chosen = selectActions(parsed, request);
+  const { effects, problems } = await check(project, { tip, workspace }, chosen);
+  const byAction = new Map(effects.map((effect) => [effect.action, effect]));
+  return {
+    session: line.session,
+    line: lineName(line),
+    turn: turn.turn,
+    title: parsed.plan.title,
+    count: parsed.plan.actions.length,
+    actions: chosen.plan.actions.map((action) => ({ action, effect: byAction.get(action.index) ?? null })),
+    memos: await previewMemos(project, parsed.plan.memos),
+    files: joinWrites(effects).flatMap(toFile),
+    problems,
+  };
+}
+
+function requireLocal(line: Line): Oid {
+  if (line.tip !== null) return line.tip;
+  throw new TeddyError(
+    'NO_PENDING_PLAN',
+    `${lineName(line)} is only on a remote: it has no files here to execute a plan in.`,
+    `Make the branch: \`git switch -c ${lineName(line)} ${line.remoteTip?.slice(0, 12)}\`.`,
+  );
+}
+
+/** Whether its process is alive is not for us to find out: to do that is to claim the run. */
+async function tellBegun({ journals, notices }: Project, place: RunPlace): Promise<void> {
+  const left = await journals.find(place);
+  const last = left?.begun.at(-1);
+  if (last === undefined) return;
+  const action = `action ${last.action} (${last.target})`;
+  notices.warn(`A run of turn ${place.turn} has come to ${action} already; what it did is shown as if it were yours.`);
+}
+
+async function check(
+  project: Project,
+  place: { tip: Oid; workspace: Workspace },
+  chosen: ParsedPlan,
+): Promise<{ effects: Effect[]; problems: Problem[] }> {
+  const { effects, problems } = await runVirtually(chosen, worldOf(project, place.workspace));
+  const hidden = await findHidden(project, place, chosen);
+  return { effects, problems: [...problems, ...hidden].toSorted(comparePositions) };
+}
+
+async function previewMemos(project: Project, changes: MemoChange[]): Promise<PreviewedMemo[]> {
+  if (changes.length === 0) return [];
+  // A clone has teddy/global from its remote as soon as a command writes.
+  const { memos = '' } = (await readGlobal(project, { orRemote: true })) ?? {};
+  const { added, removed } = changeMemos(memos, changes);
+  return changes.map(({ kind, fact }) => {
+    const changed = kind === 'add' ? added : removed;
+    return { kind, fact, applies: changed.includes(fact.trim()) };
+  });
+}
+
+function toFile({ path, before, after }: ReturnType<typeof joinWrites>[number]): PreviewedFile[] {
+  const diff = renderUnifiedDiff(path, before, after);
+  return diff === '' ? [] : [{ path, change: before === null ? 'added' : 'modified', diff }];
+}

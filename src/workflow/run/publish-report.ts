@@ -1,0 +1,197 @@
+/** The end of a run: one `report` entry with the outcome and exactly the code that the run changed. */
+import { GitKilledError, TeddyError } from '../../errors.ts';
+import { labelReport } from '../../plan/report-label.ts';
+import { renderReport, type Report, type ReportedChange } from '../../plan/report.ts';
+import type { TreeChange, Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Entry } from '../../session/entry.ts';
+import { isSessionPath } from '../../session/global-files.ts';
+import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
+import { appendEntry } from '../line/append-entry.ts';
+import type { FileEdit } from '../line/write-entry.ts';
+import { addTrees } from './left-files.ts';
+import { maskPaths, maskString } from '../line/mask-text.ts';
+import {
+  anotherRepository,
+  findContentReason,
+  findNameReason,
+  findPathReason,
+  isRepository,
+  maxNewFileBytes,
+  notTeddys,
+  notUtf8,
+  readNewFile,
+  type LeftOutFile,
+} from '../line/new-files.ts';
+import type { ReadyLine } from '../line/prepare.ts';
+import { readLine } from '../line/read.ts';
+import type { Run } from './run.ts';
+
+export interface Published {
+  commit: Oid;
+  report: Report;
+  leftOut: LeftOutFile[];
+}
+
+export async function publishReport(
+  project: Project,
+  line: ReadyLine & { workspace: Workspace },
+  turn: TurnName,
+  unfinished: Report,
+  run: Run,
+): Promise<Published> {
+  const { store } = project.repository;
+  const { workspace } = line;
+  let report = unfinished;
+  let leftOut: LeftOutFile[] = [];
+  const { commit } = await appendEntry(project, line, async (tip) => {
+    const state = await readLine(store, tip);
+    if (state.latest?.turn !== turn || state.latest.status !== 'planned') {
+      throw toLost(turn, state.latest?.turn === turn && state.latest.report !== null);
+    }
+    const code = await takeCode(project, workspace, tip, run);
+    leftOut = code.leftOut;
+    const { tree: before } = await store.readCommit(tip);
+    const outside = new Set(code.leftOut.map(({ path }) => path));
+    const trees = { store, before, after: code.tree, leftOut: outside };
+    report = {
+      ...unfinished,
+      action_logs: await addTrees(trees, unfinished.action_logs, run, unfinished.rollback !== undefined),
+      changes: code.changes,
+      ...toFailure(unfinished, code.failure),
+    };
+    const text = renderReport(report);
+    return {
+      entry: toEntry(project, state.entry, report, project.hash(text)),
+      files: toFiles(line, turn, text, run),
+      ...(code.tree === null ? {} : { codeTree: code.tree }),
+    };
+  });
+  return { commit, report, leftOut: await maskLeftOut(project, leftOut) };
+}
+
+async function maskLeftOut({ masker }: Project, leftOut: LeftOutFile[]): Promise<LeftOutFile[]> {
+  const paths = await maskPaths(
+    masker,
+    leftOut.map(({ path }) => path),
+  );
+  return leftOut.map(({ path, reason }, at) => ({ path: paths[at] ?? path, reason }));
+}
+
+/** The plan is not pending any more: another process has executed it, or a command has rewritten the line. */
+function toLost(turn: TurnName, isReported: boolean): TeddyError {
+  return isReported
+    ? new TeddyError('REF_MOVED', `Turn ${turn} was executed by another process meanwhile.`)
+    : new TeddyError(
+        'REF_MOVED',
+        `The plan of turn ${turn} is no longer on the line: something has rewritten the branch during the run.`,
+        '`git reflog` shows where the branch was.',
+      );
+}
+
+interface TakenCode {
+  /** Null: the run changed nothing that can be committed. */
+  tree: Oid | null;
+  changes: ReportedChange[];
+  leftOut: LeftOutFile[];
+  /** Why git would not take the changes. */
+  failure: string | null;
+}
+
+/** The tip's code with exactly the paths that the run changed, as they are on disk. */
+async function takeCode(project: Project, workspace: Workspace, tip: Oid, run: Run): Promise<TakenCode> {
+  const { store } = project.repository;
+  const leftOut = await findLeftOut(project, workspace, tip, run);
+  const paths = [...run.changed.keys()].filter((path) => !leftOut.some((left) => left.path === path));
+  if (paths.length === 0) return { tree: null, changes: [], leftOut, failure: null };
+  const { tree: before } = await store.readCommit(tip);
+  try {
+    const tree = await treeOfPaths(workspace, before, paths);
+    const changes = (await store.diffTrees(before, tree)).filter(({ path }) => !isSessionPath(path));
+    return { tree, changes: changes.map((change) => toReported(change, run)), leftOut, failure: null };
+  } catch (error) {
+    // A filter that fails, core.safecrlf: what ran has run, and the report has to say so even without the code. A git that was
+    // killed has refused nothing: the run stays interrupted, with everything noted, and is taken up by the next command.
+    if (!(error instanceof TeddyError) || error.code !== 'GIT_FAILED' || error instanceof GitKilledError) throw error;
+    const refused = paths.map((path) => ({ path, reason: 'git would not take it' }));
+    return {
+      tree: null,
+      changes: [],
+      leftOut: [...leftOut, ...refused],
+      failure: await maskString(project.masker, error.message),
+    };
+  }
+}
+
+/** What git refuses it refuses again; what was in its way for a moment is not told as its refusal. */
+async function treeOfPaths(workspace: Workspace, before: Oid, paths: RepoPath[]): Promise<Oid> {
+  return workspace.treeOfPaths(before, paths).catch((error: unknown) => {
+    if (!(error instanceof TeddyError) || error.code !== 'GIT_FAILED') throw error;
+    return workspace.treeOfPaths(before, paths);
+  });
+}
+
+function toFailure({ run_summary }: Report, failure: string | null): Pick<Report, 'run_summary'> {
+  return { run_summary: failure === null ? run_summary : { ...run_summary, status: 'FAILURE', error: failure } };
+}
+
+/** What must not get into a commit by itself: what git ignores, secrets, and big new files. */
+async function findLeftOut(project: Project, workspace: Workspace, tip: Oid, run: Run): Promise<LeftOutFile[]> {
+  const { store } = project.repository;
+  const paths = [...run.changed.keys()];
+  const repositories = paths.filter(isRepository);
+  const fresh: RepoPath[] = [];
+  for (const path of paths) if (!isRepository(path) && (await store.readFile(tip, path)) === null) fresh.push(path);
+  const ignored = new Set(await workspace.ignored(fresh));
+  const left: LeftOutFile[] = repositories.map((path) => ({ path, reason: anotherRepository }));
+  for (const path of fresh) {
+    if ((await workspace.sizeOnDisk(path)) === null) {
+      // Under the name as it is shown there is no file: it has other bytes.
+      if (path.includes('\uFFFD')) left.push({ path, reason: notUtf8 });
+      continue;
+    }
+    const reason = ignored.has(path) ? 'git ignores it' : await findReason(project, workspace, path, run);
+    if (reason !== null) left.push({ path, reason });
+  }
+  return [...left, ...[...run.strays].map((path) => ({ path, reason: notTeddys }))];
+}
+
+/** What the plan itself says is read by whoever approves it; what a command makes is not. */
+async function findReason(project: Project, workspace: Workspace, path: RepoPath, run: Run): Promise<string | null> {
+  const byCommand = run.logs.find(({ index }) => index === run.changed.get(path))?.action_type === 'EXECUTE';
+  const named = byCommand ? await findPathReason(project, path) : findNameReason(path);
+  if (named !== null || !byCommand) return named;
+  if (((await workspace.sizeOnDisk(path)) ?? 0) > maxNewFileBytes) return 'over 1 MiB';
+  const bytes = await readNewFile(workspace, path);
+  if (bytes === 'unreadable') return 'it cannot be read';
+  return bytes === null ? null : findContentReason(project, path, bytes);
+}
+
+function toReported({ path, change, before, after, mode }: TreeChange, run: Run): ReportedChange {
+  const isPlain = mode === null || mode === '100644' || mode === '40000';
+  return { path, change, before, after, ...(isPlain ? {} : { mode }), action: run.changed.get(path) ?? 0 };
+}
+
+function toFiles(line: ReadyLine, turn: TurnName, text: string, run: Run): FileEdit[] {
+  const dir = turnDir(line.session, turn);
+  return [
+    { path: joinPath(dir, 'report.md'), bytes: text },
+    ...run.outputs.map(({ action, text: output }) => ({ path: joinPath(dir, `output/${action}.log`), bytes: output })),
+    ...run.pages.map(({ action, text: page }) => ({ path: joinPath(dir, `pages/${action}.txt`), bytes: page })),
+  ];
+}
+
+function toEntry(project: Project, last: Entry, report: Report, sha256: string): Entry {
+  const { status } = report.run_summary;
+  return {
+    kind: 'report',
+    session: last.session,
+    turn: report.turn,
+    id: project.ids.entryId(),
+    created: last.created,
+    ...labelReport(report),
+    ...(report.plan.agent === null ? {} : { agent: report.plan.agent }),
+    status,
+    sha256,
+  };
+}

@@ -1,0 +1,69 @@
+/** What git would write for the files that a commit has: asked for by the hundred, since they are in memory together. */
+import { TeddyError } from '../../errors.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Oid, RepoPath } from '../../names.ts';
+import type { KnownOrigin, TouchedFile } from './find-touched.ts';
+
+/** An error: why there is nothing to put at this path. */
+export type Checkouts = ReadonlyMap<RepoPath, Uint8Array | TeddyError>;
+
+const maxFiles = 200;
+/** As git has them; filters may make more of it. One file may have more. */
+const maxBytes = 64 * 1024 * 1024;
+
+/** Files that are put back together, in their order. */
+export async function* slice(
+  { repository: { store } }: Project,
+  touched: TouchedFile[],
+  origins: ReadonlyMap<TouchedFile, KnownOrigin>,
+): AsyncGenerator<TouchedFile[]> {
+  let [files, bytes]: [TouchedFile[], number] = [[], 0];
+  for (const file of touched) {
+    const blob = toBlob(file, origins.get(file));
+    const size = blob === null ? 0 : ((await store.readSize(blob.oid)) ?? 0);
+    if (files.length === maxFiles || (files.length > 0 && bytes + size > maxBytes)) {
+      yield files;
+      [files, bytes] = [[], 0];
+    }
+    files.push(file);
+    bytes += size;
+  }
+  if (files.length > 0) yield files;
+}
+
+export function readCheckouts(
+  workspace: Workspace,
+  files: TouchedFile[],
+  origins: ReadonlyMap<TouchedFile, KnownOrigin>,
+): Promise<Checkouts> {
+  return readBlobs(
+    workspace,
+    files.flatMap((file) => toBlob(file, origins.get(file)) ?? []),
+  );
+}
+
+interface Blob {
+  path: RepoPath;
+  oid: Oid;
+}
+
+/** A link goes through no filter. */
+function toBlob({ path }: TouchedFile, origin: KnownOrigin | undefined): Blob | null {
+  return origin?.kind === 'blob' && origin.mode !== '120000' ? { path, oid: origin.oid } : null;
+}
+
+async function readBlobs(workspace: Workspace, blobs: Blob[]): Promise<Checkouts> {
+  const [first] = blobs;
+  if (first === undefined) return new Map();
+  try {
+    return await workspace.readCheckouts(blobs);
+  } catch (error) {
+    if (!(error instanceof TeddyError)) throw error;
+    if (blobs.length === 1) return new Map([[first.path, error]]);
+    // By halves: a file that its filter refuses takes no other with it.
+    const half = Math.ceil(blobs.length / 2);
+    const read = await readBlobs(workspace, blobs.slice(0, half));
+    return new Map([...read, ...(await readBlobs(workspace, blobs.slice(half)))]);
+  }
+}

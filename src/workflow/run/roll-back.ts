@@ -1,0 +1,218 @@
+/**
+ * Puts back what a run changed: content, mode, links, deletions, and the directories that it made. What is not provably the
+ * run's own is moved aside first, so that nobody's work is lost. Commits, and what git ignores, stay as they are.
+ */
+import { TeddyError } from '../../errors.ts';
+import type { JournaledRun } from '../../plan/journal.ts';
+import type { FileState, NewFile, ProjectFiles, RunJournal } from '../../ports/disk.ts';
+import type { Scan, Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { RepoPath } from '../../names.ts';
+import { findTouched, type KnownOrigin, type TouchedFile } from './find-touched.ts';
+import { parentOf } from './keep-before.ts';
+import { isRepository } from '../line/new-files.ts';
+import { readCheckouts, slice, type Checkouts } from './read-checkouts.ts';
+import { isSame, readOrigins, readWanted } from './read-origin.ts';
+
+export interface RolledBack {
+  restored: RepoPath[];
+  /** They are not as they were before the run, and why. */
+  left: LeftPath[];
+  /** The same, where another try may come further. */
+  failed: LeftPath[];
+  /** What was found there and may be somebody's own: where it is now, absolute. */
+  aside: { path: RepoPath; to: string }[];
+  /** The same for what commands had left there: nobody else is known to have edited it. */
+  kept: { path: RepoPath; to: string }[];
+}
+
+interface LeftPath {
+  path: RepoPath;
+  reason: string;
+}
+
+export interface RollbackPlace {
+  project: Project;
+  workspace: Workspace;
+  journal: RunJournal;
+}
+
+/** May be done again after a crash: what is as it was before the run already is passed over. */
+export async function rollBack(place: RollbackPlace, run: JournaledRun): Promise<RolledBack> {
+  const { project, workspace } = place;
+  const files = project.filesOf(workspace.root);
+  const since = new Date(run.begun[0]?.startedAt ?? run.run.startedAt);
+  const ranCommand = run.begun.some(({ before }) => before.kind === 'command');
+  const now: Scan = ranCommand ? await workspace.scan() : new Map();
+  const [contents, written] = [new Set<string>(), new Map<RepoPath, string>()];
+  const outcome: RolledBack = { restored: [], left: [], failed: [], aside: [], kept: [] };
+  const touched = await findTouched(place, run, now);
+  const origins = await readOrigins(project, touched);
+  const put = async (wanted: TouchedFile[], isLastTry = false) => {
+    for await (const some of slice(project, wanted, origins)) {
+      const checkouts = await readCheckouts(workspace, some, origins);
+      const putting = { ...place, files, now, since, contents, written, origins, checkouts, isLastTry };
+      for (const file of some) await putBack(putting, file, outcome);
+    }
+  };
+
+  const directories = await findMadeDirectories(place, touched, since);
+  for (const path of onePerDirectory(touched)) await files.removeLeftovers(path);
+  // Before git is asked what it ignores: what is in the index it does not ignore.
+  if (ranCommand) await workspace.unstage(touched.map(({ path }) => path).filter((path) => !isRepository(path)));
+  // git reads the others by these.
+  for (const level of byDepth(touched.filter(isNamed('.gitattributes')))) await put(level);
+  await put(touched.filter(isNamed('.gitignore')));
+  // Files that were not there before.
+  const made = new Set(touched.filter((file) => origins.get(file)?.kind === 'absent'));
+  await put(touched.filter((file) => !made.has(file)));
+  // With its .gitignore back, git ignores again what it ignored before: such a file was there, or is nobody's concern.
+  const ignored = new Set(await workspace.ignored([...made].map(({ path }) => path)));
+  await put([...made].filter(({ path, byCommand }) => !byCommand || !ignored.has(path)));
+  await files.removeEmptyDirectories(directories);
+  // A directory or a link that a command had put in the way is gone now.
+  const left = new Set([...outcome.left.splice(0), ...outcome.failed.splice(0)].map(({ path }) => path));
+  const again = touched.filter(({ path }) => left.has(path));
+  await put(
+    again.filter((file) => !made.has(file)),
+    true,
+  );
+  await put(
+    again.filter((file) => made.has(file)),
+    true,
+  );
+  await files.removeEmptyDirectories(directories);
+  // Attributes are put back twice where they hold for themselves: the first time, those of the run still did.
+  return { ...outcome, restored: [...new Set(outcome.restored)] };
+}
+
+function isNamed(name: string): (touched: TouchedFile) => boolean {
+  return ({ path }) => path === name || path.endsWith(`/${name}`);
+}
+
+/** Attributes hold for what lies below them, other such files included. The outermost first. */
+function byDepth(touched: TouchedFile[]): TouchedFile[][] {
+  const levels: TouchedFile[][] = [];
+  for (const file of touched) (levels[file.path.split('/').length - 1] ??= []).push(file);
+  return levels.filter((level) => level !== undefined);
+}
+
+function onePerDirectory(touched: TouchedFile[]): RepoPath[] {
+  return [...new Map(touched.map(({ path }) => [parentOf(path), path])).values()];
+}
+
+/** The deepest first. What may be the user's is told by its age. */
+async function findMadeDirectories(
+  { project, workspace }: RollbackPlace,
+  touched: TouchedFile[],
+  since: Date,
+): Promise<RepoPath[]> {
+  const files = project.filesOf(workspace.root);
+  const made = new Set(touched.flatMap(({ directories }) => directories));
+  for (const directory of touched.flatMap(({ unsureDirectories }) => unsureDirectories)) {
+    if ((await files.findAge(directory, since)) === 'since') made.add(directory);
+  }
+  return [...made].toSorted((a, b) => b.split('/').length - a.split('/').length);
+}
+
+interface Putting extends RollbackPlace {
+  files: ProjectFiles;
+  origins: ReadonlyMap<TouchedFile, KnownOrigin>;
+  checkouts: Checkouts;
+  now: Scan;
+  /** When the run began. */
+  since: Date;
+  /** sha256 of what is back at its place. */
+  contents: Set<string>;
+  written: Map<RepoPath, string>;
+  isLastTry: boolean;
+}
+
+async function putBack(place: Putting, file: TouchedFile, outcome: RolledBack): Promise<void> {
+  const { path } = file;
+  try {
+    const reason = await tryPutBack(place, file, outcome);
+    if (reason !== null) outcome.left.push({ path, reason });
+  } catch (error) {
+    if (!(error instanceof TeddyError)) throw error;
+    outcome.failed.push({ path, reason: error.message.replace(/\.$/, '') });
+  }
+}
+
+/** Why it stays as it is, or null. */
+async function tryPutBack(place: Putting, file: TouchedFile, outcome: RolledBack): Promise<string | null> {
+  const { project, files, contents, written, origins } = place;
+  const { path } = file;
+  const origin = origins.get(file);
+  if (origin === undefined) throw new Error(`${path} has no origin`);
+  if (origin.kind === 'out-of-reach') return origin.reason;
+  const found = await files.readState(path);
+  const wanted = await readWanted(place, path, origin, found);
+  const reason = isSame(found, wanted) ? null : await exchange(place, file, { found, wanted }, outcome);
+  // Not before it is there: a copy of it elsewhere is given up for it.
+  if (reason === null && 'bytes' in wanted) {
+    const sha256 = project.hash(wanted.bytes);
+    contents.add(sha256);
+    written.set(path, sha256);
+  }
+  return reason;
+}
+
+async function exchange(
+  place: Putting,
+  file: TouchedFile,
+  { found, wanted }: { found: FileState; wanted: FileState | NewFile },
+  outcome: RolledBack,
+): Promise<string | null> {
+  const { files, workspace, journal } = place;
+  const { path } = file;
+  if (found.kind === 'other') return 'there is no file at its path now';
+  if (found.kind !== 'absent') {
+    const claim = wanted.kind === 'absent' && file.byCommand ? await findClaim(place, path, found) : 'none';
+    if (typeof claim === 'object') return claim.reason;
+    const owner = claim === 'none' ? findOwner(place, file, found) : claim === 'copy' ? 'plan' : null;
+    if (owner !== 'plan') {
+      const to = await journal.moveAside(workspace.root, path);
+      (owner === null ? outcome.aside : outcome.kept).push({ path, to });
+    }
+  }
+  await files.putState(path, wanted);
+  outcome.restored.push(path);
+  return null;
+}
+
+/**
+ * On a file that a command has laid open, and not made: one that git had ignored by a list that is not in the project.
+ * `copy`: its content is back at the place from which it was moved.
+ */
+async function findClaim(
+  { project, files, since, contents, isLastTry }: Putting,
+  path: RepoPath,
+  found: FileState,
+): Promise<{ reason: string } | 'none' | 'possible' | 'copy'> {
+  const age = await files.findAge(path, since);
+  if (age === 'since') return 'none';
+  if (age === 'before') return { reason: 'it was there before the run' };
+  if (found.kind === 'file' && contents.has(project.hash(found.bytes))) return 'copy';
+  return isLastTry ? 'possible' : { reason: 'it may have been there before the run' };
+}
+
+/**
+ * Whose it is: the plan's, word for word, or this roll back's; as a command has left it, or somebody who edited while the
+ * command ran; null: changed since.
+ */
+function findOwner(
+  { project, now, written }: Putting,
+  { path, lefts }: TouchedFile,
+  found: FileState,
+): 'plan' | 'command' | null {
+  const content = found.kind === 'file' ? `sha256:${project.hash(found.bytes)}` : null;
+  if (content !== null && [...lefts, `sha256:${written.get(path)}`].includes(content)) return 'plan';
+  const print = toFingerprint(now.get(path) ?? null);
+  return lefts.some((left) => toFingerprint(left) === print) ? 'command' : null;
+}
+
+/** Without git's letters: what is staged has changed nothing in the file. */
+function toFingerprint(print: string | null): string | null {
+  return print === null || print.startsWith('sha256:') ? print : print.slice(print.indexOf(' ') + 1);
+}

@@ -1,0 +1,82 @@
+/** A run of a plan: what it is given, and what it comes to. */
+import type { Before, JournaledRun, LeftFile, ProcessGroup, RunEnd } from '../../plan/journal.ts';
+import type { Action } from '../../plan/plan.ts';
+import type { ActionLog } from '../../plan/report.ts';
+import type { ProjectFiles, RunJournal, Shell } from '../../ports/disk.ts';
+import type { Masker } from '../../ports/project.ts';
+import type { Pages } from '../../ports/web.ts';
+import type { RepoPath } from '../../names.ts';
+import type { Approver } from './approver.ts';
+import type { SessionPlace } from '../line/guard-session-files.ts';
+
+export interface Run {
+  logs: ActionLog[];
+  /** Path -> the index of the last action that changed it. */
+  changed: Map<RepoPath, number>;
+  /** Of each changed path, a print of what the run left there: `sha256:...` of a content, or that of a scan; null: as HEAD. */
+  left: Map<RepoPath, string | null>;
+  /** New files in `.teddy/` that commands made. */
+  strays: Set<RepoPath>;
+  /** Whole outputs that are too long for the report, by action. */
+  outputs: { action: number; text: string }[];
+  /** Pages of the web that were read, masked, by action. */
+  pages: { action: number; text: string }[];
+  /** By action: the files that it changed, as it left them; null: nobody knows. */
+  files: Map<number, LeftFile[] | null>;
+  ended: RunEnd;
+  /** The action in which an earlier process of this run was killed. */
+  crashedIn?: number;
+  /** Actions of which nobody knows what they changed. */
+  unseen: Set<number>;
+}
+
+export interface RunSettings {
+  timeoutMs: number;
+  /** Indexes of the actions that are run; the others are skipped. */
+  chosen: ReadonlySet<number>;
+  signal: AbortSignal;
+}
+
+/** What an action is run with, and the run that it adds to. */
+export interface Runner {
+  place: SessionPlace;
+  files: ProjectFiles;
+  shell: Shell;
+  masker: Masker;
+  pages: Pages;
+  approver: Approver;
+  settings: RunSettings;
+  run: Run;
+  log: RunLog;
+}
+
+/** The journal of this run, action by action. */
+export interface RunLog {
+  journal: RunJournal;
+  /** What it holds by now. */
+  journaled(): JournaledRun;
+  /** Before anything of the action happens. Throws DISK_FULL or WRITE_FAILED: nothing may start then. */
+  begin(action: Action, before: Before): Promise<void>;
+  /** Before a script of the action begins. Throws DISK_FULL or WRITE_FAILED: it must not begin then. */
+  started(group: ProcessGroup): Promise<void>;
+  end(log: ActionLog, run: Run): Promise<void>;
+  /** Before the first file is put back. */
+  rollBack(): Promise<void>;
+}
+
+/** How an action's log goes on once it was done. */
+export type Performed = Pick<ActionLog, 'status' | 'details'>;
+
+export function newRun(): Run {
+  return {
+    logs: [],
+    changed: new Map(),
+    left: new Map(),
+    strays: new Set(),
+    outputs: [],
+    pages: [],
+    files: new Map(),
+    ended: 'done',
+    unseen: new Set(),
+  };
+}

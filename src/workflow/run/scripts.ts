@@ -1,0 +1,99 @@
+/** Runs an action's scripts: output shown and masked, and what they changed attributed to the action. */
+import type { Action } from '../../plan/plan.ts';
+import type { Before, KeptState } from '../../plan/journal.ts';
+import type { CommandResult, KeptFiles, Shell } from '../../ports/disk.ts';
+import type { Scan } from '../../ports/git.ts';
+import type { Masker } from '../../ports/project.ts';
+import { isGuardedPath } from '../../session/global-files.ts';
+import type { RepoPath } from '../../names.ts';
+import { keepSessionFiles, listChanged, restoreSessionFiles, type RestoredFiles } from '../line/guard-session-files.ts';
+import { isUntracked, keepEdits } from './keep-before.ts';
+import { noteFiles } from './left-files.ts';
+import { maskString } from '../line/mask-text.ts';
+import { maskedOutput } from '../line/masked-output.ts';
+import { isSame } from './read-origin.ts';
+import type { Runner } from './run.ts';
+
+type Start = (
+  script: string,
+  options: Pick<Parameters<Shell['run']>[1], 'cwd' | 'env' | 'timeoutMs'>,
+) => Promise<CommandResult>;
+
+/** `work` starts the scripts, one after the other; their results are masked. */
+export async function runScripts<T>(
+  runner: Runner,
+  action: Action,
+  work: (start: Start) => Promise<T>,
+): Promise<RestoredFiles & { value: T }> {
+  const { place, files, log } = runner;
+  const kept = await keepSessionFiles(place);
+  const before = await keepEdits(place.workspace, files, log, kept);
+  await log.begin(action, before);
+  const [worked] = await Promise.allSettled([work((script, options) => runScript(runner, script, options))]);
+  // Before anything else can fail: what the command changed belongs into the report, or back.
+  const restored = await takeStock(runner, action.index, kept, before).catch((error: unknown) => {
+    runner.run.unseen.add(action.index);
+    runner.run.files.set(action.index, null);
+    throw error;
+  });
+  if (worked.status === 'rejected') throw worked.reason;
+  return { ...restored, value: worked.value };
+}
+
+/** A script's `failure` to leave `.teddy/` alone, as a report says it. */
+export function toReason(failure: string): string {
+  return `the command changed files of .teddy/, and that could not be taken back: ${failure}`;
+}
+
+async function runScript(
+  { shell, settings, masker, approver, log }: Runner,
+  ...[script, options]: Parameters<Start>
+): Promise<CommandResult> {
+  const output = maskedOutput(masker, (stream, text) => approver.output(stream, text));
+  const { signal } = settings;
+  const result = await shell.run(script, { ...options, signal, onStart: log.started, onOutput: output.add });
+  await output.end();
+  return maskResult(masker, result);
+}
+
+type Command = Extract<Before, { kind: 'command' }>;
+
+async function takeStock(runner: Runner, index: number, kept: KeptFiles, before: Command): Promise<RestoredFiles> {
+  const { place, run } = runner;
+  const after = await place.workspace.scan();
+  const states = new Map(before.kept);
+  const changed: RepoPath[] = [];
+  for (const path of listChanged(kept.scan, after)) {
+    if (isGuardedPath(path)) continue;
+    const isOnlyTouched = await isAsBefore(runner, path, states.get(path), { before: kept.scan, after });
+    if (!isOnlyTouched) {
+      run.changed.set(path, index);
+      changed.push(path);
+    }
+    if (run.changed.has(path)) run.left.set(path, after.get(path) ?? null);
+  }
+  if (changed.length > 0) run.files.set(index, await noteFiles(runner, changed));
+  const files = await restoreSessionFiles(place, kept, after, `Action ${index}`);
+  for (const path of files.strays) run.strays.add(path);
+  return files;
+}
+
+/** Written again with the same bytes and mode, and tracked or not as it was: whose change it is has not changed. */
+async function isAsBefore(
+  { files, log }: Runner,
+  path: RepoPath,
+  state: KeptState | undefined,
+  scans: { before: Scan; after: Scan },
+): Promise<boolean> {
+  const [before, after] = [scans.before.get(path), scans.after.get(path)];
+  if (state === undefined || before === undefined || after === undefined) return false;
+  if (isUntracked(before) !== isUntracked(after)) return false;
+  const wanted = state.kind === 'file' ? { ...state, bytes: await log.journal.read(state.key) } : state;
+  return isSame(await files.readState(path), wanted);
+}
+
+/** As a whole: of an output that is cut first, a piece of a secret might stay. */
+async function maskResult(masker: Masker, result: CommandResult): Promise<CommandResult> {
+  const [stdout, stderr] = await Promise.all([result.stdout, result.stderr].map((text) => maskString(masker, text)));
+  return { ...result, stdout: stdout ?? '', stderr: stderr ?? '' };
+}

@@ -1,0 +1,38 @@
+/** Which actions of a plan are run: those that the user has chosen by number, or all. */
+import { TeddyError } from '../../errors.ts';
+import type { ParsedPlan } from '../../plan/plan.ts';
+
+/** Indexes of actions, from 1. Absent: every action; none. */
+export interface Selection {
+  only?: readonly number[] | undefined;
+  skip?: readonly number[] | undefined;
+}
+
+/**
+ * The plan with the chosen actions alone; they keep their indexes, and what the parser found counts all the same. Throws
+ * USAGE for an index that the plan does not have, and when nothing is left.
+ */
+export function selectActions(parsed: ParsedPlan, { only, skip = [] }: Selection): ParsedPlan {
+  const { actions } = parsed.plan;
+  refuseUnknown('--only', only ?? [], actions.length);
+  refuseUnknown('--skip', skip, actions.length);
+  const chosen = actions.filter(({ index }) => (only?.includes(index) ?? true) && !skip.includes(index));
+  if (chosen.length === 0 && actions.length > 0) {
+    throw new TeddyError(
+      'USAGE',
+      'No action of the plan is left to run.',
+      'To close the turn without running any: `teddy session execute --reject`.',
+    );
+  }
+  return { ...parsed, plan: { ...parsed.plan, actions: chosen } };
+}
+
+function refuseUnknown(flag: string, indexes: readonly number[], count: number): void {
+  const unknown = indexes.find((index) => index < 1 || index > count);
+  if (unknown === undefined) return;
+  throw new TeddyError(
+    'USAGE',
+    `${flag}: there is no action ${unknown}.`,
+    `The plan has ${count} ${count === 1 ? 'action' : 'actions'}; \`teddy session show\` lists them.`,
+  );
+}

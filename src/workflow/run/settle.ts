@@ -1,0 +1,152 @@
+/** Goes on with a run that was killed, closes it as it stands, or takes it back. No action that had begun is run again. */
+import { TeddyError } from '../../errors.ts';
+import type { BeginRecord } from '../../plan/journal.ts';
+import type { Plan } from '../../plan/plan.ts';
+import type { ActionLog } from '../../plan/report.ts';
+import type { LeftRun, ProjectFiles } from '../../ports/disk.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { isSessionPath } from '../../session/global-files.ts';
+import type { RepoPath, SessionId, TurnName } from '../../names.ts';
+import { withClaim } from './claim-turn.ts';
+import { tellRolledBack, toIncomplete, toWarning } from './close.ts';
+import { listChanged, restoreInterrupted } from '../line/guard-session-files.ts';
+import { logRun } from './log.ts';
+import { toText } from '../line/read.ts';
+import { toParams } from '../../plan/report-params.ts';
+import { rollBack, type RolledBack } from './roll-back.ts';
+import { newRun, type Run, type RunLog } from './run.ts';
+import { toSkippedLog, toUnselectedLog } from './actions.ts';
+import { toNotInterrupted } from '../line/unfinished-run.ts';
+
+/** `resume`: its interrupted action is reported as failed and the rest is run. `keep`: it is reported as it stands. */
+export type SettleChoice = 'resume' | 'keep';
+
+export interface RolledBackRun extends RolledBack {
+  session: SessionId;
+  turn: TurnName;
+}
+
+/**
+ * The files are as they were before the run that was killed, and its plan is pending. Throws NO_INTERRUPTED_RUN, and
+ * ROLLBACK_INCOMPLETE, after which it can be tried again.
+ */
+export async function rollBackRun(
+  project: Project,
+  request: { selector?: string | undefined },
+): Promise<RolledBackRun> {
+  return withClaim(project, request.selector, async ({ line, workspace, place, left }) => {
+    if (left === null) throw toNotInterrupted(place);
+    await restoreInterrupted({ project, workspace, session: line.session });
+    // Resumed after a crash in the middle of this, the run would go on upon files that are half put back.
+    await left.journal.append({ record: 'rollback' }).catch((error: unknown) => project.notices.warn(toWarning(error)));
+    const rolledBack = await rollBack({ project, workspace, journal: left.journal }, left);
+    tellRolledBack(project, rolledBack);
+    if (rolledBack.failed.length > 0) throw toIncomplete(place, rolledBack);
+    await left.journal.discard();
+    return { session: line.session, turn: place.turn, ...rolledBack };
+  });
+}
+
+/** What the run had come to, with an end for the action that it was killed in. */
+export async function takeUpRun(
+  project: Project,
+  workspace: Workspace,
+  { actions }: Plan,
+  left: LeftRun,
+  choice: SettleChoice,
+): Promise<{ run: Run; log: RunLog }> {
+  const run = await readRun(left);
+  const log = logRun(project, left.journal, left, { isNew: false });
+  const crashed = actions.find(({ index }) => index === left.interrupted?.action);
+  if (left.interrupted && crashed) {
+    const { index, type } = crashed;
+    const reason = await noteChanges(project, workspace, left.interrupted, run);
+    const status = choice === 'keep' ? 'ABORTED' : 'FAILURE';
+    const ended: ActionLog = { index, action_type: type, status, params: toParams(crashed), details: { reason } };
+    run.crashedIn = index;
+    run.logs.push(ended);
+    await log.end(ended, run);
+  }
+  if (left.isRollingBack) await removeLeftovers(project.filesOf(workspace.root), [...run.changed.keys()]);
+  return { run, log };
+}
+
+/** A file that was being put back when the run was killed has its temporary file beside it. */
+async function removeLeftovers(files: ProjectFiles, paths: RepoPath[]): Promise<void> {
+  for (const path of paths) await files.removeLeftovers(path);
+}
+
+/** The actions that are neither done nor begun. */
+function listRest({ actions }: Plan, { logs }: Run): Plan['actions'] {
+  const known = new Set(logs.map(({ index }) => index));
+  return actions.filter(({ index }) => !known.has(index));
+}
+
+/** Nothing more is run. */
+export function stopRun(plan: Plan, run: Run): void {
+  const rest = listRest(plan, run);
+  if (run.ended === 'done' && (run.crashedIn !== undefined || rest.length > 0)) run.ended = 'interrupted';
+  for (const action of rest) run.logs.push(toSkippedLog(action, run.ended));
+}
+
+/** What is left was not chosen, and there is nobody to ask about it. */
+export function skipRest(plan: Plan, run: Run): void {
+  for (const action of listRest(plan, run)) run.logs.push(toUnselectedLog(action));
+}
+
+async function readRun({ ended, journal }: LeftRun): Promise<Run> {
+  const run = newRun();
+  // After a power cut the bytes of the last action may not be there; its log is, and says what came of it.
+  const read = async (key: string) => toText(await journal.read(key).catch(toLost));
+  for (const { log, ended: how, changed, strays, output, page, crashed, files } of ended) {
+    run.logs.push(log);
+    run.ended = how;
+    for (const [path, print, owner = log.index] of changed) {
+      run.changed.set(path, owner);
+      run.left.set(path, print);
+    }
+    if (crashed) run.crashedIn = log.index;
+    for (const path of strays) run.strays.add(path);
+    // A journal of an earlier teddy has none.
+    if (files !== undefined || changed.some(([, , owner]) => owner === undefined))
+      run.files.set(log.index, files ?? null);
+    if (output !== undefined) run.outputs.push({ action: log.index, text: await read(output) });
+    if (page !== undefined) run.pages.push({ action: log.index, text: await read(page) });
+  }
+  return run;
+}
+
+function toLost(error: unknown): Uint8Array {
+  if (error instanceof TeddyError) return new TextEncoder().encode('This was lost in a crash.\n');
+  throw error;
+}
+
+/** Whatever differs from how the action began is its doing: nobody can tell it from an edit made since. Says what is known. */
+async function noteChanges(
+  project: Project,
+  workspace: Workspace,
+  { action, before }: BeginRecord,
+  run: Run,
+): Promise<string> {
+  const start = 'the run was interrupted in it';
+  if (before.kind === 'none') return start;
+  const note = (path: RepoPath, print: string | null) => {
+    run.changed.set(path, action);
+    run.left.set(path, print);
+    run.files.set(action, null);
+  };
+  if (before.kind === 'write') {
+    await project.filesOf(workspace.root).removeLeftovers(before.path);
+    const bytes = await workspace.readDisk(before.path);
+    const isWritten = bytes !== null && project.hash(bytes) === before.afterSha256;
+    if (isWritten) note(before.path, `sha256:${before.afterSha256}`);
+    return `${start}; ${before.path} was ${isWritten ? '' : 'not '}written`;
+  }
+  const now = await workspace.scan();
+  const changed = listChanged(new Map(before.scan), now).filter((path) => !isSessionPath(path));
+  for (const path of changed) note(path, now.get(path) ?? null);
+  return changed.length === 0
+    ? `${start}; no file has changed`
+    : `${start}; what has changed since it began is in the changes`;
+}

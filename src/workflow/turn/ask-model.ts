@@ -1,0 +1,202 @@
+/** Asks the model for an open turn, and keeps what it answers: a plan, a reply, or the part that arrived. */
+import { TeddyError } from '../../errors.ts';
+import { isPlan, parsePlan } from '../../plan/parse.ts';
+import type { AnswerPlace, StagedAnswer } from '../../ports/disk.ts';
+import type { Model, ModelRequest } from '../../ports/model.ts';
+import type { Project } from '../../ports/project.ts';
+import { formatCount } from '../../session/format-count.ts';
+import type { Oid } from '../../names.ts';
+import { checkAnswer, type CheckedAnswer } from './check-answer.ts';
+import { checkRequest } from '../../conversation/check-request.ts';
+import { describeAction } from '../../plan/describe-action.ts';
+import { describeFailure } from './describe-failure.ts';
+import { keepBytes } from '../line/keep-bytes.ts';
+import { keepPart, keepWhole, toLabelLines, toLateAnswer } from '../line/keep-answer.ts';
+import type { OpenTurn } from './open.ts';
+import type { ReadyLine } from '../line/prepare.ts';
+import { isOnlyMessage } from '../line/read.ts';
+import {
+  isCut,
+  nothingReceived,
+  receiveAnswer,
+  type Listener,
+  type Received,
+  type Usage,
+} from '../line/receive-answer.ts';
+
+export interface Answered extends CheckedAnswer {
+  commit: Oid;
+  entry: 'plan' | 'reply';
+  text: string;
+  usage: Usage | null;
+  actions: number;
+  /** It is a plan that waits for `execute`: one that only speaks does not. */
+  isPending: boolean;
+}
+
+/** A whole answer that is in staging, and not on the line yet. */
+export interface StagedReception {
+  place: AnswerPlace;
+  received: Received;
+  staged: StagedAnswer;
+}
+
+/** Throws EMPTY_ANSWER and the MODEL_ codes; what had arrived by then is on the line, flagged as partial, if it could be. */
+export async function askModel(
+  project: Project,
+  line: ReadyLine,
+  open: OpenTurn,
+  model: Model,
+  listener: Listener,
+): Promise<Answered> {
+  const request = toRequest(project, open, listener.signal);
+  const reception = await receiveStaged(project, line, toPlace(project, line, open, model), model, request, listener);
+  return keepAnswer(project, line, reception);
+}
+
+/** The same for an answer that may call tools, and is not kept yet. */
+export async function receiveStaged(
+  project: Project,
+  line: ReadyLine,
+  place: AnswerPlace,
+  model: Model,
+  request: ModelRequest,
+  listener: Listener,
+): Promise<StagedReception> {
+  checkRequest(request.messages);
+  const staged = project.answers.begin(place);
+  const received = nothingReceived();
+  try {
+    await receiveAnswer(model, request, received, {
+      ...listener,
+      onText(text) {
+        staged.add(text);
+        listener.onText(text);
+      },
+    });
+    refuseIncomplete(model, received, { again: request.again ?? planAgain, mayCall: request.tools !== undefined });
+  } catch (error) {
+    await keepInterrupted(project, line, place, received, staged);
+    throw error;
+  }
+  return { place, received, staged };
+}
+
+export function toPlace(
+  project: Project,
+  { ref }: ReadyLine,
+  { info, turn, recordCount }: OpenTurn,
+  model: Model,
+): AnswerPlace {
+  const { session, agent } = info;
+  const id = project.ids.entryId();
+  return { id, session, turn, ref, recordCount, provider: model.provider, model: model.model, agent };
+}
+
+export function toRequest(project: Project, open: OpenTurn, signal: AbortSignal): ModelRequest {
+  const { session, parameters } = open.info;
+  const { messages, turn } = open;
+  return { messages, parameters, session, turn, messageSha256: project.hash(open.message), signal };
+}
+
+const planAgain = '`teddy session plan` without -m tries again; the message is kept.';
+
+function refuseIncomplete(
+  model: Model,
+  received: Received,
+  { again, mayCall }: { again: string; mayCall: boolean },
+): void {
+  const { text, calls, continuations } = received;
+  if (text.trim() === '' && !(mayCall && calls.length > 0)) {
+    const reason = whyEmpty(received);
+    throw new TeddyError('EMPTY_ANSWER', `${model.label} gave an empty answer${reason}.`, again);
+  }
+  if (!isCut(received)) return;
+  const times = continuations.length === 0 ? '' : ` and ${continuations.length} continuations`;
+  throw new TeddyError(
+    'MODEL_INTERRUPTED',
+    `The answer was cut at the limit of ${model.label}, after ${formatCount(text.length)} characters${times}; they are kept.`,
+    `Ask for less at once, or raise the limit of the model; ${again}`,
+  );
+}
+
+function whyEmpty({ finish, calls }: Received): string {
+  const [call] = calls;
+  if (call !== undefined) return `: it called ${JSON.stringify(call.name)}, which it was not offered`;
+  return finish === 'length' ? ': it reached its limit before it said anything' : '';
+}
+
+/** The interruption stays the error: it tells why there is no answer, whatever becomes of the part. */
+async function keepInterrupted(
+  project: Project,
+  line: ReadyLine,
+  place: AnswerPlace,
+  received: Received,
+  staged: StagedAnswer,
+): Promise<void> {
+  const { text } = received;
+  if (text.trim() === '') return staged.discard();
+  const part = `what arrived (${formatCount(text.length)} characters)`;
+  // Who stops it is impatient, and may end the process in the next moment.
+  await staged.save();
+  try {
+    await keepStaged(project, place, text, staged, () => keepPart(project, line, place, received));
+    project.notices.warn(`The answer was interrupted; ${part} is kept in turn ${place.turn}.`);
+  } catch (error) {
+    project.notices.warn(
+      `The answer was interrupted, and ${part} could not be kept in turn ${place.turn}: ${describeFailure(error)}`,
+    );
+  }
+}
+
+/** If what is to keep it fails, it stays on disk: the next command finds it there, in this process as well. */
+export async function keepStaged(
+  project: Project,
+  place: AnswerPlace,
+  text: string,
+  staged: StagedAnswer,
+  keep: () => Promise<Oid | null>,
+): Promise<Oid> {
+  let commit: Oid | null;
+  let anchor: Oid | null;
+  try {
+    commit = await keep();
+    anchor = commit === null ? await keepBytes(project, `answers/${place.id}`, text) : null;
+  } catch (error) {
+    await staged.leave();
+    throw error;
+  }
+  await staged.discard();
+  if (commit === null) throw toLateAnswer(place, anchor);
+  return commit;
+}
+
+/** As one entry: a plan where it is one, a reply where not. */
+export async function keepAnswer(
+  project: Project,
+  line: ReadyLine,
+  { place, received, staged }: StagedReception,
+): Promise<Answered> {
+  const { text, usage } = received;
+  const planned = isPlan(text);
+  const parsed = planned ? parsePlan(text, line.workspace ? { projectRoot: line.workspace.root } : {}) : null;
+  const label = parsed
+    ? {
+        title: parsed.plan.title,
+        details: parsed.plan.actions.map((action) => `${action.index}. ${describeAction(action)}`),
+      }
+    : toLabelLines(text);
+  const entry = planned ? 'plan' : 'reply';
+  const draft = { kind: entry, ...label } as const;
+  const commit = await keepStaged(project, place, text, staged, () => keepWhole(project, line, place, received, draft));
+  const checked = await checkAnswer(project, line.workspace, { commit, text, parsed });
+  return {
+    ...checked,
+    commit,
+    entry,
+    text,
+    usage,
+    actions: parsed?.plan.actions.length ?? 0,
+    isPending: parsed !== null && !isOnlyMessage(parsed),
+  };
+}

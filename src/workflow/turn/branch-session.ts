@@ -1,0 +1,140 @@
+/** Leaves a session at the beginning of a turn: a conversation branch with that turn's exact context. */
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports/project.ts';
+import { decodeEntry, type EntryKind } from '../../session/entry.ts';
+import {
+  archivePrefix,
+  conversationBranchRef,
+  joinPath,
+  parseArchiveRef,
+  parseTurnName,
+  shortRef,
+  toTurnName,
+  turnDir,
+  turnNumber,
+  type Oid,
+  type RefName,
+  type SessionId,
+  type TurnName,
+} from '../../names.ts';
+import { publishDraft } from '../line/append-entry.ts';
+import type { Draft } from '../line/write-entry.ts';
+import { prepareLine, type ReadyLine } from '../line/prepare.ts';
+import { findTurn, readLine, readTurnFile, type LineState } from '../line/read.ts';
+import { canStay, switchOrTakeBack } from '../line/switch.ts';
+
+export interface BranchRequest {
+  turn: string;
+  selector?: string | undefined;
+  switch: boolean;
+}
+
+export interface Branched {
+  from: ReadyLine;
+  ref: RefName;
+  turn: TurnName;
+  commit: Oid;
+  switched: boolean;
+}
+
+/** Throws UNKNOWN_TURN; FILES_IN_THE_WAY when edits prevent the switch, and the new branch is taken back then. */
+export async function branchSession(project: Project, request: BranchRequest): Promise<Branched> {
+  const { store, workspace } = project.repository;
+  parseTurnName(request.turn);
+  const line = await prepareLine(project, request.selector, { forks: true });
+  const state = await readLine(store, line.tip);
+  const original = findTurn(state, request.turn);
+  const leave = await findOpening(project, line, state, original);
+  const files = await readContext(project, state, original);
+  const { ref, turn, commit } = await publishBranch(project, state, original, leave, files);
+  const place = request.switch ? (line.workspace ?? workspace) : null;
+  if (place) await switchOrTakeBack(project, place, ref, commit, canStay);
+  return { from: line, ref, turn, commit, switched: place !== null };
+}
+
+/** Of these one comes first in a turn; what came first may have been said by the assistant. */
+const opening: ReadonlySet<EntryKind> = new Set(['message', 'branch', 'reply', 'exchange']);
+
+/** The parent of the entry that opened the turn: there the code is exactly what the turn saw. */
+async function findOpening(project: Project, line: ReadyLine, state: LineState, turn: TurnName): Promise<Oid> {
+  let parent: Oid | null = null;
+  for await (const { commit } of project.repository.store.firstParents(line.tip)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.session !== state.session) continue;
+    // The oldest of them: what a conversation did late may have come after later turns.
+    if (entry.turn === turn && opening.has(entry.kind)) parent = commit.parents[0] ?? null;
+    if (entry.kind === 'start') break;
+  }
+  if (parent !== null) return parent;
+  throw new TeddyError(
+    'UNKNOWN_TURN',
+    `The commit that opened turn ${turn} is not in this clone.`,
+    'A shallow clone may lack it: `git fetch --unshallow`.',
+  );
+}
+
+async function readContext(
+  project: Project,
+  state: LineState,
+  turn: TurnName,
+): Promise<{ name: string; text: string }[]> {
+  const { store } = project.repository;
+  const names = ['turn.context', '_context.log'];
+  const texts = await Promise.all(names.map((name) => readTurnFile(store, state.entryOid, state.session, turn, name)));
+  return names.flatMap((name, at) => {
+    const text = texts[at];
+    return text === null || text === undefined ? [] : [{ name, text }];
+  });
+}
+
+async function publishBranch(
+  project: Project,
+  state: LineState,
+  original: TurnName,
+  leave: Oid,
+  files: { name: string; text: string }[],
+): Promise<{ ref: RefName; turn: TurnName; commit: Oid }> {
+  const taken = await readTakenBranches(project, state.session);
+  for (let number = 1; ; number += 1) {
+    const turn = toTurnName(turnNumber(original), number);
+    if (taken.has(turn)) continue;
+    const ref = conversationBranchRef(state.session, turn);
+    const dir = turnDir(state.session, turn);
+    const draft: Draft = {
+      entry: {
+        kind: 'branch',
+        session: state.session,
+        turn,
+        id: project.ids.entryId(),
+        created: state.entry.created,
+        title: `from turn ${original}`,
+        details: [],
+        ...(await readAgent(project, state, original)),
+      },
+      files: files.map(({ name, text }) => ({ path: joinPath(dir, name), bytes: text })),
+    };
+    const commit = await publishDraft(project, { ref, workspace: null }, leave, draft, { create: true });
+    if (commit !== null) return { ref, turn, commit };
+    taken.add(turn);
+  }
+}
+
+/** The branch goes on with the agent of the turn that it leaves from. */
+async function readAgent(project: Project, state: LineState, turn: TurnName): Promise<{ agent?: string }> {
+  for await (const { commit } of project.repository.store.firstParents(state.entryOid)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.turn === turn && entry.agent !== undefined) return { agent: entry.agent };
+    if (entry?.kind === 'start') break;
+  }
+  return {};
+}
+
+export async function readTakenBranches(project: Project, session: SessionId): Promise<Set<string>> {
+  const refs = await project.repository.store.listRefs('refs/heads/teddy/', 'refs/remotes/*/teddy/*', archivePrefix);
+  return new Set(
+    refs.flatMap(({ ref }) => {
+      const [, name = ''] = shortRef(parseArchiveRef(ref)?.line ?? ref).split(`teddy/${session}--`);
+      return name === '' ? [] : [name];
+    }),
+  );
+}

@@ -1,0 +1,76 @@
+/** Which files of a turn can be taken back: those that are as the turn left them. */
+import type { FileState, ProjectFiles } from '../../ports/disk.ts';
+import type { TreeFile, Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Oid, RepoPath } from '../../names.ts';
+import type { UndoChange } from './read-code.ts';
+
+export interface LeftFile {
+  path: RepoPath;
+  reason: string;
+}
+
+export interface SeenChange extends UndoChange {
+  /** What was on disk when it was found to be as the turn left it. */
+  seen: FileState;
+}
+
+interface UndoPlace {
+  workspace: Workspace;
+  files: ProjectFiles;
+  tip: Oid;
+}
+
+/** Compared as git sees the files, through filters; read before that, so that an edit meanwhile is noticed. */
+export async function checkUndo(
+  project: Project,
+  { workspace, files, tip }: UndoPlace,
+  changes: UndoChange[],
+): Promise<{ ready: SeenChange[]; left: LeftFile[] }> {
+  const { store } = project.repository;
+  const seen = await Promise.all(
+    changes.map(async (change) => ({ ...change, seen: await files.readState(change.path) })),
+  );
+  const paths = changes.map(({ path }) => path);
+  const tree = await workspace.treeOfPaths((await store.readCommit(tip)).tree, paths);
+  const [onDisk, onLine] = (await Promise.all([store.listTree(tree), store.listTree(tip)])).map(toMap);
+  const { edits, unmerged } = await workspace.status({ untracked: false });
+  const staged = new Set([...edits.filter((edit) => edit.staged !== '.').map(({ path }) => path), ...unmerged]);
+  const found = seen.map((change) => ({
+    change,
+    reason: findReason(change, onDisk?.get(change.path), onLine?.get(change.path), staged),
+  }));
+  return {
+    ready: found.flatMap(({ change, reason }) => (reason === null ? [change] : [])),
+    left: found.flatMap(({ change, reason }) =>
+      reason === null || reason === 'undone' ? [] : [{ path: change.path, reason }],
+    ),
+  };
+}
+
+/**
+ * Null when the file can be taken back; `undone` when it is as before the turn. What is so on disk alone, because an undo
+ * was killed, still has to get into an entry.
+ */
+function findReason(
+  { path, before, after }: UndoChange,
+  onDisk: TreeFile | undefined,
+  onLine: TreeFile | undefined,
+  staged: Set<RepoPath>,
+): string | null {
+  if (staged.has(path)) return 'it has staged changes';
+  // What is in a submodule is not looked at: only its line says where it is.
+  const isSubmodule = [before, after].some((file) => file?.mode === '160000');
+  const isBefore = isSame(isSubmodule ? onLine : onDisk, before);
+  if (isBefore && !isSame(onLine, after)) return 'undone';
+  if (isSubmodule) return 'it is a submodule';
+  return isBefore || isSame(onDisk, after) ? null : 'it has changed since the turn';
+}
+
+function isSame(file: TreeFile | undefined, other: TreeFile | null): boolean {
+  return file?.oid === other?.oid && file?.mode === other?.mode;
+}
+
+function toMap(files: TreeFile[]): Map<RepoPath, TreeFile> {
+  return new Map(files.map((file) => [file.path, file]));
+}

@@ -1,0 +1,44 @@
+/** What a line waits for. */
+import { userMessages } from '../../conversation/transcript.ts';
+import { TeddyError } from '../../errors.ts';
+import type { Store } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { TurnName } from '../../names.ts';
+import { findLine, lineName, type Line } from '../line/find.ts';
+import { readLine, readTurnFile, type LineState } from '../line/read.ts';
+
+/**
+ * `execute`: a plan has no report, also where its run was killed. `ask`: a message has no complete answer. `message`: nothing
+ * waits; a turn that has no message yet is one to be said.
+ */
+export type NextStep = { line: Line } & Waiting;
+
+type Waiting =
+  | { kind: 'execute'; turn: TurnName }
+  /** `mode`: what was asked for then; a message that nobody was asked about yet has none. */
+  | { kind: 'ask'; turn: TurnName; mode?: 'chat' | 'plan' }
+  | { kind: 'message' };
+
+/** Only looks: whoever takes the step repairs what a crash has left. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION. */
+export async function findNextStep(project: Project, selector: string | undefined): Promise<NextStep> {
+  const line = await findLine(project, selector, { appends: true });
+  const tip = line.tip ?? line.remoteTip;
+  if (tip === null)
+    throw new TeddyError(
+      'UNKNOWN_SESSION',
+      `${lineName(line)} has no commit.`,
+      '`teddy session list` shows the lines.',
+    );
+  const { store } = project.repository;
+  return { line, ...(await toStep(store, await readLine(store, tip))) };
+}
+
+async function toStep(store: Store, state: LineState): Promise<Waiting> {
+  const { latest } = state;
+  if (latest?.status === 'planned') return { kind: 'execute', turn: latest.turn };
+  if (latest?.status !== 'open' || userMessages(latest.records).length === 0) return { kind: 'message' };
+  const log = await readTurnFile(store, state.entryOid, state.session, latest.turn, '_context.log');
+  // The front matter alone: a log is long.
+  const isChat = log !== null && /^mode: chat$/m.test(log.slice(0, Math.max(log.indexOf('\n---\n'), 0)));
+  return { kind: 'ask', turn: latest.turn, ...(log === null ? {} : { mode: isChat ? 'chat' : 'plan' }) };
+}

@@ -1,0 +1,232 @@
+/** The open turn of a line: its request, as it was stored or as it is composed anew. */
+import type { TranscriptRecord, UserRecord } from '../../conversation/record.ts';
+import {
+  afterLastMessage,
+  countSaid,
+  encodeRecord,
+  lastMessageId,
+  userMessages,
+} from '../../conversation/transcript.ts';
+import { TeddyError } from '../../errors.ts';
+import type { ModelMessage } from '../../ports/model.ts';
+import type { Project } from '../../ports/project.ts';
+import type { RequestInfo } from '../../session/context-log.ts';
+import type { Entry } from '../../session/entry.ts';
+import { globalContextPath, memosPath } from '../../session/global-files.ts';
+import { joinPath, shortRef, turnDir, type Oid, type TurnName } from '../../names.ts';
+import { toShellWord } from '../../session/shell-word.ts';
+import { appendEntry } from '../line/append-entry.ts';
+import { readStoredRequest } from '../context/build-request.ts';
+import { composeRequest, type Composed, type TurnWish } from '../context/compose-request.ts';
+import { requireTrust } from '../line/foreign-texts.ts';
+import { readGlobal } from '../line/global-branch.ts';
+import { maskMessage } from '../line/mask-message.ts';
+import type { ReadyLine } from '../line/prepare.ts';
+import { readLine, toText, type LineState, type Turn } from '../line/read.ts';
+import { takeSnapshot } from '../line/take-snapshot.ts';
+import type { Draft, FileEdit } from '../line/write-entry.ts';
+
+export interface OpenTurn {
+  turn: TurnName;
+  messages: ModelMessage[];
+  message: string;
+  info: RequestInfo;
+  /** The record of the message. */
+  messageId: string;
+  /** What came since the message: calls with their results, interrupted answers. */
+  records: TranscriptRecord[];
+  /** How many records of the turn say something: by it a late answer finds that somebody else was faster. */
+  recordCount: number;
+}
+
+/** Makes sure that the line has an open turn with a request: the stored one, or a new `message` entry. */
+export async function openTurn(project: Project, line: ReadyLine, wish: TurnWish): Promise<OpenTurn> {
+  const request = await maskMessage(project, wish);
+  const { store } = project.repository;
+  const { ref, session, workspace } = line;
+  const before = await readLine(store, line.tip);
+  const stored = await reuseStored(project, line, before, request);
+  if (stored) return stored;
+  if (workspace) await takeSnapshot(project, { ref, session, workspace }, null);
+
+  let opened: OpenTurn | undefined;
+  let notes: string[] = [];
+  await appendEntry(project, line, async (tip) => {
+    const state = await readLine(store, tip);
+    refusePending(project, line, state, request);
+    // In a conversation all that was said meanwhile is part of it.
+    if (request.mode !== 'chat') refuseOtherTurn(before, state);
+    const composed = await composeRequest(project, line, state, request);
+    notes = composed.built.notes;
+    const record = toUserRecord(project, state, composed);
+    const known = state.latest?.turn === composed.turn ? state.latest.records : [];
+    const records = record === null ? afterLastMessage(known) : [];
+    const recordCount = countSaid(known) + (record === null ? 0 : 1);
+    const messageId = record?.id ?? lastMessageId(known) ?? '';
+    opened = { ...composed, messages: composed.built.messages, messageId, records, recordCount };
+    return toMessageDraft(project, state, composed, record, tip);
+  });
+  // Once, however many times the race was lost.
+  for (const note of notes) project.notices.warn(note);
+  if (!opened) throw new TeddyError('REF_MOVED', 'The message was not appended.', 'Run the command again.');
+  return opened;
+}
+
+export function refusePending(
+  { repository }: Project,
+  line: Pick<ReadyLine, 'ref' | 'workspace'>,
+  { latest }: LineState,
+  request: Pick<TurnWish, 'message'>,
+): void {
+  if (latest?.status === 'planned') {
+    // Where HEAD is on the line, a command means it without being told.
+    const isHere = line.workspace !== null && line.workspace === repository.workspace;
+    const name = toShellWord(shortRef(line.ref));
+    const option = isHere ? '' : ` -s ${name}`;
+    const execute =
+      line.workspace === null && repository.workspace !== null
+        ? `git switch ${name} && teddy session execute`
+        : `teddy session execute${option}`;
+    throw new TeddyError(
+      'PLAN_PENDING',
+      `Turn ${latest.turn} has a plan but no report.`,
+      `Run \`${execute}\` first, or \`teddy session show ${latest.turn}${option}\` to read the plan.`,
+    );
+  }
+  if (request.message !== undefined || (latest?.status === 'open' && hasMessage(latest))) return;
+  throw new TeddyError(
+    'EMPTY_MESSAGE',
+    latest?.status === 'open'
+      ? `Turn ${latest.turn} has no message yet.`
+      : 'No turn is waiting for an answer, and there is no message.',
+    'Say what you want: `teddy session plan -m "..."`.',
+  );
+}
+
+function hasMessage(turn: Turn): boolean {
+  return userMessages(turn.records).length > 0;
+}
+
+/** The newcomers of a lost race may be snapshots, memos and the user's commits; another turn is not ours to answer. */
+function refuseOtherTurn(before: LineState, now: LineState): void {
+  const same = before.latest?.turn === now.latest?.turn && before.latest?.status === now.latest?.status;
+  if (same && countSaid(before.latest?.records ?? []) === countSaid(now.latest?.records ?? [])) return;
+  throw new TeddyError(
+    'REF_MOVED',
+    'Another process has taken this turn meanwhile.',
+    '`teddy session show` shows it; then say it again.',
+  );
+}
+
+/** With nothing new to say, an open turn is asked again exactly as before. An answer by hand changes no request. */
+export async function reuseStored(
+  project: Project,
+  line: ReadyLine,
+  state: LineState,
+  request: TurnWish,
+): Promise<(OpenTurn & { log: string }) | null> {
+  const { latest } = state;
+  if (latest?.status !== 'open' || !hasMessage(latest)) return null;
+  const stored = await readStoredRequest(project.repository.store, state, latest.turn);
+  const message = userMessages(latest.records).at(-1) ?? '';
+  if (stored === null || (request.message !== undefined && request.message !== message)) return null;
+  if (request.agent !== undefined && request.agent !== stored.info.agent) return null;
+  const { provider, name, parameters } = request.choice;
+  const changesRequest = provider !== 'manual' && provider !== 'none';
+  if (changesRequest && request.mode !== stored.info.mode) return null;
+  // Somebody has said more since it was made.
+  if (changesRequest && stored.message !== message.replace(/\p{Surrogate}/gu, '\uFFFD')) return null;
+  if (changesRequest && (provider !== stored.info.provider || name !== stored.info.model)) return null;
+  // A log that somebody has pushed must not choose what an answer may cost.
+  if (changesRequest && !hasSameValues(parameters, stored.info.parameters)) return null;
+  await requirePrompt(project, line, latest.turn, stored.log, request);
+  return {
+    turn: latest.turn,
+    messages: stored.messages,
+    message,
+    info: stored.info,
+    log: stored.log,
+    messageId: lastMessageId(latest.records) ?? '',
+    records: afterLastMessage(latest.records),
+    recordCount: countSaid(latest.records),
+  };
+}
+
+/** An answer that is there already follows no prompt. */
+async function requirePrompt(
+  project: Project,
+  line: ReadyLine,
+  turn: TurnName,
+  log: string,
+  { choice, approveForeign }: TurnWish,
+): Promise<void> {
+  if (choice.provider === 'manual' && choice.model !== null) return;
+  const { readStoredPrompt } = await import('../context/stored-prompt.ts');
+  await requireTrust(project, shortRef(line.ref), await readStoredPrompt(project, turn, log), approveForeign);
+}
+
+function hasSameValues(a: Record<string, unknown>, b: Record<string, unknown>): boolean {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
+}
+
+/** Null when the turn has this message already: asked of another model or agent, it is still said once. */
+function toUserRecord(project: Project, state: LineState, { turn, message }: Composed): UserRecord | null {
+  const known = state.latest?.turn === turn ? state.latest.records : [];
+  if (userMessages(known).at(-1) === message) return null;
+  return {
+    type: 'user',
+    id: project.ids.entryId(),
+    timestamp: project.clock.now().toISOString(),
+    message: { role: 'user', content: message },
+    source: 'text',
+  };
+}
+
+async function toMessageDraft(
+  project: Project,
+  state: LineState,
+  composed: Composed,
+  record: UserRecord | null,
+  tip: Oid,
+): Promise<Draft> {
+  const { turn, message, info, built } = composed;
+  const before = state.latest?.turn === turn ? toText(state.latest.transcript) : '';
+  const transcript = {
+    path: joinPath(turnDir(state.session, turn), 'transcript.jsonl'),
+    bytes: before + (record === null ? '' : encodeRecord(record)),
+  };
+  const [title = '', ...details] = message.trim().split('\n');
+  const entry: Entry = {
+    kind: 'message',
+    session: state.session,
+    turn,
+    id: project.ids.entryId(),
+    created: state.entry.created,
+    title,
+    details,
+    agent: info.agent,
+    provider: info.provider,
+    model: info.model,
+    sha256: project.hash(built.log),
+  };
+  return { entry, files: [...built.files, transcript, ...(await readFreshCopies(project, tip))] };
+}
+
+/** A commit is complete in itself: what `teddy/global` holds now is in it. */
+async function readFreshCopies(project: Project, tip: Oid): Promise<FileEdit[]> {
+  const { store } = project.repository;
+  const global = await readGlobal(project);
+  if (global === null) return [];
+  const copies = [
+    { path: memosPath, bytes: global.memos },
+    { path: globalContextPath, bytes: global.globalContext },
+  ];
+  const changed = await Promise.all(
+    copies.map(async ({ path, bytes }) => {
+      const current = await store.readFile(tip, path);
+      return current === null || toText(current.bytes) !== bytes;
+    }),
+  );
+  return copies.filter((_, at) => changed[at]);
+}

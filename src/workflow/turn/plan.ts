@@ -1,0 +1,77 @@
+/** One turn with the model: the message is committed before the request leaves, the answer as soon as it is whole. */
+import type { Project } from '../../ports/project.ts';
+import { joinPath, turnDir, type TurnName } from '../../names.ts';
+import { askModel, type Answered } from './ask-model.ts';
+import { beginTurn, refuseEmpty, refuseSpent } from './begin.ts';
+import { composeRequest, type TurnWish } from '../context/compose-request.ts';
+import { maskMessage } from '../line/mask-message.ts';
+import { openTurn, refusePending, reuseStored } from './open.ts';
+import { prepareLine, type ReadyLine } from '../line/prepare.ts';
+import { readLine, type LineState } from '../line/read.ts';
+import type { Listener } from '../line/receive-answer.ts';
+import { previewSnapshot } from '../line/take-snapshot.ts';
+
+export interface PlanRequest extends TurnWish, Listener {
+  selector?: string | undefined;
+  /** When the message is on the line, before the request leaves. */
+  onAsk?(asked: { line: ReadyLine; turn: TurnName; agent: string; label: string }): void;
+}
+
+export type Answer = { kind: 'answered'; line: ReadyLine; turn: TurnName } & Answered;
+
+export type PlanOutcome =
+  | Answer
+  /** The message is committed and nobody was asked. */
+  | { kind: 'open'; line: ReadyLine; turn: TurnName; logPath: string };
+
+/** Throws PLAN_PENDING, EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT, the MODEL_ codes and what a snapshot throws. */
+export async function planTurn(project: Project, request: PlanRequest): Promise<PlanOutcome> {
+  const { line, open } = await beginTurn(project, request);
+  const { model } = request.choice;
+  if (model === null) {
+    return { kind: 'open', line, turn: open.turn, logPath: joinPath(turnDir(line.session, open.turn), '_context.log') };
+  }
+  request.onAsk?.({ line, turn: open.turn, agent: open.info.agent, label: model.label });
+  const answered = await askModel(project, line, open, model, request);
+  return { kind: 'answered', line, turn: open.turn, ...answered };
+}
+
+/** Commits the message and asks nobody: the turn stays open. Throws as `planTurn` does. */
+export async function recordMessage(
+  project: Project,
+  request: TurnWish & Pick<PlanRequest, 'selector'>,
+): Promise<{ turn: TurnName }> {
+  refuseEmpty(request);
+  const line = await prepareLine(project, request.selector);
+  await refuseSpent(project, await readLine(project.repository.store, line.tip), { ...request, asksNobody: true });
+  return openTurn(project, line, request);
+}
+
+/** The request as it would be sent, the user's edits included. No branch of the line moves; objects may be written. */
+export async function previewRequest(
+  project: Project,
+  wish: TurnWish & Pick<PlanRequest, 'selector'>,
+): Promise<string> {
+  refuseEmpty(wish);
+  const line = await prepareLine(project, wish.selector, { recover: false });
+  const request = await maskMessage(project, wish);
+  const state = await readLine(project.repository.store, line.tip);
+  refusePending(project, line, state, request);
+  const stored = await reuseStored(project, line, state, request);
+  if (stored) return stored.log;
+  const { built } = await composePreview(project, line, state, request);
+  for (const note of built.notes) project.notices.warn(note);
+  return built.log;
+}
+
+/** A real turn commits the user's edits first, and shows them. */
+async function composePreview(project: Project, line: ReadyLine, state: LineState, request: TurnWish) {
+  const { workspace } = line;
+  if (workspace === null) return composeRequest(project, line, state, request);
+  const { tip, global, count } = await previewSnapshot(project, { ...line, workspace });
+  if (count > 0) {
+    const edits = count === 1 ? 'Your edit of 1 file is' : `Your edits of ${count} files are`;
+    project.notices.info(`${edits} counted in; plan commits them first.`);
+  }
+  return composeRequest(project, line, await readLine(project.repository.store, tip), request, global);
+}

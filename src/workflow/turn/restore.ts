@@ -1,0 +1,90 @@
+/** Goes back to the end of a turn, on a conversation branch of its own: nothing is added, and nothing is lost. */
+import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports/project.ts';
+import { decodeEntry } from '../../session/entry.ts';
+import {
+  conversationBranchRef,
+  parseTurnName,
+  shortRef,
+  toTurnName,
+  turnNumber,
+  type Oid,
+  type RefName,
+  type TurnName,
+} from '../../names.ts';
+import { readTakenBranches } from './branch-session.ts';
+import { prepareLine, type ReadyLine } from '../line/prepare.ts';
+import { findTurn, readLine, type LineState } from '../line/read.ts';
+import { switchOrTakeBack } from '../line/switch.ts';
+
+export interface RestoreRequest {
+  turn: string;
+  selector?: string | undefined;
+}
+
+export interface Restored {
+  from: ReadyLine;
+  ref: RefName;
+  turn: TurnName;
+  commit: Oid;
+}
+
+/**
+ * The branch is numbered by the turn that comes next on it. Throws UNKNOWN_TURN, NO_WORK_TREE; TURN_OPEN or
+ * PLAN_PENDING when the turn has no end yet; FILES_IN_THE_WAY when edits
+ * prevent the switch, and the new branch is taken back then.
+ */
+export async function restoreTurn(project: Project, request: RestoreRequest): Promise<Restored> {
+  parseTurnName(request.turn);
+  const line = await prepareLine(project, request.selector, { forks: true });
+  const place = line.workspace ?? project.repository.workspace;
+  if (!place) {
+    throw new TeddyError(
+      'NO_WORK_TREE',
+      'A bare repository has no files to restore.',
+      'Run the command in a work tree, or use `teddy session branch <turn> --no-switch`.',
+    );
+  }
+  const state = await readLine(project.repository.store, line.tip);
+  const turn = findTurn(state, request.turn);
+  refuseUnended(state, turn, line);
+  const commit = await findEnd(project, state, turn);
+  const ref = await createBranch(project, state, turn, commit);
+  await switchOrTakeBack(project, place, ref, commit);
+  return { from: line, ref, turn, commit };
+}
+
+/** Only the latest turn of a line can be without an end. */
+function refuseUnended({ latest }: LineState, turn: TurnName, line: ReadyLine): void {
+  if (latest?.turn !== turn || (latest.status !== 'open' && latest.status !== 'planned')) return;
+  const reason = latest.status === 'open' ? 'it waits for an answer' : 'its plan is pending';
+  throw new TeddyError(
+    latest.status === 'open' ? 'TURN_OPEN' : 'PLAN_PENDING',
+    `Turn ${turn} of ${shortRef(line.ref)} has no end to go back to: ${reason}.`,
+    `\`teddy session branch ${turn} -s ${shortRef(line.ref)}\` goes back to its beginning.`,
+  );
+}
+
+/** The newest entry of the turn, but for its undo: that came later, and took its code back. */
+async function findEnd(project: Project, state: LineState, turn: TurnName): Promise<Oid> {
+  for await (const { oid, commit } of project.repository.store.firstParents(state.tip)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.session === state.session && entry.turn === turn && entry.kind !== 'undo') return oid;
+  }
+  throw new TeddyError(
+    'UNKNOWN_TURN',
+    `The commits of turn ${turn} are not in this clone.`,
+    'A shallow clone may lack them: `git fetch --unshallow`.',
+  );
+}
+
+async function createBranch(project: Project, state: LineState, turn: TurnName, commit: Oid): Promise<RefName> {
+  const taken = await readTakenBranches(project, state.session);
+  for (let number = 1; ; number += 1) {
+    const name = toTurnName(turnNumber(turn) + 1, number);
+    if (taken.has(name)) continue;
+    const ref = conversationBranchRef(state.session, name);
+    const update = { ref, old: null, new: commit };
+    if ((await project.repository.store.updateRefs([update], `teddy: turn ${turn} restored`)) === 'done') return ref;
+  }
+}

@@ -1,0 +1,139 @@
+/** Takes back the code of a turn where the files are as the turn left them; an edit of the user's is never lost. */
+import { TeddyError } from '../../errors.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Entry } from '../../session/entry.ts';
+import { parseTurnName, shortRef, type Oid, type RepoPath, type TurnName } from '../../names.ts';
+import { appendEntry } from '../line/append-entry.ts';
+import { checkUndo, type LeftFile } from './check-undo.ts';
+import { editTree } from '../line/edit-tree.ts';
+import { nameSome } from '../../session/name-some.ts';
+import { prepareLine, type ReadyLine } from '../line/prepare.ts';
+import { findTurn, readLine, type LineState } from '../line/read.ts';
+import { findUndoable, type UndoChange } from './read-code.ts';
+import { readContents, restoreFiles } from './restore-files.ts';
+
+export interface UndoRequest {
+  /** Without it: the newest turn that changed code and is not undone. */
+  turn?: string | undefined;
+  selector?: string | undefined;
+  /** Takes back what can be taken back, where some files are not as the turn left them. */
+  isPartial?: boolean;
+}
+
+export interface Undone {
+  line: ReadyLine;
+  turn: TurnName;
+  commit: Oid;
+  restored: RepoPath[];
+  /** Not as the turn left them; nothing has been done to them. */
+  left: LeftFile[];
+}
+
+/**
+ * Throws NOT_ON_LINE, UNKNOWN_TURN, NOTHING_TO_UNDO; FILE_MODIFIED, before anything was changed, when files are not as the
+ * turn left them, or are submodules; UNDO_INCOMPLETE when files were taken back and the entry could not be added.
+ */
+export async function undoTurn(project: Project, request: UndoRequest): Promise<Undone> {
+  if (request.turn !== undefined) parseTurnName(request.turn);
+  const line = await prepareLine(project, request.selector, { needsFiles: true });
+  const workspace = requireWorkspace(line, project);
+  const state = await readLine(project.repository.store, line.tip);
+  const wanted = request.turn === undefined ? null : findTurn(state, request.turn);
+  const code = await findUndoable(project.repository.store, state, wanted);
+  const files = project.filesOf(workspace.root);
+  const checked = await checkUndo(project, { workspace, files, tip: line.tip }, code.changes);
+  requireSome(code.turn, checked.ready, checked.left);
+  if (!request.isPartial) requireAll(code.turn, checked.left);
+  const ready = await readContents(project.repository.store, workspace, checked.ready);
+  const { restored, left } = await restoreFiles(files, ready);
+  const allLeft = [...checked.left, ...left];
+  requireSome(code.turn, restored, allLeft);
+  const commit = await publishUndo(project, line, state, code.turn, restored);
+  return { line, turn: code.turn, commit, restored: restored.map(({ path }) => path), left: allLeft };
+}
+
+function requireWorkspace(line: ReadyLine, { repository }: Project): Workspace {
+  if (line.workspace) return line.workspace;
+  const branch = shortRef(line.ref);
+  throw new TeddyError(
+    'NOT_ON_LINE',
+    `${branch} is checked out nowhere, and a turn is taken back in files.`,
+    repository.workspace === null
+      ? `Give it a work tree: \`git worktree add <directory> ${branch}\`.`
+      : `Switch to it: \`git switch ${branch}\`.`,
+  );
+}
+
+function requireSome(turn: TurnName, changes: UndoChange[], left: LeftFile[]): void {
+  if (changes.length > 0) return;
+  if (left.length === 0) {
+    throw new TeddyError(
+      'NOTHING_TO_UNDO',
+      `The files of turn ${turn} are as they were before it.`,
+      '`teddy session log` shows the turns.',
+    );
+  }
+  throw new TeddyError(
+    'FILE_MODIFIED',
+    `No file of turn ${turn} can be taken back: ${nameSome(left.map(({ path, reason }) => `${path} (${reason})`))}.`,
+    `\`teddy session show ${turn}\` shows what the turn changed; take it back by hand.`,
+  );
+}
+
+function requireAll(turn: TurnName, left: LeftFile[]): void {
+  if (left.length === 0) return;
+  throw new TeddyError(
+    'FILE_MODIFIED',
+    `Turn ${turn} cannot be taken back whole: ${nameSome(left.map(({ path, reason }) => `${path} (${reason})`))}. Nothing was changed.`,
+    `\`teddy session undo ${turn} --partial\` takes back the others.`,
+  );
+}
+
+async function publishUndo(
+  project: Project,
+  line: ReadyLine,
+  state: LineState,
+  turn: TurnName,
+  restored: UndoChange[],
+): Promise<Oid> {
+  const entry = toEntry(project, state, turn, restored);
+  try {
+    const { commit } = await appendEntry(project, line, async (tip) => ({
+      entry,
+      files: [],
+      codeTree: await writeCode(project, tip, restored),
+    }));
+    return commit;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new TeddyError(
+      'UNDO_INCOMPLETE',
+      `The files of turn ${turn} are taken back on disk, but the entry could not be added: ${reason}`,
+      `\`teddy session undo ${turn}\` again adds it; until then they are edits of yours, and \`git diff\` shows them.`,
+      { cause: error },
+    );
+  }
+}
+
+/** The tip's code with exactly these paths as they were before the turn. */
+async function writeCode(project: Project, tip: Oid, restored: UndoChange[]): Promise<Oid> {
+  const { store } = project.repository;
+  const batch = store.batch();
+  const edits = restored.map(({ path, before }) => ({ path, entry: before && { mode: before.mode, oid: before.oid } }));
+  const tree = await editTree(store, batch, (await store.readCommit(tip)).tree, edits);
+  await batch.flush();
+  return tree;
+}
+
+function toEntry(project: Project, state: LineState, turn: TurnName, restored: UndoChange[]): Entry {
+  return {
+    kind: 'undo',
+    session: state.session,
+    turn,
+    id: project.ids.entryId(),
+    created: state.entry.created,
+    title: `${restored.length} ${restored.length === 1 ? 'file' : 'files'} of turn ${turn} taken back`,
+    details: restored.map(({ path }) => path),
+  };
+}

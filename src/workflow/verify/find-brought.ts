@@ -1,0 +1,70 @@
+/** The lines that a change brings into a branch: every one on which an entry stands that the branch does not have yet. */
+import type { Store } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { decodeEntry } from '../../session/entry.ts';
+import type { Oid, SessionId } from '../../names.ts';
+import { findRecorded, parseRange, requireCommit, type RecordedLine } from '../line/find-recorded.ts';
+
+interface BroughtLine extends RecordedLine {
+  after: Oid;
+  /** The newest of its entries. */
+  entry: Oid;
+}
+
+/** What lies between two commits. `base` is what the change is to be merged into. */
+export interface BroughtChange {
+  name: string;
+  base: Oid;
+  head: Oid;
+  /** The one that `head` is on comes first. Each entry of the change is on one of them. */
+  lines: BroughtLine[];
+}
+
+/** Null: the target is no range, or it has no beginning. Throws what `findRecorded` throws. */
+export async function findBrought(project: Project, target: string | undefined): Promise<BroughtChange | null> {
+  const { store } = project.repository;
+  const range = parseRange(target);
+  if (target === undefined || range === null || range.from === '') return null;
+  const base = await requireCommit(store, range.from);
+  const head = await findHead(project, range.to);
+  return { name: target, base, head, lines: await listLines(store, { name: target, base, head }) };
+}
+
+/** A merge need not be on a line. */
+async function findHead(project: Project, to: string): Promise<Oid> {
+  const tip = to === '' ? null : await project.repository.store.resolve(to);
+  return tip ?? (await findRecorded(project, to === '' ? undefined : to)).tip;
+}
+
+async function listLines(store: Store, { name, base, head }: Omit<BroughtChange, 'lines'>): Promise<BroughtLine[]> {
+  const lines = new Map<Oid, BroughtLine>();
+  // Commits of a line that is listed, by session: nobody else has to look at what stands there.
+  const walked = new Map<SessionId, Set<Oid>>();
+  const add = async (tip: Oid, line: Pick<BroughtLine, 'session' | 'entry' | 'name'>) => {
+    const seen = walked.get(line.session) ?? new Set<Oid>();
+    walked.set(line.session, seen);
+    for await (const { oid } of store.firstParents(tip, [base])) {
+      // What was listed as a line of its own is a piece of this one.
+      if (oid !== tip && lines.get(oid)?.session === line.session) lines.delete(oid);
+      if (seen.has(oid)) break;
+      seen.add(oid);
+    }
+    lines.set(tip, { ...line, ref: null, tip, after: base });
+  };
+  const own = await findOwn(store, base, head);
+  if (own !== null) await add(head, { ...own, name });
+  for (const oid of await store.findReachable('Teddy-Entry-Id: ', head, [base])) {
+    const session = decodeEntry((await store.readCommit(oid)).message)?.session;
+    if (session !== undefined && !walked.get(session)?.has(oid)) await add(oid, { session, entry: oid, name: oid });
+  }
+  return [...lines.values()];
+}
+
+/** The nearest entry at or below `head`, along first parents. */
+async function findOwn(store: Store, base: Oid, head: Oid): Promise<Pick<BroughtLine, 'session' | 'entry'> | null> {
+  for await (const { oid, commit } of store.firstParents(head, [base])) {
+    const session = decodeEntry(commit.message)?.session;
+    if (session !== undefined) return { session, entry: oid };
+  }
+  return null;
+}

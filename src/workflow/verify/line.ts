@@ -1,0 +1,240 @@
+/** Checks every promise that a line makes, commit by commit. Nothing that a hostile repository holds makes it throw. */
+import { isDamage, TeddyError } from '../../errors.ts';
+import type { Signature, Store } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { checkMessage } from '../../session/entry-trailers.ts';
+import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
+import { checkAsked } from './check-asked.ts';
+import { checkLog } from './check-log.ts';
+import { checkOrder } from './check-order.ts';
+import { checkPaths } from './check-paths.ts';
+import { checkForeign, checkPublished } from './check-published.ts';
+import { checkReport } from './check-report.ts';
+import { checkEncoding, checkSecrets, checkSha256, searchText } from './check-texts.ts';
+import { findBase, type LineBase } from './find-base.ts';
+import type { RecordedLine } from '../line/find-recorded.ts';
+import { readAhead } from './read-ahead.ts';
+import { contentReader } from '../line/read-content.ts';
+import { openLogRenderer } from './render-log-again.ts';
+import type { Rule, VerifiedLine } from '../../session/violation.ts';
+import { openWalk, readWalkedTurn, type Step, type WalkedCommit, type WalkedLine } from './walked-line.ts';
+
+export interface VerifyOptions {
+  /** Commits whose history was verified before. */
+  known?: readonly Oid[];
+  /** Of every file that a commit brings; without it only teddy's own files and those of entries have a limit, which is large. */
+  maxFileBytes?: number;
+  /** Fingerprints: every entry has to be signed by one of these keys. */
+  signedBy?: ReadonlySet<string> | undefined;
+  signal?: AbortSignal;
+  onProgress?(entries: number): void;
+}
+
+/** Larger than any transcript that was imported so far. */
+const usualMaxFileBytes = 256 * 1024 * 1024;
+
+/**
+ * Total: what is wrong with the line is in the result. Throws INTERRUPTED, and what says nothing of the line: GIT_FAILED where git
+ * cannot be started, BAD_SETTING.
+ */
+export async function verifyLine(
+  project: Project,
+  line: RecordedLine,
+  options: VerifyOptions = {},
+): Promise<VerifiedLine> {
+  const { store } = project.repository;
+  const { session, name, tip } = line;
+  const result: VerifiedLine = {
+    session,
+    name,
+    tip,
+    entries: 0,
+    turns: 0,
+    isWhole: true,
+    derived: 0,
+    attested: 0,
+    signed: null,
+    violations: [],
+    notes: [],
+  };
+  try {
+    const base = await findBase(store, line, options.known ?? []);
+    await verifyFrom(project, base, result, options);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    addViolation(result, 'objects', tip, null, null, `What is left of the line cannot be read: ${error.message}`);
+  }
+  return result;
+}
+
+async function verifyFrom(
+  project: Project,
+  base: LineBase,
+  result: VerifiedLine,
+  options: VerifyOptions,
+): Promise<void> {
+  const { store } = project.repository;
+  if (!(await beginsHonestly(store, base, result))) return;
+  const walk = await openWalk(
+    {
+      project,
+      session: result.session,
+      contents: contentReader(store),
+      limitsAll: options.maxFileBytes !== undefined,
+      maxFileBytes: options.maxFileBytes ?? usualMaxFileBytes,
+      logs: openLogRenderer(project),
+      result,
+    },
+    base,
+  );
+  const seen = new Map<Oid, SeenCommit>();
+  for await (const commit of readAhead(walk, store.walkChanges(result.tip, base.not))) {
+    refuseInterrupted(options);
+    seen.set(commit.oid, await checkCommit(walk, commit, options));
+  }
+  result.turns = walk.order.turns();
+  if (walk.mended > 0)
+    result.notes.push(
+      `What commits of no session had done to ${walk.mended} of its files was put right by later ones.`,
+    );
+  // Each signed commit is a process of gpg, which may ask a server for a key: nothing that is refused anyway is worth that.
+  if (walk.limitsAll && result.violations.length > 0) return;
+  const { signal, signedBy } = options;
+  const signatures = await store.checkSignatures(result.tip, base.not, { signal, withKeys: signedBy !== undefined });
+  refuseInterrupted(options);
+  addSignatures(result, signatures, seen, { hasKeys: signedBy !== undefined });
+  if (signedBy !== undefined) requireSigned(result, signatures, seen, signedBy);
+}
+
+function refuseInterrupted({ signal }: VerifyOptions): void {
+  if (signal?.aborted) throw new TeddyError('INTERRUPTED', 'Interrupted.', 'Nothing was changed.');
+}
+
+/** False: there is nothing to walk. */
+async function beginsHonestly(store: Store, { kind }: LineBase, result: VerifiedLine): Promise<boolean> {
+  const add = (rule: Rule, message: string) => addViolation(result, rule, result.tip, null, null, message);
+  if (kind === 'cut' && (await store.isShallow())) {
+    result.isWhole = false;
+    result.notes.push(
+      'The clone is shallow: what comes before its first commit is not here, and was not checked. Run `git fetch --unshallow`.',
+    );
+  } else if (kind === 'cut')
+    add('objects', 'A commit below the line is missing, and what comes before was not checked.');
+  if (kind === 'headless') add('order', 'The line has entries and does not begin with start.');
+  if (kind === 'none') add('order', `No commit of the line is an entry of ${result.session}.`);
+  return kind !== 'none';
+}
+
+function addViolation(
+  { violations }: VerifiedLine,
+  rule: Rule,
+  commit: Oid,
+  turn: TurnName | null,
+  path: RepoPath | null,
+  message: string,
+): void {
+  violations.push({ rule, commit, turn, path, message });
+}
+
+interface SeenCommit {
+  turn: TurnName | null;
+  isEntry: boolean;
+}
+
+type Signatures = ReadonlyMap<Oid, Signature>;
+type SeenCommits = ReadonlyMap<Oid, SeenCommit>;
+
+function addSignatures(
+  result: VerifiedLine,
+  signatures: Signatures,
+  seen: SeenCommits,
+  { hasKeys }: { hasKeys: boolean },
+): void {
+  const states = [...signatures].filter(([oid]) => seen.has(oid));
+  for (const [oid, { state }] of states)
+    if (state === 'bad')
+      addViolation(result, 'signature', oid, seen.get(oid)?.turn ?? null, null, 'Its signature is bad.');
+  // Where keys were named, each entry is held against them, whatever git trusts.
+  const unknown = states.filter(
+    ([oid, { state }]) => state === 'unknown' && !(hasKeys && seen.get(oid)?.isEntry === true),
+  ).length;
+  if (unknown > 0)
+    result.notes.push(
+      `${unknown} of ${states.length} signatures could not be checked: git knows no key for them that it trusts, or cannot look.`,
+    );
+}
+
+/** Whether git trusts a key is no question here: the keys were named. */
+function requireSigned(
+  result: VerifiedLine,
+  signatures: Signatures,
+  seen: SeenCommits,
+  signedBy: ReadonlySet<string>,
+): void {
+  result.signed = 0;
+  for (const [oid, { turn, isEntry }] of seen) {
+    if (!isEntry) continue;
+    const signature = signatures.get(oid);
+    if (signature !== undefined && signature.state !== 'bad' && signature.keys.some((key) => signedBy.has(key)))
+      result.signed += 1;
+    else if (signature === undefined) addViolation(result, 'signature', oid, turn, null, 'It is not signed.');
+    else if (signature.state !== 'bad')
+      addViolation(result, 'signature', oid, turn, null, 'It is signed by another key than those that were named.');
+  }
+}
+
+async function checkCommit(walk: WalkedLine, commit: WalkedCommit, options: VerifyOptions): Promise<SeenCommit> {
+  const { entry, problems } = checkMessage(commit.commit.message, commit.decoded);
+  const turn = entry?.turn ?? null;
+  const blame = (rule: Rule, path: RepoPath | null, message: string) =>
+    addViolation(walk.result, rule, commit.oid, turn, path, message);
+  for (const problem of problems) blame('trailers', null, problem);
+  const { author, committer, message } = commit.commit;
+  await searchText(walk, { blame }, null, `${author}\n${committer}\n${message}`);
+  await checkPaths(walk, commit, blame);
+  if (entry === null || entry.session !== walk.session) {
+    if (entry !== null) blame('order', null, `It is an entry of the session ${entry.session}.`);
+    checkForeign(walk, commit, blame);
+    return { turn, isEntry: false };
+  }
+  walk.result.entries += 1;
+  await checkEntry(walk, { commit, entry, blame });
+  options.onProgress?.(walk.result.entries);
+  return { turn, isEntry: true };
+}
+
+async function checkEntry(walk: WalkedLine, step: Step): Promise<void> {
+  await checkOrder(walk, step);
+  const lengths = await readTranscriptLengths(walk, step);
+  await checkPublished(walk, step);
+  await keepTurn(walk, step);
+  await checkEncoding(walk, step);
+  await checkSha256(walk, step);
+  await checkReport(walk, step);
+  await checkSecrets(walk, step, lengths);
+  await checkLog(walk, step);
+  await checkAsked(walk, step);
+}
+
+/** How long the entry's transcript was: what was there has been searched for secrets. */
+async function readTranscriptLengths(walk: WalkedLine, { commit, entry }: Step): Promise<Map<RepoPath, number>> {
+  if (entry.turn === null) return new Map();
+  const path = joinPath(turnDir(walk.session, entry.turn), 'transcript.jsonl');
+  if (!commit.contents.has(path) || !walk.published.has(path)) return new Map();
+  const turn = await readWalkedTurn(walk, entry.turn, commit.commit.parents[0]);
+  return new Map([[path, turn?.transcript.length ?? 0]]);
+}
+
+/** What plan and report make of the turn. */
+async function keepTurn(walk: WalkedLine, { commit, entry }: Step): Promise<void> {
+  if (entry.turn === null || (entry.kind !== 'plan' && entry.kind !== 'report')) return;
+  const turn = await readWalkedTurn(walk, entry.turn, commit.commit.parents[0]);
+  if (turn === null) return;
+  const plan = await commit.contents.get(joinPath(turnDir(walk.session, entry.turn), 'plan.md'))?.read();
+  walk.current = {
+    ...turn,
+    ...(entry.kind === 'plan' ? { planEntry: entry } : {}),
+    plan: plan?.kind === 'bytes' ? plan.bytes : turn.plan,
+    hasReport: turn.hasReport || entry.kind === 'report',
+  };
+}

@@ -1,0 +1,65 @@
+/** Adds content to a write session at a known place, so that a request that is sent twice adds nothing twice. */
+import type { Project } from '../../ports/project.ts';
+import { OffsetMismatch } from '../../write/offset-mismatch.ts';
+import { happen, readContent, saveWrite, withWrite, type HeldWrite } from './held.ts';
+
+export interface AppendRequest {
+  id: string;
+  /** Where in the content the bytes begin; without it, at its end. */
+  offset?: number | undefined;
+  bytes: Uint8Array;
+}
+
+/**
+ * Durable when it resolves. `size`: of the content with them. Throws UNKNOWN_WRITE, CONTENT_TOO_LARGE, OffsetMismatch,
+ * WRITE_FINALIZING, DISK_FULL, WRITE_FAILED; nothing was added then.
+ */
+export async function appendWrite(project: Project, request: AppendRequest): Promise<{ size: number; added: number }> {
+  return withWrite(project, request.id, async (held) => {
+    const { size } = held.write.state;
+    const fresh = await toFresh(held, request.offset ?? size, request.bytes);
+    if (fresh.length === 0) return { size, added: 0 };
+    const atMs = project.clock.now().getTime();
+    happen(held, { type: 'content', bytes: fresh.length, lines: 0, atMs });
+    await held.staged.save(fresh, held.write.state);
+    return { size: held.write.state.size, added: fresh.length };
+  });
+}
+
+/** What is not known yet; the overlap has to be the same. */
+async function toFresh(held: HeldWrite, offset: number, bytes: Uint8Array): Promise<Uint8Array> {
+  const { size } = held.write.state;
+  if (offset > size) throw toMismatch(offset, size, 'There is a gap before the bytes');
+  if (offset === size) return bytes;
+  const known = (await readContent(held)).subarray(offset, offset + bytes.length);
+  const repeated = bytes.subarray(0, known.length);
+  if (!isSame(known, repeated)) throw toMismatch(offset, size, 'Other bytes are known');
+  return bytes.subarray(known.length);
+}
+
+function toMismatch(offset: number, size: number, reason: string): OffsetMismatch {
+  return new OffsetMismatch(`${reason} at offset ${offset}; expected ${size}.`, size);
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  // A loop: it may be ten million bytes, and `every` calls a function for each.
+  for (let at = 0; at < a.length; at += 1) if (a[at] !== b[at]) return false;
+  return true;
+}
+
+/** The content as a whole, in place of what was received. Throws CONTENT_TOO_LARGE, UNKNOWN_WRITE, WRITE_FINALIZING. */
+export async function replaceContent(project: Project, held: HeldWrite, bytes: Uint8Array): Promise<void> {
+  const atMs = project.clock.now().getTime();
+  const before = held.write;
+  try {
+    happen(held, { type: 'restart', atMs });
+    happen(held, { type: 'content', bytes: bytes.length, lines: 0, atMs });
+  } catch (error) {
+    held.write = before;
+    throw error;
+  }
+  held.content = bytes;
+  held.isReplaced = true;
+  await saveWrite(project, held);
+}

@@ -1,0 +1,102 @@
+/** Begins a write session: everything that can be refused is refused before a byte of content comes. */
+import type { NewWrite } from '../../ports/disk.ts';
+import type { Project } from '../../ports/project.ts';
+import { hasBareMarker, toOwnMarker } from '../../write/end-marker.ts';
+import { initialState, type WriteRecord, type WriteState } from '../../write/write.ts';
+import { findPlace } from './find-place.ts';
+import { holdWrite, readWriteLimits, type HeldWrite } from './held.ts';
+import {
+  describeBase,
+  inspectTarget,
+  parseOperation,
+  parseTarget,
+  refuseMismatch,
+  refusePartlyStaged,
+} from './inspect-target.ts';
+
+const usualMarker = 'DONE';
+
+export interface WriteRequest {
+  intent: string;
+  /** As it was typed, relative to the root. */
+  target: string;
+  operation: string;
+  /** A session id or a unique part of it, a branch, a session directory; without it, the line of HEAD. */
+  session?: string | undefined;
+  /** An end marker that no content has: `DONE-<8 hex>`. Chosen anyway where the target has a line DONE. */
+  ownMarker?: boolean;
+  /** This process receives the content itself: when it ends, the session is orphaned. */
+  hasController: boolean;
+  /** What a person has asked a model for. */
+  ask?: WriteRecord['ask'];
+}
+
+export interface Begun {
+  record: WriteRecord;
+  state: WriteState;
+  /** Of its staging, absolute. */
+  directory: string;
+  /** What the writer is told. */
+  instructions: string;
+  warnings: string[];
+}
+
+/**
+ * Throws BAD_TARGET, BAD_OPERATION, FILES_IN_THE_WAY (`create` of what exists), FILE_NOT_FOUND (`append` to nothing),
+ * PARTIALLY_STAGED, WRITE_ACTIVE, and what keeps a line from taking an entry.
+ */
+export async function beginWrite(project: Project, request: WriteRequest): Promise<Begun> {
+  const { begun, held } = await beginHeldWrite(project, request);
+  await held.staged.close({ goesOn: true });
+  return begun;
+}
+
+/** The same for a controller, which holds it until it closes `held.staged`. */
+export async function beginHeldWrite(
+  project: Project,
+  request: WriteRequest,
+): Promise<{ begun: Begun; held: HeldWrite }> {
+  const { record: wanted, warnings } = await toRecord(project, request);
+  const limits = await readWriteLimits(project);
+  const nowMs = project.clock.now().getTime();
+  const staged = await project.writes.begin(wanted, initialState(nowMs), limits);
+  const { record } = staged;
+  const directory = project.writes.directoryOf(record.id);
+  const instructions = `Now output content. End with ${record.endMarker} on its own line.`;
+  const held = holdWrite(staged, limits, nowMs);
+  return { begun: { record, state: staged.state, directory, instructions, warnings }, held };
+}
+
+async function toRecord(project: Project, request: WriteRequest): Promise<{ record: NewWrite; warnings: string[] }> {
+  const root = project.repository.workspace?.root ?? '';
+  parseTarget(request.target, root);
+  const operation = parseOperation(request.operation);
+  const { workspace, line } = await findPlace(project, request.session);
+  const wanted = parseTarget(request.target, workspace.root);
+  const target = await inspectTarget(project, workspace, wanted);
+  refuseMismatch(operation, target);
+  if (line !== null) await refusePartlyStaged(workspace, target.path);
+  const warnings = [
+    ...(operation === 'overwrite' && target.bytes === null
+      ? [`There is no ${target.path} yet; it will be created.`]
+      : []),
+    ...(target.path === wanted ? [] : [`${wanted} is a link: ${target.path} is written.`]),
+  ];
+  const id = project.ids.writeId();
+  const isOwnWanted = request.ownMarker === true || (target.bytes !== null && hasBareMarker(target.bytes, usualMarker));
+  const record: NewWrite = {
+    id,
+    intent: request.intent.trim(),
+    target: target.path,
+    operation,
+    root: workspace.root,
+    isLinked: (await project.repository.workTrees())[0]?.root !== workspace.root,
+    line,
+    base: await describeBase(project, workspace.root, target),
+    endMarker: isOwnWanted ? toOwnMarker(id.slice(0, 8)) : usualMarker,
+    begunAt: project.clock.now().toISOString(),
+    hasController: request.hasController,
+    ...(request.ask === undefined ? {} : { ask: request.ask }),
+  };
+  return { record, warnings };
+}

@@ -1,0 +1,29 @@
+/** Gives a write session up: its slot is free, and its staging is gone. */
+import type { Project } from '../../ports/project.ts';
+import { toFinalizing } from '../../write/step.ts';
+import { happen, withWrite, type HeldWrite } from './held.ts';
+
+/** Throws UNKNOWN_WRITE for one that is over, has expired, or never was; WRITE_FINALIZING when the target is replaced. */
+export async function cancelWrite(project: Project, id: string): Promise<void> {
+  await withWrite(
+    project,
+    id,
+    async (held) => {
+      await refusePlaced(project, held);
+      for (const effect of happen(held, { type: 'cancel' })) if (effect === 'discard') await held.staged.remove();
+    },
+    { takesSlot: false },
+  );
+}
+
+/** Of what is in its place already only the entry is missing; the file that stood there is not at hand. */
+export async function refusePlaced(
+  project: Project,
+  { record, write }: Pick<HeldWrite, 'record' | 'write'>,
+): Promise<void> {
+  const { phase, install } = write.state;
+  if (phase === 'installed') throw toFinalizing();
+  if (phase !== 'installing' || install === null) return;
+  const found = await project.filesOf(record.root).inspect(record.target);
+  if (found.kind === 'file' && project.hash(found.bytes) === install.sha256) throw toFinalizing();
+}

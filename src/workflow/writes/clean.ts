@@ -1,0 +1,147 @@
+/** Write sessions that nobody goes on with: the recent ones are offered, the old ones are cleared away, and kept in git. */
+import { TeddyError } from '../../errors.ts';
+import type { FoundWrite, StagedWrite } from '../../ports/disk.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Oid } from '../../names.ts';
+import type { Limits } from '../../session/write-limits.ts';
+import { isExpired } from '../../write/step.ts';
+import { isOver, type WriteState } from '../../write/write.ts';
+import { keepBytes } from '../line/keep-bytes.ts';
+import { isOrphaned, readWriteLimits } from './held.ts';
+import { toView, type WriteView } from './list.ts';
+
+export interface CleanedWrite {
+  id: string;
+  target: string | null;
+  /** Blobs of what was received; the first is the content, others were set aside when a crash was found. */
+  kept: Oid[];
+}
+
+export interface Swept {
+  /** They can be gone on with. */
+  orphans: WriteView[];
+  cleaned: CleanedWrite[];
+}
+
+/**
+ * What a command that writes does first. What was received by a session over an hour old is kept under
+ * `refs/teddy/keep/writes/<id>`. One that cannot be cleared now is left for the next time.
+ */
+export async function sweepWrites(project: Project): Promise<Swept> {
+  const found = await project.writes.list();
+  if (found.length === 0) return { orphans: [], cleaned: [] };
+  const limits = await readWriteLimits(project);
+  const nowMs = project.clock.now().getTime();
+  const left = found.filter((write) => isLeft(write, limits, nowMs));
+  const isOld = (write: FoundWrite) => nowMs - write.savedAt.getTime() >= keptMs(write, limits);
+  const cleaned = await cleanAll(project, left.filter(isOld));
+  const orphans = left.filter((write) => !isOld(write) && isUnfinished(write));
+  return { orphans: orphans.map((write) => toView(write, limits, nowMs)), cleaned };
+}
+
+/** Clears away all that nobody holds, however young it is. */
+export async function cleanWrites(project: Project): Promise<CleanedWrite[]> {
+  const limits = await readWriteLimits(project);
+  const nowMs = project.clock.now().getTime();
+  const left = (await project.writes.list()).filter((write) => isLeft(write, limits, nowMs));
+  for (const { id, record } of left.filter(({ state }) => state !== null && isPlaced(state))) {
+    project.notices.warn(`${record?.target} is not committed yet: \`teddy write recover ${id} --finalize\`.`);
+  }
+  return cleanAll(
+    project,
+    left.filter(({ state }) => state === null || !isPlaced(state)),
+  );
+}
+
+/**
+ * What is to become of a write session. `held`: somebody goes on with it. `placed`: to be finished. `orphaned`: it can be gone on
+ * with. `old`: to be cleared away. `result`: how it has ended is kept for a while.
+ */
+export function judgeWrite(
+  found: FoundWrite,
+  limits: Limits,
+  nowMs: number,
+): 'held' | 'placed' | 'damaged' | 'orphaned' | 'old' | 'result' {
+  const { state, isDamaged, savedAt } = found;
+  if (!isLeft(found, limits, nowMs)) return 'held';
+  if (state === null || isDamaged) return 'damaged';
+  if (isPlaced(state)) return 'placed';
+  if (nowMs - savedAt.getTime() >= keptMs(found, limits)) return 'old';
+  return isUnfinished(found) ? 'orphaned' : 'result';
+}
+
+/** As `cleanWrites` does it. Null: somebody goes on with it by now, or its files cannot be removed. */
+export function clearWrite(project: Project, found: FoundWrite): Promise<CleanedWrite | null> {
+  return clean(project, found);
+}
+
+/** Nobody goes on with it: a living controller does, however long it has been silent. */
+function isLeft(found: FoundWrite, limits: Limits, nowMs: number): boolean {
+  const { state, isDamaged, isControlled } = found;
+  if (state === null || isDamaged) return !isControlled;
+  return isOver(state.phase) || isOrphaned(found) || (!isControlled && isExpired(state, limits, nowMs));
+}
+
+function keptMs({ state }: FoundWrite, limits: Limits): number {
+  if (state !== null && isPlaced(state)) return Number.POSITIVE_INFINITY;
+  return state?.phase === 'committed' ? limits.resultMs : limits.orphanMs;
+}
+
+/** The target may be replaced, and only its entry be missing: that is for somebody to finish, however old it is. */
+function isPlaced({ phase }: WriteState): boolean {
+  return phase === 'installing' || phase === 'installed';
+}
+
+/** Whoever saw it fail was told then. */
+function isUnfinished({ state, tailBytes }: FoundWrite): boolean {
+  return state === null ? tailBytes > 0 : !isOver(state.phase) && state.size + tailBytes > 0;
+}
+
+async function cleanAll(project: Project, found: FoundWrite[]): Promise<CleanedWrite[]> {
+  const cleaned: CleanedWrite[] = [];
+  for (const write of found) {
+    const done = await clean(project, write);
+    if (done !== null) cleaned.push(done);
+  }
+  // The tombstone of what was committed is nothing to speak of.
+  return cleaned.filter(({ id }) => found.find((write) => write.id === id)?.state?.phase !== 'committed');
+}
+
+/** Null: somebody goes on with it by now, or its files cannot be removed. */
+async function clean(project: Project, found: FoundWrite): Promise<CleanedWrite | null> {
+  try {
+    // Held while it is read and removed: what is added meanwhile would be gone. One that is damaged takes nothing more.
+    const staged = found.state === null || found.isDamaged ? null : await project.writes.open(found.id);
+    try {
+      return await keepAndRemove(project, found, staged);
+    } finally {
+      await staged?.close();
+    }
+  } catch (error) {
+    if (!(error instanceof TeddyError)) throw error;
+    project.notices.warn(error.message);
+    return null;
+  }
+}
+
+async function keepAndRemove(
+  project: Project,
+  { id, record, state }: FoundWrite,
+  staged: StagedWrite | null,
+): Promise<CleanedWrite | null> {
+  if (staged !== null && staged.state.activityAt !== state?.activityAt) return null;
+  const content = await project.writes.readContent(id);
+  const kept: Oid[] = [];
+  const whole =
+    content === null ? [] : [join(content.verified, content.tail), ...content.aside.map(({ bytes }) => bytes)];
+  for (const bytes of whole) if (bytes.length > 0) kept.push(await keepBytes(project, `writes/${id}`, bytes));
+  await (staged === null ? project.writes.remove(id) : staged.remove());
+  return { id, target: record?.target ?? null, kept };
+}
+
+function join(a: Uint8Array, b: Uint8Array): Uint8Array {
+  const joined = new Uint8Array(a.length + b.length);
+  joined.set(a);
+  joined.set(b, a.length);
+  return joined;
+}

@@ -1,0 +1,93 @@
+/** The one entry of a write session: exactly its target, and labels that say where the content came from. */
+import { TeddyError } from '../../errors.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { decodeEntry, type Entry } from '../../session/entry.ts';
+import type { Oid, RefName } from '../../names.ts';
+import type { Install, ValidationSummary, WriteRecord } from '../../write/write.ts';
+import { appendEntry } from '../line/append-entry.ts';
+import { readLine, type LineState } from '../line/read.ts';
+import { toMessageLines } from './keep-ask.ts';
+import { inspectTarget } from './inspect-target.ts';
+import { isInPlace, toTargetChanged } from './install.ts';
+
+/**
+ * The commit of the session's entry, which is made unless it is on the line already. Throws TARGET_CHANGED when the target
+ * is not what was installed.
+ */
+export async function commitWrite(
+  project: Project,
+  workspace: Workspace,
+  record: WriteRecord,
+  install: Install,
+): Promise<Oid> {
+  const { store } = project.repository;
+  const known = await findCommitted(project, record, install);
+  if (known !== null) return known;
+  const isHead = (await workspace.head()).ref === install.ref;
+  const target = { ref: install.ref, workspace: isHead ? workspace : null };
+  const { commit } = await appendEntry(project, target, async (tip) => {
+    const found = await inspectTarget(project, workspace, record.target);
+    if (!isInPlace(project, record, install.sha256, found)) throw toTargetChanged(record);
+    const { tree } = await store.readCommit(tip);
+    const codeTree = await workspace.treeOfPaths(tree, [record.target]);
+    return {
+      entry: toEntry(project, await readLine(store, tip), record, install, found.bytes?.length ?? 0),
+      files: [],
+      codeTree,
+    };
+  });
+  return commit;
+}
+
+/** A crash came after the line had moved. */
+async function findCommitted(project: Project, { id }: WriteRecord, { ref, tip }: Install): Promise<Oid | null> {
+  const { store } = project.repository;
+  const newest = await store.resolve(ref);
+  if (newest === null) throw toLineGone(ref);
+  for await (const { oid, commit } of store.firstParents(newest, tip === null ? [] : [tip])) {
+    if (decodeEntry(commit.message)?.write?.id === id) return oid;
+  }
+  return null;
+}
+
+function toLineGone(ref: RefName): TeddyError {
+  return new TeddyError(
+    'REF_MOVED',
+    `${ref.replace('refs/heads/', '')}, where the entry belongs, is gone.`,
+    'The file is in place; `git reflog` shows where the branch was.',
+  );
+}
+
+function toEntry(
+  project: Project,
+  state: LineState,
+  record: WriteRecord,
+  { sha256, summary }: Install,
+  size: number,
+): Entry {
+  const { id, intent, operation, target, ask } = record;
+  const isOpen = state.latest !== null && state.latest.status !== 'closed';
+  const validation = describeValidation(summary);
+  return {
+    kind: 'write',
+    session: state.session,
+    turn: isOpen ? (state.latest?.turn ?? null) : null,
+    id: project.ids.entryId(),
+    created: state.entry.created,
+    title: `${operation} ${target}`,
+    details: [intent, `${size} bytes`, ...(ask === undefined ? [] : toMessageLines(ask.message))],
+    sha256,
+    write: { id, intent, validation },
+  };
+}
+
+/** As the label has it: what was checked, and what was accepted all the same. */
+export function describeValidation({ passed, failed, skipped }: ValidationSummary): string {
+  const parts = [
+    ...(failed.length === 0 ? [] : [`forced: ${failed.join(', ')}`]),
+    ...(passed.length === 0 ? [] : [`passed: ${passed.join(', ')}`]),
+    ...(skipped.length === 0 ? [] : [`skipped: ${skipped.map(({ check }) => check).join(', ')}`]),
+  ];
+  return parts.length === 0 ? 'not checked' : parts.join('; ');
+}

@@ -1,0 +1,236 @@
+/** Ends a write session: its content is checked, put in place of its target, and committed, each exactly once. */
+import { TeddyError } from '../../errors.ts';
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Effect, Event } from '../../write/step.ts';
+import {
+  isOver,
+  type Finding,
+  type Install,
+  type ValidationSummary,
+  type WriteRecord,
+  type WriteResult,
+} from '../../write/write.ts';
+import { replaceContent } from './append.ts';
+import { commitWrite } from './commit.ts';
+import { findWritesLine } from './find-place.ts';
+import { happen, readContent, saveWrite, toUnknownWrite, withWrite, type HeldWrite } from './held.ts';
+import { inspectTarget } from './inspect-target.ts';
+import { installWrite, requireBase, toTargetChanged } from './install.ts';
+import { openPlace } from './open-place.ts';
+import { discardContent, saveResult } from './save-result.ts';
+import { validateWrite, type Validated } from './validate.ts';
+
+export interface FinalizeRequest {
+  id: string;
+  /** The whole content, in place of what was received. */
+  content?: Uint8Array | undefined;
+  /** What was found is accepted: the content is written as it is. */
+  force?: boolean | undefined;
+  /** Stops the user's own checker. */
+  signal?: AbortSignal | undefined;
+}
+
+export type Finalized =
+  | { isWritten: true; record: WriteRecord; result: WriteResult }
+  | {
+      isWritten: false;
+      record: WriteRecord;
+      findings: Finding[];
+      summary: ValidationSummary;
+      /** All that was found, for whoever wrote the content. */
+      message: string;
+      /** Not null: no correction is taken any more; why. The content stays in staging. */
+      reason: string | null;
+    };
+
+/**
+ * A session that is finalized again with the same content answers the same, and makes no second commit. Throws
+ * UNKNOWN_WRITE, VALIDATION_FAILED for empty content, TARGET_CHANGED, NOT_ON_LINE, CONTENT_TOO_LARGE, DISK_FULL,
+ * WRITE_FAILED; what was received stays in staging.
+ */
+export async function finalizeWrite(project: Project, request: FinalizeRequest): Promise<Finalized> {
+  return withWrite(
+    project,
+    request.id,
+    async (held) => {
+      const known = answerAgain(project, held, request.content);
+      if (known !== null) return known;
+      if (request.content?.length === 0) throw toEmpty();
+      if (request.content !== undefined && !isBeingInstalled(project, held, request.content)) {
+        await replaceContent(project, held, request.content);
+      }
+      return finalizeHeld(project, held, request);
+    },
+    { accepts: ['committed'] },
+  );
+}
+
+function answerAgain(project: Project, held: HeldWrite, content: Uint8Array | undefined): Finalized | null {
+  const { result } = held.write.state;
+  if (result === null) return null;
+  if (content !== undefined && project.hash(content) !== result.contentSha256) throw toUnknownWrite();
+  return { isWritten: true, record: held.record, result };
+}
+
+/** The same call once more, after one that stopped while the target was being replaced: it goes on there. */
+function isBeingInstalled(project: Project, { write }: HeldWrite, content: Uint8Array): boolean {
+  const { phase, install } = write.state;
+  return (phase === 'installing' || phase === 'installed') && install?.contentSha256 === project.hash(content);
+}
+
+/** What one run of the effects has at hand. */
+interface Finalizing {
+  project: Project;
+  held: HeldWrite;
+  workspace: Workspace;
+  force: boolean;
+  isOfModel: boolean;
+  signal: AbortSignal | undefined;
+  validated: Validated | null;
+}
+
+/** For whoever holds the session; the content may be in memory alone. */
+export async function finalizeHeld(
+  project: Project,
+  held: HeldWrite,
+  {
+    force = false,
+    isOfModel = false,
+    signal,
+  }: Pick<FinalizeRequest, 'force' | 'signal'> & { isOfModel?: boolean } = {},
+): Promise<Finalized> {
+  if (held.write.state.size === 0) throw toEmpty();
+  const workspace = await openPlace(project, held);
+  const run: Finalizing = { project, held, workspace, force, isOfModel, signal, validated: null };
+  const effects = happen(held, { type: 'done', atMs: now(project) });
+  try {
+    for (let effect = effects.shift(); effect !== undefined; effect = effects.shift()) {
+      const event = await performOrRefuse(run, effect);
+      if (event !== null) effects.push(...happen(held, event));
+    }
+  } catch (error) {
+    throw toUnfinished(held, error);
+  }
+  return toFinalized(run);
+}
+
+/** Whatever stopped it, what is in staging can be gone on with. */
+function toUnfinished({ record, write, savedBytes, isReplaced }: HeldWrite, error: unknown): unknown {
+  if (!(error instanceof TeddyError) || isOver(write.state.phase)) return error;
+  const lost = write.state.size - (isReplaced ? 0 : savedBytes);
+  const hint =
+    lost > 0
+      ? `The last ${lost} bytes of the content were in memory alone: send it again. \`teddy write list\` shows the rest.`
+      : `What was received is kept. When that is mended: \`teddy write recover ${record.id} --finalize\`.`;
+  return new TeddyError(error.code, error.message, hint, { cause: error });
+}
+
+function toEmpty(): TeddyError {
+  return new TeddyError(
+    'VALIDATION_FAILED',
+    'Validation failed: content cannot be empty',
+    'Send the content first, or cancel the session.',
+  );
+}
+
+/** A target that has changed ends the session, and the content stays. */
+async function performOrRefuse(run: Finalizing, effect: Effect): Promise<Event | null> {
+  try {
+    return await perform(run, effect);
+  } catch (error) {
+    // What may not be written now could be when it began.
+    const isChanged = error instanceof TeddyError && ['TARGET_CHANGED', 'BAD_TARGET'].includes(error.code);
+    if (!isChanged) throw error;
+    const changed = toTargetChanged(run.held.record);
+    happen(run.held, { type: 'refused', reason: changed.message });
+    await saveWrite(run.project, run.held);
+    throw changed;
+  }
+}
+
+async function perform(run: Finalizing, effect: Effect): Promise<Event | null> {
+  const { project, held, workspace } = run;
+  switch (effect) {
+    case 'save':
+      await (held.write.state.phase === 'committed' ? saveResult : saveWrite)(project, held);
+      return null;
+    case 'validate':
+      return validate(run);
+    case 'install':
+      return {
+        type: await installWrite(project, workspace, held.record, installOf(held), run.validated?.final ?? null),
+      };
+    case 'commit':
+      return { type: 'committed', commit: await commitWrite(project, workspace, held.record, installOf(held)) };
+    case 'discard':
+      await discardContent(project, held);
+      return null;
+    case 'prompt':
+      return null;
+  }
+}
+
+async function validate(run: Finalizing): Promise<Event> {
+  const { project, held, workspace, force, signal } = run;
+  const { record } = held;
+  const content = await readContent(held);
+  const base = await inspectTarget(project, workspace, record.target);
+  requireBase(project, record, base);
+  const checked = { record, content, base: base.bytes, signal };
+  run.validated = await validateWrite(project, workspace, { ...checked, repair: false });
+  if (run.validated.findings.some(({ check }) => check === 'utf-8') && isLastTry(held, run.validated)) {
+    run.validated = await validateWrite(project, workspace, { ...checked, repair: true });
+  }
+  const { findings } = run.validated;
+  const isForced = force || held.write.state.install?.isForced === true;
+  if (findings.length > 0 && !isForced)
+    return { type: 'rejected', findings, isOfModel: run.isOfModel, atMs: now(project) };
+  const install = await toInstall(project, held.record, content, run.validated, findings.length > 0);
+  return { type: 'accepted', install, atMs: now(project) };
+}
+
+/** Corrections have failed: what can be repaired mechanically is. */
+function isLastTry({ write }: HeldWrite, { findings }: Validated): boolean {
+  const { validations, findings: before } = write.state;
+  const isRepeated = validations > 0 && JSON.stringify(findings) === JSON.stringify(before);
+  return isRepeated || validations + 1 >= write.limits.maxValidations;
+}
+
+async function toInstall(
+  project: Project,
+  record: WriteRecord,
+  content: Uint8Array,
+  { final, summary, notes }: Validated,
+  isForced: boolean,
+): Promise<Install> {
+  const { ref, session } = record.line ?? (await findWritesLine(project));
+  const sha256 = project.hash(final);
+  return {
+    sha256,
+    contentSha256: final === content ? sha256 : project.hash(content),
+    tip: await project.repository.store.resolve(ref),
+    ref,
+    session,
+    summary,
+    notes,
+    isForced,
+  };
+}
+
+function installOf({ write }: HeldWrite): Install {
+  if (write.state.install === null) throw new Error('Nothing was accepted yet.');
+  return write.state.install;
+}
+
+function toFinalized({ held, validated }: Finalizing): Finalized {
+  const { record, write } = held;
+  if (write.state.result !== null) return { isWritten: true, record, result: write.state.result };
+  if (validated === null) throw new Error('A session ends with a result, or with findings.');
+  const { findings, summary, message } = validated;
+  return { isWritten: false, record, findings, summary, message, reason: write.state.reason };
+}
+
+function now(project: Project): number {
+  return project.clock.now().getTime();
+}

@@ -1,0 +1,137 @@
+/** A write session that this process holds, in memory and on disk. */
+import { TeddyError } from '../../errors.ts';
+import type { FoundWrite, StagedWrite } from '../../ports/disk.ts';
+import type { Project } from '../../ports/project.ts';
+import { isDiskError } from '../../write/disk-error.ts';
+import { readLimits, type Limits } from '../../session/write-limits.ts';
+import { isExpired, openWrite, step, type Effect, type Event } from '../../write/step.ts';
+import { isWriteId } from '../../write/write-id.ts';
+import { isOver, type Phase, type WriteRecord, type Write } from '../../write/write.ts';
+
+export interface HeldWrite {
+  readonly staged: StagedWrite;
+  readonly record: WriteRecord;
+  write: Write;
+  /** All bytes that were received, where they are in memory; those beyond `savedBytes` are there alone. */
+  content: Uint8Array | null;
+  savedBytes: number;
+  /** All of the content is new: what is on disk is none of it. */
+  isReplaced: boolean;
+  /** What the disk does not take stays in memory, and the command goes on. */
+  isTolerant: boolean;
+  /** The last save has failed. */
+  isFailing: boolean;
+}
+
+export function holdWrite(staged: StagedWrite, limits: Limits, nowMs: number): HeldWrite {
+  const { record, state } = staged;
+  const write = openWrite(limits, nowMs, state);
+  return {
+    staged,
+    record,
+    write,
+    content: null,
+    savedBytes: state.size,
+    isReplaced: false,
+    isTolerant: false,
+    isFailing: false,
+  };
+}
+
+export function readWriteLimits(project: Project): Promise<Limits> {
+  return readLimits((name) => project.settings.get(name));
+}
+
+/** Holds a session while `use` runs. Throws UNKNOWN_WRITE for one that is over, has expired, or never was; LOCKED. */
+export async function withWrite<Value>(
+  project: Project,
+  id: string,
+  use: (held: HeldWrite) => Promise<Value>,
+  { accepts = [], takesSlot = true }: { accepts?: Phase[]; takesSlot?: boolean } = {},
+): Promise<Value> {
+  const limits = await readWriteLimits(project);
+  const nowMs = project.clock.now().getTime();
+  const found = await findActive(project, id, limits, nowMs, accepts);
+  // Its controller is dead: whoever goes on with it needs the slot, which others may have by now.
+  const isOrphan = takesSlot && isOrphaned(found) && !isOver(found.state?.phase ?? 'failed');
+  tellTail(project, found);
+  const staged = isOrphan ? await project.writes.resume(id, limits) : await project.writes.open(id);
+  if (staged === null) throw toUnknownWrite();
+  try {
+    return await use(holdWrite(staged, limits, nowMs));
+  } finally {
+    await staged.close({ goesOn: true });
+  }
+}
+
+/** Opening it sets the tail aside. */
+export function tellTail({ notices }: Project, { id, tailBytes }: FoundWrite): void {
+  if (tailBytes === 0) return;
+  notices.warn(`${tailBytes} bytes that no save had confirmed are set aside: \`teddy write show ${id} --tail\`.`);
+}
+
+export function isOrphaned({ record, isControlled }: FoundWrite): boolean {
+  return record?.hasController === true && !isControlled;
+}
+
+async function findActive(
+  project: Project,
+  id: string,
+  limits: Limits,
+  nowMs: number,
+  accepts: Phase[],
+): Promise<FoundWrite> {
+  const found = isWriteId(id) ? await project.writes.find(id) : null;
+  const state = found?.state ?? null;
+  if (found === null || (state === null && !found.isDamaged)) throw toUnknownWrite();
+  if (state === null) throw toDamaged(id);
+  const isUsable = accepts.includes(state.phase) || (!isOver(state.phase) && !isExpired(state, limits, nowMs));
+  if (!isUsable) throw toUnknownWrite();
+  return found;
+}
+
+export function toUnknownWrite(): TeddyError {
+  return new TeddyError(
+    'UNKNOWN_WRITE',
+    'Session not found or expired. Please start a new write session.',
+    '`teddy write list` shows what there is; `teddy write recover <id>` brings back what expired.',
+  );
+}
+
+export function toDamaged(id: string): TeddyError {
+  return new TeddyError(
+    'STAGING_DAMAGED',
+    `What was staged of write session ${id} is damaged.`,
+    `\`teddy write recover ${id} --output <file>\` writes what is left of it to a file.`,
+  );
+}
+
+/** Tells the machine, and remembers what it says; the effects are the caller's to perform, in order. */
+export function happen(held: HeldWrite, event: Event): Effect[] {
+  const next = step(held.write, event);
+  held.write = next.write;
+  return next.effects;
+}
+
+export async function readContent(held: HeldWrite): Promise<Uint8Array> {
+  held.content ??= await held.staged.read();
+  return held.content;
+}
+
+/** Throws DISK_FULL or WRITE_FAILED, but where the session is tolerant: then it warns. */
+export async function saveWrite(project: Project, held: HeldWrite): Promise<void> {
+  const { staged, content, write } = held;
+  try {
+    if (held.isReplaced) await staged.replace(content ?? new Uint8Array(), write.state);
+    else await staged.save(content?.subarray(held.savedBytes) ?? new Uint8Array(), write.state);
+    held.isReplaced = false;
+    held.savedBytes = write.state.size;
+    held.isFailing = false;
+    happen(held, { type: 'saved', atMs: project.clock.now().getTime() });
+  } catch (error) {
+    if (!held.isTolerant || !isDiskError(error)) throw error;
+    if (!held.isFailing) project.notices.warn(`${error.message} The content is kept in memory until it can be saved.`);
+    held.isFailing = true;
+    happen(held, { type: 'save-failed', atMs: project.clock.now().getTime() });
+  }
+}

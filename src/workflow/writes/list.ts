@@ -1,0 +1,83 @@
+/** The write sessions that are there, as a person sees them. */
+import type { FoundWrite, WriteContent } from '../../ports/disk.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Limits } from '../../session/write-limits.ts';
+import { isExpired } from '../../write/step.ts';
+import { isWriteId } from '../../write/write-id.ts';
+import {
+  isOver,
+  toStatus,
+  type Finding,
+  type Phase,
+  type Status,
+  type WriteRecord,
+  type WriteResult,
+} from '../../write/write.ts';
+import { isOrphaned, readWriteLimits, toUnknownWrite } from './held.ts';
+
+export interface WriteView {
+  id: string;
+  status: Status;
+  /** `orphaned`: its controller is dead; `damaged`: nothing can be told of it. */
+  stage: Phase | 'orphaned' | 'damaged';
+  record: WriteRecord | null;
+  /** Bytes of content that are confirmed. */
+  size: number;
+  /** ISO 8601. */
+  createdAt: string | null;
+  savedAt: string;
+  /** Bytes on disk that no save has confirmed. */
+  tailBytes: number;
+  result: WriteResult | null;
+  findings: Finding[];
+  /** Why it failed. */
+  reason: string | null;
+}
+
+/** The oldest first. */
+export async function listWrites(project: Project): Promise<WriteView[]> {
+  const limits = await readWriteLimits(project);
+  const nowMs = project.clock.now().getTime();
+  const views = (await project.writes.list()).map((found) => toView(found, limits, nowMs));
+  return views.toSorted((a, b) => (a.savedAt < b.savedAt ? -1 : 1));
+}
+
+/** Looking at a session never extends its life. Throws UNKNOWN_WRITE. */
+export async function findWrite(project: Project, id: string): Promise<WriteView> {
+  const found = isWriteId(id) ? await project.writes.find(id) : null;
+  if (found === null) throw toUnknownWrite();
+  return toView(found, await readWriteLimits(project), project.clock.now().getTime());
+}
+
+/** What has been received, also of a damaged one. Throws UNKNOWN_WRITE. */
+export async function showWrite(project: Project, id: string): Promise<WriteContent> {
+  const content = isWriteId(id) ? await project.writes.readContent(id) : null;
+  if (content === null) throw toUnknownWrite();
+  return content;
+}
+
+export function toView(found: FoundWrite, limits: Limits, nowMs: number): WriteView {
+  const { id, record, state, savedAt, tailBytes } = found;
+  const stage = toStage(found, limits, nowMs);
+  return {
+    id,
+    status: stage === 'orphaned' ? 'active' : stage === 'damaged' ? 'failed' : toStatus(stage),
+    stage,
+    record,
+    size: state?.size ?? 0,
+    createdAt: record?.begunAt ?? null,
+    savedAt: savedAt.toISOString(),
+    tailBytes,
+    result: state?.result ?? null,
+    findings: state?.findings ?? [],
+    reason: state?.reason ?? null,
+  };
+}
+
+function toStage(found: FoundWrite, limits: Limits, nowMs: number): WriteView['stage'] {
+  const { state, record, isDamaged } = found;
+  if (state === null || record === null || isDamaged) return 'damaged';
+  if (isOver(state.phase)) return state.phase;
+  if (isOrphaned(found)) return 'orphaned';
+  return isExpired(state, limits, nowMs) ? 'expired' : state.phase;
+}

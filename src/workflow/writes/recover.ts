@@ -1,0 +1,91 @@
+/** Goes on with a write session that a crash, an error or a long silence has left. */
+import { TeddyError } from '../../errors.ts';
+import type { FoundWrite } from '../../ports/disk.ts';
+import type { Project } from '../../ports/project.ts';
+import type { Limits } from '../../session/write-limits.ts';
+import { isExpired, openWrite } from '../../write/step.ts';
+import { isWriteId } from '../../write/write-id.ts';
+import { isOver } from '../../write/write.ts';
+import { refusePlaced } from './cancel.ts';
+import { finalizeHeld, type Finalized } from './finalize.ts';
+import {
+  happen,
+  holdWrite,
+  readWriteLimits,
+  saveWrite,
+  tellTail,
+  toDamaged,
+  toUnknownWrite,
+  type HeldWrite,
+} from './held.ts';
+
+/**
+ * This process goes on with it, in the only slot; close `held.staged`. Throws UNKNOWN_WRITE, WRITE_ACTIVE, LOCKED,
+ * STAGING_DAMAGED.
+ */
+export async function takeUpWrite(project: Project, id: string): Promise<HeldWrite> {
+  const limits = await readWriteLimits(project);
+  const found = isWriteId(id) ? await project.writes.find(id) : null;
+  if (found === null) throw toUnknownWrite();
+  if (found.state === null) throw toDamaged(id);
+  if (found.state.phase === 'committed') throw toCommitted(id);
+  refuseReceived(found, limits, project.clock.now().getTime());
+  tellTail(project, found);
+  const staged = await project.writes.resume(id, limits);
+  if (staged === null) throw toUnknownWrite();
+  try {
+    const atMs = project.clock.now().getTime();
+    const held = holdWrite(staged, limits, atMs);
+    for (const effect of happen(held, { type: 'reopen', atMs })) if (effect === 'save') await saveWrite(project, held);
+    return held;
+  } catch (error) {
+    await staged.close();
+    throw error;
+  }
+}
+
+export function toCommitted(id: string): TeddyError {
+  return new TeddyError('UNKNOWN_WRITE', 'It is committed already.', `See it: \`teddy write status ${id}\`.`);
+}
+
+/** Its controller lives, and goes on with it. */
+function refuseReceived(found: FoundWrite, limits: Limits, nowMs: number): void {
+  const { id, state, isControlled } = found;
+  if (!isControlled || state === null || isOver(state.phase) || isExpired(state, limits, nowMs)) return;
+  throw new TeddyError(
+    'LOCKED',
+    `Write session ${id} is being received by another process.`,
+    `Wait for it, or give it up: \`teddy write cancel ${id}\`.`,
+  );
+}
+
+/** What has been received is the whole content. */
+export async function finalizeLeft(
+  project: Project,
+  id: string,
+  force: boolean,
+  signal?: AbortSignal,
+): Promise<Finalized> {
+  const held = await takeUpWrite(project, id);
+  try {
+    return await finalizeHeld(project, held, { force, signal });
+  } finally {
+    await held.staged.close();
+  }
+}
+
+/** It is given up, whatever has become of it; nothing of its content is kept. Throws UNKNOWN_WRITE, LOCKED. */
+export async function discardWrite(project: Project, id: string): Promise<void> {
+  const found = isWriteId(id) ? await project.writes.find(id) : null;
+  if (found === null) throw toUnknownWrite();
+  const limits = await readWriteLimits(project);
+  const nowMs = project.clock.now().getTime();
+  refuseReceived(found, limits, nowMs);
+  const { record, state } = found;
+  if (record !== null && state !== null) {
+    await refusePlaced(project, { record, write: openWrite(limits, nowMs, state) });
+    // It may have died between writing the new file and giving it its name.
+    if (state.phase === 'installing') await project.filesOf(record.root).removeLeftovers(record.target);
+  }
+  await project.writes.remove(id);
+}

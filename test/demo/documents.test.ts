@@ -1,0 +1,235 @@
+/** What README.md and docs/ promise: their tours run as they stand, and their tables are compared with the program. */
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, test } from 'vitest';
+import { exitCodes } from '../../src/errors.ts';
+import { actionSpecs } from '../../src/plan/actions.ts';
+import { settings, type Setting } from '../../src/session/settings.ts';
+import { runTeddy, teddyPath } from '../support/run-teddy.ts';
+import { agentNames } from '../../src/conversation/agents.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const inDocs = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'));
+const pages = ['README.md', ...inDocs.map((name) => `docs/${name}`)];
+const temporary = mkdtempSync(join(tmpdir(), 'teddy-readme-'));
+
+afterAll(() => rmSync(temporary, { recursive: true }));
+
+interface TourStep {
+  command: string;
+  /** Lines as the page shows them; `...` stands for any number of others. */
+  shown: string[];
+}
+
+/** Each page goes on where the one before it has ended. */
+const tours = [
+  { pages: ['README.md'], least: 5 },
+  { pages: ['docs/tour.md', 'docs/review.md', 'docs/sharing.md'], least: 20 },
+];
+
+test('every page with commands that can be run belongs to a tour', () => {
+  const withCommands = pages.filter((path) => readTour(read(path)).length > 0);
+  expect(withCommands.toSorted()).toEqual(tours.flatMap((tour) => tour.pages).toSorted());
+});
+
+test.each(tours)('every command of $pages prints what the page shows', { timeout: 300_000 }, async (tour) => {
+  const steps = tour.pages.flatMap((path) => readTour(read(path)));
+  expect(steps.length).toBeGreaterThan(tour.least);
+  const outputs = await runTour(steps);
+  for (const [index, { command, shown }] of steps.entries()) {
+    const output = outputs[index] ?? '';
+    const found = matchLines(shown.map(withoutIds), output.trimEnd().split('\n').map(withoutIds));
+    expect(found ? 'as shown' : output, `$ ${command}`).toBe('as shown');
+  }
+});
+
+describe('the table of commands', () => {
+  const rows = readCommandTable(read('docs/commands.md'));
+  const common = rows.get('every command') ?? [];
+
+  test('names the commands that there are, and no other', async () => {
+    const named = [...rows.keys()].filter((name) => name.startsWith('teddy')).map(toPath);
+    expect(named.toSorted()).toEqual(listCommands().toSorted());
+  });
+
+  test.each([...rows.keys()].filter((name) => name.startsWith('teddy')))(
+    '%s has the options that its help has, and no other',
+    async (name) => {
+      const { usage, options } = await readHelp(toPath(name));
+      expect(name).toBe(usage);
+      expect([...(rows.get(name) ?? []), ...common].toSorted()).toEqual(options.toSorted());
+    },
+  );
+});
+
+test('the table of exit codes has each code that an error can end with', () => {
+  const listed = [...section(read('docs/errors.md'), 'Exit codes').matchAll(/^\| (\d+) \|/gm)].map(([, code]) =>
+    Number(code),
+  );
+  expect(listed).toEqual([...new Set([0, ...Object.values(exitCodes)])]);
+});
+
+test('the table of settings has each setting that there is, with all that may set it', () => {
+  const rows = [...section(read('docs/settings.md'), 'Settings').matchAll(/^\| `teddy\.([\w.]+)` \|.*\|(.*)\|$/gm)];
+  const listed = rows.map(([, name = '', also = '']) => ({ name, also: also.trim() }));
+  const known = settings.map((setting) => {
+    const { name, variable, tracked, untracked = [] }: Setting = setting;
+    const also = [...(variable === null ? [] : [variable]), ...(tracked ? ['config.yaml'] : [])];
+    const except = [...untracked].map((value) => `, but not \`${value}\``).join('');
+    return { name, also: also.map((one) => `\`${one}\``).join(', ') + except };
+  });
+  expect(listed).toEqual(known);
+});
+
+test('the environment variables that the settings come from are among those that are listed', () => {
+  const listed = section(read('docs/settings.md'), 'Environment variables');
+  for (const { variable } of settings) if (variable !== null) expect(listed).toContain(`\`${variable}\``);
+});
+
+test('the table of agents has each agent that comes with teddy', () => {
+  const listed = [...section(read('docs/plans.md'), 'Agents').matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name);
+  expect(listed.toSorted()).toEqual(agentNames(new Map()));
+});
+
+test('the list of actions has each action that a plan may hold', () => {
+  const listed = section(read('docs/plans.md'), 'What a plan may do');
+  const names = [...listed.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name ?? '');
+  const runnable = actionSpecs.map(({ type }) => type);
+  expect(names.toSorted()).toEqual(runnable.toSorted());
+});
+
+test('the table of error codes has each code, and how a command ends with it', () => {
+  const listed = [...section(read('docs/errors.md'), 'Error codes').matchAll(/^\| `([A-Z_]+)` \| (\d+) \|/gm)];
+  expect(listed.map(([, code, exit]) => [code, Number(exit)])).toEqual(Object.entries(exitCodes));
+});
+
+test.each(pages)('every file and heading that %s links to is there', (path) => {
+  for (const [, target = '', heading] of read(path).matchAll(/\]\((?!https:)([^)#]*)(?:#([^)]+))?\)/g)) {
+    const file = target === '' ? path : join(dirname(path), target);
+    expect(() => read(file), target).not.toThrow();
+    if (heading !== undefined) expect(listAnchors(read(file)), `${file}#${heading}`).toContain(heading);
+  }
+});
+
+test('the page of measurements names each row that misses its aim', () => {
+  const text = read('docs/performance.md');
+  const rows = [...text.matchAll(/^(\S.*?) {2,}.* (met|MISSED)$/gm)].map(([, what, aim]) => ({ what, aim }));
+  const missed = rows.filter(({ aim }) => aim === 'MISSED').map(({ what }) => what);
+  expect(text).toContain(
+    `${rows.length - missed.length} of ${rows.length} rows meet their aim. These ${missed.length} miss it`,
+  );
+  expect([...text.matchAll(/^- (.+)$/gm)].map(([, what]) => what)).toEqual(missed);
+});
+
+test('the README is short enough to be read', () => {
+  expect(Buffer.byteLength(read('README.md'))).toBeLessThan(10_000);
+});
+
+/** As forges make them of headings. */
+function listAnchors(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+function readTour(text: string): TourStep[] {
+  const blocks = [...text.matchAll(/^```console\n(.*?)^```$/gms)].map(([, block]) => block ?? '');
+  return blocks.flatMap((block) =>
+    block
+      .split(/^\$ /m)
+      .slice(1)
+      .map((part) => {
+        const [command = '', ...shown] = part.trimEnd().split('\n');
+        return { command, shown };
+      }),
+  );
+}
+
+/** One shell for all commands, so that `cd` counts. The checkout is a directory of links, for the tour leaves it by `..`. */
+async function runTour(steps: TourStep[]): Promise<string[]> {
+  const own = mkdtempSync(join(temporary, 'tour-'));
+  const checkout = join(own, 'checkout');
+  const programs = join(own, 'bin');
+  mkdirSync(checkout);
+  mkdirSync(programs);
+  symlinkSync(join(root, 'fixtures'), join(checkout, 'fixtures'));
+  symlinkSync(teddyPath, join(programs, 'teddy'));
+  const mark = '@@ the next command @@';
+  const today = new Date().toISOString().slice(0, 10).replaceAll('-', '');
+  const commands = steps.map(({ command }) => `echo '${mark}'\n${command.replaceAll(/\b20\d{6}\b/g, today)}`);
+  const script = `exec 2>&1 </dev/null\n${commands.join('\n')}\n`;
+  const output = await runShell(script, checkout, `${programs}:${process.env['PATH']}`);
+  return output.split(`${mark}\n`).slice(1);
+}
+
+function runShell(script: string, cwd: string, path: string): Promise<string> {
+  return new Promise((resolve) => {
+    execFile('bash', ['-c', script], { cwd, env: { ...process.env, PATH: path } }, (_error, stdout) => resolve(stdout));
+  });
+}
+
+/** Commits, days and times differ with each run. */
+function withoutIds(line: string): string {
+  return line
+    .trimEnd()
+    .replace(/\b20\d{6}\b/g, '<day>')
+    .replace(/\b[0-9a-f]{7,40}\b/g, '<commit>');
+}
+
+function matchLines(shown: string[], found: string[]): boolean {
+  const [first, ...rest] = shown;
+  if (first === undefined) return found.length === 0 || (found.length === 1 && found[0] === '');
+  if (first !== '...') return found[0] === first && matchLines(rest, found.slice(1));
+  return found.some((_line, at) => matchLines(rest, found.slice(at + 1))) || matchLines(rest, found);
+}
+
+/** Up to the next heading, whatever its level. */
+function section(text: string, title: string): string {
+  const found = text.split(/^#{1,3} /m).find((part) => part.startsWith(`${title}\n`));
+  if (found === undefined) throw new Error(`The page has no section "${title}".`);
+  return found;
+}
+
+/** Command with its arguments -> its options, as help writes them. */
+function readCommandTable(text: string): Map<string, string[]> {
+  const lines = section(text, 'Commands').split('\n');
+  return new Map(
+    lines
+      .filter((line) => line.startsWith('| '))
+      .slice(2)
+      .map((line) => {
+        const [, name = '', , options = ''] = line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|'));
+        return [name.replaceAll('`', ''), [...options.matchAll(/`([^`]+)`/g)].map(([, option]) => option ?? '')];
+      }),
+  );
+}
+
+function toPath(name: string): string {
+  return name.replace(/ [<[].*$/, '');
+}
+
+/** From the source, since help is written by hand. `teddy memo` and its like, in help.ts, only print what there is. */
+function listCommands(): string[] {
+  const directory = join(root, 'src', 'cli', 'commands');
+  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  const texts = names.filter((name) => name !== 'help.ts').map((name) => readFileSync(join(directory, name), 'utf8'));
+  const paths = texts.flatMap((text) => [...text.matchAll(/static override paths = \[\[(.*?)\]\]/g)]);
+  return paths.map(([, words]) => ['teddy', ...(words ?? '').split(', ').map((word) => word.slice(1, -1))].join(' '));
+}
+
+async function readHelp(path: string): Promise<{ usage: string; options: string[] }> {
+  const { stdout } = await runTeddy([...path.split(' ').slice(1), '--help'], { cwd: temporary });
+  const usage = /^Usage\n +(.+?) \[options\]$/m.exec(stdout)?.[1] ?? '';
+  const options = /^Options\n(.*?)(?:\n\n|$(?![\s\S]))/ms.exec(stdout)?.[1] ?? '';
+  return {
+    usage,
+    options: [...options.matchAll(/^ {2,6}(-\S+(?: -\S+)*(?: <\S+>)?)/gm)].map(([, name]) => name ?? ''),
+  };
+}

@@ -1,0 +1,40 @@
+/** The package as a user gets it: packed, installed into an empty prefix without a network, and used. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { installPacked, playSession, type PackedTeddy } from '../support/packed-teddy.ts';
+
+let installed: PackedTeddy;
+
+beforeAll(async () => {
+  installed = await installPacked();
+});
+afterAll(() => installed.close());
+
+test('installing brings one package, under 5 MB, and runs no script', async () => {
+  expect(installed.packages).toEqual(['git-teddy']);
+  expect(installed.size).toBeLessThan(5_000_000);
+  const manifest = JSON.parse(await readFile(join(installed.directory, 'package.json'), 'utf8')) as {
+    bin: Record<string, string>;
+    exports: { '.': { types: string } };
+    scripts: Record<string, string>;
+    dependencies?: object;
+  };
+  expect(manifest.dependencies).toBeUndefined();
+  expect(Object.keys(manifest.scripts).filter((name) => /^(?:pre|post)?install$/.test(name))).toEqual([]);
+  expect(Object.keys(manifest.bin)).toEqual(['teddy', 'git-teddy']);
+  expect(await readFile(join(installed.directory, manifest.exports['.'].types), 'utf8')).toContain('openProject');
+});
+
+test('it comes with the licence of each package that is bundled', async () => {
+  const text = await readFile(join(installed.directory, 'dist', 'THIRD-PARTY-LICENSES'), 'utf8');
+  for (const name of ['clipanion', 'hono', 'openai', 'yaml', 'zod'])
+    expect(text).toMatch(new RegExp(`^${name} \\d`, 'm'));
+  const parts = text.split(`\n${'-'.repeat(80)}\n\n`).slice(1);
+  expect(parts.length).toBeGreaterThan(15);
+  expect(parts.filter((part) => part.length < 500)).toEqual([]);
+});
+
+test('a session begins, is planned, executed and landed', async () => {
+  expect(await playSession(installed, process.execPath)).toBe('Hello\n');
+});

@@ -1,0 +1,94 @@
+/** `teddy completion`, asked by the shells that this machine has. */
+import { execFile, execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runTeddy, teddyPath } from '../support/run-teddy.ts';
+import { openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+let session: string;
+let path: string;
+
+beforeAll(async () => {
+  project = await openTeddyProject();
+  session = await project.begin('add-a');
+  const programs = join(project.repo.root, '.git', 'programs');
+  mkdirSync(programs);
+  chmodSync(teddyPath, 0o755);
+  symlinkSync(teddyPath, join(programs, 'teddy'));
+  path = `${programs}:${process.env['PATH']}`;
+});
+afterAll(() => project.close());
+
+function runShell(shell: string, script: string): Promise<{ stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    const options = { cwd: project.repo.root, env: { ...process.env, PATH: path } };
+    execFile(shell, ['-c', script], options, (_error, stdout, stderr) => resolve({ stdout, stderr }));
+  });
+}
+
+function hasShell(shell: string): boolean {
+  try {
+    execFileSync(shell, ['-c', 'true'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What bash offers after these words. */
+async function askBash(words: string[]): Promise<string[]> {
+  const script = `source <(teddy completion bash); source <(teddy completion bash)
+compopt() { :; }
+COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}) COMP_CWORD=${words.length - 1}
+__teddy_complete
+printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const { stdout, stderr } = await runShell('bash', script);
+  expect(stderr).toBe('');
+  return stdout.split('\n').filter((line) => line !== '');
+}
+
+test('bash completes commands, options and session names, and may load the script twice', async () => {
+  expect(await askBash(['teddy', 'sess'])).toEqual(['session']);
+  expect(await askBash(['teddy', 'session', 'pl'])).toEqual(['plan']);
+  expect(await askBash(['teddy', 'session', 'land', '--on'])).toEqual(['--onto']);
+  expect(await askBash(['teddy', 'session', 'land', ''])).toEqual([session]);
+  expect(await askBash(['teddy', 'session', 'plan', '--session', ''])).toEqual([session]);
+  expect(await askBash(['teddy', 'session', 'plan', '-s', session.slice(0, 3)])).toEqual([session]);
+  expect(await askBash(['teddy', 'completion', 'f'])).toEqual(['fish']);
+});
+
+test('bash runs nothing of what is typed, and writes to no file', async () => {
+  await project.repo.write('kept.txt', 'kept\n');
+  for (const word of ['$(touch made)', '`touch made`', '"$(touch made)"', ';touch made', '> kept.txt'])
+    await askBash(['teddy', 'session', 'plan', '-m', ...word.split(' '), '--fr']);
+  await askBash(['teddy', 'session', 'review', '>', 'kept.txt', '-']);
+  await askBash(['teddy', 'session', 'plan', '-m', '$(touch made)', '']);
+  expect(await project.repo.read('kept.txt')).toBe('kept\n');
+  expect(await project.repo.list('.')).not.toContain('made');
+});
+
+test.for(['zsh', 'fish'])('%s loads its script', async (shell, context) => {
+  if (!hasShell(shell)) return context.skip(`${shell} is not on this machine`);
+  const load =
+    shell === 'zsh'
+      ? 'autoload -U compinit && compinit -D && source <(teddy completion zsh)'
+      : 'teddy completion fish | source';
+  expect(await runShell(shell, `${load}; echo loaded`)).toEqual({ stdout: 'loaded\n', stderr: '' });
+});
+
+test('outside a repository commands are completed, and nothing else is said', async () => {
+  const { stdout, stderr, exitCode } = await runTeddy(['complete', '--', 'session', 'la'], { cwd: '/' });
+  expect({ stdout, stderr, exitCode }).toMatchObject({
+    stdout: expect.stringMatching(/^land\t/) as string,
+    stderr: '',
+    exitCode: 0,
+  });
+});
+
+test('a shell that is not known is refused with those that are', async () => {
+  const { stderr, exitCode } = await runTeddy(['completion', 'csh'], { cwd: '/' });
+  expect(stderr).toContain('It can be bash, zsh or fish.');
+  expect(exitCode).toBe(2);
+});

@@ -1,0 +1,169 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  compareTurns,
+  conversationBranchRef,
+  isTurnName,
+  mainLineRef,
+  parseLineRef,
+  parseOid,
+  parseSessionId,
+  parseTurnName,
+  toSessionId,
+  toSessionName,
+  toTurnName,
+  turnNumber,
+} from '../src/names.ts';
+import { runs } from './support/runs.ts';
+
+const date = new Date('2026-01-24T23:59:59.999Z');
+
+/** What `git check-ref-format` refuses, rule by rule as its manual lists them. */
+function isValidRef(ref: string): boolean {
+  const parts = ref.split('/');
+  return (
+    parts.length >= 2 &&
+    parts.every((part) => part !== '' && !part.startsWith('.') && !part.endsWith('.lock')) &&
+    !ref.includes('..') &&
+    !/[\p{Cc}\u007f ~^:?*[\\]/u.test(ref) &&
+    !ref.endsWith('.') &&
+    !ref.includes('@{')
+  );
+}
+
+/** Free text in any script, and texts that come close to what git refuses. */
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 200 }),
+  fc.string({
+    unit: fc.constantFrom('a', 'Z', '9', '-', '.', '/', ' ', '@{', '.lock', '~', 'é', 'ß', 'İ', '--'),
+    maxLength: 60,
+  }),
+  fc.string({ unit: fc.constantFrom('a', '-'), minLength: 60, maxLength: 80 }),
+);
+
+describe('a session name', () => {
+  test('never yields an invalid ref, whatever it is made of', () => {
+    fc.assert(
+      fc.property(anyText, fc.integer({ min: 1, max: 30 }), fc.integer({ min: 1, max: 999 }), (text, attempt, turn) => {
+        let name: string;
+        try {
+          name = toSessionName(text);
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'BAD_NAME' });
+          return;
+        }
+        expect(name).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
+        expect(name.length).toBeLessThanOrEqual(64);
+        const session = toSessionId(date, name, attempt);
+        expect(session).not.toContain('--');
+        const main = mainLineRef(session);
+        const branch = conversationBranchRef(session, toTurnName(turn, attempt));
+        expect([main, branch].filter((ref) => !isValidRef(ref))).toEqual([]);
+        expect(parseLineRef(main)).toEqual({ session, branch: null });
+        expect(parseLineRef(branch)).toEqual({ session, branch: toTurnName(turn, attempt) });
+      }),
+      runs(1000),
+    );
+  });
+
+  test('stays as it is when it is one', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const slug = text
+          .replace(/[^a-z0-9]+/g, '-')
+          .replace(/^-|-$/g, '')
+          .slice(0, 64)
+          .replace(/-$/, '');
+        if (slug !== '') expect(toSessionName(slug)).toBe(slug);
+      }),
+    );
+  });
+
+  test.each([
+    ['Add User Auth', 'add-user-auth'],
+    ['  fix: the_login/route!  ', 'fix-the-login-route'],
+    ['Über façade', 'uber-facade'],
+    [`${'word-'.repeat(12)}longer`, `${'word-'.repeat(12)}`.slice(0, -1)],
+    ['x'.repeat(70), 'x'.repeat(64)],
+    [`${'x'.repeat(64)}-y`, 'x'.repeat(64)],
+  ])('%j becomes %j', (text, name) => {
+    expect(toSessionName(text)).toBe(name);
+  });
+
+  test.each(['', '---', '日本語', '!?'])('%j makes none', (text) => {
+    expect(() => toSessionName(text)).toThrow(expect.objectContaining({ code: 'BAD_NAME' }));
+  });
+
+  test('gets the day in UTC in front, and a number from the second attempt on', () => {
+    expect(toSessionId(date, 'x')).toBe('20260124-x');
+    expect(toSessionId(date, 'x', 2)).toBe('20260124-x-2');
+  });
+});
+
+describe('a session id', () => {
+  test.each(['add-login', '2026-x', '20260124', '20260124-', '20260124-a--b', '20260124-A', '20260124-a/b'])(
+    'is not %j',
+    (text) => {
+      expect(() => parseSessionId(text)).toThrow(expect.objectContaining({ code: 'BAD_NAME' }));
+      expect(parseLineRef(`refs/heads/teddy/${text}`)).toBeNull();
+    },
+  );
+});
+
+describe('the ref of a line', () => {
+  test.each([
+    'refs/heads/teddy/global',
+    'refs/heads/teddy',
+    'refs/remotes/origin/teddy/20260124-x',
+    'refs/heads/teddy/20260124-x--02',
+    'refs/heads/teddy/20260124-x--00-branch-01',
+    'refs/heads/teddy/20260124-x--02-branch-1',
+    'refs/heads/teddy/20260124-x/y',
+    'refs/heads/20260124-x',
+  ])('is not %s', (ref) => {
+    expect(parseLineRef(ref)).toBeNull();
+  });
+});
+
+describe('a turn name', () => {
+  test.each([
+    ['2', '02'],
+    ['02', '02'],
+    [' 120 ', '120'],
+    ['2-branch-1', '02-branch-01'],
+    ['0012', '12'],
+  ])('%j reads as %s', (text, turn) => {
+    expect(parseTurnName(text)).toBe(turn);
+  });
+
+  test.each(['', '0', '00-branch-01', 'x', '-1', '1.5', '02-branch-', '02-fork-01'])('is not %j', (text) => {
+    expect(() => parseTurnName(text)).toThrow(expect.objectContaining({ code: 'UNKNOWN_TURN' }));
+  });
+
+  test('sorts by number, then by branch, past 99', () => {
+    const turns = ['100', '02-branch-10', '02', '99', '02-branch-02', '01'].map(parseTurnName);
+    expect(turns.toSorted(compareTurns)).toEqual(['01', '02', '02-branch-02', '02-branch-10', '99', '100']);
+    expect(turns.map(turnNumber)).toEqual([100, 2, 2, 99, 2, 1]);
+  });
+
+  test('comes back from its number and branch', () => {
+    const number = fc.integer({ min: 1, max: 100_000 });
+    fc.assert(
+      fc.property(number, fc.option(number, { nil: undefined }), (turn, branch) => {
+        const name = toTurnName(turn, branch);
+        expect(isTurnName(name)).toBe(true);
+        expect(parseTurnName(name)).toBe(name);
+        expect(turnNumber(name)).toBe(turn);
+      }),
+    );
+  });
+});
+
+describe('an object id', () => {
+  test('is 40 or 64 lower-case hexadecimal digits', () => {
+    for (const length of [40, 64]) expect(parseOid('a'.repeat(length))).toBe('a'.repeat(length));
+    for (const text of ['', 'a'.repeat(39), 'A'.repeat(40), 'g'.repeat(40), `${'a'.repeat(40)}\n`, 'a'.repeat(50)]) {
+      expect(() => parseOid(text)).toThrow(expect.objectContaining({ code: 'GIT_FAILED' }));
+    }
+  });
+});

@@ -1,0 +1,50 @@
+/** A command's surroundings in memory: several commands run in one process, each with its own streams and folder. */
+import { EventEmitter } from 'node:events';
+import { Readable, Writable } from 'node:stream';
+import type { CliContext } from '../../src/cli/context.ts';
+import { teddyPath } from './teddy-path.ts';
+
+export interface ContextOptions {
+  words?: readonly string[];
+  cwd?: string;
+  /** The whole environment. */
+  env?: Record<string, string | undefined>;
+  stdin?: string | Uint8Array;
+}
+
+export interface MemoryContext extends CliContext {
+  /** Everything that was printed so far. */
+  read(): { stdout: string; stderr: string };
+}
+
+export function memoryContext({ words = [], cwd = '/', env = {}, stdin = '' }: ContextOptions = {}): MemoryContext {
+  const [stdout, stderr] = [collector(), collector()];
+  const signals = new EventEmitter();
+  return {
+    words,
+    env,
+    stdin: Readable.from(stdin.length === 0 ? [] : [Buffer.from(stdin)]),
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    colorDepth: 1,
+    signals,
+    raise: (name) => void signals.emit(name, name),
+    exit(code) {
+      throw new Error(`The command has ended the process with ${code}.`);
+    },
+    cwd: () => cwd,
+    main: teddyPath,
+    read: () => ({ stdout: stdout.text(), stderr: stderr.text() }),
+  };
+}
+
+function collector(): { stream: Writable; text(): string } {
+  const pieces: Buffer[] = [];
+  const stream = new Writable({
+    write(piece: Buffer, _encoding, done) {
+      pieces.push(Buffer.from(piece));
+      done();
+    },
+  });
+  return { stream, text: () => Buffer.concat(pieces).toString('utf8') };
+}

@@ -1,0 +1,100 @@
+/** The package as npm makes it, installed as a user installs it, and a session with what was installed. */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createPlan } from './teddy-project.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const run = promisify(execFile);
+
+export interface PackedTeddy {
+  /** Names of the packages that the installation has brought. */
+  packages: string[];
+  /** Bytes of all files that were installed. */
+  size: number;
+  /** Where the package lies. */
+  directory: string;
+  /** `teddy` on the PATH of the installation. */
+  executable: string;
+  close(): Promise<void>;
+}
+
+/** Without a network, and with a cache that holds nothing: whatever is missing from the package makes it fail. */
+export async function installPacked(): Promise<PackedTeddy> {
+  const scratch = await realpath(await mkdtemp(join(tmpdir(), 'teddy-package-')));
+  const npm = (...args: string[]) =>
+    run('npm', args, { cwd: scratch, env: { ...process.env, npm_config_cache: join(scratch, 'cache') } });
+  // The build is that of the run: `prepare` would make another one under the feet of other tests.
+  const packed = await npm('pack', root, '--ignore-scripts', '--json', '--pack-destination', scratch);
+  const [{ filename }] = JSON.parse(packed.stdout) as [{ filename: string }];
+  const prefix = join(scratch, 'prefix');
+  await npm('install', '--offline', '--global', '--prefix', prefix, join(scratch, filename));
+  const modules = join(prefix, 'lib', 'node_modules');
+  const directory = join(modules, 'git-teddy');
+  return {
+    packages: await listPackages(modules),
+    size: await sizeOf(modules),
+    directory,
+    executable: join(prefix, 'bin', 'teddy'),
+    close: () => rm(scratch, { recursive: true }),
+  };
+}
+
+/** The core loop on a repository of its own: what `main` holds in the end. `node` runs the executable. */
+export async function playSession({ executable }: PackedTeddy, node: string): Promise<string> {
+  const repository = await realpath(await mkdtemp(join(tmpdir(), 'teddy-package-')));
+  try {
+    const call = async (program: string, ...args: string[]) => (await run(program, args, { cwd: repository })).stdout;
+    const teddy = (...args: string[]) => call(node, executable, ...args);
+    await call('git', 'init', '--quiet', '-b', 'main');
+    await call('git', 'config', 'user.name', 'Test');
+    await call('git', 'config', 'user.email', 'test@example.org');
+    await writeFile(join(repository, 'README.md'), '# Notes\n');
+    await call('git', 'add', '.');
+    await call('git', 'commit', '--quiet', '-m', 'Begin');
+    const answer = join(repository, '.git', 'answer.md');
+    await writeFile(answer, createPlan('hello.txt', 'Hello\n'));
+    await teddy('session', 'new', 'greet');
+    await teddy('session', 'plan', '-m', 'Greet.', '--from', answer);
+    await teddy('session', 'execute', '-y');
+    await teddy('session', 'land');
+    return await call('git', 'show', 'main:hello.txt');
+  } finally {
+    await rm(repository, { recursive: true });
+  }
+}
+
+/** Another release of Node, as npm has it, or why it cannot be had. */
+export async function fetchNode(release: number): Promise<{ path: string } | { reason: string }> {
+  // The package `node` would choose this one, by a script.
+  const name = `node-${process.platform}-${process.arch}`;
+  const directory = join(tmpdir(), `teddy-test-node-${release}`);
+  const path = join(directory, 'node_modules', name, 'bin', 'node');
+  try {
+    await mkdir(directory, { recursive: true });
+    const options = ['--prefix', directory, '--ignore-scripts', '--no-package-lock', '--prefer-offline'];
+    if (!existsSync(path)) await run('npm', ['install', ...options, `${name}@${release}`]);
+    const { stdout } = await run(path, ['--version']);
+    return stdout.startsWith(`v${release}.`) ? { path } : { reason: `${path} is ${stdout.trim()}` };
+  } catch (error) {
+    return { reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+async function listPackages(modules: string): Promise<string[]> {
+  const found = await readdir(modules, { recursive: true });
+  return found
+    .filter((path) => /(?:^|\/)package\.json$/.test(path))
+    .map((path) => path.replace(/\/?package\.json$/, ''));
+}
+
+async function sizeOf(directory: string): Promise<number> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const sizes = await Promise.all(files.map((file) => stat(join(file.parentPath, file.name))));
+  return sizes.reduce((sum, { size }) => sum + size, 0);
+}

@@ -1,0 +1,6 @@
+/** What holds for each property that says no other: `npm run test:all` tries 1,000 cases from a seed that it prints. */
+import { configureGlobal } from 'fast-check';
+import { runs } from './runs.ts';
+
+const seed = process.env['TEST_SEED'];
+configureGlobal({ ...runs(1000), ...(seed === undefined ? {} : { seed: Number(seed) }) });

@@ -1,0 +1,4 @@
+import { fileURLToPath } from 'node:url';
+
+/** The built executable; `npm test` builds it first. */
+export const teddyPath = fileURLToPath(new URL('../../dist/main.js', import.meta.url));

@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest';
+import { editGlobal } from '../../../src/workflow/context/edit-global.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+
+const stored = async (project: MemoryProject, path: string) =>
+  project.readAt(await project.tipOf('teddy/global'), path);
+const edit = (project: MemoryProject, name: string, text: string) => editGlobal(project, name, async () => text);
+
+/** `text` is what one writes while `theirs` is saved by another. */
+function editDuring(project: MemoryProject, name: string, text: string, theirs: string) {
+  return editGlobal(project, name, async () => {
+    await edit(project, name, theirs);
+    return text;
+  });
+}
+
+describe('an edit of a file of teddy/global', () => {
+  test('keeps the lines that somebody else has added to global.context meanwhile', async () => {
+    const project = await memoryProject();
+    await edit(project, 'global.context', 'a\n');
+    await editDuring(project, 'global.context', 'a\nmine', 'a\ntheirs\n');
+    expect(await stored(project, 'global.context')).toBe('a\ntheirs\nmine\n');
+  });
+
+  test('of an agent that somebody else has changed meanwhile is refused, and the text is kept', async () => {
+    const project = await memoryProject();
+    await edit(project, 'agents/dev.md', 'Before.\n');
+    const refused = editDuring(project, 'agents/dev.md', 'Mine.\n', 'Theirs.\n');
+    await expect(refused).rejects.toMatchObject({
+      code: 'REF_MOVED',
+      hint: expect.stringContaining('git cat-file -p'),
+    });
+    expect(await stored(project, 'agents/dev.md')).toBe('Theirs.\n');
+    const { hint } = (await refused.catch((error: unknown) => error)) as { hint: string };
+    const oid = /cat-file -p ([0-9a-f]+)/.exec(hint)?.[1] as never;
+    expect(new TextDecoder().decode(await project.repository.store.readBlob(oid))).toBe('Mine.\n');
+  });
+
+  test('that leaves the text as it was makes no commit', async () => {
+    const project = await memoryProject();
+    await edit(project, 'global.context', 'a\n');
+    const tip = await project.tipOf('teddy/global');
+    expect(await edit(project, 'global.context', 'a\n')).toEqual({ file: 'global.context', commit: null });
+    expect(await project.tipOf('teddy/global')).toBe(tip);
+  });
+
+  test('mends a list of memos that cannot be read', async () => {
+    const project = await memoryProject();
+    await project.commit('Broken\n', { '.teddy/memos.yaml': 'x: 1\n' });
+    await edit(project, 'memos.yaml', '- mended\n');
+    expect(await stored(project, 'memos.yaml')).toBe('- mended\n');
+  });
+});

@@ -1,0 +1,33 @@
+import { expect } from 'vitest';
+import { memoryProject } from '../../support/memory-repository.ts';
+import { create, line, say, session, start, turn } from '../../support/turns.ts';
+import { slowTest } from '../../support/slow-test.ts';
+
+const report = `.teddy/sessions/${session}/01/report.md`;
+
+async function sayAfter(damage: string | null) {
+  const project = await memoryProject();
+  await start(project);
+  await turn(project, 'Do it', create('a.txt'));
+  // As if its entry had been written by somebody else.
+  const { message } = await project.repository.store.readCommit(await project.tipOf(line));
+  if (damage !== null) await project.commit(message, { [report]: damage });
+  project.said.length = 0;
+  await say(project, 'Go on', null);
+  const log = await project.readAt(await project.tipOf(line), `.teddy/sessions/${session}/02/turn.context`);
+  return { list: log, warnings: project.said.filter((text) => text.includes('report')) };
+}
+
+slowTest('a damaged report of the last turn is said, since what its actions brought is missing', async () => {
+  const { list, warnings } = await sayAfter('action_logs: [broken');
+  expect(list).not.toContain('a.txt');
+  expect(warnings).toEqual([
+    expect.stringMatching(/^warning: The report of turn 01 cannot be read.*01\/report\.md`\.$/),
+  ]);
+});
+
+slowTest('a report as it was written is not spoken of, and what its actions brought is shown', async () => {
+  const { list, warnings } = await sayAfter(null);
+  expect(list).toContain('a.txt');
+  expect(warnings).toEqual([]);
+});

@@ -1,0 +1,151 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { HookName, HookSource, MessageFile } from '../../../src/ports/git.ts';
+import { addDuringTrailer } from '../../../src/workflow/hooks/add-during-trailer.ts';
+import { parsePushedRefs } from '../../../src/workflow/hooks/check-push.ts';
+import { describePlace } from '../../../src/workflow/hooks/describe-place.ts';
+import { installHooks } from '../../../src/workflow/hooks/install.ts';
+import { hookNames, listHooks, renderHook } from '../../../src/workflow/hooks/list.ts';
+import { uninstallHooks } from '../../../src/workflow/hooks/uninstall.ts';
+import { newSession } from '../../../src/workflow/line/new-session.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+
+let project: MemoryProject;
+beforeEach(async () => {
+  project = await memoryProject();
+});
+
+describe('installing', () => {
+  const dir = '/repo/.git/hooks';
+  const toScript = (name: string) => `#!/bin/sh\n# teddy hook ${name}: does it\nnode= main=\nexit 0\n`;
+  const source: HookSource = {
+    program: { node: '/usr/bin/node', main: "/o'dd $&/main.js" },
+    readScript: async (name) => toScript(name),
+  };
+  const install = (shared = false) => installHooks(project, source, { shared });
+  const uninstall = (shared = false) => uninstallHooks(project, source, { shared });
+  const put = (name: HookName, text: string, isExecutable = true) =>
+    project.hooked.files.set(`${dir}/${name}`, { text, isExecutable });
+  const stateOf = async (wanted: HookName) =>
+    (await listHooks(project, source)).hooks.find(({ name }) => name === wanted)?.state;
+
+  test('writes down where teddy is, in words of the shell', async () => {
+    await install();
+    expect(project.hooked.files.get(`${dir}/pre-push`)?.text).toContain(
+      `#!/bin/sh\n# teddy hook pre-push: does it\nnode=/usr/bin/node main='/o'\\''dd $&/main.js'\nexit 0\n`,
+    );
+    const { hooks } = await listHooks(project, source);
+    expect(hooks.map(({ program }) => program)).toEqual(hookNames.map(() => source.program.main));
+  });
+
+  test('replaces what another version of teddy has installed, and keeps no copy of that', async () => {
+    const old = renderHook(`${toScript('pre-push')}# of old\n`, source.program, project.hash);
+    put('pre-push', old);
+    expect(await stateOf('pre-push')).toBe('outdated');
+    await install();
+    expect(await stateOf('pre-push')).toBe('installed');
+    expect([...project.hooked.files.keys()].toSorted()).toEqual(hookNames.map((name) => `${dir}/${name}`).toSorted());
+  });
+
+  test('and uninstalling neither write over nor remove a hook of teddy’s that somebody has changed, wherever', async () => {
+    await install();
+    const ours = project.hooked.files.get(`${dir}/pre-push`)?.text ?? '';
+    const before = new Map(project.hooked.files);
+    for (const edited of [
+      `${ours}npm test\n`,
+      ours.replace('exit 0', 'npm test\nexit 0'),
+      ours.replace('\n', '\nnpm test\n'),
+      ours.replace(/# By this line.*\n/, ''),
+    ]) {
+      put('pre-push', edited);
+      expect(await stateOf('pre-push')).toBe('edited');
+      await expect(install()).rejects.toMatchObject({ code: 'HOOK_IN_THE_WAY' });
+      expect((await uninstall()).hooks.map(({ removed }) => removed)).toEqual([true, true, true, false, true]);
+      expect([...project.hooked.files]).toEqual([[`${dir}/pre-push`, { text: edited, isExecutable: true }]]);
+      for (const [path, file] of before) project.hooked.files.set(path, file);
+    }
+  });
+
+  test('leaves a hook alone that calls teddy itself, and does not count one that only speaks of it', async () => {
+    const own = '#!/bin/sh\nnpm test && teddy hook pre-push -- "$@"\n';
+    put('pre-push', own);
+    put('commit-msg', '#!/bin/sh\n# teddy hook commit-msg could be called here\n');
+    put('post-checkout', '#!/bin/sh\nteddy hook post-checkout -- "$@"\n', false);
+    expect(await Promise.all(hookNames.map(stateOf))).toEqual(['missing', 'foreign', 'missing', 'called', 'foreign']);
+    await install();
+    expect(project.hooked.files.get(`${dir}/pre-push`)?.text).toBe(own);
+    expect(await stateOf('commit-msg')).toBe('installed');
+    expect((await uninstall()).hooks.map(({ removed }) => removed)).toEqual([true, true, true, false, true]);
+    expect(project.hooked.files.get(`${dir}/commit-msg`)?.text).toContain('could be called here');
+    expect(project.hooked.files.get(`${dir}/post-checkout`)?.isExecutable).toBe(false);
+  });
+
+  test('changes nothing where a single hook is in the way, or hooks are switched off', async () => {
+    project.hooked.files.set(`${dir}/post-checkout`, { text: null, isExecutable: true });
+    await expect(install()).rejects.toMatchObject({ code: 'HOOK_IN_THE_WAY' });
+    expect(project.hooked.files.size).toBe(1);
+    project.hooked.place = { dir: '/dev/null', kind: 'own', origin: 'local .git/config' };
+    await expect(install()).rejects.toMatchObject({ code: 'HOOK_IN_THE_WAY' });
+  });
+
+  test('and uninstalling touch what other repositories use only when that is said', async () => {
+    project.hooked.place = { dir, kind: 'shared', origin: 'global ~/.gitconfig' };
+    await expect(install()).rejects.toMatchObject({ code: 'HOOK_IN_THE_WAY' });
+    await install(true);
+    await expect(uninstall()).rejects.toMatchObject({ code: 'HOOK_IN_THE_WAY' });
+    expect(await stateOf('pre-push')).toBe('installed');
+    await uninstall(true);
+    expect(project.hooked.files.size).toBe(0);
+    await uninstall();
+  });
+});
+
+describe('a commit', () => {
+  let text: string;
+  let writes: number;
+  const file: MessageFile = {
+    read: async () => text,
+    write: async (changed) => void ((text = changed), (writes += 1)),
+  };
+  const commit = async (message: string, isEdited = false) => {
+    [text, writes] = [message, 0];
+    await addDuringTrailer(project, file, { isEdited });
+    return text;
+  };
+
+  test('on a line without a turn names the session; with the comments that the configuration says', async () => {
+    const { session } = await newSession(project, { name: 'try it', switch: true });
+    expect(await commit('Fix\n')).toBe(`Fix\n\nTeddy-During: ${session}\n`);
+    project.configuration.set('core.commentchar', '§');
+    const comment = Buffer.from('§').toString('latin1');
+    expect(await commit(`Fix\n${comment} a\n`, true)).toBe(`Fix\n\nTeddy-During: ${session}\n${comment} a\n`);
+  });
+
+  test('in a merge, off the line and with a trailer is not written again', async () => {
+    expect([await commit('Fix\n'), writes]).toEqual(['Fix\n', 0]);
+    await newSession(project, { name: 'try it', switch: true });
+    project.state.operation = 'merge';
+    expect([await commit('Fix\n'), writes]).toEqual(['Fix\n', 0]);
+    project.state.operation = 'cherry-pick';
+    const once = await commit('Fix\n');
+    expect(writes).toBe(1);
+    expect([await commit(once), writes]).toEqual([once, 0]);
+  });
+});
+
+test('a place is told on a line, and neither off it nor in the middle of a rebase', async () => {
+  expect(await describePlace(project)).toBeNull();
+  const { session } = await newSession(project, { name: 'try it', switch: true });
+  expect(await describePlace(project)).toEqual({ session, line: null, turn: null });
+  project.state.operation = 'rebase';
+  expect(await describePlace(project)).toBeNull();
+});
+
+test('what git says of a push is read line by line, deletions and new branches as such', () => {
+  const [a, b, zero] = ['a', 'b', '0'].map((digit) => digit.repeat(40));
+  const told = `refs/heads/x ${a} refs/heads/y ${zero}\n(delete) ${zero} refs/heads/z ${b}\n`;
+  expect(parsePushedRefs(told)).toEqual([
+    { from: 'refs/heads/x', tip: a, to: 'refs/heads/y', remote: null },
+    { from: '(delete)', tip: null, to: 'refs/heads/z', remote: b },
+  ]);
+  expect(parsePushedRefs('')).toEqual([]);
+});

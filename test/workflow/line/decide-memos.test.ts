@@ -1,0 +1,219 @@
+import { describe, expect, test } from 'vitest';
+import { decodeEntry, encodeEntry, type Entry } from '../../../src/session/entry.ts';
+import { globalRef, type Oid, type RefName } from '../../../src/names.ts';
+import { addMemo } from '../../../src/workflow/context/change-memos.ts';
+import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
+import { create, line, memos, planOf, run, say, session, start, storyOfLine } from '../../support/turns.ts';
+import type { MemoChange } from '../../../src/session/memos.ts';
+import { slowTest } from '../../support/slow-test.ts';
+
+/** A pending plan with these memos; teddy/global knows `spaces`. */
+async function pending(...changes: string[]): Promise<MemoryProject> {
+  const project = await memoryProject();
+  await start(project);
+  await project.write({ '.teddy/memos.yaml': '# Ours\n- spaces\n' });
+  await say(project, 'Do it', planOf([create('a.txt')], memos(...changes)));
+  return project;
+}
+
+const yes = { memos: { kind: 'yes' as const } };
+
+async function memosOf(project: MemoryProject, branch: string): Promise<string | null> {
+  const path = branch === 'teddy/global' ? 'memos.yaml' : '.teddy/memos.yaml';
+  return project.readAt(await project.tipOf(branch), path);
+}
+
+async function entryOf(project: MemoryProject, commit: Oid): Promise<Entry | null> {
+  return decodeEntry((await project.repository.store.readCommit(commit)).message);
+}
+
+describe('approved memos', () => {
+  slowTest('are on teddy/global and on the line under one id, before any action, comments kept', async () => {
+    const project = await pending('[+] tabs', '[-] spaces');
+    const { report } = await run(project, yes);
+    expect(await memosOf(project, 'teddy/global')).toBe('# Ours\n- tabs\n');
+    expect(await memosOf(project, line)).toBe('# Ours\n- tabs\n');
+    expect(await project.read('.teddy/memos.yaml')).toBe('# Ours\n- tabs\n');
+    expect((await storyOfLine(project)).slice(-3)).toEqual(['plan 01', 'memo 01', 'report 01']);
+    expect(report.memos).toEqual({ added: ['tabs'], removed: ['spaces'], rejected: [] });
+    const { parents } = await project.repository.store.readCommit(await project.tipOf(line));
+    const [ours, theirs] = [
+      await entryOf(project, parents[0] as Oid),
+      await entryOf(project, await project.tipOf('teddy/global')),
+    ];
+    expect(ours).toEqual(theirs);
+    expect(ours).toMatchObject({ kind: 'memo', title: '2 memos', details: ['[+] tabs', '[-] spaces'] });
+  });
+
+  test('that are there already, or not there to remove, are told and make no entry', async () => {
+    const project = await pending('[+] spaces', '[-] nothing');
+    const global = await project.tipOf('teddy/global');
+    const { report } = await run(project, yes);
+    expect(await project.tipOf('teddy/global')).toBe(global);
+    expect(report.memos).toEqual({ added: [], removed: [], rejected: [] });
+    expect(project.said).toContain('Already a memo: spaces');
+    expect(project.said).toContain('Not a memo, so not removed: nothing');
+    expect((await storyOfLine(project)).slice(-2)).toEqual(['plan 01', 'report 01']);
+  });
+
+  test('survive a race for teddy/global: both additions are there', async () => {
+    const project = await pending('[+] tabs');
+    const other = async () => {
+      const { store } = project.repository;
+      const tip = await project.tipOf('teddy/global');
+      const { author } = await store.readCommit(tip);
+      const batch = store.batch();
+      const list = await batch.blob('- spaces\n- theirs\n');
+      const tree = await batch.tree([{ mode: '100644', name: 'memos.yaml', oid: list }]);
+      const commit = await batch.commit({ tree, parents: [tip], author, committer: author, message: 'theirs\n' });
+      await batch.flush();
+      await project.setRef(globalRef, commit);
+    };
+    const { report } = await run(withRace(project, other), yes);
+    expect(await memosOf(project, 'teddy/global')).toBe('- spaces\n- theirs\n- tabs\n');
+    expect(report.memos.added).toEqual(['tabs']);
+  });
+});
+
+describe('an edit of the list on disk, after the plan', () => {
+  test('is on the line and on teddy/global before the memos of the plan are', async () => {
+    const project = await pending('[+] tabs');
+    await project.write({ '.teddy/memos.yaml': '# Ours\n- spaces\n- by hand\n' });
+    await run(project, yes);
+    expect((await storyOfLine(project)).slice(-4)).toEqual(['plan 01', 'snapshot 01', 'memo 01', 'report 01']);
+    for (const branch of ['teddy/global', line]) {
+      expect(await memosOf(project, branch)).toBe('# Ours\n- spaces\n- by hand\n- tabs\n');
+    }
+    expect(await project.read('.teddy/memos.yaml')).toBe('# Ours\n- spaces\n- by hand\n- tabs\n');
+  });
+});
+
+describe('memos that are not approved', () => {
+  test('are discarded by a no, which the report records', async () => {
+    const project = await pending('[+] tabs');
+    const global = await project.tipOf('teddy/global');
+    const asked: MemoChange[][] = [];
+    const ask = async (changes: MemoChange[]) => (asked.push(changes), false);
+    const { report } = await run(project, { memos: { kind: 'ask', ask } });
+    expect(asked).toEqual([[{ kind: 'add', fact: 'tabs' }]]);
+    expect(await project.tipOf('teddy/global')).toBe(global);
+    expect(report.memos).toEqual({ added: [], removed: [], rejected: ['tabs'] });
+    expect(report.run_summary.status).toBe('SUCCESS');
+  });
+
+  test('are discarded when nobody can be asked, also under -y, and that is said', async () => {
+    const project = await pending('[+] tabs');
+    const { report } = await run(project, { memos: { kind: 'none' } });
+    expect(report.memos.rejected).toEqual(['tabs']);
+    expect(project.said.some((text) => text.startsWith('warning: ') && text.includes('--memos=yes'))).toBe(true);
+  });
+
+  test('are not even asked about when the plan is not valid', async () => {
+    const project = await memoryProject();
+    await start(project);
+    await say(project, 'Do it', planOf([create('README.md')], memos('[+] tabs')));
+    const ask = () => Promise.reject(new Error('asked'));
+    const { report } = await run(project, { memos: { kind: 'ask', ask } });
+    expect(report).toMatchObject({ run_summary: { status: 'VALIDATION_FAILED' }, memos: { rejected: ['tabs'] } });
+  });
+});
+
+describe('a crash between the two commits of a pair', () => {
+  /** teddy/global has the memo, the line has not. */
+  async function crashed(...changes: string[]): Promise<{ project: MemoryProject; global: Oid }> {
+    const project = await pending(...(changes.length === 0 ? ['[+] tabs'] : changes));
+    const before = await project.tipOf(line);
+    const failing = { ...project.repository.workspace, publish: () => Promise.reject(new Error('killed')) };
+    const dying = { ...project, repository: { ...project.repository, workspace: failing } };
+    await expect(run(dying, yes)).rejects.toThrow('killed');
+    expect(await project.tipOf(line)).toBe(before);
+    expect(await memosOf(project, 'teddy/global')).toContain('tabs');
+    return { project, global: await project.tipOf('teddy/global') };
+  }
+
+  test('is finished by the next run, under the same id, and only once', async () => {
+    const { project, global } = await crashed();
+    await run(project, { memos: { kind: 'no' } });
+    expect((await storyOfLine(project)).slice(-3)).toEqual(['plan 01', 'memo 01', 'report 01']);
+    const { parents } = await project.repository.store.readCommit(await project.tipOf(line));
+    expect(await entryOf(project, parents[0] as Oid)).toEqual(await entryOf(project, global));
+    expect(await project.read('.teddy/memos.yaml')).toContain('tabs');
+  });
+
+  test('is in the report of the next run, which asks about the rest alone', async () => {
+    const { project } = await crashed('[+] tabs', '[-] spaces');
+    await project.commit('Mine\n', { 'own.txt': 'x\n' });
+    const asked: MemoChange[][] = [];
+    const ask = async (changes: MemoChange[]) => (asked.push(changes), true);
+    const { report } = await run(project, { memos: { kind: 'ask', ask } });
+    expect(report.memos).toEqual({ added: ['tabs'], removed: ['spaces'], rejected: [] });
+    expect(asked).toEqual([]);
+    expect(project.said.join('\n')).not.toContain('Already a memo');
+  });
+
+  test('is in the report also when the plan is rejected, and only what was undecided counts as rejected', async () => {
+    const { project } = await crashed('[+] tabs', '[+] spaces');
+    const { report } = await run(project, { reject: 'no' });
+    expect(report.memos).toEqual({ added: ['tabs'], removed: [], rejected: ['spaces'] });
+  });
+
+  test('is in the report after a crash that came later, when both commits were there', async () => {
+    const project = await pending('[+] tabs');
+    await addMemo(project, 'theirs');
+    project.configuration.set('teddy.timeout', 'never');
+    await expect(run(project, yes)).rejects.toMatchObject({ code: 'BAD_SETTING' });
+    expect((await storyOfLine(project)).at(-1)).toBe('memo 01');
+    project.configuration.delete('teddy.timeout');
+    const { report } = await run(project, { memos: { kind: 'no' } });
+    expect(report.memos).toEqual({ added: ['tabs'], removed: [], rejected: [] });
+    expect((await storyOfLine(project)).slice(-3)).toEqual(['plan 01', 'memo 01', 'report 01']);
+  });
+
+  test('is finished also when others have changed the memos since', async () => {
+    const { project } = await crashed();
+    await addMemo(project, 'theirs');
+    await run(project, { memos: { kind: 'no' } });
+    expect((await storyOfLine(project)).slice(-3)).toEqual(['plan 01', 'memo 01', 'report 01']);
+    expect(await memosOf(project, line)).toBe('# Ours\n- spaces\n- tabs\n- theirs\n');
+  });
+
+  slowTest('is nothing that a turn of the same name on another line has to finish', async () => {
+    const project = await pending('[+] tabs');
+    await project.setRef(`refs/heads/${line}--01-branch-01`, await project.tipOf(line));
+    await run(project, yes);
+    await project.switchTo(`${line}--01-branch-01`);
+    await run(project, { memos: { kind: 'no' } });
+    expect((await storyOfLine(project, `${line}--01-branch-01`)).slice(-2)).toEqual(['plan 01', 'report 01']);
+  });
+
+  slowTest('of another session is not this one’s to finish', async () => {
+    const { project } = await crashed();
+    await project.switchTo('main');
+    await start(project, 'other');
+    await say(project, 'Do it', planOf([create('a.txt')]));
+    await run(project);
+    expect(await storyOfLine(project, 'teddy/20260124-other')).not.toContain('memo 01');
+  });
+
+  test('a label that only looks like an entry does not count', async () => {
+    const project = await pending('[+] tabs');
+    const { store } = project.repository;
+    const tip = await project.tipOf('teddy/global');
+    const { tree, author } = await store.readCommit(tip);
+    const batch = store.batch();
+    const message = encodeEntry({
+      kind: 'memo',
+      session: '20250101-other' as Entry['session'],
+      turn: '01' as Entry['turn'],
+      id: 'x',
+      created: '2025-01-01T00:00:00.000Z',
+      title: `Teddy-Session: ${session}`,
+      details: [],
+    });
+    const commit = await batch.commit({ tree, parents: [tip], author, committer: author, message });
+    await batch.flush();
+    await store.updateRefs([{ ref: globalRef as RefName, old: tip, new: commit }], 'x');
+    await run(project, { memos: { kind: 'no' } });
+    expect(await storyOfLine(project)).not.toContain('memo 01');
+  });
+});

@@ -1,0 +1,201 @@
+import { describe, expect, test } from 'vitest';
+import type { Oid, RefName } from '../../../src/names.ts';
+import { findHeadLine, findLine } from '../../../src/workflow/line/find.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { create, line, memos, planOf, run, say, session, start, turn } from '../../support/turns.ts';
+import { slowTest } from '../../support/slow-test.ts';
+
+/** A session on `base` with one whole turn; HEAD is on its line. */
+async function withSession(base = 'main'): Promise<MemoryProject> {
+  const project = await memoryProject();
+  if (base !== 'main') await project.switchTo(base, await project.tipOf('main'));
+  await start(project);
+  await turn(project, 'One', create('one.txt'));
+  return project;
+}
+
+async function lineOfHead(project: MemoryProject): Promise<string | null> {
+  return (await findHeadLine(project))?.ref ?? null;
+}
+
+/** As a forge does it: one commit on `branch`, its message all the messages in one. */
+async function squash(project: MemoryProject, branch: string): Promise<Oid> {
+  const { store } = project.repository;
+  const tip = await project.tipOf(line);
+  const { tree, author, message } = await store.readCommit(tip);
+  const batch = store.batch();
+  const parents = [await project.tipOf(branch)];
+  const text = `Add login (#1)\n\n* start: x\n\n${message}`;
+  const commit = await batch.commit({ tree, parents, author, committer: author, message: text });
+  await batch.flush();
+  await project.setRef(`refs/heads/${branch}`, commit);
+  return commit;
+}
+
+describe('the line of HEAD', () => {
+  test('is, on a branch named like one, that branch, also below commits of the user’s', async () => {
+    const project = await withSession();
+    expect(await findHeadLine(project)).toMatchObject({ ref: `refs/heads/${line}`, session, found: 'head' });
+    await project.commit('Mine\n', { 'own.txt': 'x\n' });
+    expect(await findHeadLine(project)).toMatchObject({ session, tip: await project.tipOf(line) });
+  });
+
+  test('is, on any other branch that grows from an entry, that branch', async () => {
+    const project = await withSession();
+    await project.switchTo('try-again', await project.tipOf(line));
+    await project.commit('Mine\n', { 'own.txt': 'x\n' });
+    expect(await findHeadLine(project)).toMatchObject({ ref: 'refs/heads/try-again', session });
+  });
+
+  slowTest('is none on the default branch, before and after a fast-forward and a squash merge', async () => {
+    const project = await withSession();
+    await project.switchTo('main');
+    expect(await lineOfHead(project)).toBeNull();
+    await project.setRef('refs/heads/main', await project.tipOf(line));
+    expect(await lineOfHead(project)).toBeNull();
+    const squashed = await withSession();
+    await squash(squashed, 'main');
+    await squashed.switchTo('main');
+    expect(await lineOfHead(squashed)).toBeNull();
+  });
+
+  slowTest('is none on what grows from the default branch after a merge, with commits on top', async () => {
+    for (const merge of [squash, fastForward]) {
+      const project = await withSession();
+      await merge(project, 'main');
+      await project.switchTo('feature', await project.tipOf('main'));
+      expect(await lineOfHead(project)).toBeNull();
+      await project.commit('Mine\n', { 'own.txt': 'x\n' });
+      expect(await lineOfHead(project)).toBeNull();
+    }
+  });
+
+  test('is none on the branch that the session started from, and on what grows from it, after a fast-forward', async () => {
+    const project = await withSession('develop');
+    await fastForward(project, 'develop');
+    await project.switchTo('develop');
+    expect(await lineOfHead(project)).toBeNull();
+    await project.commit('Mine\n', { 'own.txt': 'x\n' });
+    expect(await lineOfHead(project)).toBeNull();
+    await project.switchTo('feature', await project.tipOf('develop'));
+    expect(await lineOfHead(project)).toBeNull();
+  });
+
+  test('is none on the branch that the session started from after a squash merge', async () => {
+    const project = await withSession('develop');
+    await squash(project, 'develop');
+    await project.switchTo('develop');
+    expect(await lineOfHead(project)).toBeNull();
+    await project.switchTo('feature', await project.tipOf('develop'));
+    expect(await lineOfHead(project)).toBeNull();
+  });
+
+  test('is none on the default branch that origin names, whatever it is called', async () => {
+    const project = await withSession('trunk');
+    await project.setRef('refs/remotes/origin/trunk', await project.tipOf(line));
+    await project.setRef('refs/remotes/origin/HEAD', await project.tipOf(line));
+    await project.switchTo('other', await project.tipOf(line));
+    expect(await lineOfHead(project)).toBeNull();
+  });
+
+  test('is none on a local main that is ahead of origin, after a session of another branch was merged there', async () => {
+    const project = await withSession('develop');
+    await project.setRef('refs/remotes/origin/HEAD', await project.tipOf('main'));
+    await fastForward(project, 'main');
+    await project.switchTo('main');
+    expect(await lineOfHead(project)).toBeNull();
+  });
+
+  test('is none on teddy/global, although memos leave entries there', async () => {
+    const project = await memoryProject();
+    await start(project);
+    await say(project, 'One', planOf([], memos('[+] tabs'), '## Message\n\nHi.'));
+    await run(project, { memos: { kind: 'yes' } });
+    await project.switchTo('main');
+    await project.switchTo('teddy/global');
+    expect(await lineOfHead(project)).toBeNull();
+  });
+
+  test('is none with a detached HEAD: commands that read show that commit, those that append say what to do', async () => {
+    const project = await withSession();
+    await project.detach();
+    expect(await lineOfHead(project)).toBeNull();
+    const tip = await project.tipOf(line);
+    expect(await findLine(project)).toMatchObject({ session, found: 'detached', ref: 'HEAD', tip });
+    await expect(findLine(project, undefined, { appends: true })).rejects.toMatchObject({
+      code: 'NOT_ON_LINE',
+      hint: expect.stringContaining('`git switch -c add-login-again`'),
+    });
+  });
+
+  test('is that of a session which started on another line', async () => {
+    const project = await withSession();
+    await start(project, 'second');
+    await turn(project, 'One', create('second.txt'));
+    await project.switchTo('try', await project.tipOf('teddy/20260124-second'));
+    expect(await findHeadLine(project)).toMatchObject({ session: '20260124-second' });
+  });
+});
+
+async function fastForward(project: MemoryProject, branch: string): Promise<void> {
+  await project.setRef(`refs/heads/${branch}`, await project.tipOf(line));
+}
+
+describe('a named line', () => {
+  test('is a session id, a unique part of one, a branch, or a path to a session directory', async () => {
+    const project = await withSession();
+    await project.switchTo('try-again', await project.tipOf(line));
+    await project.switchTo('main');
+    await start(project, 'remove-logout');
+    for (const selector of [session, 'add-', line, `refs/heads/${line}`, `.teddy/sessions/${session}/`]) {
+      expect(await findLine(project, selector)).toMatchObject({ ref: `refs/heads/${line}`, session, found: 'named' });
+    }
+    expect(await findLine(project, 'try-again')).toMatchObject({ ref: 'refs/heads/try-again', session });
+  });
+
+  test('by its directory is the line that HEAD is on, when it is of that session', async () => {
+    const project = await withSession();
+    await project.switchTo('try-again', await project.tipOf(line));
+    expect(await findLine(project, `/somewhere/.teddy/sessions/${session}`)).toMatchObject({
+      ref: 'refs/heads/try-again',
+    });
+  });
+
+  test('that is ambiguous or unknown is told, with what there is', async () => {
+    const project = await withSession();
+    await start(project, 'add-logout');
+    await expect(findLine(project, 'add-log')).rejects.toMatchObject({
+      code: 'AMBIGUOUS_SESSION',
+      message: expect.stringContaining(`${session}, 20260124-add-logout`),
+    });
+    for (const selector of ['nothing', '', '--all', 'main', 'a..b', 'x y', 'HEAD~1']) {
+      await expect(findLine(project, selector)).rejects.toMatchObject({ code: 'UNKNOWN_SESSION' });
+    }
+  });
+
+  test('that is taken without a name is the newest open session, by its start and not by its last entry', async () => {
+    const project = await withSession();
+    await start(project, 'second');
+    await project.switchTo(line);
+    await say(project, 'Two', 'Fine.');
+    await project.switchTo('main');
+    expect(await findLine(project)).toMatchObject({ session: '20260124-second', found: 'open' });
+  });
+
+  test('that only a remote has carries the remote’s tip, and is never taken without its name', async () => {
+    const project = await withSession();
+    const tip = await project.tipOf(line);
+    await project.switchTo('main');
+    await project.setRef(`refs/remotes/origin/${line}`, tip);
+    await project.repository.store.updateRefs([{ ref: `refs/heads/${line}` as RefName, old: tip, new: null }], 'x');
+    expect(await findLine(project, session)).toMatchObject({ ref: `refs/heads/${line}`, tip: null, remoteTip: tip });
+    await expect(findLine(project)).rejects.toMatchObject({ code: 'NO_OPEN_SESSION' });
+  });
+
+  test('on a tip that is the user’s own is created when its session started', async () => {
+    const project = await withSession();
+    await project.commit('Mine\n', { 'own.txt': 'x\n' });
+    await project.switchTo('main');
+    expect(await findLine(project)).toMatchObject({ session, tip: await project.tipOf(line) });
+  });
+});

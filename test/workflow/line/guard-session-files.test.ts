@@ -1,0 +1,210 @@
+import { describe, expect, test } from 'vitest';
+import { TeddyError } from '../../../src/errors.ts';
+import { parseReport } from '../../../src/plan/report-schema.ts';
+import type { Project } from '../../../src/ports/project.ts';
+import type { Oid } from '../../../src/names.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import {
+  approver,
+  command,
+  create,
+  line,
+  planOf,
+  run,
+  runUntilKilled,
+  say,
+  session,
+  start,
+  storyOfLine,
+} from '../../support/turns.ts';
+import { slowTest } from '../../support/slow-test.ts';
+
+const dir = `.teddy/sessions/${session}`;
+const own = `${dir}/session.context`;
+
+/** A pending plan of one command, which does this. */
+async function pending(script: (project: MemoryProject) => Promise<unknown>): Promise<MemoryProject> {
+  const project = await memoryProject({ 'README.md': '# Notes\n', 'a.txt': 'a\n' });
+  await start(project);
+  await say(project, 'Do it', planOf([command('make')]));
+  project.command.run = async () => (await script(project), {});
+  return project;
+}
+
+/** The text that a notice says is kept. */
+async function keptText(project: MemoryProject): Promise<string | null> {
+  const said = project.said.find((text) => text.includes('git show ')) ?? '';
+  const [, tree = '', path = ''] = /git show ([0-9a-f]+):([^`]+)`/.exec(said) ?? [];
+  return tree === '' ? null : project.readAt(tree as Oid, path);
+}
+
+describe('what a command writes into a file of the session that is the user’s to edit', () => {
+  test.each([own, '.teddy/global.context', '.teddy/memos.yaml'])(
+    'is taken back, reported and kept: %s',
+    async (path) => {
+      const project = await pending((now) => now.write({ [path]: '- .env\n' }));
+      const before = await project.read(path);
+      const { report, commit } = await run(project);
+      expect(await project.read(path)).toBe(before);
+      expect(report.action_logs[0]).toMatchObject({ status: 'SUCCESS', details: { restored: [path] } });
+      expect(parseReport((await project.readAt(commit, `${dir}/01/report.md`)) ?? '')).toEqual(report);
+      expect(project.said).toContainEqual(expect.stringContaining(`warning: Action 1 changed ${path}.`));
+      expect(await keptText(project)).toBe('- .env\n');
+    },
+  );
+
+  test('never becomes a snapshot of the user’s, is merged nowhere and trusted never', async () => {
+    const evil = { [own]: '.env\n', '.teddy/global.context': '.env\n', '.teddy/memos.yaml': '- obey\n' };
+    const project = await pending((now) => now.write(evil));
+    const [global, trusted] = [await project.tipOf('teddy/global'), new Set(project.trusted)];
+    await run(project);
+    await say(project, 'Go on', 'Fine.');
+    expect((await storyOfLine(project)).slice(-3)).toEqual(['report 01', 'message 02', 'reply 02']);
+    expect(await project.tipOf('teddy/global')).toBe(global);
+    expect(project.trusted).toEqual(trusted);
+  });
+
+  slowTest('is taken back where the command has committed it as well', async () => {
+    const project = await pending(async (now) => {
+      const log = { [`${dir}/01/_context.log`]: 'forged\n' };
+      await now.commit('Theirs\n', { [own]: '.env\n', '.teddy/global.context': '.env\n', ...log });
+    });
+    const before = await project.read(own);
+    const { report } = await run(project);
+    expect(report.action_logs[0]?.details?.restored).toEqual([own, '.teddy/global.context']);
+    expect(await project.read(own)).toBe(before);
+    expect(await project.read(`${dir}/01/_context.log`)).toContain('Do it');
+    await say(project, 'Go on', 'Fine.');
+    expect(await project.readAt(await project.tipOf(line), own)).toBe(before);
+    expect(await project.readAt(await project.tipOf('teddy/global'), 'global.context')).not.toContain('.env');
+  });
+
+  test('is taken back when the command fails, and a file that it removed is there again', async () => {
+    const project = await pending(async (now) => {
+      await now.write({ [own]: null });
+      throw new TeddyError('ACTION_FAILED', 'The script could not be started.');
+    });
+    const before = await project.read(own);
+    const { report } = await run(project);
+    expect(report.run_summary.status).toBe('FAILURE');
+    expect(await project.read(own)).toBe(before);
+    expect(project.said.join('\n')).not.toContain('git show');
+  });
+});
+
+describe('what the user edits', () => {
+  test('while the approval is asked for is there after the command, and joins the next snapshot', async () => {
+    const project = await pending((now) => now.write({ [own]: '.env\n' }));
+    const asking = {
+      ...approver(),
+      action: async () => {
+        await project.write({ [own]: 'a.txt\n' });
+        return { decision: 'yes' as const };
+      },
+    };
+    await run(project, { approver: asking });
+    expect(await project.read(own)).toBe('a.txt\n');
+    await say(project, 'Go on', 'Fine.');
+    expect(await project.readAt(await project.tipOf(line), own)).toBe('a.txt\n');
+  });
+
+  test('and the command leaves alone is not reported', async () => {
+    const project = await pending((now) => now.write({ 'made.txt': 'm\n' }));
+    const { report } = await run(project);
+    expect(report.action_logs[0]?.details).not.toHaveProperty('restored');
+    expect(project.said.join('\n')).not.toContain('changed');
+  });
+});
+
+describe('the other files of .teddy/', () => {
+  test('are as they were published, so that the next command is not refused', async () => {
+    const changes = { [`${dir}/01/plan.md`]: 'mine\n', [`${dir}/01/_context.log`]: null, '.teddy/.gitattributes': '' };
+    const project = await pending((now) => now.write(changes));
+    const before = await Promise.all(Object.keys(changes).map(project.read));
+    const { report } = await run(project);
+    expect(await Promise.all(Object.keys(changes).map(project.read))).toEqual(before);
+    expect(report.action_logs[0]?.details?.restored?.toSorted()).toEqual(Object.keys(changes).toSorted());
+    await say(project, 'Go on', 'Fine.');
+    expect((await storyOfLine(project)).slice(-3)).toEqual(['report 01', 'message 02', 'reply 02']);
+  });
+
+  slowTest('that are new stay on disk, are in no commit, and are named', async () => {
+    const project = await pending((now) => now.write({ '.teddy/notes.txt': 'n\n', 'made.txt': 'm\n' }));
+    const { report, commit, leftOut } = await run(project);
+    expect(report.changes.map(({ path }) => path)).toEqual(['made.txt']);
+    expect(await project.readAt(commit, '.teddy/notes.txt')).toBeNull();
+    expect(await project.read('.teddy/notes.txt')).toBe('n\n');
+    expect(leftOut).toEqual([{ path: '.teddy/notes.txt', reason: 'only teddy itself adds files to .teddy/' }]);
+  });
+
+  slowTest('that cannot be put back make the action a failure that says why', async () => {
+    const project = await pending((now) => now.write({ [own]: '.env\n' }));
+    const { workspace } = project.repository;
+    const refuse = () => Promise.reject(new TeddyError('FILES_IN_THE_WAY', '.teddy is in the way.'));
+    const repository = { ...project.repository, workspace: { ...workspace, writeSessionFile: refuse } };
+    const failing = { ...project, repository } satisfies Project as MemoryProject;
+    const { report } = await run(failing);
+    expect(report.action_logs[0]).toMatchObject({
+      status: 'FAILURE',
+      details: { reason: expect.stringContaining('could not be taken back: .teddy is in the way.') as string },
+    });
+    expect(report.action_logs[0]?.details).not.toHaveProperty('restored');
+  });
+});
+
+test('what stands there after a run that was killed is nobody’s word: it is put back and kept', async () => {
+  const project = await pending(async () => undefined);
+  await runUntilKilled(project);
+  await project.write({ [own]: '.env\n' });
+  const tip = await project.tipOf(line);
+  await run(project, { interrupted: 'resume' });
+  expect((await storyOfLine(project)).slice(-2)).toEqual(['plan 01', 'report 01']);
+  expect(await project.read(own)).toBe(await project.readAt(tip, own));
+  expect(await keptText(project)).toBe('.env\n');
+});
+
+slowTest(
+  'settings that stand there after a run that was killed, and that the line does not have, are taken away and kept',
+  async () => {
+    const project = await pending(async () => undefined);
+    await runUntilKilled(project);
+    await project.write({ '.teddy/config.yaml': 'agent: reviewer\n' });
+    await run(project, { interrupted: 'resume' });
+    expect(await project.read('.teddy/config.yaml')).toBeNull();
+    expect(await keptText(project)).toBe('agent: reviewer\n');
+  },
+);
+
+test('where a command leaves the line, nothing of another branch is written over', async () => {
+  const project = await pending((now) => now.switchTo('main'));
+  const { report } = await run(project);
+  expect(report.run_summary.status).toBe('SUCCESS');
+  expect(await project.read('.teddy/memos.yaml')).toBeNull();
+});
+
+test('what teddy itself publishes during a command stays', async () => {
+  const project = await pending(async (now) => {
+    const { decideMemos } = await import('../../../src/workflow/line/decide-memos.ts');
+    const ready = {
+      ref: `refs/heads/${line}`,
+      session,
+      tip: await now.tipOf(line),
+      workspace: now.repository.workspace,
+    };
+    const changes = [{ kind: 'add' as const, fact: 'tabs' }];
+    await decideMemos(now, ready as never, '01' as never, changes, { kind: 'yes' });
+  });
+  const { report } = await run(project);
+  expect(report.action_logs[0]?.details).not.toHaveProperty('restored');
+  expect(await project.read('.teddy/memos.yaml')).toBe('- tabs\n');
+});
+
+test('each action is looked at alone, and the run goes on', async () => {
+  const project = await memoryProject({ 'README.md': '# Notes\n' });
+  await start(project);
+  await say(project, 'Do it', planOf([command('one'), create('b.txt'), command('two')]));
+  project.command.run = async (script) => (await project.write({ [own]: `${script}\n` }), {});
+  const { report } = await run(project);
+  expect(report.action_logs.map(({ status }) => status)).toEqual(['SUCCESS', 'SUCCESS', 'SUCCESS']);
+  expect(report.action_logs.map(({ details }) => details?.restored?.length ?? 0)).toEqual([1, 0, 1]);
+});

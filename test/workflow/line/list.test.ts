@@ -1,0 +1,331 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decodeEntry } from '../../../src/session/entry.ts';
+import type { Oid, RefName } from '../../../src/names.ts';
+import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
+import { checkPush, parsePushedRefs } from '../../../src/workflow/hooks/check-push.ts';
+import { archiveSession } from '../../../src/workflow/landing/archive-session.ts';
+import { chooseStart } from '../../../src/workflow/line/choose-start.ts';
+import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
+import { undoTurn } from '../../../src/workflow/turn/undo.ts';
+import { withClaim } from '../../../src/workflow/run/claim-turn.ts';
+import { landSession } from '../../../src/workflow/landing/land-session.ts';
+import { findOpenLine } from '../../../src/workflow/line/find-open.ts';
+import { listLines } from '../../../src/workflow/line/list.ts';
+import { findNearestEntries, findNearestEntry } from '../../../src/workflow/line/nearest-entry.ts';
+import { listMainLines } from '../../../src/workflow/line/list-main.ts';
+import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
+import { graphSession } from '../../../src/workflow/review/log-graph.ts';
+import { countAllCosts } from '../../../src/workflow/review/count-all-costs.ts';
+import { listRecorded } from '../../../src/workflow/line/find-recorded.ts';
+import { readStatus } from '../../../src/workflow/review/read-status.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { create, line, planOf, say, session, start, turn } from '../../support/turns.ts';
+import { runs } from '../../support/runs.ts';
+import { slowTest } from '../../support/slow-test.ts';
+
+const main = `refs/heads/${line}` as RefName;
+
+async function withTurn(): Promise<MemoryProject> {
+  const project = await memoryProject();
+  await start(project);
+  await turn(project, 'One', create('one.txt'));
+  return project;
+}
+
+async function rename(project: MemoryProject, name: string): Promise<Oid> {
+  const tip = await project.tipOf(line);
+  await project.switchTo(name, tip);
+  await project.repository.store.updateRefs([{ ref: main, old: tip, new: null }], 'renamed');
+  return tip;
+}
+
+const namesOf = async (project: MemoryProject) => (await listLines(project)).map(({ ref }) => ref);
+
+describe('a line', () => {
+  test('that was renamed is seen by every listing', async () => {
+    const project = await withTurn();
+    const tip = await rename(project, 'feature/login');
+    await project.commit('Mine\n', { 'own.txt': 'x\n' });
+    expect(await listSessions(project)).toMatchObject([
+      { session, branch: 'feature/login', remote: null, turns: 1, status: 'closed', current: true },
+    ]);
+    expect(await listRecorded(project)).toMatchObject([{ session, name: 'feature/login' }]);
+    expect((await countAllCosts(project)).sessions).toMatchObject([{ session, lines: 1, turns: 1 }]);
+    expect((await graphSession(project, undefined)).lines).toMatchObject([{ name: 'feature/login' }]);
+    const pushed = parsePushedRefs(`refs/heads/feature/login ${tip} refs/heads/feature/login ${'0'.repeat(40)}\n`);
+    const { lines } = await checkPush(project, 'origin', pushed, new AbortController().signal);
+    expect(lines).toMatchObject([{ session, violations: [] }]);
+  });
+
+  test('is a branch of any name at an entry, below commits of the user’s, here and on a remote', async () => {
+    const project = await withTurn();
+    const early = (await project.repository.store.readCommit(await project.tipOf(line))).parents[0] as Oid;
+    await project.setRef('refs/heads/try-again', early);
+    await project.setRef('refs/remotes/origin/feature', early);
+    await project.setRef('refs/remotes/origin/teddy/global', await project.tipOf('teddy/global'));
+    expect(await namesOf(project)).toEqual([main, 'refs/heads/try-again', 'refs/remotes/origin/feature']);
+  });
+
+  test('is none of the default branch, of the one that it started from, and of what grows from them', async () => {
+    const project = await memoryProject();
+    await project.switchTo('develop', await project.tipOf('main'));
+    await start(project);
+    await turn(project, 'One', create('one.txt'));
+    const tip = await project.tipOf(line);
+    await project.setRef('refs/heads/develop', tip);
+    await project.setRef('refs/heads/other', tip);
+    await project.setRef('refs/remotes/origin/develop', tip);
+    expect(await namesOf(project)).toEqual([main]);
+  });
+
+  slowTest('that is only named like a session is none, and is walked once, by one process', async () => {
+    const project = await withTurn();
+    await project.switchTo('main');
+    const { store } = project.repository;
+    const start = await project.tipOf('main');
+    const dir = (await store.readDir(await project.tipOf(line), '.teddy/sessions' as never))?.entries ?? [];
+    expect(dir).toHaveLength(1);
+    let tip = start;
+    for (let count = 0; count < 40; count += 1)
+      tip = await project.commit(`Own ${count}\n`, { '.teddy/sessions/x/y': `${count}` });
+    await project.setRef('refs/heads/teddy/20260101-fake', tip);
+    await project.setRef('refs/heads/teddy/20260101-plain', start);
+    await project.setRef('refs/heads/main', start);
+    const walks: number[] = [];
+    const counting = {
+      ...project,
+      repository: {
+        ...project.repository,
+        store: {
+          ...store,
+          firstParentsOf(tips: readonly Oid[]) {
+            walks.push(tips.length);
+            return store.firstParentsOf(tips);
+          },
+        },
+      },
+    };
+    expect((await listLines(counting)).map(({ ref }) => ref)).toEqual([main]);
+    expect(walks).toEqual([1]);
+    await listLines(counting);
+    expect(walks).toEqual([1]);
+  });
+});
+
+describe('the nearest entry', () => {
+  slowTest(
+    'of many commits is that of each alone, whatever order they come in, with the cache and without',
+    async () => {
+      const project = await withTurn();
+      const { store } = project.repository;
+      // Commits of the user's in a tree of branches, on and off the line, with and without the files of a session.
+      const commits: Oid[] = [await project.tipOf(line), await project.tipOf('main')];
+      for (let count = 0; count < 24; count += 1) {
+        const below = commits[(count * 7) % commits.length] as Oid;
+        await project.switchTo(`b${count}`, below);
+        commits.push(
+          await project.commit(`Own ${count}\n`, { [`own-${count}.txt`]: 'x\n', '.teddy/sessions/z': `${count}` }),
+        );
+      }
+      const expected = new Map<Oid, string | null>();
+      for (const tip of commits) {
+        let found: string | null = null;
+        for await (const { oid, commit } of store.firstParents(tip)) {
+          if (decodeEntry(commit.message) === null) continue;
+          found = oid;
+          break;
+        }
+        expected.set(tip, found);
+      }
+      await fc.assert(
+        fc.asyncProperty(fc.shuffledSubarray(commits, { minLength: 1 }), async (tips) => {
+          const fresh = { ...project, repository: { ...project.repository, cache: emptyCache() } };
+          for (const place of [fresh, project, project]) {
+            const nearest = await findNearestEntries(
+              place,
+              tips.map((oid) => ({ oid })),
+            );
+            for (const oid of tips) {
+              const hasFiles = await store.hasPath(oid, '.teddy/sessions' as never);
+              expect(nearest.get(oid)?.oid ?? null).toBe(hasFiles ? expected.get(oid) : null);
+              expect((await findNearestEntry(place, oid))?.oid ?? null).toBe(hasFiles ? expected.get(oid) : null);
+            }
+          }
+        }),
+        runs(25),
+      );
+    },
+  );
+});
+
+function emptyCache() {
+  const kept = new Map<string, Uint8Array>();
+  return {
+    read: async (key: string) => kept.get(key) ?? null,
+    write: async (key: string, pieces: readonly Uint8Array[]) => void kept.set(key, Buffer.concat(pieces)),
+  };
+}
+
+describe('the open session that is taken off every line', () => {
+  slowTest('is the newest of one’s own that has not landed as it stands; one without turns is open', async () => {
+    const project = await withTurn();
+    await project.switchTo('main');
+    await start(project, 'second');
+    await turn(project, 'Two', create('two.txt'));
+    await landSession(project, {});
+    await project.switchTo('main');
+    expect(await findOpenLine(project)).toMatchObject({ session });
+    await landSession(project, { target: session });
+    await expect(findOpenLine(project)).rejects.toMatchObject({
+      code: 'NO_OPEN_SESSION',
+      message: `You are on main, and no session of yours is open: 20260124-second (landed), ${session} (landed).`,
+      exitCode: 2,
+    });
+    await start(project, 'third');
+    await project.switchTo('main');
+    expect(await findOpenLine(project)).toMatchObject({ session: '20260124-third' });
+    await project.switchTo('teddy/20260124-second');
+    await turn(project, 'More', create('more.txt'));
+    await project.switchTo('main');
+    expect((await findOpenLine(project)).session).toBe('20260124-third');
+  });
+
+  test('is none because it says that it was made in a time to come', async () => {
+    const project = await memoryProject();
+    const later = { now: () => new Date(Date.UTC(2030, 0, 1)) };
+    await start({ ...project, clock: later } as MemoryProject, 'later');
+    await project.switchTo('main');
+    await start(project, 'now');
+    await project.switchTo('main');
+    expect((await listMainLines(project)).map(({ session: id }) => id)).toEqual(['20300101-later', '20260124-now']);
+    expect((await findOpenLine(project)).session).toBe('20260124-now');
+  });
+
+  test('is asked about where a person can be asked, once, before anything is appended', async () => {
+    const project = await withTurn();
+    await project.switchTo('main');
+    const tip = await project.tipOf(line);
+    const asked: string[] = [];
+    project.notices.confirm = async (question) => (asked.push(question), false);
+    await expect(say(project, 'Two', 'Fine.')).rejects.toMatchObject({ code: 'NOT_APPROVED', exitCode: 4 });
+    expect(asked).toEqual([`You are on main. Go on with ${session}?`]);
+    expect(await project.tipOf(line)).toBe(tip);
+  });
+
+  test('is not asked about by what the line has to be checked out for', async () => {
+    const project = await withTurn();
+    await say(project, 'Two', planOf([create('two.txt')]));
+    await project.switchTo('main');
+    const asked: string[] = [];
+    project.notices.confirm = async (question) => (asked.push(question), true);
+    await expect(undoTurn(project, {})).rejects.toMatchObject({ code: 'NOT_ON_LINE' });
+    await expect(withClaim(project, undefined, async () => null)).rejects.toMatchObject({ code: 'NOT_ON_LINE' });
+    expect(asked).toEqual([]);
+  });
+
+  test('is named first where nobody can be asked', async () => {
+    const project = await withTurn();
+    await project.switchTo('main');
+    project.said.length = 0;
+    await say(project, 'Two', 'Fine.');
+    expect(project.said[0]).toBe(
+      `Session ${session}: the newest that is open. You are on main; \`-s\` names another one.`,
+    );
+  });
+});
+
+test('a name after the date comes before a part of an id, and of namesakes the newest is offered', async () => {
+  const { findLine } = await import('../../../src/workflow/line/find.ts');
+  const project = await withTurn();
+  await start(project, 'add-login-two');
+  expect(await findLine(project, 'add-login')).toMatchObject({ session });
+  await project.setRef(`refs/heads/x`, await project.tipOf('main'));
+  const clock = { now: () => new Date(Date.UTC(2026, 1, 1)) };
+  const later = { ...project, clock } as MemoryProject;
+  await start(later);
+  await expect(findLine(later, 'add-login')).rejects.toMatchObject({
+    code: 'AMBIGUOUS_SESSION',
+    newest: '20260201-add-login',
+    hint: 'The newest is 20260201-add-login: `teddy session show -s 20260201-add-login`.',
+  });
+});
+
+test('an older state that a remote still has is not taken for what was archived here', async () => {
+  const { findLine } = await import('../../../src/workflow/line/find.ts');
+  const project = await withTurn();
+  const older = await project.tipOf(line);
+  await project.setRef(`refs/remotes/origin/${line}`, older);
+  await turn(project, 'Two', create('two.txt'));
+  const newer = await project.tipOf(line);
+  await project.switchTo('main');
+  await archiveSession(project, session);
+  await expect(findLine(project, session)).rejects.toMatchObject({
+    code: 'UNKNOWN_SESSION',
+    hint: `Bring it back: \`teddy session archive --restore ${session}\`.`,
+  });
+  expect(await findRecorded(project, session)).toMatchObject({ tip: newer });
+  await project.setRef(`refs/remotes/origin/${line}`, newer);
+  expect(await findLine(project, session)).toMatchObject({ tip: null, remoteTip: newer });
+});
+
+test('a new session may be started from another one, named by its id or its name', async () => {
+  const project = await withTurn();
+  const tip = await project.tipOf(line);
+  await project.switchTo('main');
+  for (const from of [session, 'add-login', line])
+    expect(await chooseStart(project, from)).toMatchObject({ base: { oid: tip, branch: 'main' } });
+  await expect(chooseStart(project, 'add-logi')).rejects.toMatchObject({ code: 'UNKNOWN_BRANCH' });
+  await expect(chooseStart(project, 'teddy/global')).rejects.toMatchObject({
+    hint: 'Name a branch with code: `teddy session new <name> --from main`.',
+  });
+});
+
+describe('at an older entry with a detached HEAD', () => {
+  test('a plan is refused with the ways out, and a branch can be made from there', async () => {
+    const project = await withTurn();
+    await turn(project, 'Two', create('two.txt'));
+    const tip = await project.tipOf(line);
+    const { parents } = await project.repository.store.readCommit(tip);
+    await project.switchTo('early', parents[0] as Oid);
+    await project.detach();
+    await expect(say(project, 'Three', planOf([create('three.txt')]))).rejects.toMatchObject({
+      code: 'NOT_ON_LINE',
+      hint: 'Make one here: `git switch -c add-login-again`, or leave turn 02 for another try: `teddy session branch 02`.',
+    });
+    expect(await project.tipOf(line)).toBe(tip);
+    expect((await branchSession(project, { turn: '02', switch: true })).turn).toBe('02-branch-01');
+  });
+});
+
+describe('status', () => {
+  test('says the line, the turn, what is pending and edited, and what comes next', async () => {
+    const project = await memoryProject();
+    expect(await readStatus(project)).toMatchObject({ head: 'main', line: null, next: ['teddy session new <name>'] });
+    await start(project);
+    expect(await readStatus(project)).toMatchObject({ line: { session, name: line }, turn: null });
+    await say(project, 'One', planOf([create('one.txt')]));
+    expect(await readStatus(project)).toMatchObject({
+      turn: { turn: '01', status: 'planned' },
+      plan: { actions: 1 },
+      next: ['teddy session execute', 'teddy session show'],
+    });
+    await project.write({ 'README.md': 'edited\n' });
+    expect(await readStatus(project)).toMatchObject({ edits: ['README.md'] });
+    await project.write({ 'README.md': '# Notes\n' });
+    await project.switchTo('main');
+    const said = project.said.length;
+    expect(await readStatus(project)).toMatchObject({ line: { session, found: 'open' }, next: [`git switch ${line}`] });
+    expect(project.said).toHaveLength(said);
+  });
+
+  test('says that all of a line has landed', async () => {
+    const project = await withTurn();
+    expect(await readStatus(project)).toMatchObject({ hasLanded: false });
+    await landSession(project, {});
+    expect(await readStatus(project)).toMatchObject({
+      hasLanded: true,
+      next: [`teddy session archive ${session}`, expect.any(String)],
+    });
+  });
+});

@@ -1,0 +1,107 @@
+/** A review of many turns reads those that it shows: of the others, the labels of their commits, in one walk. */
+import { expect, test } from 'vitest';
+import { renderReview } from '../../../src/cli/render/review.ts';
+import type { Store } from '../../../src/ports/git.ts';
+import type { Project } from '../../../src/ports/project.ts';
+import { openReview, reviewSession } from '../../../src/workflow/review/session.ts';
+import { undoTurn } from '../../../src/workflow/turn/undo.ts';
+import { memoryProject } from '../../support/memory-repository.ts';
+import { scriptedModel } from '../../support/scripted-model.ts';
+import { create, say, start, turn } from '../../support/turns.ts';
+import { slowTest } from '../../support/slow-test.ts';
+
+/** Its characters are escaped one by one: sixteen turns fill a review. */
+const long = '_'.repeat(2_500);
+/** More than are looked at beforehand. */
+const count = 34;
+
+slowTest(
+  'as many objects are read for twice as many turns, but for the walk, and everything is counted',
+  async () => {
+    const project = await memoryProject();
+    await start(project);
+    await turn(project, 'Make it', create('one.txt', 'new\n'));
+    await turn(project, 'Make another', create('two.txt', 'new\n'));
+    await undoTurn(project, {});
+    await sayMany(project, count - 2);
+    const small = await printCounted(project);
+    await sayMany(project, count);
+    const large = await printCounted(project);
+
+    expect(large.read).toEqual(small.read);
+    expect(small.read['passBlob']).toBeGreaterThan(10);
+    expect(large.walked - small.walked).toBe(2 * count);
+    expect(large.text).toContain(`${2 * count} turns on `);
+    expect(large.text).toContain('2 plans were run; 1 file changed, +1 -0; 660 tokens in, 132 out');
+    expect(large.text).toContain('| 01 | Make it | Do it | SUCCESS |');
+    expect(large.text).toContain('| 02 | Make another | Do it | SUCCESS, undone |');
+    expect(large.text).toMatch(
+      /The details of turns 01 to 5\d are left out for length\. .* `teddy session show 5\d -s /,
+    );
+    expect(large.text.length).toBeLessThan(65_536);
+  },
+  60_000,
+);
+
+test('the rows that labels make are those that the turns themselves make', async () => {
+  const project = await memoryProject();
+  await start(project);
+  await turn(project, 'Make it', create('one.txt', 'new\n'));
+  await undoTurn(project, {});
+  await say(project, 'Tell me', 'Words.');
+  await say(project, 'Nobody answers', null);
+  const { turns } = await openReview(project, undefined);
+  const whole = (await reviewSession(project, undefined)).turns;
+  const rowsOf = (of: typeof turns | typeof whole) =>
+    of.map(({ turn: name, message, plan, isAnswered, outcome, isUndone }) => [
+      name,
+      message,
+      plan,
+      isAnswered,
+      outcome,
+      isUndone,
+    ]);
+  expect(rowsOf(turns)).toEqual(rowsOf(whole));
+  expect(rowsOf(turns)).toEqual([
+    ['01', 'Make it', 'Do it', true, 'SUCCESS', true],
+    ['02', 'Tell me', null, true, null, false],
+    ['03', 'Nobody answers', null, false, null, false],
+  ]);
+});
+
+async function sayMany(project: Project, times: number): Promise<void> {
+  for (let at = 0; at < times; at += 1)
+    await say(project, long, scriptedModel({ texts: ['Words.'], usage: { inputTokens: 10, outputTokens: 2 } }));
+}
+
+/** `read`: how often each method of the store was asked, and how much it told of what it tells one by one; `walked`: the commits of the walk. */
+async function printCounted(project: Project): Promise<{ text: string; read: Record<string, number>; walked: number }> {
+  const read: Record<string, number> = {};
+  const add = (name: string) => (read[name] = (read[name] ?? 0) + 1);
+  const store = new Proxy(project.repository.store, {
+    get(of, name: keyof Store & string) {
+      const method = of[name] as unknown;
+      if (typeof method !== 'function') return method;
+      return (...args: unknown[]) => {
+        add(name);
+        const told: unknown = Reflect.apply(method, of, args);
+        return isTold(told) ? countTold(told, () => add(name)) : told;
+      };
+    },
+  });
+  const counted = { ...project, repository: { ...project.repository, store } };
+  const text = await renderReview(await openReview(counted, undefined));
+  const { firstParentsOf: walked = 0, ...others } = read;
+  return { text, read: others, walked };
+}
+
+function isTold(told: unknown): told is AsyncIterable<unknown> {
+  return typeof told === 'object' && told !== null && Symbol.asyncIterator in told;
+}
+
+async function* countTold(told: AsyncIterable<unknown>, add: () => void): AsyncGenerator<unknown> {
+  for await (const one of told) {
+    add();
+    yield one;
+  }
+}

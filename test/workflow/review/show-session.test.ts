@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'vitest';
+import type { RefName } from '../../../src/names.ts';
+import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
+import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
+import { logSession } from '../../../src/workflow/review/log-session.ts';
+import { readRecordedLine } from '../../../src/workflow/turn/read-recording.ts';
+import { showTurn } from '../../../src/workflow/review/show-turn.ts';
+import type { KnownRecord } from '../../../src/conversation/record.ts';
+import { appendRecords } from '../../../src/workflow/line/append-records.ts';
+import { assistant, call, result, user } from '../../support/records.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { scriptedModel } from '../../support/scripted-model.ts';
+import { create, line, planOf, run, say, session, start, turn } from '../../support/turns.ts';
+import { slowTest } from '../../support/slow-test.ts';
+
+async function withTurns(): Promise<MemoryProject> {
+  const project = await memoryProject();
+  await start(project);
+  await turn(project, 'One', create('one.txt', 'new\n'));
+  await say(project, 'Two', 'Just words.');
+  return project;
+}
+
+describe('list', () => {
+  test('without a session is empty', async () => {
+    expect(await listSessions(await memoryProject())).toEqual([]);
+  });
+
+  test('tells of each session how far it has come, oldest first', async () => {
+    const project = await withTurns();
+    await start(project, 'second');
+    const [first, second] = await listSessions(project);
+    expect(first).toMatchObject({
+      session,
+      branch: line,
+      remote: null,
+      turns: 2,
+      status: 'closed',
+      last: 'reply: Just words.',
+      conversationBranches: [],
+      current: false,
+    });
+    expect(second).toMatchObject({ session: '20260124-second', turns: 0, status: 'new', current: true });
+    expect((first?.created ?? '') < (second?.created ?? '')).toBe(true);
+  });
+
+  test.each([
+    ['open', null],
+    ['planned', planOf([create('a.txt')])],
+    ['closed', 'Words.'],
+    ['closed', '# Hi\n\n## Message\n\nHello.\n'],
+  ])('a turn is %s after %j', async (status, answer) => {
+    const project = await memoryProject();
+    await start(project);
+    await say(project, 'Do it', answer);
+    expect(await listSessions(project)).toMatchObject([{ turns: 1, status }]);
+    await project.commit('Mine\n', { 'own.txt': 'x\n' });
+    expect(await listSessions(project)).toMatchObject([{ turns: 1, status }]);
+  });
+
+  test('a turn is open after an interrupted answer, and closed after its report', async () => {
+    const project = await memoryProject();
+    await start(project);
+    const model = scriptedModel({ texts: ['Ha'], error: new Error('cut') }, planOf([create('a.txt')]));
+    await expect(say(project, 'Do it', model)).rejects.toThrow('cut');
+    expect(await listSessions(project)).toMatchObject([{ turns: 1, status: 'open' }]);
+    await say(project, undefined, model);
+    await run(project);
+    expect(await listSessions(project)).toMatchObject([{ status: 'closed', last: 'report: SUCCESS Do it' }]);
+  });
+
+  test('names conversation branches, and marks a line that only a remote has', async () => {
+    const project = await withTurns();
+    await branchSession(project, { turn: '02', switch: false });
+    expect(await listSessions(project)).toMatchObject([{ conversationBranches: [`${line}--02-branch-01`] }]);
+    const tip = await project.tipOf(line);
+    await project.switchTo('main');
+    await project.setRef(`refs/remotes/origin/${line}`, tip);
+    await project.repository.store.updateRefs([{ ref: `refs/heads/${line}` as RefName, old: tip, new: null }], 'x');
+    expect(await listSessions(project)).toMatchObject([{ session, remote: 'origin', turns: 2, current: false }]);
+  });
+});
+
+describe('log', () => {
+  test('has every entry and the user’s own commits, newest first, and ends with the start', async () => {
+    const project = await withTurns();
+    await project.commit('Mine\n', { 'own.txt': 'x\n' });
+    const { entries, line: name } = await logSession(project, undefined);
+    expect(name).toBe(line);
+    expect(entries.map(({ entry, subject }) => entry?.kind ?? subject)).toEqual([
+      'Mine',
+      'reply',
+      'message',
+      'report',
+      'plan',
+      'message',
+      'start',
+    ]);
+    expect(entries[0]).toMatchObject({ entry: null, author: 'Ada Example', time: '2026-01-24T10:00:00.000Z' });
+  });
+});
+
+describe('show', () => {
+  test('has message, plan, report and diff of a turn, by default the last', async () => {
+    const project = await withTurns();
+    const shown = await showTurn(project, { turn: '1' });
+    expect(shown).toMatchObject({
+      session,
+      line,
+      turn: '01',
+      status: 'closed',
+      messages: ['One'],
+      plan: planOf([create('one.txt', 'new\n')]),
+      reply: null,
+      report: { run_summary: { status: 'SUCCESS' } },
+    });
+    expect(shown.diff).toContain('+new');
+    const last = await showTurn(project, {});
+    expect(last).toMatchObject({ turn: '02', reply: 'Just words.', replyIsPartial: false, plan: null, diff: '' });
+  });
+
+  test('has what was spoken and the tools that were called, in their order', async () => {
+    const project = await memoryProject();
+    await start(project);
+    const append = (...records: KnownRecord[]) => appendRecords(project, { records });
+    await append(user('a', 'Look.', 'voice_transcription'));
+    await append(assistant('b', 'I look.'), call('c'), result('c', '# Notes'));
+    await append(assistant('d', 'Notes.'));
+    const { said, messages, reply } = await showTurn(project, {});
+    expect(said.map(({ title, tool, text }) => [title, tool, text])).toEqual([
+      ['Message (spoken)', undefined, 'Look.'],
+      ['Reply', undefined, 'I look.'],
+      ['Tool call', 'read_file', '{"path":"README.md"}\n'],
+      ['Result', undefined, '# Notes'],
+      ['Reply', undefined, 'Notes.'],
+    ]);
+    expect({ messages, reply }).toEqual({ messages: ['Look.'], reply: 'Notes.' });
+  });
+
+  test('says that an answer is only a part', async () => {
+    const project = await memoryProject();
+    await start(project);
+    const model = scriptedModel({ texts: ['Ha'], error: new Error('cut') });
+    await expect(say(project, 'Do it', model)).rejects.toThrow('cut');
+    expect(await showTurn(project, {})).toMatchObject({ status: 'open', reply: 'Ha', replyIsPartial: true });
+  });
+
+  test('takes 02 for 02-branch-01 on a branch, and knows no other turns', async () => {
+    const project = await withTurns();
+    await expect(showTurn(project, { turn: '03' })).rejects.toMatchObject({ code: 'UNKNOWN_TURN' });
+    await branchSession(project, { turn: '02', switch: true });
+    expect(await showTurn(project, { turn: '02' })).toMatchObject({
+      turn: '02-branch-01',
+      status: 'open',
+      messages: [],
+    });
+    await start(project, 'second');
+    await expect(showTurn(project, {})).rejects.toMatchObject({ code: 'UNKNOWN_TURN' });
+  });
+});
+
+describe('a recording', () => {
+  slowTest('of a line has its answers with the hash of what was asked', async () => {
+    const project = await withTurns();
+    await say(project, 'Three', null);
+    const expected = [
+      { turn: '01', answer: planOf([create('one.txt', 'new\n')]), messageSha256: project.hash('One') },
+      { turn: '02', answer: 'Just words.', messageSha256: project.hash('Two') },
+    ];
+    const { store } = project.repository;
+    for (const revision of [undefined, line, session]) {
+      expect(await readRecordedLine(store, project.hash, revision)).toEqual(expected);
+    }
+    await expect(readRecordedLine(store, project.hash, 'main')).rejects.toMatchObject({ code: 'BAD_RECORDING' });
+    await expect(readRecordedLine(store, project.hash, 'nothing')).rejects.toMatchObject({ code: 'BAD_RECORDING' });
+  });
+
+  test('of a store without a session is none', async () => {
+    const project = await memoryProject();
+    const reading = readRecordedLine(project.repository.store, project.hash);
+    await expect(reading).rejects.toMatchObject({ code: 'BAD_RECORDING' });
+  });
+});

@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'vitest';
+import { TeddyError } from '../../../src/errors.ts';
+import { parseReport } from '../../../src/plan/report-schema.ts';
+import type { Masker } from '../../../src/ports/project.ts';
+import type { Pages } from '../../../src/ports/web.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { approver, create, line, planOf, run, say, session, start } from '../../support/turns.ts';
+
+const dir = `.teddy/sessions/${session}/01`;
+
+const read = (resource: string, ...more: string[]) => `### READ\n- **Resource:** ${resource}\n${more.join('\n')}\n`;
+const prune = (resource: string) => `### PRUNE\n- **Resource:** ${resource}\n`;
+
+/** A session with a pending plan of these actions. */
+async function pending(...actions: string[]): Promise<MemoryProject> {
+  const project = await memoryProject({ 'README.md': '# Notes\n', '.gitignore': 'dist/\n' });
+  await start(project);
+  await say(project, 'Do it', planOf(actions));
+  return project;
+}
+
+/** A masker that fails for one text. */
+function failsFor(wanted: string, fails: () => Promise<never>): Masker['mask'] {
+  return (text) => (text === wanted ? fails() : Promise.resolve({ text, count: 0, found: [] }));
+}
+
+/** As the port promises: the page is where redirects led. */
+function redirecting(project: MemoryProject, to: string): MemoryProject {
+  const pages: Pages = {
+    fetch: async () => ({ url: to, contentType: 'text/html', text: '<p>moved</p>' }),
+  };
+  return { ...project, pages };
+}
+
+describe('READ of a URL', () => {
+  test('stores the page with the turn, masked, in the commit of the report', async () => {
+    const project = await pending(create('a.txt'), read('[the docs](https://Example.org/docs#part)', '- Lines: 1-5'));
+    project.web.set('https://example.org/docs', 'key: hunter2hunter2\nhällo hunter2hunter2\n');
+    project.secrets.set('hunter2hunter2', 'password');
+    const asking = approver();
+    const { commit, report } = await run(project, { approver: asking });
+    expect(asking.asked).toEqual(['1 CREATE', '2 READ']);
+    expect(report.run_summary.status).toBe('SUCCESS');
+    expect(report.action_logs[1]).toMatchObject({
+      status: 'SUCCESS',
+      params: { resource: 'https://Example.org/docs#part', lines: '1-5' },
+      approved_by: 'user',
+    });
+    const masked = 'key: [masked: password]\nhällo [masked: password]\n';
+    expect(report.action_logs[1]?.details).toEqual({
+      url: 'https://Example.org/docs#part',
+      content_type: 'text/plain',
+      bytes: Buffer.byteLength(masked),
+      masked: 2,
+      page_file: 'pages/2.txt',
+    });
+    expect(await project.readAt(commit, `${dir}/pages/2.txt`)).toBe(masked);
+    const text = (await project.readAt(commit, `${dir}/report.md`)) ?? '';
+    expect(parseReport(text)).toEqual(report);
+    expect(text).not.toContain('hunter2');
+    expect(report.changes.map(({ path }) => path)).toEqual(['a.txt']);
+  });
+
+  test('says where redirects led, without the secrets of that URL', async () => {
+    const project = await pending(read('https://example.org/a'));
+    project.secrets.set('hunter2hunter2', 'password');
+    const { report } = await run(redirecting(project, 'https://example.org/b?key=hunter2hunter2'));
+    expect(report.action_logs[0]?.details).toMatchObject({
+      url: 'https://example.org/a',
+      final_url: 'https://example.org/b?key=[masked: password]',
+    });
+  });
+
+  test('that is declined is not fetched', async () => {
+    const project = await pending(read('https://example.org/'), create('a.txt'));
+    const fetched: string[] = [];
+    const pages: Pages = {
+      fetch: async (url) => {
+        fetched.push(url);
+        return { url, contentType: 'text/plain', text: '' };
+      },
+    };
+    const { report, commit } = await run({ ...project, pages }, { approver: approver(['no']) });
+    expect(report.action_logs.map(({ status }) => status)).toEqual(['SKIPPED', 'SUCCESS']);
+    expect(fetched).toEqual([]);
+    expect(await project.readAt(commit, `${dir}/pages/1.txt`)).toBeNull();
+  });
+
+  test.each(['PAGE_FAILED', 'PAGE_REFUSED', 'MASKING_FAILED'] as const)(
+    'that ends in %s is a failure of that action, and nothing of the page is kept',
+    async (code) => {
+      const project = await pending(read('https://example.org/'), create('a.txt'));
+      project.web.set('https://example.org/', 'text');
+      const fails = () => Promise.reject(new TeddyError(code, 'It went wrong.'));
+      const failing =
+        code === 'MASKING_FAILED' ? { masker: { mask: failsFor('text', fails) } } : { pages: { fetch: fails } };
+      const { report, commit } = await run({ ...project, ...failing });
+      expect(report.run_summary).toMatchObject({ status: 'FAILURE', error: 'action 1 (READ) failed' });
+      expect(report.action_logs).toMatchObject([
+        { status: 'FAILURE', details: { reason: `It went wrong. [${code}]` } },
+        { status: 'SKIPPED' },
+      ]);
+      expect(await project.readAt(commit, `${dir}/pages/1.txt`)).toBeNull();
+    },
+  );
+
+  test('that is interrupted aborts the run', async () => {
+    const project = await pending(read('https://example.org/'), create('a.txt'));
+    const controller = new AbortController();
+    const pages: Pages = {
+      fetch: (_, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(new TeddyError('INTERRUPTED', 'Interrupted.')));
+          controller.abort();
+        }),
+    };
+    const { report } = await run({ ...project, pages }, { signal: controller.signal });
+    expect(report.run_summary).toMatchObject({ status: 'ABORTED', error: 'interrupted' });
+    expect(report.action_logs.map(({ status }) => status)).toEqual(['ABORTED', 'SKIPPED']);
+  });
+
+  test('that is never fetched makes the plan invalid, and nobody is asked', async () => {
+    const project = await pending(
+      create('a.txt'),
+      read('https://169.254.169.254/latest/'),
+      read('http://example.org/'),
+    );
+    const asking = approver();
+    const { report } = await run(project, { approver: asking });
+    expect(asking.asked).toEqual([]);
+    expect(report.run_summary.status).toBe('VALIDATION_FAILED');
+    expect(report.validation_errors.map(({ message }) => message)).toEqual([
+      'READ https://169.254.169.254/latest/: 169.254.169.254 is not a public address.',
+      'READ http://example.org/: only `https://` is fetched, not `http://`.',
+    ]);
+    expect(await project.read('a.txt')).toBeNull();
+  });
+});
+
+describe('READ of a path', () => {
+  test('that git ignores is a problem when the plan arrives, and when it is executed', async () => {
+    const project = await memoryProject({ 'README.md': '# Notes\n', '.gitignore': 'dist/\n' });
+    await project.write({ 'dist/x': 'made\n' });
+    await start(project);
+    const planned = await say(project, 'Do it', planOf([read('dist/x')]));
+    const message = expect.stringContaining('READ dist/x: git ignores it');
+    expect(planned).toMatchObject({ kind: 'answered', problems: [{ message }] });
+    const { report } = await run(project);
+    expect(report.run_summary.status).toBe('VALIDATION_FAILED');
+    expect(report.validation_errors).toMatchObject([{ message }]);
+  });
+
+  test('asks git about nothing when no path is read', async () => {
+    const project = await pending(create('a.txt'), read('https://example.org/'), prune('README.md'));
+    project.web.set('https://example.org/', 'text');
+    const asked: string[][] = [];
+    const { repository } = project;
+    const ignored: typeof repository.workspace.ignored = async (paths) => {
+      asked.push(paths);
+      return repository.workspace.ignored(paths);
+    };
+    const workspace = { ...repository.workspace, ignored };
+    await run({ ...project, repository: { ...repository, workspace, openWorkspace: async () => workspace } });
+    // What remains is the question about new files that goes with every report.
+    expect(asked).toEqual([['a.txt']]);
+  });
+});
+
+test('PRUNE is asked about, succeeds for what is not there, and changes no file', async () => {
+  const project = await pending(prune('README.md'), prune('gone.ts'), prune('https://example.org/a'));
+  const before = await project.tipOf(line);
+  const asking = approver();
+  const { report, commit } = await run(project, { approver: asking });
+  expect(asking.asked).toEqual(['1 PRUNE', '2 PRUNE', '3 PRUNE']);
+  expect(report.action_logs).toMatchObject([
+    { status: 'SUCCESS', params: { resource: 'README.md' } },
+    { status: 'SUCCESS', params: { resource: 'gone.ts' } },
+    { status: 'SUCCESS', params: { resource: 'https://example.org/a' } },
+  ]);
+  const changes = await project.repository.store.diffTrees(before, commit);
+  expect(changes.map(({ path }) => path)).toEqual([`${dir}/report.md`]);
+  expect(await project.read('README.md')).toBe('# Notes\n');
+});

@@ -1,0 +1,262 @@
+/** How an answer is received, staged and kept. */
+import { describe, expect, test } from 'vitest';
+import { continueMessage } from '../../../src/conversation/continuation.ts';
+import { decodeTranscript } from '../../../src/conversation/decode-transcript.ts';
+import type { TranscriptRecord } from '../../../src/conversation/record.ts';
+import { TeddyError } from '../../../src/errors.ts';
+import type { Model } from '../../../src/ports/model.ts';
+import { decodeEntry } from '../../../src/session/entry.ts';
+import type { Oid } from '../../../src/names.ts';
+import { requestOf } from '../../support/ask-model.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { scriptedModel, type ScriptedAnswer } from '../../support/scripted-model.ts';
+import { create, line, memos, planOf, say, session, start, storyOfLine } from '../../support/turns.ts';
+
+const longLine = 'This line is long enough to be known again when it comes twice.\n';
+const cut = (...texts: string[]): ScriptedAnswer => ({ texts, finish: 'length' });
+
+async function begin(): Promise<MemoryProject> {
+  const project = await memoryProject();
+  await start(project);
+  return project;
+}
+
+async function recordsOf(project: MemoryProject): Promise<TranscriptRecord[]> {
+  const text = await project.readAt(await project.tipOf(line), `.teddy/sessions/${session}/01/transcript.jsonl`);
+  return decodeTranscript(text ?? '').records;
+}
+
+async function entryAt(project: MemoryProject) {
+  return decodeEntry((await project.repository.store.readCommit(await project.tipOf(line))).message);
+}
+
+describe('an answer that is cut at the limit', () => {
+  test('is gone on with: the model gets its own words and is asked to continue', async () => {
+    const project = await begin();
+    const plan = planOf([create('a.txt')]);
+    const model = scriptedModel(cut(plan.slice(0, 20)), cut(plan.slice(20, 30)), plan.slice(30));
+    const heard: string[] = [];
+    expect(await say(project, 'Do it', model, { onText: (text) => heard.push(text) })).toMatchObject({ text: plan });
+    expect(heard.join('')).toBe(plan);
+    const [first, second, third] = model.requests.map(({ messages }) => messages);
+    const goOn = (text: string) => [
+      ...(first ?? []),
+      { role: 'assistant', content: text },
+      { role: 'user', content: continueMessage },
+    ];
+    expect(second).toEqual(goOn(plan.slice(0, 20)));
+    expect(third).toEqual(goOn(plan.slice(0, 30)));
+    expect(await storyOfLine(project)).toEqual(["'First commit'", 'start', 'message 01', 'plan 01']);
+  });
+
+  test('has the usage and the cost of all its requests', async () => {
+    const project = await begin();
+    const usage = (inputTokens: number, outputTokens: number, costUsd?: number) => ({
+      usage: { inputTokens, outputTokens, ...(costUsd === undefined ? {} : { costUsd }) },
+    });
+    const told: unknown[] = [];
+    const model = scriptedModel({ ...cut('One '), ...usage(10, 5, 0.25) }, { texts: ['two.'], ...usage(20, 7, 0.5) });
+    const outcome = await say(project, 'Do it', model, { onUsage: (sum) => told.push(sum) });
+    expect(outcome).toMatchObject({ usage: { input: 30, output: 12, costUsd: 0.75 } });
+    expect(told).toEqual([
+      { input: 10, output: 5, costUsd: 0.25 },
+      { input: 30, output: 12, costUsd: 0.75 },
+    ]);
+    expect((await entryAt(project))?.tokens).toEqual({ input: 30, output: 12 });
+  });
+
+  test('loses what it repeats at the seam, and the transcript says so beside the answer', async () => {
+    const project = await begin();
+    const heard: string[] = [];
+    const model = scriptedModel(cut('Start.\n', longLine), cut(longLine, 'More.\n'), { texts: ['', 'End.\n'] });
+    await say(project, 'Do it', model, { onText: (text) => heard.push(text) });
+    expect(heard.join('')).toBe(`Start.\n${longLine}More.\nEnd.\n`);
+    const records = await recordsOf(project);
+    expect(records.map(({ type }) => type)).toEqual(['user', 'note', 'note', 'assistant']);
+    expect(records[1]).toMatchObject({
+      text: expect.stringMatching(/^Continuation 1: .* 71 characters; 64 bytes .* dropped/),
+    });
+    expect(records[2]).toMatchObject({ text: expect.stringMatching(/^Continuation 2: .* 77 characters and went on/) });
+    expect(records[3]).toMatchObject({ message: { content: `Start.\n${longLine}More.\nEnd.\n` } });
+  });
+
+  test('is kept in part after eight continuations, and no ninth is asked for', async () => {
+    const project = await begin();
+    const model = scriptedModel(...Array.from({ length: 12 }, (_, at) => cut(`${at}.`)));
+    const error = await say(project, 'Do it', model).catch((thrown: TeddyError) => thrown);
+    expect(error).toMatchObject({ code: 'MODEL_INTERRUPTED', message: expect.stringContaining('8 continuations') });
+    expect(model.requests).toHaveLength(9);
+    expect(await entryAt(project)).toMatchObject({ kind: 'reply', status: 'PARTIAL' });
+    expect((await recordsOf(project)).at(-1)).toMatchObject({
+      type: 'assistant_partial',
+      message: { content: '0.1.2.3.4.5.6.7.8.' },
+    });
+  });
+
+  test('is not asked for more when a continuation brings nothing', async () => {
+    const project = await begin();
+    const model = scriptedModel(cut('Half'), cut());
+    await expect(say(project, 'Do it', model)).rejects.toMatchObject({ code: 'MODEL_INTERRUPTED' });
+    expect(model.requests).toHaveLength(2);
+    expect((await recordsOf(project)).map(({ type }) => type)).toEqual(['user', 'assistant_partial']);
+  });
+
+  test('that calls a tool nobody has offered is no plan, and says so', async () => {
+    const project = await begin();
+    const call = { id: 'a', name: 'read_file', arguments: '{}' };
+    const error = await say(project, 'Do it', scriptedModel({ texts: [], calls: [call] })).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toMatchObject({ code: 'EMPTY_ANSWER', message: expect.stringContaining('"read_file"') as string });
+    expect(await storyOfLine(project)).toEqual(["'First commit'", 'start', 'message 01']);
+  });
+
+  test('before it said anything is an empty answer, and nothing is kept', async () => {
+    const project = await begin();
+    const error = await say(project, 'Do it', scriptedModel(cut())).catch((thrown: TeddyError) => thrown);
+    expect(error).toMatchObject({ code: 'EMPTY_ANSWER', message: expect.stringContaining('limit') });
+    expect(await storyOfLine(project)).toEqual(["'First commit'", 'start', 'message 01']);
+  });
+
+  test('and then fails keeps all that came, also what was held back at the seam', async () => {
+    const project = await begin();
+    const lost = new TeddyError('MODEL_INTERRUPTED', 'Lost.');
+    const model = scriptedModel(cut(longLine), { texts: ['This line is'], error: lost });
+    await expect(say(project, 'Do it', model)).rejects.toBe(lost);
+    expect((await recordsOf(project)).at(-1)).toMatchObject({ message: { content: `${longLine}This line is` } });
+  });
+});
+
+describe('staging', () => {
+  test('has the answer while it arrives, with its place, and nothing afterwards', async () => {
+    const project = await begin();
+    const seen: unknown[] = [];
+    const look = async () => void seen.push(structuredClone(project.staged));
+    await say(project, 'Do it', scriptedModel({ texts: ['Hal', 'lo.'], meanwhile: look }));
+    expect(seen).toMatchObject([
+      [
+        {
+          text: 'Hallo.',
+          place: { session, turn: '01', ref: `refs/heads/${line}`, recordCount: 1, agent: 'pathfinder' },
+        },
+      ],
+    ]);
+    expect(project.staged).toEqual([]);
+    const [{ place } = { place: null }] = seen[0] as { place: { id: string } }[];
+    expect((await recordsOf(project)).at(-1)).toMatchObject({ id: place?.id });
+  });
+
+  test('is empty after an error, an interruption and an empty answer', async () => {
+    const project = await begin();
+    const interrupted = new TeddyError('INTERRUPTED', 'Interrupted.');
+    for (const answer of [interrupted, { texts: ['Hal'], error: interrupted }, ' ']) {
+      await expect(say(project, 'Do it', scriptedModel(answer))).rejects.toBeInstanceOf(TeddyError);
+      expect(project.staged).toEqual([]);
+    }
+  });
+
+  test('keeps the answer when it cannot be put on the line', async () => {
+    const project = await begin();
+    const full = new TeddyError('DISK_FULL', 'No space left.');
+    const breakDown = async () => {
+      project.repository.workspace.publish = () => Promise.reject(full);
+    };
+    await expect(say(project, 'Do it', scriptedModel({ texts: ['All of it.'], meanwhile: breakDown }))).rejects.toBe(
+      full,
+    );
+    expect(project.staged).toMatchObject([{ text: 'All of it.', isSaved: true }]);
+  });
+
+  test('is left when somebody else was faster, since the answer is anchored then', async () => {
+    const project = await begin();
+    const meanwhile = async () => void (await say(project, undefined, 'Faster.'));
+    const late = say(project, 'Do it', scriptedModel({ texts: ['Slower.'], meanwhile }));
+    await expect(late).rejects.toMatchObject({ code: 'REF_MOVED' });
+    expect(project.staged).toEqual([]);
+    const [anchor] = await project.repository.store.listRefs('refs/teddy/keep/answers/');
+    const blob = await project.repository.store.readBlob(anchor?.oid ?? ('' as Oid));
+    expect(Buffer.from(blob).toString()).toBe('Slower.');
+  });
+});
+
+describe('an answer that is on the line', () => {
+  test('is the outcome also when it cannot be searched for secrets afterwards, which is said with its commit', async () => {
+    const project = await begin();
+    const plan = planOf([create('a.txt')]);
+    const refused = new TeddyError('MASKING_FAILED', 'A text could not be searched.', 'Switch it off.');
+    const { mask } = project.masker;
+    project.masker.mask = (text) => (text === plan ? Promise.reject(refused) : mask(text));
+    const outcome = await say(project, 'Do it', plan);
+    const commit = await project.tipOf(line);
+    expect(outcome).toMatchObject({ commit, secrets: [], actions: 1, problems: [] });
+    expect(project.said.filter((text) => text.startsWith('warning: '))).toEqual([
+      `warning: The answer is on its line as ${commit.slice(0, 10)}, but it could not be searched for secrets: A text could not be searched. Switch it off.`,
+    ]);
+  });
+
+  test('is the outcome also when its plan cannot be checked against the files, and its own faults are told still', async () => {
+    const project = await begin();
+    project.filesOf = () => {
+      throw new Error('EIO: i/o error');
+    };
+    const outcome = await say(project, 'Do it', planOf([create('a.txt')], memos('no mark')));
+    expect(outcome).toMatchObject({ commit: await project.tipOf(line) });
+    expect(outcome).toHaveProperty('problems', [expect.objectContaining({ line: expect.any(Number) })]);
+    expect(project.said).toContainEqual(
+      expect.stringMatching(
+        /^warning: The answer is on its line as [0-9a-f]{10}, but .* not be checked .*: EIO: i\/o error$/,
+      ),
+    );
+  });
+});
+
+describe('an answer that was interrupted and cannot be kept', () => {
+  const lost = new TeddyError('MODEL_INTERRUPTED', 'Lost.');
+  const full = new TeddyError('DISK_FULL', 'No space left.', 'Make room.');
+
+  test('leaves the first error the error, says the second, and stays in staging', async () => {
+    const project = await begin();
+    const meanwhile = async () => {
+      project.repository.workspace.publish = () => Promise.reject(full);
+    };
+    await expect(say(project, 'Do it', scriptedModel({ texts: ['Hal'], error: lost, meanwhile }))).rejects.toBe(lost);
+    expect(project.staged).toMatchObject([{ text: 'Hal', isSaved: true }]);
+    expect(project.said).toContainEqual(
+      'warning: The answer was interrupted, and what arrived (3 characters) could not be kept in turn 01: No space left. Make room.',
+    );
+  });
+
+  test('says where its part is kept when somebody else was faster', async () => {
+    const project = await begin();
+    const meanwhile = async () => void (await say(project, undefined, 'Faster.'));
+    await expect(say(project, 'Do it', scriptedModel({ texts: ['Slow'], error: lost, meanwhile }))).rejects.toBe(lost);
+    const [anchor] = await project.repository.store.listRefs('refs/teddy/keep/answers/');
+    expect(project.said.at(-1)).toContain(`git cat-file -p ${anchor?.oid}`);
+  });
+});
+
+describe('an answer without end', () => {
+  test('is stopped at 10 MiB, and what came until then is kept', async () => {
+    const project = await begin();
+    const piece = 'ä'.repeat(512 * 1024);
+    const model = scriptedModel({ texts: Array.from({ length: 40 }, () => piece) });
+    const error = await say(project, 'Do it', model).catch((thrown: TeddyError) => thrown);
+    expect(error).toMatchObject({ code: 'MODEL_FAILED', message: expect.stringContaining('10 MiB') });
+    const [, part] = await recordsOf(project);
+    expect(part).toMatchObject({ type: 'assistant_partial', message: { content: piece.repeat(10) } });
+  });
+});
+
+test('a continuation that ends without a word why is the end of the answer', async () => {
+  const project = await begin();
+  let asked = 0;
+  const model: Model = {
+    ...scriptedModel(),
+    async *answer() {
+      asked += 1;
+      if (asked === 1) yield* scriptedModel(cut('One ')).answer(requestOf());
+      else yield { type: 'text', text: `${asked}.` };
+    },
+  };
+  expect(await say(project, 'Do it', model)).toMatchObject({ text: 'One 2.' });
+});

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
+import { findLine } from '../../../src/workflow/line/find.ts';
+import { restoreTurn } from '../../../src/workflow/turn/restore.ts';
+import { undoTurn } from '../../../src/workflow/turn/undo.ts';
+import { memoryProject } from '../../support/memory-repository.ts';
+import { create, line, planOf, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
+import { slowTest } from '../../support/slow-test.ts';
+
+test('a turn is restored at its report, not at its undo, and the next turn follows it', async () => {
+  const project = await memoryProject();
+  await start(project);
+  await turn(project, 'One', create('one.txt'));
+  await undoTurn(project, {});
+  const restored = await restoreTurn(project, { turn: '01' });
+  const branch = `${line}--02-branch-01`;
+  expect(restored).toMatchObject({ ref: `refs/heads/${branch}`, turn: '01' });
+  expect((await storyOfLine(project, branch)).at(-1)).toBe('report 01');
+  expect(await project.read('one.txt')).toBe('one.txt\n');
+  expect(await findLine(project)).toMatchObject({ ref: `refs/heads/${branch}`, session, found: 'head' });
+  expect(await say(project, 'Two', planOf([create('two.txt')]))).toMatchObject({ turn: '02' });
+});
+
+test('a turn that has no end yet is refused, and nothing is made', async () => {
+  const project = await memoryProject();
+  await start(project);
+  await say(project, 'One', null);
+  await expect(restoreTurn(project, { turn: '01' })).rejects.toMatchObject({
+    code: 'TURN_OPEN',
+    hint: `\`teddy session branch 01 -s ${line}\` goes back to its beginning.`,
+  });
+  await say(project, undefined, planOf([create('one.txt')]));
+  await expect(restoreTurn(project, { turn: '01' })).rejects.toMatchObject({ code: 'PLAN_PENDING' });
+  expect(await project.repository.store.listRefs(`refs/heads/${line}--`)).toEqual([]);
+  await branchSession(project, { turn: '01', switch: true });
+  await expect(restoreTurn(project, { turn: '01-branch-01' })).rejects.toMatchObject({ code: 'TURN_OPEN' });
+});
+
+slowTest('the branch takes the first name that no other branch has', async () => {
+  const project = await memoryProject();
+  await start(project);
+  await turn(project, 'One', create('one.txt'));
+  await turn(project, 'Two', create('two.txt'));
+  await branchSession(project, { turn: '02', switch: false });
+  expect((await restoreTurn(project, { turn: '01' })).ref).toBe(`refs/heads/${line}--02-branch-02`);
+});
+
+test('edits in the way refuse it, and the branch is taken back', async () => {
+  const project = await memoryProject();
+  await start(project);
+  await turn(project, 'One', create('one.txt'));
+  await turn(project, 'Two', create('two.txt'));
+  await project.write({ 'two.txt': 'mine\n' });
+  await expect(restoreTurn(project, { turn: '01' })).rejects.toMatchObject({ code: 'FILES_IN_THE_WAY' });
+  expect(await project.repository.store.resolve(`refs/heads/${line}--02-branch-01`)).toBeNull();
+  expect((await findLine(project)).ref).toBe(`refs/heads/${line}`);
+});

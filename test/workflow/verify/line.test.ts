@@ -1,0 +1,256 @@
+/** Every kind of entry, on several lines: honest, and with one thing changed and all later commits made anew. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Commit, TreeMode } from '../../../src/ports/git.ts';
+import type { Oid, RepoPath } from '../../../src/names.ts';
+import { editTree } from '../../../src/workflow/line/edit-tree.ts';
+import { findRecorded, listRecorded, type RecordedLine } from '../../../src/workflow/line/find-recorded.ts';
+import { verifyLine } from '../../../src/workflow/verify/line.ts';
+import type { VerifiedLine } from '../../../src/session/violation.ts';
+import type { MemoryProject } from '../../support/memory-repository.ts';
+import { recordedSession } from '../../support/recorded-session.ts';
+import { line, session } from '../../support/turns.ts';
+import { slowTest } from '../../support/slow-test.ts';
+
+let project: MemoryProject;
+let recorded: RecordedLine;
+/** Of the main line, oldest first. */
+let commits: { oid: Oid; commit: Commit }[];
+
+beforeAll(async () => {
+  project = await recordedSession();
+  recorded = await findRecorded(project, line);
+  commits = [];
+  for await (const found of project.repository.store.firstParents(recorded.tip)) commits.unshift(found);
+});
+
+const dir = `.teddy/sessions/${session}`;
+
+interface Forgery {
+  message?: (message: string) => string;
+  /** New content, or an object with its mode; null removes. */
+  files?: Record<string, string | null | { mode: TreeMode; oid: Oid }>;
+}
+
+function find(label: string): number {
+  const at = commits.findIndex(({ commit }) => commit.message.startsWith(label));
+  if (at === -1) throw new Error(`No commit begins with ${label}.`);
+  return at;
+}
+
+/** Of the commits after one that is changed: enough for the next turn to be shown it. */
+const laterCommits = 10;
+
+/** The line with that commit changed, and the same change in some that come after it. */
+async function forge(label: string, { message, files = {} }: Forgery): Promise<VerifiedLine> {
+  const { store } = project.repository;
+  const from = find(label);
+  let parent = commits[from]?.commit.parents[0] as Oid;
+  for (const [at, { commit }] of commits.slice(from, from + laterCommits).entries()) {
+    const batch = store.batch();
+    const edits = await Promise.all(
+      Object.entries(files).map(async ([path, content]) => ({
+        path: path as RepoPath,
+        entry: typeof content === 'string' ? { mode: '100644' as const, oid: await batch.blob(content) } : content,
+      })),
+    );
+    const tree = edits.length === 0 ? commit.tree : await editTree(store, batch, commit.tree, edits);
+    const text = at === 0 && message ? message(commit.message) : commit.message;
+    parent = await batch.commit({ ...commit, tree, message: text, parents: [parent] });
+    await batch.flush();
+  }
+  // What comes before is as it was.
+  const known = commits[from - 1]?.oid;
+  return verifyLine(project, { ...recorded, tip: parent }, known === undefined ? {} : { known: [known] });
+}
+
+const rulesOf = ({ violations }: VerifiedLine) => [...new Set(violations.map(({ rule }) => rule))];
+
+async function textAt(label: string, path: string): Promise<string> {
+  return (await project.readAt(commits[find(label)]?.oid as Oid, path)) ?? '';
+}
+
+test('an honest session has no fault on any of its lines, and its logs come out the same', async () => {
+  const lines = await listRecorded(project);
+  expect(lines).toHaveLength(4);
+  for (const one of lines) {
+    const result = await verifyLine(project, one);
+    expect(result).toMatchObject({ violations: [], notes: [] });
+    expect(result.derived).toBeGreaterThan(10);
+  }
+});
+
+test('what was verified before is not looked at again, and is what the rest is held against', async () => {
+  const known = commits[find('turn 02 report')]?.oid as Oid;
+  const rest = await verifyLine(project, recorded, { known: [known] });
+  const whole = await verifyLine(project, recorded);
+  expect(rest.violations).toEqual([]);
+  expect(rest.turns).toBe(whole.turns);
+  expect(rest.entries).toBeLessThan(whole.entries - 5);
+});
+
+describe('one byte changed', () => {
+  const published: [label: string, path: string, rule: string][] = [
+    ['turn 01 plan', `${dir}/01/plan.md`, 'sha256'],
+    ['turn 01 report', `${dir}/01/report.md`, 'sha256'],
+    ['turn 01 message', `${dir}/01/_context.log`, 'log'],
+    ['turn 04 reply', `${dir}/04/transcript.jsonl`, 'log'],
+    ['turn 02 report', 'two.txt', 'report'],
+  ];
+  test.each(published)('in what %s has, %s, and in all that comes after, breaks %s', async (label, path, rule) => {
+    const text = await textAt(label, path);
+    const at = path.endsWith('.log') ? text.indexOf('src/a.ts\n') : path.endsWith('.jsonl') ? text.indexOf('Heard') : 3;
+    const changed = `${text.slice(0, at)}${text[at] === 'x' ? 'y' : 'x'}${text.slice(at + 1)}`;
+    expect(rulesOf(await forge(label, { files: { [path]: changed } }))).toContain(rule);
+  });
+
+  test.each([
+    ['turn 02 plan', `${dir}/01/plan.md`],
+    ['turn 02 plan', `${dir}/01/report.md`],
+    ['turn 02 report', `${dir}/01/_context.log`],
+    ['turn 04 reply', `${dir}/03/transcript.jsonl`],
+    ['turn 02 report', `${dir}/02/turn.context`],
+    ['A commit of my own', `${dir}/01/plan.md`],
+    ['turn 02 undo', '.teddy/.gitattributes'],
+  ])('by %s, in %s, which was published before it', async (label, path) => {
+    const changed = `${(await textAt(label, path)).slice(0, -2)}x\n`;
+    const { violations } = await forge(label, { files: { [path]: changed } });
+    expect(violations).toContainEqual(expect.objectContaining({ rule: 'published', path }));
+  });
+
+  slowTest('in any section that a log derives is found, and named', async () => {
+    const path = `${dir}/02/_context.log`;
+    const text = await textAt('turn 02 message', path);
+    const boundary = /boundary: (\S+)/.exec(text)?.[1] ?? '';
+    const markers = [...text.matchAll(new RegExp(`<!-- ${boundary} (\\S+)[^\\n]* -->\\n`, 'g'))];
+    expect(markers.map((found) => found[1])).toEqual([
+      'system',
+      'memos',
+      'history',
+      'tree',
+      'file',
+      'file',
+      'file',
+      'message',
+    ]);
+    for (const [at, marker] of markers.entries()) {
+      if (/missing/.test(marker[0])) continue;
+      const place = marker.index + marker[0].length + 6;
+      const changed = `${text.slice(0, place)}${text[place] === 'x' ? 'y' : 'x'}${text.slice(place + 1)}`;
+      const { violations } = await forge('turn 02 message', { files: { [path]: changed } });
+      const said = violations.filter(({ rule }) => rule === 'log').map(({ message }) => message);
+      expect(
+        said.some((message) => message.startsWith(`Section ${marker[1]}`)),
+        `${at} ${said.join()}`,
+      ).toBe(true);
+    }
+  });
+});
+
+describe('a message that is forged', () => {
+  const trailers: [what: string, label: string, message: (text: string) => string, rule: string][] = [
+    ['with a second kind', 'turn 02 plan', (text) => `${text.trimEnd()}\nTeddy-Entry: report\n`, 'trailers'],
+    [
+      'with another session',
+      'turn 02 plan',
+      (text) => text.replace(/(Teddy-Session: ).*/, '$120260101-other'),
+      'order',
+    ],
+    ['without its id', 'turn 02 plan', (text) => text.replace(/Teddy-Entry-Id: .*\n/, ''), 'trailers'],
+    ['of another time', 'turn 02 plan', (text) => text.replace(/(Teddy-Created: )2026/, '$12025'), 'order'],
+    ['of a turn that is gone by', 'turn 02 plan', (text) => text.replace('Teddy-Turn: 02', 'Teddy-Turn: 01'), 'order'],
+    ['with another sha256', 'turn 02 plan', (text) => text.replace(/(Teddy-Sha256: )../, '$100'), 'sha256'],
+    [
+      'that claims success',
+      'turn 02 report',
+      (text) => text.replace('Teddy-Status: SUCCESS', 'Teddy-Status: FAILURE'),
+      'report',
+    ],
+    ['of a landing', 'turn 02 report', (text) => `${text.trimEnd()}\nTeddy-Landed-From: x@y\n`, 'trailers'],
+    [
+      'of another kind',
+      'turn 02 report',
+      (text) => text.replace('Teddy-Entry: report', 'Teddy-Entry: undo'),
+      'published',
+    ],
+    ['as a commit of the user’s', 'turn 02 plan', () => 'A commit\n', 'published'],
+    ['as an entry', 'A commit of my own', () => 'Mine\n\nTeddy-Entry: snapshot\n', 'trailers'],
+    ['as a second start', 'turn 02 undo', (text) => text.replace('Teddy-Entry: undo', 'Teddy-Entry: start'), 'order'],
+  ];
+  test.each(trailers)('%s is found', async (_, label, message, rule) => {
+    expect(rulesOf(await forge(label, { message }))).toContain(rule);
+  });
+});
+
+describe('a tree', () => {
+  test.each([
+    ['a link below .teddy/', `${dir}/01/x`, '120000' as const, 'path'],
+    ['an executable file there', `${dir}/02/plan.md`, '100755' as const, 'path'],
+    ['a submodule there', `${dir}/x`, '160000' as const, 'path'],
+    ['a file of another session', '.teddy/sessions/20260101-other/session.context', '100644' as const, 'published'],
+    ['code that a plan brings', 'forged.txt', '100644' as const, 'published'],
+  ])('with %s is named', async (_, path, mode, rule) => {
+    const oid = await project.repository.store.batch().blob('x\n');
+    const batch = project.repository.store.batch();
+    await batch.blob('x\n');
+    await batch.flush();
+    const { violations } = await forge('turn 02 plan', { files: { [path]: { mode, oid } } });
+    expect(violations).toContainEqual(expect.objectContaining({ rule, path, turn: '02' }));
+  });
+
+  test('with a blob that is missing is named, and nothing is thrown', async () => {
+    const path = `${dir}/02/plan.md`;
+    const oid = 'a'.repeat(40) as Oid;
+    const { violations } = await forge('turn 02 plan', { files: { [path]: { mode: '100644', oid } } });
+    expect(violations).toContainEqual(expect.objectContaining({ rule: 'objects', path, turn: '02' }));
+  });
+
+  test('with a file that is larger than allowed is named, and the file is not read', async () => {
+    const { violations } = await verifyLine(project, recorded, { maxFileBytes: 100 });
+    expect(rulesOf({ violations } as VerifiedLine)).toContain('path');
+    expect(violations).toContainEqual(expect.objectContaining({ rule: 'path', path: `${dir}/01/_context.log` }));
+  });
+});
+
+test('a secret is named by file and kind, and never said', async () => {
+  project.secrets.set('two.txt', 'test key');
+  const { violations } = await verifyLine(project, recorded);
+  project.secrets.clear();
+  expect(violations).toContainEqual(
+    expect.objectContaining({
+      rule: 'secret',
+      turn: '02',
+      path: `${dir}/02/plan.md`,
+      message: expect.stringMatching(/test key/),
+    }),
+  );
+  expect(violations.every(({ message }) => !message.includes('two.txt'))).toBe(true);
+});
+
+test('a secret in the message of a commit, of an entry or of the user, is named', async () => {
+  project.secrets.set('hush', 'test key');
+  const { violations } = await forge('turn 02 plan', { message: (text) => text.replace(/\n/, ' hush\n') });
+  project.secrets.clear();
+  expect(violations).toContainEqual(
+    expect.objectContaining({ rule: 'secret', path: null, message: 'A secret is in the message: test key.' }),
+  );
+});
+
+test('what a merge has brought into a known line was not checked with it', async () => {
+  const { store } = project.repository;
+  const spoilt = await forge('turn 02 report', { files: { [`${dir}/01/plan.md`]: '# Another\n' } });
+  const batch = store.batch();
+  const { tree } = await store.readCommit(recorded.tip);
+  const parents = [recorded.tip, spoilt.tip];
+  const known = await batch.commit({ tree, parents, ...(await store.ident()), message: 'Merge\n' });
+  await batch.flush();
+  const verify = (tip: Oid) => verifyLine(project, { ...recorded, tip }, { known: [known] });
+  expect(await verify(recorded.tip)).toMatchObject({ entries: 0, violations: [] });
+  expect((await verify(spoilt.tip)).violations).toContainEqual(
+    expect.objectContaining({ path: `${dir}/01/plan.md`, rule: 'published' }),
+  );
+});
+
+test('an abort ends it', async () => {
+  const signal = AbortSignal.abort();
+  await expect(verifyLine(project, recorded, { signal })).rejects.toMatchObject({ code: 'INTERRUPTED' });
+});

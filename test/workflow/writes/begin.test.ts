@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest';
+import { appendWrite } from '../../../src/workflow/writes/append.ts';
+import { beginWrite, type WriteRequest } from '../../../src/workflow/writes/begin.ts';
+import { cancelWrite } from '../../../src/workflow/writes/cancel.ts';
+import { findWrite, listWrites } from '../../../src/workflow/writes/list.ts';
+import { memoryProject } from '../../support/memory-repository.ts';
+import { start } from '../../support/turns.ts';
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const wish = (more: Partial<WriteRequest> = {}): WriteRequest => ({
+  intent: 'A guide',
+  target: 'docs/guide.md',
+  operation: 'create',
+  hasController: false,
+  ...more,
+});
+
+describe('begin', () => {
+  test('a session waits for content, and says how that ends', async () => {
+    const project = await memoryProject();
+    await start(project);
+    const begun = await beginWrite(project, wish());
+    expect(begun).toMatchObject({
+      record: { target: 'docs/guide.md', operation: 'create', base: null, endMarker: 'DONE', hasController: false },
+      state: { phase: 'awaiting_content', size: 0 },
+      instructions: 'Now output content. End with DONE on its own line.',
+      warnings: [],
+    });
+    expect(begun.record.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(await findWrite(project, begun.record.id)).toMatchObject({ status: 'active', stage: 'awaiting_content' });
+  });
+
+  test.each([
+    ['the target before the operation', { target: ' ', operation: 'replace' }, 'Target file path is required.'],
+    [
+      'an operation that there is none of',
+      { operation: 'replace' },
+      "Invalid operation type. Must be 'create', 'overwrite', or 'append'.",
+    ],
+    ['a path out of the project', { target: '../x' }, '../x cannot be written: it leaves the project with `..`.'],
+    ['a path in .git', { target: '.git/config' }, '.git/config cannot be written: it is inside `.git`.'],
+    ['a directory', { target: 'src' }, 'src cannot be written: it is a directory.'],
+    ['a create of what exists', { target: 'README.md' }, 'README.md exists already.'],
+    ['an append to what does not', { operation: 'append' }, 'There is no docs/guide.md to append to.'],
+  ])('%s is refused, and nothing is begun', async (_, more, message) => {
+    const project = await memoryProject({ 'README.md': 'x\n', 'src/a.ts': 'a\n' });
+    await start(project);
+    await expect(beginWrite(project, wish(more))).rejects.toThrow(message);
+    expect(await listWrites(project)).toEqual([]);
+  });
+
+  test('an overwrite of what is not there creates it, with a warning', async () => {
+    const project = await memoryProject();
+    await start(project);
+    const { record, warnings } = await beginWrite(project, wish({ operation: 'overwrite' }));
+    expect(record.base).toBeNull();
+    expect(warnings).toEqual(['There is no docs/guide.md yet; it will be created.']);
+  });
+
+  test('the base is what stands there: its hash, endings, last newline and mark', async () => {
+    const project = await memoryProject({ 'a.txt': '\uFEFFone\r\ntwo' });
+    await start(project);
+    const { record } = await beginWrite(project, wish({ target: 'a.txt', operation: 'append' }));
+    expect(record.base).toMatchObject({
+      sha256: project.hash('\uFEFFone\r\ntwo'),
+      size: 11,
+      lineEndings: 'crlf',
+      finalNewline: false,
+      bom: true,
+    });
+  });
+
+  test('where the target has a line DONE, or on request, the marker is one of its own', async () => {
+    const project = await memoryProject({ 'a.txt': 'one\nDONE\ntwo\n' });
+    await start(project);
+    const first = await beginWrite(project, wish({ target: 'a.txt', operation: 'overwrite' }));
+    expect(first.record.endMarker).toBe(`DONE-${first.record.id.slice(0, 8)}`);
+    expect(first.instructions).toBe(`Now output content. End with ${first.record.endMarker} on its own line.`);
+    await cancelWrite(project, first.record.id);
+    const other = await beginWrite(project, wish({ ownMarker: true }));
+    expect(other.record.endMarker).toMatch(/^DONE-[0-9a-f]{8}$/);
+  });
+
+  test('one session is active at a time, and a cancelled one frees the slot', async () => {
+    const project = await memoryProject();
+    await start(project);
+    const { record } = await beginWrite(project, wish());
+    await expect(beginWrite(project, wish({ target: 'b.md' }))).rejects.toMatchObject({
+      code: 'WRITE_ACTIVE',
+      message: 'Another write session is already active. Please wait for it to complete.',
+    });
+    await cancelWrite(project, record.id);
+    await expect(findWrite(project, record.id)).rejects.toMatchObject({ code: 'UNKNOWN_WRITE' });
+    await beginWrite(project, wish({ target: 'b.md' }));
+  });
+
+  test('a file that is staged and edited further is refused', async () => {
+    const project = await memoryProject();
+    await start(project);
+    await project.write({ 'README.md': 'staged\n' });
+    await project.stage('README.md');
+    await project.write({ 'README.md': 'edited\n' });
+    await expect(beginWrite(project, wish({ target: 'README.md', operation: 'overwrite' }))).rejects.toMatchObject({
+      code: 'PARTIALLY_STAGED',
+    });
+  });
+});
+
+describe('append', () => {
+  const open = async () => {
+    const project = await memoryProject();
+    await start(project);
+    const { record } = await beginWrite(project, wish());
+    return { project, id: record.id };
+  };
+
+  test('bytes come one after the other, and the same ones again add nothing', async () => {
+    const { project, id } = await open();
+    expect(await appendWrite(project, { id, bytes: bytes('one') })).toEqual({ size: 3, added: 3 });
+    expect(await appendWrite(project, { id, offset: 3, bytes: bytes('two') })).toEqual({ size: 6, added: 3 });
+    expect(await appendWrite(project, { id, offset: 3, bytes: bytes('two') })).toEqual({ size: 6, added: 0 });
+    expect(await appendWrite(project, { id, offset: 4, bytes: bytes('wo, more') })).toEqual({ size: 12, added: 6 });
+    expect(Buffer.from((await project.writes.readContent(id))?.verified ?? []).toString()).toBe('onetwo, more');
+  });
+
+  test('a gap, or other bytes, is refused with the offset that is expected', async () => {
+    const { project, id } = await open();
+    await appendWrite(project, { id, bytes: bytes('one') });
+    const refused = { code: 'OFFSET_MISMATCH', expected: 3 };
+    await expect(appendWrite(project, { id, offset: 4, bytes: bytes('x') })).rejects.toMatchObject(refused);
+    await expect(appendWrite(project, { id, offset: 1, bytes: bytes('xx') })).rejects.toMatchObject(refused);
+    expect((await findWrite(project, id)).size).toBe(3);
+  });
+
+  test('the limit is accepted, and one byte more is not', async () => {
+    const { project, id } = await open();
+    project.configuration.set('teddy.write.maxBytes', '10');
+    await appendWrite(project, { id, bytes: bytes('0123456789') });
+    await expect(appendWrite(project, { id, bytes: bytes('x') })).rejects.toMatchObject({ code: 'CONTENT_TOO_LARGE' });
+    expect((await findWrite(project, id)).size).toBe(10);
+  });
+
+  test('without activity for long enough a session is expired, and its content stays', async () => {
+    const { project, id } = await open();
+    await appendWrite(project, { id, bytes: bytes('one') });
+    // Each look at the clock of these tests is a second later than the one before.
+    project.configuration.set('teddy.write.idleExpiryMs', '1');
+    expect(await findWrite(project, id)).toMatchObject({ status: 'failed', stage: 'expired', size: 3 });
+    await expect(appendWrite(project, { id, bytes: bytes('x') })).rejects.toMatchObject({
+      code: 'UNKNOWN_WRITE',
+      message: 'Session not found or expired. Please start a new write session.',
+    });
+    await beginWrite(project, wish({ target: 'other.md' }));
+  });
+
+  test.each(['x', '../../x', '00000000-0000-4000-8000-000000000000'])('%s is no session', async (id) => {
+    const { project } = await open();
+    await expect(appendWrite(project, { id, bytes: bytes('x') })).rejects.toMatchObject({ code: 'UNKNOWN_WRITE' });
+  });
+});

@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest';
+import { appendWrite } from '../../../src/workflow/writes/append.ts';
+import { beginHeldWrite, beginWrite } from '../../../src/workflow/writes/begin.ts';
+import { cleanWrites, sweepWrites } from '../../../src/workflow/writes/clean.ts';
+import { finalizeWrite } from '../../../src/workflow/writes/finalize.ts';
+import { findWrite, listWrites } from '../../../src/workflow/writes/list.ts';
+import { discardWrite, finalizeLeft, takeUpWrite } from '../../../src/workflow/writes/recover.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { start } from '../../support/turns.ts';
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const wish = { intent: 'A guide', target: 'docs/guide.md', operation: 'create' };
+
+/** A controller that has saved this much, and is dead. */
+async function orphan(project: MemoryProject, content: string): Promise<string> {
+  const { held } = await beginHeldWrite(project, { ...wish, hasController: true });
+  const { staged, write } = held;
+  await staged.save(bytes(content), { ...write.state, phase: 'receiving', size: content.length });
+  await staged.close();
+  const left = project.writing.get(staged.record.id);
+  if (left === undefined) throw new Error('It was not begun.');
+  left.isAlive = false;
+  return staged.record.id;
+}
+
+async function keptRefs(project: MemoryProject): Promise<string[]> {
+  const refs = await project.repository.store.listRefs('refs/teddy/keep/writes/');
+  return Promise.all(
+    refs.map(async ({ ref, oid }) => `${ref} ${Buffer.from(await project.repository.store.readBlob(oid)).toString()}`),
+  );
+}
+
+test('what a dead controller has left is orphaned, blocks nobody, and is finished by whoever wants to', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const id = await orphan(project, 'text\n');
+  expect(await findWrite(project, id)).toMatchObject({ status: 'active', stage: 'orphaned', size: 5 });
+  const other = await beginWrite(project, { ...wish, target: 'other.md', hasController: false });
+  await expect(finalizeLeft(project, id, false)).rejects.toMatchObject({ code: 'WRITE_ACTIVE' });
+  await finalizeWrite(project, { id: other.record.id, content: bytes('other\n') });
+  expect(await finalizeLeft(project, id, false)).toMatchObject({ isWritten: true });
+  expect(await project.read('docs/guide.md')).toBe('text\n');
+});
+
+test('an orphan is gone on with where it stopped', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const id = await orphan(project, 'one\n');
+  const held = await takeUpWrite(project, id);
+  expect(held.write.state).toMatchObject({ phase: 'receiving', size: 4 });
+  await held.staged.close();
+  await appendWrite(project, { id, offset: 4, bytes: bytes('two\n') });
+  await finalizeWrite(project, { id });
+  expect(await project.read('docs/guide.md')).toBe('one\ntwo\n');
+});
+
+test('what has failed can be finished all the same, and what is committed cannot be taken up again', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const { record } = await beginWrite(project, { ...wish, target: 'a.json', hasController: false });
+  await appendWrite(project, { id: record.id, bytes: bytes('{ "a": }\n') });
+  for (let tries = 0; tries < 3; tries += 1) await finalizeWrite(project, { id: record.id });
+  expect(await findWrite(project, record.id)).toMatchObject({ stage: 'failed', reason: '3 validations failed' });
+  expect(await finalizeLeft(project, record.id, true)).toMatchObject({ isWritten: true });
+  await expect(takeUpWrite(project, record.id)).rejects.toMatchObject({ code: 'UNKNOWN_WRITE' });
+});
+
+test('a damaged one cannot be gone on with, and is kept when it is cleared away', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const id = await orphan(project, 'text\n');
+  const left = project.writing.get(id);
+  if (left) left.state = null;
+  expect(await findWrite(project, id)).toMatchObject({ status: 'failed', stage: 'damaged' });
+  await expect(takeUpWrite(project, id)).rejects.toMatchObject({ code: 'STAGING_DAMAGED' });
+  await expect(finalizeWrite(project, { id })).rejects.toMatchObject({ code: 'STAGING_DAMAGED' });
+  expect(await cleanWrites(project)).toMatchObject([{ id, target: 'docs/guide.md', kept: [expect.any(String)] }]);
+  expect(await keptRefs(project)).toEqual([`refs/teddy/keep/writes/${id} text\n`]);
+});
+
+test('orphans under an hour are offered, older ones are cleared away and kept, held ones are left alone', async () => {
+  const project = await memoryProject();
+  await start(project);
+  expect(await sweepWrites(project)).toEqual({ orphans: [], cleaned: [] });
+  const id = await orphan(project, 'text\n');
+  expect(await sweepWrites(project)).toMatchObject({ orphans: [{ id, stage: 'orphaned', size: 5 }], cleaned: [] });
+  project.configuration.set('teddy.write.orphanMs', '1');
+  const { record } = await beginWrite(project, { ...wish, target: 'held.md', hasController: false });
+  expect(await sweepWrites(project)).toMatchObject({ orphans: [], cleaned: [{ id, target: 'docs/guide.md' }] });
+  expect(await keptRefs(project)).toEqual([`refs/teddy/keep/writes/${id} text\n`]);
+  expect((await listWrites(project)).map((write) => write.id)).toEqual([record.id]);
+});
+
+test('a session that was committed is no orphan, is cleared away without a word, and leaves nothing to keep', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const { record } = await beginWrite(project, { ...wish, hasController: false });
+  await finalizeWrite(project, { id: record.id, content: bytes('text\n') });
+  expect(await sweepWrites(project)).toEqual({ orphans: [], cleaned: [] });
+  project.configuration.set('teddy.write.orphanMs', '1');
+  expect(await sweepWrites(project)).toEqual({ orphans: [], cleaned: [] });
+  expect(await listWrites(project)).toHaveLength(1);
+  project.configuration.set('teddy.write.resultMs', '1');
+  expect(await sweepWrites(project)).toEqual({ orphans: [], cleaned: [] });
+  expect(await listWrites(project)).toEqual([]);
+  expect(await keptRefs(project)).toEqual([]);
+});
+
+test('what is discarded is gone', async () => {
+  const project = await memoryProject();
+  await start(project);
+  const id = await orphan(project, 'text\n');
+  await discardWrite(project, id);
+  expect(await listWrites(project)).toEqual([]);
+  await expect(discardWrite(project, id)).rejects.toMatchObject({ code: 'UNKNOWN_WRITE' });
+});
