@@ -5,11 +5,16 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { removeFile, replaceFile } from '../disk/replace-file.ts';
 import { isAlive, readBootId } from '../disk/process-identity.ts';
 import { fileExists } from './index-lock.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { findLivingGits } from './living-gits.ts';
+
+/** Between the lock and the name git makes no other file; a second is for a machine that is busy. */
+const namingLooks = 6;
+const namingMs = 200;
 
 /** The note goes when the work tree is whole, or gone. */
 export async function withWorkTreeNote<Value>(
@@ -86,22 +91,37 @@ export async function discardWorkTree(commonDir: string, place: string): Promise
   await rm(place, { recursive: true, force: true });
 }
 
-/** git names the place first, after the lock: a record without one is that of a git which was killed in between. */
+/** git names the place right after the lock: a record that stays without a name is that of a git which was killed in between. */
 async function findRecords(commonDir: string, place: string): Promise<string[]> {
   const dir = join(commonDir, 'worktrees');
   const real = await realpath(place).catch(() => place);
   const found: string[] = [];
   for (const name of await readdir(dir).catch(() => [] as string[])) {
     const record = join(dir, name);
-    const text = await readFile(join(record, 'gitdir'), 'utf8').catch(() => '');
-    const named = text.trim() === '' ? null : dirname(resolve(record, text.replace(/\n$/, '')));
-    const isNameless = named === null && name.replace(/\d*$/, '') === basename(place).replace(/\d*$/, '');
-    if (named === place || named === real || (isNameless && (await isBeingMade(record)))) found.push(record);
+    const mayBeNameless = name.replace(/\d*$/, '') === basename(place).replace(/\d*$/, '');
+    const named = mayBeNameless ? await awaitName(record) : await readName(record);
+    const isNameless = named === null && mayBeNameless && (await isBegun(record));
+    if (named === place || named === real || isNameless) found.push(record);
   }
   return found;
 }
 
-async function isBeingMade(record: string): Promise<boolean> {
-  const names = await readdir(record);
-  return names.every((name) => ['locked', 'gitdir'].includes(name));
+/** The work tree that git has on record there; null when it has not written that yet. */
+async function readName(record: string): Promise<string | null> {
+  const text = await readFile(join(record, 'gitdir'), 'utf8').catch(() => '');
+  return text.trim() === '' ? null : dirname(resolve(record, text.replace(/\n$/, '')));
+}
+
+/** The git of another process may be just about to write the name: nothing is taken from it. */
+async function awaitName(record: string): Promise<string | null> {
+  for (let looks = 1; ; looks += 1) {
+    const name = await readName(record);
+    if (name !== null || looks === namingLooks || !(await isBegun(record))) return name;
+    await sleep(namingMs);
+  }
+}
+
+async function isBegun(record: string): Promise<boolean> {
+  const names = await readdir(record).catch(() => null);
+  return names !== null && names.every((name) => ['locked', 'gitdir'].includes(name));
 }

@@ -1,5 +1,5 @@
 /** Linked work trees that teddy makes and removes, with real git and whatever the user has set up around it. */
-import { chmod, mkdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -121,6 +121,19 @@ describe('a new work tree', () => {
     const filled = sleep(300).then(() => writeFile(join(other, 'commondir'), '../..\n'));
     expect(await add()).toBe(join(repo.root, '.git/teddy/worktrees/20260124-add-login'));
     await filled;
+  });
+
+  test('that is taken back takes nothing from one that another git has just begun', async () => {
+    await repo.git('switch', '--quiet', 'teddy/20260124-add-login');
+    const other = join(repo.root, '.git/worktrees/20260124-add-login7');
+    await mkdir(other, { recursive: true });
+    // As git leaves it between the lock and the name.
+    await writeFile(join(other, 'locked'), 'initializing');
+    const named = sleep(500).then(() => writeFile(join(other, 'gitdir'), join(repo.root, 'other/.git\n')));
+    await expect(add()).rejects.toMatchObject({ code: 'LINE_CHECKED_OUT' });
+    await named;
+    expect(await readdir(other)).toEqual(['gitdir', 'locked']);
+    await rm(other, { recursive: true });
   });
 
   test('that git cannot fill is taken back', async () => {
