@@ -3,11 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
 import type { RefTip, RefUpdate, Remotes, TransferOptions } from '../ports/git.ts';
 import { parseOid, type RefName } from '../names.ts';
-import { readPushOutcome } from './push-outcome.ts';
 import { findRemote, readRemoteNames, type RemoteAddress } from './remote-address.ts';
 import { callRemote, type RemoteResult } from './remote-call.ts';
-import { isPassing, toRemoteError } from './remote-errors.ts';
-import { toFetchArguments, toFetchInput, toPushArguments } from './remote-arguments.ts';
+import { cut, isPassing, toRemoteError } from './remote-errors.ts';
 import type { GitRunner } from './run.ts';
 
 const maxTries = 3;
@@ -139,4 +137,137 @@ async function isFastForward(git: GitRunner, update: RefUpdate): Promise<boolean
   // 128: what is there was never fetched.
   const args = ['merge-base', '--is-ancestor', `${update.old}`, `${update.new}`];
   return (await git.run(args, { accept: [1, 128] })).exitCode === 0;
+}
+
+/** What `git push --porcelain` says became of each ref. */
+interface PushedRef {
+  ref: string;
+  flag: string;
+  /** `[remote rejected] (pre-receive hook declined)` */
+  summary: string;
+}
+
+/**
+ * `moved`: a lease did not hold. `unknown`: the server did not say, or not everything; whether it has taken the refs is for its
+ * listing to tell. So it is where the server refused: a connection that broke may have made curl send it all a second time.
+ */
+export type PushOutcome = 'done' | 'moved' | 'unknown' | { refusal: TeddyError };
+
+/** A refusal is REMOTE_REFUSED in the server's words. */
+export function readPushOutcome(label: string, result: RemoteResult, count: number): PushOutcome {
+  const refs = readRows(result.stdout);
+  const rejected = refs.filter(({ flag }) => flag === '!');
+  if (rejected.some(({ summary }) => isMoved(summary))) return 'moved';
+  const refused = rejected.filter(({ summary }) => summary.startsWith('[remote rejected]'));
+  // With an atomic push all of them are rejected; those that are the reason say something else.
+  const reasons = refused.filter(({ summary }) => !/atomic (?:push failed|transaction failed)/.test(summary));
+  const named = reasons.length > 0 ? reasons : refused;
+  if (named.length > 0) return { refusal: toRefused(label, named, result.serverSaid) };
+  return result.exitCode === 0 && refs.length >= count ? 'done' : 'unknown';
+}
+
+function readRows(stdout: string): PushedRef[] {
+  return stdout.split('\n').flatMap((row) => {
+    const [flag = '', refspec = '', summary = ''] = row.split('\t');
+    if (flag.length !== 1 || !refspec.includes(':')) return [];
+    return [{ flag, ref: refspec.slice(refspec.indexOf(':') + 1), summary }];
+  });
+}
+
+/** Here before anything was sent, or at the server, where somebody was faster between its listing and its lock. */
+function isMoved(summary: string): boolean {
+  return /stale info|fetch first|non-fast-forward|needs force|but expected|reference already exists|incorrect old value|remote ref updated since checkout/.test(
+    summary,
+  );
+}
+
+function toRefused(label: string, refused: readonly PushedRef[], serverSaid: readonly string[]): TeddyError {
+  const [first] = refused;
+  const reason = /\((.*)\)$/.exec(first?.summary ?? '')?.[1] ?? first?.summary ?? '';
+  const others = refused.length === 1 ? '' : ` and ${refused.length - 1} more`;
+  const words = serverSaid.length === 0 ? '' : ` It says: ${serverSaid.join(' ')}`;
+  const name = first?.ref.replace(/^refs\/heads\//, '') ?? '';
+  return new TeddyError(
+    'REMOTE_REFUSED',
+    cut(`${label} refused ${name}${others}: ${reason}.${words}`),
+    'Nothing was changed there. See its rules: protected branches, hooks, quotas.',
+  );
+}
+
+/** The command lines of fetch and push: everything that a user's configuration may add to them is taken away again. */
+const quarantine = 'refs/teddy/quarantine/';
+/** What a command line can hold on any system of today, with room to spare for the environment. */
+const maxArgumentsChars = 1_000_000;
+
+const silent = ['-c', 'credential.interactive=false'];
+
+const fetchFlags = [
+  '--progress',
+  '--stdin',
+  '--atomic',
+  // Without it git would also move the remote-tracking branches of what is fetched.
+  '--refmap=',
+  '--no-tags',
+  '--no-write-fetch-head',
+  '--no-auto-maintenance',
+  '--no-recurse-submodules',
+  '--no-prune',
+  '--no-show-forced-updates',
+  // What is checked has to be there, also in a partial clone.
+  '--no-filter',
+];
+
+export function toFetchArguments(address: RemoteAddress, isAgain = false): string[] {
+  const checks = ['-c', 'fetch.fsckObjects=true', '-c', 'transfer.fsckObjects=true'];
+  // Refs of the quarantine are derived: to wait for the disk with each of thousands would be for nothing.
+  // Loose objects that are in an old pack already are not written: a `git gc` may be about to drop that pack. A pack of their own stays.
+  const whole = isAgain ? ['-c', 'fetch.unpackLimit=1'] : [];
+  return [...silent, ...checks, ...whole, '-c', 'core.fsync=committed', 'fetch', ...fetchFlags, '--', address.argument];
+}
+
+/** Throws HOSTILE_SESSION for a name that no ref has, GIT_FAILED for a destination outside of the quarantine. */
+export function toFetchInput(refs: readonly { from: RefName; to: RefName }[]): string {
+  return refs.map(({ from, to }) => `+${requireRefName(from)}:${requireQuarantine(to)}\n`).join('');
+}
+
+function requireQuarantine(ref: RefName): RefName {
+  if (requireRefName(ref).startsWith(quarantine)) return ref;
+  throw new TeddyError('GIT_FAILED', `Nothing is fetched into ${ref}, which is outside of ${quarantine}.`);
+}
+
+function requireRefName(ref: RefName): RefName {
+  if (isRefName(ref)) return ref;
+  throw new TeddyError(
+    'HOSTILE_SESSION',
+    `No ref can have the name ${JSON.stringify(ref)}.`,
+    'Nothing of it was taken.',
+  );
+}
+
+/** git's rules for the names of refs (`git help check-ref-format`). */
+function isRefName(ref: string): boolean {
+  // oxlint-disable-next-line no-control-regex
+  if (!ref.startsWith('refs/') || /[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|\/$|\.$/.test(ref)) return false;
+  return ref.split('/').every((part) => part !== '' && !part.startsWith('.') && !part.endsWith('.lock'));
+}
+
+/** Throws GIT_FAILED when there are more updates than one call can hold: they would not be all or nothing. */
+export function toPushArguments(address: RemoteAddress, updates: readonly RefUpdate[]): string[] {
+  const leases = updates.map(({ ref, old }) => `--force-with-lease=${requireRefName(ref)}:${old ?? ''}`);
+  const refspecs = updates.map((update) => `${update.new ?? ''}:${update.ref}`);
+  const flags = ['--progress', '--porcelain', '--atomic', '--no-verify', '--no-follow-tags', '--recurse-submodules=no'];
+  const chars = [...leases, ...refspecs].reduce((sum, part) => sum + part.length + 9, 0);
+  if (chars > maxArgumentsChars) {
+    throw new TeddyError(
+      'GIT_FAILED',
+      `${updates.length} branches are too many for one push.`,
+      'Push some of them at a time, by their names.',
+    );
+  }
+  return [...silent, ...withoutMirror(address), 'push', ...flags, ...leases, '--', address.argument, ...refspecs];
+}
+
+/** Of a mirror git pushes everything or refuses. */
+function withoutMirror({ argument, isNamed }: RemoteAddress): string[] {
+  return isNamed && !argument.includes('=') ? ['-c', `remote.${argument}.mirror=false`] : [];
 }

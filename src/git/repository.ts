@@ -1,20 +1,21 @@
 /** Finds the repository that a command stands in, once, with git's own rules, and opens it. */
 import { TeddyError } from '../errors.ts';
 import type { Remains } from '../ports/disk.ts';
-import type { Repository, Workspace, Remotes } from '../ports/git.ts';
+import type { Repository, Workspace, Remotes, Cache } from '../ports/git.ts';
 import { installAttributes } from './attributes.ts';
 import { refuseOldGit } from './git-version.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { gitRunner, toChildEnvironment, type Environment, type GitRunner } from './run.ts';
-import { derivedCache } from './cache.ts';
-import { readCredential } from './credential.ts';
 import { removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
 import { gitHooks } from './hooks.ts';
 import { withOwnErrors } from './own-errors.ts';
-import { readGitSettings } from './settings.ts';
+import { readGitSettings, type GitSetting } from './settings.ts';
 import { gitStore } from './store.ts';
 import { gitWorkTrees } from './work-trees.ts';
 import { gitWorkspace } from './workspace.ts';
+import { createHash } from 'node:crypto';
+import { readFile, mkdir, writeFile, rename, readdir, stat, rm } from 'node:fs/promises';
+import { join } from 'path/posix';
 
 export interface OpenOptions {
   cwd: string;
@@ -177,4 +178,108 @@ function lazyRemotes({ cwd, gitWith, onStep }: RemotesOptions): Remotes {
     fetch: async (...args) => (await load()).fetch(...args),
     push: async (...args) => (await load()).push(...args),
   };
+}
+
+/**
+ * A helper that answers every host alike, as in many CI jobs, gives a token of the forge: only what is kept under this
+ * name is meant for teddy.
+ */
+const userName = 'teddy';
+
+/** Without a prompt of any kind. An empty GIT_ASKPASS also keeps git from `core.askPass` and SSH_ASKPASS. */
+const silent = {
+  settings: ['-c', 'credential.interactive=false'],
+  env: { GIT_TERMINAL_PROMPT: '0', GIT_ASKPASS: '', GCM_INTERACTIVE: 'never' },
+};
+
+/** Null when no helper is configured for the URL, or none has anything. */
+async function readCredential(
+  git: GitRunner,
+  settings: ReadonlyMap<string, GitSetting>,
+  url: URL,
+): Promise<string | null> {
+  if (!hasHelper(settings, url)) return null;
+  const asked = { protocol: url.protocol.replace(':', ''), host: url.host, username: userName };
+  const input = `${Object.entries(asked)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('')}\n`;
+  // 128: nobody has it, and nobody may be asked.
+  const { exitCode, stdout } = await git.run([...silent.settings, 'credential', 'fill'], {
+    input,
+    env: silent.env,
+    accept: [1, 128],
+  });
+  return exitCode === 0 ? toPassword(stdout.toString('utf8')) : null;
+}
+
+/** Whether it is worth asking: which of them a URL really matches is for git to say. */
+function hasHelper(settings: ReadonlyMap<string, GitSetting>, url: URL): boolean {
+  return [...settings].some(([key, { value }]) => {
+    const found = /^credential\.(?:(.*)\.)?helper$/s.exec(key);
+    if (found === null || value === '') return false;
+    const pattern = found[1];
+    return pattern === undefined || pattern.includes('*') || pattern.includes(url.hostname);
+  });
+}
+
+function toPassword(text: string): string | null {
+  const fields = new Map(
+    text.split('\n').map((line): [string, string] => [line.split('=')[0] ?? '', line.slice(line.indexOf('=') + 1)]),
+  );
+  return fields.get('username') === userName ? fields.get('password') || null : null;
+}
+
+/** What can be derived again, kept under `teddy/cache`: any of it may be deleted at any time. */
+const maxFiles = 32;
+/** Of all files together: a history is as large as what was said in it. */
+const maxBytes = 64 * 1024 * 1024;
+
+/** A file holds the sha256 of its content before the content: what a crash tore apart counts as absent. */
+export function derivedCache(commonDir: string, limits = { maxFiles, maxBytes }): Cache {
+  const directory = join(commonDir, 'teddy', 'cache');
+  return {
+    async read(key) {
+      const kept = await readFile(join(directory, key)).catch(() => Buffer.alloc(0));
+      const end = kept.indexOf('\n');
+      const content = kept.subarray(end + 1);
+      return end !== -1 && kept.toString('latin1', 0, end) === sha256([content]) ? content : null;
+    },
+    async write(key, pieces) {
+      const file = [Buffer.from(`${sha256(pieces)}\n`), ...pieces];
+      // It would push out all others, and itself.
+      if (countBytes(file) > limits.maxBytes) return;
+      // Where it cannot be written (a full disk, a read-only one), the next command takes its time, and that is all.
+      await replace(directory, key, file, limits).catch(() => undefined);
+    },
+  };
+}
+
+type Limits = { maxFiles: number; maxBytes: number };
+
+async function replace(directory: string, key: string, file: readonly Uint8Array[], limits: Limits): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  const temporary = join(directory, `${key}.${process.pid}`);
+  await writeFile(temporary, file, { mode: 0o600 });
+  await rename(temporary, join(directory, key));
+  await removeOldest(directory, limits);
+}
+
+async function removeOldest(directory: string, limits: Limits): Promise<void> {
+  const paths = (await readdir(directory)).map((name) => join(directory, name));
+  const files = await Promise.all(paths.map(async (path) => ({ path, stats: await stat(path) })));
+  let bytes = 0;
+  const surplus = files
+    .toSorted((a, b) => b.stats.mtimeMs - a.stats.mtimeMs)
+    .filter(({ stats }, index) => index >= limits.maxFiles || (bytes += stats.size) > limits.maxBytes);
+  await Promise.all(surplus.map(({ path }) => rm(path, { force: true })));
+}
+
+function countBytes(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, piece) => sum + piece.length, 0);
+}
+
+function sha256(pieces: readonly Uint8Array[]): string {
+  const hash = createHash('sha256');
+  for (const piece of pieces) hash.update(piece);
+  return hash.digest('hex');
 }

@@ -1,9 +1,8 @@
 /** The object database and the refs of one repository. */
 import { join } from 'node:path';
-import type { ObjectBatch, Store, TreeFile, TreeMode } from '../ports/git.ts';
+import type { Commit, Ident, ObjectBatch, Store, TreeFile, TreeMode } from '../ports/git.ts';
 import { repoPathFromGit, type Oid, parseOid, type RefName } from '../names.ts';
 import { diffTrees } from './diff-trees.ts';
-import { identReader } from './ident.ts';
 import { decodeCommit, type ObjectType } from './object-format.ts';
 import { objectReader, readObject } from './object-reader.ts';
 import { objectBatch } from './object-writer.ts';
@@ -15,7 +14,6 @@ import { withOwnErrors } from './own-errors.ts';
 import { searchTree } from './search-text.ts';
 import { type Environment, type GitRunner, splitNul } from './run.ts';
 import type { GitSetting } from './settings.ts';
-import { signCommit } from './sign-commit.ts';
 import { checkSignatures, runFsck } from './check-objects.ts';
 import { withDurableNames } from './sync-objects.ts';
 import { treeDecoder } from './tree-decoder.ts';
@@ -25,6 +23,7 @@ import { writeLine } from './write-line.ts';
 import { once } from 'node:events';
 import { TeddyError } from '../errors.ts';
 import { fileExists } from './index-lock.ts';
+import { toGitFailure } from './git-failure.ts';
 
 export interface StoreOptions {
   git: GitRunner;
@@ -227,4 +226,84 @@ async function mergeTrees(
 
 function toCommit(tree: Oid, parents: Oid[]): Parameters<ObjectBatch['commit']>[0] {
   return { tree, parents, author: nobody, committer: nobody, message: 'teddy: a side of a merge\n' };
+}
+
+/**
+ * The same commit with a signature, as `commit.gpgSign` would make it. Its tree has to be there. Nobody is asked for a
+ * passphrase at the terminal: an agent has to know it. Throws SIGNING_FAILED.
+ */
+async function signCommit(git: GitRunner, { tree, parents, author, committer, message }: Commit): Promise<Oid> {
+  const args = ['-c', 'i18n.commitEncoding=UTF-8', 'commit-tree', '-S', '-F', '-'];
+  const { exitCode, stdout, stderr } = await git.run([...args, ...parents.flatMap((parent) => ['-p', parent]), tree], {
+    input: message,
+    env: { ...toVariables('AUTHOR', author), ...toVariables('COMMITTER', committer) },
+    accept: [1, 128],
+  });
+  if (exitCode === 0) return parseOid(stdout.toString('utf8').trim());
+  throw new TeddyError(
+    'SIGNING_FAILED',
+    `git could not sign: ${stderr.trim().split('\n').slice(0, 3).join(' ')}`,
+    'See that `git commit -S` works without asking, or `git config teddy.sign false`.',
+  );
+}
+
+/** `Name <email> <seconds> <zone>`. */
+function toVariables(role: 'AUTHOR' | 'COMMITTER', ident: string): Record<string, string> {
+  const [, name = '', email = '', date = ''] = /^(.*?) ?<(.*)> (\d+ [+-]\d{4})$/.exec(ident) ?? [];
+  return { [`GIT_${role}_NAME`]: name, [`GIT_${role}_EMAIL`]: email, [`GIT_${role}_DATE`]: `@${date}` };
+}
+
+/** Asks git once: names do not change within a command. The time is that of each commit, unless the user has set one. */
+function identReader(
+  git: GitRunner,
+  env: Environment,
+  settings: () => Promise<ReadonlyMap<string, unknown>>,
+): () => Promise<Ident> {
+  let asked: Promise<Ident> | undefined;
+  return async () => {
+    asked ??= readIdent(git, env, settings);
+    const { author, committer } = await asked;
+    return {
+      author: env['GIT_AUTHOR_DATE'] ? author : atThisTime(author),
+      committer: env['GIT_COMMITTER_DATE'] ? committer : atThisTime(committer),
+    };
+  };
+}
+
+async function readIdent(
+  git: GitRunner,
+  env: Environment,
+  settings: () => Promise<ReadonlyMap<string, unknown>>,
+): Promise<Ident> {
+  const names = [...Object.keys(env).filter((key) => env[key] !== undefined), ...(await settings()).keys()];
+  // Without a setting for one of them they are the same, and one process is enough.
+  if (!names.some((name) => /^(?:GIT_(?:AUTHOR|COMMITTER)_|(?:author|committer)\.)/.test(name))) {
+    const both = await readVariable(git, 'GIT_COMMITTER_IDENT');
+    return { author: both, committer: both };
+  }
+  const [author, committer] = await Promise.all([
+    readVariable(git, 'GIT_AUTHOR_IDENT'),
+    readVariable(git, 'GIT_COMMITTER_IDENT'),
+  ]);
+  return { author, committer };
+}
+
+/** git's own words where it knows no name or no address. */
+const withoutIdentity =
+  /tell me who you are|ident name|auto-detect|auto-detection is disabled|no (?:name|email) was given|disallowed characters/i;
+
+async function readVariable(git: GitRunner, name: string): Promise<string> {
+  const { exitCode, stdout, stderr } = await git.run(['var', name], { accept: [1, 128] });
+  if (exitCode === 0) return stdout.toString('utf8').trimEnd();
+  if (!withoutIdentity.test(stderr)) throw toGitFailure('var', { exitCode, signal: null, stderr });
+  throw new TeddyError(
+    'NO_IDENTITY',
+    'git does not know who you are, and every entry is a commit of yours.',
+    'Run `git config --global user.name "Your Name"` and `git config --global user.email you@example.com`.',
+  );
+}
+
+/** `Name <email> <seconds> <zone>` */
+function atThisTime(ident: string): string {
+  return ident.replace(/\d+ ([+-]\d{4})$/, `${Math.floor(Date.now() / 1000)} $1`);
 }

@@ -3,23 +3,22 @@ import { randomBytes } from 'node:crypto';
 import { access, lstat, mkdir, readFile, readdir, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import type { Head, Store, Workspace } from '../ports/git.ts';
+import type { Head, Scan, Store, Workspace } from '../ports/git.ts';
 import { parseOid, repoPathFromGit, shortRef, type Oid, type RefName, type RepoPath } from '../names.ts';
 import { readHeadCommit, runCheckout } from './checkout.ts';
 import { readCheckouts } from './checkouts.ts';
 import { fastForward } from './fast-forward.ts';
-import { copyIndex, fileExists } from './index-lock.ts';
+import { copyIndex, fileExists, writeRecord, takeIndexLock, removeRecord, releaseIndexLock } from './index-lock.ts';
 import { removeFile } from '../disk/replace-file.ts';
-import { publish, writeSessionFiles, type PublishOptions } from './publish.ts';
+import { installIndex, publish, writeSessionFiles, type PublishOptions } from './publish.ts';
 import { repair } from './repair.ts';
 import { readHeadRef } from './layout.ts';
 import { splitNul, type GitRunner } from './run.ts';
 import { withOwnErrors } from './own-errors.ts';
-import { listUntrackedDirectories, lstatIfThere, scan } from './scan.ts';
 import { searchWorkTree } from './search-text.ts';
-import { readSettledStatus } from './status.ts';
+import { readSettledStatus, readStatus } from './status.ts';
 import { withDurableNames } from './sync-objects.ts';
-import { unstage } from './unstage.ts';
+import type { Stats } from 'node:fs';
 
 export interface WorkspaceOptions extends PublishOptions {
   store: Store;
@@ -243,4 +242,73 @@ async function switchTo(options: WorkspaceOptions, ref: RefName): Promise<void> 
       ? 'Wait for the other git process. If none is running any more, remove the file and run the command again.'
       : 'Commit or stash those edits, or move those files away, and run the command again.',
   );
+}
+
+/** A git that is killed while it holds the lock itself leaves one that nobody may remove. */
+async function unstage({ git, layout, store }: PublishOptions & { store: Store }, paths: RepoPath[]): Promise<void> {
+  // Nothing is written where nothing is staged: a full disk does not keep a run from being rolled back then.
+  const staged = paths.length === 0 ? [] : await listStaged(git, paths);
+  if (staged.length === 0) return;
+  const { gitDir } = layout;
+  const ref = (await readHeadRef(git)) ?? ('HEAD' as RefName);
+  // No commit: after a crash it is taken back, and whoever rolls back does it again.
+  const none = parseOid('0'.repeat(store.objectFormat === 'sha1' ? 40 : 64));
+  const files = await writeRecord(gitDir, { ref, old: null, new: none });
+  let isLocked = false;
+  try {
+    await takeIndexLock(gitDir, files);
+    isLocked = true;
+    if (!(await copyIndex(gitDir, files.index))) return;
+    const input = staged.map((path) => `${path}\0`).join('');
+    const reset = ['--literal-pathspecs', 'reset', '--quiet', '--pathspec-from-file=-', '--pathspec-file-nul'];
+    await git.run(reset, { input, env: { GIT_INDEX_FILE: files.index } });
+    await installIndex(gitDir, files);
+  } finally {
+    await (isLocked ? releaseIndexLock(gitDir, files) : removeRecord(files));
+  }
+}
+
+/** Those whose index entry is not that of HEAD; unmerged ones and those of `git add -N` as well. */
+async function listStaged(git: GitRunner, paths: RepoPath[]): Promise<RepoPath[]> {
+  const args = ['diff', '--cached', '--name-only', '--no-renames', '--no-relative', '--ita-visible-in-index', '-z'];
+  const differing = new Set<string>(await git.list([...args, '--ignore-submodules=none']));
+  return paths.filter((path) => differing.has(path));
+}
+
+/** Status says which paths differ; size, times and inode say whether one of them changed between two scans. */
+async function scan(git: GitRunner, root: string): Promise<Scan> {
+  const { edits, unmerged, untracked } = await readStatus(git, { untracked: true });
+  const rows: [RepoPath, string][] = [
+    ...untracked.map((path): [RepoPath, string] => [path, '??']),
+    ...unmerged.map((path): [RepoPath, string] => [path, 'UU']),
+    ...edits.map(({ path, staged, unstaged, submodule }): [RepoPath, string] => [
+      submodule ? (`${path}/` as RepoPath) : path,
+      staged + unstaged,
+    ]),
+  ];
+  const prints = rows.map(async ([path, letters]): Promise<[RepoPath, string]> => {
+    const print = path.endsWith('/') ? 'repository' : await printFile(join(root, path));
+    return [path, `${letters} ${print}`];
+  });
+  return new Map(await Promise.all(prints));
+}
+
+async function printFile(path: string): Promise<string> {
+  const found = await lstat(path, { bigint: true }).catch(toNullIfGone);
+  return found ? `${found.ino} ${found.size} ${found.mode} ${found.mtimeNs} ${found.ctimeNs}` : 'gone';
+}
+
+async function listUntrackedDirectories(git: GitRunner): Promise<RepoPath[]> {
+  const rows = await git.list(['ls-files', '--others', '--directory', '--exclude-standard', '-z']);
+  return rows.filter((row) => row.endsWith('/')).map((row) => repoPathFromGit(row.slice(0, -1)));
+}
+
+/** Only what is not there is gone: an error of the disk must not become a deletion in a commit. */
+async function lstatIfThere(path: string): Promise<Stats | null> {
+  return lstat(path).catch(toNullIfGone);
+}
+
+function toNullIfGone(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
+  throw error;
 }

@@ -8,9 +8,7 @@ import type { Clock } from '../ports/project.ts';
 import type { Limits } from '../session/write-limits.ts';
 import { appendSignal } from './append-signal.ts';
 import { eventStreams, streamHeaders, type EventStreams, type StreamEnd, type StreamLimits } from './event-stream.ts';
-import { admit } from './gate.ts';
 import { oneAtATime } from './queue.ts';
-import { readJson } from './read-body.ts';
 import { Refusal, toErrorAnswer } from './refusal.ts';
 import type { RequestReport } from './report.ts';
 import type { Call, Route } from './route.ts';
@@ -19,6 +17,8 @@ import type { SessionVerbs } from './session-verbs.ts';
 import type { StatusChanges } from './status.ts';
 import { writeRoutes } from './write-routes.ts';
 import type { WriteVerbs } from './write-verbs.ts';
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { toTooLarge } from '../write/step.ts';
 
 export interface ApiOptions {
   verbs: WriteVerbs;
@@ -181,4 +181,99 @@ function logRequests(api: Api, { clock, report }: ApiOptions): void {
     if (ended === undefined) log(context.get('code'));
     else void ended.then(log);
   });
+}
+
+/**
+ * Who may call at all. A page in a browser reaches the loopback address too: without CORS it cannot read the answers, but it
+ * can send requests, and with a name that resolves to 127.0.0.1 it can even read. Hence Host, Origin and a token, in this order.
+ */
+interface Knock {
+  /** All that were sent. */
+  hosts: string[];
+  origin: string | undefined;
+  authorization: string | undefined;
+  /** That the connection came in on. */
+  port: number;
+}
+
+/** Throws HOST_REFUSED, ORIGIN_REFUSED, TOKEN_REFUSED. */
+function admit({ hosts, origin, authorization, port }: Knock, token: string): void {
+  const [host = ''] = hosts.map((name) => name.toLowerCase());
+  if (hosts.length !== 1 || !ownHosts(port).includes(host)) {
+    throw new Refusal(
+      'HOST_REFUSED',
+      `This server answers only as 127.0.0.1:${port}, localhost:${port} or [::1]:${port}.`,
+    );
+  }
+  if (origin !== undefined && origin !== `http://${host}`) {
+    throw new Refusal('ORIGIN_REFUSED', 'Pages of other origins may not call this server.');
+  }
+  if (!isSame(toBearer(authorization), token)) {
+    const challenge = { 'WWW-Authenticate': 'Bearer' };
+    throw new Refusal('TOKEN_REFUSED', 'Send the token of server.json: Authorization: Bearer <token>.', challenge);
+  }
+}
+
+function ownHosts(port: number): string[] {
+  const names = ['127.0.0.1', 'localhost', '[::1]'];
+  // Nobody sends the port that is meant anyway.
+  return [...names.map((name) => `${name}:${port}`), ...(port === 80 ? names : [])];
+}
+
+function toBearer(authorization = ''): string {
+  return /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
+}
+
+/** In the same time whatever differs: digests are equally long, and tell nothing about how far two texts agree. */
+function isSame(given: string, token: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(token));
+}
+
+/** A byte of content takes up to six in JSON (`\u0000`), and there is a little beside the content. */
+const longestEscape = 6;
+const besideContentBytes = 64 * 1024;
+
+/** Throws UNSUPPORTED_MEDIA_TYPE, CONTENT_TOO_LARGE, REQUEST_ABORTED, MALFORMED_JSON. */
+async function readJson(request: IncomingMessage, limits: Limits): Promise<unknown> {
+  refuseOtherTypes(request);
+  const bytes = await readBytes(request, limits);
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;
+  } catch (error) {
+    throw new Refusal('MALFORMED_JSON', 'The body is not JSON in UTF-8.', {}, { cause: error });
+  }
+}
+
+function refuseOtherTypes({ headers }: IncomingMessage): void {
+  const [type = '', ...parameters] = (headers['content-type'] ?? '')
+    .split(';')
+    .map((part) => part.trim().toLowerCase());
+  const isUtf8 = parameters.every((one) => !one.startsWith('charset=') || /^charset="?utf-?8"?$/.test(one));
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (type === 'application/json' && isUtf8 && encoding === 'identity') return;
+  throw new Refusal(
+    'UNSUPPORTED_MEDIA_TYPE',
+    'Send the body as Content-Type: application/json, in UTF-8, not compressed.',
+  );
+}
+
+async function readBytes(request: IncomingMessage, limits: Limits): Promise<Buffer> {
+  const maxBytes = limits.maxBytes * longestEscape + besideContentBytes;
+  // Said in advance: then not a byte of it is read.
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw toTooLarge(limits);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    // `for await` would destroy the connection with the loop, and nobody could be told why.
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > maxBytes) throw toTooLarge(limits);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (!request.errored || error instanceof Refusal) throw error;
+    throw new Refusal('REQUEST_ABORTED', 'The connection was closed before the body was whole.', {}, { cause: error });
+  }
+  return Buffer.concat(chunks, size);
 }

@@ -15,7 +15,7 @@ import {
 import type { ClaimOptions } from '../disk/claim-file.ts';
 import { claimRun } from './run-claim.ts';
 import { errorCode, errorReason } from '../disk/system-error.ts';
-import { validUtf8Length } from './valid-utf8.ts';
+import { isUtf8 } from 'node:buffer';
 
 export interface AnswerStagingOptions {
   /** Holds a directory for each answer that is under way. */
@@ -269,4 +269,20 @@ function isPlace(value: unknown): value is AnswerPlace {
 
 function isBranchRef(ref: RefName): boolean {
   return ref.startsWith('refs/heads/');
+}
+
+/**
+ * How many bytes, from the beginning, are text: UTF-8 up to the first byte that is not. A NUL ends it too, since after a power
+ * cut a file may have a hole where nothing was written.
+ */
+function validUtf8Length(bytes: Uint8Array): number {
+  const nul = bytes.indexOf(0);
+  const text = Buffer.from(bytes.subarray(0, nul === -1 ? bytes.length : nul));
+  if (isUtf8(text)) return text.length;
+  const replaced = Buffer.from(text.toString('utf8'));
+  let length = text.findIndex((byte, at) => byte !== replaced[at]);
+  if (length === -1) length = text.length;
+  // The mark for a broken character may begin with the same bytes as that character.
+  while (!isUtf8(text.subarray(0, length))) length -= 1;
+  return length;
 }

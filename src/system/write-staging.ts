@@ -2,11 +2,11 @@
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import type { NewWrite, StagedWrite, WriteStaging } from '../ports/disk.ts';
+import type { FoundWrite, NewWrite, StagedWrite, WriteStaging } from '../ports/disk.ts';
 import type { Clock } from '../ports/project.ts';
 import type { Limits } from '../session/write-limits.ts';
 import { isWriteId } from '../write/write-id.ts';
-import type { WriteRecord, WriteState } from '../write/write.ts';
+import { isOver, type WriteRecord, type WriteState } from '../write/write.ts';
 import { claimFile, waitForClaim, type Claim } from '../disk/claim-file.ts';
 import { replaceDurably, syncDirectory } from '../disk/durable-file.ts';
 import {
@@ -24,7 +24,6 @@ import {
 import { parseRecord, parseWriteState } from './parse-write.ts';
 import { makePrivateDirectory } from '../disk/private-directory.ts';
 import { seal } from '../disk/sealed-json.ts';
-import { stagedWrite, toFacts } from './staged-write.ts';
 import {
   makeStagingDirectory,
   metadataName,
@@ -35,7 +34,7 @@ import {
 } from './staging-directory.ts';
 import { asStagingErrors, toDamaged } from './staging-error.ts';
 import { errorCode, ignoreSystemError } from '../disk/system-error.ts';
-import { holdsSlot, toSlotTaken } from './write-slot.ts';
+import { isExpired } from '../write/step.ts';
 
 export interface WriteStagingOptions extends WritePlace {
   clock: Clock;
@@ -247,4 +246,89 @@ function claimPath({ dir }: WriteStagingOptions, name: string): string {
 
 function toOnStep({ onStep }: WriteStagingOptions): (step: string) => void {
   return (step) => onStep?.(step.replace('staging-', 'write-'));
+}
+
+/** Begun or used not long ago, not over, and its controller, if it has one, is alive. */
+function holdsSlot({ record, state, savedAt, isControlled }: FoundWrite, limits: Limits, now: Date): boolean {
+  if (record === null || (record.hasController && !isControlled)) return false;
+  if (state !== null) return !isOver(state.phase) && !isExpired(state, limits, now.getTime());
+  // Damaged: only who has it in memory can go on with it.
+  return isControlled && now.getTime() - savedAt.getTime() < limits.idleExpiryMs;
+}
+
+function toSlotTaken({ id, record }: FoundWrite, now: Date): TeddyError {
+  const age = record === null ? '' : `, begun ${formatAge(now.getTime() - Date.parse(record.begunAt))} ago`;
+  return new TeddyError(
+    'WRITE_ACTIVE',
+    'Another write session is already active. Please wait for it to complete.',
+    `It is ${id} for ${record?.target ?? 'an unknown file'}${age}: \`teddy write status ${id}\` shows it, \`teddy write cancel ${id}\` ends it.`,
+  );
+}
+
+function formatAge(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 120) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
+}
+
+/** A write session that this process holds. */
+interface StagedWriteParts {
+  record: WriteRecord;
+  state: WriteState;
+  directory: StagingDirectory;
+  clock: Clock;
+  remove(): Promise<void>;
+  /** `goesOn`: this process stays its controller. */
+  release(goesOn: boolean): Promise<void>;
+}
+
+function stagedWrite({ record, directory, clock, ...parts }: StagedWriteParts): StagedWrite {
+  let { state } = parts;
+  let isClosed = false;
+  let last: Promise<unknown> = Promise.resolve();
+
+  /** One after the other: where bytes belong is known only after those before. */
+  function inTurn<Value>(act: 'written' | 'read' | 'removed', run: () => Promise<Value>): Promise<Value> {
+    if (isClosed) throw new Error('The write session was closed.');
+    const result = last.then(() => asStagingErrors(act, run));
+    last = result.catch(() => undefined);
+    return result;
+  }
+
+  async function close({ goesOn } = { goesOn: false }): Promise<void> {
+    if (isClosed) return;
+    const released = inTurn('removed', () => parts.release(goesOn));
+    isClosed = true;
+    await released;
+  }
+
+  return {
+    record,
+    get state() {
+      return state;
+    },
+    save: async (bytes, next) =>
+      inTurn('written', async () => {
+        await directory.save(bytes, toFacts(next, clock));
+        state = next;
+      }),
+    replace: async (bytes, next) =>
+      inTurn('written', async () => {
+        await directory.replace(bytes, toFacts(next, clock));
+        state = next;
+      }),
+    read: async () => inTurn('read', () => directory.read()),
+    dropContent: async () => inTurn('removed', () => directory.dropContent(toFacts(state, clock))),
+    async remove() {
+      await inTurn('removed', parts.remove);
+      await close();
+    },
+    close,
+  };
+}
+
+/** As it stands in `state.json`. */
+function toFacts(state: WriteState, clock: Clock): Record<string, unknown> {
+  return { ...state, position: state.size, saved_at: clock.now().toISOString() };
 }

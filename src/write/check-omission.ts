@@ -1,6 +1,5 @@
 /** Lines that stand for others: `// ... rest of the code unchanged`. They would replace what they stand for. */
 import type { Candidate, Verdict } from './candidate.ts';
-import { findOmission } from './omission-line.ts';
 import { findFences, type Fence } from './fences.ts';
 import { locator } from './positions.ts';
 import type { Finding } from './write.ts';
@@ -39,4 +38,102 @@ export function checkOmission({ kind, text, base }: Candidate): Verdict {
 
 function isWithin(fences: Fence[], offset: number): boolean {
   return fences.some(({ start, end }) => start < offset && offset < end);
+}
+
+/** Whether a line stands for lines that were left out. */
+
+const codeThing =
+  '(?:code|files?|contents?|class|functions?|methods?|modules?|components?|document|implementations?|logic|imports|script|styles|rules|markup|program|tests)';
+const thing = `(?:${codeThing}|sections?|text|exports|lines|parts?|fields|properties|props|items|entries|values|cases|routes|handlers|helpers|types|definitions|declarations|configuration|config|settings|options|html|body|block|everything|data|rows|records|elements|state|hooks|constants|variables)`;
+const kept = '(?:unchanged|the same|same|as before|as is|as-is|as above|untouched|intact)';
+const keptOrGone = `(?:${kept}|omitted|here|goes here|follows?|continues?|not shown|truncated|skipped|snipped|elided)`;
+const verb = '(?:(?:is|are|remains?|stays?|goes|has been|have been) )?';
+const reason = '(?: (?:for (?:brevity|clarity|now|simplicity)|from (?:before|above)|as before|here|below))?';
+const words = '(?:[\\w-]+ ){0,4}?';
+const lead = '(?:and |keep |with |plus )?(?:all of the |all the |the |all |your )?';
+
+const ofRest = `${lead}(?:rest|remainder)`;
+const ofExisting = `${lead}(?:existing|previous|original|remaining|unchanged|current)`;
+const ofOthers = `${lead}(?:other|more|same|omitted|additional)`;
+
+/** In a comment, or in brackets: no dots are needed. */
+const plain = compile([
+  `${ofRest} of ${words}${codeThing} ${verb}${kept}${reason}`,
+  `${ofRest} of ${words}${codeThing} ${verb}(?:omitted|here|goes here|not shown)${reason}`,
+  `(?:${ofRest}|everything else|all else) ${verb}${kept}${reason}`,
+  `(?:${ofExisting}|${lead}other) (?:[\\w-]+ )?${codeThing} ${verb}(?:${kept}|omitted|here|goes here|not shown)${reason}`,
+  `${words}(?:omitted|truncated|skipped|snipped|elided) for (?:brevity|clarity|simplicity)`,
+]);
+/** Before dots. */
+const beforeDots = compile([`${ofRest} of ${words}${codeThing}`, `${ofExisting} (?:[\\w-]+ )?${codeThing}`]);
+/** Behind dots. */
+const behindDots = compile([
+  `${ofRest}(?: of ${words}${thing})?(?: ${verb}${keptOrGone}${reason})?`,
+  `(?:${ofExisting}|${ofOthers}) (?:[\\w-]+ ){0,2}?${thing}(?: ${verb}${keptOrGone}${reason})?`,
+  `(?:the )?${thing} ${verb}${keptOrGone}${reason}`,
+  `(?:\\d+ )?more (?:lines?|items?|entries|rows|records)(?: ${keptOrGone})?`,
+  `(?:truncated|omitted|snip|snipped|unchanged|same as (?:before|above)|as before|omitted for brevity|existing implementation)`,
+]);
+const inBrackets = compile([
+  `(?:(?:the |rest of (?:the )?)?(?:output|contents?|text|file|code|response|message|document|remaining|remainder|lines?|data|rest)(?: \\w+)? )?(?:truncated|omitted|snip|snipped|unchanged)(?: for (?:brevity|clarity))?`,
+  `(?:\\d+ )?(?:more )?(?:lines?|rows|entries|characters) (?:truncated|omitted|skipped)`,
+]);
+
+const comment =
+  /^(?:\/\/+|#+|--+|;+|%+|\/\*+|\*+(?!\/)|<!--+|\{\/\*+|\(\*+|rem |'|"{3}|'{3})\s*(\S.*?)\s*(?:\*+\/\}?|--+>|\*\)|"{3}|'{3})?$/i;
+const htmlComment = /^(?:<!--+|\{\/\*+)\s*(\S.*?)\s*(?:--+>|\*+\/\})$/;
+/** Behind code. */
+const trailing = /\s(?:\/\/|#|--|\/\*|<!--)\s*((?:\.{3}|\u2026).*?)\s*(?:\*\/|--+>)?$/;
+
+/** The words that say so; null: it does not. In a text for people only what no sentence looks like. */
+function findOmission(line: string, isCode: boolean): string | null {
+  const trimmed = line.trim();
+  const body = isCode ? (comment.exec(trimmed)?.[1] ?? trailing.exec(trimmed)?.[1]) : htmlComment.exec(trimmed)?.[1];
+  if (body !== undefined && isOmission(unwrap(body))) return body;
+  return isBareOmission(trimmed) ? trimmed : null;
+}
+
+function isOmission({ words: text, dotsBefore, dotsBehind, isBracketed }: Inner): boolean {
+  return (
+    plain.test(text) ||
+    (dotsBefore && behindDots.test(text)) ||
+    (dotsBehind && beforeDots.test(text)) ||
+    (isBracketed && inBrackets.test(text))
+  );
+}
+
+/** Not in a comment: in brackets, or behind dots and with several words, for `...existing` spreads an array. */
+function isBareOmission(line: string): boolean {
+  const inner = unwrap(line);
+  if (inner.isBracketed) return !line.startsWith('(') && isOmission({ ...inner, dotsBehind: false });
+  return inner.dotsBefore && inner.words.includes(' ') && behindDots.test(inner.words);
+}
+
+/** What is left without brackets, dots and punctuation around it, in lower case. */
+interface Inner {
+  words: string;
+  dotsBefore: boolean;
+  dotsBehind: boolean;
+  isBracketed: boolean;
+}
+
+const maxLayers = 3;
+
+function unwrap(line: string): Inner {
+  const inner: Inner = { words: line.toLowerCase(), dotsBefore: false, dotsBehind: false, isBracketed: false };
+  for (let layer = 0; layer < maxLayers; layer += 1) {
+    const text = inner.words.replace(/^[\s*_-]+|[\s*_:!-]+$/g, '').replace(/([^.])\.$/, '$1');
+    const inside = /^(?:\[(.*)\]|\((.*)\)|<(.*)>)$/.exec(text);
+    const bare = inside?.[1] ?? inside?.[2] ?? inside?.[3] ?? text;
+    inner.isBracketed ||= inside !== null;
+    inner.dotsBefore ||= /^\s*(?:\.{3}|\u2026)/.test(bare);
+    inner.dotsBehind ||= /(?:\.{3}|\u2026)\s*$/.test(bare);
+    inner.words = bare.replace(/^\s*(?:\.{3,}|\u2026)\s*|\s*(?:\.{3,}|\u2026)\s*$/g, '').trim();
+  }
+  inner.words = inner.words.replace(/[\s,;]+/g, ' ');
+  return inner;
+}
+
+function compile(patterns: string[]): RegExp {
+  return new RegExp(`^(?:${patterns.join('|')})$`);
 }

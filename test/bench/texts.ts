@@ -10,7 +10,7 @@ import type { Oid, RepoPath } from '../../src/names.ts';
 import { estimateTokens } from '../../src/session/tokens.ts';
 import { renderTreeListing } from '../../src/session/tree-listing.ts';
 import { masker } from '../../src/system/masker.ts';
-import { simplifyHtml } from '../../src/system/simplify-html.ts';
+import { simplifyHtml } from '../../src/system/page-text.ts';
 import { letters } from '../support/planted-secrets.ts';
 import { user } from '../support/conversations.ts';
 import { medianOf, type Row } from './measure.ts';

@@ -7,7 +7,7 @@ import { openProject } from '../../src/app.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { beginHeldWrite } from '../../src/workflow/writes/begin.ts';
 import { finalizeHeld } from '../../src/workflow/writes/finalize.ts';
-import { receiveHeld } from '../../src/workflow/writes/receive-held.ts';
+import { receiveHeld } from '../../src/workflow/writes/receive-from-model.ts';
 import { openScanner } from '../../src/write/done-scanner.ts';
 import { comparePairs, median, type Row } from './measure.ts';
 import { makeRepository } from './repositories.ts';

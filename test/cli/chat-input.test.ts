@@ -1,9 +1,9 @@
 /** What is typed in a conversation: lines that become a message, and messages that are commands. */
 import { describe, expect, test } from 'vitest';
 import { parseChatInput, quoteSlash, renderChatHelp, splitTurn } from '../../src/cli/commands/session/chat/commands.ts';
-import { gatherLine, nothingGathered, type Gathering } from '../../src/cli/commands/session/chat/message.ts';
+import { gatherLine, nothingGathered, type Gathering } from '../../src/cli/commands/session/chat/prompt.ts';
 import { openOutputLines } from '../../src/cli/commands/session/chat/output.ts';
-import { describeResult } from '../../src/cli/commands/session/chat/result.ts';
+import { describeResult } from '../../src/cli/commands/session/chat/view.ts';
 import { toEditText } from '../../src/cli/ask/typed-ahead.ts';
 
 /** The message that these lines become, and how many of them it takes; null: it goes on. */

@@ -11,7 +11,7 @@ import { cleanWrites } from '../../src/workflow/writes/clean.ts';
 import { finalizeHeld, finalizeWrite, type Finalized } from '../../src/workflow/writes/finalize.ts';
 import { listWrites, type WriteView } from '../../src/workflow/writes/list.ts';
 import { discardWrite, finalizeLeft, takeUpWrite } from '../../src/workflow/writes/recover.ts';
-import { receiveHeld } from '../../src/workflow/writes/receive-held.ts';
+import { receiveHeld } from '../../src/workflow/writes/receive-from-model.ts';
 import { runTeddy } from '../support/run-teddy.ts';
 import { openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { findLeftovers, repair } from './check-run.ts';

@@ -13,7 +13,7 @@ import { beginHeldWrite, beginWrite } from '../../src/workflow/writes/begin.ts';
 import { cancelWrite } from '../../src/workflow/writes/cancel.ts';
 import { finalizeHeld, finalizeWrite, type Finalized } from '../../src/workflow/writes/finalize.ts';
 import type { HeldWrite } from '../../src/workflow/writes/held.ts';
-import { receiveHeld } from '../../src/workflow/writes/receive-held.ts';
+import { receiveHeld } from '../../src/workflow/writes/receive-from-model.ts';
 import { takeUpWrite } from '../../src/workflow/writes/recover.ts';
 import { endChild } from './end-child.ts';
 import { passStep, print } from './fault-points.ts';

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import { beginHeldWrite } from '../../src/workflow/writes/begin.ts';
 import { finalizeHeld } from '../../src/workflow/writes/finalize.ts';
-import { receiveHeld } from '../../src/workflow/writes/receive-held.ts';
+import { receiveHeld } from '../../src/workflow/writes/receive-from-model.ts';
 import { checkWrite } from './check-write.ts';
 import { failedCleanly } from './failure.ts';
 import { runChild } from './run-child.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { derivedCache } from '../../src/git/cache.ts';
+import { derivedCache } from '../../src/git/repository.ts';
 
 let common: string;
 beforeEach(() => {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRepository, type OpenedRepository } from '../../src/git/repository.ts';
 import { readBootId } from '../../src/disk/process-identity.ts';
 import { packIndex } from '../../src/git/pack-index.ts';
-import { toDelta } from '../../src/git/pack-delta.ts';
+import { toDelta } from '../../src/git/pack-file.ts';
 import type { LineCommit } from '../../src/ports/git.ts';
 import type { Oid, RefName } from '../../src/names.ts';
 import { path } from '../support/disk.ts';

@@ -1,6 +1,6 @@
 import * as published from 'gpt-tokenizer/models';
 import { describe, expect, test } from 'vitest';
-import { defaultBudget } from '../../src/session/model-windows.ts';
+import { defaultBudget } from '../../src/session/budget.ts';
 
 interface PublishedModel {
   context_window?: number;

@@ -3,7 +3,7 @@ import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isPublicAddress } from '../../src/session/public-address.ts';
 import { pageFetcher } from '../../src/system/page-fetcher.ts';
-import { systemLookup } from '../../src/system/public-lookup.ts';
+import { systemLookup } from '../../src/system/page-fetcher.ts';
 import { makeCertificate, startHttpsServer, type HttpsServer, type Respond } from '../support/https-server.ts';
 
 const certificate = makeCertificate('site.test', 'other.test', 'inside.test');

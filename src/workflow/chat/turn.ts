@@ -19,7 +19,6 @@ import type { ReadyLine } from '../line/prepare.ts';
 import { readLine } from '../line/read.ts';
 import { sumUsage, type Listener, type Usage } from '../line/receive-answer.ts';
 import type { ChatListener, ChatOutcome, ChatWish } from './chat.ts';
-import { fitResults } from './fit-results.ts';
 import { runCalls, type RunCalls } from './run-calls.ts';
 import { writingTools } from './write-file.ts';
 
@@ -191,4 +190,32 @@ async function refuseMore({ project, line, model, wish }: Exchange, requests: nu
     `${model.label} has called tools ${maxRequests} times without an answer, so it was stopped there; all of it is kept.`,
     '`teddy session resume` lets it go on; another message says what is wanted.',
   );
+}
+
+/** Results of tools may be large: the oldest ones are left out where the request would not fit the budget. */
+export interface FittedResults {
+  messages: ModelMessage[];
+  /** How many results are left out. */
+  leftOut: number;
+}
+
+const note = '[left out to fit the budget; call again, for less of it, if it is still needed]';
+
+/** `room`: tokens, estimated. The oldest results go first, and each is named where it was; calls and texts stay. */
+export function fitResults(messages: readonly ModelMessage[], room: number): FittedResults {
+  let tokens = messages.reduce((sum, message) => sum + countTokens(message), 0);
+  let leftOut = 0;
+  const fitted = messages.map((message) => {
+    const saved = message.role === 'tool' ? countTokens(message) - countTokens({ ...message, content: note }) : 0;
+    if (tokens <= room || saved <= 0) return message;
+    tokens -= saved;
+    leftOut += 1;
+    return { ...message, content: note };
+  });
+  return { messages: fitted, leftOut };
+}
+
+function countTokens(message: ModelMessage): number {
+  const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : [];
+  return estimateTokens([message.content, ...calls.map((call) => call.name + call.arguments)].join('\n'));
 }

@@ -4,7 +4,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Store, TreeFile, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { readContextFiles, toRefused, turnContextPaths, type ShownFile } from '../../session/context-files.ts';
-import { parseTurnContext, type TurnLine } from '../../session/context-lines.ts';
+import { parseContextLine, parseTurnContext, type TurnLine } from '../../session/context-lines.ts';
 import { outsidePaths, settleContext, type OutsideFacts, type SettledContext } from '../../session/context-outside.ts';
 import { resolveContext, type LeftOut } from '../../session/context.ts';
 import { globalContextPath } from '../../session/global-files.ts';
@@ -12,9 +12,9 @@ import type { IsIgnored } from '../../session/ignore-rules.ts';
 import { joinPath, sessionDir, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { openCodeTree, type CodeTree } from './code-tree.ts';
 import type { GlobalBranch } from '../line/global-branch.ts';
-import { readDroppedLines } from './read-dropped-lines.ts';
 import { readTurnFile, toText, type LineState } from '../line/read.ts';
 import { readTurnList } from './read-turn-list.ts';
+import { decodeEntry } from '../../session/entry.ts';
 
 export interface ReadContext {
   /** What is shown of each file, in order, and last what the model asked for in vain; not masked yet. */
@@ -175,5 +175,40 @@ function toNotes(leftOut: readonly LeftOut[]): string[] {
     const rest = paths.size - namedInNote;
     const named = [...paths].slice(0, namedInNote).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
     return `Not shown to the model: ${named} (${reason}).`;
+  });
+}
+
+/** The lines of `global.context` and `session.context` that turn `last` was shown with, and that `now` has no more. */
+async function readDroppedLines(
+  store: Store,
+  state: LineState,
+  last: TurnName | undefined,
+  now: { global: string; session: string },
+): Promise<string[]> {
+  const opening = last === undefined ? null : await findOpening(store, state, last);
+  if (opening === null) return [];
+  const paths = [globalContextPath, joinPath(sessionDir(state.session), 'session.context')];
+  const texts = await Promise.all(
+    paths.map(async (path) => toText((await store.readFile(opening, path))?.bytes ?? null)),
+  );
+  const kept = new Set([now.global, now.session].flatMap(listAdditions));
+  return texts.flatMap(listAdditions).filter((line) => !kept.has(line));
+}
+
+/** The entry whose commit has the lists as the request of the turn was built from them. */
+async function findOpening(store: Store, { entryOid }: LineState, turn: TurnName): Promise<Oid | null> {
+  for await (const { oid, commit } of store.firstParents(entryOid)) {
+    const entry = decodeEntry(commit.message);
+    if (entry?.kind === 'start') return null;
+    if (entry?.turn === turn && (entry.kind === 'message' || entry.kind === 'branch')) return oid;
+  }
+  return null;
+}
+
+function listAdditions(text: string): string[] {
+  return text.split('\n').flatMap((line) => {
+    const parsed = parseContextLine(line);
+    if (parsed === null || parsed.removes) return [];
+    return [parsed.literal ? JSON.stringify(parsed.text) : parsed.text];
   });
 }

@@ -2,13 +2,11 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { listLines } from '../line/list.ts';
-import { findCommands } from './find-commands.ts';
 import { findDamagedObjects } from './find-damaged-objects.ts';
 import { findDivergedLines } from './find-diverged-lines.ts';
 import { findEnvironment } from './find-environment.ts';
 import { findLostEntries } from './find-lost-entries.ts';
 import { findMemoPairs } from './find-memo-pairs.ts';
-import { findQuarantine } from './find-quarantine.ts';
 import { findRuns } from './find-runs.ts';
 import { findSessionFiles } from './find-session-files.ts';
 import { findWorkTrees } from './find-work-trees.ts';
@@ -18,6 +16,7 @@ import { formatCount } from '../../session/format-count.ts';
 import { shortRef } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { prepareLine } from '../line/prepare.ts';
+import { listLeftInQuarantine, clearQuarantine } from '../line/quarantine.ts';
 
 export interface ReportedFinding extends Finding {
   /** `left`: nothing was done about it. `failed`: `--fix` has tried. */
@@ -168,25 +167,6 @@ const findPublications: Examination = async (scene) => {
   return { found: [...publications, ...records], seen: 'interrupted commands' };
 };
 
-/** In this order: what stands in the way of the others is mended first. */
-const examinations: Examination[] = [
-  findForeignLocks,
-  findPublications,
-  findLeftovers,
-  findEnvironment,
-  findCommands,
-  findRuns,
-  findAnswers,
-  findWrites,
-  findMemoPairs,
-  findQuarantine,
-  findDivergedLines,
-  findDamagedObjects,
-  findLostEntries,
-  findSessionFiles,
-  findWorkTrees,
-];
-
 /** Without `fix` nothing changes. Throws what the first look at the repository throws. */
 export async function examineRepository(project: Project, { fix }: { fix: boolean }): Promise<Examined> {
   let scene = await readScene(project);
@@ -246,3 +226,85 @@ async function mend(found: Found): Promise<ReportedFinding> {
     return { ...reported, outcome: 'failed', said: error.message, todo: error.hint ?? found.todo };
   }
 }
+
+/** What a pull or sync that was killed has left in quarantine. */
+const findQuarantine: Examination = async ({ project, refs }) => {
+  const prefix = 'refs/teddy/quarantine/';
+  if (!refs.some(({ ref }) => ref.startsWith(prefix))) return { found: [], seen: null };
+  const left = await listLeftInQuarantine(project);
+  if (left.length === 0) return { found: [], seen: 'quarantine' };
+  return {
+    found: [
+      {
+        kind: 'quarantine',
+        thing: prefix,
+        meaning: `A pull or sync was killed, and ${count(left.length, 'ref')} that it had fetched and not taken ${left.length === 1 ? 'is' : 'are'} still there.`,
+        fix: 'removes them; the next pull fetches them again',
+        todo: null,
+        async mend() {
+          await clearQuarantine(project);
+          return 'They are removed.';
+        },
+      },
+    ],
+    seen: 'quarantine',
+  };
+};
+
+/** Commands of conversations that were cut off: what they changed in `.teddy/` is to be put back. */
+const findCommands: Examination = async (scene) => ({
+  found: remainsOf(scene, 'command').map(({ path, note }): Found => {
+    const found = { kind: 'interrupted-command' as const, thing: path };
+    if (note === null) {
+      return {
+        ...found,
+        meaning:
+          'The note of a command that a conversation ran is damaged: nothing says what it may have changed in .teddy/.',
+        fix: null,
+        todo: `Look at \`git diff HEAD -- .teddy\`, take back what is not yours, then remove the note: \`rm ${toShellWord(path)}\`.`,
+        mend: null,
+      };
+    }
+    const line = shortRef(note.ref);
+    const meaning = `A conversation was killed while it ran a command of turn ${note.turn} on ${line} in ${note.root}; what that changed in .teddy/ may still be there.`;
+    if (!scene.refs.some(({ ref }) => ref === note.ref)) {
+      return {
+        ...found,
+        meaning,
+        fix: null,
+        todo: `${line} is gone: look at ${note.root}, then \`rm ${toShellWord(path)}\`.`,
+        mend: null,
+      };
+    }
+    return {
+      ...found,
+      meaning,
+      fix: 'puts .teddy/ back as it was, as the next command on that line does',
+      todo: null,
+      async mend() {
+        await prepareLine(scene.project, note.ref);
+        return 'Its .teddy/ is as it was before the command.';
+      },
+    };
+  }),
+  seen: 'commands of conversations',
+});
+
+/** In this order: what stands in the way of the others is mended first. */
+const examinations: Examination[] = [
+  findForeignLocks,
+  findPublications,
+  findLeftovers,
+  findEnvironment,
+  findCommands,
+  findRuns,
+  findAnswers,
+  findWrites,
+  findMemoPairs,
+  findQuarantine,
+  findDivergedLines,
+  findDamagedObjects,
+  findLostEntries,
+  findSessionFiles,
+  findWorkTrees,
+];

@@ -1,10 +1,10 @@
 /** Brings the code of a line to a branch, as one commit there; of `.teddy/` the branch keeps its own. */
 import { TeddyError } from '../../errors.ts';
-import type { Store, TreeChange, Workspace } from '../../ports/git.ts';
+import type { ObjectBatch, Store, TreeChange, TreeEntry, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type EntryKind } from '../../session/entry.ts';
 import { encodeLanding, type LandedFrom } from '../../session/landing.ts';
-import { shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
+import { shortRef, type Oid, type RefName, type RepoPath, type SessionId } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { refuseOperation } from '../line/refuse-operation.ts';
@@ -15,10 +15,11 @@ import { describeLanding } from './describe.ts';
 import { findLandingBase, type LandingBase } from './find-base.ts';
 import { toArchiveCommand } from './archive-command.ts';
 import { keepArchive } from './keep-archive.ts';
-import { preparePick, readSides, type LandingSides } from './squash-line.ts';
 import { tellBehind, tellBrought } from './tell-target.ts';
-import { tellUnlanded } from './tell-unlanded.ts';
 import type { LandRequest, LandableLine } from './landing.ts';
+import { isSessionPath } from '../../session/global-files.ts';
+import { readLine } from '../line/read.ts';
+import { editTree } from '../line/edit-tree.ts';
 
 export interface Landed {
   line: LandableLine;
@@ -266,4 +267,73 @@ function toMoved({ name }: LandableLine): TeddyError {
     `The branch has moved again and again while ${name} was landed.`,
     'Run the command again when nobody else works on it.',
   );
+}
+
+/** Warns of what is on its way on a line, and is not part of its code yet. */
+async function tellUnlanded(project: Project, line: LandableLine): Promise<void> {
+  const { latest } = await readLine(project.repository.store, line.tip);
+  if (latest?.status === 'planned')
+    project.notices.warn(`Turn ${latest.turn} has a plan that was not executed: nothing of it is landed.`);
+  if (latest?.status === 'open')
+    project.notices.warn(`Turn ${latest.turn} waits for an answer: nothing of it is landed.`);
+  await tellEdits(project, line);
+}
+
+async function tellEdits({ repository, notices }: Project, { ref, name }: LandableLine): Promise<void> {
+  const tree = (await repository.workTrees()).find((one) => one.ref === ref);
+  if (tree === undefined) return;
+  const { edits, untracked } = await (await repository.openWorkspace(tree.root)).status({ untracked: true });
+  const paths = [...edits.map(({ path }) => path), ...untracked].filter((path) => !isSessionPath(path));
+  if (paths.length === 0) return;
+  const files = paths.length === 1 ? '1 file differs' : `${paths.length} files differ`;
+  notices.warn(
+    `${files} from the tip of ${name} in ${tree.root}, and only what is committed is landed: ${nameSome(paths)}.`,
+  );
+}
+
+/** Three trees that differ in code alone. */
+interface LandingSides {
+  base: Oid;
+  ours: Oid;
+  theirs: Oid;
+}
+
+/** Commits; null stands for no code at all. All three get the `.teddy/` of `target`, so that no merge can touch it. */
+async function readSides(
+  { repository: { store } }: Project,
+  { base, target, tip }: { base: Oid | null; target: Oid | null; tip: Oid },
+): Promise<LandingSides> {
+  const batch = store.batch();
+  const treeOf = async (commit: Oid | null) => (commit === null ? null : (await store.readCommit(commit)).tree);
+  const ours = await treeOf(target);
+  const own = ours === null ? null : ((await store.readTree(ours)).find(({ name }) => name === '.teddy') ?? null);
+  const sides = {
+    base: await replaceSessions(store, batch, await treeOf(base), own),
+    ours: ours ?? (await batch.tree([])),
+    theirs: await replaceSessions(store, batch, await treeOf(tip), own),
+  };
+  await batch.flush();
+  return sides;
+}
+
+function replaceSessions(store: Store, batch: ObjectBatch, tree: Oid | null, own: TreeEntry | null): Promise<Oid> {
+  const entry = own === null ? null : { mode: own.mode, oid: own.oid };
+  return editTree(store, batch, tree, [{ path: '.teddy' as RepoPath, entry }]);
+}
+
+/**
+ * Two commits outside of every branch: `git cherry-pick` of the second one merges these sides, and keeps the message, by
+ * which a later landing knows of it. git clears them away some weeks later.
+ */
+async function preparePick(
+  { repository: { store } }: Project,
+  { base, theirs }: LandingSides,
+  message: string,
+): Promise<Oid> {
+  const batch = store.batch();
+  const ident = await store.ident();
+  const parent = await batch.commit({ tree: base, parents: [], ...ident, message: 'teddy: before the landing\n' });
+  const pick = await batch.commit({ tree: theirs, parents: [parent], ...ident, message });
+  await batch.flush();
+  return pick;
 }

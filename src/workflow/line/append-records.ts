@@ -6,14 +6,24 @@ import { toUnitKind, type UnitKind } from '../../conversation/unit.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Entry } from '../../session/entry.ts';
-import { joinPath, shortRef, turnDir, type Oid, type SessionId, type TurnName } from '../../names.ts';
+import { decodeEntry, type Entry } from '../../session/entry.ts';
+import {
+  isTurnName,
+  compareTurns,
+  joinPath,
+  sessionDir,
+  shortRef,
+  turnDir,
+  type Oid,
+  type SessionId,
+  type TurnName,
+} from '../../names.ts';
 import { appendEntry } from './append-entry.ts';
-import { findRecords, type FoundRecord } from './find-records.ts';
 import { maskRecord } from './mask-record.ts';
 import { prepareLine, type ReadyLine } from './prepare.ts';
 import { nextTurn, readLine, readTurn, toText, type LineState } from './read.ts';
 import { describeRecords } from './describe-records.ts';
+import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 
 export interface AppendRequest {
   selector?: string | undefined;
@@ -151,4 +161,58 @@ function toEntry(project: Project, state: LineState, turn: TurnName, kind: UnitK
     ...describeRecords(records),
     ...(isPartial ? { status: 'PARTIAL' } : {}),
   };
+}
+
+/** Finds records of a session by their ids: what was sent again is known by them. */
+export interface FoundRecord {
+  record: KnownRecord;
+  turn: TurnName;
+  /** The entry that brought it. */
+  commit: Oid;
+}
+
+/** In the order of the line; the commits are looked for only where there is one. */
+export async function findRecords(store: Store, state: LineState, ids: ReadonlySet<string>): Promise<FoundRecord[]> {
+  const found: Omit<FoundRecord, 'commit'>[] = [];
+  const written = [...ids].map((id) => JSON.stringify(id));
+  for await (const files of store.readFilesBelow(state.entryOid, sessionDir(state.session), isTranscript)) {
+    for (const { path, bytes } of files) {
+      const text = toText(bytes);
+      // Most turns hold none of them, and need not be decoded.
+      if (written.some((id) => text.includes(id))) found.push(...pick(path.split('/')[0] as TurnName, text, ids));
+    }
+  }
+  const inOrder = found.toSorted((a, b) => compareTurns(a.turn, b.turn));
+  return Promise.all(inOrder.map(async (one) => ({ ...one, commit: await findCommit(store, state, one) })));
+}
+
+function isTranscript(path: string): boolean {
+  const [turn = '', name, ...rest] = path.split('/');
+  return isTurnName(turn) && name === 'transcript.jsonl' && rest.length === 0;
+}
+
+function pick(turn: TurnName, text: string, ids: ReadonlySet<string>): Omit<FoundRecord, 'commit'>[] {
+  return decodeTranscript(text).records.flatMap((record) =>
+    record.type !== 'other' && ids.has(record.id) ? [{ record, turn }] : [],
+  );
+}
+
+/** The oldest entry of the turn whose transcript has it. */
+async function findCommit(
+  store: Store,
+  state: LineState,
+  { turn, record: { id } }: Omit<FoundRecord, 'commit'>,
+): Promise<Oid> {
+  let last = state.entryOid;
+  for await (const { oid, commit } of store.firstParents(state.entryOid)) {
+    const entry = decodeEntry(commit.message);
+    if (entry === null || entry.session !== state.session) continue;
+    if (entry.kind === 'start') break;
+    if (entry.turn !== turn) continue;
+    const path = joinPath(turnDir(state.session, turn), 'transcript.jsonl');
+    const text = toText((await store.readFile(oid, path))?.bytes ?? null);
+    if (pick(turn, text, new Set([id])).length === 0) break;
+    last = oid;
+  }
+  return last;
 }

@@ -4,14 +4,15 @@ import type { ChangedCommit, CommitChange, ScratchTree } from '../../ports/git.t
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
-import { isTurnName, type Oid, type RepoPath, type TurnName } from '../../names.ts';
+import { isTurnName, turnDir, joinPath, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import type { RecordedLine } from '../line/find-recorded.ts';
 import { startsSession } from '../line/session-start.ts';
 import { commandReplay, type CommandReplay } from './commands.ts';
-import { openLogRenderer } from '../verify/render-log-again.ts';
-import { compareEntry, type LogCheck } from './entry.ts';
+import { openLogRenderer, type LogRenderer } from '../verify/render-log-again.ts';
 import { replayReport } from './report.ts';
 import type { Difference, ReplayedLine, ReplayedTurn } from './replayed.ts';
+import { mayChangeCode } from '../../session/line-paths.ts';
+import { toText } from '../line/read.ts';
 
 export interface ReplayOptions {
   /** Runs the commands of the plans as well, in a temporary work tree; without it nothing is ever run. */
@@ -217,4 +218,69 @@ function lazyScratch({ repository, processes }: Project): {
 
 function toInterrupted(): TeddyError {
   return new TeddyError('INTERRUPTED', 'The replay was interrupted.', 'Nothing was changed; run it again.');
+}
+
+/** The files that entries other than reports bring: each has to be the one that its entry tells of. */
+interface LogCheck {
+  logs: LogRenderer;
+  /** Sections so far. */
+  derived: number;
+  attested: number;
+}
+
+interface EntryStep extends ChangedCommit {
+  entry: Entry & { turn: TurnName };
+  reported: readonly CommitChange[] | undefined;
+}
+
+/** Adds to the counts of `check`. */
+async function compareEntry(project: Project, step: EntryStep, check: LogCheck): Promise<Difference[]> {
+  return [...findCode(step), ...compareUndone(step), ...(await compareFile(project, step, check))];
+}
+
+function findCode({ entry: { kind, turn }, oid, changes }: EntryStep): Difference[] {
+  if (mayChangeCode(kind)) return [];
+  const code = changes.filter(({ path }) => !isSessionPath(path));
+  const message = `An entry of the kind ${kind} changes code.`;
+  return code.map(({ path }) => ({ turn, commit: oid, action: null, path, message, diff: null }));
+}
+
+/** An undo puts files back as they were before the report of its turn, and does nothing else. */
+function compareUndone({ entry: { kind, turn }, oid, changes, reported }: EntryStep): Difference[] {
+  if (kind !== 'undo' || reported === undefined) return [];
+  const wanted = new Map(reported.map((change) => [change.path, change]));
+  return changes
+    .filter(({ path }) => !isSessionPath(path))
+    .filter(({ path, after, mode }) => wanted.get(path)?.before !== after || wanted.get(path)?.oldMode !== mode)
+    .map(({ path }) => {
+      const message = `The undo of turn ${turn} leaves ${path} in another state than it had before that turn.`;
+      return { turn, commit: oid, action: null, path, message, diff: null };
+    });
+}
+
+async function compareFile(project: Project, step: EntryStep, check: LogCheck): Promise<Difference[]> {
+  const { entry, oid } = step;
+  const path = findFile(step);
+  if (path === null || entry.sha256 === undefined) return [];
+  const about = { turn: entry.turn, commit: oid, action: null, path, diff: null };
+  const found = await project.repository.store.readFile(oid, path);
+  if (found === null) return [{ ...about, message: `There is no ${path}, of which its entry tells.` }];
+  if (project.hash(found.bytes) !== entry.sha256)
+    return [{ ...about, message: `${path} is not the file that its entry tells of: its sha256 is another.` }];
+  if (entry.kind !== 'message') return [];
+  const { session, turn } = entry;
+  const rendered = await check.logs.render({ commit: oid, session, turn, log: toText(found.bytes) });
+  check.derived += rendered.derived;
+  check.attested += rendered.attested;
+  return rendered.differences.map(({ section, message }) => ({ ...about, message: `${section}: ${message}` }));
+}
+
+/** The file whose sha256 the entry has. */
+function findFile({ entry, changes }: EntryStep): RepoPath | null {
+  const dir = turnDir(entry.session, entry.turn);
+  if (entry.kind === 'message') return joinPath(dir, '_context.log');
+  if (entry.kind === 'plan') return joinPath(dir, 'plan.md');
+  if (entry.kind !== 'write') return null;
+  const code = changes.filter(({ path }) => !isSessionPath(path));
+  return code.length === 1 ? (code[0]?.path ?? null) : null;
 }

@@ -2,8 +2,8 @@
 import { TeddyError } from '../../errors.ts';
 import { toGrammar, type Grammar } from '../../session/grammar.ts';
 import { parsePlan } from '../../plan/parse.ts';
-import type { Action, ParsedPlan } from '../../plan/plan.ts';
-import type { Report } from '../../plan/report.ts';
+import type { Action, ParsedPlan, Problem } from '../../plan/plan.ts';
+import type { ActionDetails, Report } from '../../plan/report.ts';
 import type { ChangedCommit } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
@@ -14,11 +14,13 @@ import { redoActions } from './actions.ts';
 import { compareChanges } from './changes.ts';
 import { compareFiles } from './files.ts';
 import { compareLogs } from './logs.ts';
-import { compareOutputs } from './stored-output.ts';
 import { newFindings, type Findings, type OpenPath, type RecordedRun } from './turn.ts';
-import { compareValidation } from './validation.ts';
 import type { CommandReplay } from './commands.ts';
 import type { ReplayedTurn, UnprovenPath } from './replayed.ts';
+import { runVirtually } from '../../plan/validate.ts';
+import type { Inspect } from '../../plan/virtual-files.ts';
+import { maskString, maskProblems } from '../line/mask-text.ts';
+import { inspectTree } from './tree.ts';
 
 interface ReportStep extends ChangedCommit {
   entry: Entry & { turn: TurnName };
@@ -224,4 +226,104 @@ async function readPlan(
 function findPath(action: Action): RepoPath | null {
   if ('path' in action) return action.path;
   return 'resource' in action && action.resource.kind === 'path' ? action.resource.path : null;
+}
+
+/** What a report shows of an output or a page, against the whole of it that is stored beside the report. */
+async function compareOutputs(run: RecordedRun, findings: Findings): Promise<void> {
+  for (const { index, details } of run.report.action_logs) {
+    for (const name of [details?.output_file, details?.page_file]) {
+      if (name === undefined || details === undefined) continue;
+      const path = joinPath(turnDir(run.session, run.turn), name);
+      const bytes = await readStored(run, path);
+      const why =
+        bytes === null ? `There is no ${path}, which the report names.` : findDifference(name, details, bytes);
+      if (why !== null) findings.differ({ action: index, path }, why);
+    }
+  }
+}
+
+/** A report may name nothing but files of its own turn. */
+async function readStored({ project, commit }: RecordedRun, path: RepoPath): Promise<Uint8Array | null> {
+  if (path.split('/').includes('..')) return null;
+  return (await project.repository.store.readFile(commit, path))?.bytes ?? null;
+}
+
+function findDifference(
+  name: string,
+  { bytes: size, stdout, stderr }: ActionDetails,
+  bytes: Uint8Array,
+): string | null {
+  if (name.startsWith('pages/'))
+    return size === bytes.length
+      ? null
+      : `The page has ${bytes.length} bytes, and the report says ${size ?? 'nothing'}.`;
+  // RESEARCH keeps what it shows in another form.
+  if (stdout === undefined || stderr === undefined) return null;
+  const text = toText(bytes);
+  const isPart =
+    text.startsWith('--- stdout\n') &&
+    text.includes(`${withEnd(stdout)}--- stderr\n`) &&
+    text.endsWith(stderr === '' ? '--- stderr\n' : withEnd(stderr));
+  return isPart ? null : 'The stored output does not end with what the report shows of it.';
+}
+
+function withEnd(text: string): string {
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
+}
+
+/** How many problems could not be told from what the repository holds. */
+async function compareValidation(run: RecordedRun, findings: Findings): Promise<number> {
+  const { project, base, parsed, grammar, report } = run;
+  const inspect = inspectTree(project.repository.store, base);
+  const mask = (text: string) => maskString(project.masker, text);
+  const { problems } = await runVirtually(parsed, { inspect, mask, grammar });
+  const again = await maskProblems(project.masker, problems);
+  const told = new Set(report.validation_errors.map(toKey));
+  const found = new Set(again.map(toKey));
+  const unsure = (problem: Problem) => dependsOnMore(parsed.plan.actions[(problem.action ?? 0) - 1], problem, inspect);
+  let unknown = 0;
+  for (const problem of report.validation_errors.filter((one) => !found.has(toKey(one)))) {
+    if (await unsure(problem)) unknown += 1;
+    else
+      findings.differ(
+        { action: problem.action ?? null },
+        `The report has a problem that the plan does not have: ${problem.message}`,
+      );
+  }
+  for (const problem of again.filter((one) => !told.has(toKey(one)))) {
+    if (await unsure(problem)) unknown += 1;
+    else
+      findings.differ(
+        { action: problem.action ?? null },
+        `The plan has a problem that the report does not have: ${problem.message}`,
+      );
+  }
+  for (const action of parsed.plan.actions) findings.settle(action, 'skipped', 'the plan is not valid');
+  return unknown;
+}
+
+function toKey({ line, column, action, message }: Problem): string {
+  return JSON.stringify([line, column, action ?? null, message]);
+}
+
+/** On agents, on settings, on files that git does not track, or on what was masked then. */
+async function dependsOnMore(action: Action | undefined, { message }: Problem, inspect: Inspect): Promise<boolean> {
+  if (message.includes('[masked: ') || message.includes('outside the sparse checkout')) return true;
+  switch (action?.type) {
+    case 'INVOKE':
+    case 'RESEARCH':
+      return true;
+    case 'CREATE':
+    case 'EDIT':
+      return (await inspect(action.path)).kind === 'absent';
+    case 'READ':
+      return action.resource.kind === 'path' && (await inspect(action.resource.path)).kind === 'absent';
+    case 'EXECUTE':
+      return (
+        action.cwd !== '.' &&
+        (await inspect(action.cwd as typeof action.cwd & Parameters<Inspect>[0])).kind === 'absent'
+      );
+    default:
+      return false;
+  }
 }

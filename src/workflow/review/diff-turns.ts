@@ -6,9 +6,9 @@ import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { repoPathFromGit, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { readTurn, readTurnFile, toText, type TurnStatus } from '../line/read.ts';
-import { compareContexts, type ContextComparison } from './compare-contexts.ts';
 import { diffFiles, listCodeChanges, toFileDiff, type FileDiff } from './diff-files.ts';
 import { codeOf, findExactTurn, findTurnOf, readTurnEntries, turnBefore, type FoundTurn } from './find-turn.ts';
+import { TeddyError } from '../../errors.ts';
 
 export const comparedParts = ['plan', 'context', 'code'] as const;
 export type ComparedPart = (typeof comparedParts)[number];
@@ -146,4 +146,55 @@ function diffAnswers(one: Side, other: Side): FileDiff | null {
   const change = { path, before: before ? one.commit : null, after: after ? other.commit : null };
   const kind = before === null ? 'added' : after === null ? 'deleted' : 'modified';
   return toFileDiff({ ...change, change: kind }, before ?? null, after ?? null);
+}
+
+/** Which files two turns were shown, and which of them read otherwise. */
+interface ContextComparison {
+  /** `log`: what stands in `_context.log`; `list`: only `turn.context` is there to be compared. */
+  source: 'log' | 'list';
+  /** Paths or URLs; of lists, their lines. */
+  added: string[];
+  removed: string[];
+  /** Shown to both, with another content, or left out for another reason. */
+  changed: string[];
+}
+
+interface ContextSide {
+  turnContext: string;
+  log: string | null;
+}
+
+async function compareContexts(one: ContextSide, other: ContextSide): Promise<ContextComparison> {
+  const shown = await Promise.all([readShown(one.log), readShown(other.log)]);
+  const [before, after] = shown;
+  if (before !== null && after !== null) return { source: 'log', ...compare(before, after) };
+  return { source: 'list', ...compare(readList(one.turnContext), readList(other.turnContext)) };
+}
+
+function compare(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>) {
+  const names = [...after.keys()];
+  return {
+    added: names.filter((name) => !before.has(name)),
+    removed: [...before.keys()].filter((name) => !after.has(name)),
+    changed: names.filter((name) => before.has(name) && before.get(name) !== after.get(name)),
+  };
+}
+
+/** Null: there is no log, or it is not whole. */
+async function readShown(log: string | null): Promise<Map<string, string> | null> {
+  if (log === null) return null;
+  const { parseContextLog } = await import('../../session/context-log-parse.ts');
+  try {
+    const { sections } = parseContextLog(log);
+    const files = sections.flatMap(({ path, body }): [string, string][] => (path === null ? [] : [[path, body]]));
+    return new Map(files);
+  } catch (error) {
+    if (error instanceof TeddyError) return null;
+    throw error;
+  }
+}
+
+function readList(text: string): Map<string, string> {
+  const lines = text.split('\n').map((line) => line.trim());
+  return new Map(lines.filter((line) => line !== '' && !line.startsWith('#')).map((line) => [line, line]));
 }

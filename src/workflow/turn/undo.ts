@@ -1,17 +1,18 @@
 /** Takes back the code of a turn where the files are as the turn left them; an edit of the user's is never lost. */
 import { TeddyError } from '../../errors.ts';
-import type { Workspace } from '../../ports/git.ts';
+import type { TreeFile, Store, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
 import { parseTurnName, shortRef, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { appendEntry } from '../line/append-entry.ts';
-import { checkUndo, type LeftFile } from './check-undo.ts';
+import { checkUndo, type LeftFile, type SeenChange } from './check-undo.ts';
 import { editTree } from '../line/edit-tree.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
 import { findTurn, readLine, type LineState } from '../line/read.ts';
 import { findUndoable, type UndoChange } from './read-code.ts';
-import { readContents, restoreFiles } from './restore-files.ts';
+import { decodeText } from '../../plan/decode-text.ts';
+import type { ProjectFiles, FileState, NewFile } from '../../ports/disk.ts';
 
 export interface UndoRequest {
   /** Without it: the newest turn that changed code and is not undone. */
@@ -136,4 +137,95 @@ function toEntry(project: Project, state: LineState, turn: TurnName, restored: U
     title: `${restored.length} ${restored.length === 1 ? 'file' : 'files'} of turn ${turn} taken back`,
     details: restored.map(({ path }) => path),
   };
+}
+
+/** Puts the files of a turn back as they were before it, links as links. */
+interface ReadyChange extends SeenChange {
+  /** What is to be put back: a file through the user's filters, the target of a link; null: nothing was there. */
+  bytes: Uint8Array | null;
+}
+
+/** All of them before the first file changes: a filter that fails is then nothing but an error. */
+async function readContents(store: Store, workspace: Workspace, changes: SeenChange[]): Promise<ReadyChange[]> {
+  const blobs = changes.flatMap(({ path, before }) => (before && !isLink(before) ? [{ path, oid: before.oid }] : []));
+  const checkouts = blobs.length === 0 ? null : await workspace.readCheckouts(blobs);
+  const read = async ({ path, before }: SeenChange): Promise<Uint8Array | null> =>
+    before === null ? null : (checkouts?.get(path) ?? store.readBlob(before.oid));
+  return Promise.all(changes.map(async (change) => ({ ...change, bytes: await read(change) })));
+}
+
+/** Removals first: a file of the turn may stand where a directory was. */
+async function restoreFiles(
+  files: ProjectFiles,
+  changes: ReadyChange[],
+): Promise<{ restored: ReadyChange[]; left: LeftFile[] }> {
+  const restored: ReadyChange[] = [];
+  const left: LeftFile[] = [];
+  for (const change of [...changes].sort((a, b) => Number(a.bytes !== null) - Number(b.bytes !== null))) {
+    const reason = await restoreFile(files, change);
+    if (reason === null) restored.push(change);
+    else left.push({ path: change.path, reason });
+  }
+  return { restored, left };
+}
+
+async function restoreFile(files: ProjectFiles, change: ReadyChange): Promise<string | null> {
+  const { path, seen } = change;
+  try {
+    const found = await files.readState(path);
+    if (!isAsSeen(found, seen)) return 'it has changed just now';
+    if (found.kind === 'other') return 'it is no file now';
+    // Of an undo that was killed in the middle.
+    await files.removeLeftovers(path);
+    const wanted = toWanted(change);
+    if (wanted === null) return 'the target of the link is not UTF-8';
+    await files.putState(path, wanted);
+    if (wanted.kind === 'absent') await files.removeEmptyDirectories(listParents(path));
+    return null;
+  } catch (error) {
+    if (!(error instanceof TeddyError)) throw error;
+    return error.message.replace(/\.$/, '');
+  }
+}
+
+/** Null: a link that cannot be made. A file that is there keeps its mode, but for the execute bit. */
+function toWanted({ before, seen, bytes }: ReadyChange): FileState | NewFile | null {
+  if (before === null || bytes === null) return { kind: 'absent' };
+  if (isLink(before)) return toLink(bytes);
+  const executable = before.mode === '100755';
+  if (seen.kind !== 'file') return { kind: 'new-file', bytes, executable };
+  return { kind: 'file', bytes, mode: toMode(seen.mode, executable) };
+}
+
+function toLink(bytes: Uint8Array): FileState | null {
+  const target = decodeText(bytes);
+  return target === null ? null : { kind: 'link', target };
+}
+
+/** As git does it: whoever may read it may execute it. */
+function toMode(mode: number, executable: boolean): number {
+  if (executable === ((mode & 0o100) !== 0)) return mode;
+  return executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
+}
+
+/** The deepest first. */
+function listParents(path: RepoPath): RepoPath[] {
+  const parts = path.split('/').slice(0, -1);
+  return parts.map((_, at) => parts.slice(0, parts.length - at).join('/') as RepoPath);
+}
+
+function isLink({ mode }: TreeFile): boolean {
+  return mode === '120000';
+}
+
+/** A directory of the turn's may be gone, with the last file in it that was taken back. */
+function isAsSeen(found: FileState, seen: FileState): boolean {
+  if (found.kind === 'link') return seen.kind === 'link' && found.target === seen.target;
+  if (found.kind === 'file')
+    return seen.kind === 'file' && found.mode === seen.mode && isSameBytes(found.bytes, seen.bytes);
+  return found.kind === seen.kind || (found.kind === 'absent' && seen.kind === 'other');
+}
+
+function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, at) => byte === b[at]);
 }

@@ -4,9 +4,6 @@ import type { Signature, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { checkMessage } from '../../session/entry-trailers.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
-import { checkAsked } from './check-asked.ts';
-import { checkLog } from './check-log.ts';
-import { checkOrder } from './check-order.ts';
 import { checkPaths } from './check-paths.ts';
 import { checkForeign, checkPublished } from './check-published.ts';
 import { checkReport } from './check-report.ts';
@@ -17,7 +14,12 @@ import { readAhead } from './read-ahead.ts';
 import { contentReader } from '../line/read-content.ts';
 import { openLogRenderer } from './render-log-again.ts';
 import type { Rule, VerifiedLine } from '../../session/violation.ts';
-import { openWalk, readWalkedTurn, type Step, type WalkedCommit, type WalkedLine } from './walked-line.ts';
+import { openWalk, readWalkedTurn, statusOf, type Step, type WalkedCommit, type WalkedLine } from './walked-line.ts';
+import type { OrderFacts } from '../../session/line-order.ts';
+import { toLabel, type Entry } from '../../session/entry.ts';
+import { toText } from '../line/read.ts';
+import { parseLogFront } from '../../session/context-log-parse.ts';
+import type { Asked } from './verify.ts';
 
 export interface VerifyOptions {
   /** Commits whose history was verified before. */
@@ -237,4 +239,92 @@ async function keepTurn(walk: WalkedLine, { commit, entry }: Step): Promise<void
     plan: plan?.kind === 'bytes' ? plan.bytes : turn.plan,
     hasReport: turn.hasReport || entry.kind === 'report',
   };
+}
+
+/** Whether an entry can stand where it stands. */
+async function checkOrder(walk: WalkedLine, { commit, entry, blame }: Step): Promise<void> {
+  if (commit.commit.parents.length > 1) blame('order', null, 'An entry has one parent; this one is a merge.');
+  for (const problem of walk.order.add(entry, await readFacts(walk, { commit, entry, blame })))
+    blame('order', null, problem);
+}
+
+/** Nothing is read for the entries that cannot be wrong by it. */
+async function readFacts(walk: WalkedLine, { commit, entry }: Step): Promise<OrderFacts> {
+  const parent = commit.commit.parents[0];
+  const isOpening = entry.turn !== null && !walk.order.has(entry.turn);
+  const latest = isOpening || entry.kind === 'message' ? await readWalkedTurn(walk, walk.order.latest(), parent) : null;
+  const own = entry.kind === 'plan' ? await readWalkedTurn(walk, entry.turn, parent) : null;
+  return {
+    latest: latest && statusOf(latest),
+    hasMessage: own && own.records.some(({ type }) => type === 'user'),
+  };
+}
+
+/** Whether a log shows what the commit and the line hold. */
+async function checkLog(walk: WalkedLine, step: Step): Promise<void> {
+  const { entry, commit, blame } = step;
+  if ((entry.kind !== 'message' && entry.kind !== 'branch') || entry.turn === null) return;
+  const path = joinPath(turnDir(walk.session, entry.turn), '_context.log');
+  const content = await commit.contents.get(path)?.read();
+  if (content?.kind !== 'bytes') return;
+  const { session, turn } = entry;
+  const ahead = await commit.rendered;
+  // What differs is looked at once more, by itself: an object that ends git ends it for all who are waiting.
+  const isSure = ahead !== null && ahead.differences.length === 0;
+  const rendered = isSure
+    ? ahead
+    : await walk.logs.render({ commit: commit.oid, session, turn, log: toText(content.bytes) });
+  if (entry.kind === 'message' && rendered.asked !== null)
+    for (const key of ['agent', 'provider', 'model'] as const)
+      if (toLabel(rendered.asked[key], 1000) !== entry[key])
+        blame('trailers', null, `The log says another ${key} than the entry.`);
+  walk.result.derived += rendered.derived;
+  walk.result.attested += rendered.attested;
+  for (const { section, message, missing } of rendered.differences) {
+    // Every later log shows it as well.
+    if (missing !== undefined && walk.missing.has(missing)) continue;
+    if (missing !== undefined) walk.missing.add(missing);
+    blame(missing === undefined ? 'log' : 'objects', path, `Section ${toLabel(section, 300)}: ${message}`);
+  }
+  if (rendered.rebased > 0)
+    walk.result.notes.push(
+      `Turn ${turn} was rebased: ${rendered.rebased} of the sections of its log show the code that it stood on before.`,
+    );
+  for (const body of rendered.unproven) await searchText(walk, step, path, body);
+}
+
+/** Whether an answer says that it comes from whom the log of its turn asked. */
+const keys = ['agent', 'provider', 'model'] as const;
+
+/** An answer that was brought by hand is `manual`, whoever was asked. */
+async function checkAsked(walk: WalkedLine, { entry, blame }: Step): Promise<void> {
+  const isPlan = entry.kind === 'plan';
+  if (!isPlan && entry.kind !== 'exchange' && entry.kind !== 'reply') return;
+  // Records that a program has appended, and what was imported, name nobody.
+  if (!isPlan && keys.every((key) => entry[key] === undefined)) return;
+  const asked = await readAsked(walk, entry);
+  if (asked === null) return;
+  const isByHand = entry.provider === 'manual' && entry.model === 'manual';
+  for (const key of keys)
+    if (entry[key] !== toLabel(asked[key], 1000) && !(isByHand && key !== 'agent'))
+      blame('trailers', null, `The log says another ${key} than the entry.`);
+}
+
+/** Null: the turn has no log, or it cannot be read, which is said elsewhere. */
+async function readAsked(walk: WalkedLine, { turn }: Entry): Promise<Asked | null> {
+  const oid = turn === null ? undefined : walk.published.get(joinPath(turnDir(walk.session, turn), '_context.log'));
+  if (oid === undefined) return null;
+  if (walk.asked?.oid !== oid) walk.asked = { oid, asked: await readFront(walk, oid) };
+  return walk.asked.asked;
+}
+
+async function readFront(walk: WalkedLine, oid: Oid): Promise<Asked | null> {
+  const content = await walk.contents.read(oid, walk.maxFileBytes);
+  if (content.kind !== 'bytes') return null;
+  try {
+    return parseLogFront(toText(content.bytes));
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return null;
+  }
 }

@@ -1,6 +1,7 @@
 /** Ends a write session: its content is checked, put in place of its target, and committed, each exactly once. */
 import { TeddyError } from '../../errors.ts';
-import type { Workspace } from '../../ports/git.ts';
+import { type RefName, shortRef } from '../../names.ts';
+import type { Repository, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Effect, Event } from '../../write/step.ts';
 import {
@@ -11,14 +12,15 @@ import {
   type WriteRecord,
   type WriteResult,
 } from '../../write/write.ts';
+import { keepBytes } from '../line/keep-bytes.ts';
+import { refuseRunsIn } from '../line/unfinished-run.ts';
+import { refuseOperation } from '../line/refuse-operation.ts';
 import { replaceContent } from './append.ts';
 import { commitWrite } from './commit.ts';
 import { findWritesLine } from './find-place.ts';
 import { happen, readContent, saveWrite, toUnknownWrite, withWrite, type HeldWrite } from './held.ts';
 import { inspectTarget } from './inspect-target.ts';
 import { installWrite, requireBase, toTargetChanged } from './install.ts';
-import { openPlace } from './open-place.ts';
-import { discardContent, saveResult } from './save-result.ts';
 import { validateWrite, type Validated } from './validate.ts';
 
 export interface FinalizeRequest {
@@ -233,4 +235,76 @@ function toFinalized({ held, validated }: Finalizing): Finalized {
 
 function now(project: Project): number {
   return project.clock.now().getTime();
+}
+
+/** Warns where it cannot be saved. */
+async function saveResult(project: Project, held: HeldWrite): Promise<void> {
+  await warnIfRefused(project, held, () => held.staged.save(new Uint8Array(), held.write.state));
+}
+
+/** Warns where it cannot be removed. */
+async function discardContent(project: Project, held: HeldWrite): Promise<void> {
+  await keepTails(project, held);
+  // Where the disk does not say that it is committed, it would be offered once more.
+  const isTold = held.staged.state.phase === 'committed';
+  await warnIfRefused(project, held, () => (isTold ? held.staged.dropContent() : held.staged.remove()));
+}
+
+async function warnIfRefused(project: Project, held: HeldWrite, act: () => Promise<void>): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    if (!(error instanceof TeddyError) || !['DISK_FULL', 'WRITE_FAILED'].includes(error.code)) throw error;
+    if (!held.isFailing) project.notices.warn(`${held.record.target} is committed, but: ${error.message}`);
+    held.isFailing = true;
+  }
+}
+
+/** What no save had confirmed is in no commit. */
+async function keepTails(project: Project, { record }: HeldWrite): Promise<void> {
+  for (const { bytes } of (await project.writes.readContent(record.id))?.aside ?? []) {
+    const oid = await keepBytes(project, `writes/${record.id}`, bytes);
+    project.notices.info(
+      `${bytes.length} bytes that no save had confirmed are kept: \`git cat-file -p ${oid.slice(0, 10)}\`.`,
+    );
+  }
+}
+
+/** It must not have left the line, nor be in the middle of something. Throws NOT_ON_LINE, OPERATION_IN_PROGRESS, RUN_INTERRUPTED. */
+async function openPlace(project: Project, { record, write }: HeldWrite): Promise<Workspace> {
+  const { line } = record;
+  const workspace = await openRoot(project.repository, record);
+  // A crash of ours may have left its lock on the index, and the index behind HEAD.
+  for (const said of await workspace.repair()) project.notices.warn(said);
+  const { ref } = await workspace.head();
+  // What is in place already only lacks its entry.
+  if (write.state.phase !== 'installed') {
+    await refuseOperation(workspace, line?.ref ?? ref ?? ('HEAD' as RefName));
+    await refuseRunsIn(project, workspace);
+  }
+  if (line === null || ref === line.ref) return workspace;
+  const isGone = (await project.repository.store.resolve(line.ref)) === null;
+  throw new TeddyError(
+    'NOT_ON_LINE',
+    `${isGone ? `${shortRef(line.ref)} is gone` : `The work tree has left ${shortRef(line.ref)}`} since the session began.`,
+    isGone
+      ? `\`teddy write recover ${record.id} --output <file>\` writes the content elsewhere.`
+      : `Go back, and finalize again: \`git switch ${shortRef(line.ref)}\`, \`teddy write recover ${record.id} --finalize\`.`,
+  );
+}
+
+/** A repository that was moved, or copied, has other roots: those of the place it came from are not written to. */
+async function openRoot(repository: Repository, { id, root, isLinked }: WriteRecord): Promise<Workspace> {
+  const { workspace } = repository;
+  if (workspace?.root === root) return workspace;
+  const trees = await repository.workTrees();
+  if (trees.some((tree) => tree.root === root)) return repository.openWorkspace(root);
+  const main = trees[0];
+  if (!isLinked && main !== undefined)
+    return main.root === workspace?.root ? workspace : repository.openWorkspace(main.root);
+  throw new TeddyError(
+    'NOT_ON_LINE',
+    `The work tree ${root}, in which the session began, is gone.`,
+    `\`teddy write recover ${id} --output <file>\` writes the content elsewhere.`,
+  );
 }

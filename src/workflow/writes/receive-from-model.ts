@@ -3,14 +3,17 @@ import { TeddyError } from '../../errors.ts';
 import type { ModelToolCall } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
 import { renderIdlePrompt } from '../../write/idle-prompt.ts';
-import type { WriteRecord, WriteResult } from '../../write/write.ts';
+import type { Write, WriteRecord, WriteResult } from '../../write/write.ts';
 import { maskString } from '../line/mask-text.ts';
 import { finalizeHeld, type Finalized } from './finalize.ts';
-import type { HeldWrite } from './held.ts';
+import { readContent, type HeldWrite } from './held.ts';
 import { answerCall, hearAnswer, newAnswer, say, type Answer, type EarlierText, type Talk } from './model-talk.ts';
-import { receiveHeld } from './receive-held.ts';
-import { watchForEnd, type EndWatch } from './watch-for-end.ts';
 import { renderToolError } from '../../conversation/write-tool.ts';
+import { openScanner } from '../../write/done-scanner.ts';
+import { fileKind } from '../../write/file-kind.ts';
+import { step } from '../../write/step.ts';
+import { keepTrailing } from './keep-trailing.ts';
+import { type ReceiveOptions, receiveContent, type ContentSink } from './receive-content.ts';
 
 /** Who hears how the content comes. */
 export interface FileListener {
@@ -237,4 +240,94 @@ async function toRejected(project: Project, { record, findings }: Rejected, reas
     `${target} was not written, for ${reason}. Validation failed: ${details}${more}`,
     `The content is saved: \`teddy write show ${id}\`; \`teddy write recover ${id} --finalize --force\` writes it as it is.`,
   );
+}
+
+/** Whether a model's answer has come to the end marker of its content. */
+interface EndWatch {
+  take(bytes: Uint8Array): void;
+  /** The answer has come to the end marker; also at its very end, where no line ends. */
+  isReached(answer: Answer): boolean;
+}
+
+/** An answer that is cut behind its end marker is not gone on with. */
+async function watchForEnd(held: HeldWrite, isRestart: boolean): Promise<EndWatch> {
+  const { endMarker: marker, target } = held.record;
+  const before = isRestart ? new Uint8Array(0) : await readContent(held);
+  const scanner = openScanner({ marker, isMarkdown: fileKind(target) === 'markdown', before });
+  let isDone = false;
+  return {
+    take(bytes) {
+      isDone ||= scanner.next(bytes).isDone;
+    },
+    isReached: ({ text }) => isDone || text.slice(text.lastIndexOf('\n') + 1).trimEnd() === marker,
+  };
+}
+
+/** Receives content into a write session that this process holds. */
+export interface HeldOptions extends Pick<ReceiveOptions, 'isAnswer' | 'isCut' | 'signal' | 'onPrompt'> {
+  /** What comes replaces what is there, unless nothing comes. */
+  isRestart: boolean;
+}
+
+export interface HeldContent {
+  /** The end marker has come. */
+  isDone: boolean;
+  /** Anything before it. */
+  hasContent: boolean;
+}
+
+/** Throws as `receiveContent` does; what had come is saved then. */
+export async function receiveHeld(
+  project: Project,
+  held: HeldWrite,
+  source: AsyncIterable<Uint8Array>,
+  { isRestart, ...options }: HeldOptions,
+): Promise<HeldContent> {
+  const { record } = held;
+  const before = isRestart ? new Uint8Array(0) : await readContent(held);
+  const sink = toSink(held, isRestart);
+  const received = await receiveContent(source, {
+    ...options,
+    write: isRestart ? restart(project, held.write) : held.write,
+    before,
+    marker: record.endMarker,
+    isMarkdown: fileKind(record.target) === 'markdown',
+    clock: project.clock,
+    notices: project.notices,
+    sink,
+  });
+  await keepTrailing(project, record, [received.trailing]);
+  const hasContent = received.content.length > before.length;
+  if (!isRestart || hasContent) {
+    held.write = received.write;
+    held.content = received.content;
+    held.isReplaced = !sink.hasReplaced();
+    held.isTolerant = true;
+    held.isFailing = !received.isSaved;
+  }
+  return { isDone: received.isDone, hasContent };
+}
+
+function restart(project: Project, write: Write): Write {
+  return step(write, { type: 'restart', atMs: project.clock.now().getTime() }).write;
+}
+
+interface HeldSink extends ContentSink {
+  /** What is on disk is a part of this content. */
+  hasReplaced(): boolean;
+}
+
+/** What is there is replaced by the first bytes that come, not before. */
+function toSink(held: HeldWrite, isRestart: boolean): HeldSink {
+  let hasReplaced = !isRestart;
+  return {
+    hasReplaced: () => hasReplaced,
+    async save(bytes, state) {
+      if (!hasReplaced && bytes.length === 0) return;
+      if (hasReplaced) await held.staged.save(bytes, state);
+      else await held.staged.replace(bytes, state);
+      held.savedBytes = hasReplaced ? held.savedBytes + bytes.length : bytes.length;
+      hasReplaced = true;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ModelMessage } from '../../../src/ports/model.ts';
-import { fitResults } from '../../../src/workflow/chat/fit-results.ts';
+import { fitResults } from '../../../src/workflow/chat/turn.ts';
 
 const words = (count: number) => 'word '.repeat(count);
 const exchange = (id: string, size: number): ModelMessage[] => [

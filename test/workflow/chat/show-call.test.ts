@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { toShownCall } from '../../../src/workflow/chat/show-call.ts';
+import { toShownCall } from '../../../src/workflow/chat/run-calls.ts';
 import { memoryProject } from '../../support/memory-repository.ts';
 
 const project = await memoryProject();

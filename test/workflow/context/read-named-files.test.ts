@@ -6,7 +6,7 @@ import type { IsIgnored } from '../../../src/session/ignore-rules.ts';
 import { readIgnoreFiles } from '../../../src/session/ignore-rules.ts';
 import type { Oid } from '../../../src/names.ts';
 import { openCodeTree } from '../../../src/workflow/context/code-tree.ts';
-import { readNamedFiles } from '../../../src/workflow/context/read-named-files.ts';
+import { readNamedFiles } from '../../../src/workflow/context/code-tree.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { slowTest } from '../../support/slow-test.ts';
 

@@ -5,7 +5,7 @@ import {
   withoutDurations,
   withoutScriptPlace,
   withoutTimes,
-} from '../../../src/workflow/replay/output.ts';
+} from '../../../src/workflow/replay/commands.ts';
 
 describe('what two runs of a command may differ in', () => {
   test.each([

@@ -4,7 +4,7 @@ import type { TreeEntry } from '../../../src/ports/git.ts';
 import { globalRef, type Oid, type RefName, type RepoPath } from '../../../src/names.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
 import { checkIncoming, type CheckedIncoming, type IncomingRef } from '../../../src/workflow/sharing/check-incoming.ts';
-import { readIncomingName } from '../../../src/workflow/sharing/check-names.ts';
+import { readIncomingName } from '../../../src/workflow/sharing/check-incoming.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { listSteps, tamper, type Tampering } from '../../support/tampering.ts';
 import { create, edit, line, session, start, turn } from '../../support/turns.ts';

@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { Oid, RepoPath } from '../../../src/names.ts';
 import { checkOutgoing } from '../../../src/workflow/sharing/check-outgoing.ts';
-import { findNewSecrets } from '../../../src/workflow/sharing/new-secrets.ts';
+import { findNewSecrets } from '../../../src/workflow/sharing/check-outgoing.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { slowTest } from '../../support/slow-test.ts';
 

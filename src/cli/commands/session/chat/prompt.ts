@@ -1,10 +1,11 @@
 /** The prompt of a conversation: one message, of one line or of several, typed or pasted. */
 import { createInterface, type Interface } from 'node:readline';
 import { quoteSlash } from './commands.ts';
-import { gatherLine, nothingGathered, type Gathering } from './message.ts';
 import type { CliContext } from '../../../context.ts';
 import type { Terminal } from '../../../terminal.ts';
 import { takeTypedAhead, toEditText } from '../../../ask/typed-ahead.ts';
+
+export const nothingGathered: Gathering = { lines: [], isQuoted: false };
 
 /**
  * `nothing`: Ctrl-C, and what was typed is put aside. `interrupt`: Ctrl-C where nothing was typed, or a signal. `end`: Ctrl-D, or
@@ -183,4 +184,39 @@ function openLines({ stdin, stderr }: CliContext, newestFirst: readonly string[]
     if ((error as NodeJS.ErrnoException).code === 'EIO') return null;
     throw error;
   }
+}
+
+/** The lines that are typed or pasted at the prompt, until they are one message. */
+
+export interface Gathering {
+  readonly lines: readonly string[];
+  /** Lines end at three quotes, not at the end of a line. */
+  readonly isQuoted: boolean;
+}
+
+const quotes = '"""';
+
+/** A pasted line is taken as it is: what stands in it ends nothing and begins nothing. */
+export function gatherLine(
+  { lines, isQuoted }: Gathering,
+  line: string,
+  { isPasted }: { isPasted: boolean },
+): Gathering | { message: string } {
+  if (isPasted) return { lines: [...lines, line], isQuoted };
+  if (isQuoted) return gatherQuoted(lines, line);
+  if (lines.length === 0 && line.trimStart().startsWith(quotes))
+    return gatherQuoted([], line.trimStart().slice(quotes.length));
+  if (line.endsWith('\\')) return { lines: [...lines, line.slice(0, -1)], isQuoted };
+  return toMessage([...lines, line]);
+}
+
+function gatherQuoted(lines: readonly string[], line: string): Gathering | { message: string } {
+  const text = line.trimEnd();
+  if (!text.endsWith(quotes)) return { lines: [...lines, line], isQuoted: true };
+  return toMessage([...lines, text.slice(0, -quotes.length)]);
+}
+
+/** Without empty lines around it: those come of pasting and of quotes on lines of their own. */
+function toMessage(lines: readonly string[]): { message: string } {
+  return { message: lines.join('\n').replace(/^(?:[^\S\n]*\n)+|\s+$/g, '') };
 }

@@ -1,13 +1,15 @@
 /** A turn of a conversation as it comes: the answer, the calls and what they say, the files that are written. */
 import type { ResultReason } from '../../../../conversation/record.ts';
-import type { ChatListener, ShownCall, ToolOutcome } from '../../../../workflow/chat/chat.ts';
+import type { CallDecision, ChatListener, ShownCall, ToolOutcome } from '../../../../workflow/chat/chat.ts';
 import type { WriteRecord } from '../../../../write/write.ts';
-import { askCall } from './approval.ts';
-import { describeResult } from './result.ts';
 import { openOutputLines, type OutputLines } from './output.ts';
 import { showProgress, type AnswerProgress } from '../../../render/progress.ts';
 import { toVisible, visibleChunks, type Terminal } from '../../../terminal.ts';
 import { showWriteProgress, type WriteProgress } from '../../../render/write-progress.ts';
+import { formatCount } from '../../../../session/format-count.ts';
+import { parseObject } from '../../../../session/parse-object.ts';
+import { TeddyError } from '../../../../errors.ts';
+import { askLine } from '../../../ask/line.ts';
 
 export interface ChatViewWish {
   signal: AbortSignal;
@@ -175,4 +177,99 @@ function viewFile(viewing: Viewing): ChatListener['file'] {
 
 function sayDim(terminal: Terminal, text: string): void {
   terminal.say(terminal.style('dim', text, 'stderr'));
+}
+
+/** What came of a call, in a few words. */
+const reasons = {
+  denied: 'denied',
+  instructed: 'not run; the model goes by what you say',
+  aborted: 'stopped',
+  recovered: 'interrupted',
+};
+
+export function describeResult({ name }: Pick<ShownCall, 'name'>, { output, isError, reason }: ToolOutcome): string {
+  if (reason !== undefined) return reasons[reason];
+  if (name === 'WritePlanTool_begin') return describeWritten(output, isError);
+  const text = toVisible(output.trim());
+  const [first = ''] = text.split('\n');
+  if (isError) return first === '' ? 'failed' : `failed: ${cut(first)}`;
+  // What a command has printed was shown while it ran.
+  if (name === 'run_command') return cut(first);
+  if (text === '') return 'nothing';
+  const lines = text.split('\n').length;
+  return lines === 1 ? cut(first) : `${formatCount(lines)} lines`;
+}
+
+/** The model is told in JSON. */
+function describeWritten(output: string, isError: boolean): string {
+  const { written_path: path, commit, error } = parseObject(output) ?? {};
+  if (typeof path === 'string' && typeof commit === 'string')
+    return `${cut(toVisible(path))} is written, committed as ${commit.slice(0, 10)}`;
+  if (typeof error === 'string') return `failed: ${cut(toVisible(error).split('\n')[0] ?? '')}`;
+  if (!isError) return 'done';
+  const [first = ''] = toVisible(output.trim()).split('\n');
+  return first === '' ? 'failed' : `failed: ${cut(first)}`;
+}
+
+const maxShown = 160;
+
+function cut(text: string): string {
+  const characters = [...text];
+  return characters.length <= maxShown ? text : `${characters.slice(0, maxShown).join('')}...`;
+}
+
+/** Throws INTERRUPTED on Ctrl-C; the end of the input is a no. */
+async function askCall(terminal: Terminal, signal: AbortSignal, call: ShownCall): Promise<CallDecision> {
+  const isCut = showCall(terminal, call, maxLines(terminal));
+  const usable = isCut ? 'y,n,i,e,?' : 'y,n,i,?';
+  for (;;) {
+    const answer = await askLine(terminal, signal, terminal.style('bold', `Allow this? [${usable}] `, 'stderr'));
+    if (signal.aborted) throw toInterrupted();
+    const word = answer?.trim().toLowerCase() ?? 'n';
+    if (word === 'y' || word === 'yes') return true;
+    if (word === 'n' || word === 'no') return false;
+    if (word === 'i') {
+      const instruction = await askInstruction(terminal, signal);
+      if (instruction !== null) return { instruction };
+      continue;
+    }
+    if (word === 'e' && isCut) showCall(terminal, call, Number.POSITIVE_INFINITY);
+    else terminal.say(renderLetters(isCut));
+  }
+}
+
+/** Null: nothing was said, and the call is asked about again. */
+async function askInstruction(terminal: Terminal, signal: AbortSignal): Promise<string | null> {
+  const said = await askLine(terminal, signal, terminal.style('bold', 'Do what instead? ', 'stderr'));
+  if (signal.aborted) throw toInterrupted();
+  return said === null || said.trim() === '' ? null : said;
+}
+
+/** What would scroll away the question is cut; whether it was. */
+function showCall(terminal: Terminal, { summary, detail }: ShownCall, limit: number): boolean {
+  terminal.say(terminal.style('bold', toVisible(summary), 'stderr'));
+  if (detail === null) return false;
+  const lines = toVisible(detail.trimEnd()).split('\n');
+  const isCut = lines.length > limit;
+  for (const line of isCut ? lines.slice(0, limit) : lines) terminal.say(`  ${line}`);
+  if (isCut) terminal.say(terminal.style('dim', `... ${lines.length - limit} more lines (e shows all)`, 'stderr'));
+  return isCut;
+}
+
+function maxLines({ context: { stderr } }: Terminal): number {
+  return Math.floor(((stderr.rows || 24) * 2) / 3);
+}
+
+function renderLetters(isCut: boolean): string {
+  return [
+    'y  yes, do it',
+    'n  no; the answer ends there, and you say what to do instead',
+    'i  say what to do instead; nothing is run, and the answer goes on',
+    ...(isCut ? ['e  show all of it'] : []),
+    '?  this help',
+  ].join('\n');
+}
+
+function toInterrupted(): TeddyError {
+  return new TeddyError('INTERRUPTED', 'Interrupted before it was approved.', 'What was said until then is kept.');
 }
