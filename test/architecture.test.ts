@@ -49,6 +49,7 @@ const packageHomes: Record<string, string[]> = {
   hono: ['http'],
   '@hono/node-server': ['http'],
   '@hono/zod-openapi': ['http'],
+  'simple-git': ['git'],
   yaml: ['session', 'plan', 'conversation', 'write', 'cli', 'system'],
   'smol-toml': ['system'],
   'css-tree': ['system'],

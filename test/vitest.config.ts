@@ -24,8 +24,12 @@ if (isAll) {
   process.env['TEST_SEED'] ??= String(Math.floor(Math.random() * 2 ** 31));
   console.log(`Properties are tried from TEST_SEED=${process.env['TEST_SEED']}.`);
 }
-/** They put something else in the place of a module, for all who import it: these have a process of their own. */
-const replacing = new Set(files.filter((name) => read(name).includes('vi.mock(')));
+/**
+ * These have a process of their own: those that put something else in the place of a module, for all who import it, and those that
+ * start git all the time, which takes longer from a process that has grown (158 s of the system's time against 120 s).
+ */
+const isAlone = (name: string) => /^test\/(?:e2e|git)\//.test(name) || read(name).includes('vi.mock(');
+const alone = new Set(files.filter(isAlone));
 
 export default defineConfig({
   test: {
@@ -42,9 +46,9 @@ export default defineConfig({
       // Loading the same modules anew for each file takes longer than most of the tests.
       {
         extends: true,
-        test: { name: 'shared', include: files.filter((name) => !replacing.has(name)), isolate: false },
+        test: { name: 'shared', include: files.filter((name) => !alone.has(name)), isolate: false },
       },
-      { extends: true, test: { name: 'alone', include: [...replacing], isolate: true } },
+      { extends: true, test: { name: 'alone', include: [...alone], isolate: true } },
     ],
   },
 });

@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import { hideCredentials } from '../session/hide-credentials.ts';
-import type { GitRunner } from './run.ts';
+import { answerOf } from './porcelain.ts';
+import type { SimpleGit } from 'simple-git';
 
 export interface RemoteAddress {
   /** For git's command line, behind `--`. */
@@ -14,7 +15,7 @@ export interface RemoteAddress {
 }
 
 /** `cwd`: where the user stands; paths are counted from there. Throws UNKNOWN_REMOTE. */
-export async function findRemote(git: GitRunner, cwd: string, remote: string): Promise<RemoteAddress> {
+export async function findRemote(git: SimpleGit, cwd: string, remote: string): Promise<RemoteAddress> {
   const names = await readRemoteNames(git);
   const label = hideCredentials(remote);
   if (names.includes(remote) && !remote.startsWith('-')) return { argument: remote, label, isNamed: true };
@@ -26,9 +27,8 @@ export async function findRemote(git: GitRunner, cwd: string, remote: string): P
   throw toUnknown(label, names);
 }
 
-export async function readRemoteNames(git: GitRunner): Promise<string[]> {
-  const rows = await git.text(['remote']);
-  return rows === '' ? [] : rows.split('\n');
+export async function readRemoteNames(git: SimpleGit): Promise<string[]> {
+  return (await answerOf('remote', git.getRemotes())).map(({ name }) => name);
 }
 
 /** As git tells a path from `host:path`. */
@@ -39,8 +39,8 @@ function isPath(remote: string): boolean {
 }
 
 /** `url.<base>.insteadOf` may make an address of any word. */
-async function isRewritten(git: GitRunner, remote: string): Promise<boolean> {
-  return (await git.text(['ls-remote', '--get-url', '--', remote])) !== remote;
+async function isRewritten(git: SimpleGit, remote: string): Promise<boolean> {
+  return (await answerOf('ls-remote', git.listRemote(['--get-url', '--', remote]))).replace(/\n$/, '') !== remote;
 }
 
 function toUnknown(label: string, names: readonly string[]): TeddyError {

@@ -1,5 +1,6 @@
 /** Transfers from and to other repositories: what comes in goes to quarantine; what goes out is leased and never forced. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { SimpleGit } from 'simple-git';
 import { TeddyError } from '../errors.ts';
 import type { RefTip, RefUpdate, Remotes, TransferOptions } from '../ports/git.ts';
 import { parseOid, type RefName } from '../names.ts';
@@ -13,11 +14,19 @@ const firstDelayMs = 300;
 /** So many git processes at a time: two cores are usual, and each of them only waits for the other. */
 const checksAtATime = 4;
 
-/** `cwd`: where the user stands. */
-export function gitRemotes(git: GitRunner, cwd: string, onStep?: (step: string) => void): Remotes {
-  const find = (remote: string) => findRemote(git, cwd, remote);
+export interface RemotesOptions {
+  git: GitRunner;
+  porcelain(): Promise<SimpleGit>;
+  /** The folder that the user stands in. */
+  cwd: string;
+  /** Called after each transfer; a test may crash there. */
+  onStep?: ((step: string) => void) | undefined;
+}
+
+export function gitRemotes({ git, porcelain, cwd, onStep }: RemotesOptions): Remotes {
+  const find = async (remote: string) => findRemote(await porcelain(), cwd, remote);
   return {
-    names: () => readRemoteNames(git),
+    names: async () => readRemoteNames(await porcelain()),
     list: async (remote, prefixes, options) => listRemote(git, await find(remote), prefixes, options),
     async fetch(remote, refs, options) {
       await fetchRefs(git, await find(remote), refs, options);
@@ -151,10 +160,10 @@ interface PushedRef {
  * `moved`: a lease did not hold. `unknown`: the server did not say, or not everything; whether it has taken the refs is for its
  * listing to tell. So it is where the server refused: a connection that broke may have made curl send it all a second time.
  */
-export type PushOutcome = 'done' | 'moved' | 'unknown' | { refusal: TeddyError };
+type PushOutcome = 'done' | 'moved' | 'unknown' | { refusal: TeddyError };
 
 /** A refusal is REMOTE_REFUSED in the server's words. */
-export function readPushOutcome(label: string, result: RemoteResult, count: number): PushOutcome {
+function readPushOutcome(label: string, result: RemoteResult, count: number): PushOutcome {
   const refs = readRows(result.stdout);
   const rejected = refs.filter(({ flag }) => flag === '!');
   if (rejected.some(({ summary }) => isMoved(summary))) return 'moved';
@@ -217,7 +226,7 @@ const fetchFlags = [
   '--no-filter',
 ];
 
-export function toFetchArguments(address: RemoteAddress, isAgain = false): string[] {
+function toFetchArguments(address: RemoteAddress, isAgain = false): string[] {
   const checks = ['-c', 'fetch.fsckObjects=true', '-c', 'transfer.fsckObjects=true'];
   // Refs of the quarantine are derived: to wait for the disk with each of thousands would be for nothing.
   // Loose objects that are in an old pack already are not written: a `git gc` may be about to drop that pack. A pack of their own stays.
@@ -226,7 +235,7 @@ export function toFetchArguments(address: RemoteAddress, isAgain = false): strin
 }
 
 /** Throws HOSTILE_SESSION for a name that no ref has, GIT_FAILED for a destination outside of the quarantine. */
-export function toFetchInput(refs: readonly { from: RefName; to: RefName }[]): string {
+function toFetchInput(refs: readonly { from: RefName; to: RefName }[]): string {
   return refs.map(({ from, to }) => `+${requireRefName(from)}:${requireQuarantine(to)}\n`).join('');
 }
 
@@ -252,7 +261,7 @@ function isRefName(ref: string): boolean {
 }
 
 /** Throws GIT_FAILED when there are more updates than one call can hold: they would not be all or nothing. */
-export function toPushArguments(address: RemoteAddress, updates: readonly RefUpdate[]): string[] {
+function toPushArguments(address: RemoteAddress, updates: readonly RefUpdate[]): string[] {
   const leases = updates.map(({ ref, old }) => `--force-with-lease=${requireRefName(ref)}:${old ?? ''}`);
   const refspecs = updates.map((update) => `${update.new ?? ''}:${update.ref}`);
   const flags = ['--progress', '--porcelain', '--atomic', '--no-verify', '--no-follow-tags', '--recurse-submodules=no'];

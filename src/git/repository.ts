@@ -5,6 +5,7 @@ import type { Repository, Workspace, Remotes, Cache } from '../ports/git.ts';
 import { installAttributes } from './attributes.ts';
 import { refuseOldGit } from './git-version.ts';
 import type { RepositoryLayout } from './layout.ts';
+import { openPorcelain } from './porcelain.ts';
 import { gitRunner, toChildEnvironment, type Environment, type GitRunner } from './run.ts';
 import { removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
 import { gitHooks } from './hooks.ts';
@@ -82,7 +83,12 @@ export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): 
     },
     cache: derivedCache(layout.commonDir),
     hooks: gitHooks({ git, layout, env }),
-    remotes: lazyRemotes({ cwd, gitWith: (added) => open(layout, added), onStep }),
+    remotes: lazyRemotes(async () => {
+      const { gitRemotes } = await import('./remote-transfers.ts');
+      const porcelain = () =>
+        openPorcelain(root ?? layout.gitDir, { ...toLayoutEnvironment(childEnv, layout), ...silentEnvironment });
+      return gitRemotes({ git: open(layout, silentEnvironment), porcelain, cwd, onStep });
+    }),
     reloadSettings() {
       loading = readGitSettings(git, env);
       loading.catch(() => undefined);
@@ -149,14 +155,6 @@ function toDiscoveryError(stderr: string): TeddyError {
   );
 }
 
-interface RemotesOptions {
-  /** Where the user stands: paths are counted from there. */
-  cwd: string;
-  gitWith(added: Environment): GitRunner;
-  /** Called after each transfer; a test may crash there. */
-  onStep?: ((step: string) => void) | undefined;
-}
-
 /** Nobody is asked: an empty GIT_ASKPASS also keeps git from `core.askPass`; ssh has no terminal to ask at. */
 const silentEnvironment = {
   GIT_ASKPASS: '',
@@ -166,12 +164,9 @@ const silentEnvironment = {
 };
 
 /** Other repositories, by git's own transports. Few commands need them: the rest is loaded by those alone. */
-function lazyRemotes({ cwd, gitWith, onStep }: RemotesOptions): Remotes {
+function lazyRemotes(open: () => Promise<Remotes>): Remotes {
   let loading: Promise<Remotes> | undefined;
-  const load = () =>
-    (loading ??= import('./remote-transfers.ts').then(({ gitRemotes }) =>
-      gitRemotes(gitWith(silentEnvironment), cwd, onStep),
-    ));
+  const load = () => (loading ??= open());
   return {
     names: async () => (await load()).names(),
     list: async (...args) => (await load()).list(...args),

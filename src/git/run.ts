@@ -14,14 +14,14 @@ const keptVariables = /^GIT_(?:AUTHOR_|COMMITTER_|SSH|CONFIG_|CEILING_DIRECTORIE
  * Our own calls: hooks off, everything written is fsynced, no background maintenance, paths as they are.
  * `core.fsync=all` because git by default fsyncs neither refs nor loose objects.
  */
-const fixedSettings = [
+export const fixedSettings = [
   'core.hooksPath=/dev/null',
   'core.fsync=all',
   'core.quotePath=false',
   'gc.auto=0',
   'maintenance.auto=false',
   'advice.detachedHead=false',
-].flatMap((setting) => ['-c', setting]);
+];
 
 /**
  * Another git is making a linked work tree, and has not filled its files yet: a command that looks at all work trees dies of
@@ -134,7 +134,7 @@ export function gitRunner(
   mend?: () => Promise<void>,
 ): GitRunner {
   const launch = (args: string[], added: Environment = {}): ChildProcessWithoutNullStreams => {
-    const child = spawn('git', [...fixedSettings, ...args], {
+    const child = spawn('git', [...fixedSettings.flatMap((setting) => ['-c', setting]), ...args], {
       cwd,
       env: { ...env, ...added },
       stdio: 'pipe',
@@ -272,14 +272,16 @@ function toSpawnError(error: NodeJS.ErrnoException, cwd: string): TeddyError {
       cause: error,
     });
   }
-  if (error.code === 'ENOENT') {
-    return new TeddyError(
-      'GIT_MISSING',
-      'git could not be started.',
-      'Install git 2.38 or newer, and see that it is on PATH.',
-    );
-  }
+  if (error.code === 'ENOENT') return gitMissingError();
   return new TeddyError('GIT_FAILED', `git could not be started: ${error.message}`, undefined, { cause: error });
+}
+
+export function gitMissingError(): TeddyError {
+  return new TeddyError(
+    'GIT_MISSING',
+    'git could not be started.',
+    'Install git 2.38 or newer, and see that it is on PATH.',
+  );
 }
 
 function toDeath(args: string[], { signal, exitCode, stderr }: GitResult): TeddyError {

@@ -1,0 +1,58 @@
+/** git through simple-git: the environment and the settings of all other calls, and no success that is none. */
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { answerOf, openPorcelain } from '../../src/git/porcelain.ts';
+import { toChildEnvironment } from '../../src/git/run.ts';
+import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
+
+let repo: ScratchRepository;
+beforeEach(async () => void (repo = await makeScratchRepository({ 'a.txt': 'a\n' })));
+afterEach(() => repo.close());
+
+/** A git that runs this shell script. */
+async function withGit(script: string) {
+  const dir = join(repo.root, '.git', 'bin');
+  await mkdir(dir);
+  await writeFile(join(dir, 'git'), `#!/bin/sh\n${script}\n`);
+  await chmod(join(dir, 'git'), 0o755);
+  return openPorcelain(repo.root, { ...toChildEnvironment(process.env), PATH: `${dir}:${process.env['PATH']}` });
+}
+
+test('a user may have set what simple-git takes for unsafe', async () => {
+  await repo.git('remote', 'add', 'origin', '../other.git');
+  const env = toChildEnvironment({
+    ...process.env,
+    GIT_SSH_COMMAND: 'ssh -o BatchMode=yes',
+    GIT_CONFIG_COUNT: '1',
+    GIT_CONFIG_KEY_0: 'core.sshCommand',
+    GIT_CONFIG_VALUE_0: 'ssh',
+    EDITOR: 'vi',
+    PAGER: 'less',
+    SSH_ASKPASS: '/bin/false',
+  });
+  const git = await openPorcelain(repo.root, env);
+  expect(await answerOf('remote', git.getRemotes())).toEqual([{ name: 'origin' }]);
+  expect(await answerOf('config', git.raw('config', '--get', 'core.sshCommand'))).toBe('ssh\n');
+});
+
+test('a git that a signal ends has failed, whatever it has printed', async () => {
+  const git = await withGit('echo origin; kill -9 $$');
+  await expect(answerOf('remote', git.getRemotes())).rejects.toMatchObject({
+    code: 'GIT_FAILED',
+    message: 'git remote failed: a signal ended it',
+  });
+});
+
+test('a git that fails is told in its own words', async () => {
+  const git = await withGit('echo "fatal: it is Monday" >&2; exit 3');
+  await expect(answerOf('remote', git.getRemotes())).rejects.toMatchObject({
+    code: 'GIT_FAILED',
+    message: 'git remote failed: fatal: it is Monday',
+  });
+});
+
+test('a git that is not there is named', async () => {
+  const git = await openPorcelain(repo.root, { PATH: '/nowhere' });
+  await expect(answerOf('remote', git.getRemotes())).rejects.toMatchObject({ code: 'GIT_MISSING' });
+});
