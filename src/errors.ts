@@ -155,8 +155,8 @@ function findSystemError(error: unknown): SystemError | null {
 }
 
 /**
- * What the world did, as an error with a code and a hint; null: it was not the world. An error of ours stays as it is, but where no
- * more files could be opened: whoever met that first could not know that nothing is wrong with the file.
+ * Turns a failure of the world around us into an error with a code and a hint; null when it was none. An error of ours stays as
+ * it is, except where no more files could be opened: whoever met that first could not know that nothing is wrong with the file.
  */
 export function toWorldError(error: unknown): TeddyError | null {
   const found = findSystemError(error);

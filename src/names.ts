@@ -132,7 +132,7 @@ export function parseLineRef(ref: string): { session: SessionId; branch: TurnNam
   return { session: match[1], branch: match[2] ?? null };
 }
 
-/** What keeps a line when its branch is gone. */
+/** The ref that keeps a line when its branch is gone. */
 export function archiveRef(line: RefName): RefName {
   return line.replace(/^refs\/heads\/teddy\//, archivePrefix) as RefName;
 }

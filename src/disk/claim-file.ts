@@ -11,7 +11,10 @@ export interface Processes {
   bootId(): Promise<string>;
   /** Another process than this one. Without `startTime` the pid may be of one that came after it. */
   isAlive(pid: number, bootId: string, startTime?: string | null): Promise<boolean>;
-  /** Of this process, in the system's own unit; null: it does not say. Left out: a pid alone tells who it is. */
+  /**
+   * Reads the start time of this process in the system's own unit; null when the system does not say. Without it the pid alone
+   * tells who it is.
+   */
   startTime?(): Promise<string | null>;
 }
 
@@ -138,7 +141,7 @@ async function replaceDead(path: string, mine: OwnFile, dead: string[], { onStep
     if (isStillDead) await rename(mine.path, path);
     onStep?.('claim-replaced');
   } finally {
-    // As long as ours stands, nobody else succeeds.
+    // Nobody else succeeds while our claim stands.
     for (const nonce of isStillDead ? dead : dead.slice(-1)) await removeFile(successorOf(path, nonce));
   }
   return isStillDead;
@@ -160,7 +163,7 @@ async function isHeld({ pid, bootId, startTime, nonce }: Holder, options: Proces
   return own.has(nonce) || (pid > 0 && pid !== process.pid && options.isAlive(pid, bootId, startTime));
 }
 
-/** What dead processes have left of their attempts. Successors of claims before ours find that it has changed. */
+/** Removes what dead processes left of their attempts. Successors of claims before ours find that it has changed. */
 async function removeLeftovers(path: string, options: Processes): Promise<void> {
   const prefix = `${basename(path)}.`;
   for (const name of await readdir(dirname(path))) {
@@ -174,7 +177,7 @@ async function removeLeftovers(path: string, options: Processes): Promise<void> 
   }
 }
 
-/** Of whom its name alone tells. */
+/** Knows the holder by the name of its file alone. */
 async function toHolder(pid: number, nonce: string, { bootId }: Processes): Promise<Holder> {
   return { pid, bootId: await bootId(), startTime: null, nonce };
 }

@@ -11,7 +11,7 @@ export async function findHolders(path: string): Promise<number[]> {
 
 async function hasOpen(pid: string, path: string): Promise<boolean> {
   const dir = join('/proc', pid, 'fd');
-  // Of another user, or over.
+  // The process is over, or belongs to another user.
   const names = await readdir(dir).catch(() => [] as string[]);
   const targets = await Promise.all(names.map((name) => readlink(join(dir, name)).catch(() => '')));
   return targets.includes(path);

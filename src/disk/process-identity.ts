@@ -21,7 +21,7 @@ export function readBootId(): Promise<string> {
 
 let startTime: Promise<string | null> | undefined;
 
-/** Of this process, in ticks since the start of the machine; null: the system does not say. */
+/** Reads the start time of this process in ticks since the machine started; null when the system does not say. */
 export function readStartTime(): Promise<string | null> {
   startTime ??= readProcess('self').then(({ startedAt }) => startedAt);
   return startTime;
@@ -40,7 +40,7 @@ export async function isAlive(
   recordedBootId: string,
   recordedStartTime: string | null = null,
 ): Promise<boolean> {
-  // What this process is doing itself is known to it; anything else under its pid is of one that had the pid before.
+  // This process knows what it is doing; any other record under its pid comes from a process that had the pid before.
   if (recordedBootId !== (await readBootId()) || pid === process.pid) return false;
   try {
     process.kill(pid, 0);

@@ -1,4 +1,4 @@
-/** What git itself says of commits and objects: signatures, and `git fsck`. One process each. */
+/** Asks git itself about commits and objects: signatures and `git fsck`, one process each. */
 import type { Signature, SignatureOptions } from '../ports/git.ts';
 import { parseOid, type Oid } from '../names.ts';
 import type { GitRunner } from './run.ts';

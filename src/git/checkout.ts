@@ -34,7 +34,7 @@ export interface CheckoutOptions extends PublishOptions {
   store: Store;
 }
 
-/** Of the times of files. */
+/** File systems store the times of files in steps of at most so many milliseconds. */
 const clockStepMs = 10;
 
 interface Wanted extends Checkout {
@@ -47,7 +47,7 @@ interface Outcome {
   stderr: string;
 }
 
-/** What git said, 0 when it is done. A git that is killed is taken back, and tried again. */
+/** Returns git's exit code and words. When git is killed, its work is taken back and tried again. */
 export async function runCheckout(
   options: CheckoutOptions,
   wanted: Wanted,
@@ -84,7 +84,7 @@ async function tryCheckout(
     isLocked = true;
     await copyIndex(layout.gitDir, files.index);
     const notedMs = await readNotedMs(files);
-    // What git writes has to be younger than the note, also by a clock that goes in steps: by that it is told from the user's.
+    // Files that git writes must be younger than the note, also where the clock goes in steps: that tells them from the user's.
     await sleep(Math.max(0, notedMs + clockStepMs - Date.now()));
     for (const { args, input, env } of commands) {
       const { exitCode, stderr, died } = await git.run(args, {
@@ -107,7 +107,7 @@ async function tryCheckout(
     isLeft = false;
     return { exitCode: 0, stderr: '', died: false };
   } finally {
-    // What could not be settled stays on record for the next command.
+    // The record stays for the next command when something could not be settled.
     if (!isLeft) await (isLocked ? releaseIndexLock(layout.gitDir, files) : removeRecord(files));
     leaveToRepair(files);
   }

@@ -1,4 +1,4 @@
-/** What differs between two trees, by reading no more than the directories that do: faster than starting a git for it. */
+/** Compares two trees by reading only the directories that differ, which is faster than starting a git for it. */
 import type { TreeChange, TreeEntry } from '../ports/git.ts';
 import { repoPathFromGit, type Oid, type RepoPath } from '../names.ts';
 

@@ -61,7 +61,7 @@ async function readPlace(path: string): Promise<string | null> {
   }
 }
 
-/** What is whole by now stays, and is the work tree of its line. A git at work here may be the one that makes it still. */
+/** Keeps a work tree that is whole by now: it belongs to its line. A git that is at work here may still be making it. */
 export async function removeHalfMadeWorkTrees({ root, commonDir }: Place): Promise<void> {
   for (const { path, place } of await findDeadWorkTreeNotes(commonDir)) {
     if (place !== null && (await findLivingGits([root ?? commonDir, commonDir]))?.length) continue;

@@ -34,7 +34,7 @@ export function gitHooks(options: HooksOptions): Hooks {
 async function locate({ git, layout, env }: HooksOptions): Promise<HookPlace> {
   const found = await readHooksPath(git, env);
   if (found === null) return placeOf(layout, join(layout.commonDir, 'hooks'), null, false);
-  // As git has it: from where hooks run.
+  // Hooks run there, so git resolves a relative path from there.
   const dir = resolve(layout.root ?? layout.gitDir, found.value);
   return placeOf(layout, dir, found.origin, found.scope === 'global' || found.scope === 'system');
 }

@@ -12,7 +12,7 @@ import { toLockError } from './refs.ts';
 
 const lockWaitMs = 2000;
 
-/** What a publication is about to do; on disk before its lock is. */
+/** Says what a publication is about to do. It is on disk before the publication takes the lock. */
 export interface AppendRecord extends Holder {
   ref: RefName;
   old: Oid | null;

@@ -6,9 +6,9 @@ import type { GitRunner } from './run.ts';
 export interface RepositoryLayout {
   /** The work tree; null when the repository is bare. */
   root: string | null;
-  /** Of this work tree: HEAD, index, locks. */
+  /** The git directory of this work tree: HEAD, index, locks. */
   gitDir: string;
-  /** Of all work trees: refs, configuration. */
+  /** The git directory that all work trees share: refs, configuration. */
   commonDir: string;
   objectsDir: string;
   objectFormat: 'sha1' | 'sha256';

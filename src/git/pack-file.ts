@@ -130,7 +130,7 @@ function encodeEntry(
   return Buffer.concat([Buffer.from([...head, ...distance]), compress(body)]);
 }
 
-/** What changes in a directory is an id, in which there is nothing to compress; and for little a small window is set up faster. */
+/** A directory changes by an id, which does not compress; and a small window is set up faster for so few bytes. */
 function compress(body: Buffer): Buffer {
   if (body.length <= tinyBytes) return asIs(body);
   return deflateSync(body, body.length <= smallBytes ? { level: 1, windowBits: 12, memLevel: 5 } : { level: 1 });

@@ -1,4 +1,4 @@
-/** What a pack holds and where: collected in little memory, for there may be millions, and rendered as git's index of it. */
+/** The index of a pack: collected in little memory, since there may be millions of objects, and rendered as git does. */
 import { createHash } from 'node:crypto';
 
 export interface PackIndex {

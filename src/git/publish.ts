@@ -51,7 +51,7 @@ export async function publish(options: PublishOptions, publication: Publication)
 
 /** Ref, index and files are brought to the entry that the line has now. */
 async function follow({ layout, onStep }: PublishOptions, files: AppendFiles, publication: Publication): Promise<void> {
-  // What makes the name of the index durable makes that of the ref durable too: it was changed before (`store.ts`).
+  // The fsync that makes the name of the index durable covers the ref too, which changed before it (`store.ts`).
   await installIndex(layout.gitDir, files);
   onStep?.('index-installed');
   await removeFile(join(layout.gitDir, 'index.lock'));

@@ -53,7 +53,7 @@ export function findTableLock(git: GitRunner): Promise<string> {
   return git.text(['rev-parse', '--path-format=absolute', '--git-path', 'reftable/tables.list.lock']);
 }
 
-/** What git says to such an update, without doing it; empty: nothing is in its way. */
+/** Returns git's complaint about such an update without doing it; empty when nothing is in its way. */
 export async function probeUpdates(git: GitRunner, updates: ProbedUpdate[], env: Environment = {}): Promise<string> {
   const input = ['start', ...updates.map(encodeProbe), 'prepare', 'abort', ''].join('\n');
   return (await git.run(['update-ref', '--stdin'], { input, env, accept: [1, 128] })).stderr;

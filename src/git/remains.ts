@@ -1,4 +1,4 @@
-/** What killed processes have left in the git directories, and locks of others. Looking changes nothing. */
+/** Finds what killed processes left in the git directories, and locks of others. Looking changes nothing. */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -32,7 +32,7 @@ export function gitRemains({ git, layout, repairAt }: RemainsOptions): Remains {
   return {
     look,
     async clear(remain) {
-      // What is not there any more was cleared by somebody else.
+      // Somebody else has cleared what is no longer there.
       if (!(await look()).some(({ kind, path }) => kind === remain.kind && path === remain.path)) return;
       if (remain.kind === 'publication') await repairAt(remain.root);
       if (remain.kind === 'ref-record') await repairRefLocks(git, layout);
@@ -95,7 +95,7 @@ async function findTemporaries(gitDir: string): Promise<Remain[]> {
   const own = join(gitDir, 'teddy');
   const info = join(gitDir, 'info');
   for (const dir of [own, info]) {
-    // Of the files of git's directory teddy writes one alone.
+    // teddy writes only one file of git's own directory.
     for (const name of (await namesIn(dir)).filter((name) => dir === own || name.startsWith('attributes.tmp-file-'))) {
       const pid = parseHolderPid(name);
       if (pid === null || pid === process.pid || (await isAlive(pid, await readBootId()))) continue;
@@ -181,7 +181,7 @@ async function findRefLocks(git: GitRunner, trees: TreeDir[]): Promise<string[]>
   while (refs.length > 0) {
     const locked = await probe(refs);
     if (locked === undefined) return found;
-    // What locks HEAD is known by now, and its branch cannot be asked about.
+    // The lock of HEAD is known by now, and its branch cannot be asked about.
     const rest = refs.filter(({ ref }) => ref !== locked);
     if (rest.length === refs.length) return found;
     refs = rest;
@@ -283,7 +283,7 @@ async function list(git: GitRunner, flags: string[], revisions: string[]): Promi
   return { rows: rows.filter((row) => row !== ''), named: exitCode === 0 ? [] : readNamed(stderr) };
 }
 
-/** Of what git has said when it could not go on: the object, and not the one that names it. */
+/** Finds the object that git could not read, not the one that names it, in git's last words. */
 function readNamed(stderr: string): Oid[] {
   const named =
     /(?:bad object|[Cc]ould not read|loose object|unable to read tree|missing object|unable to parse object:?) \(?([0-9a-f]{40,64})/g;

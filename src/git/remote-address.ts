@@ -1,4 +1,4 @@
-/** What a user may call a remote: a name of the configuration, a URL, a path; and how it is named to a person. */
+/** Resolves the name of a remote, a URL or a path as a user types it, and finds the words that name it to a person. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { TeddyError } from '../errors.ts';
@@ -31,7 +31,7 @@ export async function readRemoteNames(git: SimpleGit): Promise<string[]> {
   return (await answerOf('remote', git.getRemotes())).map(({ name }) => name);
 }
 
-/** As git tells a path from `host:path`. */
+/** Tells a path from `host:path` by git's own rule. */
 function isPath(remote: string): boolean {
   const colon = remote.indexOf(':');
   const slash = remote.search(/[/\\]/);

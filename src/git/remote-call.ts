@@ -10,7 +10,7 @@ export interface RemoteResult {
   stdout: string;
   /** git's own words, line by line, without credentials. */
   said: string[];
-  /** What the other side said; it may be anything. */
+  /** The words of the other side, which may be anything. */
   serverSaid: string[];
 }
 

@@ -1,9 +1,9 @@
-/** What git says of a transfer that failed, as an error with the next step. The words of the other side decide nothing. */
+/** Turns git's words about a failed transfer into an error with the next step. The words of the other side decide nothing. */
 import { TeddyError } from '../errors.ts';
 import type { RemoteResult } from './remote-call.ts';
 import { isOverlap } from './run.ts';
 
-/** What another try may change. */
+/** Another try may change these. */
 const passing =
   /Could not resolve host|Name or service not known|Temporary failure in name resolution|Failed to connect|Couldn't connect|Connection (?:refused|reset|closed|timed out)|Operation timed out|timed out|Network is unreachable|No route to host|requested URL returned error: (?:5\d\d|429)|HTTP (?:5\d\d|429)|RPC failed|early EOF|unexpected disconnect|hung up unexpectedly|Empty reply|transfer closed|Recv failure|Send failure|SSL_ERROR_SYSCALL|gnutls_handshake|expected flush after|bytes of body are still expected|invalid server response|bad band|protocol error|remote failure/i;
 const lasting =
@@ -42,7 +42,7 @@ export function toRemoteError(label: string, { said, serverSaid, exitCode }: Rem
   return new TeddyError('REMOTE_UNREACHABLE', `${label} cannot be reached: ${row}`, adviseUnreachable(words, label));
 }
 
-/** What the other side could not write has words of its own before it. */
+/** git puts words of its own before a write that failed on the other side. */
 function isLocalWrite(said: readonly string[]): boolean {
   return said.some(
     (row) =>
@@ -87,7 +87,7 @@ function adviseUnreachable(words: string, label: string): string {
   return `See that it can be reached: \`git ls-remote ${label}\`.`;
 }
 
-/** What git goes on to say for everybody says nothing of this one. */
+/** git says these rows to everybody; they tell nothing about this failure. */
 const commonRow =
   /^(?:Please make sure|and the repository exists|fatal: Could not read from remote|error: failed to push)/;
 

@@ -83,7 +83,7 @@ async function callUntilItWorks(
 
 /** Longer each time, and never as long as another one who failed at the same moment. */
 async function waitBeforeTry(tries: number, { signal }: TransferOptions): Promise<void> {
-  // What aborts the wait is told by the next call.
+  // The next call reports what aborted the wait.
   await sleep(firstDelayMs * 2 ** (tries - 1) * (0.5 + Math.random() / 2), undefined, { signal }).catch(
     () => undefined,
   );
@@ -205,7 +205,7 @@ function toRefused(label: string, refused: readonly PushedRef[], serverSaid: rea
 
 /** The command lines of fetch and push: everything that a user's configuration may add to them is taken away again. */
 const quarantine = 'refs/teddy/quarantine/';
-/** What a command line can hold on any system of today, with room to spare for the environment. */
+/** Every system of today takes a command line of this length, with room to spare for the environment. */
 const maxArgumentsChars = 1_000_000;
 
 const silent = ['-c', 'credential.interactive=false'];
@@ -222,7 +222,7 @@ const fetchFlags = [
   '--no-recurse-submodules',
   '--no-prune',
   '--no-show-forced-updates',
-  // What is checked has to be there, also in a partial clone.
+  // Objects have to be there to be checked, also in a partial clone.
   '--no-filter',
 ];
 
@@ -276,7 +276,7 @@ function toPushArguments(address: RemoteAddress, updates: readonly RefUpdate[]):
   return [...silent, ...withoutMirror(address), 'push', ...flags, ...leases, '--', address.argument, ...refspecs];
 }
 
-/** Of a mirror git pushes everything or refuses. */
+/** git pushes all of a mirror, or refuses. */
 function withoutMirror({ argument, isNamed }: RemoteAddress): string[] {
   return isNamed && !argument.includes('=') ? ['-c', `remote.${argument}.mirror=false`] : [];
 }

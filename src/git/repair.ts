@@ -36,7 +36,7 @@ export async function repair(options: PublishOptions, store: Store): Promise<str
   return said;
 }
 
-/** What a killed process was writing: the private index of a snapshot, as large as the user's; half a record. */
+/** Removes what a killed process was writing: the private index of a snapshot, as large as the user's, or half a record. */
 async function removeScratch(gitDir: string): Promise<void> {
   const dir = join(gitDir, 'teddy');
   for (const name of await readdir(dir).catch(() => [] as string[])) {

@@ -29,7 +29,7 @@ export interface OpenOptions {
 export interface OpenedRepository extends Repository {
   /** Absolute; what belongs to all work trees lies below it. */
   readonly commonDir: string;
-  /** Of its git directories. */
+  /** Opens the leftovers in its git directories. */
   openRemains(): Promise<Remains>;
 }
 
@@ -224,9 +224,9 @@ function toPassword(text: string): string | null {
   return fields.get('username') === userName ? fields.get('password') || null : null;
 }
 
-/** What can be derived again, kept under `teddy/cache`: any of it may be deleted at any time. */
+/** `teddy/cache` holds what can be derived again: any file of it may be deleted at any time. */
 const maxFiles = 32;
-/** Of all files together: a history is as large as what was said in it. */
+/** The limit for all files together: a history is as large as what was said in it. */
 const maxBytes = 64 * 1024 * 1024;
 
 /** A file holds the sha256 of its content before the content: what a crash tore apart counts as absent. */

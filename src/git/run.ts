@@ -177,7 +177,7 @@ export function gitRunner(
     }
     if (missesObject(args, result)) result = await runUntilAnswered(args, options);
     trace?.(`git ${args.join(' ')}  ${Math.round(performance.now() - started)} ms, exit ${result.exitCode}`);
-    // What a git that died has not said is no answer, whatever its exit code would mean.
+    // A git that died has given no answer, whatever its exit code would mean.
     if (result.died && options.acceptDeath !== true) throw toDeath(args, result);
     if (result.exitCode !== 0 && !options.accept?.includes(result.exitCode) && !result.died)
       throw toGitFailure(args[0] ?? '', result);

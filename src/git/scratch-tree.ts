@@ -10,7 +10,7 @@ import { listRefs } from './refs.ts';
 import type { GitRunner } from './run.ts';
 
 interface ScratchTreeOptions {
-  /** Of the project's repository: from there come objects and refs, and nothing goes there. */
+  /** Runs in the project's repository: objects and refs come from there, and nothing goes there. */
   git: GitRunner;
   layout: RepositoryLayout;
   /** Bound to the repository at this place: where that is gone they fail, and find no other one above it. */
@@ -91,7 +91,7 @@ function ignoreMissing(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error;
 }
 
-/** What belongs to the place of a repository, to its other work trees, or to programs that wait for it. */
+/** These settings belong to the repository's place, to its other work trees, or to programs that wait for it. */
 const leftOut = [
   /^core\.(?:bare|worktree|repositoryformatversion|fsmonitor|sparsecheckout|sparsecheckoutcone)$/,
   /^index\.sparse$/,
@@ -119,7 +119,7 @@ async function readScratchConfig(git: GitRunner, nowhere: string): Promise<strin
 }
 
 interface Setting {
-  /** As git prints it: in lower case but for the subsection. */
+  /** git prints it so: in lower case, except for the subsection. */
   key: string;
   /** Null: it stands there without one, which means true. */
   value: string | null;

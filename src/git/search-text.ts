@@ -6,7 +6,7 @@ import type { GitRunner } from './run.ts';
 
 /** A regular expression may try more ways through a line than there is time for. */
 const defaultTimeoutMs = 10_000;
-/** Of the lines that match these are remembered. */
+/** The search remembers so many matching lines of a file. */
 const maxLinesOfFile = 1_000;
 const maxLines = 20_000;
 const maxErrorLength = 2_000;

@@ -168,7 +168,7 @@ function parseTreeRow(row: string): TreeFile {
   return { path: repoPathFromGit(row.slice(tab + 1)), mode: mode as TreeMode, oid: oid as Oid };
 }
 
-/** What git knows of how commits come from each other, beyond a line's own first parents. */
+/** git finds the common ancestor, since a line knows only its own first parents. */
 async function mergeBase(git: GitRunner, commit: Oid, others: readonly Oid[]): Promise<Oid | null> {
   const { exitCode, stdout } = await git.run(['merge-base', commit, ...others], { accept: [1] });
   return exitCode === 0 ? parseOid(stdout.toString('utf8').trim()) : null;

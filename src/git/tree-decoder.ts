@@ -11,7 +11,7 @@ interface DecodedTree {
 
 /** A smaller one is decoded at once. */
 const minBytes = 2048;
-/** Of a larger one nothing is kept: memory has a limit. */
+/** A larger tree is not kept: memory has a limit. */
 const maxBytes = 1024 * 1024;
 const maxKept = 4;
 
@@ -28,7 +28,7 @@ export function treeDecoder(oidBytes: 20 | 32): (bytes: Buffer) => TreeEntry[] {
   };
 }
 
-/** What the rows before and behind a place say depends on their own bytes alone. */
+/** The rows before and behind a place depend on their own bytes alone. */
 function decodeFrom(bytes: Buffer, oidBytes: 20 | 32, base: DecodedTree | null): DecodedTree {
   const shared = base === null ? 0 : countStarts(base.starts, sharedStart(base.bytes, bytes));
   const entries = base?.entries.slice(0, shared) ?? [];

@@ -65,7 +65,7 @@ async function* readListed(reader: CommitReader, lines: AsyncIterable<string>): 
   }
 }
 
-/** What was listed before a failure comes before it. */
+/** Commits that were listed before a failure come before it. */
 async function* inBatches(
   lines: AsyncIterable<string>,
 ): AsyncGenerator<{ oids: Oid[]; failure: { error: unknown } | null }> {
@@ -84,7 +84,7 @@ async function* inBatches(
   yield { oids, failure: null };
 }
 
-/** Of many tips at once: git lists each commit once, and sends its message along. */
+/** Walks from many tips at once: git lists each commit once, and sends its message along. */
 export async function* walkFirstParentsOf(
   git: GitRunner,
   tips: readonly Oid[],

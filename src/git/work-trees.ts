@@ -37,7 +37,7 @@ export function gitWorkTrees(options: WorkTreesOptions): WorkTrees {
   };
 }
 
-/** What git has on record of one work tree: `worktree <path>`, `HEAD <oid>`, `branch <ref>`, `bare`, `locked`, ... */
+/** git's record of one work tree: `worktree <path>`, `HEAD <oid>`, `branch <ref>`, `bare`, `locked`, ... */
 interface Row {
   lines: string[];
   value(key: string): string | undefined;
@@ -127,7 +127,7 @@ async function makePlace(wanted: string): Promise<string> {
   await mkdir(dirname(wanted), { recursive: true });
   for (let number = 1; ; number += 1) {
     const place = number === 1 ? wanted : `${wanted}-${number}`;
-    // Of two processes one makes the directory, and git takes one that is empty.
+    // Only one of two processes makes the directory, and git accepts an empty one.
     const isMine = await mkdir(place).then(
       () => true,
       (error: NodeJS.ErrnoException) => {
@@ -162,9 +162,9 @@ async function makeAt(
   }
 }
 
-/** As git does when its own checkout fails: until now nobody but this process has known of it. */
+/** git does the same when its own checkout fails: until now nobody but this process has known of it. */
 async function discard({ git, layout }: Pick<WorkTreesOptions, 'git' | 'layout'>, place: string): Promise<'died'> {
-  // What git was killed in is locked.
+  // git leaves its lock when it is killed.
   await git.run(['worktree', 'remove', '--force', '--force', place], { accept: [128], acceptDeath: true });
   await discardWorkTree(layout.commonDir, place);
   return 'died';

@@ -95,7 +95,7 @@ function toDirectory(entries: TreeEntry[]): Directory {
 }
 
 interface DirectoryRows {
-  /** What is hashed. Never changed in place: an older version may still be somebody's. */
+  /** The bytes that are hashed. They never change in place: somebody may still hold an older version. */
   bytes: Buffer;
   /** The names in git's order, a character for each byte; those of directories with `/`. */
   keys: string[];

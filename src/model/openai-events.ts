@@ -43,7 +43,7 @@ export async function* toModelEvents(
   yield { type: 'finish', reason: toReason(finish ?? 'stop', calls.length) };
 }
 
-/** Of an answer with calls some servers say `stop`; and what makes no call waits for no result. */
+/** Some servers say `stop` for an answer with calls; and an answer without calls waits for no result. */
 function toReason(finish: FinishReason, calls: number): FinishReason {
   if (calls > 0) return finish === 'stop' ? 'tool_calls' : finish;
   return finish === 'tool_calls' ? 'other' : finish;

@@ -1,4 +1,4 @@
-/** What went wrong with a request, in the package's terms, and in ours. */
+/** Explains why a request failed: from the package's errors to ours. */
 import type { APIError } from 'openai';
 import { TeddyError, type ErrorCode } from '../errors.ts';
 import { CutStream } from './openai-events.ts';

@@ -4,13 +4,13 @@ import type { Model, ModelRequest } from '../ports/model.ts';
 
 export interface RecordedAnswer {
   turn: string;
-  /** Of the user's message that was answered, in hex; null when the recording does not know it. */
+  /** The sha256 of the user's message that was answered, in hex; null when the recording does not know it. */
   messageSha256: string | null;
   answer: string;
 }
 
 interface RecordedSettings {
-  /** What a person called the recording; shown in the label and in errors. */
+  /** The user's name for the recording; the label and errors show it. */
   source: string;
   answers: RecordedAnswer[];
   onNotice: (text: string) => void;

@@ -1,11 +1,11 @@
-/** What the workflows need of the disk and of processes: files, commands, journals, staging, what was left behind. Types only. */
+/** The workflows' view of the disk and of processes: files, commands, journals, staging, leftovers. Types only. */
 import type { Oid, RefName, RepoPath, SessionId, TurnName } from '../names.ts';
 import type { JournalRecord, JournaledRun, ProcessGroup, RunRecord } from '../plan/journal.ts';
 import type { Limits } from '../session/write-limits.ts';
 import type { WriteRecord, WriteState } from '../write/write.ts';
 import type { FileBelow, Head, RefTip, RunClaim, RunPlace, Scan } from './git.ts';
 
-/** What stands at a path of the project, after following symlinks inside it. */
+/** The target of a path of the project, after following symlinks inside it. */
 export type FileTarget =
   /** `real`: where it lies, or would lie, when the path goes through symlinks. */
   | { kind: 'absent'; real?: RepoPath }
@@ -20,7 +20,7 @@ export type FileTarget =
   /** A device, socket or FIFO. */
   | { kind: 'special' };
 
-/** What stands at a path itself, with links as links. `mode`: permission bits. `other`: a directory, a device. */
+/** The state of a path itself, with links as links. `mode`: permission bits. `other`: a directory, a device. */
 export type FileState =
   | { kind: 'absent' }
   | { kind: 'file'; bytes: Uint8Array; mode: number }
@@ -60,7 +60,7 @@ export interface ProjectFiles {
   findAge(path: RepoPath, time: Date): Promise<'before' | 'since' | 'unsure'>;
 }
 
-/** What a run notes down as it goes. */
+/** The notes that a run makes as it goes. */
 export interface RunJournal {
   /** Durable when it resolves, with all that was noted and kept before. Throws DISK_FULL or WRITE_FAILED. */
   append(record: JournalRecord): Promise<void>;
@@ -88,7 +88,7 @@ export interface RunJournals {
   claim(place: RunPlace): Promise<RunClaim>;
   begin(place: RunPlace): RunJournal;
   find(place: RunPlace): Promise<LeftRun | null>;
-  /** Of all lines. What cannot be read is left out: who asks for it by its place hears of it. */
+  /** Lists the runs of all lines. One that cannot be read is left out: whoever asks for its line hears of it. */
   list(): Promise<RunRecord[]>;
 }
 
@@ -122,7 +122,7 @@ export interface OpenCommandNote {
   leave(): Promise<void>;
 }
 
-/** Of a command whose process is dead. Whoever has it holds it until `discard` or `release`. */
+/** A command whose process is dead. Whoever has it holds it until `discard` or `release`. */
 export interface LeftCommand {
   /** Absolute: where the note is. */
   path: string;
@@ -177,7 +177,7 @@ export interface Shell {
 
 /** Which answer it is that arrives. */
 export interface AnswerPlace {
-  /** Of the record that will hold it: by it an answer is known that is on the line already. */
+  /** The id of the record that will hold the answer: an answer that is on the line already is known by it. */
   id: string;
   session: SessionId;
   turn: TurnName;
@@ -186,7 +186,7 @@ export interface AnswerPlace {
   recordCount: number;
   /** Calls and their results, as lines of a transcript; without it, the text of an answer. */
   unit?: 'exchange';
-  /** Of a conversation: what was said meanwhile makes no answer void. */
+  /** True in a conversation, where an answer stays valid whatever is said meanwhile. */
   isChat?: true;
   /** The record of the message that is answered. */
   messageId?: string;
@@ -207,7 +207,7 @@ export interface StagedAnswer {
   leave(): Promise<void>;
 }
 
-/** What is left of an answer in staging. */
+/** An answer that a dead process left in staging. */
 export interface LeftAnswer {
   text: string;
   /** How many bytes at the end of `text` no save has confirmed. */
@@ -237,7 +237,7 @@ export interface AnswerStaging {
 /** A write session on disk. Whoever has it opened holds it: no other process changes it meanwhile. */
 export interface StagedWrite {
   readonly record: WriteRecord;
-  /** As the last save that was confirmed has it. */
+  /** The state that the last confirmed save has recorded. */
   readonly state: WriteState;
   /**
    * Adds bytes to the content and replaces the state; durable and confirmed when it resolves. Throws DISK_FULL or
@@ -259,7 +259,7 @@ export interface StagedWrite {
 /** To be begun by this process. */
 export type NewWrite = Omit<WriteRecord, 'pid' | 'bootId'>;
 
-/** What is found of a session, without holding it. */
+/** A write session that was found, without holding it. */
 export interface FoundWrite {
   id: string;
   /** Null: nothing says what it was begun for. */
@@ -278,7 +278,7 @@ export interface FoundWrite {
 /** Everything that is there of a content, for a person. */
 export interface WriteContent {
   verified: Uint8Array;
-  /** What lies beyond it: written, and never confirmed. Of a damaged one, all of it. */
+  /** The bytes beyond it that were written and never confirmed. For a damaged session, all bytes. */
   tail: Uint8Array;
   /** Tails that were set aside when it was opened again, oldest first. `name`: of the file. */
   aside: { name: string; bytes: Uint8Array }[];
@@ -327,7 +327,7 @@ interface ServerClaim {
 export interface ServerRecords {
   /** Absolute: where the record is, for its user alone. */
   readonly path: string;
-  /** Of the server that is running; null: none is, or it has not published one yet. */
+  /** Reads the record of the server that is running; null when none is, or when it has not published one yet. */
   read(): Promise<ServerRecord | null>;
   /** Throws SERVER_RUNNING, which names its URL, while another one is running. */
   claim(): Promise<ServerClaim>;
@@ -335,7 +335,7 @@ export interface ServerRecords {
 
 /** A file of the user's, wherever it lies, to be read piece by piece. */
 export interface SourceFile {
-  /** As the user named it. */
+  /** The path in the user's words. */
   path: string;
   sizeBytes: number;
   /** From its beginning. Throws FILE_NOT_FOUND. */
@@ -345,7 +345,7 @@ export interface SourceFile {
 export interface SourceReading {
   /** The text, decoded; `bytes`: how many were read for it. */
   pieces: AsyncIterable<{ text: string; bytes: number }>;
-  /** Of the bytes that were read; to be asked once, at the end. */
+  /** The sha256 of the bytes that were read; to be called once, at the end. */
   sha256(): string;
 }
 
@@ -411,7 +411,7 @@ export interface Remains {
   checkObjects(tips: readonly RefTip[], not: readonly Oid[]): Promise<{ objects: number; damaged: DamagedObject[] }>;
   /** Commits of the repository that no ref and no HEAD reaches. */
   unreachableCommits(): Promise<Oid[]>;
-  /** Of all commits that are reached: the ids of their entries. */
+  /** The entry ids of all commits that can be reached. */
   reachedEntryIds(): Promise<ReadonlySet<string>>;
   /** Commits that a ref was at, as far as the reflogs know. */
   reflogCommits(): Promise<ReadonlySet<Oid>>;

@@ -1,4 +1,4 @@
-/** What the workflows need of git: objects, refs, work trees, remotes, hooks. Types only: `git/` implements them. */
+/** The workflows' view of git: objects, refs, work trees, remotes, hooks. Types only: `git/` implements them. */
 import type { Oid, RefName, RepoPath, SessionId, TurnName } from '../names.ts';
 
 export type TreeMode = '100644' | '100755' | '120000' | '160000' | '40000';
@@ -101,7 +101,10 @@ export interface Store {
   isAncestor(ancestor: Oid, descendant: Oid): Promise<boolean>;
   /** Whether its history is cut off, as in a shallow clone. */
   isShallow(): Promise<boolean>;
-  /** Of the commits that `walkChanges` gives, those that are signed, as git judges them; `unknown`: it cannot. In one go. */
+  /**
+   * Judges the signed ones among the commits that `walkChanges` gives, all at once and as git judges them; `unknown` when git
+   * cannot.
+   */
   checkSignatures(from: Oid, not: readonly Oid[], options?: SignatureOptions): Promise<Map<Oid, Signature>>;
   /** What `git fsck` finds wrong with the repository and with what is reachable from these commits, a line each. */
   fsck(tips: readonly Oid[]): Promise<string[]>;
@@ -120,13 +123,13 @@ export interface Store {
    */
   readFilesBelow(treeish: Oid, dir: RepoPath, isWanted: (path: string) => boolean): AsyncIterable<FileBelow[]>;
   /**
-   * What differs between two trees, path by path; a rename is a deletion and an addition. Null is the empty tree. `without`: of
-   * this path nothing is read.
+   * Compares two trees path by path; a rename is a deletion and an addition. Null is the empty tree. Nothing of the path
+   * `without` is read.
    */
   diffTrees(before: Oid | null, after: Oid, options?: { without?: RepoPath }): Promise<TreeChange[]>;
   /**
-   * What git's own merge makes of three trees. `tree` null: these paths are in conflict, and nothing is kept. Nothing is
-   * checked out. Throws DAMAGED_SESSION, GIT_FAILED.
+   * Merges three trees as git's own merge does, and checks nothing out. When `tree` is null, these paths are in conflict and
+   * nothing is kept. Throws DAMAGED_SESSION, GIT_FAILED.
    */
   mergeTrees(
     base: Oid,
@@ -195,7 +198,7 @@ export interface ScratchTree {
   remove(): Promise<void>;
 }
 
-/** What can be derived again; any of it may be gone at any time. */
+/** Holds what can be derived again; any of it may be gone at any time. */
 export interface Cache {
   read(key: string): Promise<Uint8Array | null>;
   /** The pieces one after the other. */
@@ -225,7 +228,7 @@ export interface Repository {
   addWorkTree(ref: RefName): Promise<string>;
   /** With git's own checks, never by force; ignored files go with it. Throws WORK_TREE_IN_USE, UNCOMMITTED_EDITS. */
   removeWorkTree(root: string): Promise<void>;
-  /** What git ignores in a work tree, a directory as one: `node_modules/`. */
+  /** Lists what git ignores in a work tree, a directory as one: `node_modules/`. */
   ignoredFilesOf(root: string): Promise<string[]>;
   openWorkspace(root: string): Promise<Workspace>;
   /**
@@ -241,14 +244,14 @@ export interface Repository {
   reloadSettings(): void;
   /** Writes teddy's marked block in `info/attributes`, once. */
   installAttributes(): Promise<void>;
-  /** What git's credential helpers keep for a URL and the user name `teddy`; null when nothing. Nobody is asked. */
+  /** The secret that git's credential helpers keep for a URL and the user name `teddy`; null without one. Nobody is asked. */
   credential(url: string): Promise<string | null>;
   close(): Promise<void>;
 }
 
 export type HookName = 'prepare-commit-msg' | 'commit-msg' | 'post-rewrite' | 'pre-push' | 'post-checkout';
 
-/** What a hook finds teddy by, where it is not on PATH. Absolute. */
+/** A hook finds teddy by this where it is not on PATH. Absolute. */
 export interface HookProgram {
   node: string;
   main: string;
@@ -261,7 +264,7 @@ export interface HookSource {
   readScript(name: HookName): Promise<string>;
 }
 
-/** Of a commit that is being made. A character for each byte, whatever the encoding. */
+/** The message of a commit that is being made. A character for each byte, whatever the encoding. */
 export interface MessageFile {
   /** Throws FILE_NOT_FOUND. */
   read(): Promise<string>;
@@ -310,7 +313,7 @@ export interface TransferProgress {
 export interface TransferOptions {
   signal: AbortSignal;
   onProgress?: ((progress: TransferProgress) => void) | undefined;
-  /** What the last fetch brought was not whole: this one keeps what it brings in a pack of its own. */
+  /** True when the last fetch did not bring everything: this one keeps what it brings in a pack of its own. */
   isAgain?: boolean;
 }
 
@@ -364,7 +367,7 @@ export interface TextQuery {
   signal: AbortSignal;
 }
 
-/** Of one file, the numbers (from 1) of the first lines that match. */
+/** The numbers (from 1) of the first lines of one file that match. */
 export interface TextHits {
   path: RepoPath;
   lines: number[];
@@ -402,7 +405,7 @@ export interface Edit {
   staged: string;
   unstaged: string;
   submodule: boolean;
-  /** As git quotes it, where the name is not UTF-8: `path` then shows it, and git would not find the file by it. */
+  /** git's quoted form, where the name is not UTF-8: `path` then shows it, and git would not find the file by it. */
   quotedName?: string;
 }
 

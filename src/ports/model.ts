@@ -1,4 +1,4 @@
-/** What the workflows need of a model. Types only: `model/` implements them. */
+/** The workflows' view of a model. Types only: `model/` implements them. */
 import type { SessionId, TurnName } from '../names.ts';
 
 /** A function that the model may call. */
@@ -13,7 +13,7 @@ export interface ModelToolCall {
   /** Unique in its answer; ours, where the server gives none. */
   id: string;
   name: string;
-  /** As the model wrote them: JSON, if it wrote it well. */
+  /** The model's own text: JSON, if it wrote it well. */
   arguments: string;
 }
 
@@ -25,7 +25,7 @@ export type ModelMessage =
 
 export interface ModelRequest {
   messages: ModelMessage[];
-  /** What the model may call; without any it is never heard to call. */
+  /** The tools that the model may call; without any, its calls are ignored. */
   tools?: ModelTool[];
   /** How a person asks again after a failure, as the end of its hint; `session plan` if not given. */
   again?: string;
@@ -52,7 +52,7 @@ export type ProviderName = 'openai' | 'manual' | 'recorded';
 export interface Model {
   readonly provider: ProviderName;
   readonly model: string;
-  /** What a person is told before the request leaves: `gpt-5 at https://api.openai.com/v1`. */
+  /** Names the model to a person before the request leaves: `gpt-5 at https://api.openai.com/v1`. */
   readonly label: string;
   answer(request: ModelRequest): AsyncIterable<ModelEvent>;
 }

@@ -1,4 +1,4 @@
-/** What a workflow is given: the repository it works in and the world around it. Types only. */
+/** The world that a workflow is given: its repository and everything around it. Types only. */
 import type { Oid, RefName, RepoPath, SessionId } from '../names.ts';
 import type { FoundSetting } from '../session/decide-setting.ts';
 import type { MaskedSecret } from '../session/mask.ts';
@@ -33,7 +33,7 @@ export interface Ids {
 
 /** For what a process leaves behind when it is killed. */
 export interface ProcessNames {
-  /** Of this process: digits, lower-case letters and hyphens. No other process has it, nor will have it. */
+  /** The name of this process: digits, lower-case letters and hyphens. No other process has it, nor will have it. */
   ownName(): Promise<string>;
   /** Null: no process is called so. */
   isAlive(name: string): Promise<boolean | null>;
@@ -52,7 +52,7 @@ export interface Masked {
   text: string;
   /** How many secrets were masked. */
   count: number;
-  /** What they were, and where; never the secrets. */
+  /** The kinds of the secrets and their lines, never the secrets themselves. */
   found: MaskedSecret[];
 }
 
@@ -62,7 +62,7 @@ export interface Masker {
   mask(text: string, path?: string): Promise<Masked>;
 }
 
-/** What a language's parser says of a text. */
+/** Checks a text with the parser of its language. */
 export interface SyntaxChecker {
   /** Findings, or why it could not be checked; null: nothing checks files of this name. */
   check(path: RepoPath, text: string): Promise<Finding[] | { skipped: string } | null>;
@@ -89,7 +89,7 @@ export interface FetchedLine {
   session: SessionId;
 }
 
-/** What a workflow is given: the repository it works in and the world around it. */
+/** The world that a workflow is given: its repository and everything around it. */
 export interface Project {
   repository: Repository;
   clock: Clock;

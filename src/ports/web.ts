@@ -1,4 +1,4 @@
-/** What the workflows need of the web. Types only: `system/` implements them. */
+/** The workflows' view of the web. Types only: `system/` implements them. */
 
 export interface FetchedPage {
   /** After redirects. */

@@ -1,4 +1,4 @@
-/** What of each file of the context is shown: its whole text, its size only, or that it is missing. */
+/** Decides how each file of the context is shown: its whole text, its size only, or that it is missing. */
 import type { LeftOut } from './context.ts';
 import type { SettledFile } from './context-outside.ts';
 import type { Oid, RepoPath } from '../names.ts';
@@ -18,7 +18,7 @@ export type ShownFile =
   | { kind: 'missing'; path: RepoPath };
 
 export const maxShownBytes = 256 * 1024;
-/** As git does: a NUL byte near the start means binary. */
+/** git uses the same rule: a NUL byte near the start means binary. */
 const binaryProbeBytes = 8 * 1024;
 const maxRefused = 50;
 const maxRefusedLength = 200;

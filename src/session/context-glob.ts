@@ -21,7 +21,7 @@ export function compileGlob(pattern: string): PathMatcher | { problem: string } 
   const named = pattern.replace(/\/+$/, '');
   const anchored = named.includes('/') ? named.replace(/^\/+/, '') : `**/${named}`;
   const glob = named === pattern ? anchored : `${anchored}/**/*`;
-  // What only regular expressions or shells read as special stands for itself, as it does in .gitignore.
+  // Characters that are special to regular expressions or shells alone stand for themselves, the same as in .gitignore.
   const plain = glob.replace(/[()|+$\\]|(?<!\[)\^/g, '\\$&').replaceAll('[!', '[^');
   const matches = picomatch(plain, { dot: true, nonegate: true });
   return (path) => matches(path);

@@ -27,7 +27,7 @@ type Provenance =
 
 export interface LogSection {
   name: SectionName;
-  /** Of a file, a path of the project or a URL; null otherwise. */
+  /** The path or URL of a file; null for any other section. */
   path: string | null;
   provenance: Provenance;
   /** The bytes between its marker line and the next. */
@@ -71,7 +71,7 @@ export function fileSection(file: ShownFile): LogSection {
   return { name: 'file', path, provenance, body: renderFenced(file.text, fenceLanguage(path)) };
 }
 
-/** What the marker line says after the boundary: `file src/app.ts blob <oid> masked 2`. One line, without `<` and `>`. */
+/** The marker line after the boundary: `file src/app.ts blob <oid> masked 2`. One line, without `<` and `>`. */
 export function renderLabel({ name, path, provenance }: LogSection): string {
   const state = renderProvenance(provenance);
   return [name, ...(path === null ? [] : [renderPathWord(path)]), ...(state === '' ? [] : [state])].join(' ');

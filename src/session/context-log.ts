@@ -45,7 +45,7 @@ export interface ContextLogInput {
 export interface ContextLog {
   /** The file: front matter, then the messages. */
   log: string;
-  /** What is sent, and nothing else. */
+  /** The whole of what is sent. */
   messages: [ModelMessage & { role: 'system' }, ModelMessage & { role: 'user' }];
   /** An estimate of what is sent: the sum of its sections'. */
   tokens: number;

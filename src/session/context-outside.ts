@@ -6,9 +6,9 @@ import type { Oid, RepoPath } from '../names.ts';
 import { whyNotAFile } from './out-of-reach.ts';
 
 export interface OutsideFacts {
-  /** What stands at each path that the tree does not have; none of them without a work tree. */
+  /** The targets of the paths that the tree does not have; none without a work tree. */
   disk: ReadonlyMap<string, FileTarget | { kind: 'unreadable'; reason: string }>;
-  /** Of these paths, those that git ignores. */
+  /** The paths among these that git ignores. */
   ignored: ReadonlySet<string>;
   /** The latest page that an approved READ fetched, by the spelling under which it is fetched. */
   pages: ReadonlyMap<string, Oid>;

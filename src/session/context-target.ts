@@ -1,4 +1,4 @@
-/** What a line of a context list means in a project: a file, a directory, a pattern, a page, or nothing that may be shown. */
+/** Resolves a line of a context list in a project: a file, a directory, a pattern, a page, or nothing that may be shown. */
 import { unwrapPath } from './path-marks.ts';
 import { parseRepoPath } from './paths.ts';
 import { parsePageUrl } from './urls.ts';

@@ -21,7 +21,7 @@ export interface ContextFile {
   isUsers: boolean;
 }
 
-/** What a line named and does not get; a refused line as it was written, `!` included. */
+/** A thing that a line named and does not get; a refused line in full, `!` included. */
 export interface LeftOut {
   path: string;
   reason: string;
@@ -49,7 +49,7 @@ export interface ResolvedContext {
   takenAway: TakenAway[];
   /** Every line that means something, in order. */
   rules: Rule[];
-  /** What is worth knowing about the user's lists; one sentence each. */
+  /** Notes about the user's lists, one sentence each. */
   notes: string[];
 }
 
@@ -57,7 +57,7 @@ interface Selection {
   tree: SortedTree;
   isIgnored: IsIgnored;
   files: Map<string, ContextFile>;
-  /** What the user's own lists bring in, and say; null while they are being read. */
+  /** The paths and rules of the user's own lists; null while they are being read. */
   users: { paths: ReadonlySet<string>; rules: readonly Rule[] } | null;
   /** How many files were looked at for all lines together. */
   looks: number;

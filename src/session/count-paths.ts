@@ -7,7 +7,7 @@ import type { Oid } from '../names.ts';
 
 /** More than anybody changes in one go. */
 export const maxChangedPaths = 1_000_000;
-/** As git itself has it by default. */
+/** git's own default. */
 const maxDepth = 2048;
 
 /** Null: no tree. Beyond the limit the count ends, and is more than it; Infinity: they lie too deep. */

@@ -1,4 +1,4 @@
-/** What a setting is, by the first source that says something, and whether it can be used. */
+/** Decides the value of a setting by the first source that has one, and whether it can be used. */
 import { TeddyError } from '../errors.ts';
 import { settingOf, type Setting, type SettingName, type ValueKind } from './settings.ts';
 
@@ -14,7 +14,7 @@ export interface FoundSetting {
   name: SettingName;
   /** Null: nothing sets it, and its fallback holds. */
   value: string | null;
-  /** As of the source; `default` when nothing sets it. */
+  /** The source in its own words; `default` when nothing sets it. */
   origin: string;
   /** Why the value cannot be used. */
   problem: string | null;

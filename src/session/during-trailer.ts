@@ -4,7 +4,7 @@ import type { SessionId, TurnName } from '../names.ts';
 export interface MessageForm {
   /** git adds comments to it, for a person in an editor. Without: a line that looks like one belongs to the message. */
   hasComments: boolean;
-  /** What a comment begins with, as `core.commentChar` says: `#`, `auto`. */
+  /** The beginning of a comment, by `core.commentChar`: `#`, `auto`. */
   comment: string;
 }
 

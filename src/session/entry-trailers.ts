@@ -1,4 +1,4 @@
-/** What a commit's message claims to be, held against what teddy writes: an entry, a commit of somebody else's, or a forgery. */
+/** Tells by its message whether a commit is an entry, a commit of somebody else's, or a forgery. */
 import { decodeEntry, entryKinds, lastParagraph, maxTrailersLength, type Entry, type EntryKind } from './entry.ts';
 import { formatCount } from './format-count.ts';
 import { isSessionId, isTurnName } from '../names.ts';
@@ -27,7 +27,7 @@ const labels = [
 ];
 const ofWrites = ['Write-Session', 'Intent', 'Validation'];
 const known = [...marks, ...labels, ...ofWrites];
-/** Of commits that are made beside a line: no entry has them. */
+/** Commits beside a line have these trailers; no entry has. */
 const foreign = ['Landed-From', 'During'];
 const spellings = new Map([...known, ...foreign].map((name) => [name.toLowerCase(), name]));
 
@@ -63,7 +63,7 @@ function checkLong(last: string): string[] {
   return claims ? [`Its trailers have ${has} characters, and those of an entry have at most ${may}.`] : [];
 }
 
-/** Of the last paragraph, as git and teddy read them. */
+/** Reads the trailers of the last paragraph, the same way that git and teddy do. */
 function listTrailers(last: string): Trailer[] {
   return last.split('\n').flatMap((line) => {
     const match = /^teddy-([A-Za-z0-9-]+)\s*:(.*)$/i.exec(line);
@@ -94,7 +94,7 @@ function checkPresence(trailers: readonly Trailer[]): string[] {
 
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** What each value has to be; those that are not here are labels. */
+/** The form of each value; keys that are not here are labels. */
 const rules: Record<string, (value: string) => boolean> = {
   Session: isSessionId,
   Entry: (value) => entryKinds.some((kind) => kind === value),

@@ -36,13 +36,13 @@ export interface Entry {
   tokens?: { input: number; output: number };
   /** In US dollars, where the endpoint has said so. */
   costUsd?: number;
-  /** Of a report: its run's status. */
+  /** The status of a report's run. */
   status?: string;
   /** Hex, of the file that the entry is about. */
   sha256?: string;
-  /** Of the start of an imported session: the format that its source was read in. */
+  /** The format that the source of an imported session was read in; on its start. */
   importFormat?: string;
-  /** Of a write: its session's id, what it was begun for, how its content was checked. */
+  /** On a write: the id of its session, its intent, and how its content was checked. */
   write?: { id: string; intent: string; validation: string };
 }
 

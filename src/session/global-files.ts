@@ -1,4 +1,4 @@
-/** What belongs to every session of a repository, on the branch `teddy/global`. */
+/** The files that belong to every session of a repository, on the branch `teddy/global`. */
 import { TeddyError } from '../errors.ts';
 import { parseContextLine } from './context-lines.ts';
 import type { RepoPath } from '../names.ts';

@@ -8,7 +8,7 @@ export type Grammar = 1 | 2;
 
 export const newestGrammar: Grammar = 2;
 
-/** Of what a report records; null for the version of a later teddy. */
+/** Reads the version that a report records; null for one of a later teddy. */
 export function toGrammar(recorded: unknown): Grammar | null {
   if (recorded === undefined) return 1;
   return recorded === 1 || recorded === 2 ? recorded : null;

@@ -6,11 +6,11 @@ import { turnNumber, type TurnName } from '../names.ts';
 export interface HistoryPart {
   /** `Message`, `Reply (spoken)`, `Result (denied)`. */
   title: string;
-  /** Of a call; ends the title. */
+  /** The name of the tool that was called; it ends the title. */
   tool?: string;
-  /** As it was, byte for byte. */
+  /** The text, byte for byte. */
   text: string;
-  /** Of its fence. */
+  /** The language of its fence. */
   language: string;
   /** The file of the turn that it is, if it is one. */
   file?: string;

@@ -7,7 +7,7 @@ export interface LandedFrom {
   tip: Oid;
 }
 
-/** What every landing's message holds. */
+/** The message of every landing holds this. */
 export const landingText = 'Teddy-Landed-From: ';
 
 /**

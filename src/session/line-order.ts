@@ -2,7 +2,7 @@
 import type { Entry, EntryKind } from './entry.ts';
 import { compareTurns, turnNumber, type SessionId, type TurnName } from '../names.ts';
 
-/** What is known of a line before the first entry that is looked at. */
+/** The facts about a line before the first entry that is looked at. */
 export interface OrderBase {
   /** Null: nothing was there. */
   created: string | null;
@@ -10,14 +10,14 @@ export interface OrderBase {
 }
 
 export interface OrderFacts {
-  /** Of the latest turn before the entry; null: there is none, or it cannot be told. */
+  /** The state of the latest turn before the entry; null when there is none, or when it cannot be told. */
   latest: 'open' | 'planned' | 'closed' | null;
   /** Whether the user has said anything in the turn; null: it cannot be told. */
   hasMessage: boolean | null;
 }
 
 export interface LineOrder {
-  /** What is wrong with where it stands, in whole sentences. */
+  /** Returns the faults of the entry's place in whole sentences. */
   add(entry: Entry, facts: OrderFacts): string[];
   latest(): TurnName | null;
   has(turn: TurnName): boolean;

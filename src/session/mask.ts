@@ -8,7 +8,7 @@ export interface FoundSecret {
   kind: string;
 }
 
-/** What was masked: which kind, and at which line (from 1) of the text as it was. */
+/** The kind of a masked secret, and its line (from 1) in the text before masking. */
 export interface MaskedSecret {
   kind: string;
   line: number;

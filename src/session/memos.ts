@@ -47,7 +47,7 @@ export function changeMemos(text: string, changes: readonly MemoChange[]): Chang
   return { ...result, text: document.toString({ lineWidth: 0 }) };
 }
 
-/** What one side added and removed against a base, applied to another text. Throws as `parseMemos`. */
+/** Applies to a text what one side added to and removed from a base. Throws the errors of `parseMemos`. */
 export function mergeMemos(base: string, mine: string, theirs: string): string {
   const [before, after] = [new Set(parseMemos(base)), new Set(parseMemos(mine))];
   return changeMemos(theirs, [

@@ -1,4 +1,4 @@
-/** What was probably meant by a name that does not exist. */
+/** Guesses which name was meant by one that does not exist. */
 
 /** The known name that is nearest; null when none is near enough to be meant. */
 export function nearestName<Name extends string>(wanted: string, names: readonly Name[]): Name | null {

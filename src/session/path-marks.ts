@@ -1,7 +1,7 @@
 /**
- * What stands around a path where a plan names one: Markdown, quotes, a remark behind it. Where that has one meaning, the
- * path is taken out of it; where it may have two, it is refused. A name that has such characters itself stands in back-ticks,
- * or percent-encoded in a link.
+ * Marks around a path where a plan names one: Markdown, quotes, a remark behind it. The path is taken out of them where they
+ * have one meaning, and refused where they may have two. A name that has such characters itself stands in back-ticks, or
+ * percent-encoded in a link.
  */
 import type { Grammar } from './grammar.ts';
 

@@ -8,10 +8,10 @@ interface Cursor {
 /** Thrown, and caught here: the parser has to be asked. */
 const unknown = new Error('not plain');
 
-/** What is special to the lexer, and line ends that are not those of teddy. */
+/** The lexer treats these as special; and line ends that teddy does not write. */
 const special = /[^\n\P{Cc}]|\uFEFF/u;
 
-/** What the parser makes of this text; null: it may be anything, an error included. */
+/** Returns what the parser makes of this text; null when it may be anything, an error included. */
 export function readPlainYaml(text: string): { value: unknown } | null {
   if (!text.endsWith('\n') || special.test(text)) return null;
   const cursor: Cursor = { lines: text.slice(0, -1).split('\n'), at: 0 };

@@ -3,7 +3,7 @@ import { openLineClip, type LineClip, type LineLimits } from './clip-line.ts';
 
 export interface ReadLine {
   text: string;
-  /** Of the whole line. */
+  /** The length of the whole line. */
   length: number;
   cut: number;
 }

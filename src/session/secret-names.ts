@@ -39,5 +39,5 @@ export function isSecretName(path: RepoPath): boolean {
   return secretFiles.has(name) || secretExtensions.test(name);
 }
 
-/** What a model is told of a file that it may not ask for. */
+/** The model reads this about a file that it may not ask for. */
 export const onlyTheUser = "only the user's own global.context or session.context can show it";

@@ -33,7 +33,7 @@ function isNumber(value: string): boolean {
   return /^[\d\s.,:;+TZ/-]+$/.test(value);
 }
 
-/** What a shell or a template would put something in for: `${DB_PASSWORD}`, `$(pass show db)`, `<your token>`. */
+/** A shell or a template would put something else here: `${DB_PASSWORD}`, `$(pass show db)`, `<your token>`. */
 function isReference(value: string): boolean {
   return /^(?:\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|\{\{[^}]*\}\}|<[^>]*>)$/.test(value);
 }

@@ -11,10 +11,10 @@ export interface Setting {
   tracked: boolean;
   /** A list names every possible value. */
   takes: ValueKind | readonly string[];
-  /** Of these values, those that a tracked file cannot say. */
+  /** A tracked file cannot set these values. */
   untracked?: readonly string[];
   purpose: string;
-  /** As a person reads it. */
+  /** The default in words for a person. */
   fallback: string;
 }
 
@@ -147,7 +147,7 @@ export function settingOf(name: SettingName): Setting & { name: SettingName } {
   return found;
 }
 
-/** Of what a person typed: with or without `teddy.`, in any case, as git takes keys. Throws BAD_SETTING. */
+/** Parses a name that a person typed: with or without `teddy.`, in any case, since git takes keys so. Throws BAD_SETTING. */
 export function parseSettingName(text: string): SettingName {
   const wanted = text.replace(/^teddy\./i, '').toLowerCase();
   const found = settings.find(({ name }) => name.toLowerCase() === wanted);

@@ -1,6 +1,6 @@
 /** How many tokens a text has, as nearly as it can be told without a tokenizer, which takes longer to load than a plan may. */
 
-/** What a tokenizer treats alike. Numbers, because every character is looked at. */
+/** A tokenizer treats the characters of a kind alike. Numbers, because every character is looked at. */
 const lower = 0;
 const upper = 1;
 const digit = 2;
@@ -46,7 +46,7 @@ export function estimateTokens(text: string): number {
   return text === '' ? 0 : Math.max(1, Math.ceil(tokens));
 }
 
-/** What the `run`-th character of its kind in a row adds; `before` is the kind of the character before it. */
+/** Weighs the `run`-th character of its kind in a row; `before` is the kind of the character before it. */
 function weigh(kind: number, run: number, before: number): number {
   switch (kind) {
     case lower:

@@ -11,7 +11,7 @@ export interface TrackedConfig {
   warnings: string[];
 }
 
-/** What a person writes by hand; more than this is something else. */
+/** A person writes less than this by hand; a larger file is something else. */
 export const maxTrackedConfigBytes = 16 * 1024;
 
 const path = '.teddy/config.yaml';
@@ -43,7 +43,7 @@ function parseTracked(name: SettingName, text: string): ReturnType<typeof parseS
   return { problem: `only your own configuration may say so: \`git config teddy.${name} ${parsed.value}\`` };
 }
 
-/** Of a file that is not read at all; `reason` reads on after `ignored:`. */
+/** The result for a file that is not read at all; `reason` reads on after `ignored:`. */
 export function ignoredConfig(reason: string): TrackedConfig {
   return { values: new Map(), warnings: [`${path} is ignored: ${reason}.`] };
 }

@@ -1,4 +1,4 @@
-/** What a URL alone tells of whether its page may be fetched. Where its name leads is checked when it is fetched. */
+/** Decides by a URL alone whether its page may be fetched. The address behind its name is checked when it is fetched. */
 import { isAddressHost, isPublicAddress } from './public-address.ts';
 
 type ParsedPageUrl = { url: string } | { problem: string };

@@ -35,7 +35,7 @@ export interface Violation {
 
 export interface VerifiedLine {
   session: SessionId;
-  /** As of `RecordedLine`. */
+  /** The name from `RecordedLine`. */
   name: string;
   tip: Oid;
   /** How many entries and turns were looked at. */
@@ -43,13 +43,13 @@ export interface VerifiedLine {
   turns: number;
   /** False: this clone does not have all of the line, and the rest was not looked at. */
   isWhole: boolean;
-  /** Of the logs: sections that were rendered again and are the same, and those that nothing can render again. */
+  /** Counts sections of logs: those that were rendered again and are the same, and those that nothing can render again. */
   derived: number;
   attested: number;
-  /** Of the entries, how many one of the named keys has signed; null: no keys were named. */
+  /** The number of entries that one of the named keys has signed; null when no keys were named. */
   signed: number | null;
   /** In the order of the line. */
   violations: Violation[];
-  /** What could not be checked here, and no fault of the line; whole sentences. */
+  /** Whole sentences about what could not be checked here, through no fault of the line. */
   notes: string[];
 }

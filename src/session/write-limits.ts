@@ -1,4 +1,4 @@
-/** What a write session does to its target. */
+/** The effects that a write session can have on its target. */
 export const operations = ['create', 'overwrite', 'append'] as const;
 export type Operation = (typeof operations)[number];
 
@@ -47,7 +47,7 @@ export const defaultLimits: Limits = {
   resultMs: 60 * 60 * 1000,
 };
 
-/** As the table of settings has it. */
+/** The table of settings shows these. */
 const purposes: Record<keyof Limits, string> = {
   maxBytes: 'bytes that a write session accepts',
   idleExpiryMs: 'without activity for so long a write session is given up; what came is kept',

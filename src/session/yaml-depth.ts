@@ -3,7 +3,7 @@
 // The parser of `yaml` dies somewhere between 500 and 1,000 levels.
 const maxDepth = 100;
 
-/** What the lexer of `yaml` puts between its tokens. */
+/** The lexer of `yaml` puts these between its tokens. */
 export const marks = { document: '\u0002', flowError: '\u0018', scalar: '\u001f' };
 
 interface Nesting {
@@ -12,13 +12,13 @@ interface Nesting {
   /** Levels that no line closes: the parser goes on within `a: b:`, though it is an error. */
   stuck: number;
   column: number;
-  /** What the line has had so far. */
+  /** The tokens that the line has had so far. */
   line: 'nothing' | 'key' | 'value';
 }
 
 /**
- * Of the tokens of the YAML package's `Lexer`, which does not recurse. Brackets in scalars and comments are part of their
- * tokens. The levels are rather too many than too few: every token of a line opens one, which a line indented less closes.
+ * Reads the tokens of the YAML package's `Lexer`, which does not recurse. Brackets in scalars and comments are part of their
+ * tokens. It counts rather too many levels than too few: every token of a line opens one, which a line indented less closes.
  */
 export function isDeeplyNested(tokens: Iterable<string>): boolean {
   const nesting: Nesting = { levels: [], stuck: 0, column: 0, line: 'nothing' };
