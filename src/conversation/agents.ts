@@ -43,7 +43,7 @@ export function agentNames(own: ReadonlyMap<string, string>): string[] {
   return [...new Set([...builtins.keys(), ...own.keys()])].sort();
 }
 
-/** What the first own agent of a name starts from: the built-in one, or a text that explains what belongs there. */
+/** The first own agent of a name starts from this: the built-in one, or a text that explains what belongs there. */
 export function toAgentTemplate(name: string): string {
   return `${templateNote}${builtins.get(name) ?? renderSkeleton(name)}`;
 }

@@ -30,7 +30,7 @@ export function parseArguments<Call extends object>(
   return { problem: `${call}. Call ${name} again with ${names.join(', ')}.` };
 }
 
-/** What is null is left out: some models name every parameter. No arguments at all are those of a tool that needs none. */
+/** Leaves out parameters that are null, since some models name every parameter. A tool that needs no arguments may get none. */
 function readArguments(text: string): Values | null {
   const values = text.trim() === '' ? {} : parseObject(text);
   return values && Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));

@@ -1,4 +1,6 @@
-/** What a model may do in a conversation: its tools, and the arguments of their calls. Content of a file is never one of them. */
+/**
+ * The tools that a model may use in a conversation, and the arguments of their calls. Content of a file is never one of them.
+ */
 import type { ModelTool, ModelToolCall } from '../ports/model.ts';
 import { numberOf, parseArguments, quoteName, textOf, type Values } from './call-arguments.ts';
 import { beginTool, parseToolCall, type BeginWish } from './write-tool.ts';

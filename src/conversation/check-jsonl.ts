@@ -8,7 +8,7 @@ interface Walk {
   open: Set<string>;
   callIds: Set<string>;
   ids: Set<string>;
-  /** Of the last record. */
+  /** The type of the last record. */
   lastType: unknown;
 }
 

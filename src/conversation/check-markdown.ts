@@ -5,9 +5,9 @@ interface Walk {
   fence: string | null;
   /** Who speaks. */
   who: string | null;
-  /** Of the call before. */
+  /** A call still needs its result. */
   wants: 'result' | null;
-  /** What stands below the last heading. */
+  /** Counts the texts below the last heading. */
   said: number;
 }
 

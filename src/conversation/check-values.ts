@@ -1,4 +1,4 @@
-/** What the checks of all formats ask of values. The renderers have their own: a mistake must not be in both. */
+/** The checks of all formats ask these of values. The renderers have their own: a mistake must not be in both. */
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -19,7 +19,7 @@ const outputTypes = [
   'tool_search_output',
 ];
 
-/** What the program says in the user's name. */
+/** The program says these in the user's name. */
 const noticeStarts = [
   '<user_instructions>',
   '<environment_context>',

@@ -1,6 +1,6 @@
 /** The seam between an answer that was cut and what the model sent when it was asked to go on. */
 
-/** What the model is told after its own words so far. */
+/** The model reads this after its own words so far. */
 export const continueMessage =
   'Your answer was cut off at its length limit. Continue exactly where it stops, in the middle of a line if need be. ' +
   'Do not repeat anything, do not comment, and do not open a new code fence.';

@@ -18,7 +18,7 @@ export function detectFormat(head: string): ImportFormat | null {
   return [...found][0] ?? (isChat(head) ? 'openai' : null);
 }
 
-/** Of each line; of the last one, which may be cut off, what of its members is whole. */
+/** Parses the object of each line; the last line may be cut off, and its whole members count. */
 function objectsOf(head: string): Fields[] {
   const cutter = openLines();
   const lines = [...cutter.push(head), ...cutter.end()];

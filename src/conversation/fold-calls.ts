@@ -9,12 +9,12 @@ interface WaitingCall {
   call: HistoryCall;
   owner: OpenStep;
   turn: string;
-  /** Of the call, among the repairs. */
+  /** The place of the call among the repairs. */
   place: number;
 }
 
 export interface Calls {
-  /** Of the calls, apart from those of the records. */
+  /** The ids of the calls, apart from those of the records. */
   callIds: UniqueIds;
   /** By the id that the record has, which several calls may have. */
   waiting: Map<string, WaitingCall[]>;

@@ -27,7 +27,7 @@ type SaidRecord = UserRecord | AssistantRecord | PartialRecord;
 type KeptRecord = SaidRecord | ToolUseRecord | ToolResultRecord;
 
 interface Fold {
-  /** Of the record that is being folded. */
+  /** The turn of the record that is being folded. */
   turn: string;
   steps: Steps;
   calls: Calls;
@@ -72,7 +72,7 @@ function toOpening({ turns }: Steps): History['repairs'] {
   return [{ kind: 'opening-added', text }];
 }
 
-/** What is neither said nor called cuts nothing. */
+/** A record that neither says nor calls anything cuts nothing. */
 function addRecord(fold: Fold, record: TranscriptRecord, place: number): void {
   if (record.type === 'voice_interrupted') interruptAnswer(fold.steps);
   if (!isKept(record) || isLeftOut(fold, record)) return;

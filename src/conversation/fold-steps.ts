@@ -9,14 +9,14 @@ export interface OpenStep {
    * said after it.
    */
   tail: AssistantBlock[];
-  /** What follows is the next step. */
+  /** The next text or call begins the next step. */
   hasResult: boolean;
 }
 
 export interface Steps {
   turns: HistoryTurn[];
   open: OpenStep | null;
-  /** What was said last, if that was a text of the assistant's. */
+  /** The last thing that was said, if that was a text of the assistant's. */
   lastText: AssistantBlock | null;
   /** `again`: the text before it is the same. Else the text that took its place begins with it. */
   onDropped: (block: AssistantBlock, why: 'again' | 'superseded') => void;

@@ -4,11 +4,11 @@ import type { ResultReason, RecordSource } from './record.ts';
 /** Whole and in order; nothing of it is lost, and nothing in it can break a rule of a provider's. */
 export interface History {
   turns: HistoryTurn[];
-  /** What had to be put right, in the order in which it was met. */
+  /** The repairs that were needed, in the order in which they were met. */
   repairs: Repair[];
 }
 
-/** What the user said, and all that came of it until they spoke again. */
+/** The user's words, and all that came of them until the user spoke again. */
 export interface HistoryTurn {
   /** Empty only in the first turn of a history that begins with the assistant. */
   said: UserBlock[];
@@ -39,19 +39,19 @@ export interface AssistantBlock {
 }
 
 export interface HistoryCall {
-  /** Of the record. */
+  /** The id of the record. */
   id: string;
   timestamp: string;
   /** Unique in the history. */
   callId: string;
   name: string;
-  /** What was no object is in one, as its `input`. */
+  /** The input of the call; a value that was no object is in one, as its `input`. */
   input: Record<string, unknown>;
   result: HistoryResult;
 }
 
 export interface HistoryResult {
-  /** Of the record; of a synthetic one, always the same for the same call. */
+  /** The id of the record; a synthetic result always gets the same id for the same call. */
   id: string;
   timestamp: string;
   output: unknown;
@@ -77,11 +77,11 @@ export type RepairKind =
 
 export interface Repair {
   kind: RepairKind;
-  /** Of the turn, where it is known; `02`. */
+  /** The turn, where it is known: `02`. */
   turn?: string;
-  /** Of the transcript, from 1. */
+  /** The line of the transcript, from 1. */
   line?: number;
-  /** What was met, and what became of it; one sentence. */
+  /** One sentence: what was met, and what became of it. */
   text: string;
 }
 

@@ -152,7 +152,7 @@ function readSaid(context: ImportContext, object: Fields, place: Place, said: re
   else if (texts.length === 0) log.skip(place.line, 'a message without content');
 }
 
-/** What the user said while the model worked: it stands nowhere else. */
+/** The user said this while the model worked: it stands nowhere else. */
 function readAttachment(context: ImportContext, object: Fields, place: Place): void {
   const { type, prompt, commandMode } = fieldsOf(object['attachment']);
   if (type !== 'queued_command' || (commandMode ?? 'prompt') !== 'prompt')

@@ -97,7 +97,7 @@ function readMessage(context: ImportContext, entry: CodexEntry, type: 'user_mess
   else context.units.say(null, { type: 'assistant', ...base, message: { role: 'assistant', content } });
 }
 
-/** What was taken back was said as well. */
+/** Turns that were taken back were said as well. */
 function addRollback(context: ImportContext, { payload, timestamp, place }: CodexEntry): void {
   const count = typeof payload['num_turns'] === 'number' ? payload['num_turns'] : 1;
   const text = `The user took back the last ${count === 1 ? 'turn' : `${count} turns`} here.`;

@@ -14,7 +14,7 @@ export function toText(content: unknown, log: ImportLog): string {
     .join('\n\n');
 }
 
-/** What a tool gave: text, parts, any value. Images become `[image]`. */
+/** Converts a tool's result: text, parts, any value. Images become `[image]`. */
 export function toOutput(content: unknown, log: ImportLog): unknown {
   if (content === undefined || content === null) return '';
   if (!Array.isArray(content)) return toStorable(content);

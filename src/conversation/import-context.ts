@@ -1,4 +1,4 @@
-/** What every importer works with, and the one loop over the lines of a source. */
+/** The state that every importer works with, and the one loop over the lines of a source. */
 import type { Importer, ImportFormat, ImportOptions, ImportUnit } from './importer.ts';
 import { openImportIds, toPlace, type ImportIds, type Place } from './import-ids.ts';
 import { openLines, readObjects, type SourceLine } from './import-lines.ts';

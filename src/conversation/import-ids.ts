@@ -8,7 +8,7 @@ export interface Place {
   text: string;
   /** How many ids were made for it. */
   made: number;
-  /** Of its text, once it was needed. */
+  /** The digest of its text, once it was needed. */
   digest?: string;
 }
 

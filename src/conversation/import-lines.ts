@@ -50,7 +50,7 @@ export function openLines(maxChars = maxLineChars): LineCutter {
 
 export interface LineObjects {
   objects: Record<string, unknown>[];
-  /** What was put right; null: nothing. */
+  /** The repair of the line; null when it needed none. */
   mended: string | null;
   /** Why there is something in the line that is none of the objects; null: there is nothing else. */
   lost: string | null;

@@ -7,7 +7,7 @@ const keptIssues = 100;
 export interface ImportLog {
   /** One more line, or message, that holds something. */
   readLine(line: number): void;
-  /** What belongs to the conversation, but cannot be used. */
+  /** Reports a part of the conversation that cannot be used. */
   skip(line: number, text: string): void;
   repair(line: number, text: string): void;
   /** `what` is a kind, in the plural. */

@@ -7,7 +7,7 @@ interface Base {
   timestamp: string;
 }
 
-/** What it summarises stands above it, and the text says so; it answers nobody. */
+/** The conversation that it summarises stands above it, and the text says so; it answers nobody. */
 export function addSummary({ units }: ImportContext, base: Base, text: string): void {
   const content = `[The conversation was compacted here. The summary of what stands above:]\n\n${text}`;
   units.say(null, { type: 'assistant', ...base, message: { role: 'assistant', content }, source: summarySource });

@@ -18,7 +18,7 @@ import {
   type UserRecord,
 } from './record.ts';
 
-/** What stands next to what was said. */
+/** These records stand next to the words. */
 type Aside = NoteRecord | MetaRecord | InterruptedRecord;
 type SpokenRecord = AssistantRecord | PartialRecord;
 /** A result before it is known which call it belongs to. */
@@ -53,7 +53,7 @@ interface OpenCall {
 interface OpenUnit {
   answer: string | null;
   before: Aside[];
-  /** Of a message; nothing else is said in its unit. */
+  /** The user record of a message; its unit says nothing else. */
   message: UserRecord | null;
   texts: SpokenRecord[];
   calls: OpenCall[];

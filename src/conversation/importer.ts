@@ -1,4 +1,4 @@
-/** What every importer promises: a foreign log comes in pieces of text, units of a transcript come out. */
+/** The promise of every importer: a foreign log comes in pieces of text, and units of a transcript come out. */
 import type { Hash } from '../ports/project.ts';
 import type { KnownRecord } from './record.ts';
 import type { LogPart, Rewinds } from './rewinds.ts';
@@ -7,9 +7,9 @@ export const importFormats = ['claude-code', 'codex', 'openai', 'jsonl'] as cons
 export type ImportFormat = (typeof importFormats)[number];
 
 /**
- * What becomes one entry. A `message` has one user record; an `exchange` has the text before the calls, if any, all calls of
- * an answer, and then the result of each in the same order; a `reply` has one text, whole or interrupted. Notes and the
- * records of a front end stand before or after these; where there is nothing to join, they are a `reply` of their own.
+ * A unit becomes one entry. A `message` has one user record; an `exchange` has the text before the calls, if any, all calls of
+ * an answer, and then the result of each in the same order; a `reply` has one text, whole or interrupted. Notes and the records
+ * of a front end stand before or after these; where there is nothing to join, they are a `reply` of their own.
  */
 export interface ImportUnit {
   kind: 'message' | 'exchange' | 'reply';
@@ -18,7 +18,7 @@ export interface ImportUnit {
 
 /** Where something was left out or put right. */
 export interface ImportIssue {
-  /** Of the source, from 1; of one JSON document, the message. */
+  /** The line of the source, from 1; in one JSON document, the number of the message. */
   line: number;
   text: string;
 }
@@ -32,7 +32,10 @@ export interface ImportReport {
   /** How many there were of each, and the first hundred. */
   skipped: { count: number; issues: ImportIssue[] };
   repaired: { count: number; issues: ImportIssue[] };
-  /** What is no part of what was said, by kind, in the plural: `thoughts`, `events`. A kind that did not occur is not named. */
+  /**
+   * Counts what is no part of the conversation, by kind, in the plural: `thoughts`, `events`. A kind that did not occur is not
+   * named.
+   */
   leftOut: { what: string; count: number }[];
 }
 
@@ -51,7 +54,7 @@ export interface Importer {
   /** There is no more. */
   end(): ImportUnit[];
   report(): ImportReport;
-  /** What the source calls the conversation, as far as it has said so; null: nothing. */
+  /** The source's name for the conversation, as far as it has given one; null when it has none. */
   title(): string | null;
   /** Where the user went back, once all was read; null: nowhere. Formats that cannot tell lack it. */
   rewinds?(): Rewinds | null;

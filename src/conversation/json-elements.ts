@@ -12,7 +12,7 @@ export type JsonPart =
 
 export interface JsonElements {
   push(text: string): JsonPart[];
-  /** What stands where the text ends; of a whole document nothing. */
+  /** Returns the rest where the text ends; after a whole document, nothing. */
   end(): JsonPart[];
 }
 
@@ -28,7 +28,7 @@ interface Scan {
   hadElements: boolean;
   inString: boolean;
   isEscaped: boolean;
-  /** Of the part that is being read: what earlier pieces held of it. */
+  /** The part that is being read, as far as earlier pieces held it. */
   pieces: string[];
   chars: number;
   found: JsonPart[];

@@ -1,4 +1,4 @@
-/** What can still be read of a line that a crash has torn, glued to the next one, or filled with NUL characters. */
+/** Reads what it can of a line that a crash has torn, glued to the next one, or filled with NUL characters. */
 
 export interface MendedLine {
   /** The objects on it, in order. */
@@ -40,7 +40,7 @@ interface Scan {
   objects: string[];
   /** Something stands outside of the objects. */
   hasRest: boolean;
-  /** Of the object that is being read; -1: none. */
+  /** The start of the object that is being read; -1 when there is none. */
   start: number;
   depth: number;
   inString: boolean;

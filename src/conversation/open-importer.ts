@@ -28,7 +28,7 @@ export function openImporter(format: ImportFormat, options: ImportOptions): Meas
   return openers[format](options);
 }
 
-/** What is kept of the object around the messages, or is a message itself. */
+/** The members to keep of the object around the messages, or of one that is a message itself. */
 interface Members {
   texts: string[];
   chars: number;

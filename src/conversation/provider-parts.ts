@@ -1,11 +1,11 @@
-/** What the messages for every provider are made of. Whatever is made here, a provider takes. */
+/** Builds the parts of messages for every provider, in a form that each of them accepts. */
 import { isBlank } from './blank.ts';
 import { toContentText } from './content-text.ts';
 import type { AssistantBlock, History, HistoryResult, HistoryTurn } from './history.ts';
 import { openUniqueIds } from './unique-ids.ts';
 import { toWellFormed, toWellFormedValue } from './well-formed.ts';
 
-/** What a model is shown where a conversation begins with its own words. */
+/** The model reads this where a conversation begins with its own words. */
 const opening = '(The conversation begins with the assistant.)';
 const interrupted = '[interrupted]';
 const noOutput = '(no output)';

@@ -10,7 +10,7 @@ interface RecordBase {
 /** How it came: `text`, `voice_transcription`, `voice_response`, `plan`, `report`, `import`; others are kept. */
 export type RecordSource = string;
 
-/** What the program wrote in place of what it could not go on showing the model: no answer to anybody. */
+/** The program wrote this in place of words that it could not go on showing the model: no answer to anybody. */
 export const summarySource = 'compaction_summary';
 
 /** `file` stands for the content of a file of the turn: `plan.md`, `report.md`. */
@@ -71,7 +71,7 @@ export interface InterruptedRecord extends RecordBase {
   details: Record<string, unknown>;
 }
 
-/** What a front end notes of itself: a switch between voice and text, its session id. No part of what was said. */
+/** A front end's own notes: a switch between voice and text, its session id. No part of the conversation. */
 export interface MetaRecord extends RecordBase {
   type: 'orchestrator_meta';
   details: Record<string, unknown>;
@@ -101,11 +101,11 @@ export type KnownRecord =
 
 export type TranscriptRecord = KnownRecord | OtherRecord;
 
-/** What the results of tools say that did not run to their end. */
+/** The results of tools that did not run to their end say these. */
 export const deniedOutput = 'Tool execution denied by user';
 export const toInstructedOutput = (instruction: string) =>
   `Nothing was run. The user says instead: ${instruction.trim()}`;
 export const abortedOutput = 'Tool execution aborted by user';
 export const recoveredOutput = 'Tool execution was interrupted by a crash; its result is not known';
-/** What stands in for a result that no record holds. */
+/** This stands in for a result that no record holds. */
 export const missingOutput = 'No result of this tool was recorded; what it did is not known';

@@ -33,7 +33,7 @@ export function renderAnthropic(history: History): AnthropicMessage[] {
   return withoutTrailingSpace(messages);
 }
 
-/** What the user says after the results of calls stands in one message with them. */
+/** The user's words after the results of calls stand in one message with them. */
 function addBlocks(messages: AnthropicMessage[], role: AnthropicMessage['role'], blocks: AnthropicBlock[]): void {
   const last = messages.at(-1);
   if (last?.role === role) last.content.push(...blocks);

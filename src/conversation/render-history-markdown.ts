@@ -4,7 +4,7 @@ import type { AssistantBlock, History, HistoryCall, HistoryResult, HistoryStep, 
 import { markInterrupted, toOutputText } from './provider-parts.ts';
 import { toWellFormed } from './well-formed.ts';
 
-/** What was said stands in quotes, inputs and results of tools in fences. Of nothing, the empty text. */
+/** Puts the words in quotes, and inputs and results of tools in fences. An empty history gives the empty text. */
 export function renderMarkdown(history: History): string {
   return history.turns.flatMap(renderTurn).join('\n');
 }

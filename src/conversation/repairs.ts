@@ -1,4 +1,4 @@
-/** What was put right, in words. */
+/** Puts repairs into words. */
 import type { Repair, RepairKind } from './history.ts';
 import type { Transcript } from './transcript.ts';
 

@@ -15,7 +15,7 @@ interface TreeLine {
   isSpoken: boolean;
 }
 
-/** What one line of the session is made of. */
+/** The records of one line of the session. */
 export interface LogPart {
   /** Without a uuid: whether something of the line may be taken. */
   takes(line: number, uuid?: unknown): boolean;
@@ -33,7 +33,7 @@ export interface Attempt {
 }
 
 export interface Rewinds {
-  /** What counts. */
+  /** The part that counts. */
   main: LogPart;
   /** In the order in which they began. */
   attempts: Attempt[];
@@ -45,7 +45,7 @@ export interface RewindFinder {
   find(): Rewinds | null;
 }
 
-/** What follows a prompt at which attempts part, up to the next such prompt; the first one is what stands before all of them. */
+/** The records from a prompt at which attempts part up to the next such prompt; the first segment stands before all of them. */
 interface Segment {
   prompt: number;
   parent: number;

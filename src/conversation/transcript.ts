@@ -25,7 +25,7 @@ export function encodeRecord(record: TranscriptRecord): string {
   return `${json.replace(/[\u2028\u2029]/g, (found) => escaped[found as keyof typeof escaped])}\n`;
 }
 
-/** What the user said, in order; without reports, which stand in a file. */
+/** Lists the user's messages in order, without reports, which stand in a file. */
 export function userMessages(records: readonly TranscriptRecord[]): string[] {
   return records.flatMap((record) =>
     record.type === 'user' && 'content' in record.message ? [record.message.content] : [],
@@ -33,8 +33,8 @@ export function userMessages(records: readonly TranscriptRecord[]): string[] {
 }
 
 /**
- * What was answered since the user's last message: the last complete answer, else the last interrupted one, else null. A text
- * with calls after it is no answer yet. A turn whose last answer is not complete is open.
+ * Finds the answer to the user's last message: the last complete answer, else the last interrupted one, else null. A text with
+ * calls after it is no answer yet. A turn whose last answer is not complete is open.
  */
 export function lastAnswer(records: readonly TranscriptRecord[]): Answer | null {
   const since = afterLastMessage(records);
@@ -50,7 +50,7 @@ export function lastAnswer(records: readonly TranscriptRecord[]): Answer | null 
   return partial ? { complete: false, text: partial.message.content } : null;
 }
 
-/** Of the user's last message; null: there is none. */
+/** The id of the user's last message; null when there is none. */
 export function lastMessageId(records: readonly TranscriptRecord[]): string | null {
   return records.findLast((record) => record.type === 'user')?.id ?? null;
 }
@@ -65,7 +65,7 @@ export function endsDenied(records: readonly TranscriptRecord[]): boolean {
   return afterLastMessage(records).findLast((record) => record.type === 'tool_result')?.reason === 'denied';
 }
 
-/** What came since the user's last message. */
+/** The records after the user's last message. */
 export function afterLastMessage(records: readonly TranscriptRecord[]): TranscriptRecord[] {
   return records.slice(records.findLastIndex((record) => record.type === 'user') + 1);
 }
@@ -75,7 +75,7 @@ export function toEarlierReplies(since: readonly TranscriptRecord[]): Transcript
   return since.filter((record) => record.type === 'assistant' && record.reply_to !== undefined);
 }
 
-/** Of what came since a message, all up to the last result: an answer that was interrupted after it is asked for anew. */
+/** Keeps the records since a message up to the last result: an answer that was interrupted after it is asked for anew. */
 export function toFinishedCalls(since: readonly TranscriptRecord[]): TranscriptRecord[] {
   const end = since.findLastIndex(({ type }) => type === 'tool_use' || type === 'tool_result') + 1;
   const isEarlier = (record: TranscriptRecord) => record.type === 'assistant' && record.reply_to !== undefined;

@@ -23,7 +23,7 @@ export function toUnitKind(records: readonly KnownRecord[]): UnitKind {
   return first.type === 'user' ? 'message' : 'reply';
 }
 
-/** What a client sends again is known by its id. */
+/** A client may send records again; their ids tell that they are known. */
 function requireIds(records: readonly KnownRecord[]): void {
   const bad = records.find(({ id }) => !/^[\x21-\x7e]{1,200}$/.test(id));
   if (bad !== undefined) {

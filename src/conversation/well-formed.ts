@@ -28,7 +28,7 @@ export function countLoneSurrogates(value: unknown): number {
   return (json.match(escapes) ?? []).filter((found) => found !== '\\\\').length;
 }
 
-/** Of the language since 2024, and ten times as fast as a pattern. */
+/** The language has it since 2024, and it is ten times as fast as a pattern. */
 interface Checkable {
   isWellFormed(): boolean;
 }

@@ -2,7 +2,7 @@
 import { parseObject } from '../session/parse-object.ts';
 import { operations } from '../session/write-limits.ts';
 
-/** What the model is offered; it has no parameter for content, which breaks as JSON when it is long. */
+/** The tool as the model sees it. It has no parameter for content, which breaks as JSON when it is long. */
 export const beginTool = {
   name: 'WritePlanTool_begin',
   description:
@@ -65,7 +65,7 @@ export function renderBegun({
   instructions,
 }: {
   record: { id: string; endMarker: string };
-  /** Of its staging, absolute. */
+  /** The absolute path of its staging directory. */
   directory: string;
   instructions: string;
 }): string {

@@ -149,7 +149,7 @@ function stageAnswer(options: AnswerStagingOptions, place: AnswerPlace): StagedA
   };
 }
 
-/** What cannot be removed is found by the next command, which sees that the answer is kept. */
+/** The next command finds what cannot be removed, and sees that the answer is kept. */
 async function discardQuietly(path: string): Promise<void> {
   await removeStagingDirectory(path).catch((error: unknown) => {
     if (errorCode(error) === null) throw error;
@@ -175,7 +175,7 @@ async function findOrphans(options: AnswerStagingOptions): Promise<OrphanedAnswe
   const found: OrphanedAnswer[] = [];
   for (const name of names) {
     const orphan = await inspect(options, name).catch((error: unknown) => {
-      // Of another user, or just being removed.
+      // It belongs to another user, or is just being removed.
       if (errorCode(error) === null) throw error;
       return null;
     });

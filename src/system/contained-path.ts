@@ -30,7 +30,7 @@ export async function locate(root: string, path: RepoPath): Promise<Located> {
     const shown = parts.slice(0, index + 1).join('/') as RepoPath;
     const parent = parts.slice(0, index).join('/') as RepoPath;
     if (stats && !stats.isDirectory()) return { kind: 'blocked', parent };
-    // What git does in a submodule or an embedded repository is that repository's own.
+    // A submodule or an embedded repository has a git of its own.
     if (index > 0 && stats && (await lstatIfThere(join(real, '.git')))) return { kind: 'foreign', repository: parent };
     try {
       const next = await follow(real, part, links);

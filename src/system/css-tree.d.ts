@@ -1,4 +1,4 @@
-/** What is used of css-tree, which comes without types. The parts load in a fifth of the time of the whole. */
+/** The parts of css-tree that teddy uses; the package has no types. The parts load in a fifth of the time of the whole. */
 declare module 'css-tree/parser' {
   interface CssError {
     message: string;

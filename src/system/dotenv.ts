@@ -19,7 +19,7 @@ export async function readDotenv(directory: string): Promise<[name: string, valu
   return texts.flatMap(parseDotenv);
 }
 
-/** What this user may not read cannot be shown, and no command of theirs can print it. */
+/** A file that this user may not read cannot be shown, and no command of theirs can print it. */
 async function readText(path: string): Promise<string> {
   try {
     const found = await stat(path);

@@ -10,7 +10,7 @@ import { errorReason } from '../disk/system-error.ts';
 interface EditOptions {
   /** What `git var GIT_EDITOR` says: a piece of shell, so that arguments and variables in it work. */
   editor: string;
-  /** What the editor shows as the file's name, and takes its syntax from: `plan.md`. */
+  /** The editor shows this name for the file, and takes its syntax from it: `plan.md`. */
   fileName: string;
   cwd: string;
   env: Record<string, string | undefined>;
@@ -56,7 +56,7 @@ function waitForEditor({ editor, cwd, env }: EditOptions, path: string): Promise
     const child = spawn('sh', ['-c', `${editor} "$@"`, editor, path], {
       cwd,
       env,
-      // What an editor draws is no result: with stdout in a pipe it goes to the terminal that stderr is.
+      // An editor's screen is no result: with stdout in a pipe it goes to the terminal that stderr is.
       stdio: ['inherit', isatty(1) ? 'inherit' : 2, 'inherit'],
     });
     child.on('error', (error) => resolve(errorReason(error)));

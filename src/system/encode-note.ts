@@ -26,7 +26,7 @@ export function encodeNote({ kept, ...note }: CommandNote, process: NoteProcess)
 /** Null for whatever `encodeNote` has not made. */
 export function decodeNote(text: string): DecodedNote | null {
   const value = unseal(text);
-  // What was never sealed is none of ours.
+  // A text that was never sealed is none of ours.
   if (value === null || !text.includes('"check":') || !isNote(value)) return null;
   const { session, turn, ref, root, isLinked, startedAt, kept, process } = value;
   const { head, scan, files, config } = kept;

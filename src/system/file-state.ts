@@ -1,4 +1,4 @@
-/** What stands at a path of the project itself: a link is a link here, and is never followed. */
+/** Reads the state of a path of the project itself: a link is a link here, and is never followed. */
 import { randomBytes } from 'node:crypto';
 import { lstat, open, readlink, realpath, rename, rmdir, symlink, unlink, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -57,7 +57,7 @@ async function readFileState(path: RepoPath, find: () => Promise<string | null>)
 /** The kernel's clock for files lags behind by up to a tick. */
 const lagMs = 50;
 
-/** What is not there came since. */
+/** A file that is not there now came since. */
 export async function findFileAge(root: string, path: RepoPath, time: Date): Promise<'before' | 'since' | 'unsure'> {
   const project = await realpath(root);
   const isOld = (ms: number) => ms < time.getTime() - lagMs;

@@ -79,7 +79,7 @@ export async function lookAtWrites(place: WritePlace): Promise<FoundWrite[]> {
 async function inspectAll(place: WritePlace, read: Read): Promise<FoundWrite[]> {
   const names = await readNames(place);
   for (const name of names.filter((one) => one.endsWith(goneSuffix)))
-    // What cannot be removed now can be the next time: nothing reads it.
+    // The next command can remove what cannot be removed now: nothing reads it.
     await rm(join(place.dir, name), { recursive: true, force: true }).catch(ignoreSystemError);
   return inspectNamed(place, names, read);
 }
@@ -108,7 +108,7 @@ async function inspect(place: WritePlace, id: string, read: Read): Promise<Found
     return isGone ? null : { id, record, state, savedAt, isControlled, tailBytes, isDamaged };
   } catch (error) {
     ignoreSystemError(error);
-    // Of another user, or of a disk that cannot read it: it is there all the same.
+    // It belongs to another user, or to a disk that cannot read it: it is there all the same.
     return { id, record: null, state: null, savedAt, isControlled: false, tailBytes: 0, isDamaged: true };
   }
 }

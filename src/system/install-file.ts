@@ -83,13 +83,13 @@ interface Owner {
   gid: number;
 }
 
-/** As git does it: whoever may read it may execute it. */
+/** git's rule: whoever may read it may execute it. */
 function toMode(mode: number, executable: boolean | undefined): number {
   if (executable === undefined || executable === ((mode & 0o100) !== 0)) return mode;
   return executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
 }
 
-/** What is not there is removed already. Throws WRITE_FAILED. */
+/** Counts a file that is not there as removed. Throws WRITE_FAILED. */
 export async function removeFile(root: string, path: RepoPath): Promise<void> {
   try {
     const located = await locate(root, path);

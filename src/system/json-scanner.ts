@@ -27,7 +27,7 @@ const bracket = 0x5b;
 const closing: Record<number, number> = { [brace]: 0x7d, [bracket]: 0x5d };
 const names: Record<number, string> = { [brace]: 'object', [bracket]: 'array' };
 
-/** Of what stands from `from` to `to` as one value. Null: it is JSON. However deep it is nested. */
+/** Checks the text from `from` to `to` as one value, however deep it is nested. Null: it is JSON. */
 export function findJsonError(text: string, dialect: JsonDialect, from = 0, to = text.length): JsonError | null {
   const scan: Scan = { ...dialect, text, at: from, end: to, error: null };
   const open: number[] = [];

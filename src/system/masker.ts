@@ -22,7 +22,7 @@ interface KnownSecret {
   kind: string;
 }
 
-/** What is masked can make what stands beside it look like a secret; more than one round is hardly ever needed. */
+/** A mask can make the text beside it look like a secret; more than one round is hardly ever needed. */
 const maxRounds = 4;
 
 /** `mask` throws BAD_SETTING, and MASKING_FAILED where a text could not be looked through: never an unmasked text. */
@@ -113,7 +113,7 @@ function toForms(value: string): string[] {
   return [...written, ...toBase64(bytes), ...lines.filter(isSecretValue)];
 }
 
-/** As it stands in a JSON string; of what is that already, JSON in JSON. */
+/** The form of the text in a JSON string; a JSON string becomes JSON in JSON. */
 function toJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }

@@ -14,7 +14,7 @@ export interface OutputPipe {
   waitForEnd(atMostMs: number): Promise<void>;
   /** Gives both ends back. */
   release(): void;
-  /** What was captured, as UTF-8; bytes that are not UTF-8 have become U+FFFD. */
+  /** The captured output as UTF-8; bytes that are not UTF-8 have become U+FFFD. */
   text(): string;
   /** Whether there was more than was captured. */
   truncated(): boolean;
@@ -68,7 +68,7 @@ export function openPipe(path: string, maxBytes: number, onText: (text: string) 
       closeWriteEnd();
       socket.destroy();
     },
-    // Of text that was cut, the decoder holds back the character that the cut went through.
+    // The decoder holds back a character that the cut went through.
     text: () => new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(captured), { stream: truncated() }),
     truncated,
   };

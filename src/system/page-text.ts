@@ -52,7 +52,7 @@ async function readBytes(response: IncomingMessage, maxBytes: number, signal: Ab
     if (unpack === null) await pipeline(response, collect, { signal });
     else await pipeline(response, unpack, collect, { signal });
   } catch (error) {
-    // What stops early counts as aborted, which hides the reason.
+    // A response that stops early counts as aborted, which hides the reason.
     if (size <= maxBytes) throw toBroken(error);
   }
   if (size > maxBytes) throw failed(`it is larger than ${maxBytes} bytes`);
@@ -96,7 +96,7 @@ function toDecoder(charset: string): TextDecoder {
   }
 }
 
-/** As browsers do it: near the start of the page, which is ASCII so far whatever the charset. */
+/** Browsers look there too: near the start of the page, which is ASCII so far whatever the charset. */
 function findCharset(bytes: Uint8Array): string | null {
   const start = Buffer.from(bytes.subarray(0, 1024)).toString('latin1');
   return /<meta[^>]{0,200}charset\s{0,10}=\s{0,10}["']?([\w:.-]+)/i.exec(start)?.[1] ?? null;

@@ -97,7 +97,7 @@ function isAsk(value: unknown): boolean {
   return isFields(value) && isText(value['id']) && isText(value['message']);
 }
 
-/** What a session may be begun for, and no other way to spell it. */
+/** A session may be begun for these targets, in no other spelling. */
 function isTarget(value: unknown): boolean {
   if (!isText(value)) return false;
   const parsed = parseRepoPath(value);

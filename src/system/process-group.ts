@@ -24,7 +24,7 @@ export function killGroup(groupId: number): void {
   signalGroup(groupId, 'SIGKILL');
 }
 
-/** Of a group that was made just now, named after its leader. */
+/** Reads a group that was made just now; its leader gave it its id. */
 export function readGroup(id: number): ProcessGroup {
   return { id, startedAt: readStart(id) };
 }

@@ -1,4 +1,6 @@
-/** What killed processes have left in the directory of teddy: answers, write sessions, runs, notes of commands, a server's record. */
+/**
+ * Finds what killed processes left in teddy's directory: answers, write sessions, runs, notes of commands, a server's record.
+ */
 import { lstat, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -133,7 +135,7 @@ async function findServer(options: SystemRemainsOptions): Promise<Remain[]> {
   return [{ kind: 'server', path }];
 }
 
-/** What teddy itself makes there. */
+/** teddy itself makes these names there. */
 const ownNames =
   /^(?:answers|aside|cache|commands|runs|talks|trusted|write_sessions|worktrees|server\.json(?:\..*)?|(?:append|refs|worktree)-\d+-.*\.json(?:\..*)?|(?:lock|index)-[0-9a-f]{8}(?:\.lock)?|(?:snapshot|file)-\d+-.*|made-for(?:\..*)?)$/;
 

@@ -41,7 +41,7 @@ export function runJournals({ dir, onStep, ...processes }: RunJournalOptions): R
       const found = await readdir(runs, { withFileTypes: true }).catch(toNullIfGone).catch(throwUnreadable);
       const names = (found ?? []).filter((one) => one.isDirectory()).map(({ name }) => name);
       for (const name of names.filter((one) => one.startsWith(discardedPrefix)))
-        // What cannot be removed now can be the next time: nothing reads it.
+        // The next command can remove what cannot be removed now: nothing reads it.
         await rm(join(runs, name), { recursive: true, force: true }).catch(() => undefined);
       return (await Promise.all(names.map((name) => readFirst(join(runs, name, logName))))).flat();
     },
@@ -159,7 +159,7 @@ function journalIn({ runs, aside, name, exists, step }: JournalOptions): RunJour
   };
 }
 
-/** What was acknowledged is on disk by its own fsync; no close can take it back, nor is a run less done for it. */
+/** Each acknowledged write has its own fsync; no close can take it back, nor is a run less done for it. */
 interface JournalFiles {
   log: FileHandle;
   /** How much of it is whole records. */
@@ -177,7 +177,7 @@ async function create(dir: string): Promise<void> {
   for (const path of [dir, dirname(dir), dirname(dirname(dir))]) await syncDirectory(path);
 }
 
-/** What a crash has cut off at the end of the log is written over. */
+/** The next write replaces what a crash has cut off at the end of the log. */
 async function openFiles(dir: string): Promise<JournalFiles> {
   const [logPath, keptPath] = [join(dir, logName), join(dir, keptName)];
   const logBytes = (await readFile(logPath)).lastIndexOf('\n') + 1;

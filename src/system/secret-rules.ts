@@ -13,7 +13,7 @@ type Rule = (typeof import('@secretlint/secretlint-rule-preset-recommend'))['rul
 type RuleContext = Parameters<Rule['create']>[0];
 type RuleSource = Parameters<NonNullable<ReturnType<Rule['create']>['file']>>[0];
 
-/** What a rule has found. `value`: the secret with, for some rules, what stands around it. */
+/** A finding of a rule. `value`: the secret, with some rules together with the text around it. */
 interface RuleReport {
   messageId: string;
   value: string;
@@ -27,7 +27,7 @@ interface RuleUse {
   keyword: RegExp;
   /** By message id; null: not a secret. */
   kinds: Record<string, string | null>;
-  /** What kind of file the rule has to take the text for. */
+  /** The rule has to take the text for a file with one of these paths. */
   paths?: string[];
   options?: object;
   /** By message id: the secret itself within the value that is reported. */

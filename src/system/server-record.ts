@@ -16,7 +16,7 @@ export function serverRecords({ path, ...processes }: ServerRecordOptions): Serv
     path,
     async read() {
       const record = await readRecord(path);
-      // Of a server that was killed: whoever has its port now must not be sent its token.
+      // The server may have been killed: whoever has its port now must not be sent its token.
       return record?.pid === (await findHolder(claimPath(path), processes)) ? record : null;
     },
     async claim() {

@@ -17,7 +17,7 @@ import { errorReason } from '../disk/system-error.ts';
 interface SettingsOptions {
   env: Record<string, string | undefined>;
   store: Pick<Store, 'setting' | 'settingOrigin'>;
-  /** Of the work tree; null in a bare repository, where nobody has checked out what the project tracks. */
+  /** The root of the work tree; null in a bare repository, where nobody has checked out the project's settings. */
   root: string | null;
   notices: Notices;
 }

@@ -280,7 +280,7 @@ function waitForExit(child: ChildProcess): Promise<number> {
 }
 
 interface Stop {
-  /** What ended the group before the script ended by itself. */
+  /** Why the group was ended before the script ended by itself. */
   reason(): 'timeout' | 'abort' | null;
   /** No limit applies any more: the script has ended. */
   cancel(): void;

@@ -1,15 +1,15 @@
-/** What stands in a staging directory: the bytes that its state confirms, and what lies beyond them. */
+/** Reads a staging directory: the bytes that its state confirms, and those beyond them. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unseal } from '../disk/sealed-json.ts';
 import { errorCode } from '../disk/system-error.ts';
 
-/** What a process has left. */
+/** The content that a process left. */
 export interface StagedContent {
   /** The bytes of the last save that was confirmed. */
   verified: Uint8Array;
-  /** What lies beyond them: written, and never confirmed. */
+  /** The bytes beyond them that were written and never confirmed. */
   tail: Uint8Array;
   /** The content is not what the state confirms; then all of it is `tail`. */
   isDamaged: boolean;
@@ -36,7 +36,7 @@ export interface StagingReading extends StagedContent {
   facts: Record<string, unknown> | null;
   /** Where the verified bytes are. */
   file: typeof contentName | typeof replacementName;
-  /** What lies behind them there. */
+  /** The bytes behind them. */
   beyond: Uint8Array;
   /** A replacement that no state has confirmed. */
   replacement: Uint8Array | null;
@@ -55,7 +55,7 @@ export async function readStaging(path: string): Promise<StagingReading> {
   }
 }
 
-/** Of the state alone, whatever it confirms; null: there is none, or it is damaged. */
+/** Reads the facts of the state alone, whatever it confirms; null when there is none, or when it is damaged. */
 export async function readFacts(path: string): Promise<Record<string, unknown> | null> {
   const facts = unseal((await readState(path)) ?? '');
   return parseState(facts) === null ? null : facts;
@@ -97,7 +97,7 @@ export function toSha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** What was written before there were replacements has no `file`. */
+/** A state from before there were replacements has no `file`. */
 function parseState(facts: Record<string, unknown> | null): StagingState | null {
   const { size, sha256, file = contentName } = facts ?? {};
   if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0 || typeof sha256 !== 'string') return null;

@@ -19,7 +19,7 @@ import {
 import { errorCode, ignoreSystemError } from '../disk/system-error.ts';
 import { setTailsAside } from './tails-aside.ts';
 
-/** What is given with a save; it stands in the state until the next. */
+/** A save gives these; they stand in the state until the next. */
 type Facts = Record<string, unknown>;
 
 /**
@@ -54,7 +54,7 @@ export async function makeStagingDirectory(
   { onStep, facts }: MakeOptions,
 ): Promise<StagingDirectory> {
   const unfinished = `${path}${unfinishedSuffix}`;
-  // Of an attempt that failed: there is no content in it yet.
+  // An attempt that failed has left them: there is no content in them yet.
   for (const earlier of [unfinished, path]) await rm(earlier, { recursive: true, force: true });
   await mkdir(dirname(path), { recursive: true });
   await mkdir(unfinished, { mode: 0o700 });
@@ -91,7 +91,7 @@ export async function reopenStagingDirectory(
 interface Confirmed {
   size: number;
   hash: Hash;
-  /** Of content that was dropped. */
+  /** The sha256 of content that was dropped. */
   sha256?: string;
   file: StagingState['file'];
   facts: Facts;

@@ -1,4 +1,4 @@
-/** What the disk refuses, in words of ours. */
+/** Turns the disk's refusals into errors of ours. */
 import { TeddyError } from '../errors.ts';
 import { errorCode, errorReason } from '../disk/system-error.ts';
 

@@ -14,7 +14,7 @@ type Dialect = Required<Pick<ParserOptions, 'lang'>> & { sourceTypes: NonNullabl
 const timeoutMs = 30_000;
 const maxTold = 100;
 
-/** What the child does: the file has no errors when it has none as one of the source types. */
+/** The child parses the file: it has no errors when it has none as one of the source types. */
 const script = `
 const [path, lang, ...types] = process.argv.slice(1);
 const { writeSync } = await import('node:fs');
@@ -84,7 +84,7 @@ function toReal(path: string): string {
 }
 
 function runChild(args: string[], text: string): Promise<string | { skipped: string }> {
-  // What these set is for the user's own programs, and may slow every start, or stop it for a debugger.
+  // These are for the user's own programs, and may slow every start, or stop it for a debugger.
   const { NODE_OPTIONS: _, NODE_EXTRA_CA_CERTS: __, ...env } = process.env;
   return new Promise((resolve) => {
     const child = spawn(process.execPath, ['--input-type=module', '--eval', script, ...args], {

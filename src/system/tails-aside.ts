@@ -1,4 +1,4 @@
-/** What lay behind the confirmed bytes of a staging directory, kept beside them as `tail-<n>.txt`. */
+/** Keeps the bytes behind the confirmed ones of a staging directory beside them, as `tail-<n>.txt`. */
 import { open, readdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeFile, replaceDurably, syncDirectory } from '../disk/durable-file.ts';
@@ -33,7 +33,7 @@ async function nextTailPath(path: string): Promise<string> {
 
 const tailPattern = /^tail-(\d+)\.txt$/;
 
-/** What was set aside of it, oldest first. */
+/** Reads what was set aside of it, oldest first. */
 export async function readTailsAside(path: string): Promise<{ name: string; bytes: Uint8Array }[]> {
   const names = (await readdir(path)).filter((name) => tailPattern.test(name));
   const toNumber = (name: string) => Number(tailPattern.exec(name)?.[1]);

@@ -19,7 +19,7 @@ export function findWebPasswords(text: string): FoundSecret[] {
   );
 }
 
-/** Of databases, and of every other kind of server. */
+/** Finds the passwords of databases, and of every other kind of server. */
 export function findServerPasswords(text: string): FoundSecret[] {
   return findPasswords(text).flatMap(({ scheme, start, end }) => {
     if (/^(?:https?|ftps?)$/i.test(scheme)) return [];

@@ -188,7 +188,7 @@ async function withSlot<Value>(
     await refuseTaken(options, limits, id);
     return await use();
   } finally {
-    // What was begun is begun. This process, and others when it has ended, may take the slot all the same.
+    // The session has begun. This process, and others when it has ended, may take the slot all the same.
     await claim.release().catch(ignoreSystemError);
   }
 }
@@ -228,7 +228,9 @@ async function waitFor(options: WriteStagingOptions, name: string, what: string)
   );
 }
 
-/** What dead processes have left: whoever makes a directory has the slot, and claims of sessions that are gone are nobody's. */
+/**
+ * Removes what dead processes left: whoever makes a directory has the slot, and claims of sessions that are gone are nobody's.
+ */
 async function removeLeftovers(options: WriteStagingOptions): Promise<void> {
   const names = await readdir(options.dir);
   for (const name of names.filter((one) => one.endsWith(unfinishedSuffix)))
@@ -328,7 +330,7 @@ function stagedWrite({ record, directory, clock, ...parts }: StagedWriteParts): 
   };
 }
 
-/** As it stands in `state.json`. */
+/** The form of a state in `state.json`. */
 function toFacts(state: WriteState, clock: Clock): Record<string, unknown> {
   return { ...state, position: state.size, saved_at: clock.now().toISOString() };
 }

@@ -27,10 +27,10 @@ export interface ReportedFinding extends Finding {
 
 export interface Examined {
   findings: ReportedFinding[];
-  /** What was looked at, each in a few words. */
+  /** The things that were looked at, each in a few words. */
   seen: string[];
   notes: string[];
-  /** What could not be looked at, and why. */
+  /** The reasons why something could not be looked at. */
   failures: TeddyError[];
 }
 
@@ -199,7 +199,7 @@ function withoutNotes(project: Project): Project {
   return { ...project, repository: { ...repository, cache } };
 }
 
-/** What is damaged below a branch is found and named by an examination of its own. */
+/** An examination of its own finds and names the damage below a branch. */
 function toNone(error: unknown): [] {
   if (error instanceof TeddyError && error.code === 'DAMAGED_SESSION') return [];
   throw error;
@@ -227,7 +227,7 @@ async function mend(found: Found): Promise<ReportedFinding> {
   }
 }
 
-/** What a pull or sync that was killed has left in quarantine. */
+/** Finds what a pull or sync that was killed has left in quarantine. */
 const findQuarantine: Examination = async ({ project, refs }) => {
   const prefix = 'refs/teddy/quarantine/';
   if (!refs.some(({ ref }) => ref.startsWith(prefix))) return { found: [], seen: null };

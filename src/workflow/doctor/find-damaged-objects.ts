@@ -17,7 +17,7 @@ export const findDamagedObjects: Examination = async ({ project, refs }) => {
     };
   }
   const tips = refs.filter(({ ref }) => !ref.startsWith('refs/remotes/') && !ref.startsWith('refs/teddy/quarantine/'));
-  // What belongs to the code alone is for `git fsck`.
+  // Damage in the code alone is for `git fsck`.
   const bases = (await readDefaultBranches(project)).filter(({ ref }) => !tips.some((tip) => tip.ref === ref));
   const { objects, damaged } = await remains.checkObjects(
     tips,

@@ -1,4 +1,4 @@
-/** What every command needs: an identity, room for the branches, the rules that keep session files as they are. */
+/** Every command needs these: an identity, room for the branches, the rules that keep session files as they are. */
 import { TeddyError } from '../../errors.ts';
 import { remainsOf, type Examination, type Found } from './finding.ts';
 

@@ -41,7 +41,7 @@ export const findLostEntries: Examination = async ({ project, refs }) => {
 async function findLines({ repository: { store }, remains }: Project): Promise<LostLine[]> {
   const unreachable = new Map<Oid, LostCommit>();
   for (const oid of await remains.unreachableCommits()) {
-    // What git has half removed already is nobody's any more.
+    // An entry that git has half removed already cannot be brought back.
     const commit = await store.readCommit(oid).catch(toNull);
     if (commit !== null) unreachable.set(oid, { oid, commit, entry: decodeEntry(commit.message) });
   }

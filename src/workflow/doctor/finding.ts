@@ -1,4 +1,4 @@
-/** What the doctor finds: one thing that is not as it should be, what that means, and who can mend it. */
+/** The doctor's findings: one thing that is wrong, what that means, and who can fix it. */
 import type { Remain } from '../../ports/disk.ts';
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -34,7 +34,7 @@ export interface Finding {
   meaning: string;
   /** What `--fix` does, as a sentence goes on after its name; null: nothing. */
   fix: string | null;
-  /** What a person does, with its command; null: nothing but `--fix`. */
+  /** The command for a person to run; null when `--fix` is enough. */
   todo: string | null;
 }
 
@@ -55,10 +55,10 @@ export interface Scene {
   remains: readonly Remain[];
 }
 
-/** What one look of the doctor has come to. */
+/** The result of one look of the doctor. */
 interface Look {
   found: Found[];
-  /** What it has looked at, in a few words; null: nothing of the kind is there. */
+  /** The thing that it has looked at, in a few words; null when nothing of the kind is there. */
   seen: string | null;
   /** Facts that are good to know and no fault. */
   notes?: string[];

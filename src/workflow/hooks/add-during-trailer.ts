@@ -7,8 +7,8 @@ import { findHeadLine, type Line } from '../line/find.ts';
 import { findEntry } from '../line/read.ts';
 
 /**
- * Of a commit that is being made: off a line, and in a merge, whose message is git's, nothing happens. `isEdited`: in an
- * editor, so that git adds its comments.
+ * Adds the trailer to the message of a commit that is being made. Nothing happens off a line, nor in a merge, whose message is
+ * git's. `isEdited`: an editor shows it, so git adds its comments.
  */
 export async function addDuringTrailer(
   project: Project,
@@ -32,7 +32,7 @@ async function readLatestTurn({ repository: { store } }: Project, { tip }: Line)
   return turns.toSorted(compareTurns).at(-1) ?? null;
 }
 
-/** As the message is read. */
+/** Converts the text back to the bytes that the message was read from. */
 function toBytes(text: string): string {
   return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join('');
 }

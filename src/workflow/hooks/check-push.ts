@@ -1,4 +1,6 @@
-/** What a push would publish of sessions: whether it is what it says, and whether a secret would leave with it. */
+/**
+ * Checks the sessions that a push would publish: whether they are what they say, and whether a secret would leave with them.
+ */
 import type { Project } from '../../ports/project.ts';
 import {
   globalRef,
@@ -92,7 +94,7 @@ async function toPushedLine(project: Project, { from, tip, to }: PushedRef): Pro
   return line === undefined || session === null ? [] : [{ tip, line, session }];
 }
 
-/** What the remote has, as git tells it now and as it was fetched last: that has left already. */
+/** Finds what has left already: what the remote has now, by git, and what it had at the last fetch. */
 async function findKnown(
   { repository: { store } }: Project,
   remote: string,

@@ -4,7 +4,7 @@ import { decodeEntry, type Entry } from '../../session/entry.ts';
 import { parseOid, type Oid } from '../../names.ts';
 
 export interface RewrittenEntry {
-  /** What was there before; git still has it. */
+  /** The commit that was there before; git still has it. */
   oid: Oid;
   entry: Entry;
 }

@@ -5,7 +5,7 @@ import { beforePath, callOf, listHooks, renderHook, type HookedProject, type Lis
 
 export interface InstalledHooks {
   place: HookPlace;
-  /** As they are now; `changed`: they were not so before. */
+  /** The hooks by now; `changed`: this call has changed them. */
   hooks: (ListedHook & { changed: boolean })[];
   /** Files of the project, which are its authors' to edit, each with the line that it needs. */
   byHand: { path: string; line: string }[];

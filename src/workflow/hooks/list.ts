@@ -1,4 +1,4 @@
-/** What stands where git looks for hooks: ours, somebody else's, or nothing. */
+/** Lists the files where git looks for hooks: ours, somebody else's, or none. */
 import { toShellWord } from '../../session/shell-word.ts';
 import type { HookFile, HookName, HookPlace, HookProgram, HookSource } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -22,9 +22,9 @@ export interface ListedHook {
   /** Absolute; in a work tree, the file that is the user's to edit. */
   path: string;
   state: HookState;
-  /** What was there before, and is run by ours first. */
+  /** The file that was there before; ours runs it first. */
   before: string | null;
-  /** Of ours: the executable that it falls back to. */
+  /** The executable that our script falls back to. */
   program: string | null;
 }
 
@@ -82,7 +82,7 @@ export function beforePath(path: string): string {
 
 interface Expected {
   name: HookName;
-  /** As it comes with teddy. */
+  /** The script that comes with teddy. */
   script: string;
   isHusky: boolean;
   hash: Hash;
@@ -124,13 +124,13 @@ function withoutProgram(text: string): string {
   return text.replace(programLine, 'node= main=');
 }
 
-/** As a person reads it. */
+/** The program's path in the form that a person reads. */
 function programOf(file: HookFile | null): string | null {
   const word = wasOurs(file) ? (programLine.exec(file.text)?.[1] ?? '') : '';
   return word === '' ? null : word.replace(/^'(.*)'$/, '$1').replaceAll(String.raw`'\''`, "'");
 }
 
-/** What a file of the user's needs, to call teddy where there is one. */
+/** A line that a user's own hook needs, to call teddy where there is one. */
 export function callOf(name: HookName): string {
   return `if command -v teddy >/dev/null 2>&1; then teddy hook ${name} -- "$@"; fi`;
 }

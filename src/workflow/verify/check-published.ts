@@ -1,4 +1,4 @@
-/** What was published stays as it is, and each kind of entry writes what is its business. */
+/** Published files never change, and each kind of entry writes only its own files. */
 import type { CommitChange } from '../../ports/git.ts';
 import { attributesPath, attributesText, isSessionPath } from '../../session/global-files.ts';
 import { isEditable, isOfSession, mayChangeCode, mayWrite, turnOfPath } from '../../session/line-paths.ts';
@@ -40,7 +40,7 @@ function putRight(walk: WalkedLine, path: RepoPath, now: Oid | null): boolean {
   const { broken, published, result } = walk;
   if (published.get(path) !== (now ?? undefined)) return false;
   const known = broken.get(path);
-  // What was published in between is a fault of its own.
+  // A file that was published in between is a fault of its own.
   if (known === undefined || known.was !== published.get(path)) return true;
   result.violations = result.violations.filter((violation) => !known.violations.includes(violation));
   broken.delete(path);
@@ -60,7 +60,7 @@ export async function checkPublished(walk: WalkedLine, step: Step): Promise<void
     step.blame('published', second.path, 'A write has one target, and this one changes more files.');
 }
 
-/** What was said is in the transcript, in that of the same entry at the latest. */
+/** The transcript has the words of an entry at the latest in that entry. */
 function checkSpoken({ session, published }: WalkedLine, { entry: { kind, turn }, blame }: Step): void {
   if (turn === null || !['message', 'exchange', 'plan', 'reply'].includes(kind)) return;
   const path = joinPath(turnDir(session, turn), 'transcript.jsonl');

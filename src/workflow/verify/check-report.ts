@@ -47,12 +47,12 @@ function compare({ session, current, project }: WalkedLine, { entry }: Step, rep
   ];
 }
 
-/** What the log of the line shows is what the report says. */
+/** The line's log must show what the report says. */
 function compareLabels({ current }: WalkedLine, { commit, entry }: Step, report: Report): string[] {
   const { agent, title, model } = report.plan;
   const written = current?.turn === entry.turn ? current.planEntry : undefined;
   const label = (text: string | null | undefined) => (text == null ? null : toLabel(text, labelLimits.title));
-  // What is masked in one of them may be so in another way in the other one.
+  // A text that is masked in one of them may be masked in another way in the other.
   const isMasked = [commit.commit.message, title, written?.title].some((text) => text?.includes('[masked'));
   const isPlanned =
     written === undefined ||

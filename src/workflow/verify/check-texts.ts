@@ -37,7 +37,7 @@ export async function checkSha256(walk: WalkedLine, step: Step): Promise<void> {
     blame('sha256', path, 'Teddy-Sha256 is not that of the file.');
 }
 
-/** What was installed may have passed through git's filters on its way into the commit. */
+/** git's filters may have changed the content on its way into the commit. */
 async function checkWritten(walk: WalkedLine, { entry: { sha256 }, commit, blame }: Step): Promise<void> {
   const [target] = commit.changes.filter(({ path }) => !isSessionPath(path));
   const content = target && (await commit.contents.get(target.path)?.read());
@@ -80,8 +80,9 @@ function whyUnreadable(bytes: Uint8Array): string | null {
 }
 
 /**
- * Of a log only what nothing derives is looked through (`check-log.ts`): the rest of it is in the files of the commits. Of a
- * transcript only what is new. Where anything else is wrong with what is fetched, its code is not worth the time: it is refused.
+ * Looks for secrets in the parts of a log that nothing derives (`check-log.ts`): the rest of it is in the files of the commits.
+ * In a transcript only new records count. Where anything else is wrong with what is fetched, its code is not worth the time: it
+ * is refused.
  */
 export async function checkSecrets(
   walk: WalkedLine,
@@ -155,7 +156,7 @@ interface Written {
   commit: Oid;
   path: RepoPath;
   bytes: Uint8Array;
-  /** Of the file as it was on disk. */
+  /** The sha256 of the file on disk. */
   sha256: string;
 }
 

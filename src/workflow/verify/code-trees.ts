@@ -6,13 +6,13 @@ import { maxChangedPaths, pathCounter } from '../../session/count-paths.ts';
 import { joinPath, type Oid, type RepoPath } from '../../names.ts';
 import { renderTreeListing } from '../../session/tree-listing.ts';
 
-/** What has more paths than any project is refused with DAMAGED_SESSION, before they are listed. */
+/** Refuses a tree with more paths than any project has, with DAMAGED_SESSION, before they are listed. */
 export interface CodeTrees {
-  /** What a commit has at a path of the code; null: nothing. */
+  /** Finds a commit's file at a path of the code; null when it has none. */
   find(commit: Oid, path: RepoPath): Promise<TreeEntry | null>;
   /** All files below a directory of a commit, with their whole paths. */
   files(commit: Oid, dir: RepoPath): Promise<TreeFile[]>;
-  /** As a model is shown the project's files. */
+  /** The list of the project's files in the form that a model sees. */
   listing(commit: Oid): Promise<string>;
 }
 

@@ -27,7 +27,7 @@ function nameOf({ name, path }: LogSection): string {
   return path === null ? name : `${name} ${path}`;
 }
 
-/** What is a secret by now is masked in what is taken over. */
+/** A text that has become a secret by now is masked in what is taken over. */
 export function compareKept(section: LogSection, wanted: LogSection | undefined, result: RenderedLog): void {
   if (wanted === undefined || nameOf(wanted) !== nameOf(section))
     result.differences.push({

@@ -8,7 +8,7 @@ import type { RecordedLine } from '../line/find-recorded.ts';
 import { startsSession } from '../line/session-start.ts';
 
 export interface LineBase {
-  /** What is not looked at. */
+  /** The commits that are not looked at. */
   not: Oid[];
   /** The commit before the first one that is looked at; null: there is none. */
   commit: Oid | null;
@@ -52,14 +52,14 @@ export async function findBase(
       };
   }
   const { commit, kind } = await findEnd(store, { tip, oldest, last, isBounded: not.length > 0 });
-  // What a merge has brought into a known line was never looked at as a line.
+  // Commits that a merge brought into a known line were never looked at as a line.
   if (kind === 'later' && commit !== null && known.length > 0 && !(await isOnAnyLine(store, not, commit)))
     return findBase(store, { tip, session, after }, []);
   const below = commit === null ? null : await findEntryBelow(store, commit, session);
   return { not: commit === null ? not : [...not, commit], commit, kind, ...(below ?? { entry: null, entryOid: null }) };
 }
 
-/** What the walk came to, when it met no start. */
+/** The end of a walk that met no start. */
 async function findEnd(
   store: Store,
   { tip, oldest, last, isBounded }: { tip: Oid; oldest: Found | null; last: Found | null; isBounded: boolean },

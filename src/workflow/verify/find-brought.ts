@@ -11,7 +11,7 @@ interface BroughtLine extends RecordedLine {
   entry: Oid;
 }
 
-/** What lies between two commits. `base` is what the change is to be merged into. */
+/** The commits between two others. `base` is the one that the change is to be merged into. */
 export interface BroughtChange {
   name: string;
   base: Oid;
@@ -44,7 +44,7 @@ async function listLines(store: Store, { name, base, head }: Omit<BroughtChange,
     const seen = walked.get(line.session) ?? new Set<Oid>();
     walked.set(line.session, seen);
     for await (const { oid } of store.firstParents(tip, [base])) {
-      // What was listed as a line of its own is a piece of this one.
+      // A line that was listed as its own is a piece of this one.
       if (oid !== tip && lines.get(oid)?.session === line.session) lines.delete(oid);
       if (seen.has(oid)) break;
       seen.add(oid);

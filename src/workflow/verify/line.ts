@@ -24,7 +24,10 @@ import type { Asked } from './verify.ts';
 export interface VerifyOptions {
   /** Commits whose history was verified before. */
   known?: readonly Oid[];
-  /** Of every file that a commit brings; without it only teddy's own files and those of entries have a limit, which is large. */
+  /**
+   * The limit for every file that a commit brings; without it only teddy's own files and those of entries have one, which is
+   * large.
+   */
   maxFileBytes?: number;
   /** Fingerprints: every entry has to be signed by one of these keys. */
   signedBy?: ReadonlySet<string> | undefined;
@@ -227,7 +230,7 @@ async function readTranscriptLengths(walk: WalkedLine, { commit, entry }: Step):
   return new Map([[path, turn?.transcript.length ?? 0]]);
 }
 
-/** What plan and report make of the turn. */
+/** Keeps what plan and report make of the turn. */
 async function keepTurn(walk: WalkedLine, { commit, entry }: Step): Promise<void> {
   if (entry.turn === null || (entry.kind !== 'plan' && entry.kind !== 'report')) return;
   const turn = await readWalkedTurn(walk, entry.turn, commit.commit.parents[0]);
@@ -269,7 +272,7 @@ async function checkLog(walk: WalkedLine, step: Step): Promise<void> {
   if (content?.kind !== 'bytes') return;
   const { session, turn } = entry;
   const ahead = await commit.rendered;
-  // What differs is looked at once more, by itself: an object that ends git ends it for all who are waiting.
+  // A difference is looked at once more, by itself: an object that ends git ends it for all who are waiting.
   const isSure = ahead !== null && ahead.differences.length === 0;
   const rendered = isSure
     ? ahead

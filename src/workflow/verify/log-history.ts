@@ -11,7 +11,7 @@ import type { Expected } from './verify.ts';
 export interface Histories {
   /** `state`: of the parent of the entry. */
   expect(state: LineState, parsed: ParsedContextLog, section: LogSection): Promise<Expected>;
-  /** What was said in the turn itself before its message, unmasked. */
+  /** Reads the turn's own records before its message, unmasked. */
   earlier(
     state: LineState,
     parsed: ParsedContextLog,
@@ -24,7 +24,7 @@ export interface Histories {
 const maxKept = 64 * 1024 * 1024;
 
 export function openHistories(given: Project): Histories {
-  // What was masked when the log was made is compared around its masks (`isMaskedFrom`).
+  // Text that was masked when the log was made is compared around its masks (`isMaskedFrom`).
   const project: Project = { ...given, masker: { mask: async (text) => ({ text, count: 0, found: [] }) } };
   // Logs are rendered many at a time, and most show the same turns.
   const texts = new Map<Oid, Promise<string>>();

@@ -1,4 +1,4 @@
-/** What commits bring is asked for before they are looked at, so that git is never waited for. */
+/** Asks for the objects of commits before they are looked at, so that nobody waits for git. */
 import type { ChangedCommit } from '../../ports/git.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
@@ -25,7 +25,7 @@ export async function* readAhead(
     const entry = decodeEntry(commit.commit.message);
     const contents = awaitContents(walk, commit, entry !== null);
     const rendered = renderAhead(walk, commit, entry, contents);
-    // As for a content: whoever looks at it is told.
+    // Whoever looks at it is told, the same as with a content.
     rendered.catch(() => undefined);
     waiting.push({ ...commit, decoded: entry, contents, rendered });
     changes += commit.changes.length;

@@ -27,7 +27,7 @@ export interface LogRenderer {
   render(request: LogRequest): Promise<RenderedLog>;
 }
 
-/** What logs have in common is read and rendered once. */
+/** Logs share many parts, which are read and rendered once. */
 export function openLogRenderer(given: Project): LogRenderer {
   const store = rememberDirs(given.repository.store);
   const project: Project = { ...given, repository: { ...given.repository, store } };
@@ -133,7 +133,9 @@ async function checkPresence(
   if (toText(memos?.bytes ?? null).trim() !== '') missing('memos');
 }
 
-/** Of a turn that keeps the context of another one: the log that it began with. Null: it is no such turn, or begins with this. */
+/**
+ * Reads the log that a turn which keeps the context of another one began with. Null: it is no such turn, or begins with this.
+ */
 async function readKept(project: Project, { commit, session, turn }: LogRequest): Promise<string | null> {
   return isBranchTurn(turn) ? readBranchLog(project.repository.store, { commit, session, turn }) : null;
 }
@@ -230,7 +232,7 @@ async function expectMessage(
   return { kind: 'text', body: message.replace(/\p{Surrogate}/gu, '\uFFFD') };
 }
 
-/** What of a log follows from its own sections: boundary, counts, order, and the list of the turn. */
+/** These follow from a log's own sections: boundary, counts, order, and the list of the turn. */
 interface Frame {
   hash: Project['hash'];
   /** How many tokens they have. */

@@ -9,7 +9,7 @@ import type { Store, TreeFile } from '../../ports/git.ts';
 import { turnOfPath } from '../../session/line-paths.ts';
 
 export interface VerifySessionRequest extends Pick<VerifyOptions, 'signal' | 'onProgress' | 'signedBy'> {
-  /** As of `findRecorded`. */
+  /** The target in the words of `findRecorded`. */
   target?: string | undefined;
   /** Every line of the repository. */
   all: boolean;
@@ -24,7 +24,7 @@ interface VerifiedChange {
 
 export interface VerifiedSessions {
   lines: VerifiedLine[];
-  /** Of a range alone: what is wrong with the session files that it brings, in a merge as well. */
+  /** The faults of the session files that a range brings, in a merge as well; only for a range. */
   change?: VerifiedChange;
   /** What `git fsck` said; null: it was not asked. */
   fsck: string[] | null;
@@ -60,7 +60,7 @@ async function listMeant(
   return change !== null && change.violations.length > 0 ? [] : [await findRecorded(project, target)];
 }
 
-/** What a line has in common with one of the same session before it is looked at once, and told there. */
+/** Commits that lines of one session share are looked at once, and reported there. */
 async function verifyLines(
   project: Project,
   recorded: readonly RecordedLine[],
@@ -122,7 +122,7 @@ async function checkBrought(store: Store, change: BroughtChange): Promise<Violat
   return violations;
 }
 
-/** Of each session, the files of the newest entry on each of its lines. */
+/** Reads the files of the newest entry on each line of each session. */
 async function readBrought(store: Store, { lines }: BroughtChange): Promise<Map<SessionId, Map<RepoPath, TreeFile>[]>> {
   const brought = new Map<SessionId, Map<RepoPath, TreeFile>[]>();
   for (const { session, entry } of lines) {

@@ -1,4 +1,4 @@
-/** What the checks of a line share: the log that is rendered again, and what is found in it. */
+/** The types that the checks of a line share: the log that is rendered again, and what is found in it. */
 import type { LogSection } from '../../session/context-log-sections.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 
@@ -31,13 +31,13 @@ export interface RenderedLog {
   asked: { agent: string; provider: string; model: string } | null;
   /** Bodies of sections of which nothing else is known than that the log has them. */
   unproven: string[];
-  /** Of those, how many differ in an entry that was put on other commits. */
+  /** The number of those that differ in an entry that was put on other commits. */
   rebased: number;
 }
 
-/** What a section should be. */
+/** The expected form of a section. */
 export type Expected =
-  /** Of a source that is there. */
+  /** The text of a source that is there. */
   | { kind: 'text'; body: string }
   /** Nothing here can tell. */
   | { kind: 'unknown' }

@@ -1,4 +1,4 @@
-/** What is known of a line at one commit of it, while it is walked from its start to its tip. */
+/** The facts about a line at one of its commits, while it is walked from its start to its tip. */
 import { isDamage } from '../../errors.ts';
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import { findEqualKey } from '../../conversation/equal-keys.ts';
@@ -19,7 +19,7 @@ import { type AwaitedContent, type ContentReader } from '../line/read-content.ts
 import type { Rule, VerifiedLine, Violation } from '../../session/violation.ts';
 import type { RenderedLog, Asked } from './verify.ts';
 
-/** Of the turn that was last written to. */
+/** The turn that was last written to. */
 export interface WalkedTurn {
   turn: TurnName;
   records: TranscriptRecord[];
@@ -45,23 +45,23 @@ export interface WalkedLine {
   limitsAll: boolean;
   logs: LogRenderer;
   order: LineOrder;
-  /** Of all files that teddy has written, what the last honest commit has. */
+  /** The version of each of teddy's files in the last honest commit. */
   published: Map<RepoPath, Oid>;
-  /** What commits that are no entries have done to published files, until an entry puts it right. */
+  /** The published files that commits of others have changed, until an entry puts them right. */
   broken: Map<RepoPath, BrokenFile>;
   /** How many were put right. */
   mended: number;
-  /** What was named as missing. */
+  /** The objects that were reported as missing. */
   missing: Set<Oid>;
   current: WalkedTurn | null;
-  /** What the log that was last looked at says. */
+  /** The words of the log that was last looked at. */
   asked: { oid: Oid; asked: Asked | null } | null;
   result: VerifiedLine;
 }
 
 /** A commit with what it brings, as far as the line needs it. */
 export interface WalkedCommit extends ChangedCommit {
-  /** What its message is read as; null: no entry. */
+  /** The entry that its message is read as; null when it is none. */
   decoded: Entry | null;
   contents: ReadonlyMap<RepoPath, AwaitedContent>;
   /** Its log, as the commits give it; null: it has none, or there was no room to look at it ahead. */
@@ -111,7 +111,7 @@ function toTurns(session: SessionId, published: ReadonlyMap<RepoPath, Oid>) {
   return [...turns.values()];
 }
 
-/** As it is before the commit; null: it is not there, or cannot be read. */
+/** Reads the turn's state before the commit; null when it is not there, or cannot be read. */
 export async function readWalkedTurn(
   walk: WalkedLine,
   turn: TurnName | null,
