@@ -1,4 +1,4 @@
-/** What a conversation in a session asks of whoever shows it, and what comes of one message. */
+/** The interface between a conversation in a session and whoever shows it, and the result of one message. */
 import type { ResultReason } from '../../conversation/record.ts';
 import type { Oid, RepoPath, TurnName } from '../../names.ts';
 import type { WriteRecord } from '../../write/write.ts';
@@ -15,12 +15,12 @@ export interface ChatWish extends TurnWish {
 
 /** A call of the model's, for a person. */
 export interface ShownCall {
-  /** Of the model. */
+  /** The model's id of the call. */
   id: string;
   name: string;
   /** In one line: `run_command npm test`. Without control characters, secrets masked. */
   summary: string;
-  /** What has to be read before it is approved: the whole command; null where the summary says it all. */
+  /** The text to read before approving: the whole command; null where the summary says it all. */
   detail: string | null;
   needsApproval: boolean;
 }
@@ -33,7 +33,7 @@ export interface ToolOutcome {
   output: string;
   isError: boolean;
   reason?: ResultReason;
-  /** What a command has changed, `.teddy/` left out. */
+  /** The files that a command has changed, without those of `.teddy/`. */
   changed?: RepoPath[];
 }
 
@@ -41,11 +41,11 @@ export interface ChatListener {
   /** The message is on the line, and the model is asked; again after each batch of tools. */
   onAsk(asked: { line: ReadyLine; turn: TurnName; agent: string; label: string; request: number }): void;
   onText(text: string): void;
-  /** Of all requests of the turn until now. */
+  /** The tokens of all requests of the turn until now. */
   onUsage(usage: Usage): void;
   /** It runs now. */
   onCall(call: ShownCall): void;
-  /** Of a command, as it comes, masked. */
+  /** Output of a command as it comes, masked. */
   onOutput(stream: 'stdout' | 'stderr', text: string): void;
   onResult(call: ShownCall, outcome: ToolOutcome): void;
   /** Null: there is nobody to ask, and what needs approval is denied. Throws INTERRUPTED. */

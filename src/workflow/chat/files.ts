@@ -13,7 +13,7 @@ import { whyUnreadable } from '../../session/out-of-reach.ts';
 /** Secrets are found in a text as a whole: a larger one takes too long. */
 const maxReadBytes = 4 * 1024 * 1024;
 
-/** What stands at a path. `large`: a file beyond `maxReadBytes`. `link`: of a tree, where nothing is followed. */
+/** The kind of thing at a path. `large`: a file beyond `maxReadBytes`. `link`: in a tree, where nothing is followed. */
 type Found = FileTarget | { kind: 'large' } | { kind: 'link' };
 
 export interface ChatFiles {
@@ -34,7 +34,7 @@ export interface CallPlace extends LinePlace {
   /** Which turn calls. */
   place: { turn: TurnName };
   signal: AbortSignal;
-  /** Of a command, as it comes, masked. */
+  /** Output of a command as it comes, masked. */
   onOutput(stream: 'stdout' | 'stderr', text: string): void;
 }
 
@@ -117,7 +117,7 @@ async function whyOutOfReach(
   target: Exclude<Found, { kind: 'link' }>,
 ): Promise<string | null> {
   const ignored = new Set((await files.workspace?.ignored([path])) ?? []);
-  // Of a large file its name alone is known.
+  // Only the name of a large file is known.
   const known: FileTarget = target.kind === 'large' ? { kind: 'absent' } : target;
   // Whether there is such a secret is not told either.
   const unreachable = known.kind === 'absent' ? null : whyUnreadable(path, known);
@@ -134,7 +134,7 @@ async function inspectSafely(files: ChatFiles, path: RepoPath): Promise<Found | 
   }
 }
 
-/** As git does: a NUL byte near the start means binary. */
+/** git uses the same rule: a NUL byte near the start means binary. */
 const binaryProbeBytes = 8 * 1024;
 
 /** Null for a binary file. What is no UTF-8 stands as U+FFFD. */

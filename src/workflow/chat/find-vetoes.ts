@@ -1,4 +1,4 @@
-/** What the lists of the user, and `.teddyignore`, keep from a model that asks for a path by its name. */
+/** The lists of the user, and `.teddyignore`, keep these paths from a model that asks for them by name. */
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { resolveContext } from '../../session/context.ts';

@@ -15,7 +15,7 @@ import { isSecretName } from '../../session/secret-names.ts';
 import { findVetoes } from './find-vetoes.ts';
 
 /**
- * What fails is an outcome. Throws INTERRUPTED when the signal is aborted; a command that was running by then has an outcome of
+ * A failure is an outcome. Throws INTERRUPTED when the signal is aborted; a command that was running by then has an outcome of
  * the reason `aborted`. Files are not written here: whoever receives their content begins that.
  */
 export async function performCall(
@@ -25,7 +25,7 @@ export async function performCall(
   refuseAborted(place.signal);
   try {
     const outcome = await perform(place, call);
-    // What is said of a failure quotes paths, and lines of the user's lists.
+    // A failure may quote paths, and lines of the user's lists.
     return outcome.isError ? { ...outcome, output: await maskString(place.project.masker, outcome.output) } : outcome;
   } catch (error) {
     if (!(error instanceof TeddyError) || error.code === 'INTERRUPTED') throw error;
@@ -153,7 +153,7 @@ function toNote(
 /** `search_text`: lines of the files that a model may read. */
 const maxMatches = 200;
 const maxLineLength = 300;
-/** What keeps files from the model is asked for so many at once, and for no more than are shown. */
+/** The vetoes for so many files are looked up at once, and for no more files than are shown. */
 const filesAtOnce = 500;
 
 async function searchText(place: CallPlace, call: SearchTextCall): Promise<ToolOutcome> {
@@ -171,7 +171,7 @@ async function searchText(place: CallPlace, call: SearchTextCall): Promise<ToolO
   return { output: await maskString(place.project.masker, output), isError: false };
 }
 
-/** Of files that may not be read it is not even said that something was found: a query could spell a secret out. */
+/** Hides even that something was found in files that may not be read: a query could spell a secret out. */
 function isNameable({ path }: TextHits): boolean {
   return 'path' in parseRepoPath(path) && !isSecretName(path);
 }

@@ -34,19 +34,19 @@ export interface CallRun {
   signal: AbortSignal;
   /** Who is asked for the content of a file. */
   writing: WritingModel;
-  /** What the model was sent before it called. */
+  /** The messages that the model got before it called. */
   messages: readonly ModelMessage[];
 }
 
 export interface RunCalls {
   commit: Oid;
-  /** As they are in the transcript now. */
+  /** The records in the transcript now. */
   records: KnownRecord[];
   calls: ShownCall[];
   isDenied: boolean;
-  /** What was wrong with the calls, where none of them was understood; else null. */
+  /** The reason why none of the calls was understood; else null. */
   misunderstood: string | null;
-  /** Of the answer, and of those that were asked for during the calls. */
+  /** The tokens of the answer, and of the answers that were asked for during the calls. */
   usage: Usage | null;
 }
 
@@ -54,7 +54,7 @@ interface Batch extends CallRun {
   place: AnswerPlace;
   journal: StagedAnswer;
   records: KnownRecord[];
-  /** What ends the batch early; the calls that are left get results that say so. */
+  /** The reason why the batch ended early; the calls that are left get results that say so. */
   end: 'denied' | 'aborted' | null;
   /** Thrown when the batch is kept. */
   failure: unknown;

@@ -26,7 +26,7 @@ import { findWorkspace, type CallPlace } from './files.ts';
 import type { ToolOutcome } from './chat.ts';
 import { refuseAborted, toFailure } from './tool-failure.ts';
 
-/** Of one stream. */
+/** The limit for one stream. */
 const maxShownLength = 32 * 1024;
 const maxNamed = 50;
 
@@ -73,12 +73,12 @@ async function noteCommand(
   return project.commands.begin(note);
 }
 
-/** What could not be put back is left to the next command, which builds on nothing before it is. */
+/** The next command puts back what could not be put back now, before it builds on anything. */
 async function closeNote({ notices }: Project, note: OpenCommandNote, { failure }: Changes): Promise<void> {
   await (failure === null ? note.discard() : note.leave()).catch((error: unknown) => tell(notices, error));
 }
 
-/** What the command has done is told all the same. */
+/** Warns, and the command's result is reported all the same. */
 function tell({ warn }: Notices, error: unknown): void {
   if (!(error instanceof TeddyError)) throw error;
   warn(error.hint === undefined ? error.message : `${error.message} ${error.hint}`);
@@ -113,7 +113,7 @@ async function toOutcome(
   timeoutMs: number,
   { masker }: Project,
 ): Promise<ToolOutcome> {
-  // As a whole, before it is cut: of half a secret nobody knows that it is one.
+  // The whole is masked before it is cut: nobody recognises half a secret.
   const [stdout, stderr] = await Promise.all([maskString(masker, result.stdout), maskString(masker, result.stderr)]);
   const parts = [
     describeEnd(result, timeoutMs),

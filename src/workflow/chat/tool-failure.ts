@@ -1,4 +1,4 @@
-/** What a tool says that could not do what it was called for. */
+/** Explains why a tool could not do what it was called for. */
 import { TeddyError } from '../../errors.ts';
 import type { ToolOutcome } from './chat.ts';
 

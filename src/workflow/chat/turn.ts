@@ -34,7 +34,7 @@ interface Exchange {
   model: Model;
   wish: ChatWish;
   listener: ChatListener;
-  /** What came since the message. */
+  /** The records since the message. */
   records: TranscriptRecord[];
   /** How many records of the turn say something. */
   recordCount: number;

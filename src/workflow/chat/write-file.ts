@@ -34,7 +34,7 @@ export interface WrittenOutcome {
   failure: unknown;
 }
 
-/** What the model is told of the file is one result, also where it took several answers; the content is in the file's own entry. */
+/** The model gets one result for the file, also where it took several answers; the content is in the file's own entry. */
 export async function writeFile(
   place: FilePlace,
   messages: readonly ModelMessage[],

@@ -1,4 +1,4 @@
-/** What the model is shown in a turn, and the files that record it. */
+/** Builds the request that the model sees in a turn, and the files that record it. */
 import type { Store, Workspace } from '../../ports/git.ts';
 import type { ModelMessage } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
@@ -32,7 +32,7 @@ export interface BuiltRequest {
   log: string;
   /** `turn.context` and `_context.log`. */
   files: FileEdit[];
-  /** What a person should know: files left out, lines not understood. */
+  /** Sentences for a person: files left out, lines not understood. */
   notes: string[];
 }
 
@@ -84,7 +84,7 @@ export async function buildRequest(
   return { log: log.log, messages: log.messages, files: [list, toLogFile(info, log)], notes };
 }
 
-/** Of the turn itself, when it is open. */
+/** Reads the earlier words of the turn itself, when it is open. */
 async function readEarlier(
   project: Project,
   { latest }: LineState,
@@ -119,7 +119,7 @@ function toLogFile({ session, turn }: RequestInfo, { log }: ContextLog): FileEdi
   return { path: joinPath(turnDir(session, turn), '_context.log'), bytes: log };
 }
 
-/** What an open turn sent, to be sent again; null while nothing was sent. */
+/** Reads the request that an open turn sent, to send it again; null while nothing was sent. */
 export async function readStoredRequest(store: Store, state: LineState, turn: TurnName): Promise<StoredRequest | null> {
   const log = await readTurnFile(store, state.entryOid, state.session, turn, '_context.log');
   if (log === null) return null;
@@ -174,7 +174,7 @@ export async function readWishedBudget(project: Project, { model }: Pick<Request
   return toBudget(setting === undefined ? undefined : Number(setting), model);
 }
 
-/** What a request has beside its history, the files and the message. */
+/** The parts of a request beside its history, the files and the message. */
 interface RequestParts {
   budget: number;
   system: SourcedText;
@@ -199,7 +199,7 @@ async function readParts(
   return { budget, system, memos, tree };
 }
 
-/** What of the files the next request has room for, as far as that can be told without its message. Nothing is masked. */
+/** Finds the files that the next request has room for, as far as that can be told without its message. Nothing is masked. */
 export async function previewFit(
   project: Project,
   state: LineState,

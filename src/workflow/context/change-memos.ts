@@ -1,4 +1,4 @@
-/** What the user does with the memos themselves: only `teddy/global` changes, a line's copy follows with its next message. */
+/** Lets the user change the memos themselves: only `teddy/global` changes, and a line's copy follows with its next message. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { changeMemos, parseMemos } from '../../session/memos.ts';

@@ -10,7 +10,7 @@ import { parseContextLine, type ContextLine } from '../../session/context-lines.
 export interface CodeTree {
   /** The files that these lines of context lists can speak of: for `resolveContext` as good as all files. */
   filesFor(lines: readonly string[], root: string | undefined): Promise<readonly TreeFile[]>;
-  /** What the model is shown of all of them. */
+  /** The list of all files in the form that the model sees. */
   listing(): Promise<string>;
 }
 
@@ -72,7 +72,7 @@ export async function readNamedFiles(
 
 interface TreeWalk {
   find(path: string): Promise<TreeEntry | null>;
-  /** Of every directory that was passed. */
+  /** The ignore files of every directory that was passed. */
   ignoreFiles(): Promise<TreeFile[]>;
 }
 

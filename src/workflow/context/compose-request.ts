@@ -1,4 +1,4 @@
-/** What is asked of which agent and model in a turn, and the request that comes of it. */
+/** Chooses the agent, the model and the message of a turn, and composes the request. */
 import { userMessages } from '../../conversation/transcript.ts';
 import { listSucceeded } from '../../plan/report-outcomes.ts';
 import type { Store } from '../../ports/git.ts';
@@ -23,7 +23,7 @@ interface ModelChoice {
   model: Model | null;
 }
 
-/** What is wanted of a turn. */
+/** The options of a turn. */
 export interface TurnWish {
   /** Undefined: answer the open turn. */
   message?: string | undefined;
@@ -69,7 +69,7 @@ export async function composeRequest(
   return { turn, message, info, built };
 }
 
-/** As the branch was made with it: what was said there since is added anew. */
+/** Reads the request that the branch was made with: words that were said there since are added anew. */
 async function readBranchRequest(store: Store, state: LineState, turn: TurnName) {
   for await (const { oid, commit } of store.firstParents(state.entryOid)) {
     const entry = decodeEntry(commit.message);

@@ -47,8 +47,8 @@ export async function readOlderTurns(
 }
 
 /**
- * What was said in an open turn beside the message that it is to be asked now; null: nothing. In a conversation, the calls since
- * that message go with the request as they are.
+ * Reads what was said in an open turn beside its latest message; null when nothing was. In a conversation, the calls since that
+ * message go with the request unchanged.
  */
 export async function readEarlierOfTurn(
   project: Project,

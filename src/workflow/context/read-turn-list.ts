@@ -7,7 +7,10 @@ import { type TurnName } from '../../names.ts';
 import { readTurn, readTurnFile, type LineState, type Turn } from '../line/read.ts';
 import { readTurnLogs, readTurnPlan } from './read-turn-logs.ts';
 
-/** What the last turn had or its plan's vault named, and what its actions touched. Empty before the first turn. */
+/**
+ * Lists the files of the last turn, or those that its plan's vault named, and those that its actions touched. Empty before the
+ * first turn.
+ */
 export async function readTurnList(
   store: Store,
   { entryOid, session, latest }: LineState,

@@ -28,7 +28,7 @@ function readTurnRun(turn: Turn): ReadRun {
   return read;
 }
 
-/** Of the turn before `turn`: without its report, what its actions brought is missing in the context. */
+/** Notes that the report of the turn before `turn` is damaged: the files of its actions are missing in the context. */
 export function noteDamagedReport({ session, latest }: LineState, turn: TurnName): string[] {
   if (latest === null || latest.turn === turn || readTurnLogs(latest) !== null) return [];
   const path = joinPath(turnDir(session, latest.turn), 'report.md');

@@ -17,11 +17,11 @@ import { readTurnList } from './read-turn-list.ts';
 import { decodeEntry } from '../../session/entry.ts';
 
 export interface ReadContext {
-  /** What is shown of each file, in order, and last what the model asked for in vain; not masked yet. */
+  /** The files in the order in which they are shown, and last those that the model asked for in vain; not masked yet. */
   files: ShownFile[];
   /** The lines of `turn.context`. */
   paths: string[];
-  /** What a person should know: files left out, lines not understood. */
+  /** Sentences for a person: files left out, lines not understood. */
   notes: string[];
   /** Which line brought in, left out or took away what. */
   resolved: SettledContext;
@@ -77,7 +77,9 @@ export async function readContext(
   };
 }
 
-/** What only stayed from the turn before, and came in by a line that the user has taken out since, goes with the line. */
+/**
+ * A file that only stayed from the turn before, and came in by a line that the user has taken out since, goes with the line.
+ */
 async function dropLines(
   carried: TurnLine[],
   dropped: readonly string[],

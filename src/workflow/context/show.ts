@@ -1,4 +1,4 @@
-/** What the model would be shown in the next turn, and the line behind every file. Changes nothing. */
+/** Shows what the model would see in the next turn, and the line behind every file. Changes nothing. */
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -34,8 +34,8 @@ export interface ShownContext {
   /** Tracked files with edits: the next plan commits them first and shows them as they are then. */
   edited: number;
   /**
-   * What edits of the lists do not change any more. `context`: a conversation branch begins with what its turn was shown.
-   * `request`: the turn is open, and asked again without a new message it sends its request as it was.
+   * Edits of the lists do not change this any more. `context`: a conversation branch begins with the files of its turn.
+   * `request`: the turn is open, and sends its request unchanged when it is asked again without a new message.
    */
   keeps: 'context' | 'request' | null;
   /** Why a path is shown or not, when that was asked. */
@@ -149,7 +149,7 @@ async function traceOrigins(
     }
     const kept = await readTurnFile(store, state.entryOid, state.session, name, 'turn.context');
     const known = new Set(parseTurnContext(kept ?? ''));
-    // What a directory or pattern of a vault brought in stands literally in the list of the turn after.
+    // The files of a directory or pattern in a vault stand literally in the list of the turn after.
     const isVault = lines.some(({ origin }) => origin === 'vault');
     for (const text of wanted) {
       if (known.has(unquote(text))) continue;

@@ -40,7 +40,7 @@ function renderKnown(agent: string, own: ReadonlyMap<string, string>, mode: Requ
   }
 }
 
-/** What a log names need not be in this clone. */
+/** The prompt that a log names need not be in this clone. */
 function toNullIfDamaged(error: unknown): null {
   if (error instanceof TeddyError && error.code === 'DAMAGED_SESSION') return null;
   throw error;

@@ -14,7 +14,7 @@ export type ExportWish =
 export interface ExportedSession {
   session: SessionId;
   commit: Oid;
-  /** What had to be put right in the history, a sentence each. */
+  /** The repairs that the history needed, a sentence each. */
   repairs: string[];
 }
 

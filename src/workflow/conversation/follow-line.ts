@@ -105,7 +105,7 @@ async function readEvents(store: Store, { commit, parent, entry }: Step): Promis
   return records.map((record, at) => ({ kind: 'record', position: { commit, count: at + 1 }, entry, record }));
 }
 
-/** What the transcript of the turn has that it did not have at the entry before. */
+/** Reads the records that the turn's transcript has gained since the entry before. */
 async function readGained(
   store: Store,
   commit: Oid,

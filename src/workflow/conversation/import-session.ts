@@ -25,7 +25,7 @@ import { writeImport, type WrittenImport } from './write-import.ts';
 
 export interface ImportedSession {
   session: SessionId;
-  /** Of its line; a remote's, or that of an archive, where that is all there is. */
+  /** The name of its line; the remote's, or the archive's, where there is no other. */
   line: string;
   commit: Oid;
   /** Relative to the root of a work tree that is on the line. */
@@ -37,15 +37,15 @@ export interface ImportedSession {
   entries: number;
   turns: number;
   report: ImportReport;
-  /** What the user took back, in the order of the source. */
+  /** The attempts that the user took back, in the order of the source. */
   abandoned: AbandonedAttempt[];
   maskedSecrets: number;
-  /** What else was made; null when it was there. */
+  /** The ref of the session that was made; null when it was there. */
   made: string | null;
 }
 
 export interface AbandonedAttempt {
-  /** Of the source, from 1: where its prompt stands. */
+  /** The line of the source, from 1, that has its prompt. */
   sourceLine: number;
   /** The conversation branch that holds it; null: there is none here. */
   branch: string | null;

@@ -11,7 +11,7 @@ import { readLogAgain, type ImportRequest, type ReadLog } from './read-log.ts';
 import { writeDraft } from '../line/write-entry.ts';
 
 export interface PlannedAttempt {
-  /** Of the source, from 1: where its prompt stands. */
+  /** The line of the source, from 1, that has its prompt. */
   line: number;
   /** The turn in which the prompt was typed. */
   from: TurnName;

@@ -20,7 +20,7 @@ export interface ImportedEntries {
   turns(): number;
 }
 
-/** What the versions of a turn's transcript may have together, in characters: this, and so many times the last one. */
+/** The versions of a turn's transcript may have so many characters together: this, and so many times the last one. */
 export const versionLimits = { free: 16 * 1024 * 1024, times: 16 };
 
 /**

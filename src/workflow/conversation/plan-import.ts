@@ -21,11 +21,11 @@ export interface ImportPlan extends ReadLog {
   turns: number;
   /** Null: nobody has looked. */
   maskedSecrets: number | null;
-  /** Of the session that it would make. */
+  /** The name of the session that it would make. */
   name: string;
-  /** What counts; undefined: all of the source. */
+  /** The part that counts; undefined when all of the source does. */
   part: LogPart | undefined;
-  /** What the user took back. */
+  /** The attempts that the user took back. */
   attempts: PlannedAttempt[];
 }
 
@@ -93,7 +93,7 @@ function openReader(project: Project, { source, format }: ImportRequest, importe
   };
 }
 
-/** What the source calls it, its first message, its file: the first that a name can be made of. */
+/** Chooses the first that a name can be made of: the source's name for it, its first message, its file. */
 async function chooseName(
   project: Project,
   title: string | null,

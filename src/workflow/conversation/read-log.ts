@@ -10,7 +10,7 @@ export interface ImportRequest {
   source: SourceFile;
   /** Without it, it is told by the beginning of the source. */
   format?: ImportFormat | undefined;
-  /** Of the session; without it, it is what the source says, or what its file is called. */
+  /** The name of the session; without it, the source's name or the name of its file. */
   name?: string | undefined;
   signal: AbortSignal;
   onProgress?: ((progress: ImportProgress) => void) | undefined;

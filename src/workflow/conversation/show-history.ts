@@ -19,7 +19,7 @@ export interface ShownHistory {
   session: SessionId;
   commit: Oid;
   format: HistoryFormat;
-  /** What is printed, in UTF-8: one message a line in a JSON array, or the text itself. */
+  /** The printed form, in UTF-8: one message a line in a JSON array, or the text itself. */
   bytes: Uint8Array;
   /** The same, decoded when it is asked for. */
   readonly text: string;
@@ -28,7 +28,7 @@ export interface ShownHistory {
   repairs: Repair[];
 }
 
-/** What a cache holds of a history; whoever changes what is rendered counts this up. */
+/** The version of the cached form; whoever changes the rendering counts this up. */
 const rendering = 1;
 /** With fewer it takes as long to look into the cache. */
 const leastCached = 200;
@@ -69,7 +69,7 @@ async function renderAndKeep(
   const { turns, repairs } = await readTurns(project.repository.store, place, from);
   if (turns.length === 0 && from !== undefined) throw toUnknownTurn(place, from);
   const isLong = turns.length >= leastCached;
-  // What has been folded is not held any more.
+  // The turns are not held any more once they are folded.
   const history = toHistory(takeAll(turns));
   const rendered = {
     bytes: encodeRendered(await render(history, format, place)),
@@ -110,7 +110,7 @@ async function renderAs(history: History, format: HistoryFormat): Promise<unknow
   }
 }
 
-/** Of messages a JSON array with one on each line. */
+/** Messages become a JSON array with one on each line. */
 function encodeRendered(rendered: unknown[] | string): Uint8Array {
   if (typeof rendered === 'string') return encodeText(rendered);
   if (rendered.length === 0) return encodeText('[]\n');
@@ -139,7 +139,7 @@ function encodeCached({ bytes, repairs }: Rendered): Uint8Array[] {
   return [encodeText(`${JSON.stringify(repairs)}\n`), bytes];
 }
 
-/** What cannot be read is rendered anew. */
+/** A history that cannot be read from the cache is rendered anew. */
 async function readCached(project: Project, key: string): Promise<Rendered | null> {
   const kept = await project.repository.cache.read(key);
   const end = kept?.indexOf(0x0a) ?? -1;
@@ -169,7 +169,7 @@ async function findTarget(project: Project, target: string | undefined): Promise
   }
 }
 
-/** Than that there is no such session. */
+/** Whether the reason says less than "there is no such session". */
 function saysLess(reason: unknown, target: string | undefined): boolean {
   if (!(reason instanceof TeddyError)) return false;
   if (target === undefined) return reason.code === 'UNKNOWN_COMMIT' || reason.code === 'NOT_ON_LINE';

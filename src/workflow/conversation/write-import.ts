@@ -98,10 +98,13 @@ type Description = Pick<Entry, 'kind' | 'title' | 'details' | 'status'>;
 
 const asides: KnownRecord['type'][] = ['note', 'orchestrator_meta', 'voice_interrupted'];
 
-/** Of a line; more than any label shows, whatever of it is left out. The rest need not be masked and measured again. */
+/**
+ * A line is kept up to this length: more than any label shows, whatever of it is left out. The rest need not be masked and
+ * measured again.
+ */
 const keptCharacters = 4 * labelLimits.detail;
 
-/** What the commit of an imported entry says of it. At least one unit; their records are masked. */
+/** Describes an imported entry for its commit. At least one unit; their records are masked. */
 function describeUnits(units: readonly ImportUnit[]): Description {
   const [first] = units;
   const last = units.at(-1);

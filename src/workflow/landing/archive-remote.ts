@@ -27,7 +27,7 @@ export interface RemoteArchive {
   archives: { ref: RefName; tip: Oid }[];
 }
 
-/** What would go. Throws UNKNOWN_REMOTE, and as `Remotes.list`. */
+/** Lists the refs that would go. Throws UNKNOWN_REMOTE, and the errors of `Remotes.list`. */
 export async function listRemoteArchive(
   project: Project,
   session: SessionId,
@@ -48,7 +48,7 @@ export async function listRemoteArchive(
     if (named !== undefined && named !== oid) left.push(kept.line);
     const nearest = await findNearestEntry(project, oid);
     if (nearest === null) continue;
-    // What has landed only here is not on the remote.
+    // Code that has landed only here is not on the remote.
     const base = theirs.get(`refs/heads/${await readBaseBranch(project, nearest.oid)}` as RefName);
     const bases = base !== undefined && (await store.readSize(base)) !== null ? [base] : [];
     // The main line may go by another name there.

@@ -78,7 +78,7 @@ async function archiveOnce(project: Project, session: SessionId, asked: RefName)
   const switchedTo = here === null ? null : await leaveLine(project, here.workspace, here.line);
   const lines: ArchivedLine[] = [];
   const updates: RefUpdate[] = [];
-  // What was settled may have moved a branch.
+  // Settling may have moved a branch.
   for (const line of (await listBranches(project, session)).branches) {
     const { ref, oid } = line;
     const hasLanded = (await readEnd(project, ref, oid)) !== null || (await hasLandedAsItStands(project, line));
@@ -189,7 +189,7 @@ async function findBase(project: Project, line: KnownLine): Promise<string | nul
   return null;
 }
 
-/** What a command that was killed has left of an answer goes on its line as long as there is one. */
+/** An answer that a killed command has left goes on its line as long as there is one. */
 async function settle(project: Project, session: SessionId, branches: readonly RefTip[]): Promise<void> {
   for (const { ref, oid } of branches) {
     await checkUnfinishedRuns(project, { ref, session, tip: oid, workspace: null }, { settles: false });

@@ -1,4 +1,4 @@
-/** What a landing's message says of the turns whose code it brings. */
+/** Describes, for a landing's message, the turns whose code it brings. */
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';

@@ -11,7 +11,7 @@ export interface LandingBase {
   oid: Oid | null;
   /** The branch has had code of this session before, landed or merged. */
   hasLanded: boolean;
-  /** Of this session, and not of this line: commits of another attempt. */
+  /** Commits of this session that are not on this line: those of another attempt. */
   others: Oid[];
   /** The commit that has landed this line as it stands, if one has. */
   landedAs: Oid | null;
@@ -47,7 +47,7 @@ export async function findLandingBase(
   };
 }
 
-/** What is below the common ancestor is in both histories, and needs no telling. */
+/** Commits below the common ancestor are in both histories, and need no telling. */
 async function findLandings(
   { repository: { store } }: Project,
   from: Oid,

@@ -5,12 +5,12 @@ import { chooseMain, listLines } from '../line/list.ts';
 import { isOnLine } from '../line/ancestry.ts';
 import type { LandableLine } from './landing.ts';
 
-/** Of several processes one moves it first; each of the others looks again. */
+/** One of several processes moves it first; each of the others looks again. */
 const maxAttempts = 10;
 
 /**
- * What keeps a line: named after its branch, and after its session where the main line goes by another name. Null: it is one of
- * several branches that have names of their own.
+ * Finds the ref that keeps a line: named after its branch, and after its session where the main line goes by another name. Null
+ * when it is one of several branches that have names of their own.
  */
 async function findArchiveRef(
   project: Project,

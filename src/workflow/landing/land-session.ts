@@ -24,7 +24,7 @@ import { editTree } from '../line/edit-tree.ts';
 export interface Landed {
   line: LandableLine;
   onto: RefName;
-  /** Of the branch before; null: it was made. */
+  /** The branch's tip before; null when it was made. */
   before: Oid | null;
   /** Null after a dry run. */
   commit: Oid | null;
@@ -34,7 +34,7 @@ export interface Landed {
   /** Other sessions whose code comes along: the line stands on theirs. */
   along: SessionId[];
   changes: TreeChange[];
-  /** Of the work tree whose files went along; null: the branch is checked out nowhere. */
+  /** The work tree whose files went along; null when the branch is checked out nowhere. */
   root: string | null;
   archive: RefName | null;
   /** The command that archives the line, from where the user stands. */
@@ -161,7 +161,7 @@ async function findRemote({ repository: { store } }: Project, ref: RefName): Pro
 interface Landing {
   line: LandableLine;
   target: LandingTarget;
-  /** Of the target; null: it is checked out nowhere. */
+  /** The target's workspace; null when it is checked out nowhere. */
   workspace: Workspace | null;
   base: LandingBase;
   sides: LandingSides;

@@ -1,4 +1,4 @@
-/** What the steps of a landing share. */
+/** The types that the steps of a landing share. */
 import type { Oid, RefName, SessionId } from '../../names.ts';
 
 export interface LandRequest {

@@ -1,4 +1,4 @@
-/** What a person should know of the target before a landing: that it is behind its upstream, and whose commits come with the line. */
+/** Warns about the target before a landing: that it is behind its upstream, and whose commits come with the line. */
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { shortRef, type Oid, type RefName } from '../../names.ts';
@@ -25,7 +25,7 @@ export async function tellBehind(
   );
 }
 
-/** As git's configuration has it; null also where nothing was fetched of it. */
+/** The upstream in git's configuration; null also where nothing was fetched of it. */
 async function findUpstream(
   store: Project['repository']['store'],
   ref: RefName,

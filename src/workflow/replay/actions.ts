@@ -56,7 +56,7 @@ export async function redoActions(run: RecordedRun, findings: Findings): Promise
 
 type Files = ReturnType<typeof layerFiles>;
 
-/** What it deleted is no longer there for any later action: each would have failed, as it did in the run. */
+/** A file that the action deleted is no longer there for any later action: each would have failed, and so it did in the run. */
 async function applyRecorded(
   { project, report }: RecordedRun,
   { index }: Action,
@@ -64,7 +64,7 @@ async function applyRecorded(
 ): Promise<void> {
   for (const { path, action, after } of report.changes) {
     if (action !== index || after === null) continue;
-    // Of a submodule there is no blob.
+    // A submodule has no blob.
     if ((await project.repository.store.readSize(after)) === null) continue;
     await write(path, await project.repository.store.readBlob(after));
   }
@@ -158,7 +158,7 @@ export async function whyUnsure(
 interface Moments {
   /** A file action has left this. Then `check`. */
   write(path: RepoPath, bytes: Uint8Array): Promise<void>;
-  /** What is known of the code from here on is not enough to compare a tree with. */
+  /** From here on, too little of the code is known to compare a tree with it. */
   doubt(): void;
   /** After an action whose effect the plan gives. `isExcused` is asked where the tree is another one: git may keep the file otherwise. */
   check(action: Action, findings: Findings, isExcused: () => Promise<boolean>): Promise<void>;
@@ -179,7 +179,7 @@ async function openMoments(run: RecordedRun): Promise<Moments> {
     hasTrees(run.report) && !(await isRebased(store, run.commit))
       ? await openEditedCode(store, (await store.readCommit(run.base)).tree)
       : null;
-  // What the report says of the code before the next action.
+  // The report's tree before the next action.
   let told = code === null ? null : await code.oid();
   const treeOf = ({ index }: Action) => run.logs.get(index)?.tree ?? null;
 
@@ -230,7 +230,7 @@ async function openMoments(run: RecordedRun): Promise<Moments> {
   };
 }
 
-/** As the commit has it. */
+/** Reads the file from the commit. */
 function toFile({ changes }: RecordedRun, path: RepoPath): CodeFile | null {
   const change = changes.get(path);
   return change === undefined || change.after === null || change.mode === null

@@ -143,7 +143,7 @@ async function runCommand(
   }
 }
 
-/** What a command such as `ls` prints depends on files that a rebase has exchanged. */
+/** The output of a command such as `ls` depends on files that a rebase has exchanged. */
 const afterRebase = 'its output is not comparable after a rebase: it ran on other files';
 
 async function maskResult({ masker }: Project, result: CommandResult): Promise<CommandResult> {
@@ -151,7 +151,7 @@ async function maskResult({ masker }: Project, result: CommandResult): Promise<C
   return { ...result, stdout, stderr };
 }
 
-/** As the commit has it: what was in between nobody knows. */
+/** Takes the commit's version: nobody knows the ones in between. */
 async function applyRecorded(
   { scratch, files }: Place,
   run: RecordedRun,
@@ -199,7 +199,7 @@ function isSame(a: TreeChange | undefined, b: TreeChange | undefined): boolean {
   return a?.change === b?.change && a?.after === b?.after && a?.mode === b?.mode;
 }
 
-/** What a run keeps out of its commit, too. */
+/** A run keeps these files out of its commit, too. */
 async function isLeftOut({ project, scratch }: Place, path: RepoPath): Promise<boolean> {
   if ((await findPathReason(project, path)) !== null) return true;
   if (((await scratch.workspace.sizeOnDisk(path)) ?? 0) > maxNewFileBytes) return true;
@@ -227,7 +227,7 @@ async function renderDifference(
   return before === null && after === null ? null : cutDiff(renderUnifiedDiff(path, before, after ?? new Uint8Array()));
 }
 
-/** What differs is told as that. A change of what was taken from the record stays open: applying it proves nothing. */
+/** Reports each difference. A change that was taken from the record stays open: applying it proves nothing. */
 function proveAll({ changes, rows }: RecordedRun, done: ReadonlySet<number>, findings: Findings): void {
   for (const path of new Set([...changes.keys(), ...findings.open.keys()])) {
     const row = rows.get(path);
@@ -235,7 +235,7 @@ function proveAll({ changes, rows }: RecordedRun, done: ReadonlySet<number>, fin
   }
 }
 
-/** What was done again is not `not_run` any more. */
+/** An action that was done again is not `not_run` any more. */
 function settle({ parsed }: RecordedRun, done: Set<number>, findings: Findings): void {
   for (const action of parsed.plan.actions) {
     const { outcome, note } = findings.actions.get(action.index) ?? {};
@@ -275,7 +275,7 @@ function compareCommand(
   return found;
 }
 
-/** What differs between two runs of the same command without meaning anything: times, dates, where it was run. */
+/** Two runs of the same command may differ in these without meaning anything: times, dates, where it was run. */
 
 /** `12ms`, `0.5 s`, `1m 3s`, `0m0.005s`; numbers that their own label calls a duration. */
 export function withoutDurations(text: string): string {
@@ -316,7 +316,7 @@ export function withoutScriptPlace(text: string): string {
   return [...parts, text.slice(from)].join('');
 }
 
-/** What is compared: both sides, but for the directory of the project. */
+/** Both sides are compared in this form, without the directory of the project. */
 function normaliseOutput(text: string): string {
   return withoutDurations(withoutTimes(withoutScriptPlace(text.replaceAll('\r\n', '\n'))));
 }

@@ -1,6 +1,6 @@
 /** Whether bytes are what git would have made of others when it took them in. */
 
-/** What git itself changes on the way into a blob: line endings, `$Id$`. */
+/** git itself makes these changes on the way into a blob: line endings, `$Id$`. */
 export type Conversion = 'line endings' | '$Id$';
 
 /** `normalised`: the same but for conversions. */

@@ -30,7 +30,7 @@ export async function compareFiles(run: RecordedRun, redone: RedoneActions, find
   }
 }
 
-/** What the user wrote in place of the plan may be what was there before; nobody can tell. */
+/** The user may have written in place of the plan what was there before; nobody can tell. */
 async function compareWritten(
   run: RecordedRun,
   { written }: RedoneActions,
@@ -101,7 +101,7 @@ async function compareChanged(
     change.mode === '160000' ? new Uint8Array() : await run.project.repository.store.readBlob(change.after);
   const verdict = compareContent(after, recorded);
   if (verdict === 'different') {
-    // What a CREATE writes does not depend on anything but on the way that it takes into git.
+    // The content of a CREATE depends only on its way into git.
     const known = action.type === 'CREATE' ? { ...run, foreign: new Set<RepoPath>() } : run;
     const before = action.type === 'CREATE' ? { ...redone, scripts: [] } : redone;
     const unsure = await whyUnsure(known, action, path, before);

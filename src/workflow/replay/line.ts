@@ -61,7 +61,7 @@ interface Step extends ChangedCommit {
   entry: Entry & { turn: TurnName };
   planner: Entry | null | undefined;
   foreign: ReadonlySet<RepoPath>;
-  /** What the report of its turn changed; undefined: it may lie before the range. */
+  /** The changes in the report of its turn; undefined when it may lie before the range. */
   reported: readonly CommitChange[] | undefined;
 }
 
@@ -132,7 +132,7 @@ async function* inGroups<Item>(items: AsyncIterable<Item>, size: number): AsyncG
   if (group.length > 0) yield group;
 }
 
-/** What lies before the session, or the range. */
+/** Finds the commit before the session, or before the range. */
 async function findBase(
   { repository: { store } }: Project,
   { session, tip, after, name }: RecordedLine,

@@ -1,4 +1,4 @@
-/** What a report says of the actions, against the plan, and against itself. */
+/** Compares a report's words about the actions with the plan, and with each other. */
 import type { Action } from '../../plan/plan.ts';
 import type { ActionLog } from '../../plan/report.ts';
 import { toParams } from '../../plan/report-params.ts';
@@ -28,7 +28,7 @@ function compareLog(action: Action, log: ActionLog | undefined, findings: Findin
       `The report calls action ${index} ${log.action_type}; the plan says ${type}.`,
     );
   const [told, planned] = [log.params, toParams(action)];
-  // Of a command that the user edited the report has what was run.
+  // The report has the command that was run, if the user edited it.
   const isEdited = (key: string) => log.modified_by_user === true && key === 'command';
   const key = [...new Set([...Object.keys(told), ...Object.keys(planned)])].find(
     (one) => !isEdited(one) && JSON.stringify(told[one]) !== JSON.stringify(planned[one]),

@@ -1,4 +1,4 @@
-/** What a replay comes to: line, turn, action, and each difference by itself. */
+/** The result of a replay: line, turn, action, and each difference by itself. */
 import type { ActionType } from '../../plan/plan.ts';
 import type { RunStatus } from '../../plan/report.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
@@ -12,7 +12,7 @@ export interface Difference {
   path: RepoPath | null;
   /** One sentence; what comes from the repository stands in it as it is. */
   message: string;
-  /** What is recorded (`-`) against what the replay gives (`+`), as a unified diff. */
+  /** The record (`-`) against the replay (`+`), as a unified diff. */
   diff: string | null;
 }
 
@@ -37,7 +37,7 @@ export type ActionOutcome =
   | 'different'
   /** A command: its recorded effect was applied. */
   | 'not_run'
-  /** What the user wrote is not in the plan: the recorded effect was applied. */
+  /** The plan does not have the user's edit: the recorded effect was applied. */
   | 'edited_by_user'
   /** The repository does not hold what it takes to tell; the note says what that is. */
   | 'not_compared'
@@ -53,11 +53,11 @@ export interface ReplayedAction {
 
 export interface ReplayedTurn {
   turn: TurnName;
-  /** Of the report; null: there is none. */
+  /** The commit of the report; null when there is none. */
   commit: Oid | null;
   /** `not_compared`: nothing differs, and some of what its commit holds is not proven. */
   outcome: 'same' | 'different' | 'not_compared' | 'nothing_to_compare';
-  /** As the report has it. */
+  /** The status in the report. */
   status: RunStatus | null;
   /** Why there is nothing to compare, or what was not. */
   note: string | null;
@@ -77,12 +77,12 @@ interface UnplannedCode {
 
 export interface ReplayedLine {
   session: SessionId;
-  /** As of `RecordedLine`. */
+  /** The name from `RecordedLine`. */
   name: string;
   tip: Oid;
   /** Commands were run. */
   ranCommands: boolean;
-  /** Of the logs: sections that were rendered again, and those that nothing can render again. */
+  /** Counts sections of the logs: those that were rendered again, and those that nothing can render again. */
   derived: number;
   attested: number;
   /** No plan tells of it, and no replay says anything about it. */

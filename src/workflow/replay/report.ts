@@ -128,7 +128,7 @@ async function readRun(project: Project, step: ReportStep, findings: Findings): 
   };
 }
 
-/** What was not compared, or null. */
+/** Returns what was not compared, or null. */
 async function replayRun(run: RecordedRun, findings: Findings, commands: CommandReplay | null): Promise<string | null> {
   compareLogs(run, findings);
   compareChanges(run, findings);
@@ -228,7 +228,7 @@ function findPath(action: Action): RepoPath | null {
   return 'resource' in action && action.resource.kind === 'path' ? action.resource.path : null;
 }
 
-/** What a report shows of an output or a page, against the whole of it that is stored beside the report. */
+/** Compares the part of an output or a page that a report shows with the whole of it, which is stored beside the report. */
 async function compareOutputs(run: RecordedRun, findings: Findings): Promise<void> {
   for (const { index, details } of run.report.action_logs) {
     for (const name of [details?.output_file, details?.page_file]) {

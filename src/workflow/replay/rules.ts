@@ -1,4 +1,4 @@
-/** What the files of a commit say of a path's way into git: which filter cleans it, which list leaves it out. */
+/** Reads in the files of a commit how a path gets into git: which filter cleans it, which list leaves it out. */
 import type { Store } from '../../ports/git.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import { findNameReason } from '../line/new-files.ts';

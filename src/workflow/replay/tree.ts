@@ -4,7 +4,7 @@ import type { FileTarget } from '../../ports/disk.ts';
 import type { Store, TreeEntry } from '../../ports/git.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 
-/** As many as a system follows before it speaks of a loop. */
+/** A system follows as many before it reports a loop. */
 const maxLinks = 40;
 
 interface Tree {

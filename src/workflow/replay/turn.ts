@@ -1,4 +1,4 @@
-/** What the replay of one report collects: differences, and an outcome for each action. */
+/** The replay of one report collects these: differences, and an outcome for each action. */
 import type { Grammar } from '../../session/grammar.ts';
 import type { Action, ParsedPlan } from '../../plan/plan.ts';
 import type { ActionLog, Report, ReportedChange } from '../../plan/report.ts';
@@ -15,10 +15,10 @@ export interface RecordedRun {
   commit: Oid;
   /** The commit before it: its code is what the plan was run on. */
   base: Oid;
-  /** What the commit changed, of the code alone. */
+  /** The changes of the commit in the code alone. */
   changes: ReadonlyMap<RepoPath, CommitChange>;
   parsed: ParsedPlan;
-  /** What the plan was read with for the report, and is read with again. */
+  /** The grammar that the plan was read with for the report, and is read with again. */
   grammar: Grammar;
   report: Report;
   /** By action. */
@@ -27,7 +27,10 @@ export interface RecordedRun {
   rows: ReadonlyMap<RepoPath, ReportedChange>;
   /** Actions whose path in the plan goes beyond the path in the report: the path as the plan has it, by action. */
   moved: ReadonlyMap<number, string>;
-  /** What commits of the user's own between the plan and its report have changed: they may have taken in what the plan did. */
+  /**
+   * The paths that the user's own commits between the plan and its report have changed: they may have taken in what the plan
+   * did.
+   */
   foreign: ReadonlySet<RepoPath>;
 }
 

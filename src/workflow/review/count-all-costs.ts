@@ -1,4 +1,4 @@
-/** What every session of the repository has cost, with all its lines. */
+/** Counts the cost of every session of the repository, with all its lines. */
 import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
 import type { SessionId, TurnName } from '../../names.ts';
@@ -10,7 +10,7 @@ export interface SessionCost {
   session: SessionId;
   /** How many lines it has: the main one and its conversation branches, remote and archived ones included. */
   lines: number;
-  /** Of all its lines, each once. */
+  /** The turns of all its lines, each counted once. */
   turns: number;
   spent: Spending;
 }

@@ -1,4 +1,4 @@
-/** What a line has cost so far, turn by turn and model by model, against its budget. */
+/** Counts the cost of a line so far, turn by turn and model by model, against its budget. */
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -17,11 +17,11 @@ export interface Tokens {
 
 interface TurnCost {
   turn: TurnName;
-  /** What its first message, or its answer, is labelled with. */
+  /** The label of its first message, or of its answer. */
   title: string;
   models: string[];
   spent: Spending;
-  /** Of the answers that tell nothing of their tokens; null: there is none. */
+  /** Estimates the answers whose endpoints did not report their tokens; null when there are none. */
   estimated: Tokens | null;
 }
 
@@ -47,8 +47,8 @@ export interface LineCost {
 }
 
 /**
- * Of the line along its first parents: on a conversation branch also what led there, as its budget counts it. Throws what
- * `findRecorded` throws.
+ * Counts along the first parents of the line: on a conversation branch also the turns that led there, since its budget counts
+ * them. Throws the errors of `findRecorded`.
  */
 export async function countCost(project: Project, target: string | undefined): Promise<LineCost> {
   const { store } = project.repository;

@@ -1,10 +1,10 @@
-/** What answers have cost, as far as the endpoints have told. */
+/** Counts the cost of answers, as far as the endpoints have reported it. */
 import type { Entry } from '../../session/entry.ts';
 
 export interface Spending {
   /** How many times a model, or a person in its place, has answered. */
   answers: number;
-  /** Of these, how many tell nothing of their tokens. */
+  /** The number of those whose endpoint did not report tokens. */
   unreported: number;
   inputTokens: number;
   outputTokens: number;
@@ -40,7 +40,7 @@ export function addSpendings(one: Spending, other: Spending): Spending {
   };
 }
 
-/** What was imported was answered elsewhere: only what tells of tokens counts. */
+/** An imported answer was given elsewhere: it counts only with its tokens. */
 export function isAnswer({ kind, tokens, provider }: Entry): boolean {
   const isOfModel = kind === 'plan' || kind === 'reply' || kind === 'exchange';
   return tokens !== undefined || (isOfModel && provider !== undefined);

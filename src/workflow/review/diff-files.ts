@@ -1,4 +1,4 @@
-/** What changed in files between two trees: as git would show it, and how many lines. */
+/** Shows the changes of files between two trees in git's form, and counts their lines. */
 import { quoteDiffName, renderUnifiedDiff } from '../../plan/diff.ts';
 import type { Store, TreeChange } from '../../ports/git.ts';
 import { formatCount } from '../../session/format-count.ts';
@@ -32,7 +32,7 @@ export async function diffFiles(store: Store, changes: readonly Change[]): Promi
   return diffs;
 }
 
-/** What differs outside of `.teddy`. */
+/** Lists the differences outside `.teddy`. */
 export async function listCodeChanges(store: Store, before: Oid | null, after: Oid): Promise<TreeChange[]> {
   return store.diffTrees(before, after, { without: teddyDir });
 }
@@ -46,7 +46,7 @@ export function isCode(path: RepoPath): boolean {
 async function diffFile(store: Store, change: Change): Promise<FileDiff> {
   const sides = [change.before, change.after];
   const sizes = await Promise.all(sides.map((oid) => (oid === null ? 0 : store.readSize(oid))));
-  // Of another repository, this one has no object.
+  // The object of a submodule belongs to another repository.
   if (sizes.includes(null)) return toUnread(change, 'submodule', `Submodule ${describeOids(change)}`);
   if (sizes.some((size) => (size ?? 0) > maxBytes)) return toUnread(change, 'large', describeSizes(change, sizes));
   const [before, after] = await Promise.all(sides.map((oid) => (oid === null ? null : store.readBlob(oid))));
@@ -80,7 +80,7 @@ function toUnread(change: Change, kind: FileDiff['kind'], text: string): FileDif
   return { path, change: change.change, added: 0, removed: 0, kind, diff: `${toHeader(change)}${text}\n` };
 }
 
-/** What mode a deleted file had is not told. */
+/** The mode of a deleted file is not known here. */
 function toHeader({ path, before, after, mode }: Change): string {
   const kind = before === null ? `new file mode ${mode ?? '100644'}\n` : after === null ? 'deleted file\n' : '';
   return `diff --git ${quoteDiffName(`a/${path}`)} ${quoteDiffName(`b/${path}`)}\n${kind}`;

@@ -21,7 +21,7 @@ export interface ComparedTurn {
   /** Whose tree is the code. */
   commit: Oid;
   status: TurnStatus | null;
-  /** Of its report. */
+  /** The outcome in its report. */
   outcome: Pick<Report['run_summary'], 'status' | 'error'> | null;
   changedFiles: number;
 }

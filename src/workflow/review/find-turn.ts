@@ -11,7 +11,7 @@ import { listSessionLines } from './session-lines.ts';
 export interface FoundTurn {
   session: SessionId;
   line: RecordedLine;
-  /** Of the line as a whole, or as it was at the commit that was named. */
+  /** The state of the whole line, or at the commit that was named. */
   state: LineTurns;
   turn: TurnName;
 }
@@ -19,7 +19,7 @@ export interface FoundTurn {
 export interface TurnWish {
   /** A turn; or a line, or a commit: then its last turn. Nothing: the last turn of the line. */
   text?: string | undefined;
-  /** As of `findRecorded`: the line that a turn is of. */
+  /** The line that has the turn, in the words of `findRecorded`. */
   selector?: string | undefined;
 }
 

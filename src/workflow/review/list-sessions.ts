@@ -16,7 +16,7 @@ export interface ListedSession {
   /** The number of the last turn; 0 before the first. */
   turns: number;
   status: TurnStatus | 'new';
-  /** What the last entry says. */
+  /** The label of the last entry. */
   last: string;
   conversationBranches: string[];
   current: boolean;

@@ -35,7 +35,7 @@ interface Walked {
   entries: GraphEntry[];
 }
 
-/** Of the session that `target` is of. Throws what `findRecorded` throws. */
+/** Draws the session that `target` belongs to. Throws the errors of `findRecorded`. */
 export async function graphSession(project: Project, target: string | undefined): Promise<SessionGraph> {
   const wanted = await findRecorded(project, target);
   const [{ lines, labels }, head] = await Promise.all([
@@ -101,7 +101,7 @@ function addLabels(walked: readonly Walked[], labels: readonly RefLabel[]): void
   for (const { name, tip } of labels) entries.get(tip)?.labels.push(name);
 }
 
-/** Of several branches that leave one entry, the newest stands above. */
+/** The newest of several branches that leave one entry stands above. */
 function inOrder(walked: readonly Walked[]): GraphEntry[] {
   const leaving = new Map<Oid | null, Walked[]>();
   for (const one of walked) {

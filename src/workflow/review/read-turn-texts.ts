@@ -1,4 +1,6 @@
-/** What is shown of a turn's files. Of one that is long only as much as anybody reads is held, and the command that prints all of it is told. */
+/**
+ * Reads a turn's files to show them. A long file is held only as far as anybody reads, with the command that prints all of it.
+ */
 import { openTranscriptDecoder } from '../../conversation/decode-transcript.ts';
 import type { TurnFiles } from '../../conversation/resolve-files.ts';
 import type { Transcript } from '../../conversation/transcript.ts';
@@ -11,7 +13,7 @@ import { openLineReader } from '../../session/read-lines.ts';
 
 /** A file that is not shown whole. */
 export interface CutFile {
-  /** As the turn has it: `transcript.jsonl`. */
+  /** Its name in the turn: `transcript.jsonl`. */
   file: string;
   /** How many characters are left out. */
   characters: number;
@@ -60,7 +62,7 @@ export async function readTurnTexts(store: Store, place: TurnPlace, whole = fals
   };
   const [transcript, plan, report] = await Promise.all([
     read('transcript.jsonl', openTranscriptDecoder(whole ? unlimited : transcriptLimits)),
-    // What is longer is no plan, and is still found to be too long.
+    // A longer file is no plan, and is still found to be too long.
     read('plan.md', openBeginning(whole ? Infinity : maxPlanBytes)),
     read('report.md', whole ? openBeginning(Infinity) : openReport()),
   ]);

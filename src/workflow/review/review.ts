@@ -1,4 +1,4 @@
-/** What a review holds. */
+/** The parts of a review. */
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import type { Spending } from './count-spending.ts';
 import type { ChangedFile, ReviewedTurn, TurnLabel } from './turn.ts';
@@ -14,7 +14,7 @@ export interface Review {
   session: SessionId;
   line: string;
   tip: Oid;
-  /** What the line started from; null: nothing was there. */
+  /** The commit that the line started from; null when there was none. */
   base: Oid | null;
   baseBranch: string | null;
   turns: ReviewedTurn[];
@@ -25,7 +25,7 @@ export interface Review {
   files: ChangedFile[];
 }
 
-/** As much as the labels of all commits say of the turns, and a way to read some of them. */
+/** The turns as far as the labels of all commits describe them, and a way to read some of them. */
 export interface ReviewedLine extends Omit<Review, 'turns'> {
   turns: TurnLabel[];
   /** The newest first. Each is read when it is asked for. Throws DAMAGED_SESSION, MASKING_FAILED. */

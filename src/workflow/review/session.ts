@@ -1,4 +1,4 @@
-/** What a reviewer wants to know of a line: its turns, what they were to do and did, what they cost, what has changed. */
+/** Collects for a reviewer the turns of a line, their plans and results, their cost, and the changed files. */
 import type { ChangedCommit, Store } from '../../ports/git.ts';
 import type { Masker, Project } from '../../ports/project.ts';
 import { resolveFiles } from '../../conversation/resolve-files.ts';
@@ -114,7 +114,7 @@ async function* readNewest(
 
 type Changes = ReadonlyMap<Oid, ChangedCommit['changes']>;
 
-/** What the steps from the given one on have changed; those that were read before are not read again. */
+/** Reads the changes of the steps from the given one on; those that were read before are not read again. */
 function changeReader(store: Store, { steps, base }: Walked): (first: Step | undefined) => Promise<Changes> {
   const known = new Map<Oid, ChangedCommit['changes']>();
   let from = steps.length;

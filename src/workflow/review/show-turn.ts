@@ -35,7 +35,7 @@ export interface ShownTurn {
   agent: string | null;
   provider: string | null;
   model: string | null;
-  /** Of all its answers, as far as the endpoint has told. */
+  /** The cost of all its answers, as far as the endpoint has reported it. */
   spent: Spending;
   /** The code of the turn was taken back by this commit. */
   undoneBy: Oid | null;

@@ -27,25 +27,25 @@ export interface ReviewedTurn {
   turn: TurnName;
   /** All that the user said, in order. */
   message: string;
-  /** Of its plan; null: there is none. */
+  /** The title of its plan; null when there is none. */
   plan: string | null;
   /** There is a plan or another answer, whoever gave it. */
   isAnswered: boolean;
-  /** Of its report; null: it was not run, or there is nothing to run. */
+  /** The status in its report; null when it was not run, or when there is nothing to run. */
   outcome: RunStatus | null;
   error: string | null;
   actions: ReviewedAction[];
   models: string[];
   spent: Spending;
   commits: Oid[];
-  /** What its commits, taken together, have changed outside of `.teddy`. */
+  /** The files outside `.teddy` that its commits, taken together, have changed. */
   files: ChangedFile[];
   isUndone: boolean;
   /** Files of which not all was read. */
   cut: CutFile[];
 }
 
-/** What the labels of its commits say; the text of a label has one line, and is short. */
+/** The turn as far as the labels of its commits describe it; the text of a label has one line, and is short. */
 export interface TurnLabel extends Pick<ReviewedTurn, 'turn' | 'message' | 'plan' | 'isAnswered' | 'isUndone'> {
   /** `unknown`: there is a report, and its commit does not say how the run has ended. */
   outcome: RunStatus | 'unknown' | null;
@@ -129,7 +129,7 @@ export async function reviewTurn(
   };
 }
 
-/** What the user said, or what ran, by the record's source. */
+/** The texts of the user's records with a wanted source: words, or what ran. */
 function textsOf(records: readonly TranscriptRecord[], isWanted: (source: string) => boolean): string[] {
   return records.flatMap((record) =>
     record.type === 'user' && isWanted(record.source) && 'content' in record.message ? [record.message.content] : [],
@@ -141,7 +141,7 @@ function readReport(records: readonly TranscriptRecord[]): Report | null {
   return text === undefined ? null : parseReport(text);
 }
 
-/** Of a plan that was not run yet. */
+/** Reads the actions of a plan that was not run yet. */
 async function readPlanned(records: readonly TranscriptRecord[]): Promise<ReviewedAction[]> {
   const planned = records.findLast((record) => record.type === 'assistant' && record.source === 'plan');
   if (planned?.type !== 'assistant' || !('content' in planned.message)) return [];
@@ -169,7 +169,7 @@ function toAction({ index, action_type: type, status, params, details, duration_
   };
 }
 
-/** Of a path that several commits changed, from before the first to after the last. */
+/** Joins the changes of a path that several commits changed: from before the first to after the last. */
 function joinChanges(changes: ChangedCommit['changes']): ChangedCommit['changes'] {
   const joined = new Map<string, ChangedCommit['changes'][number]>();
   for (const change of changes) {

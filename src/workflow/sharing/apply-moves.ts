@@ -62,7 +62,7 @@ async function prepareMoves(
   return { ready, held };
 }
 
-/** What a guard says; anything else is no answer. */
+/** Returns the refusal of a guard; any other error is no answer. */
 async function hold(act: () => Promise<void>): Promise<TeddyError | null> {
   try {
     await act();
@@ -139,7 +139,7 @@ async function followIn(project: Project, workspace: Workspace, move: Move): Pro
   throw toMoved(ref);
 }
 
-/** What came from an address leaves nothing else behind that says so; agents and lists are asked about because of it. */
+/** A line from an address leaves no other trace of where it came from; this is why its agents and lists are asked about. */
 async function markFetched(project: Project, ready: readonly ReadyMove[]): Promise<RefUpdate[]> {
   const came = ready[0]?.move.new;
   if (came === undefined) return [];

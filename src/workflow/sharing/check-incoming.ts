@@ -1,7 +1,9 @@
 /**
- * What has arrived in quarantine is judged before a ref here moves: its name, what it builds on, every entry of it.
+ * Judges the lines that have arrived in quarantine before a ref here moves: their names, what they build on, each of their
+ * entries.
  *
- * Symbolic links in the project's code are let in, wherever they lead: git makes them, teddy follows none out of the project.
+ * Symbolic links in the project's code are let in, wherever they lead: git makes them, and teddy follows none out of the
+ * project.
  */
 import { isDamage, TeddyError } from '../../errors.ts';
 import type { FetchedLine, Project } from '../../ports/project.ts';
@@ -22,9 +24,9 @@ import { findTopViolations, surveyLine, type Survey } from './survey-line.ts';
 export interface IncomingRef {
   ref: RefName;
   tip: Oid;
-  /** What the ref is at here; null: it is not here yet. */
+  /** The tip of the ref here; null when it is not here yet. */
   local: Oid | null;
-  /** Of a line that has a name of its own, the session that it belongs to here. */
+  /** The session here that a line with a name of its own belongs to. */
   session?: SessionId | null;
 }
 
@@ -50,7 +52,7 @@ export interface IncomingOptions {
   onProgress?(done: number, total: number): void;
 }
 
-/** What a forge takes as well. */
+/** A forge takes files of this size as well. */
 const maxIncomingFileBytes = 100 * 1024 * 1024;
 
 interface Judge {
@@ -237,7 +239,7 @@ const maxDigits = 9;
 export interface IncomingName {
   /** Null: `teddy/global`. */
   session: SessionId | null;
-  /** Of a conversation branch: it is judged after the main line. */
+  /** True for a conversation branch, which is judged after the main line. */
   isBranch: boolean;
 }
 

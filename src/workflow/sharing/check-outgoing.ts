@@ -20,9 +20,9 @@ export interface OutgoingOptions {
   onProgress?(done: number): void;
 }
 
-/** What fits into memory several times; nobody writes a larger text by hand. */
+/** A file of this size fits into memory several times; nobody writes a larger text by hand. */
 const maxFileBytes = 64 * 1024 * 1024;
-/** As git looks for a NUL to tell what is binary. */
+/** git looks for a NUL in so many bytes to tell whether a file is binary. */
 const binaryProbeBytes = 8000;
 const filesAhead = 16;
 
@@ -79,7 +79,7 @@ async function* listLeaving(
   for await (const changed of walkNewCommits(store, tips, known)) {
     await onCommit(changed);
     const { oid, changes } = changed;
-    // What a commit takes away or moves was there before it.
+    // A commit that takes a file away or moves it has not brought its content.
     for (const { before } of changes) if (before !== null) seen.add(before);
     for (const { path, after, before, mode, oldMode } of changes) {
       if (after === null || mode === '160000' || seen.has(after)) continue;
@@ -164,12 +164,12 @@ async function* walkNewCommits(
   }
 }
 
-/** What a merge has brought in leaves as well, commit by commit. */
+/** The commits that a merge has brought in leave as well, one by one. */
 function toMerged({ commit: { parents } }: ChangedCommit, not: readonly Oid[]): Walk[] {
   return parents.slice(1).map((from, at) => ({ from, not: [...not, ...parents.slice(0, at + 1)] }));
 }
 
-/** What a masker is given at a time: it goes over a text several times. */
+/** A masker gets so much at a time: it goes over a text several times. */
 const pieceChars = 4 * 1024 * 1024;
 /** Longer than any key: of two pieces one has the whole of it. */
 const overlapChars = 64 * 1024;
@@ -196,7 +196,7 @@ export async function findNewSecrets(masker: Masker, { path, text, known }: Chan
   return kinds;
 }
 
-/** Of what only grows, as a transcript, what it had is not looked through again and again. */
+/** Cuts the known beginning off a file that only grows, such as a transcript: it is not looked through again and again. */
 function withoutBeginning(text: string, known: string): string {
   if (known.length <= overlapChars || !text.startsWith(known)) return text;
   return text.slice(known.lastIndexOf('\n', known.length - overlapChars) + 1);

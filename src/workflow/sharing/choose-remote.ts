@@ -5,7 +5,7 @@ import { hideCredentials } from '../../session/hide-credentials.ts';
 import { shortRef } from '../../names.ts';
 
 export interface ChosenRemote {
-  /** As git's configuration has it; else a URL or a path. */
+  /** The name in git's configuration; without one a URL or a path. */
   name: string;
   /** The same for a person: a URL with nothing in it that is secret. */
   label: string;

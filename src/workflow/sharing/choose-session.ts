@@ -10,7 +10,7 @@ import { parseShared, type Scope } from './shared-refs.ts';
 interface ScopeRequest {
   selector?: string | undefined;
   all?: boolean | undefined;
-  /** What is shared where HEAD is on no line: an open session of one's own, as everywhere, or all that there are. */
+  /** The sessions to share where HEAD is on no line: the user's one open session, the usual rule, or all of them. */
   offLine: 'open' | 'all';
 }
 
@@ -51,7 +51,7 @@ export async function chooseScope(project: Project, request: ScopeRequest, liste
   };
 }
 
-/** As last fetched: those that are not named as teddy names them, of sessions that have no line here. */
+/** Lists the lines of the last fetch that do not have names of teddy's form, and whose sessions have no line here. */
 function listRemoteMains(lines: readonly KnownLine[]): KnownLine[] {
   const sessions = new Set(lines.map(({ session }) => session));
   for (const { session, remote } of lines) if (remote === null) sessions.delete(session);
@@ -61,7 +61,7 @@ function listRemoteMains(lines: readonly KnownLine[]): KnownLine[] {
   });
 }
 
-/** Of the line by its branch; null where the session is meant as a whole. */
+/** Chooses the line by its branch; null where the session is meant as a whole. */
 async function chooseLine(
   project: Project,
   { selector, all = false, offLine }: ScopeRequest,

@@ -1,4 +1,4 @@
-/** What becomes of each line here when what the remote has is taken: decided with values and git's answers, nothing moves. */
+/** Decides how each line here changes when the remote's are taken in. It uses values and git's answers; nothing moves. */
 import type { RefTip, Store, TreeFile } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import {
@@ -135,7 +135,7 @@ async function readLeavingTurn(store: Store, session: SessionId, local: Oid, rem
 /** `teddy/global` when two repositories have changed it: one commit on top of both, with what either has added and removed. */
 interface MergedGlobal {
   commit: Oid;
-  /** What a person should look at: one sentence each. */
+  /** Sentences about lines that a person should look at. */
   notes: string[];
 }
 
@@ -217,7 +217,7 @@ async function mergeTexts(
   }
 }
 
-/** What is made of two lists that are trusted brings in nothing new. */
+/** Two lists that are trusted make one that brings in nothing new. */
 async function keepTrust(project: Project, texts: { mine: string; theirs: string }, merged: string): Promise<void> {
   const known = await Promise.all(
     [texts.mine, texts.theirs].map((text) => isTrusted(project, { kind: 'context', text })),

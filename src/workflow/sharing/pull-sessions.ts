@@ -20,7 +20,7 @@ export async function pullSessions(project: Project, request: ShareRequest): Pro
     const { refs: listed } = await project.repository.remotes.list(remote.name, listedPrefixes, request);
     const scope = await chooseScope(project, { ...request, offLine: 'all' }, listed);
     const { lines, notes } = await takeIn(project, { remote, scope, listed }, request);
-    // What is only here is nothing to pull.
+    // A line that is only here needs no pull.
     return { remote, session: scope.session, lines: sortLines(lines), leftOut: [], notes, refusal: null };
   });
 }

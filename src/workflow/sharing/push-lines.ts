@@ -78,7 +78,7 @@ async function describeWayOut(project: Project, updates: readonly RefUpdate[], c
   return 'What holds it cannot be shared as it is.';
 }
 
-/** What the remote has already, as far as it is here as well. */
+/** Lists the remote's tips, as far as they are here as well. */
 async function findKnown(project: Project, remote: ChosenRemote, listed: readonly RefTip[]): Promise<RefTip[]> {
   const { store } = project.repository;
   const sizes = await Promise.all(listed.map(({ oid }) => store.readSize(oid)));
@@ -109,8 +109,8 @@ export async function moveTracking(
 }
 
 /**
- * What nobody else would take is not sent: each line is checked as whoever pulls it checks it. `known`: what the
- * remote has; `named`: the sessions of lines with names of their own. Throws FAULTY_SESSION.
+ * Refuses to send lines that nobody else would take: each line is checked the way a pull checks it. `known`: the remote's tips;
+ * `named`: the sessions of lines with names of their own. Throws FAULTY_SESSION.
  */
 async function refuseFaulty(
   project: Project,

@@ -1,4 +1,4 @@
-/** What a push, a pull or a sync has done, line by line. */
+/** The result of a push, a pull or a sync, line by line. */
 import type { TeddyError } from '../../errors.ts';
 import type { TransferOptions } from '../../ports/git.ts';
 import type { Oid, RefName, SessionId } from '../../names.ts';
@@ -34,7 +34,7 @@ export interface SharedLine {
   tail: RefName | null;
   /** Why nothing was done, or not all: `HOSTILE_SESSION`, or a guard of its work tree. */
   problem: TeddyError | null;
-  /** Of one that was kept out. */
+  /** The faults of a line that was kept out. */
   violations: Violation[];
 }
 

@@ -5,7 +5,7 @@ import type { Oid, RefName, SessionId } from '../../names.ts';
 import type { ChosenRemote } from './choose-remote.ts';
 
 const ownPrefixes = ['refs/heads/teddy/', archivePrefix];
-/** What a remote is asked for: what code it has decides what would leave with a push. */
+/** A remote is asked for these: the code that it has decides what would leave with a push. */
 export const listedPrefixes = ['refs/heads/', archivePrefix];
 
 export interface SharedTips {
@@ -15,13 +15,15 @@ export interface SharedTips {
   session: SessionId | null;
   local: Oid | null;
   remote: Oid | null;
-  /** What the remote-tracking branch says; null also where the remote has none. */
+  /** The tip of the remote-tracking branch; null also where the remote has none. */
   known: Oid | null;
   /** Whether the remote has tracking branches at all: an address has none. */
   isTracked: boolean;
-  /** Of a line: what keeps it when its branch is gone. */
+  /** The refs that keep a line when its branch is gone. */
   archived: { local: Oid | null; remote: Oid | null };
-  /** Of a line that is not here: tips of the session's lines here that have names of their own; one may be the same, renamed. */
+  /**
+   * The tips here of the session's lines with names of their own, for a line that is not here: one may be the same, renamed.
+   */
   renamed: Oid[];
 }
 

@@ -10,7 +10,7 @@ import type { Violation } from '../../session/violation.ts';
 import { changeCounter } from './count-changes.ts';
 
 export interface Survey {
-  /** Of the entry with which the line starts; null: it goes on from what is here. */
+  /** The id of the entry that starts the line; null when the line goes on from one that is here. */
   startId: string | null;
 }
 
@@ -19,9 +19,9 @@ const maxCommits = 200_000;
 
 interface Descent {
   startId: string | null;
-  /** What the oldest entry of the session stands on; undefined: there is no such entry. */
+  /** The parent of the session's oldest entry; undefined when there is no such entry. */
   below: Oid | null | undefined;
-  /** What the oldest new commit stands on. */
+  /** The parent of the oldest new commit. */
   end: Oid | null;
   count: number;
   isLarge: boolean;
@@ -38,7 +38,7 @@ export async function surveyLine(
   const { startId, below, end, count, isLarge } = await descend(store, { tip, session }, known);
   if (isLarge) return tooManyPaths;
   if (count > maxCommits) return `it has more than ${maxCommits} commits`;
-  // What a merge has brought into a line here was never looked at as a line.
+  // Commits that a merge brought into a line here were never looked at as a line.
   if (startId === null && known.length > 0 && !(await isOnAnyLine(store, known, end ?? tip)))
     return surveyLine(store, { tip, session }, []);
   if (count === 0) return { startId: null };
@@ -85,8 +85,8 @@ async function isOfSession(store: Store, commit: Oid, session: SessionId): Promi
 }
 
 /**
- * What stands at the top of the last tree, whoever has put it there: a line may begin on code that has it already, and no entry
- * of the line changes it.
+ * Looks at the top of the last tree, whoever has put files there: a line may begin on code that has them already, and no entry
+ * of the line changes them.
  */
 export async function findTopViolations(store: Store, tip: Oid): Promise<Violation[]> {
   const read = async (path: string) => (await store.readDir(tip, path as RepoPath))?.entries ?? [];

@@ -36,7 +36,7 @@ export async function syncSessions(project: Project, request: ShareRequest): Pro
   });
 }
 
-/** What a dry run would push of what it would make first. */
+/** Lists the refs that a dry run would first make and then push. */
 function foresee({ lines }: TakenIn): RefUpdate[] {
   return lines.flatMap(({ ref, did, local, remote, standing }) => {
     const isOwn = did.includes('merged') || (did.includes('made') && standing === 'only-local');
@@ -44,7 +44,7 @@ function foresee({ lines }: TakenIn): RefUpdate[] {
   });
 }
 
-/** What was taken stays taken, and is told, whatever keeps the rest from leaving. */
+/** Lines that were taken in stay, and are reported, whatever keeps the rest from leaving. */
 async function tryPush(push: () => Promise<'done' | 'moved'>): Promise<'done' | 'moved' | TeddyError> {
   try {
     return await push();

@@ -86,7 +86,7 @@ async function fetchAndCheck(
     signal,
     onProgress: (done, total) => onProgress?.({ phase: 'Checking lines', done, total }),
   });
-  // What nobody has accepted does not come in.
+  // A line that nobody has accepted does not come in.
   const unjudged = arrived.filter(({ ref }) => !accepted.includes(ref) && !isAmong(refused, ref));
   return [...unfit, ...refused, ...unjudged.map(({ ref }) => ({ ref, reason: 'it was not checked', violations: [] }))];
 }
@@ -112,7 +112,7 @@ async function readArrived(
   });
 }
 
-/** As if the remote had not what was kept out: it is no reason to do anything here. */
+/** Leaves out the lines that were kept out: they are no reason to do anything here. */
 function withoutRefused(source: Source, refused: readonly Refused[]): Source {
   return { ...source, listed: source.listed.filter(({ ref }) => !isAmong(refused, ref)) };
 }
@@ -128,7 +128,7 @@ async function moveLines(
   const read = async () => {
     const tips = await readSharedTips(store, source.remote, source.listed, source.scope);
     const namesakes = listNamesakes(refused);
-    // Of another session with its name the remote would get lines that fit to nothing there.
+    // The remote would get lines that fit to nothing there if it has another session of that name.
     return tips.filter(({ ref, session }) => !isAmong(refused, ref) && (session === null || !namesakes.has(session)));
   };
   for (let attempt = 1; ; attempt += 1) {
