@@ -12,8 +12,8 @@ const roots = ['main', 'index', 'app', 'ports', 'errors', 'names'];
 /** How often the layout is broken today. A number here may only fall; whoever lowers one writes the new one down. */
 const ceilings = {
   importsBetweenVerbs: 41,
-  filesWithOneImporter: 312,
-  smallFilesWithOneImporter: 50,
+  filesWithOneImporter: 245,
+  smallFilesWithOneImporter: 36,
   filesThatReadTheProcess: 1,
 };
 
@@ -39,6 +39,23 @@ const mayImport: Record<string, string[]> = {
   model: ['ports', 'errors', ...core],
   system: ['ports', 'errors', 'disk', ...core],
   disk: ['ports', 'errors', ...core],
+};
+
+/**
+ * Verb of the workflow -> the verbs below it. Some verbs are made of others: a conversation begins a turn, runs commands and
+ * writes files, and whoever shares a line verifies it. The order keeps them free of circles.
+ */
+const verbsBelow: Record<string, string[]> = {
+  turn: ['context'],
+  run: ['turn'],
+  chat: ['context', 'run', 'turn', 'writes'],
+  verify: ['context'],
+  replay: ['run', 'verify'],
+  review: ['writes'],
+  sharing: ['verify'],
+  landing: ['sharing'],
+  hooks: ['sharing', 'verify'],
+  doctor: ['writes'],
 };
 
 const packageHomes: Record<string, string[]> = {
@@ -184,8 +201,18 @@ describe('architecture', () => {
     expect(wired).toEqual(['workflow/sharing/check-incoming.ts']);
   });
 
-  test('a verb imports its own folder and the kernel, never another verb', () => {
-    expectAtMost(betweenVerbs.filter(({ from }) => verbOf(from) !== 'line').map(show), ceilings.importsBetweenVerbs);
+  test('a verb imports its own folder, the kernel, and the verbs below it', () => {
+    const strange = betweenVerbs.filter(({ from, to }) => !verbsBelow[verbOf(from) ?? '']?.includes(verbOf(to) ?? ''));
+    expect(strange.map(show)).toEqual([]);
+    expectAtMost(betweenVerbs.map(show), ceilings.importsBetweenVerbs);
+  });
+
+  test('no verb is below itself', () => {
+    const below = (verb: string, above: string[]): string[] =>
+      above.includes(verb)
+        ? [[...above, verb].join(' -> ')]
+        : (verbsBelow[verb] ?? []).flatMap((next) => below(next, [...above, verb]));
+    expect(Object.keys(verbsBelow).flatMap((verb) => below(verb, []))).toEqual([]);
   });
 
   test('the core is layered: no arrow points back', () => {

@@ -1,4 +1,9 @@
-/** Finds the messages in a JSON document that comes in pieces, without ever holding more of it than one of them. */
+/**
+ * Finds the messages in a JSON document that comes in pieces, without ever holding more of it than one of them.
+ *
+ * `JSON.parse` and `jsonc-parser` (3.3.1) need the whole text, and an export may have more than a string of V8 can hold (512 MB).
+ * It may go when one of them reads a document in pieces.
+ */
 
 /** A message, or another member of the object that the messages stand in. */
 export type JsonPart =

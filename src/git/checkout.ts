@@ -26,7 +26,7 @@ import { installIndex, type PublishOptions } from './publish.ts';
 import { releaseRefLocks } from './ref-record.ts';
 import { maxDeaths, type Environment, type GitRunner } from './run.ts';
 import { readlink, readFile, symlink, chmod, rmdir } from 'node:fs/promises';
-import { dirname } from 'path/posix';
+import { dirname } from 'node:path/posix';
 import { removeFile, replaceFile } from '../disk/replace-file.ts';
 import { readCheckouts } from './checkouts.ts';
 

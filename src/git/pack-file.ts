@@ -1,4 +1,9 @@
-/** Writes a pack, object by object: what is new of each version of a file or directory, and durable when it is whole. */
+/**
+ * Writes a pack object by object: only the new part of each version of a file or directory, and durable when it is whole.
+ *
+ * It does the work of `git fast-import`, which takes 52 s of processor for 20,000 commits in 5,000 turns. It may
+ * go when fast-import comes near the time of `session import` in `docs/performance.md`.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { mkdir, open, rename, type FileHandle } from 'node:fs/promises';

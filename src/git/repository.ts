@@ -16,7 +16,7 @@ import { gitWorkTrees } from './work-trees.ts';
 import { gitWorkspace } from './workspace.ts';
 import { createHash } from 'node:crypto';
 import { readFile, mkdir, writeFile, rename, readdir, stat, rm } from 'node:fs/promises';
-import { join } from 'path/posix';
+import { join } from 'node:path/posix';
 
 export interface OpenOptions {
   cwd: string;

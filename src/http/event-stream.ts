@@ -1,4 +1,9 @@
-/** Server-sent events: each stream takes no more than its client reads, and all of them end with the server. */
+/**
+ * Server-sent events: each stream takes no more than its client reads, and all of them end with the server.
+ *
+ * It does the work of `streamSSE` of hono (4.13.19), which has neither a heartbeat, nor an end for a client that takes nothing, nor a
+ * limit for the number of streams; these are most of this file. It may go when hono has them.
+ */
 import type { ServerResponse } from 'node:http';
 import { Refusal } from './refusal.ts';
 

@@ -3,6 +3,9 @@
  *
  * ATX headings and fences follow CommonMark at the top level of a document. Lists are not containers here: a bullet is one
  * line, and a fence below it is a block of its own. A lone carriage return is no line ending.
+ *
+ * It does the work of `mdast-util-from-markdown` (2.1.0), which takes 4.2 s of processor for a plan of 2,000 EDITs; this takes
+ * 0.04 s. The tests compare both. It may go when that package takes a time that grows with the plan.
  */
 import type { Position } from './plan.ts';
 

@@ -1,4 +1,9 @@
-/** Reads the YAML that teddy itself writes, many times faster than the parser does; of any other it says that it does not know. */
+/**
+ * Reads the YAML that teddy itself writes, and leaves any other to the parser.
+ *
+ * It does the work of `yaml`, which takes 1.4 s of processor for 5,000 reports of two actions; this takes 0.09 s (version 2.9.1).
+ * `verify` and `review` read as many for one long line. It may go when `yaml` is as fast.
+ */
 
 interface Cursor {
   lines: readonly string[];

@@ -1,4 +1,9 @@
-/** Which addresses of the internet anybody may be sent to: neither this machine, nor its networks, nor reserved ones. */
+/**
+ * Tells the addresses of the internet that anybody may be sent to from this machine, its networks and reserved ones.
+ *
+ * `net.BlockList` would look up the ranges, but the core asks too, for the lines of a context list, and it knows no module of Node.
+ * It may go when nothing in the core asks.
+ */
 
 type Range = readonly [base: string, prefix: number];
 

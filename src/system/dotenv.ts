@@ -1,4 +1,9 @@
-/** The entries of `.env` files, as far as it takes to know their values. */
+/**
+ * Reads the entries of `.env` files, as far as it takes to know their values.
+ *
+ * It does the work of `util.parseEnv` (Node 20.20), which keeps only the last value of a name and cuts an unquoted value at `#`:
+ * a secret that it drops would not be masked. It may go when `parseEnv` gives every value whole.
+ */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '../disk/system-error.ts';

@@ -1,6 +1,9 @@
 /**
- * Whether a text is JSON, without making values of it: the engine's own parser takes three times as long for a large file,
- * several times its size in memory, and does not always say where it fails.
+ * Checks whether a text is JSON, without making values of it.
+ *
+ * It does the work of `jsonc-parser` (3.3.1), whose `visit` overflows the stack at 200,000 brackets and reports a bad escape at the
+ * beginning of its string; and of `JSON.parse`, which takes several times the text's size in memory and does not always say where
+ * it fails. It may go when `jsonc-parser` does not recurse.
  */
 
 export interface JsonDialect {

@@ -10,7 +10,7 @@ import type { MemoChange } from '../../session/memos.ts';
 import { renderUnifiedDiff } from '../../plan/diff.ts';
 import type { Effect } from '../../plan/effect.ts';
 import { joinWrites } from '../../plan/join-writes.ts';
-import { posix } from 'path/posix';
+import { posix } from 'node:path/posix';
 import { decodeText } from '../../plan/decode-text.ts';
 import { describeAction } from '../../plan/describe-action.ts';
 import type { Action } from '../../plan/plan.ts';

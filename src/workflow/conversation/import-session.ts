@@ -40,7 +40,7 @@ export interface ImportedSession {
   /** The attempts that the user took back, in the order of the source. */
   abandoned: AbandonedAttempt[];
   maskedSecrets: number;
-  /** The ref of the session that was made; null when it was there. */
+  /** The ref that was made; null when it was there. */
   made: string | null;
 }
 

@@ -1,9 +1,10 @@
-/** Entries that no ref reaches any more: they are offered as branches. */
+/** Finds damaged objects below the lines, and entries that no ref reaches any more: these are offered as branches. */
 import { TeddyError } from '../../errors.ts';
 import type { Commit, RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
 import {
+  archivePrefix,
   archiveRef,
   conversationBranchRef,
   mainLineRef,
@@ -14,6 +15,10 @@ import {
   type RefName,
 } from '../../names.ts';
 import { count, type Examination, type Found } from './finding.ts';
+import type { DamagedObject } from '../../ports/disk.ts';
+import { formatCount } from '../../session/format-count.ts';
+import { toShellWord } from '../../session/shell-word.ts';
+import { readDefaultBranches } from '../line/list.ts';
 
 interface LostCommit {
   oid: Oid;
@@ -143,4 +148,51 @@ async function recover({ repository: { store } }: Project, line: LostLine): Prom
 function toNull(error: unknown): null {
   if (error instanceof TeddyError && error.code === 'DAMAGED_SESSION') return null;
   throw error;
+}
+
+/** Objects of the lines that are missing or empty. */
+export const findDamagedObjects: Examination = async ({ project, refs }) => {
+  const { repository, remains } = project;
+  if ((await repository.store.setting('extensions.partialClone')) !== undefined) {
+    return {
+      found: [],
+      seen: null,
+      notes: ['This is a partial clone: objects that are not here are no fault, and are not looked for.'],
+    };
+  }
+  const tips = refs.filter(({ ref }) => !ref.startsWith('refs/remotes/') && !ref.startsWith('refs/teddy/quarantine/'));
+  // Damage in the code alone is for `git fsck`.
+  const bases = (await readDefaultBranches(project)).filter(({ ref }) => !tips.some((tip) => tip.ref === ref));
+  const { objects, damaged } = await remains.checkObjects(
+    tips,
+    bases.map(({ oid }) => oid),
+  );
+  return { found: damaged.map((object) => toDamagedObject(object, refs)), seen: `${formatCount(objects)} objects` };
+};
+
+function toDamagedObject({ oid, ref, path }: DamagedObject, refs: readonly RefTip[]): Found {
+  const remotes = refs.flatMap(({ ref: other }) => (isSameLine(ref, other) ? [other.split('/')[2] ?? ''] : []));
+  const what = path === null ? `The object ${oid}` : `${path} (${oid})`;
+  return {
+    kind: 'damaged-object',
+    thing: oid,
+    meaning: `${what} of ${toName(ref)} is missing or damaged: what needs it cannot be read here.`,
+    fix: null,
+    todo:
+      remotes[0] === undefined
+        ? elsewhere
+        : `${remotes.join(', ')} may have it: \`git fetch --refetch ${toShellWord(remotes[0])}\`.`,
+    mend: null,
+  };
+}
+
+const elsewhere = 'Another clone may have it: `git fetch --refetch <path or URL of that clone>`. See `git fsck`.';
+
+function isSameLine(ref: RefName, other: RefName): boolean {
+  const [, name] = /^refs\/remotes\/[^/]+\/(teddy\/.+)$/.exec(other) ?? [];
+  return name !== undefined && ref === `refs/heads/${name}`;
+}
+
+function toName(ref: RefName): string {
+  return ref.startsWith(archivePrefix) ? `archive/${ref.slice(archivePrefix.length)}` : shortRef(ref);
 }
