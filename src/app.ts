@@ -17,17 +17,15 @@ import type { HookSource, MessageFile, Repository, Store } from './ports/git.ts'
 import type { Model, ProviderName } from './ports/model.ts';
 import type { Clock, Notices, Project } from './ports/project.ts';
 import { providers } from './session/settings.ts';
-import { readAnswer } from './system/answer-file.ts';
+import { readAnswer, projectFiles, scratchFiles } from './system/files.ts';
 import { answerStaging } from './system/answer-staging.ts';
 import { systemClock } from './system/clock.ts';
 import { commandNotes } from './system/command-notes.ts';
 import { editText } from './system/editor.ts';
-import { projectFiles } from './system/files.ts';
 import { sha256 } from './system/hash.ts';
 import { systemIds } from './system/ids.ts';
 import { masker } from './system/masker.ts';
 import { processNames } from './disk/process-names.ts';
-import { scratchFiles } from './system/scratch-files.ts';
 import { serverRecords } from './system/server-record.ts';
 import { readSettings } from './system/settings.ts';
 import { runJournals } from './system/run-journal.ts';

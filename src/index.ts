@@ -3,7 +3,7 @@ export { chooseModel, openProject, type ChosenModel, type ModelWish, type OpenPr
 export { exitCodes, TeddyError, type ErrorCode } from './errors.ts';
 export type { Model, ModelEvent, ModelRequest } from './ports/model.ts';
 export type { Notices, Project } from './ports/project.ts';
-export { readTranscript } from './conversation/read-transcript.ts';
+export { readTranscript } from './conversation/decode-transcript.ts';
 export { renderAnthropic } from './conversation/render-anthropic.ts';
 export { renderMarkdown } from './conversation/render-history-markdown.ts';
 export { renderJsonl } from './conversation/render-jsonl.ts';

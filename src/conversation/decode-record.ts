@@ -1,7 +1,12 @@
 /** One JSON value as a record of a transcript. */
 import { toContentText } from './content-text.ts';
-import { resultReasons } from './record.ts';
-import type { NoteRecord, ToolResultRecord, ToolUseRecord, TranscriptRecord } from './record.ts';
+import {
+  resultReasons,
+  type NoteRecord,
+  type ToolResultRecord,
+  type ToolUseRecord,
+  type TranscriptRecord,
+} from './record.ts';
 
 /** `skipped`: why it is no record. `mended`: what is not as records have it. Both in half a sentence. */
 export type DecodedRecord = { record: TranscriptRecord; mended?: string } | { skipped: string };

@@ -5,6 +5,10 @@ import { formatCount } from '../session/format-count.ts';
 import { openLineReader, type ReadLine } from '../session/read-lines.ts';
 import { mendLine } from './mend-line.ts';
 import type { LineIssue, Transcript } from './transcript.ts';
+import { splitContent } from './content-calls.ts';
+import { toHistory } from './fold-history.ts';
+import type { History } from './history.ts';
+import type { TranscriptRecord } from './record.ts';
 
 /** More than any transcript has: a line may hold what a tool gave out, and a turn that was imported all of a long log. */
 const transcriptLimits = { lineLength: 64 * 1024 * 1024, lines: 1_000_000 };
@@ -108,4 +112,13 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Reads a transcript for a program that has its text. Never throws: the repairs of the history have the lines that are no records,
+ * and `turn` names the transcript in them.
+ */
+export function readTranscript(text: string, turn = '01'): { records: TranscriptRecord[]; history: History } {
+  const transcript = decodeTranscript(text, splitContent);
+  return { records: transcript.records, history: toHistory([{ turn, transcript }]) };
 }

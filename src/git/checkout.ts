@@ -2,8 +2,8 @@
  * Changes of files, index and HEAD that git makes for us, under an index lock that is known as ours: git works on a copy of the
  * index, so whatever is killed, and whenever, the lock is proven ours by its inode, and what was done is finished or taken back.
  */
-import { lstat, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat, stat, readlink, readFile, symlink, chmod, rmdir } from 'node:fs/promises';
+import { join, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GitKilledError, TeddyError } from '../errors.ts';
 import type { Store, TreeChange } from '../ports/git.ts';
@@ -25,8 +25,6 @@ import { readHeadRef } from './layout.ts';
 import { installIndex, type PublishOptions } from './publish.ts';
 import { releaseRefLocks } from './ref-record.ts';
 import { maxDeaths, type Environment, type GitRunner } from './run.ts';
-import { readlink, readFile, symlink, chmod, rmdir } from 'node:fs/promises';
-import { dirname } from 'node:path/posix';
 import { removeFile, replaceFile } from '../disk/replace-file.ts';
 import { readCheckouts } from './checkouts.ts';
 
@@ -277,4 +275,61 @@ async function removeEmptyParents(root: string, path: string): Promise<void> {
     );
     if (!removed) return;
   }
+}
+
+/** Each of them may be set the other way round in the branch's `mergeOptions`, or in git's configuration. */
+const flags = [
+  '--ff-only',
+  '--no-autostash',
+  '--no-squash',
+  '--commit',
+  '--no-edit',
+  '--no-stat',
+  '--quiet',
+  '--no-verify-signatures',
+];
+
+/**
+ * Moves the branch of a work tree forward, with git's own care for what somebody has changed there. git would see that the branch is
+ * locked only when it has written all files, so it is asked before.
+ */
+export async function fastForward(options: CheckoutOptions, to: Oid): Promise<void> {
+  const { git, store, layout } = options;
+  const from = await readHeadCommit(store, layout);
+  const ref = (await readHeadRef(git)) ?? ('HEAD' as RefName);
+  const { exitCode, stderr } = await runCheckout(options, { ref, from, to }, [
+    { args: ['update-ref', '--stdin'], input: `start\nupdate HEAD ${to}\nprepare\nabort\n` },
+    { args: ['merge', ...flags, '--no-overwrite-ignore', to], env: { GIT_REFLOG_ACTION: 'teddy' } },
+  ]);
+  if (exitCode !== 0) throw toRefusal(to, stderr);
+}
+
+function toRefusal(commit: Oid, stderr: string): TeddyError {
+  const said = stderr
+    .trim()
+    .split('\n')
+    .filter((line) => !line.startsWith('hint:'))
+    .slice(0, 6)
+    .map((line) => line.trim())
+    .join(' ');
+  const message = `git did not fast-forward to ${commit.slice(0, 10)}: ${said}`;
+  if (/Not possible to fast-forward|Diverging branches|cannot lock ref .* but expected/.test(stderr))
+    return new TeddyError('REF_MOVED', message, 'The branch has moved meanwhile: run the command again.');
+  if (/\.lock': File exists/.test(stderr)) {
+    const hint =
+      'Wait for the other git process. If none is running any more, remove the file and run the command again.';
+    return new TeddyError('LOCKED', message, hint);
+  }
+  if (/not concluded|unmerged files|unresolved conflict/.test(stderr)) {
+    const hint = 'Finish or abort it with git (`git status` shows how), then run the command again.';
+    return new TeddyError('OPERATION_IN_PROGRESS', message, hint);
+  }
+  if (/would be overwritten|not uptodate|would be removed|would lose untracked files/.test(stderr)) {
+    const hint = 'Commit or stash those edits, or move those files away, and run the command again.';
+    return new TeddyError('FILES_IN_THE_WAY', message, hint);
+  }
+  return new TeddyError(
+    /No space left on device|Disk quota exceeded/i.test(stderr) ? 'DISK_FULL' : 'GIT_FAILED',
+    message,
+  );
 }

@@ -1,4 +1,7 @@
 /** Finds the repository that a command stands in, once, with git's own rules, and opens it. */
+import { createHash } from 'node:crypto';
+import { readFile, mkdir, writeFile, rename, readdir, stat, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { Remains } from '../ports/disk.ts';
 import type { Repository, Workspace, Remotes, Cache } from '../ports/git.ts';
@@ -14,9 +17,6 @@ import { readGitSettings, type GitSetting } from './settings.ts';
 import { gitStore } from './store.ts';
 import { gitWorkTrees } from './work-trees.ts';
 import { gitWorkspace } from './workspace.ts';
-import { createHash } from 'node:crypto';
-import { readFile, mkdir, writeFile, rename, readdir, stat, rm } from 'node:fs/promises';
-import { join } from 'node:path/posix';
 
 export interface OpenOptions {
   cwd: string;

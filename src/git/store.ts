@@ -1,5 +1,6 @@
 /** The object database and the refs of one repository. */
 import { join } from 'node:path';
+import { once } from 'node:events';
 import type { Commit, Ident, ObjectBatch, Store, TreeFile, TreeMode } from '../ports/git.ts';
 import { repoPathFromGit, type Oid, parseOid, type RefName } from '../names.ts';
 import { diffTrees } from './diff-trees.ts';
@@ -20,7 +21,6 @@ import { treeDecoder } from './tree-decoder.ts';
 import { walkChanges } from './walk-changes.ts';
 import { walkFirstParents, walkFirstParentsOf } from './walk-first-parents.ts';
 import { writeLine } from './write-line.ts';
-import { once } from 'node:events';
 import { TeddyError } from '../errors.ts';
 import { fileExists } from './index-lock.ts';
 import { toGitFailure } from './git-failure.ts';

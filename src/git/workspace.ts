@@ -2,12 +2,12 @@
 import { randomBytes } from 'node:crypto';
 import { access, lstat, mkdir, readFile, readdir, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import type { Stats } from 'node:fs';
 import { TeddyError } from '../errors.ts';
 import type { Head, Scan, Store, Workspace } from '../ports/git.ts';
 import { parseOid, repoPathFromGit, shortRef, type Oid, type RefName, type RepoPath } from '../names.ts';
-import { readHeadCommit, runCheckout } from './checkout.ts';
+import { readHeadCommit, runCheckout, fastForward } from './checkout.ts';
 import { readCheckouts } from './checkouts.ts';
-import { fastForward } from './fast-forward.ts';
 import { copyIndex, fileExists, writeRecord, takeIndexLock, removeRecord, releaseIndexLock } from './index-lock.ts';
 import { removeFile } from '../disk/replace-file.ts';
 import { installIndex, publish, writeSessionFiles, type PublishOptions } from './publish.ts';
@@ -18,7 +18,6 @@ import { withOwnErrors } from './own-errors.ts';
 import { searchWorkTree } from './search-text.ts';
 import { readSettledStatus, readStatus } from './status.ts';
 import { withDurableNames } from './sync-objects.ts';
-import type { Stats } from 'node:fs';
 
 export interface WorkspaceOptions extends PublishOptions {
   store: Store;

@@ -1,5 +1,6 @@
 /** The API as one function from request to answer: who may call, which call it is, and errors that all look alike. */
 import type { IncomingMessage } from 'node:http';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
@@ -17,7 +18,6 @@ import type { SessionVerbs } from './session-verbs.ts';
 import type { StatusChanges } from './status.ts';
 import { writeRoutes } from './write-routes.ts';
 import type { WriteVerbs } from './write-verbs.ts';
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { toTooLarge } from '../write/step.ts';
 
 export interface ApiOptions {

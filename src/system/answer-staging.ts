@@ -1,6 +1,7 @@
 /** Answers on disk while they arrive, and what dead processes have left of theirs. */
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isUtf8 } from 'node:buffer';
 import type { AnswerPlace, AnswerStaging, LeftAnswer, OrphanedAnswer, StagedAnswer } from '../ports/disk.ts';
 import type { Clock } from '../ports/project.ts';
 import { isSessionId, isTurnName, type RefName } from '../names.ts';
@@ -15,7 +16,6 @@ import {
 import type { ClaimOptions } from '../disk/claim-file.ts';
 import { claimRun } from './run-claim.ts';
 import { errorCode, errorReason } from '../disk/system-error.ts';
-import { isUtf8 } from 'node:buffer';
 
 export interface AnswerStagingOptions {
   /** Holds a directory for each answer that is under way. */

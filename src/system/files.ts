@@ -1,9 +1,12 @@
 /** The project's files on disk: contained, read without blocking, installed atomically. */
 import { constants } from 'node:fs';
-import { open, realpath } from 'node:fs/promises';
-import { relative } from 'node:path';
+import { open, realpath, readFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { relative, join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { buffer as readStream } from 'node:stream/consumers';
+import { tmpdir } from 'node:os';
 import { TeddyError } from '../errors.ts';
-import type { FileTarget, ProjectFiles } from '../ports/disk.ts';
+import type { FileTarget, ProjectFiles, ScratchFiles } from '../ports/disk.ts';
 import type { RepoPath } from '../names.ts';
 import { locate } from './contained-path.ts';
 import { findFileAge, putFileState, readerOfStates, removeEmptyDirectories } from './file-state.ts';
@@ -65,4 +68,53 @@ async function readRegularFile(real: string): Promise<FileTarget> {
   } finally {
     await file.close();
   }
+}
+
+/** `from` is a path from `cwd`, or `-` for stdin. Throws FILE_NOT_FOUND, USAGE for what is not UTF-8. */
+export async function readAnswer(from: string, { cwd, stdin }: { cwd: string; stdin: Readable }): Promise<string> {
+  const bytes = from === '-' ? await readStream(stdin) : await readAnswerFile(from, cwd);
+  const text = bytes.toString('utf8');
+  if (Buffer.from(text).equals(bytes)) return text;
+  throw new TeddyError(
+    'USAGE',
+    `The answer in ${from} is not UTF-8 text.`,
+    'Save it as UTF-8 and run the command again.',
+  );
+}
+
+async function readAnswerFile(path: string, cwd: string): Promise<Buffer> {
+  return readFile(resolve(cwd, path)).catch((error: unknown) => {
+    throw new TeddyError(
+      'FILE_NOT_FOUND',
+      `The answer cannot be read from ${path}: ${errorReason(error)}.`,
+      'Give a file, or - for stdin.',
+    );
+  });
+}
+
+/** Files that a command is given to read, outside of every work tree. */
+export function scratchFiles(): ScratchFiles {
+  return {
+    async write(name, bytes) {
+      const directory = await mkdtemp(join(tmpdir(), 'teddy-file-')).catch(refuse);
+      const remove = () => rm(directory, { recursive: true, force: true });
+      const path = join(directory, name);
+      try {
+        await writeFile(path, bytes, { mode: 0o600 });
+      } catch (error) {
+        await remove();
+        refuse(error);
+      }
+      return { path, remove };
+    },
+  };
+}
+
+function refuse(error: unknown): never {
+  throw new TeddyError(
+    'WRITE_FAILED',
+    `A temporary file could not be written: ${errorReason(error)}.`,
+    `Make room in ${tmpdir()}, or set TMPDIR to another directory.`,
+    { cause: error },
+  );
 }

@@ -1,15 +1,14 @@
 /** Fetches public pages over `node:https`, from exactly the addresses that were checked. */
-import type { IncomingMessage, RequestOptions } from 'node:http';
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type RequestOptions, STATUS_CODES } from 'node:http';
 import { request } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import { type LookupAddress, lookup } from 'node:dns';
 import { TeddyError } from '../errors.ts';
 import { isPublicAddress } from '../session/public-address.ts';
 import { parsePageUrl } from '../session/urls.ts';
 import type { FetchedPage, Pages } from '../ports/web.ts';
 import { readPageText } from './page-text.ts';
 import { errorReason } from '../disk/system-error.ts';
-import { type LookupAddress, lookup } from 'node:dns';
 
 /** For tests: a server on this machine is refused by the defaults. No environment and no setting changes them. */
 interface PageFetcherOptions {

@@ -1,6 +1,6 @@
 /** Journals of runs: a directory for each, with a log that is appended to and one file for the bytes that are kept. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, type FileHandle, realpath, cp, lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import { decodeJournal, encodeRecord, type JournalRecord, type RunRecord } from '../plan/journal.ts';
@@ -10,7 +10,6 @@ import type { Processes } from '../disk/claim-file.ts';
 import { syncDirectory } from '../disk/durable-file.ts';
 import { claimRun } from './run-claim.ts';
 import { errorCode, errorReason, ignoreSystemError } from '../disk/system-error.ts';
-import { realpath, cp, lstat } from 'node:fs/promises';
 
 export interface RunJournalOptions extends Processes {
   /** `<git-common-dir>/teddy`. */

@@ -2,6 +2,9 @@
 import { mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { join, relative, sep, delimiter } from 'node:path';
+import { accessSync, constants as access } from 'node:fs';
+import { spawn, type ChildProcess } from 'node:child_process';
+import type { Writable } from 'node:stream';
 import { TeddyError } from '../errors.ts';
 import type { CommandResult, Shell } from '../ports/disk.ts';
 import { scratchHolder, scriptPrefix } from '../session/scratch-names.ts';
@@ -18,9 +21,6 @@ import {
   gateDescriptor,
 } from './shell-command.ts';
 import { errorReason } from '../disk/system-error.ts';
-import { accessSync, constants as access } from 'node:fs';
-import { spawn, type ChildProcess } from 'node:child_process';
-import type { Writable } from 'node:stream';
 import type { ProcessGroup } from '../plan/journal.ts';
 
 export interface ShellOptions {

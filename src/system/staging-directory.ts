@@ -16,7 +16,7 @@ import {
   type StagedContent,
   type StagingState,
 } from './staged-content.ts';
-import { errorCode, ignoreSystemError } from '../disk/system-error.ts';
+import { errorCode, errorReason, ignoreSystemError } from '../disk/system-error.ts';
 import { setTailsAside } from './tails-aside.ts';
 
 /** A save gives these; they stand in the state until the next. */
@@ -217,4 +217,36 @@ export async function removeStagingDirectory(path: string): Promise<void> {
   await rmdir(path).catch((error: unknown) => {
     if (errorCode(error) !== 'ENOENT') throw error;
   });
+}
+
+/** Turns the disk's refusals into errors of ours. */
+type Act = 'written' | 'read' | 'removed';
+
+/** The same result; errors of the system become DISK_FULL or WRITE_FAILED. */
+export async function asStagingErrors<Value>(act: Act, run: () => Promise<Value>): Promise<Value> {
+  try {
+    return await run();
+  } catch (error) {
+    throw toStagingError(error, act);
+  }
+}
+
+function toStagingError(error: unknown, act: Act): unknown {
+  const code = errorCode(error);
+  if (code === null || error instanceof TeddyError) return error;
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+  return new TeddyError(
+    isFull ? 'DISK_FULL' : 'WRITE_FAILED',
+    `The staging of the write session could not be ${act}: ${errorReason(error)}.`,
+    isFull ? 'Free some space, and try again.' : 'Check the permissions of `.git/teddy/write_sessions`.',
+    { cause: error },
+  );
+}
+
+export function toDamaged(id: string): TeddyError {
+  return new TeddyError(
+    'STAGING_DAMAGED',
+    `What was staged of write session ${id} is damaged.`,
+    `\`teddy write recover ${id} --output <file>\` writes what is left of it to a file.`,
+  );
 }

@@ -31,8 +31,9 @@ import {
   reopenStagingDirectory,
   unfinishedSuffix,
   type StagingDirectory,
+  asStagingErrors,
+  toDamaged,
 } from './staging-directory.ts';
-import { asStagingErrors, toDamaged } from './staging-error.ts';
 import { errorCode, ignoreSystemError } from '../disk/system-error.ts';
 import { isExpired } from '../write/step.ts';
 

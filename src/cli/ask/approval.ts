@@ -1,4 +1,5 @@
 /** Asks a person at the terminal, action by action. */
+import { posix } from 'node:path';
 import { TeddyError } from '../../errors.ts';
 import type { ActionLog } from '../../plan/report.ts';
 import type { Approval, Approver } from '../../workflow/run/approver.ts';
@@ -10,7 +11,6 @@ import type { MemoChange } from '../../session/memos.ts';
 import { renderUnifiedDiff } from '../../plan/diff.ts';
 import type { Effect } from '../../plan/effect.ts';
 import { joinWrites } from '../../plan/join-writes.ts';
-import { posix } from 'node:path/posix';
 import { decodeText } from '../../plan/decode-text.ts';
 import { describeAction } from '../../plan/describe-action.ts';
 import type { Action } from '../../plan/plan.ts';

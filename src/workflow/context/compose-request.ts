@@ -4,7 +4,7 @@ import { listSucceeded } from '../../plan/report-outcomes.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Model, ProviderName } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
-import type { RequestInfo } from '../../session/context-log.ts';
+import { assembleLog, type RequestInfo } from '../../session/context-log.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { shortRef, type TurnName } from '../../names.ts';
 import { buildRequest, isBranchTurn, readStoredRequest, rebuildRequest, type BuiltRequest } from './build-request.ts';
@@ -14,6 +14,8 @@ import type { ReadyLine } from '../line/prepare.ts';
 import { readTurnLogs, readTurnPlan } from './read-turn-logs.ts';
 import { nextTurn, type LineState, type Turn } from '../line/read.ts';
 import { defaultAgent } from '../../conversation/agents.ts';
+import { parseContextLog } from '../../session/context-log-parse.ts';
+import type { LogSection } from '../../session/context-log-sections.ts';
 
 /** Which model will be asked. `model` null: none is configured, or the answer is brought by hand later. */
 interface ModelChoice {
@@ -64,7 +66,7 @@ export async function composeRequest(
   const steering = await readSteering(project, state, global, { agent, keepsContext: kept !== null });
   await requireTrust(project, shortRef(line.ref), steering, request.approveForeign);
   const built = kept
-    ? await rebuildRequest(project, state, await maskKept(project, kept.log), global, wish)
+    ? await rebuildRequest(project, state, await maskLog(project, kept.log), global, wish)
     : await buildRequest(project, state, global, wish);
   return { turn, message, info, built };
 }
@@ -78,11 +80,6 @@ async function readBranchRequest(store: Store, state: LineState, turn: TurnName)
     if (entry?.kind === 'start') break;
   }
   return readStoredRequest(store, state, turn);
-}
-
-async function maskKept(project: Project, log: string): Promise<string> {
-  const { maskLog } = await import('./mask-log.ts');
-  return maskLog(project, log);
 }
 
 /** Whom the last turn has handed over to, else who it was. */
@@ -105,4 +102,19 @@ function findInvoked(turn: Turn): string | null {
   if (invokes.length === 0) return null;
   const done = listSucceeded(readTurnLogs(turn) ?? []);
   return invokes.findLast(({ index }) => done.includes(index))?.agent ?? null;
+}
+
+/** The very same text when there is nothing to mask. Throws DAMAGED_SESSION, MASKING_FAILED. */
+async function maskLog(project: Project, log: string): Promise<string> {
+  const { frontMatter, sections } = parseContextLog(log);
+  const masked = await Promise.all(sections.map((section) => maskSection(project, section)));
+  const isSame = masked.every(({ body }, at) => body === sections[at]?.body);
+  return isSame ? log : assembleLog(frontMatter, masked, project.hash).log;
+}
+
+async function maskSection({ masker }: Project, section: LogSection): Promise<LogSection> {
+  const { text: body, count } = await masker.mask(section.body, section.path ?? undefined);
+  const { provenance } = section;
+  if (provenance.kind !== 'shown') return section;
+  return { ...section, body, provenance: { ...provenance, masked: provenance.masked + count } };
 }

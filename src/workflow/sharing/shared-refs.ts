@@ -1,7 +1,16 @@
 /** Which refs go from one repository to another, and where each of them stands here, there and as it was last seen there. */
 import type { RefTip, Store } from '../../ports/git.ts';
-import { archivePrefix, archiveRef, globalRef, mainLineRef, parseArchiveRef, parseLineRef } from '../../names.ts';
-import type { Oid, RefName, SessionId } from '../../names.ts';
+import {
+  archivePrefix,
+  archiveRef,
+  globalRef,
+  mainLineRef,
+  parseArchiveRef,
+  parseLineRef,
+  type Oid,
+  type RefName,
+  type SessionId,
+} from '../../names.ts';
 import type { ChosenRemote } from './choose-remote.ts';
 
 const ownPrefixes = ['refs/heads/teddy/', archivePrefix];

@@ -1,7 +1,6 @@
 import { Command, Option } from 'clipanion';
 import type { Project } from '../../../ports/project.ts';
-import type { ListedSession } from '../../../workflow/review/list-sessions.ts';
-import { listSessions } from '../../../workflow/review/list-sessions.ts';
+import { type ListedSession, listSessions } from '../../../workflow/review/list-sessions.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import { toVisible, type Terminal } from '../../terminal.ts';
 

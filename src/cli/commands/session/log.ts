@@ -1,6 +1,5 @@
 import { Command, Option } from 'clipanion';
-import type { LoggedEntry, SessionLog } from '../../../workflow/review/log-session.ts';
-import { logSession } from '../../../workflow/review/log-session.ts';
+import { type LoggedEntry, type SessionLog, logSession } from '../../../workflow/review/log-session.ts';
 import type { SessionGraph } from '../../../workflow/review/log-graph.ts';
 import { toTarget } from './target-option.ts';
 import { TeddyCommand } from '../../teddy-command.ts';

@@ -1,6 +1,5 @@
 import { Command, Option } from 'clipanion';
-import type { Terminal } from '../../terminal.ts';
-import { toVisible } from '../../terminal.ts';
+import { type Terminal, toVisible } from '../../terminal.ts';
 import { requireOption, ServedCommand } from './write-command.ts';
 
 export class WriteBeginCommand extends ServedCommand {
