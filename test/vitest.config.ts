@@ -39,7 +39,7 @@ export default defineConfig({
     reporters: ['default', './test/support/count-reporter.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // What is waited for comes when the machine gets to it; the time of the test is the only limit.
+    // Things come when the machine gets to them; the time of the test is the only limit.
     expect: { poll: { timeout: 55_000 } },
     maxWorkers: 3,
     projects: [

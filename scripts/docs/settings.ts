@@ -2,7 +2,7 @@
 import { settings, type Setting } from '../../src/session/settings.ts';
 import { code, generated, renderTable, upperFirst } from './table.ts';
 
-/** What needs more words than `teddy config` has room for; every other setting is described as there. */
+/** These need more words than `teddy config` has room for; every other setting is described as there. */
 const meanings: Record<string, string> = {
   provider: 'Who answers: `openai`, `manual` or `recorded`.',
   model: "The model's name.",

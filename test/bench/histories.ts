@@ -108,7 +108,7 @@ function makeHistories(env: Env, turns: number, layout: Layout): Histories {
 interface MadeTurn {
   name: string;
   files: Record<string, string>;
-  /** What each of its entries adds. */
+  /** The kinds of entries that each of its turns adds. */
   entries: string[];
 }
 

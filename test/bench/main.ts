@@ -19,7 +19,7 @@ if (memoryRoot !== undefined) {
 const quick = process.argv.includes('--quick');
 const runs = quick ? 3 : 15;
 const env = benchEnvironment();
-// What the library's own git children see is the same as what the measured processes see.
+// The library's own git children see the same home as the measured processes.
 process.env['HOME'] = env['HOME'];
 
 try {

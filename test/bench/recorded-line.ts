@@ -29,7 +29,7 @@ import { findAgent } from '../../src/conversation/agents.ts';
 
 export const recordedSession = '20260124-bench' as SessionId;
 export const recordedRef = `refs/heads/teddy/${recordedSession}`;
-/** Of a turn: message, plan, report. */
+/** A turn has a message, a plan and a report. */
 export const entriesPerTurn = 3;
 
 const asked = { agent: 'pathfinder', provider: 'openai', model: 'gpt-5' };
@@ -37,10 +37,10 @@ const time = '2026-01-24T10:00:00.000Z';
 const ident = 'Ada Example <ada@example.org> 1769248800 +0000';
 const shownTurns = 5; // of the history
 
-/** What stands in the repository, and what is said of it next. */
+/** The repository, and the words to say next in it. */
 interface MadeLine {
   code: Map<RepoPath, string>;
-  /** Of each turn, as a later log shows it. */
+  /** The text of each turn in a later log. */
   histories: { turn: TurnName; text: string }[];
   /** That the last turn has touched. */
   touched: RepoPath[];

@@ -1,4 +1,4 @@
-/** What a reviewer, a second clone and a CI job do with a session of many turns: whole processes, on real git. */
+/** A reviewer, a second clone and a CI job work on a session of many turns: whole processes, on real git. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';

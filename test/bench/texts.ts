@@ -19,7 +19,7 @@ const mebibyte = 1024 * 1024;
 const rowsOf = <T>(count: number, row: (at: number) => T) => Array.from({ length: count }, (_, at) => row(at));
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
-/** What is measured, its aim in milliseconds, and the work. */
+/** Lists the name of each measurement, its aim in milliseconds, and the work. */
 function listWork(): [what: string, aim: number, work: () => Promise<unknown> | void][] {
   const files = rowsOf(50_000, (at) => ({
     path: `packages/p${at % 40}/src/area-${at % 700}/part-${at % 3500}/file-${at}.ts` as RepoPath,

@@ -152,7 +152,7 @@ export async function printWriteMemory(root: string): Promise<void> {
   process.stdout.write(String((readPeakKiB() - before) / 1024));
 }
 
-/** Of this program alone: `getrusage` counts what its process had as a copy of its parent. */
+/** Reads the peak of this program alone: `getrusage` counts what its process had as a copy of its parent. */
 function readPeakKiB(): number {
   return Number(/^VmHWM:\s*(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]);
 }

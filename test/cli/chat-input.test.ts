@@ -1,4 +1,4 @@
-/** What is typed in a conversation: lines that become a message, and messages that are commands. */
+/** Typing in a conversation: lines that become a message, and messages that are commands. */
 import { describe, expect, test } from 'vitest';
 import { parseChatInput, quoteSlash, renderChatHelp, splitTurn } from '../../src/cli/commands/session/chat/commands.ts';
 import { gatherLine, nothingGathered, type Gathering } from '../../src/cli/commands/session/chat/prompt.ts';

@@ -76,7 +76,7 @@ describe('text of somebody else', () => {
       fc.property(hostile, (parts) => {
         const text = parts.join('');
         for (const escaped of [escapeMarkdown(text), escapeHtml(text), quoteMarkdown(text)]) {
-          // As a forge reads it: entities are characters then, and a backslash keeps its character from meaning anything.
+          // A forge reads it so: entities are characters then, and a backslash keeps its character from meaning anything.
           const read = escaped.replaceAll('&#8203;', '\u200B').replaceAll('&lt;', '‹').replaceAll('&gt;', '›');
           expect(read).not.toMatch(/@\w|#\d|GH-\d|:\/\/|<|&#/i);
           expect(

@@ -1,4 +1,4 @@
-/** What the port `ProjectFiles` promises, held by the disk and by the one in memory. */
+/** The promises of the port `ProjectFiles`, held by the disk and by the one in memory. */
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

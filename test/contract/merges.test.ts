@@ -1,4 +1,4 @@
-/** What the ports promise of merges, ancestry and fast-forwards, held by git itself and by the repository in memory. */
+/** The ports' promises about merges, ancestry and fast-forwards, held by git itself and by the repository in memory. */
 import { describe, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
 import type { Repository, TreeEntry, Workspace } from '../../src/ports/git.ts';

@@ -1,4 +1,4 @@
-/** What the port `Store` promises, held by git itself and by the repository in memory that the workflow tests stand on. */
+/** The promises of the port `Store`, held by git itself and by the repository in memory that the workflow tests stand on. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRepository } from '../../src/git/repository.ts';
 import type { ObjectBatch, Repository, Store, TreeEntry } from '../../src/ports/git.ts';

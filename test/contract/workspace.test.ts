@@ -1,4 +1,4 @@
-/** What the port `Workspace` promises of status, snapshots and publishing, held by git itself and by the one in memory. */
+/** The port `Workspace` on status, snapshots and publishing, held by git itself and by the one in memory. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** What the port `WriteStaging` promises, held by the disk and by the one in memory. */
+/** The promises of the port `WriteStaging`, held by the disk and by the one in memory. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -15,7 +15,7 @@ import { slowTest } from '../support/slow-test.ts';
 
 const fixtures = new URL('../../fixtures/transcripts/', import.meta.url);
 
-/** As far as a model or a person can be shown it. */
+/** A model or a person can be shown this much of it. */
 const shown = (text: string) => text.replace(/\p{Surrogate}/gu, '\uFFFD');
 const isBlank = (text: string) => /^[\s\p{Cc}]*$/u.test(text);
 

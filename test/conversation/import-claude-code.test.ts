@@ -228,7 +228,7 @@ describe('a rewind', () => {
   const answer = (uuid: string, parentUuid: string) => line('assistant', uuid, text(uuid), { parentUuid });
   const first = [prompt('u1', null), answer('a1', 'u1')];
 
-  /** What counts, and after it every attempt, each with all that was said before it. */
+  /** Splits a log into the part that counts and every attempt, each with all that was said before it. */
   function split(lines: readonly object[]): { leaves: (number | null)[]; lines: string[][]; counted: number[] } {
     const all = lines.map((one) => `${JSON.stringify(one)}\n`).join('');
     const importer = openImporter('claude-code', importOptions);

@@ -32,7 +32,7 @@ const plan: TranscriptRecord = {
 const note: TranscriptRecord = { type: 'note', ...base, text: 'The answer was continued.' };
 
 const text = fc.string({ unit: 'binary' });
-/** As it is read: JSON has no -0. */
+/** JSON has no -0, so none is read back. */
 const anyValue = fc
   .jsonValue({ stringUnit: 'binary', maxDepth: 3 })
   .map((value) => JSON.parse(JSON.stringify(value)) as unknown);

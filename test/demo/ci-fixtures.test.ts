@@ -241,7 +241,7 @@ test('the workflow runs the script of the target branch, on whole history, with 
   expect(steps.map(({ run: command }) => command)).toContain(
     'git show "$BASE:.github/teddy-verify.sh" > "$RUNNER_TEMP/teddy-verify.sh"',
   );
-  // What it sets for the script is what the script says of itself.
+  // The job must set for the script what the script says of itself.
   const said = [...(await readFile(script, 'utf8')).matchAll(/^# {3}([A-Z_]+)=/gm)].map(([, name]) => name);
   const set = [job, ...steps]
     .flatMap(({ env = {} } = {}) => Object.keys(env))

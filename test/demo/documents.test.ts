@@ -129,7 +129,7 @@ test('the README is short enough to be read', () => {
   expect(Buffer.byteLength(read('README.md'))).toBeLessThan(10_000);
 });
 
-/** As forges make them of headings. */
+/** Forges make these anchors of headings. */
 function listAnchors(text: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading

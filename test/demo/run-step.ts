@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { styleText } from 'node:util';
 
 export interface Step {
-  /** What the reader is told before. */
+  /** The reader is told this before. */
   say: string;
   /** One line for `sh`; `teddy` in it is the built executable. */
   line: string;

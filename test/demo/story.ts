@@ -1,4 +1,4 @@
-/** What the demo tells: the steps, and the recorded answers that they get, in this order. */
+/** The story of the demo: its steps, and the recorded answers that they get, in this order. */
 import type { Step } from './run-step.ts';
 
 /** Files of `fixtures/demo/answers`; each `plan` and `branch` takes the next one. */

@@ -69,7 +69,7 @@ test('a living process keeps its claim only as long as it is the one that took i
   await leave({ startTime: '200' });
   expect(await claimFile(path, started)).toEqual({ heldBy: 42 });
   expect(await findHolder(path, started)).toBe(42);
-  // Of a version that did not record it.
+  // An older version did not record it.
   await leave({});
   expect(await claimFile(path, started)).toEqual({ heldBy: 42 });
   await leave({ startTime: '199' });

@@ -1,4 +1,4 @@
-/** What docs/format.md specifies is what the program writes: kinds, files, trailers, keys and types. */
+/** Compares docs/format.md with what the program writes: kinds, files, trailers, keys and types. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -151,7 +151,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     expect(run.text()).toMatch(/committed as [0-9a-f]{10}; .*\d\.\d s/);
     expect(run.text()).not.toContain('Receiving');
     const raw = run.raw();
-    // What was drawn is erased before the answer begins.
+    // The drawn line is erased before the answer begins.
     expect(raw.slice(0, raw.indexOf('# Try it')).endsWith(`\r${escape}[K`)).toBe(true);
   });
 

@@ -1,4 +1,4 @@
-/** What a person sees and can do before an action runs. */
+/** A person sees these and can do these before an action runs. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { hasTerminal, runInTerminal, type TerminalRun } from '../support/run-in-terminal.ts';
 import {

@@ -29,7 +29,7 @@ function call(name: string, input: object, text = ''): ServerAnswer {
   return { text, toolCalls: [{ name, arguments: JSON.stringify(input) }] };
 }
 
-/** What the last request has said, without the system's part. */
+/** The messages of the last request, without the system's part. */
 function sent(at = -1): { role: string; content: string }[] {
   return (
     project.server

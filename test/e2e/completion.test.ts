@@ -37,7 +37,7 @@ function hasShell(shell: string): boolean {
   }
 }
 
-/** What bash offers after these words. */
+/** Asks bash for its offers after these words. */
 async function askBash(words: string[]): Promise<string[]> {
   const script = `source <(teddy completion bash); source <(teddy completion bash)
 compopt() { :; }

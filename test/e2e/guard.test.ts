@@ -1,4 +1,4 @@
-/** What a plan's commands do to `.teddy/` is taken back: a model does not decide what it is shown. */
+/** teddy takes back what a plan's commands do to `.teddy/`: a model does not decide what it is shown. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { executeAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
 

@@ -1,4 +1,4 @@
-/** What the system refuses: no more open files, no more room. Each has a code and a hint, and none a stack trace. */
+/** The system refuses: no more open files, no more room. Each refusal has a code and a hint, and none a stack trace. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, statfs, unlink, writeFile } from 'node:fs/promises';

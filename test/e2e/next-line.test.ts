@@ -1,4 +1,4 @@
-/** What is said to come next works as it is said, also where the line is not the one of this work tree. */
+/** Each `Next:` line works as printed, also where its line is not the one of this work tree. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';

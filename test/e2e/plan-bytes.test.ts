@@ -1,4 +1,4 @@
-/** What a plan says is what is written, byte for byte, and what it says is kept as it was said. */
+/** A plan's contents are written byte for byte, and its own text is kept so. */
 import { readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** What a plan may do and what its report says of it, with answers by hand. */
+/** A plan's actions and its report, with answers by hand. */
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';

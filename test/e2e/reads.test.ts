@@ -1,4 +1,4 @@
-/** What a plan may ask to see: nothing outside the project, no secrets, nothing of this machine's networks. */
+/** A plan may not ask to see anything outside the project, secrets, or this machine's networks. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -41,7 +41,7 @@ async function refusals(...resources: string[]): Promise<string[]> {
   return report.validation_errors.map(({ message }) => message);
 }
 
-/** Of every object that git has, reachable or not. */
+/** Reads every object that git has, reachable or not. */
 async function allObjects(): Promise<string> {
   const git = promisify(execFile);
   const { stdout } = await git('git', ['cat-file', '--batch-all-objects', '--batch'], {
@@ -141,7 +141,7 @@ test('a symlink inside the project does not bring in what it leads to', async ()
 });
 
 test('what becomes a file of secrets during the run is not read', async () => {
-  // As a virtual environment of Python may be called.
+  // A virtual environment of Python may have this name.
   await project.repo.write('.env/bin/python', '');
   const script = `rm -r .env\nprintf 'TOKEN=%s%s\\n' ${canary.slice(0, 10)} ${canary.slice(10)} >.env`;
   await project.plan(planOf(executeAction(script), read('.env')));

@@ -51,7 +51,7 @@ describe.each([
   });
 });
 
-/** What threads of our own process did below the git directory; the children that became git are left out. */
+/** Traces the threads of our own process below the git directory; the children that became git are left out. */
 async function trace(args: string[]): Promise<{ touched: string[]; opened: number }> {
   const dir = join(repo.root, '.git', 'trace');
   await mkdir(dir);

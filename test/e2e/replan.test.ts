@@ -1,4 +1,4 @@
-/** What becomes of a plan that is not valid, when another one may be asked for. */
+/** A plan is not valid, and another one may be asked for. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { ctrlC, hasTerminal, runInTerminal, type TerminalRun } from '../support/run-in-terminal.ts';
 import { createPlan, editAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';

@@ -1,4 +1,4 @@
-/** What leaves the machine is what `_context.log` says: masked, within the budget, byte for byte. */
+/** A request leaves the machine as `_context.log` has it: masked, within the budget, byte for byte. */
 import { createHash } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import { parseContextLog } from '../../src/session/context-log-parse.ts';

@@ -37,7 +37,7 @@ test('a session goes over http to a second clone, both add to it at once, and bo
   await ada.repo.git('push', '--quiet', 'origin', 'main');
   const pushed = await ada.run(['session', 'push']);
   expect(pushed).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(`teddy/${session}  pushed`) as string });
-  // As git: no progress where nobody watches.
+  // Nobody watches, so there is no progress: git does the same.
   expect(pushed.stderr).toBe(`origin: session ${session} and teddy/global.\n`);
   expect(await ada.repo.git('rev-parse', `origin/teddy/${session}`)).toBe(await ada.repo.git('rev-parse', 'HEAD'));
 

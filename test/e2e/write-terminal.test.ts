@@ -19,7 +19,7 @@ const begins = 'Now output content. End with DONE on its own line.';
 const recover = 'Recover previous write session? (Y/n) ';
 const ways = 'What now? [f,s,o,d,q] ';
 
-/** What a stream has left that ended without DONE. */
+/** Leaves a stream that ended without DONE. */
 async function interrupted(target: string, content: string): Promise<string> {
   const stream = ['write', 'stream', '--target', target, '--operation', 'create'];
   const cut = await project.run(stream, { stdin: content, asProcess: true });

@@ -18,7 +18,7 @@ const unknownId = '3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77';
 const begin = (target: string, operation: string, ...args: string[]) =>
   project.run(['write', 'begin', '--target', target, '--operation', operation, '--intent', 'A test', ...args]);
 const beginId = async (target: string, operation = 'create') => (await begin(target, operation)).stdout.trim();
-/** What is cut off is left by a process that has ended. */
+/** A process that has ended leaves a stream that is cut off. */
 const stream = (stdin: string, target: string, operation: string, ...args: string[]) =>
   project.run(['write', 'stream', '--target', target, '--operation', operation, ...args], { stdin, asProcess: true });
 const json = async (...args: string[]) => JSON.parse(await project.ok(...args, '--json')) as Record<string, unknown>;

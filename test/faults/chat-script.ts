@@ -1,4 +1,7 @@
-/** What is said in the conversations that the faults happen to: of each process something else, so that nothing is there twice unseen. */
+/**
+ * The messages of the conversations that the faults happen to: each process says something else, so that nothing is there twice
+ * unseen.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Model, ModelEvent, ModelMessage, ModelToolCall } from '../../src/ports/model.ts';
 import type { Project } from '../../src/ports/project.ts';
@@ -17,7 +20,7 @@ export function textsOf(name: string): { first: string; last: string } {
   return { first: lines(`${name} looks around`, 100), last: lines(`${name} has seen`, 160) };
 }
 
-/** What the model writes into a file. */
+/** The model writes this into a file. */
 export function writtenTextOf(name: string): string {
   return lines(`content of ${name}`, 60);
 }
@@ -33,7 +36,7 @@ function lines(text: string, count: number): string {
 
 export interface Script {
   scene: ChatSceneName;
-  /** Of the process. */
+  /** The name of the process. */
   name: string;
   /** Between two pieces of an answer. */
   pieceMs: number;

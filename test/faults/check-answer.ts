@@ -1,4 +1,4 @@
-/** What has to be true of an answer that was killed while it arrived. */
+/** Checks an answer that was killed while it arrived. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeTranscript } from '../../src/conversation/decode-transcript.ts';

@@ -1,4 +1,4 @@
-/** What has to be true of a conversation that was killed: all that was said is there, once, and the next command ends it. */
+/** Checks a conversation that was killed: every message is there, once, and the next command ends it. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -29,10 +29,10 @@ import {
 import type { ChildRun } from './run-child.ts';
 import { readStatus, type Scene } from './scenes.ts';
 
-/** What a run has said of itself; those of several are joined. */
+/** A run's own words about itself; those of several are joined. */
 export type Heard = Pick<ChildRun, 'acknowledged' | 'asked' | 'results'>;
 
-/** Of a process that was killed, and of the one that went on. */
+/** Joins those of a process that was killed and of the one that went on. */
 export function joinHeard(one: Heard, other: Heard): Heard {
   return {
     acknowledged: [...one.acknowledged, ...other.acknowledged],
@@ -45,7 +45,7 @@ interface Known {
   scene: Scene;
   repository: ScratchRepository;
   heard: Heard;
-  /** Of the processes that have spoken, the next one included. */
+  /** The names of the processes that have spoken, the next one included. */
   names: string[];
   problems: string[];
 }
@@ -60,10 +60,10 @@ interface Entry {
   write: string;
 }
 
-/** What was found on the line, once. */
+/** The line as it was found, read once. */
 interface Line {
   entries: Entry[];
-  /** Of the turns that came since. */
+  /** The records of the turns that came since. */
   records: KnownRecord[];
 }
 
@@ -146,7 +146,7 @@ async function readSince({ repository, scene }: Known, project: Project): Promis
 
 interface Staged {
   isExchange: boolean;
-  /** What a save had confirmed. */
+  /** The text that a save had confirmed. */
   text: string;
 }
 
@@ -183,7 +183,7 @@ async function readLog({ repository }: Known): Promise<string[]> {
 
 // --- before the next command -----------------------------------------------------------------------------------------
 
-/** What a model was asked with is on the line, and the user's files are as they were. */
+/** The line has everything that a model was asked with, and the user's files are unchanged. */
 async function checkReached(known: Known, { entries, records }: Line): Promise<void> {
   const { heard, scene, repository } = known;
   const isSaid = saidOf(records).filter((text) => text === message).length === 1;
@@ -208,7 +208,7 @@ async function checkReached(known: Known, { entries, records }: Line): Promise<v
   expectThat(known, head === scene.ref, `HEAD is on ${head}`);
 }
 
-/** What a tool has done; a file that is being written when its process is killed stays until somebody goes on. */
+/** A tool may have made it; a file that is being written when its process is killed stays until somebody goes on. */
 function isOwnRow(row: string): boolean {
   return row === ` M ${logPath}` || row === `?? ${writtenPath}` || /^\?\? (?:.*\/)?\.teddy-tmp-[0-9a-f]{16}$/.test(row);
 }
@@ -316,7 +316,7 @@ function toAnswerName({ names, problems }: Known, text: string): string {
   return text;
 }
 
-/** What was heard of, and what a save had confirmed. */
+/** The line has what was heard of, and what a save had confirmed. */
 function checkKept(known: Known, { records }: Line, staged: Staged[]): void {
   const results = resultsOf(records);
   for (const { callId, output } of known.heard.results) {
@@ -384,7 +384,7 @@ async function checkWritten(known: Known, entries: Entry[], records: KnownRecord
   expectThat(known, !isMore || writes === 1, 'the turn had ended, and there is no file');
 }
 
-/** Of answers, of write sessions, of what an append takes. */
+/** Finds leftovers of answers, of write sessions, and of appends. */
 async function findLeft(repository: ScratchRepository): Promise<string[]> {
   const answers = (await repository.list('.git/teddy/answers')).filter((name) => !name.endsWith('.new'));
   const writes = await repository.list('.git/teddy/write_sessions');

@@ -1,4 +1,4 @@
-/** What is rebuilt from a line has to be valid at each of its commits, in every format, with nothing to repair. */
+/** Every history that is rebuilt from a line is valid at each of its commits, in every format, with nothing to repair. */
 import { checkHistory } from '../../src/conversation/check-history.ts';
 import { toHistory } from '../../src/conversation/fold-history.ts';
 import type { History, HistoryFormat } from '../../src/conversation/history.ts';

@@ -1,4 +1,4 @@
-/** What has to be true of a run that was killed: no riddle, nothing half written, nothing done twice, and three ways on. */
+/** Checks a run that was killed: no riddle, nothing half written, nothing done twice, and three ways on. */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runTeddy, type RunResult } from '../support/run-teddy.ts';

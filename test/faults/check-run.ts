@@ -1,4 +1,4 @@
-/** What has to be true of a repository after a fault, and after the command that comes next. */
+/** Checks a repository after a fault, and after the command that comes next. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openProject } from '../../src/app.ts';
@@ -82,7 +82,7 @@ function isPlanRow(row: string): boolean {
   return planRows.includes(row) || /^\?\? src\/\.teddy-tmp-[0-9a-f]{16}$/.test(row);
 }
 
-/** What the plan has done is the user's to see before there is a report, and after one that says that git took no change. */
+/** The user can see the plan's changes before there is a report, and after one that says that git took no change. */
 async function isCodeOutside(repository: ScratchRepository, scene: Scene, added: string[]): Promise<boolean> {
   if (scene.name === 'undo') return added.length === 0;
   if (scene.operation !== 'execute' || !added.includes('report')) return scene.operation === 'execute';

@@ -1,4 +1,4 @@
-/** What has to be true of a write session after a fault, and of what comes next. */
+/** Checks a write session after a fault, and its continuation. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openProject } from '../../src/app.ts';
@@ -105,7 +105,7 @@ interface Look {
   files: Record<string, string>;
 }
 
-/** Of the templates. */
+/** The looks of the templates. */
 const looks = new Map<Scene, Look>();
 
 async function look(repository: ScratchRepository, wish: WriteWish): Promise<Look> {
@@ -117,7 +117,7 @@ async function look(repository: ScratchRepository, wish: WriteWish): Promise<Loo
   };
 }
 
-/** What is being installed when a process is killed stays until somebody goes on. */
+/** A file that is being installed when a process is killed stays until somebody goes on. */
 function isOwnRow(row: string, { target }: WriteWish): boolean {
   return row.slice(3) === target || /^\?\? (?:.*\/)?\.teddy-tmp-[0-9a-f]{16}$/.test(row);
 }

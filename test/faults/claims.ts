@@ -10,7 +10,7 @@ import { readBootId } from '../../src/disk/process-identity.ts';
 import type { ClaimJob } from '../support/claim-child.ts';
 
 export interface Racer {
-  /** What it answers; `died` when it does not. */
+  /** Resolves with its answer; `died` when it does not answer. */
   send(job: ClaimJob): Promise<string>;
   end(): Promise<void>;
 }

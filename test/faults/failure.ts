@@ -1,4 +1,4 @@
-/** What a run may look like in which the system, or git, said no. */
+/** The forms that a run may take in which the system, or git, said no. */
 import { chooseCalls, everyNth, readPoints, type Job } from './sweep.ts';
 import type { ChildRun } from './run-child.ts';
 import type { Copies, Scene } from './scenes.ts';

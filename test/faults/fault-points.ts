@@ -36,7 +36,7 @@ export function passCall(name: string): string | null {
 /** A script that does something else than to start this git. */
 type OtherThanStart = 'refused' | 'killed' | 'answer-lost' | 'kill-in-transaction' | { script: string };
 
-/** What to do instead of starting this git. */
+/** The thing to do instead of starting this git. */
 export function passGit(args: string[]): 'start' | OtherThanStart {
   const name = args.find((arg, at) => !arg.startsWith('-') && args[at - 1] !== '-c') ?? '';
   points.gits.push(name);

@@ -1,4 +1,4 @@
-/** What is made to go wrong in a run of the child program. */
+/** The fault that happens in a run of the child program. */
 
 export type Fault =
   /** Nothing; the run lists the points that it passed. */

@@ -1,4 +1,4 @@
-/** What the product does while git packs, prunes and removes around it without a pause. */
+/** The product works while git packs, prunes and removes around it without a pause. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { environmentOf } from '../support/run-teddy.ts';
@@ -29,7 +29,7 @@ export async function besideGc<Value>(repository: ScratchRepository, work: () =>
 }
 
 export interface GcTally {
-  /** What was done beside git, by the scene's name. */
+  /** Counts what was done beside git, by the scene's name. */
   done: Map<string, number>;
   /** REF_MOVED and LOCKED: the writer was told to try again. */
   refusals: number;

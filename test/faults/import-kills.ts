@@ -1,4 +1,4 @@
-/** What has to be true of an import that was killed: there is no session of it, or the whole one; and one after the next. */
+/** Checks an import that was killed: there is no session of it, or the whole one; and one after the next. */
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openProject, openSource } from '../../src/app.ts';
@@ -16,7 +16,7 @@ import { sweepWith, type CheckOutcome, type Job, type Tally } from './sweep.ts';
 
 const count = 600;
 
-/** Of the units in the source. */
+/** The texts of the units in the source. */
 const wanted = Array.from({ length: count }, (_, at) => toSaid('imported', at + 1)).flat();
 
 export interface ImportScene extends Scene {

@@ -6,7 +6,7 @@ import { emptyTally, report, sweep, type Job } from './sweep.ts';
 import { planKills, sweepSync } from './sync-kills.ts';
 import { openSyncStage, type SyncStage } from './sync-scenes.ts';
 
-/** Of all kills there are, so many in each of the two ways. */
+/** The sweep tries so many of all kills in each of the two ways. */
 const most = Number(process.env['FAULT_LOCK_KILLS'] ?? 500);
 
 /** All of them, or those that are named, with a comma between two. */

@@ -27,7 +27,7 @@ export const memoAnswerText = `# Make a file\n\n## Memos\n- [+] ${memoText}\n\n$
 /** Long enough to be saved several times while it arrives; no plan. */
 export const slowAnswerText = Array.from({ length: 240 }, (_, at) => `Line ${at + 1} of an answer.\n`).join('');
 
-/** What its scripts write beside the repository: which of them were started. */
+/** Its scripts write beside the repository which of them were started. */
 export const ranSuffix = '.ran';
 const note = (word: string) => `echo ${word} >> "../$(basename "$PWD")${ranSuffix}"`;
 

@@ -16,7 +16,7 @@ export interface ChildRun {
   savedBytes: number;
   /** For each request of a conversation that has left: the calls whose results are in it. */
   asked: string[][];
-  /** Of tools of a conversation, as its listener has heard them. */
+  /** The results of a conversation's tools that its listener has heard. */
   results: { callId: string; output: string }[];
   warnings: string[];
   /** Refusals after which a writer of a race tried again. */

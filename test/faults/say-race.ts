@@ -33,7 +33,7 @@ export interface SayRace {
   acknowledged: string[];
   /** Commits that are on the line since. */
   commits: string[];
-  /** Of the records on the line, in order. */
+  /** The ids of the records on the line, in order. */
   ids: string[];
   /** ... and of those that were said, each once. */
   wanted: string[];
@@ -71,7 +71,7 @@ export async function raceToSay(
   return result;
 }
 
-/** Of the turns that came since. */
+/** Reads the ids in the turns that came since. */
 async function readIds(repository: ScratchRepository, { ref, oldTip }: Scene): Promise<string[]> {
   const changed = await repository.git('diff', '--name-only', oldTip, ref ?? 'HEAD');
   const paths = changed.split('\n').filter((path) => path.endsWith('/transcript.jsonl'));

@@ -29,7 +29,7 @@ export type SceneName =
 
 export interface Scene {
   name: SceneName | WriteSceneName | ChatSceneName | SyncSceneName;
-  /** Of the child program. */
+  /** The operation of the child program. */
   operation:
     | 'append'
     | 'new'
@@ -48,7 +48,7 @@ export interface Scene {
   /** The line that the operation works on; null when it makes one. */
   ref: string | null;
   oldTip: string;
-  /** What the operation appends, in this order. */
+  /** The operation appends these, in this order. */
   entries: string[];
   /** `git status` before, line by line. */
   status: string[];
@@ -59,7 +59,7 @@ export interface Stage extends Copies {
   scenes: Record<SceneName, Scene>;
 }
 
-/** What a run needs of a stage. */
+/** A run needs these of a stage. */
 export interface Copies {
   program: string;
   /** A copy of a scene's repository; `into` is another directory than the stage's own. */

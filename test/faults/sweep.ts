@@ -23,7 +23,7 @@ export function emptyTally(): Tally {
   return { runs: 0, hits: new Map(), problems: [] };
 }
 
-/** What is wrong after a run, one sentence each; none is right. */
+/** Returns the faults after a run, one sentence each; none when all is right. */
 type Check = (scene: Scene, repository: ScratchRepository, run: ChildRun) => Promise<string[]>;
 
 export async function sweep(stage: Stage, jobs: Job[], tally: Tally, checkOutcome: CheckOutcome): Promise<void> {

@@ -1,4 +1,4 @@
-/** What has to be true of a clone and its remote after a kill, and after the same command has been run again. */
+/** Checks a clone and its remote after a kill, and after the same command has been run again. */
 import { readdir, readlink } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dirname } from 'node:path';
@@ -24,7 +24,7 @@ export interface KillPlan {
 const writing = ['fetch', 'push', 'update-ref', 'merge', 'switch'];
 const maxOrphanMs = 5000;
 
-/** What a run in which nothing goes wrong passes, and what it makes. */
+/** Records the steps and the result of a run in which nothing goes wrong. */
 export async function planKills(stage: SyncStage, scene: Scene): Promise<KillPlan> {
   const repository = await stage.copy(scene);
   const before = await readState(repository);
@@ -79,7 +79,7 @@ async function checkKilled(
   const torn = await readState(repository);
   for (const name of new Set([...before.keys(), ...after.keys(), ...torn.keys()])) {
     const value = torn.get(name);
-    // What was seen of the remote before something was pushed there.
+    // The tracking branch shows the remote before something was pushed there.
     const seen = before.get(name.replace(/^refs\/remotes\/origin\//, 'shared refs/heads/'));
     if (name !== 'status' && ![before.get(name), after.get(name), seen].includes(value))
       problems.push(`${name} is ${value}: neither ${before.get(name)} nor ${after.get(name)}`);

@@ -52,7 +52,7 @@ export async function beginSession(project: Project): Promise<void> {
   await newSession(project, { name: `work-${project.ids.entryId()}`, switch: false });
 }
 
-/** What would keep something from being shared fails the test: here nothing stands in the way. */
+/** Fails the test where something keeps a line from being shared: here nothing stands in the way. */
 export async function sync(project: Project): Promise<number> {
   const { lines, refusal } = await syncSessions(project, { all: true, signal: new AbortController().signal });
   const problem = refusal ?? lines.find((line) => line.problem !== null)?.problem;
@@ -76,7 +76,7 @@ export async function refsOf({ repository: { store } }: Project): Promise<Record
   return Object.fromEntries(tips.map(({ ref, oid }) => [ref, oid]));
 }
 
-/** Of every entry that a line, an archive or `teddy/global` holds. */
+/** The ids of every entry that a line, an archive or `teddy/global` holds. */
 export async function entryIdsOf(project: Project): Promise<Set<string>> {
   const { store } = project.repository;
   const waiting = Object.values(await refsOf(project));

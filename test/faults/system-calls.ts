@@ -9,9 +9,9 @@ const written = 'write,pwrite64';
 
 export interface SystemCall {
   name: string;
-  /** As they stand in the trace: quoted names, or what a descriptor is open on. */
+  /** The paths in the trace: quoted names, or what a descriptor is open on. */
   paths: string[];
-  /** As it stands in the trace; of what is written, the beginning. */
+  /** The text in the trace; of written bytes, the beginning. */
   text: string;
   /** Places in the trace. */
   begin: number;
@@ -25,7 +25,7 @@ export function canTrace(): Promise<boolean> {
   );
 }
 
-/** Of the command and all its children; `log` is where the trace is kept. */
+/** Traces the command and all its children; `log` is where the trace is kept. */
 export async function traceSystemCalls(
   command: string[],
   log: string,

@@ -51,14 +51,14 @@ async function act(project: Project): Promise<void> {
   return writeStream(project, wish);
 }
 
-/** As a controller does it, which receives the content itself. */
+/** Writes the way a controller does, which receives the content itself. */
 async function writeStream(project: Project, wish: WriteWish): Promise<void> {
   const { held } = await beginHeldWrite(project, toRequest(wish, true));
   print({ line: 'begun', id: held.record.id });
   await finishStream(project, held, wish.pieces);
 }
 
-/** What another one has left: the pieces that it had no confirmation of come again. */
+/** Goes on after another process: the pieces that it had no confirmation of come again. */
 async function goOn(project: Project, wish: WriteWish): Promise<void> {
   const [found] = await project.writes.list();
   const held = await takeUpWrite(project, found?.id ?? '');
@@ -97,7 +97,7 @@ function announceSaves(staged: StagedWrite): void {
   };
 }
 
-/** As separate commands do it, or the calls of the API. */
+/** Writes the way separate commands do, or the calls of the API. */
 async function writeInCommands(project: Project, wish: WriteWish): Promise<void> {
   const id = await beginAndAppend(project, wish);
   const content = wish.replacement === null ? undefined : Buffer.from(wish.replacement);

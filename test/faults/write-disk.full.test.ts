@@ -30,7 +30,7 @@ beforeAll(async () => {
   isRoot = process.getuid?.() === 0 && (await canMount());
 });
 afterAll(async () => {
-  // Of a test that has failed.
+  // A test that failed has left them.
   for (const path of mounted) await run('umount', [path]);
   await stage.close();
 });

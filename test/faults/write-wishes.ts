@@ -14,9 +14,9 @@ export type WriteSceneName =
 export interface WriteWish {
   target: string;
   operation: Operation;
-  /** As they come; each is saved before the next. */
+  /** The pieces in the order in which they come; each is saved before the next. */
   pieces: string[];
-  /** What the pieces are replaced by at the end; null: they are the content. */
+  /** The content that replaces the pieces at the end; null when they are the content. */
   replacement: string | null;
   /** The target before; null: there is none. */
   before: string | null;
@@ -48,7 +48,7 @@ export const writeWishes: Record<WriteSceneName, WriteWish> = {
   'write-cancel': made,
 };
 
-/** What was received, whole. */
+/** The whole of what was received. */
 export function contentOf({ pieces, replacement }: WriteWish): string {
   return replacement ?? pieces.join('');
 }

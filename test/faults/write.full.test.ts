@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 const total = emptyTally();
-/** Of each scene. */
+/** The number for each scene. */
 const randomKills = 50;
 /** A write session makes some hundred calls, most of them many times. */
 const mostOfEach = 2;
@@ -143,7 +143,7 @@ function wasKilledOrDone({ hit, exitCode, signal }: ChildRun): string[] {
   return isFine ? [] : [`it was not killed (${String(signal)})`];
 }
 
-/** Of publishing an entry; a run and an answer pass others. */
+/** Publishing an entry passes these steps; a run and an answer pass others. */
 function isOfAnEntry(step: string): boolean {
   return !/^(?:write|claim|staging|journal)/.test(step) && step !== 'journaled';
 }

@@ -42,7 +42,7 @@ async function readAll(files: string[]): Promise<Map<string, string>> {
   return new Map([...(read ?? [])].map(([name, bytes]) => [name, Buffer.from(bytes).toString('utf8')]));
 }
 
-/** What a real checkout makes of them. */
+/** Lets a real checkout write them. */
 async function checkOut(files: string[]): Promise<Map<string, string>> {
   for (const name of files) await rm(join(repo.root, name));
   await repo.git('checkout', '--', ...files.map((name) => `:(literal)${name}`));

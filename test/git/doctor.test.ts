@@ -1,4 +1,4 @@
-/** What killed processes leave on disk, made as they make it: named, left alone without `--fix`, and mended with it. */
+/** Leftovers of killed processes, made the way they make them: named, left alone without `--fix`, and fixed with it. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, readlink, rm, truncate, utimes, writeFile } from 'node:fs/promises';
@@ -170,7 +170,7 @@ test('rules, session files and abandoned write sessions are mended; locks, chang
   ]);
   for (const { thing } of findings.slice(0, 2)) await rm(thing);
   await repo.git('restore', '.teddy');
-  // What the next test finds damaged.
+  // The next test finds this damage.
   await truncate(inTeddy(`write_sessions/${young}/state.json`), 5);
   await setAge(young, 7_200_000);
 });

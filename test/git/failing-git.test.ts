@@ -97,7 +97,7 @@ test('a sync in which git is killed again and again blames nobody, and leaves ea
   for (const verb of verbs) {
     const { codes, refs } = await syncCopy(verb);
     expect(codes, verb).not.toContain('HOSTILE_SESSION');
-    // What is asked for last may fail when all has been done.
+    // The last question may fail when all has been done.
     expect(codes.length === 0 ? before : refs, verb).toEqual(before);
     if (verb === 'rev-list' || verb === 'diff-tree') expect(codes).toEqual(['GIT_FAILED']);
   }

@@ -102,7 +102,7 @@ test('a hook that was there runs first, with the same arguments and input, and c
   await rm(`${log}.fails`);
   await writeFile(join(repo.root, '.git/notes.fails'), '');
   await expect(repo.git('push', '--quiet', remote, 'HEAD:refs/heads/teddy/20260124-y')).rejects.toThrow();
-  // What is no session's is not looked at.
+  // A branch that belongs to no session is not looked at.
   await repo.git('push', '--quiet', remote, 'HEAD:main');
   expect(await notes()).toHaveLength(2);
 

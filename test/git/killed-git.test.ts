@@ -102,7 +102,7 @@ test('the locks of a git that was killed while it moved a branch are gone before
   await start(project);
   const ref = await repo.git('symbolic-ref', 'HEAD');
   const dir = join(repo.root, '.git');
-  // As git leaves them: of HEAD that of nothing yet, of the branch too.
+  // git leaves these locks: of a HEAD that is nothing yet, and of the branch.
   await disturb('update-ref -m', `: > ${dir}/${ref}.lock; : > ${dir}/HEAD.lock; ${killed}`, 1);
   await say(project, 'Go', planOf([create('made.txt')]));
   expect(await locks()).toEqual([]);
@@ -151,7 +151,7 @@ test('a lock that was there before, or that holds what is not ours, stays when a
   await rm(lock);
 });
 
-/** As a git leaves it that was killed as it wrote the second file and held the lock of HEAD. */
+/** Leaves the files of a git that was killed as it wrote the second one and held the lock of HEAD. */
 const tornSwitch = `for last; do :; done
   : > .git/HEAD.lock
   for file in $(git ls-tree -r --name-only $last | grep -v '^a.txt$' | head -2); do
@@ -183,7 +183,7 @@ test('a file of the user that was in the way of a killed switch stays, whatever 
   expect(await repo.read('b.txt')).toBe('B of the line\n');
 });
 
-/** As a git leaves it that was killed as it began to write where the repository is. */
+/** Leaves the files of a git that was killed as it began to write where the repository is. */
 const halfMade = (place: string) => `d=.git/worktrees/$(basename ${place})
   mkdir -p $d; echo initializing > $d/locked; : > $d/commondir; echo ${place}/.git > $d/gitdir
   echo "gitdir: $PWD/$d" > ${place}/.git`;

@@ -1,4 +1,4 @@
-/** What git makes of a merge of trees and of a fast-forward, and what it leaves alone. */
+/** git merges trees and fast-forwards, and leaves the rest alone. */
 import { chmod, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

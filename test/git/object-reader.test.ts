@@ -229,7 +229,7 @@ exit 128
     const failed = await runWith(5, read);
     expect(failed).toEqual({ outcome: expect.any(DamagedObjectError) as Error, starts: 2 });
   }
-  // What moves something is not done twice.
+  // A command that moves something is not run twice.
   expect((await runWith(1, (git) => git.text(['update-ref', 'refs/heads/x', head]))).starts).toBe(1);
   await rm(bin, { recursive: true, force: true });
 });

@@ -295,7 +295,7 @@ describe('a clone that is not whole', () => {
   });
 });
 
-/** Of this user's processes, those whose arguments hold the text. */
+/** Finds this user's processes whose arguments hold the text. */
 function processesWith(text: string): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

@@ -33,7 +33,7 @@ interface Before {
   files?: Record<string, string>;
   /** Before the first commit. */
   commit?: (at: (path: string) => string) => Promise<unknown>;
-  /** What the user does before the run. */
+  /** The user does this before the run. */
   user?: (at: (path: string) => string) => Promise<unknown>;
 }
 

@@ -1,4 +1,4 @@
-/** What the port promises of a search, held by git itself and by the one in memory; and what only git can get wrong. */
+/** The port's promises about a search, held by git itself and by the one in memory; and faults that only git can make. */
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';

@@ -35,7 +35,7 @@ afterEach(async () => {
   await repo.close();
 });
 
-/** What differs from HEAD, as `letter path`, with mode where it is a new one. */
+/** Lists the differences from HEAD as `letter path`, with the mode where it is a new one. */
 async function changesOf(tree: Oid): Promise<string[]> {
   const changes = await repository.store.diffTrees(head, tree);
   return changes.map(

@@ -1,4 +1,4 @@
-/** What differs from HEAD, as git says it, with names as they are. */
+/** The differences from HEAD by git's own words, with names unchanged. */
 import { chmod, copyFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';

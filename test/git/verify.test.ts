@@ -1,4 +1,4 @@
-/** What only git itself can say of a line: signatures, clones that are not whole, objects that are not there, other hashes. */
+/** Only git itself knows these of a line: signatures, incomplete clones, missing objects, other hashes. */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -116,7 +116,7 @@ describe('a new work tree', () => {
   test('waits for one that another git is in the middle of making', async () => {
     const other = join(repo.root, '.git/worktrees/other');
     await repo.git('worktree', 'add', '--quiet', '--detach', join(repo.root, '.git/other'));
-    // As git leaves it between making the file and filling it.
+    // git leaves it so between making the file and filling it.
     await writeFile(join(other, 'commondir'), '');
     const filled = sleep(300).then(() => writeFile(join(other, 'commondir'), '../..\n'));
     expect(await add()).toBe(join(repo.root, '.git/teddy/worktrees/20260124-add-login'));
@@ -127,7 +127,7 @@ describe('a new work tree', () => {
     await repo.git('switch', '--quiet', 'teddy/20260124-add-login');
     const other = join(repo.root, '.git/worktrees/20260124-add-login7');
     await mkdir(other, { recursive: true });
-    // As git leaves it between the lock and the name.
+    // git leaves it so between the lock and the name.
     await writeFile(join(other, 'locked'), 'initializing');
     const named = sleep(500).then(() => writeFile(join(other, 'gitdir'), join(repo.root, 'other/.git\n')));
     await expect(add()).rejects.toMatchObject({ code: 'LINE_CHECKED_OUT' });
@@ -176,7 +176,7 @@ describe('a new work tree', () => {
 
   test('that a crash left unfinished is on no branch, is said to be so, and is in nobody’s way', async () => {
     const root = join(repo.root, '.git/teddy/worktrees/20260124-add-login');
-    // As after a kill between the first and the last step.
+    // A kill between the first and the last step leaves this.
     await repo.git('worktree', 'add', '--quiet', '--detach', '--no-checkout', root, ref);
     await repo.write('.git/worktrees/20260124-add-login/teddy/made-for', `${ref}\n`);
     await writeFile(join(root, 'a.txt'), '');

@@ -93,7 +93,7 @@ describe('a line in one pack', () => {
         const [index = '', second = ''] = (await readdir(dir)).filter((name) => name.endsWith('.idx'));
         const pack = index.replace('.idx', '.pack');
         const left = `tmp_idx_teddy-999999999-${await readBootId()}-0123abcd`;
-        // Of a pack that has its index as well: a copy proves nothing.
+        // This pack has its index as well: a copy proves nothing.
         await copyFile(join(dir, second), join(dir, left.replace('0123', '4567')));
         const foreign = `pack-${'0'.repeat(pack.length - 10)}.pack`;
         await writeFile(join(dir, foreign), 'of somebody else');

@@ -218,7 +218,7 @@ describe('streams and their server', () => {
     const late = await open();
     late.close();
     while (server.lines.length < 2) await sleep(5);
-    // Of the first one nothing is even begun.
+    // The first one is not even begun.
     expect(ended).toBe(1);
   });
 
@@ -228,7 +228,7 @@ describe('streams and their server', () => {
     const client = await open();
     client.pause();
     while (server.lines.length === 0) await sleep(10);
-    // What the two sides of the connection hold, and not what one could take in that time.
+    // The two sides of the connection hold this much; one could take far more in that time.
     expect(taken.count).toBeLessThan(200);
     const { count } = taken;
     expect(server.lines).toMatchObject([{ status: 200, code: 'STREAM_STALLED' }]);

@@ -543,7 +543,7 @@ describe('the same finalize after a failure', () => {
           expect(first.status).toBe(200);
           break;
         }
-        // What fails after the commit is told, and takes nothing back.
+        // A failure after the commit is reported, and takes nothing back.
         expect([200, 500]).toContain(first.status);
         if (first.status === 500) {
           const again = await server.finalize(session_id, call);

@@ -1,4 +1,4 @@
-/** What is written of a run comes back from the text, however much of it a crash has left. */
+/** The notes of a run come back from the text, however much of it a crash has left. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {

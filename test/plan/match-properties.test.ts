@@ -1,4 +1,4 @@
-/** What matching promises for any file and any FIND. The examples stand in `match.test.ts`. */
+/** The promises of matching for any file and any FIND. The examples stand in `match.test.ts`. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { applyEdit, type EditOutcome } from '../../src/plan/match.ts';

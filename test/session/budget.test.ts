@@ -38,7 +38,7 @@ test('the budget of a request is what the setting says, else what the model has 
 
 describe('how many turns fit', () => {
   const turns = fc.array(fc.integer({ min: 1, max: 400 }), { maxLength: 200 });
-  /** As bytes by four, rounded up: what the request has, and what each turn has alone. */
+  /** Bytes by four, rounded up: the tokens of the request, and of each turn alone. */
   const tokensOf = (bytes: number) => Math.ceil(bytes / 4);
 
   function measured(bytes: readonly number[], fixed: number, note: number) {

@@ -39,7 +39,7 @@ function resolve(lists: Lists, { files = tree, ignore = '' }: { files?: TreeFile
   return resolveContext({ global: '', session: '', turn: [], ...lists }, files, { root: '/project', isIgnored });
 }
 
-/** What the tree has; then what it does not have, in parentheses. */
+/** Lists the files that the tree has; then those that it does not have, in parentheses. */
 async function shown(...args: Parameters<typeof resolve>): Promise<string[]> {
   const { files } = await resolve(...args);
   return files.map(({ path, source }) => (source.kind === 'absent' ? `(${path})` : path));

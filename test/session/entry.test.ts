@@ -14,7 +14,7 @@ const plain: Entry = {
   details: [],
 };
 
-/** As git reads trailers: `Key: value` lines of the last paragraph, if there is more than a subject. */
+/** Reads trailers by git's rule: `Key: value` lines of the last paragraph, if there is more than a subject. */
 function readTrailers(message: string): [string, string][] {
   const paragraphs = message.trimEnd().split(/\n[ \t]*\n/);
   const last = paragraphs.length > 1 ? (paragraphs.at(-1) ?? '') : '';
@@ -74,7 +74,7 @@ const anyEntry: fc.Arbitrary<Entry> = fc
   })
   .map(({ labels, ...entry }) => ({ ...plain, ...entry, ...labels }));
 
-/** What a label keeps of an entry: one line each, at most ten, blank ones at the end left out. */
+/** The part of an entry that its label keeps: one line each, at most ten, blank ones at the end left out. */
 function toLabelled(entry: Entry): Entry {
   const details = entry.details.slice(0, 10).map((detail) => toLabel(detail, 100));
   while (details.at(-1) === '') details.pop();

@@ -1,4 +1,4 @@
-/** What is read from labels and lists of a line takes time in proportion to it, whatever stands there. */
+/** Reading labels and lists of a line takes time in proportion to it, whatever stands there. */
 import { expect, test } from 'vitest';
 import { findEqualKey } from '../../src/conversation/equal-keys.ts';
 import { checkListSize, parseTurnContext } from '../../src/session/context-lines.ts';

@@ -63,7 +63,7 @@ function escaped(text: string): RegExp {
 
 const calm: OrderFacts = { latest: 'closed', hasMessage: true };
 
-/** What is said of the last one. */
+/** The faults of the last one. */
 function order(facts: OrderFacts, ...entries: Entry[]): string[] {
   const line = openOrder(session, null);
   return entries.map((one, at) => line.add(one, at === entries.length - 1 ? facts : calm)).at(-1) ?? [];

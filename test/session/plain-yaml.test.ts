@@ -98,7 +98,7 @@ function expectSame(yaml: string): void {
   if (plain !== null) expect(JSON.stringify(plain.value)).toBe(JSON.stringify(parse(yaml, { logLevel: 'error' })));
 }
 
-/** What stands between and around the parts of a document. */
+/** These stand between and around the parts of a document. */
 const spaces = ['\n', '\n  ', '\n    ', ' ', '\t', '\r\n'];
 const marks = [
   ': ',

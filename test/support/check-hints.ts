@@ -1,5 +1,5 @@
 /**
- * What teddy prints can be run: every command of a `hint:` and of a `Next:` that an end-to-end test gets to see is run once, where it
+ * Runs what teddy prints: every command of a `hint:` and of a `Next:` that an end-to-end test gets to see is run once, where it
  * was printed, in a copy of the repository. A command that is refused there is a defect of the hint.
  */
 import { execFile, spawn } from 'node:child_process';
@@ -108,7 +108,7 @@ async function tryCommands(
     const bin = join(copy.directory, 'bin');
     await mkdir(bin);
     await writeFile(join(bin, 'teddy'), `#!/bin/sh\nexec '${process.execPath}' '${teddyPath}' "$@"\n`, { mode: 0o755 });
-    // What a hint configures is configured for the copy alone.
+    // A hint may configure only the copy.
     const settings = join(env['HOME'] ?? '', '.gitconfig');
     if (existsSync(settings)) await cp(settings, join(copy.directory, '.gitconfig'));
     for (const command of commands) {

@@ -4,7 +4,7 @@ import type { KnownRecord } from '../../src/conversation/record.ts';
 import { encodeRecord } from '../../src/conversation/transcript.ts';
 import { assistant, call, interrupted, meta, note, partial, result, user } from './conversations.ts';
 
-// What has a meaning to one of the formats, and what none of them expects.
+// Some of these have a meaning to one of the formats; none of the formats expects the others.
 const marks = [
   '\ud800',
   '\udc00',
@@ -71,7 +71,7 @@ const exchanged: fc.Arbitrary<Unit> = fc
     ];
   });
 
-/** As teddy writes them: the user begins, and calls stand with all their results. */
+/** teddy writes logs of this form: the user begins, and calls stand with all their results. */
 export const keptLog: fc.Arbitrary<KnownRecord[]> = fc
   .tuple(said, fc.array(fc.oneof(said, answered, cutOff, silent, exchanged), { maxLength: 7 }))
   .map(([first, rest]) => [first, ...rest].flatMap((unitOf, turn) => unitOf(turn)));

@@ -66,7 +66,9 @@ const renderers: Record<HistoryFormat, (history: History) => unknown> = {
   markdown: renderMarkdown,
 };
 
-/** What any check finds in what any renderer makes of it, and where reading it again makes a difference. */
+/**
+ * Collects the findings of every check about every renderer's result, and the places where reading it again makes a difference.
+ */
 export function findFaults(history: History): string[] {
   const faults = historyFormats.flatMap((format) =>
     checkHistory(format, renderers[format](history)).map((fault) => `${format}: ${fault}`),

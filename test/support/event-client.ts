@@ -18,7 +18,7 @@ export interface EventClient {
   headers: IncomingMessage['headers'];
   /** Whole events, as they have come. */
   events: ReceivedEvent[];
-  /** As it was sent. */
+  /** The raw text that was sent. */
   text(): string;
   /** Waits until there are so many events. */
   until(count: number): Promise<ReceivedEvent[]>;

@@ -14,7 +14,7 @@ export interface Forgery {
   turn?: string;
   plan?: (text: string) => string;
   report?: (report: Report) => Report;
-  /** Of the report's commit. A row of `changes` for each, by this action. */
+  /** The files that the report's commit changes: a row of `changes` for each, by this action. */
   files?: Tampering[];
   /** The action that is said to have changed the files; the trees from there on are made to agree. */
   by?: number;
@@ -57,7 +57,10 @@ async function forgeReport(project: MemoryProject, tip: Oid, forgery: Forgery): 
   return tamper(project, bare, forged, [{ path, bytes: Buffer.from(text), message }]);
 }
 
-/** What the forged commit changes; each file of the forgery by the action `by`, the others as the report has them. */
+/**
+ * Lists the rows of the forged commit's changes; each file of the forgery by the action `by`, the others unchanged from the
+ * report.
+ */
 async function listRows(
   { repository: { store } }: MemoryProject,
   base: Oid,

@@ -32,7 +32,7 @@ export interface GitServer {
   /** The directory that holds the repositories. */
   root: string;
   fault: GitServerFault | null;
-  /** What each request waits before it is answered. */
+  /** Each request waits so long before it is answered. */
   delayMs: number;
   /** Who may come in; null: everybody. */
   account: { user: string; password: string } | null;

@@ -22,7 +22,7 @@ export interface TestServer {
   url: string;
   port: number;
   token: string;
-  /** What was logged. */
+  /** The logged requests. */
   lines: RequestLine[];
   failures: unknown[];
   /** Sessions that were cleared away. */

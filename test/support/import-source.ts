@@ -60,7 +60,7 @@ function inShort(record: KnownRecord): string {
   }
 }
 
-/** What is wrong with units, a sentence each; nothing, if they are as an importer promises. */
+/** Finds the faults of units, a sentence each; none when they keep an importer's promises. */
 export function faultsOf(units: readonly ImportUnit[]): string[] {
   const ids = units.flatMap(({ records }) => records.map(({ id }) => id));
   const callIds = units.flatMap(({ records }) =>

@@ -8,10 +8,10 @@ import { root, type MemoryDisk } from './memory-objects.ts';
 
 export interface MemoryJournal {
   place: RunPlace;
-  /** As it would stand in the file. */
+  /** The text of the file. */
   text: string;
   kept: Uint8Array[];
-  /** What was moved aside, by path. */
+  /** The files that were moved aside, by path. */
   aside: Map<string, Uint8Array>;
 }
 

@@ -10,7 +10,7 @@ export const gitdir = `${root}/.git`;
 
 export interface MemoryDisk {
   fs: IFs;
-  /** Of what was read once: objects never change, and inflating them is most of the work. */
+  /** Objects that were read once: they never change, and inflating them is most of the work. */
   known: Map<string, unknown>;
 }
 

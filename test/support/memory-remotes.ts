@@ -7,7 +7,7 @@ import { memoryStore } from './memory-store.ts';
 export interface MemoryRemote {
   disk: MemoryDisk;
   store: Store;
-  /** What was pushed, push by push. */
+  /** The updates that were pushed, push by push. */
   pushed: RefUpdate[][];
   /** Happens once, before the next push is decided: somebody else is faster. */
   meanwhile: (() => Promise<unknown>) | null;

@@ -58,7 +58,7 @@ export interface MemoryProject extends Project {
   /** Notes of commands of conversations, in the order in which they began. */
   noted: MemoryCommand[];
   remains: MemoryRemains;
-  /** What a command of a plan does; it may use `write`. */
+  /** The effect of a plan's command; it may use `write`. */
   command: {
     run: (
       script: string,

@@ -23,7 +23,7 @@ export interface MemoryStoreOptions {
   settings: Map<string, string>;
 }
 
-/** As much as a pipe gives at once. */
+/** A pipe gives so much at once. */
 const pieceBytes = 65_536;
 
 export function memoryStore(disk: MemoryDisk, { ident, settings }: MemoryStoreOptions): Store {

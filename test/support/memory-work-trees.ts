@@ -50,7 +50,7 @@ export function memoryWorkTrees(
   };
 }
 
-/** As teddy makes one. */
+/** Makes one the way teddy does. */
 export function memoryWorkTree(ref: RefName, more: Partial<MemoryWorkTree> = {}): MemoryWorkTree {
   return {
     root: `/linked/${shortRef(ref).replace('teddy/', '')}`,

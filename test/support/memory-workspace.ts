@@ -13,7 +13,7 @@ export interface StagedFile {
 
 export interface MemoryWorkspaceState {
   index: Map<RepoPath, StagedFile>;
-  /** What git would be in the middle of. */
+  /** The operation that git is in the middle of. */
   operation: string | null;
   unmerged: RepoPath[];
 }
@@ -181,7 +181,7 @@ async function fastForward(
   await store.updateRefs([{ ref: ref ?? ('HEAD' as RefName), old: oid, new: commit }], 'fast-forward');
 }
 
-/** What differs between the two commits must be as the first has it, or nothing is changed. */
+/** Changes nothing unless the files that differ between the two commits are those of the first. */
 async function checkOut(
   disk: MemoryDisk,
   store: Store,

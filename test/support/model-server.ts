@@ -38,12 +38,12 @@ interface CutAnswer {
 
 interface TextAnswer {
   text: string;
-  /** As in the API; `stop` if not given. */
+  /** The API's word; `stop` if not given. */
   finishReason?: string;
   usage?: { prompt_tokens: number; completion_tokens: number };
   /** Thinking, which is streamed before the text and is no part of the answer. */
   reasoning?: string;
-  /** What it calls, after the text; streamed in pieces of the chunk size. The finish reason is `tool_calls` if not given. */
+  /** The calls after the text, streamed in pieces of the chunk size. The finish reason is `tool_calls` if not given. */
   toolCalls?: { name: string; arguments: string; id?: string }[];
 }
 
@@ -68,7 +68,7 @@ interface ReceivedRequest {
 export interface ModelServer {
   /** For OPENAI_BASE_URL; ends in `/v1`. */
   url: string;
-  /** What has arrived until now, in order; also after `close`. `x-request-id` is the server's. */
+  /** The requests that have arrived until now, in order; also after `close`. `x-request-id` is the server's. */
   requests(): ReceivedRequest[];
   /** Drops connections that are still open. */
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** What holds for each property that says no other: `npm run test:all` tries 1,000 cases from a seed that it prints. */
+/** The defaults for each property that sets no others: `npm run test:all` tries 1,000 cases from a seed that it prints. */
 import { configureGlobal } from 'fast-check';
 import { runs } from './runs.ts';
 

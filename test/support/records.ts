@@ -26,7 +26,7 @@ export function result(id: string, output: unknown = 'done', isError = false): K
   return { type: 'tool_result', id: `${id}-result`, timestamp, tool_call_id: id, output, is_error: isError };
 }
 
-/** What the line has of a turn. */
+/** Reads the line's records of a turn. */
 export async function recordsOf(project: MemoryProject, turn = '01'): Promise<TranscriptRecord[]> {
   const text = await project.readAt(await project.tipOf(line), `.teddy/sessions/${session}/${turn}/transcript.jsonl`);
   return decodeTranscript(text ?? '').records;

@@ -22,7 +22,7 @@ export interface TerminalRun {
   /** As `raw`, without colours, and with plain newlines. */
   text(): string;
   exitCode: Promise<number>;
-  /** As when its window is closed: nothing can be read from it or written to it any more. */
+  /** Closes its window: nothing can be read from it or written to it any more. */
   close(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export function runInTerminal(
     cwd: string;
     env?: Record<string, string | undefined>;
     timeoutMs?: number;
-    /** What the shell of the terminal runs the command with; `exec` if not given. */
+    /** The shell of the terminal runs the command with this; `exec` if not given. */
     through?: string;
   },
 ): TerminalRun {

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 export interface ScratchRepository {
-  /** Of the work tree; absolute, without links on the way. */
+  /** The root of the work tree; absolute, without links on the way. */
   root: string;
   /** Runs git in the work tree; its stdout without the last newline. Throws with stderr when git fails. */
   git(...args: string[]): Promise<string>;

@@ -9,7 +9,7 @@ import { editTree } from '../../src/workflow/line/edit-tree.ts';
 import { listSteps } from './tampering.ts';
 
 export interface EntryTampering {
-  /** What is changed, as the table of docs/security.md names it. */
+  /** The kind of change, by its name in the table of docs/security.md. */
   kind: string;
   /** Which one, for a person. */
   what: string;
@@ -89,7 +89,7 @@ const otherValues: Record<string, string> = {
   'Import-Format': 'another',
 };
 
-/** Of each entry of a line. */
+/** Lists tamperings of each entry of a line. */
 export async function listTamperings(project: Project, tip: Oid): Promise<EntryTampering[]> {
   const { store } = project.repository;
   const found: EntryTampering[] = [];
@@ -198,7 +198,7 @@ export async function tryTamperings(
   return rows;
 }
 
-/** What no file of a session backs: only a signature tells. docs/security.md says the same. */
+/** No file of a session backs these: only a signature tells. docs/security.md says the same. */
 export const unbacked: Readonly<Record<string, RegExp>> = {
   author: /./,
   committer: /./,

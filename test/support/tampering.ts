@@ -25,7 +25,7 @@ export interface Tampering {
   path: RepoPath;
   /** Null removes the file. */
   bytes: Uint8Array | null;
-  /** Of the commit itself. */
+  /** Changes the message of the commit itself. */
   message?: (message: string) => string;
   mode?: TreeEntry['mode'];
   /** The message of a commit that changes nothing, and is put before it. */

@@ -26,7 +26,7 @@ export interface TeddyProject {
   begin(name: string, ...args: string[]): Promise<string>;
   /** A turn that is answered with this text: no model is asked. */
   plan(answer: string, message?: string, ...args: string[]): Promise<RunResult>;
-  /** What the last report of the branch says, as parsed by `session show --json`. */
+  /** The last report of the branch, as parsed by `session show --json`. */
   report(turn?: string): Promise<ShownReport>;
   subjects(revision?: string): Promise<string[]>;
   close(): Promise<void>;

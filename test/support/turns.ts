@@ -90,7 +90,7 @@ export function approver(
   };
 }
 
-/** As with -y. */
+/** Approves everything, like -y. */
 export function approveAll(): ScriptedApprover {
   return { ...approver(), by: 'flag' };
 }

@@ -56,7 +56,7 @@ function staging(options: Partial<AnswerStagingOptions> = {}): AnswerStaging {
 const path = (name: string) => join(dir, id, name);
 const readState = async () => JSON.parse(await readFile(path('state.json'), 'utf8')) as { size: number };
 
-/** As another process finds it that was never told of it: this one still counts the answer as its own. */
+/** Leaves an answer for another process that was never told of it: this one still counts the answer as its own. */
 async function leave(text: string, tail = '', more: Partial<AnswerPlace> = {}): Promise<string> {
   const other = `019bf000-0000-7000-8000-${String((left += 1)).padStart(12, '0')}`;
   const answer = staging().begin({ ...place, id, ...more });

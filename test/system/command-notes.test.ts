@@ -44,7 +44,7 @@ const left = async (...args: Parameters<typeof notes>) => {
 };
 const path = async (end: string) => join(dir, (await readdir(dir)).find((name) => name.endsWith(end)) ?? '');
 
-/** As a process that was killed leaves it: nobody holds it, and its pid is another's. */
+/** Leaves it the way a killed process does: nobody holds it, and its pid is another's. */
 async function crash(open: OpenCommandNote, pid = 1): Promise<void> {
   const text = await readFile(await path('.note'), 'utf8');
   await open.leave();

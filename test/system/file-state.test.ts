@@ -1,4 +1,4 @@
-/** What stands at a path is read and put back as it is: a link is a link, and nothing beyond one is touched. */
+/** The state of a path is read and put back unchanged: a link is a link, and nothing beyond one is touched. */
 import { execFileSync } from 'node:child_process';
 import {
   chmod,

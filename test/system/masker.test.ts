@@ -276,7 +276,7 @@ describe('values of variables', () => {
           const text = Buffer.from(`${before}${odd}${after}`).toString(form);
           const found = await mask(text, { environment });
           expect(found).toContain(masked);
-          // What is left has a part of a byte of the secret at each end, at most.
+          // The rest has a part of a byte of the secret at each end, at most.
           const [head = '', tail = ''] = found.split(masked);
           expect(head.length).toBeLessThanOrEqual(Math.ceil((before.length * 8) / 6));
           expect(tail.replaceAll('=', '').length).toBeLessThanOrEqual(Math.ceil((after.length * 8) / 6) + 1);

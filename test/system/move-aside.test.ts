@@ -1,4 +1,4 @@
-/** What is in the way is taken out of it, and is never lost. */
+/** A file in the way is taken out of it, and is never lost. */
 import { chmod, lstat, mkdir, mkdtemp, readFile, readlink, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

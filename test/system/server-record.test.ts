@@ -21,7 +21,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-/** As another process leaves it. */
+/** Leaves it the way another process does. */
 async function leaveClaim(pid: number): Promise<void> {
   const nonce = '0123456789abcdef0123456789abcdef';
   await writeFile(`${path}.lock`, JSON.stringify({ pid, bootId: 'boot', nonce }));

@@ -364,7 +364,7 @@ describe('the end', () => {
       const noted = await run(script, { onStart: () => sleep(50).then(() => writeFile(mark, '')) }, { environment });
       expect(noted.stdout).toContain('PATH=');
       expect(noted.stdout).not.toContain('TEDDY_GATE');
-      // What it waited at is closed.
+      // The descriptor that it waited at is closed.
       expect(noted.stderr).toMatch(/3: bad file descriptor/i);
       await rm(mark);
     }

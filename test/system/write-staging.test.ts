@@ -329,7 +329,7 @@ describe('a disk that refuses a call', () => {
           expect(staged.state.size, where).toBe(4);
           const found = await staging().readContent(id);
           expect(['one\n', after], where).toContain(text(found?.verified));
-          // What the next call does first must not rest on what the failed one has left.
+          // The first step of the next call must not rest on leftovers of the failed one.
           await (at % 2 === 0 ? act(staged) : staged.replace(bytes(after), received(after.length)));
         }
         expect(text(await staged.read()), where).toBe(after);
@@ -528,7 +528,7 @@ describe('a controller', () => {
   const controlled = { hasController: true };
   const other = `${id.slice(0, -1)}2`;
 
-  /** As a process leaves it that is not this one. */
+  /** Leaves it the way a process does that is not this one. */
   async function leaveOf(pid: number): Promise<void> {
     await (await begin({}, controlled)).close();
     const metadata = JSON.parse(await readFile(inSession('metadata.json'), 'utf8')) as Record<string, unknown>;

@@ -1,4 +1,4 @@
-/** What the tests of validation share. */
+/** The tests of validation share these. */
 import type { RepoPath } from '../../src/names.ts';
 import { syntaxChecker } from '../../src/system/check-syntax.ts';
 import { validateContent, type Validation, type Validators } from '../../src/write/validate.ts';

@@ -9,7 +9,7 @@ async function sayAfter(damage: string | null) {
   const project = await memoryProject();
   await start(project);
   await turn(project, 'Do it', create('a.txt'));
-  // As if its entry had been written by somebody else.
+  // Somebody else might have written its entry.
   const { message } = await project.repository.store.readCommit(await project.tipOf(line));
   if (damage !== null) await project.commit(message, { [report]: damage });
   project.said.length = 0;

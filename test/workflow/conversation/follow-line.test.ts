@@ -35,7 +35,7 @@ const append = async (...records: KnownRecord[]) =>
   (await appendRecords(project, { selector: session, records })).commit;
 
 interface Following {
-  /** What has come since the last look, until there is nothing more. */
+  /** Returns the events since the last look, until there is nothing more. */
   look(): Promise<LineEvent[]>;
   /** After the end, nothing is looked at any more. */
   isDone(): boolean;

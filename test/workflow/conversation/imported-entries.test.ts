@@ -35,7 +35,7 @@ function cut(units: ImportUnit[], limits = versionLimits): ImportedEntry[] {
 const sizeOf = (units: ImportUnit[]) =>
   units.flatMap(({ records }) => records.map(encodeRecord)).reduce((sum, line) => sum + line.length, 0);
 
-/** Of all versions of a turn's transcript. */
+/** Counts the characters of all versions of a turn's transcript. */
 function versionsOf(entries: ImportedEntry[]): number {
   return entries.reduce((sum, _, at) => sum + sizeOf(entries.slice(0, at + 1).flatMap(({ units }) => units)), 0);
 }

@@ -64,7 +64,7 @@ slowTest('three landings in a row bring what is new each time, with commits on t
   await say(project, 'Three', planOf([create('three.txt')]));
   const second = await landSession(project, {});
   expect(second.changes).toMatchObject([{ path: 'one.txt', change: 'modified' }]);
-  // Of the turns since the first landing, those that have changed code.
+  // Only turns since the first landing that have changed code are named.
   expect(second.message).toMatch(/^Do it\n\nTeddy-Landed-From: /);
   // Undone on the line: the branch must lose it again, though it has what the session began with.
   await undoTurn(project, { turn: '02' });
@@ -83,7 +83,7 @@ slowTest('three landings in a row bring what is new each time, with commits on t
 slowTest('what came to the branch by other ways counts as well: a merge, a squash without a trailer', async () => {
   const project = await begin();
   const { store } = project.repository;
-  // As a forge squashes: the whole tree, `.teddy/` too, with no word of where it is from.
+  // A forge squashes so: the whole tree, `.teddy/` too, with no word of where it is from.
   const squashed = await project.tipOf(line);
   const batch = store.batch();
   const { tree } = await store.readCommit(squashed);
@@ -350,7 +350,7 @@ slowTest(
     const before = await project.tipOf('release');
     await project.setRef('refs/remotes/origin/main', await project.tipOf('main'));
     const own = new Set(project.trusted);
-    // As in the clone of a colleague.
+    // A colleague's clone trusts nothing yet.
     project.trusted.clear();
     const refusal = {
       code: 'NOT_APPROVED',

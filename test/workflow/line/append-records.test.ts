@@ -1,4 +1,4 @@
-/** What was said elsewhere: by voice, in an editor, at the shell. */
+/** Records that were made elsewhere: by voice, in an editor, at the shell. */
 import { describe, expect, test } from 'vitest';
 import type { GivenRecord } from '../../../src/conversation/given-record.ts';
 import type { KnownRecord } from '../../../src/conversation/record.ts';
@@ -197,7 +197,7 @@ test('a line that another program has torn stays, and the next record begins on 
   await append(project, user('a', 'One.'));
   const path = `.teddy/sessions/${session}/01/transcript.jsonl`;
   const torn = `${await project.readAt(await project.tipOf(line), path)}{"type":"us`;
-  // As an import of another tool may have left it: the transcript is read as it is published.
+  // An import of another tool may have left it so: the transcript is read as it is published.
   const { oid } = { oid: await project.tipOf(line) };
   const { appendEntry } = await import('../../../src/workflow/line/append-entry.ts');
   const { entry } = await (await import('../../../src/workflow/line/read.ts')).findEntry(project.repository.store, oid);

@@ -18,7 +18,7 @@ async function lineOfHead(project: MemoryProject): Promise<string | null> {
   return (await findHeadLine(project))?.ref ?? null;
 }
 
-/** As a forge does it: one commit on `branch`, its message all the messages in one. */
+/** Squashes the way a forge does: one commit on `branch`, its message all the messages in one. */
 async function squash(project: MemoryProject, branch: string): Promise<Oid> {
   const { store } = project.repository;
   const tip = await project.tipOf(line);

@@ -1,4 +1,4 @@
-/** What a command that was killed had received. */
+/** Answers that a killed command had received. */
 import { describe, expect, test } from 'vitest';
 import { decodeTranscript } from '../../../src/conversation/decode-transcript.ts';
 import type { TranscriptRecord } from '../../../src/conversation/record.ts';

@@ -28,7 +28,7 @@ async function replayLast(options?: ReplayOptions): Promise<ReplayedTurn> {
   return last;
 }
 
-/** What a run that was not tampered with comes to. */
+/** Expects the result of a run that was not tampered with. */
 async function expectSame(
   outcomes: string[],
   options?: ReplayOptions,

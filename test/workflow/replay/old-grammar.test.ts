@@ -26,7 +26,7 @@ type Rewrite = (text: string) => string;
 interface Past {
   plan?: Rewrite;
   report?: Rewrite;
-  /** What stands in the report; null: nothing, as before there were versions. */
+  /** The grammar in the report; null: none, since there were no versions before. */
   grammar?: number | null;
 }
 

@@ -48,7 +48,7 @@ async function read(name: string, path: string): Promise<Uint8Array> {
 async function differencesOf(name: string, changes: Tampering[]): Promise<Difference[]> {
   const forged = await tamper(project, tip, at(name), changes);
   const { turns } = await replayLine(project, await findRecorded(project, forged));
-  // What later turns were told of it differs as well.
+  // Later turns differ as well, since they were told of it.
   return turns.filter((one) => one.turn === name.split(' ')[1]).flatMap(({ differences }) => differences);
 }
 

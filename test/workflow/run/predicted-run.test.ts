@@ -51,7 +51,7 @@ const anyAction = fc.oneof(
   fc.tuple(path, lines).map(([of, replace]) => edit(of, [[null, replace]], false)),
 );
 
-/** What a step does depends on what the steps before it have made. */
+/** The effect of a step depends on the steps before it. */
 const step = fc.record({
   path: fc.constantFrom('a.txt', 'b.txt', 'd/c.txt'),
   kind: fc.constantFrom('create', 'edit', 'edit', 'edit', 'whole'),

@@ -24,7 +24,7 @@ function failsFor(wanted: string, fails: () => Promise<never>): Masker['mask'] {
   return (text) => (text === wanted ? fails() : Promise.resolve({ text, count: 0, found: [] }));
 }
 
-/** As the port promises: the page is where redirects led. */
+/** The port promises it: the page is where redirects led. */
 function redirecting(project: MemoryProject, to: string): MemoryProject {
   const pages: Pages = {
     fetch: async () => ({ url: to, contentType: 'text/html', text: '<p>moved</p>' }),
@@ -161,7 +161,7 @@ describe('READ of a path', () => {
     };
     const workspace = { ...repository.workspace, ignored };
     await run({ ...project, repository: { ...repository, workspace, openWorkspace: async () => workspace } });
-    // What remains is the question about new files that goes with every report.
+    // Only the question about new files remains, which goes with every report.
     expect(asked).toEqual([['a.txt']]);
   });
 });

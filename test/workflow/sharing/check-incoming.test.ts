@@ -1,4 +1,4 @@
-/** What another repository offers: honest lines come in, and whatever is not what it says stays out, beside them. */
+/** Another repository offers lines: honest ones come in, and whatever is not what it says stays out, beside them. */
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import type { TreeEntry } from '../../../src/ports/git.ts';
 import { globalRef, type Oid, type RefName, type RepoPath } from '../../../src/names.ts';

@@ -44,7 +44,7 @@ export async function makeClone(origin: MemoryRemote, letter: string): Promise<M
   return project;
 }
 
-/** As after a sync: every line is here, and its tracking branch. */
+/** Makes a clone after a sync: every line is here, and its tracking branch. */
 export async function makeSyncedClone(origin: MemoryRemote, letter: string): Promise<MemoryProject> {
   const project = await makeClone(origin, letter);
   const tips = await origin.store.listRefs('refs/heads/teddy/', 'refs/teddy/archive/');
@@ -80,7 +80,7 @@ export async function append(project: Project, ref: RefName, path = 'notes.txt')
   return commit;
 }
 
-/** Of all lines, archives and `teddy/global`. */
+/** The refs of all lines, archives and `teddy/global`. */
 export async function refsOf({ store }: { store: Project['repository']['store'] }): Promise<Record<string, Oid>> {
   const tips = await store.listRefs('refs/heads/teddy/', 'refs/teddy/archive/');
   return Object.fromEntries(tips.map(({ ref, oid }) => [ref, oid]));

@@ -40,7 +40,7 @@ describe('a line here and there', () => {
     ['only-remote', { remote: 'a', here: 'a' }],
     ['only-remote', { remote: 'ab', known: 'a', here: 'a' }],
     ['archived-there', { local: 'a', known: 'a', there: 'a' }],
-    // What was added here since is in no archive.
+    // No archive has what was added here since.
     ['only-local', { local: 'ab', known: 'a', there: 'a' }],
     ['only-local', { local: 'a', there: 'a' }],
     ['gone', { local: 'a', known: 'a' }],

@@ -464,7 +464,7 @@ describe('two sessions that were begun with one name', () => {
       expect(await refsOf(origin)).toMatchObject(rest);
       expect(Object.keys(await refsOf(origin))).toEqual(Object.keys(before));
 
-      // As the hint says.
+      // The hint says the same.
       for (const [name, other] of [
         [line, 'sign-in'],
         [branch, 'sign-in-again'],

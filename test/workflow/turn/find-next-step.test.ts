@@ -1,4 +1,4 @@
-/** What is next on a line. */
+/** The next step on a line. */
 import { expect, test } from 'vitest';
 import type { TurnName } from '../../../src/names.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';

@@ -1,4 +1,4 @@
-/** What a merge holds below `.teddy/sessions`, against the entries that it brings. */
+/** Compares the files that a merge has below `.teddy/sessions` with the entries that it brings. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Oid, RepoPath } from '../../../src/names.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';

@@ -13,7 +13,7 @@ import { slowTest } from '../../support/slow-test.ts';
 
 let project: MemoryProject;
 let recorded: RecordedLine;
-/** Of the main line, oldest first. */
+/** The commits of the main line, oldest first. */
 let commits: { oid: Oid; commit: Commit }[];
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ function find(label: string): number {
   return at;
 }
 
-/** Of the commits after one that is changed: enough for the next turn to be shown it. */
+/** So many commits come after one that is changed: enough for the next turn to be shown it. */
 const laterCommits = 10;
 
 /** The line with that commit changed, and the same change in some that come after it. */
@@ -58,7 +58,7 @@ async function forge(label: string, { message, files = {} }: Forgery): Promise<V
     parent = await batch.commit({ ...commit, tree, message: text, parents: [parent] });
     await batch.flush();
   }
-  // What comes before is as it was.
+  // Everything before it is unchanged.
   const known = commits[from - 1]?.oid;
   return verifyLine(project, { ...recorded, tip: parent }, known === undefined ? {} : { known: [known] });
 }

@@ -49,7 +49,7 @@ type Kind = 'byte' | 'removal' | 'mode' | 'trailer';
 function change({ path, bytes }: Published, kind: Kind, place: number): Tampering {
   switch (kind) {
     case 'byte':
-      // Of a transcript the logs that show it are held against what was said, and nothing against its other fields.
+      // The logs that show a transcript are compared with its words, and nothing with its other fields.
       return path.endsWith('.jsonl')
         ? { path, bytes: bytes.subarray(1) }
         : { path, bytes: flip(bytes, place % bytes.length) };

@@ -1,4 +1,4 @@
-/** What belongs to somebody, in files and in staging, is never lost to a write, nor cleared away from under them. */
+/** Files and staging that belong to somebody are never lost to a write, nor cleared away from under them. */
 import { expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { decodeEntry } from '../../../src/session/entry.ts';
@@ -163,7 +163,7 @@ test('a controller that has been silent for long is not offered to anybody, nor 
   await start(project);
   const { held } = await beginHeldWrite(project, controlled);
   await held.staged.save(bytes('one\n'), { ...held.write.state, phase: 'receiving', size: 4 });
-  // As a server does it, which holds no session between two requests.
+  // A server holds no session between two requests.
   await held.staged.close({ goesOn: true });
   const { id } = held.record;
   await expect(finalizeLeft(project, id, false)).rejects.toMatchObject({ code: 'LOCKED' });

@@ -273,7 +273,7 @@ describe('the message', () => {
     await failureOf(start(project, scriptedModel(broken('')), { message }));
     const id = /teddy write ask --resume ([\da-f-]{36})/.exec(project.said.join('\n'))?.[1] ?? '';
     expect((await asks(project)).map(({ ref }) => ref)).toEqual([`refs/teddy/keep/asks/own/${id}`]);
-    // As it stands after a kill.
+    // A kill leaves it so.
     const [tip] = await project.repository.store.listRefs('refs/teddy/keep/asks/');
     const { oid = '' as Oid, ref = '' as RefName } = tip ?? {};
     await project.setRef(`refs/teddy/keep/asks/dead/${id}`, oid);
