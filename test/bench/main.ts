@@ -1,8 +1,14 @@
-/** The benchmarks: `npm run bench`, or with `-- --json`, `-- --quick`. Ratios within one run; a wide miss fails. */
+/**
+ * The benchmarks: `npm run bench`, or with `-- --json` or `-- --quick`. With `-- --page` they write their part of
+ * `docs/performance.md`. Each ratio is taken within one run.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { measureAppend, measureLargeAppend, measureLongSession, measureObjects, measureOnLine } from './appends.ts';
 import { measureHistories } from './histories.ts';
 import { measureImports } from './imports.ts';
 import { renderRows, type Row } from './measure.ts';
+import { renderPage } from './page.ts';
 import { measurePlans } from './plans.ts';
 import { gitVersion, measureLargeContext, measureList, measureLookAlikes, measureProcesses } from './processes.ts';
 import { benchEnvironment, git, makeRepository, removeRepositories } from './repositories.ts';
@@ -18,6 +24,7 @@ if (memoryRoot !== undefined) {
 
 const quick = process.argv.includes('--quick');
 const runs = quick ? 3 : 15;
+const reviewRuns = Math.min(runs, 5);
 const env = benchEnvironment();
 // The library's own git children see the same home as the measured processes.
 process.env['HOME'] = env['HOME'];
@@ -37,7 +44,7 @@ try {
   note('histories');
   rows.push(...(await measureHistories(env, runs, quick ? [1000] : [1000, 10_000])));
   note('reviews');
-  rows.push(...(await measureReviews(env, Math.min(runs, 5))));
+  rows.push(...(await measureReviews(env, reviewRuns)));
   note('imports');
   rows.push(...measureImports(env));
   note('write sessions');
@@ -48,9 +55,15 @@ try {
   git(large, env, ['switch', '-q', 'main']);
   rows.push(await measureLargeAppend(env, runs, large));
   const about = { node: process.version, git: gitVersion(), runs };
+  const line = `(node ${about.node}, ${about.git}, medians of ${runs}; of sessions of 1,000 turns, of ${reviewRuns})`;
   if (process.argv.includes('--json'))
     process.stdout.write(`${JSON.stringify({ schema: 'teddy.bench/1', about, rows }, null, 2)}\n`);
-  else process.stdout.write(`${renderRows(rows)}\n(node ${about.node}, ${about.git}, medians of ${runs})\n`);
+  else process.stdout.write(`${renderRows(rows)}\n${line}\n`);
+  if (process.argv.includes('--page')) {
+    // The bench is built into `dist/`.
+    const page = fileURLToPath(new URL('../docs/performance.md', import.meta.url));
+    writeFileSync(page, renderPage(readFileSync(page, 'utf8'), rows, line));
+  }
 } finally {
   removeRepositories();
 }

@@ -66,6 +66,10 @@ export function runProcess(command: string, args: string[], cwd: string, env: No
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}: ${stderr.toString()}`);
 }
 
+export function isMet({ figure, aim }: Row): boolean {
+  return figure <= aim;
+}
+
 export function renderRows(rows: Row[]): string {
   const cells = rows.map((row) => [
     row.what,
@@ -74,7 +78,7 @@ export function renderRows(rows: Row[]): string {
     row.againstMs === null ? '' : `${row.againstMs.toFixed(1)} ms`,
     `${row.figure.toFixed(row.unit === 'x' ? 2 : 0)}${row.unit === 'x' ? '' : ` ${row.unit}`}`,
     `<= ${row.aim}${row.unit === 'x' ? '' : ` ${row.unit}`}`,
-    row.figure <= row.aim ? 'met' : 'MISSED',
+    isMet(row) ? 'met' : 'MISSED',
   ]);
   const head = ['what', 'against', 'ours', 'theirs', 'figure', 'aim', ''];
   const all = [head, ...cells];
