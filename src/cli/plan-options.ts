@@ -22,10 +22,12 @@ export abstract class PlanningCommand extends TeddyCommand {
   recording = Option.String('--recording', {
     description: 'Take recorded answers from a directory, a bundle or a branch.',
   });
-  from = Option.String('--from', { description: 'Take the answer from a file, or from stdin with -; asks no model.' });
+  from = Option.String('--from', {
+    description: 'Take the answer from a file, or with - from stdin, instead of asking a model.',
+  });
   edit = Option.Boolean('--edit', false, { description: 'Write the message in your editor.' });
   noStream = Option.Boolean('--no-stream', false, {
-    description: 'Show the answer when it is whole, not as it comes.',
+    description: 'Show the answer when it is complete, not as it arrives.',
   });
 
   protected choose(terminal: Terminal, project: Project): Promise<ChosenModel> {

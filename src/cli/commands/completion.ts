@@ -19,7 +19,7 @@ export class CompletionCommand extends TeddyCommand {
   static override paths = [['completion']];
   static override usage = Command.Usage({
     category: 'Set up',
-    description: 'Print the script with which a shell completes commands, options and session names.',
+    description: 'Print a script by which a shell completes commands, options and session names.',
     details: `
       Shells load it when they start: put \`source <(teddy completion bash)\` into ~/.bashrc or \`source <(teddy completion zsh)\`
       into ~/.zshrc, or write the output of \`teddy completion fish\` to ~/.config/fish/completions/teddy.fish.

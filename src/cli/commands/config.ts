@@ -13,11 +13,12 @@ export class ConfigCommand extends TeddyCommand {
     category: 'Look',
     description: 'List all settings: the value, where it comes from, what it is for.',
     details: `
-      Flags come first, then the environment, then \`git config teddy.<name>\`, then \`.teddy/config.yaml\`, which the project
-      tracks and which therefore may set only a few. With a name, prints that value alone; nothing where nothing sets it.
+      Options take precedence over the environment; then come \`git config teddy.<name>\` and
+      \`.teddy/config.yaml\`, which the project tracks and which can therefore set only a few. With a name, it
+      prints that value alone, or nothing if it is not set.
 
-      It changes nothing: \`git config teddy.<name> <value>\` does. The key is \`OPENAI_API_KEY\`, or what \`git credential\`
-      keeps for the endpoint's host and the user name \`teddy\`; it is never printed.
+      It changes nothing: use \`git config teddy.<name> <value>\`. The API key is \`OPENAI_API_KEY\`, or what \`git
+      credential\` keeps for the endpoint's host and the user name \`teddy\`; it is never printed.
     `,
     examples: [
       ['All settings', '$0 config'],

@@ -10,24 +10,26 @@ export class DoctorCommand extends TeddyCommand {
   static override paths = [['doctor']];
   static override usage = Command.Usage({
     category: 'Look',
-    description: 'Find what crashes and other clones have left behind, and mend it.',
+    description: 'Find what crashes and other clones left behind, and fix it.',
     details: `
-      Looks at locks, commands and runs that were killed, answers and files that were arriving, lines that remotes have otherwise, objects that are
-      missing, entries that no branch has any more, work trees of ended sessions, and what git is set to. Nothing changes without --fix.
+      It looks at locks, commands and runs that were killed, answers and files that were arriving, lines that
+      differ from those of remotes, missing objects, entries that are on no branch any more, work trees of ended
+      sessions, and the configuration of git. Nothing changes without --fix.
 
-      With --fix it mends what it can prove to be its own: each finding says what that is. What belongs to somebody else is named, with
-      the command that a person may run, and never removed. Entries that no branch has get a branch; nothing is rewritten.
+      With --fix, it fixes what it can prove to be its own; each finding says what that is. If something belongs
+      to somebody else, teddy names it and the command that you can run, and never removes it. Entries that are
+      on no branch get one; nothing is rewritten.
 
-      Exit codes: 0 nothing found, or all of it mended; 1 something is left; 2 it could not look.
+      Exit codes: 0 nothing found, or everything fixed; 1 something is left; 2 it could not look.
     `,
     examples: [
       ['Only look', '$0 doctor'],
-      ['Mend what can be mended', '$0 doctor --fix'],
+      ['Fix what can be fixed', '$0 doctor --fix'],
       ['For a program', '$0 doctor --json'],
     ],
   });
 
-  fix = Option.Boolean('--fix', false, { description: 'Mend what can be mended.' });
+  fix = Option.Boolean('--fix', false, { description: 'Fix what can be fixed.' });
 
   protected async run(terminal: Terminal): Promise<number> {
     try {

@@ -7,36 +7,36 @@ export const summary = `teddy: work with an AI on a code base; every step is a c
 Start
   teddy session new <name>          make a session and switch to its branch
   teddy session plan -m <message>   say what you want; the answer is a plan
-  teddy session execute             run the plan, with a yes or no for each action
+  teddy session execute             run the plan, asking about each action
   teddy session chat                a conversation, with tools that you approve
 Go on
-  teddy session resume              whatever comes next: run the plan, ask again, or the next message
+  teddy session resume              do what comes next: run the plan, ask again, or take the next message
   teddy session plan -m <message>   the next turn
   teddy session branch <turn> -m <message>
-                                    another attempt from an earlier turn
+                                    try again from an earlier turn
   teddy session say -m <text>       add what was said elsewhere, by voice or by text
-  teddy session undo [turn]         take back the code of a turn
+  teddy session undo [turn]         undo the code changes of a turn
   teddy session restore <turn>      go back to the end of a turn, on a branch of its own
 Land
-  teddy session land                its code on the branch that it started from, as one commit
-  teddy session archive <session>   put its branches away; nothing of it is lost
+  teddy session land                bring its code to the branch that it started from, as one commit
+  teddy session archive <session>   put away its branches; nothing is lost
 Look
-  teddy status                      where you are, and what comes next; \`teddy\` alone says it as well
+  teddy status                      where you are, and what comes next; also \`teddy\` alone
   teddy session list                all sessions
   teddy session log                 the steps of this session; --graph: of all its lines
   teddy session show [turn]         message, plan, outcome and diff of a turn
   teddy session diff <turn> [turn]  compare two turns: messages, plans, contexts, code
-  teddy session review              all of it as Markdown, for a pull request
+  teddy session review              the session as Markdown, for a pull request
   teddy session cost                tokens and money, by turn and model
   teddy session context             which files the next turn shows to the model
-  teddy session history             all that was said, as a model takes it or to read
+  teddy session history             all that was said, for a model or for reading
   teddy session verify              check that nothing was rewritten, forged or lost
-  teddy session replay              do again what its reports say was done, and compare
+  teddy session replay              repeat what its reports say was done, and compare
 In and out
-  teddy session import <file>       make a session of a conversation from another program
-  teddy session export              hand out its files, its history or its branch
+  teddy session import <file>       make a session from another program's conversation
+  teddy session export              export its files, its history or its branch
   teddy session push|pull|sync [remote]
-                                    share sessions by way of any git server
+                                    share sessions through any git server
   teddy serve                       the same for other programs, over HTTP
 Side by side
   teddy session new <name> --worktree
@@ -47,13 +47,13 @@ Write large files
                                     a file that comes on stdin, ended by a line DONE
   teddy write ...                   the same in steps, and what was interrupted: begin, recover, ...
 Once
-  teddy init                        make what all sessions share (done by \`new\` too)
+  teddy init                        set up what all sessions share (\`new\` does it too)
   teddy memo ...                    facts that every session is told: list, add, remove, edit
   teddy global ...                  what every session is shown, and agents of your own
   teddy hooks ...                   git hooks: install, uninstall, status
   teddy config [name]               settings, and where each comes from
-  teddy completion <bash|zsh|fish>  what a shell loads to complete commands and session names
-  teddy doctor [--fix]              find what crashes have left behind, and mend it
+  teddy completion <bash|zsh|fish>  a script that completes commands and session names
+  teddy doctor [--fix]              find what crashes left behind, and fix it
 
 Each has --help. Everything is plain git as well: git log teddy/<session>, git show, git diff.
 `;
@@ -84,7 +84,7 @@ export const memoSummary = `teddy memo: facts that every session of this reposit
                                     forget one
   teddy memo edit                   all of them, in your editor
 
-They are in memos.yaml on the branch teddy/global. A plan may propose some too; you are asked about those.
+They are in memos.yaml on the branch teddy/global. A plan may propose some too; teddy asks you about those.
 `;
 
 export class MemoHelp extends TeddyCommand {
@@ -101,7 +101,7 @@ export const globalSummary = `teddy global: what all sessions of this repository
   teddy global edit [file]          global.context: the files that every session is shown (the default);
                                     agents/<name>.md: an agent of your own; memos.yaml
   teddy global remove agents/<name>.md
-                                    take away an agent of your own
+                                    remove an agent of your own
   teddy global trust                accept what came from elsewhere
 `;
 
@@ -114,13 +114,13 @@ export class GlobalHelp extends TeddyCommand {
   }
 }
 
-export const worktreeSummary = `teddy worktree: linked work trees, in which sessions are worked on side by side
+export const worktreeSummary = `teddy worktree: linked work trees, for several sessions side by side
 
   teddy worktree list               each with its line, what has changed in it, and whether the line has ended
-  teddy worktree remove <session>   remove one, never with changes in it; the branch stays
+  teddy worktree remove <session>   remove one that has no changes; the branch stays
   teddy worktree remove --ended     remove those whose line was merged, archived or deleted
 
-They are made by --worktree of \`teddy session new\`, \`plan\` and \`execute\`.
+They are made by the option --worktree of \`teddy session new\`, \`plan\` and \`execute\`.
 `;
 
 export class WorktreeHelp extends TeddyCommand {
@@ -164,14 +164,14 @@ export class WriteHelp extends TeddyCommand {
   }
 }
 
-export const hooksSummary = `teddy hooks: what git does by itself where sessions are concerned
+export const hooksSummary = `teddy hooks: what git itself does for sessions
 
-  teddy hooks install               make git run them in this repository; hooks that are there stay, and run first
-  teddy hooks uninstall             take them away again
+  teddy hooks install               make git run them in this repository; existing hooks stay, and run first
+  teddy hooks uninstall             remove them again
   teddy hooks status                which are installed, and where
 
 prepare-commit-msg and commit-msg name session and turn in your own commits on a line, pre-push verifies what is
-pushed of sessions, post-checkout says where in a session you are.
+pushed of a session, post-checkout says where in a session you are.
 `;
 
 export class HooksHelp extends TeddyCommand {

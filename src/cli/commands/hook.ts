@@ -19,12 +19,12 @@ export class HookCommand extends TeddyCommand {
     description: 'Do the work of a git hook; `teddy hooks install` makes git call it.',
     details: `
       prepare-commit-msg and commit-msg add \`Teddy-During: <session> <turn>\` to a commit of your own on a line.
-      post-rewrite reads from stdin what was rewritten, and warns when that was an entry. pre-push reads from stdin what is
-      pushed, and verifies the branches of sessions. post-checkout says where in a session you are. The arguments are those
-      that git gives to the hook.
+      post-rewrite reads from stdin what was rewritten, and warns if that was an entry. pre-push reads from
+      stdin what is pushed, and verifies the branches of sessions. post-checkout says where in a session you
+      are. The arguments are those that git passes to the hook.
 
-      Exit codes: 0 done, or nothing of a session's is concerned; 1 what is pushed is not what it says, or holds a secret; 2 no
-      such hook.
+      Exit codes: 0 done, or no session is concerned; 1 what is pushed is not what it says, or holds a secret; 2
+      no such hook.
     `,
     examples: [['In a hook of your own', '$0 hook pre-push -- "$@"']],
   });

@@ -7,9 +7,9 @@ export class InitCommand extends TeddyCommand {
   static override paths = [['init']];
   static override usage = Command.Usage({
     category: 'Once',
-    description: 'Make what all sessions of a repository share.',
+    description: 'Set up what all sessions of a repository share.',
     details:
-      'Makes the branch `teddy/global` with `global.context` and an empty `memos.yaml`, if it is not there. `teddy session new` does it too.',
+      'Makes the branch `teddy/global` with `global.context` and an empty `memos.yaml`, unless it exists. `teddy session new` does this too.',
     examples: [['Prepare a repository', '$0 init']],
   });
 

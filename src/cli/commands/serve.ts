@@ -10,18 +10,18 @@ export class ServeCommand extends TeddyCommand {
   static override paths = [['serve']];
   static override usage = Command.Usage({
     category: 'Write large files',
-    description: 'Serve sessions and write sessions to other programs of this machine, over HTTP.',
+    description: 'Serve sessions and write sessions to other programs on this machine, over HTTP.',
     details: `
-      Listens on 127.0.0.1 alone, on port 5000 or the next one that is free, until Ctrl-C or SIGTERM; what is under way then is
-      finished. GET /openapi.json describes the calls. Each needs the token of \`.git/teddy/server.json\`, which only you can read:
-      Authorization: Bearer <token>.
+      It listens only on 127.0.0.1, on port 5000 or the next free one, until Ctrl-C or SIGTERM; calls that are
+      under way then are finished. GET /openapi.json describes the calls. Each needs the token in
+      \`.git/teddy/server.json\`, which only you can read: Authorization: Bearer <token>.
 
-      A voice front end or an editor adds what was said with POST /api/sessions/<session>/entries, follows a session with
-      GET /api/sessions/<session>/events, and reads it with GET /api/sessions/<session>/history; GET /api/sessions lists them.
-      Large files are written with /api/write-session/begin, append and finalize.
+      A voice front end or an editor adds what was said with POST /api/sessions/<session>/entries, follows a
+      session with GET /api/sessions/<session>/events, and reads it with GET /api/sessions/<session>/history;
+      GET /api/sessions lists them. Large files are written with /api/write-session/begin, append and finalize.
 
-      One server serves a repository; a second one is refused and named the first. Each request is one line of JSON on stderr,
-      without content, and so is each notice.
+      One server serves a repository; a second one is refused, with the address of the first. Each request is
+      one line of JSON on stderr, without content, and so is each notice.
     `,
     examples: [
       ['Until Ctrl-C', '$0 serve'],
@@ -29,7 +29,7 @@ export class ServeCommand extends TeddyCommand {
     ],
   });
 
-  port = Option.String('--port', { description: 'Exactly this port; 0 takes any that is free.' });
+  port = Option.String('--port', { description: 'Use exactly this port; 0 takes any free one.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const port = this.port === undefined ? null : parsePort(this.port);

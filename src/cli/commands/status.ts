@@ -12,8 +12,8 @@ export class StatusCommand extends TeddyCommand {
     category: 'Look',
     description: 'Say where you are, what is pending, and what comes next.',
     details: `
-      The line that HEAD is on, and the turn that it has come to; where HEAD is on no line, the newest session of yours that is open.
-      \`teddy\` alone says the same. Nothing changes.
+      It is about the line that HEAD is on and the turn that it has reached; if HEAD is on no line, about your
+      newest open session. \`teddy\` alone says the same. Nothing changes.
     `,
     examples: [['Where am I?', '$0 status']],
   });

@@ -26,9 +26,9 @@ export class GlobalEditCommand extends EditingCommand {
     category: 'Shared by all sessions',
     description: 'Edit a file that all sessions share, in your editor.',
     details: `
-      The file is \`global.context\` (the default), \`memos.yaml\`, or \`agents/<name>.md\`: an agent of your own, new or not.
-      An own agent goes before a built-in one of the same name. The files are on the branch \`teddy/global\`:
-      \`git show teddy/global:global.context\`.
+      The file is \`global.context\` (the default), \`memos.yaml\`, or \`agents/<name>.md\`: an agent of your own,
+      which may be new. Your own agent takes precedence over a built-in one of the same name. The files are on
+      the branch \`teddy/global\`: \`git show teddy/global:global.context\`.
     `,
     examples: [
       ['What every session is shown', '$0 global edit'],
@@ -48,7 +48,9 @@ export class MemoEditCommand extends EditingCommand {
   static override usage = Command.Usage({
     category: 'Memos',
     description: 'Edit all facts at once, in your editor.',
-    details: 'The list is checked before it is saved; what others have added meanwhile is kept.',
+    details: `
+      teddy checks the list before it saves it, and keeps what others have added meanwhile.
+    `,
     examples: [['Tidy up', '$0 memo edit']],
   });
 

@@ -6,9 +6,11 @@ export class GlobalRemoveCommand extends TeddyCommand {
   static override paths = [['global', 'remove']];
   static override usage = Command.Usage({
     category: 'Shared by all sessions',
-    description: 'Take away an agent of your own.',
-    details: 'A built-in agent of the same name comes back. What was there stays in the history of `teddy/global`.',
-    examples: [['Take it away', '$0 global remove agents/release-notes.md']],
+    description: 'Remove an agent of your own.',
+    details: `
+      A built-in agent of the same name comes back. The removed text stays in the history of \`teddy/global\`.
+    `,
+    examples: [['Remove one', '$0 global remove agents/release-notes.md']],
   });
 
   file = Option.String({ name: 'file' });

@@ -9,10 +9,10 @@ export class GlobalTrustCommand extends TeddyCommand {
     category: 'Shared by all sessions',
     description: 'Accept agents and context lists that came from elsewhere.',
     details: `
-      What a remote has on \`teddy/global\` or in a session decides what a model is told and shown, so it is used only after
-      a yes. At a terminal \`plan\` asks; this command prints everything that is not accepted yet and accepts it, also
-      without a terminal. A changed text has to be accepted again. Memos are facts that a model is shown, and are not
-      asked about: \`teddy memo list\`.
+      What a remote has on \`teddy/global\` or in a session decides what a model is told and shown, so teddy uses
+      it only after your yes. In a terminal, \`plan\` asks; this command prints everything that you have not
+      accepted yet and accepts it, also without a terminal. A changed text has to be accepted again. Memos are
+      only facts, so teddy does not ask about them: \`teddy memo list\`.
     `,
     examples: [
       ['Only look', '$0 global trust --dry-run'],
@@ -23,7 +23,7 @@ export class GlobalTrustCommand extends TeddyCommand {
   session = Option.String('-s,--session', {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
-  dryRun = Option.Boolean('--dry-run', false, { description: 'Print what would be accepted; accept nothing.' });
+  dryRun = Option.Boolean('--dry-run', false, { description: 'Print what would be accepted; change nothing.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {

@@ -10,19 +10,20 @@ export class HooksInstallCommand extends TeddyCommand {
   static override paths = [['hooks', 'install']];
   static override usage = Command.Usage({
     category: 'Hooks',
-    description: 'Make git run the hooks of teddy in this repository.',
+    description: "Make git run teddy's hooks in this repository.",
     details: `
-      prepare-commit-msg and commit-msg name session and turn in your own commits on a line, post-rewrite warns when
-      \`git commit --amend\` has replaced an entry, pre-push verifies the branches of sessions that are pushed, post-checkout says where in a
-      session you are. They do nothing elsewhere, and where teddy cannot be found.
+      prepare-commit-msg and commit-msg name session and turn in your own commits on a line; post-rewrite warns
+      if \`git commit --amend\` has replaced an entry; pre-push verifies the branches of sessions that are pushed;
+      post-checkout says where in a session you are. They do nothing elsewhere, and nothing if teddy cannot be
+      found.
 
-      A hook that is there already is kept as \`<name>.before-teddy\`, runs first with the same arguments and input, and what
-      it refuses stays refused. One of teddy's own that was changed since is never written over: install says what to do.
-      Where core.hooksPath leads into the work tree, as with husky, the files are the project's: what
-      to add to them is printed.
+      An existing hook is kept as \`<name>.before-teddy\` and runs first, with the same arguments and input; what
+      it refuses stays refused. If somebody has changed one of teddy's hooks, install does not overwrite it and
+      says what to do. If core.hooksPath leads into the work tree, as with husky, the files are the project's:
+      install prints what to add to them.
 
-      Exit codes: 0 installed, or as it should be already; 1 a file cannot be written; 3 a hook is in the way, other
-      repositories use the same hooks, or lines are to be added by hand.
+      Exit codes: 0 installed, or installed before; 1 a file cannot be written; 3 a hook is in the way, other
+      repositories use the same hooks, or you have to add lines by hand.
     `,
     examples: [
       ['In this repository', '$0 hooks install'],
@@ -30,7 +31,7 @@ export class HooksInstallCommand extends TeddyCommand {
     ],
   });
 
-  shared = Option.Boolean('--shared', false, { description: 'Also where other repositories use the same hooks.' });
+  shared = Option.Boolean('--shared', false, { description: 'Go on even if other repositories use the same hooks.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {

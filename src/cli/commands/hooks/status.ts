@@ -9,11 +9,12 @@ export class HooksStatusCommand extends TeddyCommand {
   static override paths = [['hooks', 'status']];
   static override usage = Command.Usage({
     category: 'Hooks',
-    description: 'Say which hooks of teddy git runs in this repository.',
+    description: "Say which of teddy's hooks git runs in this repository.",
     details: `
-      Of each hook: \`installed\`; \`outdated\`, of another version or not executable; \`edited\`, teddy's, with changes of
-      somebody's, which teddy neither replaces nor removes; \`called\`, by a hook that is somebody else's; \`foreign\`, a hook is there that does not call teddy; or \`missing\`. A hook that was there before teddy's is kept
-      beside it as \`<name>.before-teddy\`, and runs first.
+      Each hook is \`installed\`; \`outdated\`: of another version, or not executable; \`edited\`: teddy's, but
+      somebody has changed it, so teddy neither replaces nor removes it; \`called\`: by somebody else's hook;
+      \`foreign\`: the hook that is there does not call teddy; or \`missing\`. A hook that was there before teddy's
+      is kept beside it as \`<name>.before-teddy\`, and runs first.
 
       Exit codes: 0 done, whatever the hooks are; 1 not a repository.
     `,

@@ -10,18 +10,18 @@ export class HooksUninstallCommand extends TeddyCommand {
   static override paths = [['hooks', 'uninstall']];
   static override usage = Command.Usage({
     category: 'Hooks',
-    description: 'Take the hooks of teddy away; what was there before is put back as it was.',
+    description: "Remove teddy's hooks, and put back what was there before.",
     details: `
-      A hook that is somebody else's stays as it is. One that calls teddy itself, and one of teddy's that was changed since, is
-      named: it is its author's to remove.
+      Somebody else's hook stays as it is. If it calls teddy, or if somebody has changed one of teddy's hooks,
+      uninstall names it: its author has to remove it.
 
-      Exit codes: 0 done, or there was nothing to do; 1 a file cannot be written; 3 other repositories use the same hooks, or
-      lines are to be removed by hand.
+      Exit codes: 0 done, or nothing to do; 1 a file cannot be written; 3 other repositories use the same hooks,
+      or you have to remove lines by hand.
     `,
     examples: [['In this repository', '$0 hooks uninstall']],
   });
 
-  shared = Option.Boolean('--shared', false, { description: 'Also where other repositories use the same hooks.' });
+  shared = Option.Boolean('--shared', false, { description: 'Go on even if other repositories use the same hooks.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {

@@ -7,7 +7,9 @@ export class MemoListCommand extends TeddyCommand {
   static override usage = Command.Usage({
     category: 'Memos',
     description: 'List the facts that every session is told.',
-    details: 'Each has its number, by which `teddy memo remove` takes it.',
+    details: `
+      Each has a number, by which \`teddy memo remove\` removes it.
+    `,
     examples: [['All facts', '$0 memo list']],
   });
 

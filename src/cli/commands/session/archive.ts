@@ -13,14 +13,19 @@ export class SessionArchiveCommand extends TeddyCommand {
   static override paths = [['session', 'archive']];
   static override usage = Command.Usage({
     category: 'Land',
-    description: 'Put the branches of a session away; nothing of it is lost.',
+    description: 'Put away the branches of a session; nothing is lost.',
     details: `
-      The main line and all conversation branches go, and refs/teddy/archive/ keeps what was on them: \`history\`, \`replay\` and \`verify\` still find the session by its id. It need not have landed.
-      Where this work tree is on one of them, it is switched to the branch that the session started from, if no edits are in the way; one that is checked out in another work tree stops it, and nothing has changed then.
+      teddy deletes the main line and all conversation branches, and keeps what was on them under
+      refs/teddy/archive/: \`history\`, \`replay\` and \`verify\` still find the session by its id. It need not have
+      landed. If this work tree is on one of the branches, teddy switches to the branch that the session started
+      from, unless edits are in the way. If another work tree is on one of them, nothing changes.
 
-      Branches on a remote stay, unless --remote deletes them as well: they are listed first, with whose last turns they have and what has not landed, and it is asked. Only what is archived as it stands there is deleted.
+      Branches on a remote stay, unless you give --remote. Then teddy lists them first, with the authors of
+      their last turns and what has not landed, and asks. It deletes only what is archived exactly as it is
+      there.
 
-      Exit codes: 0 done, or archived before; 2 no such session; 3 a branch is checked out, or an archive of that name holds something else; 4 nobody has said yes to --remote; 5 the remote is not reached.
+      Exit codes: 0 done, or archived before; 2 no such session; 3 a branch is checked out, or an archive of
+      that name holds something else; 4 --remote was not approved; 5 the remote cannot be reached.
     `,
     examples: [
       ['A session that has landed', '$0 session archive add-user-auth'],
@@ -35,10 +40,10 @@ export class SessionArchiveCommand extends TeddyCommand {
   });
   remote = Option.String('--remote', {
     tolerateBoolean: true,
-    description: 'Delete its branches on the remote as well, after a list and a question.',
+    description: 'Also delete its branches on the remote, after a list and a question.',
   });
-  yes = Option.Boolean('-y,--yes', false, { description: 'Delete on the remote without a question.' });
-  restore = Option.Boolean('--restore', false, { description: 'Make the branches again; the archive stays as well.' });
+  yes = Option.Boolean('-y,--yes', false, { description: 'Delete on the remote without asking.' });
+  restore = Option.Boolean('--restore', false, { description: 'Make the branches again; the archive stays.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const target = toTarget(this.target, this.session);

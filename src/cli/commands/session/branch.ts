@@ -14,8 +14,8 @@ export class SessionBranchCommand extends PlanningCommand {
     category: 'Go on',
     description: 'Try again from an earlier turn, on a branch of its own.',
     details: `
-      The new branch leaves where the turn began: the code is what the turn saw, and so is the context that the model is shown.
-      With \`-m\` your message is planned on it at once.
+      The new branch leaves where the turn began, with the code that the turn saw and the context that the model
+      was shown. With \`-m\`, your message is planned there at once.
     `,
     examples: [
       ['Another attempt at turn 02', '$0 session branch 02 -m "Use a library instead"'],
@@ -24,8 +24,8 @@ export class SessionBranchCommand extends PlanningCommand {
   });
 
   turn = Option.String({ name: 'turn' });
-  noSwitch = Option.Boolean('--no-switch', false, { description: 'Make the branch, and stay where you are.' });
-  noPlan = Option.Boolean('--no-plan', false, { description: 'Record the message of -m, and ask nobody yet.' });
+  noSwitch = Option.Boolean('--no-switch', false, { description: 'Make the branch, but stay where you are.' });
+  noPlan = Option.Boolean('--no-plan', false, { description: 'Record the message of -m without asking the model.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return withInterrupt(terminal, 'teddy session plan', (signal) =>

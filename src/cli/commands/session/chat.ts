@@ -13,28 +13,31 @@ export class SessionChatCommand extends TeddyCommand {
     category: 'Start',
     description: 'Talk with the model, which may use tools that you approve.',
     details: `
-      Each message is committed before the model is asked, each batch of calls with all its results as soon as it is done, and the answer when it is whole. Reading,
-      listing and searching files is free; each command, and each file that is written, asks first. A denied call ends the answer.
+      teddy commits each message before it asks the model, each batch of calls with all its results as soon as
+      the batch is done, and the answer when it is complete. The model reads, lists and searches files without
+      asking; you are asked about each command and each file that it writes. If you deny a call, the turn ends.
 
-      In a terminal it is a conversation: /help lists its commands, Ctrl-C stops an answer, and Ctrl-D leaves. With \`-m\` it is one exchange: the answer goes to
-      stdout, everything else to stderr. With \`--provider manual\` nobody is asked: the message is committed, and \`session plan --from\` brings the answer.
+      In a terminal it is a conversation: /help lists its commands, Ctrl-C stops an answer, and Ctrl-D leaves.
+      With \`-m\` it is one exchange: the answer goes to stdout, everything else to stderr. With \`--provider
+      manual\`, no model is asked: the message is committed, and \`session plan --from\` brings the answer.
 
-      Exit codes: 0: answered, or committed for an answer by hand; 3: a plan is pending; 4: a call was denied, by you or because nobody could be asked; 5: the model failed; 130: interrupted.
+      Exit codes: 0 answered, or committed for an answer by hand; 3 a plan is pending; 4 a call was denied, by
+      you or because nobody could be asked; 5 the model failed; 130 interrupted.
     `,
     examples: [
       ['Talk', '$0 session chat'],
       ['One question', '$0 session chat -m "Where is the port set?"'],
-      ['What another program writes', 'git diff | $0 session chat -m -'],
-      ['In a script, with every call approved', '$0 session chat -y -m "Run the tests and tell what fails"'],
+      ['The output of another program', 'git diff | $0 session chat -m -'],
+      ['In a script, with every call approved', '$0 session chat -y -m "Run the tests and say what fails"'],
     ],
   });
 
-  message = Option.String('-m,--message', { description: 'One message, and no conversation; - reads it from stdin.' });
+  message = Option.String('-m,--message', { description: 'Send one message only; - reads it from stdin.' });
   session = Option.String('-s,--session', {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
   agent = Option.String('-a,--agent', {
-    description: 'Who answers: pathfinder, dev, architect, debugger, reviewer, or one of your own.',
+    description: 'Who answers: pathfinder (default), dev, architect, debugger, reviewer, or one of your own.',
   });
   model = Option.String('--model', { description: 'The model to ask; also: git config teddy.model <name>.' });
   provider = Option.String('--provider', { description: 'openai (default), manual or recorded.' });
@@ -43,7 +46,7 @@ export class SessionChatCommand extends TeddyCommand {
   });
   yes = Option.Boolean('-y,--yes', false, { description: 'Approve every call, and every action of /execute.' });
   noStream = Option.Boolean('--no-stream', false, {
-    description: 'Show the answer when it is whole, not as it comes.',
+    description: 'Show the answer when it is complete, not as it arrives.',
   });
 
   protected run(terminal: Terminal): Promise<number> {

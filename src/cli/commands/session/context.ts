@@ -15,18 +15,18 @@ export class SessionContextCommand extends TeddyCommand {
     category: 'Look',
     description: 'Show which files the model is shown next, and why.',
     details:
-      'One row a file: its tokens (an estimate), and the line that put it there. Then what was left out, and why. Nothing is changed.',
+      'One row per file: its tokens (an estimate), and the line that put it there. Then come the files that were left out, with the reason. Nothing changes.',
     examples: [
       ['The context of the next turn', '$0 session context'],
       ['Why a file is shown, or is not', '$0 session context --why src/app.ts'],
-      ['Which lines speak of a directory', '$0 session context --why src'],
+      ['Which lines concern a directory', '$0 session context --why src'],
     ],
   });
 
   session = Option.String('-s,--session', {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
-  why = Option.String('--why', { description: 'A path of the project, or a URL: which lines speak of it.' });
+  why = Option.String('--why', { description: 'Show which lines concern this path of the project or URL.' });
 
   protected run(terminal: Terminal): Promise<number> {
     if (this.why?.trim() === '') {

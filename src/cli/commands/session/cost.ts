@@ -10,11 +10,11 @@ export class SessionCostCommand extends TeddyCommand {
     category: 'Look',
     description: 'Count tokens and money: by turn, by model, against the budget.',
     details: `
-      Tokens are those that the endpoint has reported; a cost is there only where the endpoint names one. What answers may have
-      taken that tell nothing is estimated, marked with ~, and in no sum but its own.
+      Tokens are those that the endpoint reported; there is a cost only if the endpoint names one. For answers
+      without such a report, an estimate is marked with ~ and counted separately.
 
-      A conversation branch includes what led to it, as its budget (teddy.maxTurns, teddy.maxTokens) counts it. With --all, what
-      the lines of a session share counts once.
+      A conversation branch includes what led to it, as its budget (teddy.maxTurns, teddy.maxTokens) counts it.
+      With --all, whatever the lines of a session share counts once.
 
       Exit codes: 0 done; 1 the repository is damaged; 2 no such session or commit.
     `,
@@ -29,7 +29,7 @@ export class SessionCostCommand extends TeddyCommand {
   session = Option.String('-s,--session', {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
-  all = Option.Boolean('--all', false, { description: 'Every session of the repository, in one table.' });
+  all = Option.Boolean('--all', false, { description: 'Count every session of the repository, in one table.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const target = toTarget(this.target, this.session);

@@ -10,27 +10,28 @@ export class SessionDiffCommand extends TeddyCommand {
     category: 'Look',
     description: 'Compare two turns: messages, plans, contexts, code.',
     details: `
-      Each can be a turn (02, 02-branch-01), a line or an archived one, or a commit: then its last turn counts. With one turn
-      alone, it is compared with the one before it. Code is compared as each turn left it, without .teddy; contexts by the files
-      that the model was shown.
+      Name a turn (02, 02-branch-01), or a line (also an archived one) or a commit, whose last turn counts. A
+      single turn is compared with the one before it. Code is compared as each turn left it, without .teddy;
+      contexts by the files that the model was shown.
 
-      Exit codes: 0 done, whether they differ or not; 1 the session is damaged; 2 no such turn, session or commit.
+      Exit codes: 0 done, whether they differ or not; 1 the session is damaged; 2 no such turn, session or
+      commit.
     `,
     examples: [
-      ['What turn 03 did otherwise than turn 02', '$0 session diff 02 03'],
+      ['How turn 03 differs from turn 02', '$0 session diff 02 03'],
       ['A turn and another attempt at it', '$0 session diff 02 02-branch-01'],
-      ['Against the turn before, in short', '$0 session diff 02 --stat'],
-      ['Two branches, their code alone', '$0 session diff teddy/x teddy/x--02-branch-01 --only code'],
+      ['A turn and the one before it, in short', '$0 session diff 02 --stat'],
+      ['Only the code of two branches', '$0 session diff teddy/x teddy/x--02-branch-01 --only code'],
     ],
   });
 
   a = Option.String({ name: 'turn', required: true });
   b = Option.String({ name: 'other turn', required: false });
   session = Option.String('-s,--session', {
-    description: 'The session or line of the turns: an id or a unique part of it, a branch, or a session directory.',
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
-  only = Option.String('--only', { description: 'One part of it: plan, context or code.' });
-  stat = Option.Boolean('--stat', false, { description: 'How much differs, without the lines.' });
+  only = Option.String('--only', { description: 'Compare one part only: plan, context or code.' });
+  stat = Option.Boolean('--stat', false, { description: 'Show how much differs, without the lines.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {

@@ -21,14 +21,17 @@ export class SessionExecuteCommand extends TeddyCommand {
   static override paths = [['session', 'execute']];
   static override usage = Command.Usage({
     category: 'Start',
-    description: 'Run the pending plan, with a yes or no for each action.',
+    description: 'Run the pending plan, asking about each action.',
     details: `
-      The whole plan is checked before anything is asked. It ends with one commit: the report, and exactly the code that changed.
+      teddy checks the whole plan before it asks anything. A run ends with one commit: the report, and exactly
+      the code that changed.
 
-      Where the plan is not valid, the report says why. With \`--replan\` the model is then asked for another one, each time in a turn of its own, until a plan
-      is valid, the tries or the budget are spent, or the same problems come twice. The last plan that was executed decides the exit code.
+      If the plan is not valid, the report says why. With \`--replan\`, the model is then asked for another plan,
+      each time in a new turn, until a plan is valid, the tries or the budget are used up, or the same problems
+      occur twice. The last plan that was executed decides the exit code.
 
-      Exit codes: 0: done; 1: an action or the validation failed; 3: there is no plan; 4: not approved; 5: the model gave no other plan; 130: interrupted.
+      Exit codes: 0 done; 1 an action or the validation failed; 3 there is no plan; 4 not approved; 5 the model
+      gave no other plan; 130 interrupted.
     `,
     examples: [
       ['Decide action by action', '$0 session execute'],
@@ -43,31 +46,31 @@ export class SessionExecuteCommand extends TeddyCommand {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
   yes = Option.Boolean('-y,--yes', false, {
-    description: 'Approve every action. Memos have a yes of their own: --memos=yes.',
+    description: 'Approve every action, but no memos; --memos=yes approves those.',
   });
   only = Option.String('--only', {
-    description: 'Run these actions alone, by number: 1,3-5. It approves none of them.',
+    description: 'Run only these actions, by number: 1,3-5. This approves none of them.',
   });
-  skip = Option.String('--skip', { description: 'Run all actions but these.' });
+  skip = Option.String('--skip', { description: 'Run all actions except these.' });
   reject = Option.String('--reject', {
     tolerateBoolean: true,
-    description: 'Run nothing and close the turn; the reason goes into the report.',
+    description: 'Run nothing and close the turn; the report records the reason.',
   });
-  memos = Option.String('--memos', { description: 'Take or discard the memos that the plan proposes.' });
+  memos = Option.String('--memos', { description: 'Accept or discard the memos that the plan proposes.' });
   replan = Option.String('--replan', {
     description:
-      'Where the plan is not valid, ask for another, so many times at most: 0 to 10. Default 0, in a terminal 2.',
+      'If the plan is not valid, ask for another one, at most this many times: 0 to 10. Default: 0, or 2 in a terminal.',
   });
   dryRun = Option.Boolean('--dry-run', false, {
-    description: 'Show all that the plan would do, with one diff a file; change nothing.',
+    description: 'Show what the plan would do, with one diff per file; change nothing.',
   });
-  worktree = Option.Boolean('--worktree', false, { description: 'Execute in a work tree of its own.' });
+  worktree = Option.Boolean('--worktree', false, { description: 'Use a linked work tree of its own.' });
 
   rollback = Option.Boolean('--rollback', false, {
-    description: 'Where the run does not come to its end, put back every file that it changed.',
+    description: 'If the run does not finish, put back every file that it changed.',
   });
   interrupted = Option.String('--interrupted', {
-    description: 'What to do about a run that was killed: resume, rollback or keep. In a terminal it is asked.',
+    description: 'What to do about a run that was killed: resume, rollback or keep. In a terminal, teddy asks.',
   });
 
   protected run(terminal: Terminal): Promise<number> {

@@ -12,16 +12,16 @@ export class SessionExportCommand extends TeddyCommand {
   static override paths = [['session', 'export']];
   static override usage = Command.Usage({
     category: 'Elsewhere',
-    description: 'Hand out a session: its files, its history, or its branch.',
+    description: 'Export a session: its files, its history, or its branch.',
     details: `
-      Exactly one of --dir, --md, --jsonl and --bundle says what. A file that is there is replaced only with --force; the directory has to be new or empty.
-      An export is exact: nothing in it is masked.
+      Give exactly one of --dir, --md, --jsonl and --bundle. An existing file is replaced only with --force; the
+      directory has to be new or empty. An export is exact: nothing in it is masked.
 
-      What --jsonl writes can be imported again. A bundle is a remote in a file: \`git fetch <file> <branch>\`, \`git clone -b <branch> <file>\`,
-      \`teddy session plan --recording <file>\`.
+      What --jsonl writes can be imported again. A bundle is a remote in a file: \`git fetch <file> <branch>\`,
+      \`git clone -b <branch> <file>\`, \`teddy session plan --recording <file>\`.
     `,
     examples: [
-      ['To read', '$0 session export --md story.md'],
+      ['For reading', '$0 session export --md story.md'],
       ['For another program', '$0 session export -s add-login --jsonl -'],
     ],
   });
@@ -29,11 +29,11 @@ export class SessionExportCommand extends TeddyCommand {
   session = Option.String('-s,--session', {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
-  dir = Option.String('--dir', { description: 'The files of the session, as the last entry has them.' });
-  md = Option.String('--md', { description: 'The history, to read; - is stdout.' });
-  jsonl = Option.String('--jsonl', { description: 'The history, one record a line; - is stdout.' });
-  bundle = Option.String('--bundle', { description: 'The branch with all of its history; - is stdout.' });
-  force = Option.Boolean('--force', false, { description: 'Replace a file that is there.' });
+  dir = Option.String('--dir', { description: 'Write the files of the session, as the last entry has them.' });
+  md = Option.String('--md', { description: 'Write the history as Markdown; - is stdout.' });
+  jsonl = Option.String('--jsonl', { description: 'Write the history, one record per line; - is stdout.' });
+  bundle = Option.String('--bundle', { description: 'Write the branch with all of its commits; - is stdout.' });
+  force = Option.Boolean('--force', false, { description: 'Replace an existing file.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const { dir, md, jsonl, bundle } = this;

@@ -9,21 +9,21 @@ export class SessionHistoryCommand extends TeddyCommand {
   static override paths = [['session', 'history']];
   static override usage = Command.Usage({
     category: 'Look',
-    description: 'Print the messages of a session as a model would be sent them.',
+    description: 'Print the messages of a session as a model would get them.',
     details: `
-      Everything that was said and called, in order: of a session up to now, or as it was at a commit. The same bytes come out
-      of .git alone, of a clone, and of any commit that holds the same turns.
+      Everything that was said and called, in order, up to now or up to a commit. You get the same bytes from
+      .git alone, from a clone, and from any commit that holds the same turns.
 
-      openai (the default, also on a terminal) and anthropic are one JSON array with a message on each line; jsonl has a record
-      on each line; markdown is to read. What had to be put right so that a provider takes it is said on stderr, and nothing
-      that is stored is changed by it.
+      openai (the default, also in a terminal) and anthropic are one JSON array with one message per line; jsonl
+      has one record per line; markdown is for reading. If something had to be put right so that a provider
+      accepts it, stderr says so; nothing that is stored is changed.
 
-      Exit codes: 0 done; 1 the repository is damaged, or the history would break a rule of the format; 2 no such session,
-      commit, turn or format; 3 the commit belongs to no session.
+      Exit codes: 0 done; 1 the repository is damaged, or the history would break a rule of the format; 2 no
+      such session, commit, turn or format; 3 the commit belongs to no session.
     `,
     examples: [
       ['The session that HEAD is on', '$0 session history'],
-      ['To read, from turn 03 on', '$0 session history --format markdown --from 03'],
+      ['For reading, from turn 03 on', '$0 session history --format markdown --from 03'],
       ['As it was three commits ago', '$0 session history HEAD~3 --format anthropic'],
       ['Another session, as records', '$0 session history add-user-auth --format jsonl'],
     ],
@@ -33,7 +33,7 @@ export class SessionHistoryCommand extends TeddyCommand {
   session = Option.String('-s,--session', {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
-  format = Option.String('--format', { description: `${historyFormats.join(', ')}; without it openai.` });
+  format = Option.String('--format', { description: `${historyFormats.join(', ')}; default: openai.` });
   from = Option.String('--from', { description: 'Leave out the turns before this one.' });
 
   protected run(terminal: Terminal): Promise<number> {

@@ -19,24 +19,25 @@ export class SessionImportCommand extends TeddyCommand {
   static override paths = [['session', 'import']];
   static override usage = Command.Usage({
     category: 'Elsewhere',
-    description: 'Make a session of a conversation that another program has logged.',
+    description: 'Make a session from a conversation that another program logged.',
     details: `
-      Reads the logs of Claude Code and Codex, messages as OpenAI's API takes them, and what \`teddy session export --jsonl\` writes. The session starts
-      from HEAD, which stays where it is. Secrets are masked. The same bytes are imported once: a second time names the session that there is.
-      Prints the session's directory on stdout.
+      Reads the logs of Claude Code and Codex, messages in the format of OpenAI's API, and what \`teddy session
+      export --jsonl\` writes. The session starts from HEAD, which stays where it is. Secrets are masked. The
+      same bytes are imported only once: the second time, teddy names the session that exists. Prints the
+      session's directory on stdout.
     `,
     examples: [
-      ['What would become of it', '$0 session import rollout.jsonl --dry-run'],
+      ['What would be imported', '$0 session import rollout.jsonl --dry-run'],
       ['Under a name of your own', '$0 session import chat.json --name api-design'],
     ],
   });
 
   file = Option.String({ name: 'file' });
   format = Option.String('--format', {
-    description: `What it is, if that is not told by itself: ${importFormats.join(', ')}.`,
+    description: `The format, if teddy does not recognize it: ${importFormats.join(', ')}.`,
   });
   name = Option.String('--name', { description: 'The name of the session.' });
-  dryRun = Option.Boolean('--dry-run', false, { description: 'Read it, say what is in it, and write nothing.' });
+  dryRun = Option.Boolean('--dry-run', false, { description: 'Show what would be imported; change nothing.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const format = parseFormat(this.format);

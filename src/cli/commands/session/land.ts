@@ -14,14 +14,18 @@ export class SessionLandCommand extends TeddyCommand {
     category: 'Land',
     description: "Bring a session's code to a branch, as one commit.",
     details: `
-      The branch is the one that the session started from, or --onto. It gets the code of the line as of its tip, merged as git merges, and keeps a .teddy of its own: the turns stay on the line, and under
-      refs/teddy/archive/. Landing again brings what is new since. Where the branch is checked out, its files go along as with \`git merge --ff-only\`; edits in the way stop it. HEAD stays where it is.
+      The branch is --onto, or the one that the session started from. It gets the code at the tip of the line,
+      merged as git merges, and keeps its own .teddy: the turns stay on the line, and under refs/teddy/archive/.
+      Landing again brings what is new since then. If the branch is checked out, its files are updated as by
+      \`git merge --ff-only\`; edits in the way stop it. HEAD stays where it is.
 
-      A session that stands on another one brings its code along, which is said.
+      If the session was started from another session's line, that session's code comes along, and teddy says
+      so.
 
-      A conflict changes nothing, and names the command to merge by hand.
+      A conflict changes nothing; teddy names the command for merging by hand.
 
-      Exit codes: 0 done; 1 git failed; 2 no such session or branch; 3 nothing to land, a conflict, edits in the way, a merge or the like in progress.
+      Exit codes: 0 done; 1 git failed; 2 no such session or branch; 3 nothing to land, a conflict, edits in the
+      way, or a merge or the like in progress.
     `,
     examples: [
       ['The session that HEAD is on', '$0 session land'],
@@ -35,12 +39,14 @@ export class SessionLandCommand extends TeddyCommand {
   session = Option.String('-s,--session', {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
-  onto = Option.String('--onto', { description: 'The branch; without it, the one that the session started from.' });
+  onto = Option.String('--onto', {
+    description: 'The branch to land on. Default: the one that the session started from.',
+  });
   message = Option.String('-m,--message', {
-    description: "The commit's subject and body; without it, the title of the newest plan and a list of the turns.",
+    description: "The commit's subject and body. Default: the title of the newest plan and a list of the turns.",
   });
   edit = Option.Boolean('--edit', false, { description: 'Write the message in your editor.' });
-  dryRun = Option.Boolean('--dry-run', false, { description: 'Show what would land, and move no branch.' });
+  dryRun = Option.Boolean('--dry-run', false, { description: 'Show what would land; change nothing.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const target = toTarget(this.target, this.session);

@@ -10,14 +10,14 @@ export class SessionListCommand extends TeddyCommand {
     category: 'Look',
     description: 'List all sessions, oldest first.',
     details:
-      'A star marks the session that HEAD is on. Sessions that only a remote has are listed with its name; `plan -s` continues them.',
+      'A star marks the session that HEAD is on. A session that only a remote has is listed with the name of the remote; `plan -s` continues it.',
     examples: [
       ['All sessions', '$0 session list'],
-      ['Those too that were put away', '$0 session list --archived'],
+      ['Archived ones as well', '$0 session list --archived'],
     ],
   });
 
-  archived = Option.Boolean('--archived', false, { description: 'Also sessions whose branches were archived.' });
+  archived = Option.Boolean('--archived', false, { description: 'Also list sessions whose branches were archived.' });
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {

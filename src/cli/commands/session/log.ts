@@ -11,11 +11,12 @@ export class SessionLogCommand extends TeddyCommand {
     category: 'Look',
     description: 'Show the steps of a session, newest first.',
     details: `
-      The same as \`git log --first-parent\` of its branch, one line for each step. A session can be named by its id or a part of
-      it, by a branch, an archived one too, by a commit, or as a range of commits.
+      It shows the same as \`git log --first-parent\` of its branch, with one line per step. Name a session by its
+      id or a part of it, a branch (also an archived one), a commit, or a range of commits.
 
-      With --graph the session's main line and all its conversation branches are drawn, each step once: a branch stands above
-      the step that it leaves from. Lines that are only on a remote, or archived, are marked. Your own commits are dimmed.
+      With --graph, it draws the session's main line and all its conversation branches, each step once: a branch
+      is above the step that it leaves from. Lines that are only on a remote, or archived, are marked. Your own
+      commits are dimmed.
 
       Exit codes: 0 done; 1 the repository is damaged; 2 no such session or commit.
     `,

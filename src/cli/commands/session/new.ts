@@ -13,12 +13,15 @@ export class SessionNewCommand extends TeddyCommand {
     category: 'Start',
     description: 'Make a session and switch to its branch.',
     details: `
-      The branch is teddy/<date>-<name>. It starts at HEAD, or at --from; on the line of a session that has landed, at the branch where it landed. Uncommitted work stays as it is.
-      Prints the session's directory on stdout; with \`--no-switch\`, the directory as git names it, since no work tree has it.
+      The branch is teddy/<date>-<name>. It starts at HEAD, or at --from. If HEAD is on the line of a session
+      that has landed, it starts at the branch where that session landed. Uncommitted work stays as it is.
+      Prints the session's directory on stdout; with \`--no-switch\`, no work tree has the directory, so it is
+      printed as git names it.
 
-      With \`--worktree\` the branch is checked out in a linked work tree, in teddy/worktrees/ of the git directory, and this work tree stays
-      as it is, with what is not committed in it: several sessions can be worked on at the same time. \`teddy worktree list\` shows them, \`teddy worktree remove\` removes them.
-      Hooks of git are not run, and submodules are for \`git submodule update\`.
+      With \`--worktree\`, the branch is checked out in a linked work tree, in teddy/worktrees/ of the git
+      directory. This work tree and its uncommitted work stay as they are, so you can work on several sessions
+      at the same time. \`teddy worktree list\` lists these work trees, \`teddy worktree remove\` removes them.
+      Hooks of git do not run, and submodules are left to \`git submodule update\`.
     `,
     examples: [
       ['Start a session', '$0 session new add-login-route'],
@@ -29,11 +32,11 @@ export class SessionNewCommand extends TeddyCommand {
   });
 
   name = Option.String({ name: 'name' });
-  noSwitch = Option.Boolean('--no-switch', false, { description: 'Make the branch, and stay where you are.' });
+  noSwitch = Option.Boolean('--no-switch', false, { description: 'Make the branch, but stay where you are.' });
 
   from = Option.String('--from', { description: 'The branch or session to start from.' });
 
-  worktree = Option.Boolean('--worktree', false, { description: 'Check the branch out in a work tree of its own.' });
+  worktree = Option.Boolean('--worktree', false, { description: 'Use a linked work tree of its own.' });
 
   protected run(terminal: Terminal): Promise<number> {
     requireOne({ '--no-switch': this.noSwitch, '--worktree': this.worktree });

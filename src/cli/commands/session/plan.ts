@@ -10,11 +10,11 @@ export class SessionPlanCommand extends PlanningCommand {
     category: 'Start',
     description: 'Say what you want; the answer is a plan.',
     details: `
-      Your own edits of tracked files are committed first, as a snapshot of yours; then the message; and only then the model is asked.
-      With \`--worktree\` the line is worked on in a linked work tree: the one that it is checked out in, or a new one. A line that the main work
-      tree is on is refused.
+      teddy first commits your own edits of tracked files, as a snapshot, then your message, and only then asks
+      the model. With \`--worktree\`, it uses a linked work tree: the one where the line is checked out, or a new
+      one. It refuses if the main work tree is on the line.
 
-      Without \`-m\` a turn that has no answer yet is asked again, with exactly the same request.
+      Without \`-m\`, it asks the model again about a turn that has no answer yet, with exactly the same request.
     `,
     examples: [
       ['Ask for a plan', '$0 session plan -m "Add a login route"'],
@@ -24,9 +24,9 @@ export class SessionPlanCommand extends PlanningCommand {
     ],
   });
 
-  dryRun = Option.Boolean('--dry-run', false, { description: 'Print what would be sent; ask nobody, commit nothing.' });
+  dryRun = Option.Boolean('--dry-run', false, { description: 'Print what would be sent; change nothing.' });
 
-  worktree = Option.Boolean('--worktree', false, { description: 'Work on the line in a work tree of its own.' });
+  worktree = Option.Boolean('--worktree', false, { description: 'Use a linked work tree of its own.' });
 
   protected run(terminal: Terminal): Promise<number> {
     requireOne({ '--dry-run': this.dryRun, '--worktree': this.worktree });

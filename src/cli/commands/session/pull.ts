@@ -7,18 +7,21 @@ export class SessionPullCommand extends ShareCommand {
   static override paths = [['session', 'pull']];
   static override usage = Command.Usage({
     category: 'Elsewhere',
-    description: 'Take what a remote has of a session.',
+    description: 'Get a session from a remote.',
     details: `
-      The main line, its branches, what is archived of it, and teddy/global become branches here, and the remote-tracking branches
-      follow. It is the session that HEAD is on; with HEAD on none, all that the remote has. -s names one, and --all takes all.
+      The main line, its branches, what is archived of it, and teddy/global become branches here, and the
+      remote-tracking branches follow. The session is the one that HEAD is on; if HEAD is on none, everything
+      that the remote has is taken. -s names a session, and --all takes all of them.
 
-      Nothing here moves before what came is checked: names, paths, sizes, entries, trailers. A line that does not pass stays
-      out and is named; the others are taken. Where both sides have added to a line, the remote's commits keep its name, and
-      what was only here goes to a conversation branch of its own: nothing is lost, and nothing conflicts. A line that is
-      checked out moves ahead in its work tree, which has to be clean for that. Memos of both sides are put together.
+      Nothing here moves before teddy has checked what came: names, paths, sizes, entries, trailers. A line that
+      does not pass stays out and is named; the others are taken. If both sides added to a line, the remote's
+      commits keep its name, and what was only here goes to a conversation branch of its own: nothing is lost,
+      and nothing conflicts. A line that is checked out moves ahead in its work tree, which has to be clean for
+      that. The memos of both sides are merged.
 
-      Exit codes: 0 done, or nothing to do; 1 something was kept out; 2 no such remote or session; 3 a work tree is in the
-      way, and its line stays, or another session there has the name of one here; 5 the remote is not reached, or has refused.
+      Exit codes: 0 done, or nothing to do; 1 something was kept out; 2 no such remote or session; 3 a work tree
+      is in the way, so its line stays, or another session there has the name of one here; 5 the remote cannot
+      be reached, or refused.
     `,
     examples: [
       ['The session that HEAD is on, from origin', '$0 session pull'],

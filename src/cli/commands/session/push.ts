@@ -9,16 +9,17 @@ export class SessionPushCommand extends ShareCommand {
     category: 'Elsewhere',
     description: 'Send a session to a remote.',
     details: `
-      The main line, its branches, what is archived of it, and teddy/global; the commits below go along, as with git. It is the
-      session that HEAD is on, else the newest; -s names another one, and --all sends all of them. The remote is a name that git
-      knows, a URL or a path; without it the one of the branch, remote.pushDefault, origin, or the only one.
+      It sends the main line, its branches, what is archived of it, and teddy/global, with the commits below, as
+      git does. The session is the one that HEAD is on, else the newest; -s names another one, and --all sends
+      all of them. The remote is a name that git knows, a URL or a path; without it, it is the one of the
+      branch, remote.pushDefault, origin, or the only one.
 
-      All of it arrives or nothing does, and nothing is ever forced. What has more on the remote is taken first by \`session
-      sync\`. A branch that \`session archive\` has taken away here goes there as well; the archive keeps it. What would leave is
-      verified, and looked through for secrets.
+      Either everything arrives or nothing does, and nothing is ever forced. If the remote has more, \`session
+      sync\` takes that first. A branch that \`session archive\` deleted here is deleted there as well; the archive
+      keeps it. teddy verifies what would leave, and searches it for secrets.
 
-      Exit codes: 0 done, or nothing to do; 2 no such remote or session; 3 the remote is ahead, is empty, or has changed
-      meanwhile, or a secret or a faulty line would leave; 5 the remote is not reached, or has refused.
+      Exit codes: 0 done, or nothing to do; 2 no such remote or session; 3 the remote is ahead, is empty, or has
+      changed meanwhile, or a secret or a faulty line would leave; 5 the remote cannot be reached, or refused.
     `,
     examples: [
       ['The session that HEAD is on, to origin', '$0 session push'],

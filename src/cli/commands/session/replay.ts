@@ -15,28 +15,30 @@ export class SessionReplayCommand extends TeddyCommand {
   static override paths = [['session', 'replay']];
   static override usage = Command.Usage({
     category: 'Look',
-    description: 'Do again what the reports of a session say was done, and compare.',
+    description: 'Repeat what the reports of a session say was done, and compare.',
     details: `
-      For every report: its plan is read again, its actions are done on the code of the commit before it, and the result is
-      compared byte for byte with what was committed. The logs of the turns are checked against what they were made of.
-      Everything happens in memory, so that it works in a bare clone too, and on a bundle. Whether the entries are what they
-      say, and in order, \`teddy session verify\` checks: neither does without the other.
+      For every report, teddy reads the plan again, performs its actions on the code of the commit before it,
+      and compares the result byte for byte with what was committed. It also checks the logs of the turns
+      against what they were made of. Everything happens in memory, so it works in a bare clone and on a bundle
+      too. Whether the entries are what they say, and in order, is what \`teddy session verify\` checks: run both.
 
-      The commands of a plan are not run: their recorded effect is applied, and they are listed as \`not run\`. Where you ask for
-      that with --run-commands, they are run in a temporary repository that only reads the objects of this one, with your
-      environment and your rights; exit code, output (but for times and places) and changed files are compared. Do so only where
-      you would run the plan yourself.
+      It does not run the commands of a plan: it applies their recorded effect and lists them as \`not run\`. With
+      --run-commands, it runs them in a temporary repository that only reads the objects of this one, with your
+      environment and your rights, and compares exit code, output (except times and places) and changed files.
+      Do so only where you would run the plan yourself.
 
-      A path of a report's commit is proven where the plan gives it, byte for byte, on the code of the commit before. Where only a
-      command, a filter of git's or the user's own words in place of the plan can explain it, it is named as not proven, and its
-      turn is \`not compared\`. With --strict that is exit 1. --run-commands proves what running a command again makes alike.
-      Snapshots and commits of the user's own are counted: no plan tells of them.
+      A path in a report's commit is proven if the plan produces it, byte for byte, from the code of the commit
+      before. If only a command, a filter of git or the user's own words in place of the plan can explain it, it
+      is listed as not proven, and its turn is \`not compared\`. With --strict, the exit code is then 1.
+      --run-commands proves what comes out the same when a command runs again. Snapshots and commits of your own
+      are counted, since no plan describes them.
 
-      A commit stands for its line up to there. A file stands for itself where git knows nothing of the name, or with \`./\`
-      before it; all lines of a bundle are replayed, and with --json several are \`lines\`. On GitHub Actions each difference
-      is an annotation as well, and the step summary has a table.
+      A commit stands for its line up to there. A name is a file if git does not know the name, or if it begins
+      with \`./\`. All lines of a bundle are replayed; with --json, several are in \`lines\`. On GitHub Actions,
+      each difference is also an annotation, and the step summary has a table.
 
-      Exit codes: 0 the same; 1 something differs, or the repository is damaged; 2 no such session, commit or file; 130 interrupted.
+      Exit codes: 0 the same; 1 something differs, or the repository is damaged; 2 no such session, commit or
+      file; 130 interrupted.
     `,
     examples: [
       ['The session that HEAD is on', '$0 session replay'],
@@ -51,12 +53,12 @@ export class SessionReplayCommand extends TeddyCommand {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
   runCommands = Option.Boolean('--run-commands', false, {
-    description: 'Run the commands of the plans as well, in a temporary repository.',
+    description: 'Also run the commands of the plans, in a temporary repository.',
   });
   strict = Option.Boolean('--strict', false, {
-    description: 'Exit 1 also where something that a commit holds is not proven.',
+    description: 'Exit with 1 also if something that a commit holds is not proven.',
   });
-  junit = Option.String('--junit', { description: 'Write the result as JUnit XML, a test case for each turn.' });
+  junit = Option.String('--junit', { description: 'Write the result as JUnit XML, with one test case per turn.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const target = toTarget(this.target, this.session);

@@ -11,8 +11,8 @@ export class SessionRestoreCommand extends TeddyCommand {
     category: 'Go on',
     description: 'Go back to the end of a turn, on a branch of its own.',
     details: `
-      The code is exactly as it was after the turn, and the next turn goes on from there. The line that you leave stays as it is.
-      Edits that are in the way stop it; nothing has changed then.
+      The code is exactly as it was after the turn, and the next turn goes on from there. The line that you
+      leave stays as it is. If edits are in the way, teddy stops and changes nothing.
     `,
     examples: [['Go on from turn 02', '$0 session restore 02']],
   });

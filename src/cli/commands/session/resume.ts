@@ -20,16 +20,19 @@ export class SessionResumeCommand extends TeddyCommand {
   static override paths = [['session', 'resume']];
   static override usage = Command.Usage({
     category: 'Go on',
-    description: 'Do what comes next: run the plan, ask again, or ask for the next message.',
+    description: 'Do what comes next: run the plan, ask the model again, or take your next message.',
     details: `
-      A plan that has no report is executed as by \`session execute\`; where its run was killed, you are asked what becomes of that first. A message that
-      has no answer is asked again with exactly the same request, as by \`session plan\`, or as in the conversation that it was said in. Where nothing waits, a terminal asks for the next message.
+      A plan without a report is executed as by \`session execute\`; if its run was killed, teddy first asks you
+      what to do about that. A message without an answer is sent again with exactly the same request, as by
+      \`session plan\`, or as in the conversation that it belongs to. If nothing is waiting, teddy asks for your
+      next message, provided there is a terminal.
 
-      Each call is one step. Exit codes: those of \`session execute\` and \`session plan\`; 3 also where nothing waits and nobody can be asked.
+      Each call does one step. Exit codes: those of \`session execute\` and \`session plan\`; also 3 if nothing is
+      waiting and nobody can be asked.
     `,
     examples: [
       ['After a break, or a crash', '$0 session resume'],
-      ['Of another session', '$0 session resume -s add-login'],
+      ['Another session', '$0 session resume -s add-login'],
       ['Approve every action of the plan', '$0 session resume -y'],
     ],
   });
@@ -38,7 +41,7 @@ export class SessionResumeCommand extends TeddyCommand {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
   yes = Option.Boolean('-y,--yes', false, {
-    description: 'Approve every action of a plan, and every call of a conversation. Memos have a yes of their own.',
+    description: 'Approve every action of a plan and every call of a conversation, but no memos.',
   });
 
   protected run(terminal: Terminal): Promise<number> {

@@ -9,14 +9,15 @@ export class SessionReviewCommand extends TeddyCommand {
     category: 'Look',
     description: 'Print a session as Markdown, for the body of a pull request.',
     details: `
-      A table of its turns; of each the message, the plan's actions with their outcome, tokens, cost and changed files; the totals;
-      and how to look closer, verify and replay. Texts of models and users are quoted so that they mention nobody, close no issue
-      and make no structure; secrets in them are masked.
+      It has a table of the turns; for each turn the message, the plan's actions with their outcome, tokens,
+      cost and changed files; the totals; and how to look closer, verify and replay. Texts of models and users
+      are quoted so that they mention nobody, close no issue and add no structure; secrets in them are masked.
 
-      It stays below the 65,536 characters that GitHub takes: details of older turns are neither read nor shown then, which is said.
-      With --json all turns are read and shown.
+      It stays below the 65,536 characters that GitHub allows: if necessary, it leaves out the details of older
+      turns and says so. With --json it has all turns.
 
-      Exit codes: 0 done; 1 the session is damaged, or secrets cannot be looked for; 2 no such session or commit.
+      Exit codes: 0 done; 1 the session is damaged, or it cannot be searched for secrets; 2 no such session or
+      commit.
     `,
     examples: [
       ['The session that HEAD is on', '$0 session review'],

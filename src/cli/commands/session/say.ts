@@ -12,18 +12,22 @@ export class SessionSayCommand extends TeddyCommand {
     category: 'Go on',
     description: 'Add what was said elsewhere, by voice or by text.',
     details: `
-      One record is added to the transcript, as one commit, and no model is asked; the next turn knows of it. A message of the user's opens a turn, unless one waits for an answer. With
-      \`--id\` it may be sent again: what is there already is not added twice.
+      Adds one record to the transcript, as one commit. No model is asked, but the next turn knows of it. A
+      message by the user opens a turn, unless one is waiting for an answer. With \`--id\` you can send a record
+      again: teddy adds it only once.
 
       Prints \`<turn> <commit>\`.
 
-      Exit codes: 0: it is there; 2: wrong usage; 3: the id is there with other content.
+      Exit codes: 0 it is there; 2 wrong usage; 3 the id is there with other content.
     `,
     examples: [
       ['A message, by voice', '$0 session say --voice -m "Where is the port set?"'],
-      ['What was answered', '$0 session say --voice --role assistant -m "In src/app.ts"'],
-      ['As far as it came', '$0 session say --voice --role assistant --interrupted -m "In src"'],
-      ['Somebody spoke in between, and nothing of the answer is known', '$0 session say --voice --interrupted'],
+      ['An answer', '$0 session say --voice --role assistant -m "In src/app.ts"'],
+      [
+        'An answer, up to where it was interrupted',
+        '$0 session say --voice --role assistant --interrupted -m "In src"',
+      ],
+      ['Somebody interrupted an answer, of which nothing is known', '$0 session say --voice --interrupted'],
     ],
   });
 
@@ -33,7 +37,7 @@ export class SessionSayCommand extends TeddyCommand {
   interrupted = Option.Boolean('--interrupted', false, {
     description: 'The assistant was interrupted; with -m, after these words.',
   });
-  id = Option.String('--id', { description: 'The id of the record, unique in its session; a new one if not given.' });
+  id = Option.String('--id', { description: 'The id of the record, unique in its session. Default: a new one.' });
   session = Option.String('-s,--session', {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });

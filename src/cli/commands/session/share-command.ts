@@ -12,9 +12,9 @@ export abstract class ShareCommand extends TeddyCommand {
   session = Option.String('-s,--session', {
     description: 'A session id or a unique part of it, or a branch: its main line and all its branches.',
   });
-  all = Option.Boolean('--all', false, { description: 'All sessions.' });
+  all = Option.Boolean('--all', false, { description: 'Share all sessions.' });
   dryRun = Option.Boolean('--dry-run', false, {
-    description: 'Look at everything, say what would be done, and do nothing.',
+    description: 'Show what would be done; change nothing.',
   });
 
   protected abstract readonly verb: string;

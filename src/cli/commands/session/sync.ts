@@ -9,18 +9,19 @@ export class SessionSyncCommand extends ShareCommand {
     category: 'Elsewhere',
     description: 'Pull, then push, until a session is the same here and on a remote.',
     details: `
-      As \`session pull\` and \`session push\` after each other, and again while somebody else is faster, at most five times. When
-      two clones have both synced, they hold the same branches. It is the session that HEAD is on, else the newest; -s names
-      another one, and --all takes and sends all of them.
+      It runs \`session pull\` and \`session push\`, and both again if somebody else is faster, at most five times.
+      When two clones have both synced, they hold the same branches. The session is the one that HEAD is on,
+      else the newest; -s names another one, and --all takes and sends all of them.
 
-      Where both sides have added to a line, the remote's commits keep its name, and what was only here becomes a conversation
-      branch, \`--<turn>-branch-<number>\`; HEAD goes with it where it was on the line.
+      If both sides added to a line, the remote's commits keep its name, and what was only here becomes a
+      conversation branch, \`--<turn>-branch-<number>\`; if HEAD was on the line, it goes along.
 
-      A branch that was deleted on the remote without being archived stays here and is not sent again; \`session push -s\` does.
+      A branch that was deleted on the remote without being archived stays here and is not sent again; \`session
+      push -s\` sends it.
 
-      Exit codes: 0 done, or nothing to do; 1 something was kept out; 2 no such remote or session; 3 a work tree is in the
-      way, the remote is empty or keeps changing, another session there has the name of one here, or a secret or a faulty
-      line would leave; 5 the remote is not reached, or has refused.
+      Exit codes: 0 done, or nothing to do; 1 something was kept out; 2 no such remote or session; 3 a work tree
+      is in the way, the remote is empty or keeps changing, another session there has the name of one here, or a
+      secret or a faulty line would leave; 5 the remote cannot be reached, or refused.
     `,
     examples: [
       ['The session that HEAD is on, with origin', '$0 session sync'],

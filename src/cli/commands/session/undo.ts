@@ -9,11 +9,14 @@ export class SessionUndoCommand extends TeddyCommand {
   static override paths = [['session', 'undo']];
   static override usage = Command.Usage({
     category: 'Go on',
-    description: 'Take back the code of a turn, as one more step.',
+    description: 'Undo the code changes of a turn, as one more step.',
     details: `
-      Without a turn it is the newest one that changed code and is not undone. Files that are not exactly as the turn left them are named, and nothing is changed; with --partial the others are taken back.
+      Without a turn, it undoes the newest one that changed code and is not undone yet. If some files are no
+      longer as the turn left them, teddy names them and changes nothing; with --partial it undoes the changes
+      of the others.
 
-      Exit codes: 0: done; 1: it failed on the way; 2: no such turn; 3: files have changed since, or there is nothing to take back.
+      Exit codes: 0 done; 1 it failed halfway; 2 no such turn; 3 files have changed since, or there is nothing
+      to undo.
     `,
     examples: [
       ['The last turn that changed code', '$0 session undo'],
@@ -28,7 +31,7 @@ export class SessionUndoCommand extends TeddyCommand {
   });
 
   partial = Option.Boolean('--partial', false, {
-    description: 'Take back what is as the turn left it, and leave the rest.',
+    description: 'Undo files that are as the turn left them, and leave the others.',
   });
 
   protected run(terminal: Terminal): Promise<number> {

@@ -16,22 +16,22 @@ export class SessionVerifyCommand extends TeddyCommand {
   static override paths = [['session', 'verify']];
   static override usage = Command.Usage({
     category: 'Look',
-    description: 'Check that a session is what it says: nothing rewritten, nothing forged, nothing missing.',
+    description: 'Check that nothing of a session was rewritten, forged or lost.',
     details: `
-      Looks at every entry of a line: its trailers and its place in the order, that published files have stayed as they were,
-      sha256, reports against what their commits changed, secrets, paths, signatures where there are some. What each
-      _context.log shows is rendered again from the commits and compared byte for byte (derived); what nothing can render
-      again, as a file that only the disk had, is counted as attested.
+      For every entry of a line, it checks the trailers and the place in the order, that published files stayed
+      as they were, hashes, reports against what their commits changed, secrets, paths, and signatures if there
+      are any. What each _context.log shows is rendered again from the commits and compared byte for byte
+      (derived); what nothing can render again, such as a file that only the disk had, is counted as attested.
 
-      The session can be named by its id, a branch, a commit, a range (a..b), or a bundle file; without a name it is the line
-      that HEAD is on, else the newest session. A file stands for itself where git knows nothing of the name, or with \`./\`
-      before it; all lines of a bundle are looked at. Of a range all lines are looked at that it brings, by a merge as well, and
-      each session file that it brings has to be what an entry that it brings has there. Someone who rewrites a whole session with
-      new hashes is found by signatures alone: \`git config teddy.sign true\` signs entries, and --signed-by wants every entry
-      signed by one of the keys.
+      Name the session by its id, a branch, a commit, a range (a..b), or a bundle file; without a name, it is
+      the line that HEAD is on, else the newest session. A name is a file if git does not know the name, or if
+      it begins with \`./\`. All lines of a bundle are checked. For a range, teddy checks all lines that it
+      brings, also by a merge; each session file that it brings has to be as an entry that it brings has it.
+      Only signatures reveal somebody who rewrote a whole session with new hashes: \`git config teddy.sign true\`
+      signs entries, and --signed-by requires every entry to be signed by one of the keys.
 
-      Exit codes: 0 no fault; 1 faults, each named with commit, turn and file, or a shallow clone that lacks some of the line;
-      2 no such session, commit or file.
+      Exit codes: 0 no fault; 1 faults, each named with commit, turn and file, or a shallow clone that lacks
+      some of the line; 2 no such session, commit or file.
     `,
     examples: [
       ['The session that HEAD is on', '$0 session verify'],
@@ -43,12 +43,14 @@ export class SessionVerifyCommand extends TeddyCommand {
   });
 
   target = Option.String({ name: 'session, commit, range or bundle', required: false });
-  session = Option.String('-s,--session', { description: 'The same as the name.' });
-  all = Option.Boolean('--all', false, { description: 'Every line, also archived ones and those of remotes.' });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  all = Option.Boolean('--all', false, { description: 'Check every line, also archived ones and those of remotes.' });
   fsck = Option.Boolean('--fsck', false, { description: 'Also run git fsck.' });
   signedBy = Option.Array('--signed-by', {
     description:
-      'A key that may have signed the entries, any number of times: its fingerprint, or a file with public ssh keys. Every entry has to be signed then.',
+      'Require every entry to be signed by this key: its fingerprint, or a file with public ssh keys. Give it several times to allow several keys.',
   });
 
   protected run(terminal: Terminal): Promise<number> {

@@ -8,7 +8,7 @@ export class WorktreeListCommand extends TeddyCommand {
   static override paths = [['worktree', 'list']];
   static override usage = Command.Usage({
     category: 'Work trees',
-    description: 'List the linked work trees that sessions are worked on in.',
+    description: 'List the linked work trees of sessions.',
     details: `
       A line has ended when all its commits are in the branch that its session started from or in the default branch (here or as last
       fetched), when it has landed there, when it is archived, or when its branch is deleted. A squash merge cannot be told from other commits.

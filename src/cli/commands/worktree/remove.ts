@@ -14,10 +14,12 @@ export class WorktreeRemoveCommand extends TeddyCommand {
     category: 'Work trees',
     description: 'Remove linked work trees that teddy made; the branches stay.',
     details: `
-      Never one with edits, staged or untracked files in it, in the middle of a merge or the like, locked, whose plan is being executed, or in
-      which you are. Files that git ignores go with it, as with \`git worktree remove\`; \`teddy worktree list\` shows them.
+      It never removes a work tree that has edits, staged or untracked files, is in the middle of a merge or the
+      like, is locked, is executing a plan, or is the one that you are in. Files that git ignores are removed
+      with it, as by \`git worktree remove\`; \`teddy worktree list\` shows them.
 
-      With \`--ended\` those are kept and named, and the exit code is 3. What ended means: \`teddy worktree list --help\`.
+      With \`--ended\`, it keeps and names those, and the exit code is 3. \`teddy worktree list --help\` says when a
+      line has ended.
     `,
     examples: [
       ['The one of a session', '$0 worktree remove 20260124-add-login'],
@@ -26,7 +28,7 @@ export class WorktreeRemoveCommand extends TeddyCommand {
   });
 
   worktree = Option.String({ name: 'session', required: false });
-  ended = Option.Boolean('--ended', false, { description: 'All whose line was merged, archived or deleted.' });
+  ended = Option.Boolean('--ended', false, { description: 'Remove all whose line was merged, archived or deleted.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const request = this.toRequest();

@@ -4,7 +4,7 @@ import { nearestName } from '../../../../session/nearest-name.ts';
 
 const commands = {
   plan: { takes: '[text]', does: 'ask for a plan; without text, for the open message' },
-  execute: { takes: '', does: 'run the plan, with a yes or no for each action' },
+  execute: { takes: '', does: 'run the plan, asking about each action' },
   retry: { takes: '', does: 'ask again where there is no answer yet' },
   branch: { takes: '<turn> [text]', does: 'try again from an earlier turn, on another branch' },
   history: { takes: '', does: 'read the conversation until now' },
