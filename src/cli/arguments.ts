@@ -4,7 +4,7 @@ import { TeddyError } from '../errors.ts';
 const longNames: Record<string, string> = { m: 'message', s: 'session', a: 'agent' };
 const withValue = new Set(Object.values(longNames).map((name) => `--${name}`));
 
-/** Throws USAGE where the same thing is said twice: one of the two would be lost. */
+/** Throws USAGE if the same option is given twice: one of the two values would be lost. */
 export function refuseRepeated(words: readonly string[]): void {
   const end = words.indexOf('--');
   const options = (end === -1 ? words : words.slice(0, end)).map((word) => /^(--[a-z]+)=/.exec(word)?.[1]);
@@ -13,7 +13,7 @@ export function refuseRepeated(words: readonly string[]): void {
     throw new TeddyError('USAGE', `${twice} is given twice.`, 'Give one; it may have several lines.');
 }
 
-/** Every value is bound with `=`, so that one which begins with a hyphen is never taken for an option. */
+/** Every value is bound with `=`, so that one that begins with a hyphen is never read as an option. */
 export function normalizeArguments(argv: readonly string[]): string[] {
   const normalized: string[] = [];
   for (let at = 0; at < argv.length; at += 1) {

@@ -1,8 +1,8 @@
-/** What `--help` of one command prints: usage, what it does, options, examples. */
+/** Renders `--help` of one command: usage, description, options, examples. */
 import type { Definition } from 'clipanion';
 import type { Style } from './terminal.ts';
 
-/** How an option's value is shown, for one command or for all; one in brackets may be left out. */
+/** The placeholder of an option's value, for one command or for all; a value in brackets is optional. */
 const valueNames: Record<string, string> = {
   '--message': ' <text>',
   '--onto': ' <branch>',
@@ -47,7 +47,7 @@ const valueNames: Record<string, string> = {
 };
 const width = 80;
 
-/** `style` decides about colours; the text is plain without it. */
+/** `style` adds colours; without it, the text is plain. */
 export function renderCommandHelp(definition: Definition, style: (style: Style, text: string) => string): string {
   const { path, description = '', details = '', examples = [] } = definition;
   const heading = (text: string) => style('bold', text);
@@ -77,7 +77,7 @@ export function withParameters({ path, usage }: Definition): string {
 
 type OptionRow = [names: string, text: string];
 
-/** The options of one command, then those that every command has. */
+/** Lists the options of one command, then those that every command has. */
 export function listOptions({ path, options }: Definition): { own: OptionRow[]; common: OptionRow[] } {
   const isCommon = ({ definition }: { definition: string }) => /^--(?:json|color)\b/.test(definition);
   const [own, common] = [options.filter((option) => !isCommon(option)), options.filter(isCommon)];
@@ -116,7 +116,7 @@ function wrap(text: string, columns: number, indent: number): string {
   return lines.join(`\n${' '.repeat(indent)}`);
 }
 
-/** `Say what you want.` -> `say what you want`, as it stands after the command's name. */
+/** `Say what you want.` -> `say what you want`, to follow the command's name. */
 function lowerFirst(text: string): string {
   return `${text.slice(0, 1).toLowerCase()}${text.slice(1)}`.replace(/\.$/, '');
 }

@@ -1,6 +1,6 @@
 /**
- * Loads the bundle together with what V8 has compiled of it before. A short command spends most of its time on compiling:
- * with the cache `session plan` takes about two thirds of the time.
+ * Loads the bundle together with the code that V8 compiled of it earlier. A short command spends most of its time
+ * compiling: with the cache, `session plan` takes about two thirds of the time.
  */
 import { isAscii } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
@@ -12,18 +12,19 @@ import { Script } from 'node:vm';
 
 export interface CompiledCode<Exports> {
   exports: Exports;
-  /** Keeps what was compiled by now for the next process; once for each version of the bundle. */
+  /** Stores the code that was compiled so far for the next process, once for each version of the bundle. */
   keep(): void;
 }
 
 /**
- * The caches lie beside the bundle, one for each `use` of it, since each compiles other parts. They are named after its
- * content too: V8 itself compares no more than the length.
+ * The caches are beside the bundle, one for each `use` of it, since each use compiles other parts. Their names depend
+ * on its content too: V8 itself only compares the length.
  */
 export function loadCompiled<Exports>(bundle: URL, use: string): CompiledCode<Exports> {
   const path = fileURLToPath(bundle);
   const bytes = readFileSync(path);
-  // Of plain ASCII, which the build keeps it, V8 makes a string in a third of the time, and compiles half the bytes.
+  // The build keeps the bundle plain ASCII: V8 makes a string of it in a third of the time, and compiles half the
+  // bytes.
   const source = isAscii(bytes) ? bytes.toString('latin1') : bytes.toString('utf8');
   const key = createHash('sha1').update(bytes).digest('hex').slice(0, 16);
   const cachePath = `${path}-${key}-${use}.cache`;
@@ -40,7 +41,10 @@ export function loadCompiled<Exports>(bundle: URL, use: string): CompiledCode<Ex
   };
 }
 
-/** Where nothing may be written, as in a global installation of somebody else's, the code is compiled each time. */
+/**
+ * If nothing can be written, as in a global installation that belongs to somebody else, the code is compiled each
+ * time.
+ */
 function keepCache(path: string, bytes: Buffer): void {
   const temporary = `${path}.${randomBytes(4).toString('hex')}`;
   try {

@@ -4,13 +4,13 @@ import type { Readable, Writable } from 'node:stream';
 import type { BaseContext } from 'clipanion';
 import { TeddyError } from '../errors.ts';
 
-/** Where signals come from; `process` is one. */
+/** The source of signals, such as `process`. */
 interface Signals {
   on(name: NodeJS.Signals | 'exit', listener: (name: NodeJS.Signals) => void): unknown;
   off(name: NodeJS.Signals | 'exit', listener: (name: NodeJS.Signals) => void): unknown;
 }
 
-/** With what a terminal has, and a pipe does not. */
+/** A terminal has these, a pipe does not. */
 type Input = Readable & { isTTY?: boolean | undefined; setRawMode?(isRaw: boolean): unknown };
 type Output = Writable & { isTTY?: boolean | undefined; columns?: number; rows?: number };
 
@@ -25,13 +25,13 @@ export interface CliContext extends BaseContext {
   raise(name: NodeJS.Signals): void;
   /** Ends at once, without waiting for what still runs. */
   exit(code: number): never;
-  /** The folder that the command stands in. Throws where it does not exist any more. */
+  /** The folder that the command runs in. Throws if it no longer exists. */
   cwd(): string;
-  /** The file that was started, from which a hook or a server is started again. */
+  /** The file that was started, with which a hook or a server is started again. */
   main: string;
 }
 
-/** The folder that the command stands in. Throws NOT_A_REPOSITORY where it does not exist any more. */
+/** The folder that the command runs in. Throws NOT_A_REPOSITORY if it no longer exists. */
 export function readWorkingDirectory(context: CliContext): string {
   try {
     return context.cwd();
@@ -41,12 +41,12 @@ export function readWorkingDirectory(context: CliContext): string {
   }
 }
 
-/** The folder, environment and input with which the paths and programs of the user are opened. */
+/** The folder, environment and input for the user's paths and programs. */
 export function toSurroundings(context: CliContext): Pick<CliContext, 'env' | 'stdin'> & { cwd: string } {
   return { cwd: readWorkingDirectory(context), env: context.env, stdin: context.stdin };
 }
 
-/** A path that the user has given. */
+/** Resolves a path that the user gave. */
 export function resolvePath(context: CliContext, path: string): string {
   return resolve(readWorkingDirectory(context), path);
 }

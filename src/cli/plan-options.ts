@@ -1,4 +1,4 @@
-/** The options of everything that asks a model: `session plan`, and `session branch` with a message. */
+/** The options of the commands that ask a model for a plan: `session plan`, and `session branch` with a message. */
 import { Option } from 'clipanion';
 import { composeText, type ChosenModel } from '../app.ts';
 import { TeddyError } from '../errors.ts';
@@ -36,12 +36,12 @@ export abstract class PlanningCommand extends TeddyCommand {
       model: this.model,
       from: this.from,
       recording: this.recording,
-      // With a message the request has to be shown to somebody first; without one the answer is brought.
+      // With a message, the user first has to be shown the request; without one, they bring the answer.
       inEditor: terminal.isInteractive && this.message === undefined && !this.edit,
     });
   }
 
-  /** Undefined where nobody can be asked. */
+  /** Undefined when nobody can be asked. */
   protected toForeignApproval(terminal: Terminal, signal: AbortSignal): ApproveForeign | undefined {
     return askingForeign(terminal, signal, { canAsk: terminal.isInteractive && !this.json });
   }
@@ -50,7 +50,7 @@ export abstract class PlanningCommand extends TeddyCommand {
     return this.edit ? editMessage(this.context, project, this.message) : this.message;
   }
 
-  /** Asks whom the flags name, and shows the answer. Throws NO_MODEL after the message is safe. */
+  /** Asks the model that the options name, and shows the answer. Throws NO_MODEL after the message is safe. */
   protected async planAndShow(
     terminal: Terminal,
     project: Project,
@@ -60,7 +60,7 @@ export abstract class PlanningCommand extends TeddyCommand {
     return this.askAndShow(terminal, project, message, signal, await this.choose(terminal, project));
   }
 
-  /** The same where it is known who is asked. */
+  /** Does the same when the model is already chosen. */
   protected async askAndShow(
     terminal: Terminal,
     project: Project,
@@ -82,7 +82,7 @@ export abstract class PlanningCommand extends TeddyCommand {
   }
 }
 
-/** In the user's editor; empty: they want none. */
+/** Opens the user's editor; the result is empty if they want no message. */
 export async function editMessage(context: CliContext, project: Project, initial = ''): Promise<string> {
   const hint = '\n# What do you want? Lines that begin with # are left out; an empty message stops.\n';
   const text = await composeText(project, toSurroundings(context), `${initial}${hint}`, 'MESSAGE.md');

@@ -1,4 +1,4 @@
-/** From argv to an exit code: finds the command, or says why there is none. */
+/** Finds the command that argv names, or says why there is none. */
 import { isatty } from 'node:tty';
 import { Cli, type CommandClass, type Definition } from 'clipanion';
 import { version } from '../../package.json';
@@ -146,7 +146,7 @@ const commands: CommandClass<CliContext>[] = [
   DoctorCommand,
 ];
 
-/** From the words of `process` to the exit code, with its streams and signals. */
+/** Runs the command line of `process`, with its streams and signals. Returns the exit code. */
 export async function runCli(argv: string[]): Promise<number> {
   const context = toContext(argv);
   ignoreLostReaders();
@@ -155,9 +155,9 @@ export async function runCli(argv: string[]): Promise<number> {
   return runCommand(context);
 }
 
-/** Whatever it needs from outside is in the context: several can run in one process. */
+/** Everything it needs from outside is in the context, so several can run in one process. */
 export async function runCommand(context: CliContext): Promise<number> {
-  // A shell asks what may come next; the words after it are those of another command.
+  // A shell asks for completions; the words that follow are those of another command.
   if (context.words[0] === 'complete') return completeWords(context, toCli(commands).definitions());
   const words = askForHelp(normalizeArguments(context.words));
   let command;
@@ -197,16 +197,17 @@ function toCli(known: CommandClass<CliContext>[]): Cli<CliContext> {
   return cli;
 }
 
-/** Every command with a usage of its own, as help and the documents describe it. */
+/** Every command with its own usage, as the help and the documents describe it. */
 export function listDefinitions(): Definition[] {
   return toCli(commands).definitions();
 }
 
-/** The command that the words begin with, else all: to prepare them all takes longer than some commands do. */
+/** The command that the words begin with, or else all: preparing all of them takes longer than running some of them. */
 function findNamed(words: string[]): CommandClass<CliContext>[] {
   const isNamed = (path: string[]) => path.length > 0 && path.every((name, at) => words[at] === name);
   const named = commands.filter(({ paths = [] }) => paths.some(isNamed));
-  // What has no usage of its own is a family's help, and `teddy --json session list` begins with no name at all.
+  // A command without its own usage is the help of a family, and `teddy --json session list` does not begin with a
+  // name.
   const [only] = named.filter(({ usage }) => usage !== undefined);
   return only === undefined ? commands : [only];
 }
@@ -256,8 +257,8 @@ function printHelp(context: CliContext, cli: Cli<CliContext>, words: string[]): 
 }
 
 /**
- * `teddy session log | head -1` is no failure, nor is a window that was closed (EIO). Nothing ends here: `execute -y | head -1`
- * still has a report to write, and what is printed from now on is nobody's.
+ * `teddy session log | head -1` is not a failure, and neither is a closed window (EIO). Nothing ends here: `execute
+ * -y | head -1` still has a report to write; only later output is lost.
  */
 function ignoreLostReaders(): void {
   for (const stream of [process.stdout, process.stderr]) {
@@ -267,7 +268,7 @@ function ignoreLostReaders(): void {
   }
 }
 
-/** What the system refuses may come as an event that nobody waits for. Node would print where in its own code that was. */
+/** An error of the system may arrive as an event that nobody waits for. Node would print a place in its own code. */
 function endWithReason(context: CliContext): void {
   process.once('uncaughtException', (error) => {
     const options = { json: context.words.includes('--json'), debug: false };
@@ -276,8 +277,8 @@ function endWithReason(context: CliContext): void {
 }
 
 /**
- * Node gives a terminal its old mode back when it ends, and aborts with a core dump where the terminal is closed by then. The
- * signal that closing it sends is how any other program ends there; by now all the work is done.
+ * Node restores the mode of a terminal when it ends, and aborts with a core dump if the terminal is closed by then.
+ * The signal that closing sends is how any other program ends there; by now all the work is done.
  */
 function endWithTerminal(): void {
   const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));

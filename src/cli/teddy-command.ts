@@ -1,4 +1,4 @@
-/** What every command shares: its project, its terminal, and errors that say what to do next. */
+/** The base of every command: its project, its terminal, and errors that say what to do next. */
 import { Command, Option } from 'clipanion';
 import { openProject } from '../app.ts';
 import { exitCodes, TeddyError } from '../errors.ts';
@@ -13,7 +13,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
   json = Option.Boolean('--json', false, { description: 'Print one JSON document on stdout, also for errors.' });
   color = Option.String('--color', { tolerateBoolean: true, description: 'Colours: auto (default), always or never.' });
 
-  /** Translates: flags in, one workflow, its result out. Returns the exit code. */
+  /** Reads options, calls one workflow and shows its result. Returns the exit code. */
   protected abstract run(terminal: Terminal): Promise<number>;
 
   // Errors are handled here: clipanion's own handling prints to stdout and exits with 0.
@@ -28,7 +28,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
     }
   }
 
-  /** Opens the project that the command stands in, and closes it whatever happens. */
+  /** Opens the project that the command runs in, and closes it whatever happens. */
   protected async withProject(
     terminal: Terminal,
     use: (project: Project) => Promise<number>,
@@ -37,7 +37,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
     return closeAfter(await openHere(terminal, notices), use);
   }
 
-  /** Null: there is no repository here. */
+  /** Null when there is no repository here. */
   protected async withProjectIfAny(
     terminal: Terminal,
     use: (project: Project | null) => Promise<number>,
@@ -49,29 +49,29 @@ export abstract class TeddyCommand extends Command<CliContext> {
     return project === null ? use(null) : closeAfter(project, use);
   }
 
-  /** A person at a terminal can be asked as well. */
+  /** A person at a terminal can also be asked. */
   private notices(terminal: Terminal): Notices {
     const notices = terminalNotices(terminal);
     if (!terminal.isInteractive || this.json) return notices;
     return { ...notices, confirm: (question) => confirm(terminal, question) };
   }
 
-  /** What a command that writes does first: write sessions that were interrupted are offered, or cleared away. */
+  /** A command that writes does this first: it offers interrupted write sessions, or clears them away. */
   protected async offerOrphans(
     terminal: Terminal,
     project: Project,
     signal: AbortSignal = new AbortController().signal,
-    /** False where what comes on stdin is no answer. */
+    /** False when input on stdin is not an answer. */
     mayAsk = true,
   ): Promise<void> {
-    // Usually there is none. What cannot even be looked at is said there, and keeps no command from its work.
+    // Usually there is none. A failure to look is only shown, and does not keep the command from its work.
     if (await project.writes.isEmpty().catch(() => false)) return;
     const { offerOrphans } = await import('./ask/offer-orphans.ts');
     const page = (text: string) => this.page(terminal, project, text);
     await offerOrphans({ terminal, project, signal, page, canAsk: mayAsk && terminal.isInteractive && !this.json });
   }
 
-  /** Long text, for a person to read. */
+  /** Shows a long text to a person. */
   protected async page(terminal: Terminal, project: Project | null, text: string): Promise<void> {
     const pager = terminal.isOutputTty ? project?.repository.store.setting('core.pager') : undefined;
     await terminal.page(text, await pager);
@@ -90,7 +90,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
   }
 }
 
-/** Offers the command again, with the newest session of those that were meant. */
+/** Offers the command again, with the newest session of those that match. */
 function withCommand({ code, message, selector, newest }: AmbiguousSessionError, argv: readonly string[]): TeddyError {
   const words = argv.map((word) =>
     word === selector
@@ -139,12 +139,13 @@ export function terminalNotices(terminal: Terminal): Notices {
   };
 }
 
-/** Ctrl-C, an end that was asked for, a terminal that was closed: a running command has to end with us in each case. */
+/** Ctrl-C, a request to end, a closed terminal: in each case, the commands that teddy runs have to end with it. */
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Ctrl-C asks politely once; a second one leaves at once. What is on the line by then stays there, and `next` is the command
- * that says what is unfinished. A closed terminal says so twice, itself and through its shell: that is no second wish.
+ * The first Ctrl-C asks the command to end; the second one leaves at once. Entries that are on the line by then stay
+ * there, and `next` is the command that says what is unfinished. A closed terminal sends its signal twice, itself and
+ * through its shell, which does not count as a second Ctrl-C.
  */
 export async function withInterrupt<Value>(
   terminal: Terminal,

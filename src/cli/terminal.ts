@@ -1,4 +1,4 @@
-/** What reaches the terminal: colours where they are wanted, and no control character from anybody else. */
+/** Controls what reaches the terminal: colours if they are wanted, and no control characters from anybody else. */
 import { spawn } from 'node:child_process';
 import { styleText } from 'node:util';
 import type { CliContext } from './context.ts';
@@ -8,29 +8,32 @@ export type ColorWish = 'auto' | 'always' | 'never';
 
 export interface Terminal {
   readonly context: CliContext;
-  /** A result: stdout. */
+  /** Prints a result on stdout. */
   print(text: string): void;
-  /** Anything else: stderr. On a terminal it begins a line of its own, whatever was printed before. */
+  /** Prints anything else on stderr. On a terminal it begins a new line, whatever was printed before. */
   say(text: string): void;
-  /** Ends the line that the last result has left open, if there is one. */
+  /** Ends the line that the last result left open, if there is one. */
   endLine(): void;
-  /** Draws a line on stderr over the last one that was drawn; null takes it away. Only on a terminal. */
+  /** Draws a line on stderr over the last one that was drawn; null removes it. Works only on a terminal. */
   redraw(line: string | null): void;
-  /** Styled for stdout or stderr, when that stream has colours. */
+  /** Styles text for stdout or stderr, if that stream has colours. */
   style(style: Style, text: string, stream?: 'stdout' | 'stderr'): string;
-  /** A person can be asked. */
+  /** Whether a person can be asked. */
   readonly isInteractive: boolean;
-  /** Takes away what was typed until now, where that is not to be an answer. */
+  /** Discards what was typed until now, if that must not be an answer. */
   readonly beforeQuestion?: () => Promise<void>;
   readonly isOutputTty: boolean;
-  /** How many characters a line of stdout holds; without end where it is no terminal. */
+  /** How many characters a line of stdout holds; infinite when it is not a terminal. */
   readonly columns: number;
-  /** Long text: through the pager on a terminal, else straight to stdout. `configured` is git's `core.pager`. */
+  /**
+   * Shows a long text through the pager on a terminal, or else directly on stdout. `configured` is git's
+   * `core.pager`.
+   */
   page(text: string, configured?: string): Promise<void>;
 }
 
 const eraseLine = '\r\u001b[K';
-// A line that is longer than the terminal is wide would otherwise take two, of which one could be erased.
+// A line wider than the terminal would otherwise take two rows, of which only one could be erased.
 const withoutWrap = '\u001b[?7l';
 const withWrap = '\u001b[?7h';
 
@@ -77,20 +80,20 @@ export function openTerminal(context: CliContext, wish: ColorWish): Terminal {
       colored[stream] ? styleText(style, text, { validateStream: false }) : text,
     isInteractive: stdin.isTTY === true && stderr.isTTY === true,
     isOutputTty: stdout.isTTY === true,
-    // A terminal that has not been told its size says 0.
+    // A terminal that does not know its size says 0.
     columns: (stdout.isTTY && stdout.columns) || Number.POSITIVE_INFINITY,
     page: (text, configured) => page(context, text, configured),
   };
 }
 
 async function page({ env, stdout }: CliContext, text: string, configured?: string): Promise<void> {
-  // The same order as git's; empty means none.
+  // The order is that of git; an empty value means no pager.
   const pager = env['GIT_PAGER'] ?? configured ?? env['PAGER'] ?? 'less';
   const isLong = stdout.isTTY && text.split('\n').length > (stdout.rows ?? 0);
   if (!isLong || pager === '' || pager === 'cat' || !(await runPager(env, pager, text))) stdout.write(text);
 }
 
-/** False when there is no such program. */
+/** False when the program does not exist. */
 function runPager(env: Record<string, string | undefined>, pager: string, text: string): Promise<boolean> {
   const child = spawn('sh', ['-c', pager], {
     stdio: ['pipe', 'inherit', 'ignore'],
@@ -107,8 +110,8 @@ function runPager(env: Record<string, string | undefined>, pager: string, text: 
 }
 
 /**
- * Makes control characters and bidirectional overrides visible. Newlines and tabs stay; everything else that could move
- * the cursor, change colours or reorder text is shown instead of obeyed.
+ * Makes control characters and bidirectional overrides visible. Newlines and tabs stay; everything else that could
+ * move the cursor, change colours or reorder text is shown and has no effect.
  */
 export function toVisible(text: string): string {
   return text
@@ -118,12 +121,15 @@ export function toVisible(text: string): string {
 }
 
 /**
- * What moves the cursor, reorders text, or is there and cannot be seen: tag characters, soft hyphens, fillers, joiners. The two
- * selectors after an emoji are part of it, and elsewhere they are shown as well.
+ * Matches characters that move the cursor, reorder text, or are invisible: tag characters, soft hyphens, fillers,
+ * joiners. The two selectors after an emoji are part of the emoji; elsewhere they are shown too.
  */
 const unseen = /[^\P{Cc}\n\t]|(?![\uFE0E\uFE0F])[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}\u2800]/gu;
 
-/** A document of `--json`, with escapes for what `toVisible` shows: it reads as the same, and does nothing to a terminal. */
+/**
+ * Renders a document of `--json`, with escapes for the characters that `toVisible` shows: it means the same, and does
+ * nothing to a terminal.
+ */
 export function toJson(value: object): string {
   const escape = (found: string) =>
     Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`).join(
@@ -132,7 +138,7 @@ export function toJson(value: object): string {
   return `${JSON.stringify(value, null, 2).replace(unseen, escape)}\n`;
 }
 
-/** The same for text that comes in pieces: a line end or a character may be torn apart between two of them. */
+/** Does the same for text that arrives in pieces: a line end or a character may be split between two of them. */
 export function visibleChunks(): (text: string) => string {
   let held = '';
   return (text) => {
@@ -142,7 +148,7 @@ export function visibleChunks(): (text: string) => string {
   };
 }
 
-/** The control pictures that Unicode has for C0, the number for everything else. */
+/** Uses Unicode's control pictures for C0, and the number for everything else. */
 function toSymbol(found: string): string {
   const code = found.codePointAt(0) ?? 0;
   if (code < 0x20) return String.fromCodePoint(0x2400 + code);

@@ -1,9 +1,9 @@
-/** Wrong usage, said as a person would: clipanion's own words name neither what was given nor what is missing that way. */
+/** Rewrites the usage errors of clipanion, whose own words name neither what was given nor what is missing. */
 import type { Definition } from 'clipanion';
 import { TeddyError } from '../errors.ts';
 import { nearestName } from '../session/nearest-name.ts';
 
-/** `command`: what the words name, if they name one. `paths`: every command, `teddy session plan`. */
+/** `command` is the one that the words name, if any. `paths` has every command, such as `teddy session plan`. */
 export function toUsageError(
   error: unknown,
   words: readonly string[],
@@ -29,7 +29,10 @@ export function toUnknownCommand([first = '', second = '']: readonly string[], p
   );
 }
 
-/** `teddy plan` is `teddy session plan`; `teddy session exec` and `teddy session excute` are `teddy session execute`. */
+/**
+ * `teddy plan` means `teddy session plan`; `teddy session exec` and `teddy session excute` mean `teddy session
+ * execute`.
+ */
 function findMeant(family: string, word: string, paths: readonly string[]): string | null {
   const elsewhere = paths.filter((path) => path.endsWith(` ${word}`));
   if (elsewhere.length === 1) return elsewhere[0] ?? null;
@@ -42,7 +45,7 @@ function findMeant(family: string, word: string, paths: readonly string[]): stri
 
 interface Misuse {
   message: string;
-  /** With a space after it, or empty. */
+  /** Ends with a space, or is empty. */
   advice: string;
 }
 

@@ -18,7 +18,7 @@ import { colorDiff } from '../render/color-diff.ts';
 import { renderEffect } from '../render/effect.ts';
 import { pairWords } from '../render/word-diff.ts';
 
-/** `signal` aborts a question; `interrupt` is called when Ctrl-C or the end of input comes in the middle of one. */
+/** `signal` aborts a question. */
 export function askingApprover(tools: ActionTools): Approver {
   const { terminal, signal } = tools;
   return {
@@ -34,7 +34,7 @@ export function askingApprover(tools: ActionTools): Approver {
   };
 }
 
-/** `-y` was given: everything is shown, nothing is asked. */
+/** With `-y`, everything is shown and nothing is asked. */
 export function flagApprover(terminal: Terminal, isQuiet: boolean): Approver {
   return {
     by: 'flag',
@@ -49,7 +49,7 @@ export function flagApprover(terminal: Terminal, isQuiet: boolean): Approver {
   };
 }
 
-/** Throws INTERRUPTED on Ctrl-C and at the end of input: that decides nothing. */
+/** Throws INTERRUPTED on Ctrl-C and at the end of input: neither decides anything. */
 export async function askMemos(terminal: Terminal, signal: AbortSignal, changes: MemoChange[]): Promise<boolean> {
   terminal.say('The plan proposes to change the memos:');
   for (const { kind, fact } of changes) {
@@ -68,7 +68,7 @@ export async function askMemos(terminal: Terminal, signal: AbortSignal, changes:
   });
 }
 
-/** Shows what nobody here has seen yet. Throws INTERRUPTED on Ctrl-C; the end of input is a no. */
+/** Shows the texts that nobody here has seen yet. Throws INTERRUPTED on Ctrl-C; the end of input means no. */
 export async function askForeign(terminal: Terminal, signal: AbortSignal, texts: SteeringText[]): Promise<boolean> {
   terminal.say('What the model is told and shown comes from elsewhere here, and you have not accepted it yet:\n');
   terminal.say(renderForeign(terminal, texts, 'stderr'));
@@ -113,7 +113,7 @@ function showDone(terminal: Terminal, log: ActionLog, count: number): void {
 
 type WriteEffect = Extract<Effect, { kind: 'write' }>;
 
-/** All that a plan will do, before the first question. */
+/** Shows everything that a plan will do, before the first question. */
 function showSummary(terminal: Terminal, effects: readonly Effect[]): void {
   if (effects.length === 0) return;
   const files = joinWrites(effects);
@@ -158,7 +158,7 @@ function count(number: number, name: string): string[] {
   return number === 0 ? [] : [`${number} ${name}${number === 1 ? '' : 's'}`];
 }
 
-/** One action at the terminal: what it will do, and the question. */
+/** Shows what one action will do, and asks about it. */
 export interface ActionTools {
   terminal: Terminal;
   /** Aborts a question. */
@@ -230,7 +230,7 @@ function toApproval(decision: Approval['decision'], edited: string | undefined):
   return isYes && edited !== undefined ? { decision, edited } : { decision };
 }
 
-/** Letters and whole words. Null: nothing that is known. */
+/** Reads letters and whole words. Null when the answer is neither. */
 function toLetter(answer: string, usable: Letter[]): Letter | null {
   const word = answer.trim().toLowerCase();
   const words: Record<string, Letter> = { yes: 'y', no: 'n', all: 'a', edit: 'e', diff: 'd', quit: 'q' };
@@ -248,7 +248,7 @@ function renderHelp(usable: Letter[]): string {
   return usable.map((letter) => `${letter}  ${letters[letter]}`).join('\n');
 }
 
-/** What can be edited of it; null: nothing. */
+/** The text that the user can edit; null when there is none. */
 function textOf(effect: Effect): string | null {
   if (effect.kind === 'command') return effect.script;
   return effect.kind === 'write' && !effect.after.includes(0) ? decodeText(effect.after) : null;
@@ -260,7 +260,7 @@ function withText(effect: Effect, text: string | undefined): Effect {
   return effect.kind === 'write' ? { ...effect, after: new TextEncoder().encode(text) } : effect;
 }
 
-/** Null: nothing was taken over, and why was said. */
+/** Null when the edited text was not accepted; the reason has been shown. */
 async function editEffect({ terminal, edit }: ActionTools, effect: Effect, edited?: string): Promise<string | null> {
   const initial = edited ?? textOf(effect) ?? '';
   try {
@@ -274,7 +274,7 @@ async function editEffect({ terminal, edit }: ActionTools, effect: Effect, edite
   return null;
 }
 
-/** A diff that would scroll away the question is cut. */
+/** Cuts a diff that would scroll the question out of sight. */
 function showEffect(terminal: Terminal, effect: Effect, title: string): void {
   if (effect.kind !== 'write') {
     const shown = renderEffect(effect, title);

@@ -1,11 +1,11 @@
-/** Which model is asked, and who says yes to what it is told. */
+/** Chooses the model, and asks the user to accept foreign texts that it would be sent. */
 import { chooseModel, type ChosenModel, type ModelWish } from '../../app.ts';
 import type { Project } from '../../ports/project.ts';
 import type { ApproveForeign } from '../../workflow/line/foreign-texts.ts';
 import { toSurroundings, type CliContext } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** The flags that were given, then the settings. Throws as `chooseModel` does. */
+/** Flags take precedence over settings. Throws as `chooseModel` does. */
 export function chooseFromFlags(
   project: Project,
   context: CliContext,
@@ -21,7 +21,7 @@ export function chooseFromFlags(
   });
 }
 
-/** Undefined where nobody can be asked. */
+/** Undefined when nobody can be asked. */
 export function askingForeign(
   terminal: Terminal,
   signal: AbortSignal,

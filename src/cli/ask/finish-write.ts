@@ -1,4 +1,4 @@
-/** The end of a write session as a person sees it: what was written, or what was found and what can be done about it. */
+/** Shows how a write session ended: what was written, or what was found and what can be done about it. */
 import { TeddyError } from '../../errors.ts';
 import { askLine } from './line.ts';
 import { describeCorrection, showFindings, showWritten } from '../render/write.ts';
@@ -8,9 +8,9 @@ import type { RejectedAnswer } from '../../http/schemas.ts';
 
 export interface Shown {
   terminal: Terminal;
-  /** Null: for a person. */
+  /** Null when the result is for a person. */
   printJson: ((value: object) => void) | null;
-  /** A person was shown this already. */
+  /** The message that the user has already seen. */
   shownMessage?: string | undefined;
 }
 
@@ -38,7 +38,7 @@ function toRejected(rejected: RejectedAnswer): TeddyError {
   );
 }
 
-/** What only asks for a yes. */
+/** Whether the only finding is that the content shrank: then a yes is enough. */
 export function isShrinkAlone({ findings }: Pick<RejectedAnswer, 'findings'>): boolean {
   return findings.length > 0 && findings.every(({ check }) => check === 'shrink');
 }
@@ -51,8 +51,8 @@ export async function askShrink(terminal: Terminal, signal: AbortSignal, rejecte
 }
 
 /**
- * Until it is answered: what else is typed or pasted is no answer. Enter alone means `usual`; the end of the input means no.
- * Throws INTERRUPTED on Ctrl-C.
+ * Asks until the answer is yes or no. Enter alone means `usual`; the end of the input means no. Throws INTERRUPTED on
+ * Ctrl-C.
  */
 export async function askYes(
   terminal: Terminal,
@@ -69,7 +69,7 @@ export async function askYes(
   }
 }
 
-/** Null: the input has ended. Throws INTERRUPTED on Ctrl-C. */
+/** Null when the input has ended. Throws INTERRUPTED on Ctrl-C. */
 export async function askOrStop(terminal: Terminal, signal: AbortSignal, question: string): Promise<string | null> {
   const answer = await askLine(terminal, signal, terminal.style('bold', question, 'stderr'));
   if (!signal.aborted) return answer;

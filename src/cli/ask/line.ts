@@ -2,7 +2,7 @@ import { createInterface, type Interface } from 'node:readline/promises';
 import type { CliContext } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Null: Ctrl-C, the input has ended, or the terminal was closed. */
+/** Null on Ctrl-C, when the input has ended, or when the terminal was closed. */
 export async function askLine(terminal: Terminal, signal: AbortSignal, question: string): Promise<string | null> {
   await terminal.beforeQuestion?.();
   const { context } = terminal;
@@ -11,7 +11,7 @@ export async function askLine(terminal: Terminal, signal: AbortSignal, question:
   if (lines === null) return null;
   const ended = new Promise<null>((resolve) => {
     lines.once('close', () => resolve(null));
-    // Not once: of a closed terminal, each try to read it or to change its mode is an error.
+    // `on`, not `once`: every attempt to read a closed terminal, or to change its mode, is an error.
     lines.on('error', () => resolve(null));
   });
   // In raw mode Ctrl-C is a key, not a signal; it has to mean the same.
@@ -26,7 +26,7 @@ export async function askLine(terminal: Terminal, signal: AbortSignal, question:
   }
 }
 
-/** Null where the terminal is closed already: then it cannot be put into raw mode. */
+/** Null when the terminal is already closed: then it cannot be put into raw mode. */
 function openLines({ stdin, stderr }: CliContext): Interface | null {
   try {
     return createInterface({ input: stdin, output: stderr, terminal: true });

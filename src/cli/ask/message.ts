@@ -1,11 +1,11 @@
-/** Asks what is to come next. */
+/** Asks for the next message. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { askLine } from './line.ts';
 import { editMessage } from '../plan-options.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Null: nothing. Throws INTERRUPTED on Ctrl-C. */
+/** Null when the user says nothing. Throws INTERRUPTED on Ctrl-C. */
 export async function askMessage(terminal: Terminal, project: Project, signal: AbortSignal): Promise<string | null> {
   terminal.say('Say what you want in a line. Enter alone stops here; e opens your editor.');
   const line = await askLine(terminal, signal, terminal.style('bold', 'Message: ', 'stderr'));

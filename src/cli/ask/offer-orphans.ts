@@ -1,4 +1,4 @@
-/** Before a command that writes: write sessions that were interrupted are offered, and those over an hour old are cleared away. */
+/** Runs before a command that writes: offers interrupted write sessions, and clears away those over an hour old. */
 import { TeddyError } from '../../errors.ts';
 import type { WriteView } from '../../workflow/writes/list.ts';
 import { sweepWrites } from '../../workflow/writes/clean.ts';
@@ -8,11 +8,11 @@ import { describeCleaned } from '../render/write.ts';
 import { toVisible } from '../terminal.ts';
 
 export interface Offering extends Omit<Recovering, 'printJson'> {
-  /** A person can be asked. */
+  /** Whether a person can be asked. */
   canAsk: boolean;
 }
 
-/** What goes wrong with them is said, and keeps no command from its own work. Throws INTERRUPTED on Ctrl-C. */
+/** A failure here is a warning, and does not keep the command from its own work. Throws INTERRUPTED on Ctrl-C. */
 export async function offerOrphans(offering: Offering): Promise<void> {
   const { terminal, canAsk } = offering;
   const { orphans, cleaned } = await orNothing(offering, { orphans: [], cleaned: [] }, () =>

@@ -1,4 +1,4 @@
-/** Content that is given to a command: bytes, as they come. */
+/** Reads the content that a command is given, as bytes. */
 import { readFile } from 'node:fs/promises';
 import { TeddyError } from '../../errors.ts';
 import { decodeText } from '../../plan/decode-text.ts';
@@ -6,19 +6,19 @@ import { toTooLarge } from '../../write/step.ts';
 import { resolvePath } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** So long nothing came, before it is said that something is waited for. */
+/** After so much silence, the user is told that the command is waiting. */
 const patienceMs = 2000;
 
 export interface InputWish {
   terminal: Terminal;
-  /** One byte more stops at once. */
+  /** A single byte more ends the reading at once. */
   maxBytes: number;
   signal: AbortSignal;
-  /** What is said when nothing comes. */
+  /** The line that is shown when nothing arrives. */
   waiting: string;
 }
 
-/** All of stdin. Throws CONTENT_TOO_LARGE, INTERRUPTED. */
+/** Reads all of stdin. Throws CONTENT_TOO_LARGE, INTERRUPTED. */
 export async function readInput({ terminal, maxBytes, signal, waiting }: InputWish): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -45,15 +45,17 @@ export async function readInput({ terminal, maxBytes, signal, waiting }: InputWi
   return Buffer.concat(pieces);
 }
 
-/** All of stdin as text; `what` it is called in errors. Throws USAGE for what is not UTF-8, CONTENT_TOO_LARGE, INTERRUPTED. */
+/**
+ * Reads all of stdin as text; errors call it `what`. Throws USAGE if it is not UTF-8, CONTENT_TOO_LARGE, INTERRUPTED.
+ */
 export async function readTextInput(what: string, wish: InputWish): Promise<string> {
   const text = decodeText(await readInput(wish).catch((error: unknown) => throwTooLong(error, what, wish)));
-  // A byte order mark is none of the words.
+  // A byte order mark is not part of the text.
   if (text !== null) return text.replace(/^\uFEFF/, '');
   throw new TeddyError('USAGE', `The ${what} in - is not UTF-8 text.`, 'Save it as UTF-8 and run the command again.');
 }
 
-/** No setting raises this limit, and no smaller file helps. */
+/** No setting raises this limit, so the usual hint does not apply. */
 function throwTooLong(error: unknown, what: string, { maxBytes }: InputWish): never {
   if (!(error instanceof TeddyError) || error.code !== 'CONTENT_TOO_LARGE') throw error;
   throw new TeddyError(

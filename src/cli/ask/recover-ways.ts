@@ -1,4 +1,6 @@
-/** The ways to go on with a write session that was interrupted: for `write recover`, and where one is offered. */
+/**
+ * The ways to go on with an interrupted write session: for `write recover`, and for the offer before other commands.
+ */
 import { open } from 'node:fs/promises';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
@@ -22,7 +24,7 @@ export interface Recovering {
   terminal: Terminal;
   project: Project;
   signal: AbortSignal;
-  /** Null: for a person. */
+  /** Null when the result is for a person. */
   printJson: ((value: object) => void) | null;
   page(text: string): Promise<void>;
 }
@@ -33,7 +35,7 @@ export function describeLeft({ project }: Pick<Recovering, 'project'>, view: Wri
   return toVisible(`${describeTarget(toStatusAnswer(view))}, ${describeBytes(view.size + view.tailBytes)}, ${age} ago`);
 }
 
-/** What `write recover` can do with it. */
+/** The options of `write recover` that apply to it. */
 export function listWays({ stage }: WriteView): { option: string; does: string }[] {
   const goOn = [
     { option: '--finalize', does: 'it is whole: check it, and commit it' },
@@ -47,7 +49,7 @@ export function listWays({ stage }: WriteView): { option: string; does: string }
   ];
 }
 
-/** Whether the writer had ended it, so that nothing is left to decide. */
+/** Whether the writer had finished, so that nothing is left to decide. */
 export async function isWhole(project: Project, { id }: WriteView): Promise<boolean> {
   const phase = (await project.writes.find(id))?.state?.phase;
   return phase === 'finalizing' || phase === 'installing' || phase === 'installed';
@@ -86,7 +88,7 @@ export async function showLeft({ terminal, project, printJson, page }: Recoverin
   for (const line of describeAside(aside, false)) terminal.say(line);
 }
 
-/** Also of a damaged one. Throws FILES_IN_THE_WAY, WRITE_FAILED; the session stays. */
+/** Works for a damaged session too. Throws FILES_IN_THE_WAY, WRITE_FAILED; the session stays. */
 export async function exportLeft(
   { terminal, project, printJson }: Recovering,
   id: string,
@@ -141,7 +143,7 @@ const help = [
   'q  decide later',
 ];
 
-/** Asks until something is done about it, or is to be decided later: null. Throws INTERRUPTED on Ctrl-C. */
+/** Asks until the user does something about it; null when they decide later. Throws INTERRUPTED on Ctrl-C. */
 export async function askWay(recovering: Recovering, view: WriteView): Promise<number | null> {
   const { terminal, signal } = recovering;
   const isDamaged = view.stage === 'damaged';
@@ -163,7 +165,7 @@ export async function askWay(recovering: Recovering, view: WriteView): Promise<n
   }
 }
 
-/** False: nothing was written, and why was said. */
+/** False when nothing was written; the reason has been shown. */
 async function exportAsked(recovering: Recovering, id: string): Promise<boolean> {
   const { terminal, project, signal } = recovering;
   const path = (await askOrStop(terminal, signal, 'File: '))?.trim() ?? '';

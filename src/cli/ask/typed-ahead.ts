@@ -1,14 +1,20 @@
-/** What was typed or pasted while nothing was asked: it answers no question and is no command, until somebody has seen it in an edit line. */
+/**
+ * Holds back text that was typed or pasted while nothing was asked: it neither answers a question nor is a command
+ * until the user has seen it in an edit line.
+ */
 import { stripVTControlCharacters } from 'node:util';
 import type { CliContext } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** A terminal that gives `unread` what was typed before a question stood there. */
+/** A terminal that passes `unread` the text that was typed before a question was shown. */
 export function keepingTypedAhead(terminal: Terminal, unread: (text: string) => void): Terminal {
   return { ...terminal, beforeQuestion: async () => unread(await takeTypedAhead(terminal.context)) };
 }
 
-/** As it was typed, with the marks around what was pasted. A terminal gives it out only to whoever listens, so it is listened to for a moment. */
+/**
+ * Returns the text as it was typed, with the marks around pasted parts. A terminal hands it only to a listener, so
+ * this listens for a moment.
+ */
 export async function takeTypedAhead({ stdin, raise }: CliContext): Promise<string> {
   if (stdin.isTTY !== true || stdin.readableEnded || stdin.destroyed || !setRaw(stdin, true)) return '';
   let typed = '';
@@ -24,7 +30,7 @@ export async function takeTypedAhead({ stdin, raise }: CliContext): Promise<stri
 
 const ctrlC = '\u0003';
 const listenMs = 20;
-// The rest of what is being pasted is on its way; a terminal that never ends it must not hold up the conversation.
+// The rest of a paste is still arriving; a terminal that never ends it must not hold up the conversation.
 const pasteQuietMs = 1000;
 
 async function listen(typed: () => string): Promise<void> {
@@ -48,7 +54,7 @@ function wait(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Lines as they stand in an edit line: without keys that are no text, and without the Enter that would have sent them. */
+/** Returns lines for an edit line: without keys that are not text, and without the Enter that would have sent them. */
 export function toEditText(typed: string): string {
   return stripVTControlCharacters(typed)
     .replace(/\r\n?/g, '\n')
@@ -56,7 +62,7 @@ export function toEditText(typed: string): string {
     .replace(/\n+$/, '');
 }
 
-/** A line that is not ended yet is given out only so. False where the terminal is closed. */
+/** Only in raw mode does a terminal hand out a line that has not ended. False when the terminal is closed. */
 function setRaw(stdin: CliContext['stdin'], isRaw: boolean): boolean {
   try {
     stdin.setRawMode?.(isRaw);

@@ -9,7 +9,7 @@ import type { Terminal } from '../terminal.ts';
 
 const shells = ['bash', 'zsh', 'fish'];
 
-/** Bash has it from the package bash-completion, which is not everywhere. */
+/** In bash, this function comes from the package bash-completion, which is not installed everywhere. */
 const bashWords = `declare -F _get_comp_words_by_ref >/dev/null || _get_comp_words_by_ref() {
     cur=\${COMP_WORDS[COMP_CWORD]} words=("\${COMP_WORDS[@]:0:COMP_CWORD+1}") cword=$COMP_CWORD
 }
@@ -41,7 +41,7 @@ export class CompletionCommand extends TeddyCommand {
       );
     const { script } = await import('@bomb.sh/tab');
     const text = collectOutput(() => script(shell, 'teddy', 'teddy'));
-    // Other programs' scripts declare the same constants, and so does this one when it is loaded again.
+    // Scripts of other programs declare the same constants, and so does this one when it is loaded again.
     const loadable = text.replaceAll(/^readonly (ShellComp\w+)=(\d+)$/gm, ': "$${$1:=$2}"');
     terminal.print(shell === 'bash' ? bashWords + passWords(loadable) : loadable);
     return 0;
@@ -49,8 +49,8 @@ export class CompletionCommand extends TeddyCommand {
 }
 
 /**
- * tab's script for bash joins the words and has the shell evaluate them: Tab would run what stands in `$(...)`, and write to the
- * file after a `>`. Here each word is an argument, as it was typed.
+ * The script of tab for bash joins the words and has the shell evaluate them: Tab would run the text in `$(...)`, and
+ * write to the file after a `>`. Here each word is an argument, as it was typed.
  */
 function passWords(script: string): string {
   const evaluation = /^ *requestComp="teddy complete -- [^]*?out=\$\(eval "\$requestComp" 2>\/dev\/null\)$/m;
@@ -84,7 +84,7 @@ function describeCommand(
     for (const session of sessions) complete(session, 'session');
   };
   for (const { description: text = '', definition } of options) {
-    // `-s,--session #0`: its names, and what it takes.
+    // Splits `-s,--session #0` into its names and its value.
     const [names = '', value] = definition.split(' ');
     const nameSet = names.split(',');
     const long = nameSet.find((one) => one.startsWith('--'))?.slice(2);
@@ -99,7 +99,7 @@ function describeCommand(
     command.argument('shell', (complete) => shells.forEach((shell) => complete(shell, 'shell')));
 }
 
-/** None where there is no repository: then only commands and options are completed. */
+/** Empty when there is no repository: then only commands and options are completed. */
 async function listSessionNames(context: CliContext): Promise<string[]> {
   try {
     const notices = { info: () => undefined, warn: () => undefined };
@@ -116,7 +116,7 @@ async function listSessionNames(context: CliContext): Promise<string[]> {
   }
 }
 
-/** tab prints with `console.log`, whatever the streams of the command are. */
+/** tab always prints with `console.log`, whatever the streams of the command are. */
 function collectOutput(print: () => void): string {
   const lines: string[] = [];
   const { log } = console;

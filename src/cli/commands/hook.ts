@@ -1,4 +1,4 @@
-/** What the scripts in `hooks/` call. */
+/** The scripts in `hooks/` call this command. */
 import { text } from 'node:stream/consumers';
 import { Command, Option } from 'clipanion';
 import { openMessageFile } from '../../app.ts';
@@ -50,7 +50,7 @@ export class HookCommand extends TeddyCommand {
       throw new TeddyError('USAGE', `${this.name} needs the file with the message.`, 'git names it to its hooks.');
     return this.withProject(terminal, async (project) => {
       const { addDuringTrailer } = await import('../../workflow/hooks/add-during-trailer.ts');
-      // So git tells its hooks that no editor will be opened.
+      // With this value, git tells its hooks that it will not open an editor.
       await addDuringTrailer(project, await openMessageFile(resolvePath(this.context, path)), {
         isEdited: this.context.env['GIT_EDITOR'] !== ':',
       });
@@ -74,7 +74,7 @@ export class HookCommand extends TeddyCommand {
   }
 
   private describePlace(terminal: Terminal): Promise<number> {
-    // The third argument is 0 for files.
+    // The third argument is 0 when files were checked out.
     if (this.args[2] === '0') return Promise.resolve(0);
     return this.withProject(terminal, async (project) => {
       const { describePlace } = await import('../../workflow/hooks/describe-place.ts');

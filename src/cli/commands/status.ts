@@ -1,4 +1,4 @@
-/** Where you are in a session, in a few lines. */
+/** Says in a few lines where you are in a session. */
 import { Command } from 'clipanion';
 import type { Project } from '../../ports/project.ts';
 import type { Status } from '../../workflow/review/read-status.ts';
@@ -31,7 +31,7 @@ export class StatusCommand extends TeddyCommand {
   }
 }
 
-/** Without a repository there is nothing to say but what teddy is. */
+/** Outside a repository, all there is to say is what teddy is. */
 export class TeddyAlone extends StatusCommand {
   static override paths = [Command.Default];
   static override usage = undefined as never;

@@ -4,8 +4,9 @@ import type { Piece } from './word-diff.ts';
 type PairWords = (lines: readonly string[]) => Map<number, Piece[]>;
 
 /**
- * Coloured after it was made visible, so that a file's own escape sequences have no effect. With `pairWords`, the words that
- * differ are emphasised; it is handed in, since comparing words takes its time to load.
+ * Colours are added after control characters were made visible, so that a file's own escape sequences have no effect.
+ * With `pairWords`, the words that differ are emphasised; it is a parameter because the code that compares words
+ * takes time to load.
  */
 export function colorDiff(
   terminal: Terminal,
@@ -30,7 +31,7 @@ export function colorDiff(
     .join('\n');
 }
 
-/** One run of colour for the sign and the unchanged text after it. */
+/** Joins the sign with the unchanged text after it, for a single run of colour. */
 function mergeSign(line: string, [first, ...rest]: Piece[]): Piece[] {
   const sign = line.slice(0, 1);
   if (!first || first.isChanged) return [{ text: sign, isChanged: false }, ...(first ? [first] : []), ...rest];

@@ -1,4 +1,4 @@
-/** Two turns beside each other, for a person. */
+/** Renders two turns side by side, for a person. */
 import type { FileDiff } from '../../workflow/review/diff-files.ts';
 import type { ComparedTurn, TurnComparison } from '../../workflow/review/diff-turns.ts';
 import { colorDiff } from './color-diff.ts';
@@ -74,7 +74,7 @@ function same(terminal: Terminal): string {
 
 const maxBar = 20;
 
-/** Files with the lines that they gained and lost, as `git diff --stat` has it. Without a newline at the end. */
+/** Lists files with the lines that they gained and lost, like `git diff --stat`. Ends without a newline. */
 function renderStat(terminal: Terminal, files: readonly FileDiff[]): string {
   const names = files.map(({ path }) => toVisible(path));
   const width = Math.max(...names.map((name) => name.length));

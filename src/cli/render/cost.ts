@@ -1,4 +1,4 @@
-/** Tables of tokens and money, for a person. */
+/** Renders tables of tokens and money, for a person. */
 import { formatCount } from '../../session/format-count.ts';
 import type { SessionCost } from '../../workflow/review/count-all-costs.ts';
 import type { BudgetPart, LineCost, Tokens } from '../../workflow/review/count-cost.ts';
@@ -53,7 +53,7 @@ export function renderAllCosts(
   return `${renderTable(terminal, head, rows, ['total', formatCount(turns), ...toCells(total, null)])}\n`;
 }
 
-/** Reported ones as they are; `~` marks an estimate, `-` that nothing is known. */
+/** Reported numbers have no mark; `~` marks an estimate, `-` means that nothing is known. */
 function toCells(
   { answers, unreported, inputTokens, outputTokens, costUsd }: Spending,
   guess: Tokens | null,
@@ -98,8 +98,8 @@ function describePart(what: string, { limit, spent }: BudgetPart): string[] {
 const gap = '  ';
 
 /**
- * Rows of cells below their heads, as wide as the terminal: the last column is cut to fit. `>` at the end of a head:
- * its column is flush right. `total`: a last row. Without a newline at the end.
+ * Renders rows of cells below their heads, as wide as the terminal: the last column is cut to fit. A `>` at the end
+ * of a head aligns its column to the right. `total` is the last row. Ends without a newline.
  */
 function renderTable(
   terminal: Terminal,

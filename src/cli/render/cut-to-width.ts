@@ -1,4 +1,4 @@
-/** Text of one line, cut so that it fits, with `…` at its end. Counts characters; `columns` may be without end. */
+/** Cuts a line to fit, with `…` at its end. Counts characters; `columns` may be infinite. */
 export function cutToWidth(text: string, columns: number): string {
   const room = Math.max(columns, 1);
   if (text.length <= room) return text;

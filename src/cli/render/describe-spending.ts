@@ -1,8 +1,8 @@
-/** Tokens, money and time as a person reads them. */
+/** Describes tokens, money and time for a person. */
 import { formatCount } from '../../session/format-count.ts';
 import type { Spending } from '../../workflow/review/count-spending.ts';
 
-/** `1,234 tokens in, 567 out, $0.0123`; null: nothing is known. */
+/** `1,234 tokens in, 567 out, $0.0123`; null when nothing is known. */
 export function describeSpending({ answers, unreported, inputTokens, outputTokens, costUsd }: Spending): string | null {
   if (answers === unreported) return null;
   const tokens = `${formatCount(inputTokens)} tokens in, ${formatCount(outputTokens)} out`;
@@ -11,7 +11,7 @@ export function describeSpending({ answers, unreported, inputTokens, outputToken
   return tokens + cost + missing;
 }
 
-/** As precise as small amounts need: `$0.0042`, `$12.35`. */
+/** Small amounts get more digits: `$0.0042`, `$12.35`. */
 export function formatCost(costUsd: number): string {
   return `$${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`;
 }

@@ -1,7 +1,7 @@
 import type { Effect } from '../../plan/effect.ts';
 import { toVisible } from '../terminal.ts';
 
-/** What will happen, as far as `title` does not say it. A diff is shown on its own. */
+/** Describes the effect, without repeating what `title` says. A diff is shown separately. */
 export function renderEffect(effect: Effect, title: string): string {
   if (effect.kind === 'write') return '';
   if (effect.kind === 'read' || effect.kind === 'fetch') {

@@ -1,8 +1,8 @@
-/** Errors, three lines at most: what happened with its code, and the next step. */
+/** Renders an error in at most three lines: the message with its code, and the next step. */
 import { TeddyError, toWorldError } from '../../errors.ts';
 import { toJson, toVisible, type Terminal } from '../terminal.ts';
 
-/** Returns the exit code. An error that is not ours shows its stack: it is a defect to report. */
+/** Returns the exit code. An error that is not a TeddyError is a defect to report, so its stack is shown. */
 export function renderError(terminal: Terminal, cause: unknown, options: { json: boolean; debug: boolean }): number {
   const error = toWorldError(cause) ?? cause;
   if (!(error instanceof TeddyError)) return renderDefect(terminal, error, options.json);

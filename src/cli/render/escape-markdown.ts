@@ -1,10 +1,10 @@
-/** Somebody else's text in Markdown: it is read, and makes no structure, no HTML, no mention and no reference of its own. */
+/** Escapes somebody else's text for Markdown, so that it adds no structure, HTML, mention or reference. */
 import { toVisible } from '../terminal.ts';
 
-// Forges look for these after entities are resolved: only something between the characters keeps them apart.
+// Forges look for references after they resolve entities, so only a character in between breaks them up.
 const apart = '&#8203;';
 
-/** One line, as text of a paragraph, a table's cell or a heading. */
+/** Renders one line as text of a paragraph, a table cell or a heading. */
 export function escapeMarkdown(text: string): string {
   const line = toVisible(text)
     .replace(/[\n\t]+/g, ' ')
@@ -16,7 +16,7 @@ export function escapeMarkdown(text: string): string {
   );
 }
 
-/** One line between the tags of HTML. */
+/** Renders one line between HTML tags. */
 export function escapeHtml(text: string): string {
   return splitReferences(
     toVisible(text)
@@ -26,7 +26,7 @@ export function escapeHtml(text: string): string {
   );
 }
 
-/** `@name`, `#1`, `GH-1`, `owner/name#1`, URLs: what a forge would link, notify or close. */
+/** Breaks up `@name`, `#1`, `GH-1`, `owner/name#1` and URLs, which a forge would link, notify or close. */
 function splitReferences(text: string, escape: (text: string) => string): string {
   return escape(text.replace(/&/g, '\u{F0000}'))
     .replace(/</g, '&lt;')
@@ -39,7 +39,7 @@ function splitReferences(text: string, escape: (text: string) => string): string
     .replace(/\b(www)\./gi, `$1${apart}.`);
 }
 
-/** Several lines as a block quote. */
+/** Renders several lines as a block quote. */
 export function quoteMarkdown(text: string): string {
   return toVisible(text.trimEnd())
     .split('\n')
@@ -50,7 +50,7 @@ export function quoteMarkdown(text: string): string {
     .join('  \n');
 }
 
-/** One line as code: nothing in it means anything. */
+/** Renders one line as code, in which no character is special. */
 export function toCode(text: string): string {
   const line = toVisible(text).replace(/[\n\t]+/g, ' ');
   const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map(([run]) => run.length));
@@ -59,7 +59,7 @@ export function toCode(text: string): string {
   return `${fence}${pad}${line}${pad}${fence}`;
 }
 
-/** The same in a table, where `|` would end the cell even in code. */
+/** Does the same in a table, where `|` would end the cell even in code. */
 export function toCodeCell(text: string): string {
   return toCode(text).replace(/\|/g, '\\|');
 }

@@ -1,4 +1,4 @@
-/** What `session execute` says when the turn is closed, for a person and for a program. */
+/** Renders the result of `session execute` when the turn is closed, for a person and for a program. */
 import { exitCodes } from '../../errors.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import type { ExecutedOrReplanned, ReplanStop } from '../../workflow/run/execute-or-replan.ts';
@@ -63,7 +63,7 @@ function countFiles(count: number): string {
   return count === 1 ? '1 file is' : `${count} files are`;
 }
 
-/** After the last one: what can be done now. `option` names the line in a command. */
+/** After the last execution, says what the user can do now. `option` names the line in a command. */
 export function showNext(
   terminal: Terminal,
   { executed, stopped }: ExecutedOrReplanned,
@@ -101,7 +101,7 @@ function describeStop(stopped: ReplanStop): string {
   }
 }
 
-/** To reject a plan is what was asked for. */
+/** A rejected plan is a success, since rejecting it is what the user asked for. */
 export function toExitCode({ report }: Executed, isRejected: boolean): number {
   const { status, error } = report.run_summary;
   if (status === 'SUCCESS' || isRejected) return 0;

@@ -1,4 +1,4 @@
-/** Texts that came from elsewhere, as a person reads them before saying yes. */
+/** Renders the texts that came from elsewhere, to be read before they are accepted. */
 import type { SteeringText } from '../../workflow/line/foreign-texts.ts';
 import { toVisible, type Terminal } from '../terminal.ts';
 

@@ -1,4 +1,4 @@
-/** The lines of a session drawn beside each other, one row an entry, as wide as the terminal. */
+/** Draws the lines of a session side by side, one row per entry, as wide as the terminal. */
 import type { GraphEntry, GraphLine, SessionGraph } from '../../workflow/review/log-graph.ts';
 import { cutToWidth } from './cut-to-width.ts';
 import { toVisible, type Style, type Terminal } from '../terminal.ts';
@@ -9,7 +9,7 @@ const hashLength = 10;
 interface Drawing {
   terminal: Terminal;
   lines: Map<string, GraphLine>;
-  /** By depth: a lane is drawn from the tip of its line to where it leaves. */
+  /** Indexed by depth: a lane is drawn from the tip of its line to the point where it leaves. */
   isOpen: boolean[];
 }
 
@@ -56,7 +56,7 @@ function describe({ entry, subject, author }: GraphEntry): string {
   return toVisible(entry === null ? `${author}: ${subject}` : subject);
 }
 
-/** What was said begins a turn, and an outcome ends it: they are seen first. */
+/** A message begins a turn, and an outcome ends it, so both stand out. */
 function styleEntry(terminal: Terminal, { entry }: GraphEntry, text: string): string {
   if (entry === null) return terminal.style('dim', text);
   if (entry.kind === 'message') return terminal.style('bold', text);
@@ -68,7 +68,7 @@ function styleEntry(terminal: Terminal, { entry }: GraphEntry, text: string): st
   return text.slice(0, at + 2) + terminal.style(style, text.slice(at + 2, end)) + text.slice(end);
 }
 
-/** Where a line leaves: its parent stands right below. */
+/** Draws the point where a line leaves; its parent is right below. */
 function drawEnd(drawing: Drawing, { depth, leaves }: GraphLine): string[] {
   drawing.isOpen[depth] = false;
   if (leaves === null) return [];

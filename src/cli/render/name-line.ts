@@ -1,4 +1,4 @@
-/** How a command that is suggested names its line. */
+/** Names the line in a command that teddy suggests. */
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { mainLineRef, shortRef, type RefName, type SessionId } from '../../names.ts';
@@ -11,13 +11,13 @@ interface NamedLine {
   workspace: Workspace | null;
 }
 
-/** ` -s <line>`; empty where HEAD of this work tree is on the line, so that a command means it without being told. */
+/** ` -s <line>`; empty when HEAD of this work tree is on the line, so that a command acts on it anyway. */
 export function toLineOption({ repository }: Project, line: NamedLine): string {
   const isHere = line.workspace !== null && line.workspace === repository.workspace;
   return isHere ? '' : ` -s ${toShellWord(toLineWord(line))}`;
 }
 
-/** The command that executes its plan, from where the user stands: that takes files, and HEAD on the line. */
+/** The command that executes the line's plan from here; it needs files, and HEAD on the line. */
 export function toExecuteCommand(project: Project, line: NamedLine): string {
   const branch = toShellWord(shortRef(line.ref));
   if (line.workspace !== null) return `teddy session execute${toLineOption(project, line)}`;
@@ -25,7 +25,7 @@ export function toExecuteCommand(project: Project, line: NamedLine): string {
   return `git switch ${branch} && teddy session execute`;
 }
 
-/** The session's id stands for its own line. */
+/** The session's id names its main line. */
 function toLineWord({ ref, session }: NamedLine): string {
   return ref === mainLineRef(session) ? session : shortRef(ref);
 }

@@ -1,4 +1,4 @@
-/** What running a plan did, for a person: status, each action, what was put back, what was decided. */
+/** Renders what running a plan did, for a person: status, each action, files put back, decisions. */
 import type { ActionLog, Report } from '../../plan/report.ts';
 import { formatDuration } from './describe-spending.ts';
 import { toVisible, type Style, type Terminal } from '../terminal.ts';
@@ -11,7 +11,7 @@ const statusStyles: Record<string, Style> = {
   SKIPPED: 'yellow',
 };
 
-/** Lines without indentation. */
+/** Returns lines without indentation. */
 export function renderOutcome(terminal: Terminal, report: Report): string[] {
   return [
     renderSummary(terminal, report),
@@ -38,7 +38,7 @@ export function styleStatus(terminal: Terminal, status: string): string {
 
 const shownLines = 10;
 
-/** One line; for a command that failed also where, and the end of what it said. */
+/** Returns one line and, for a command that failed, where it failed and the end of its output. */
 function renderLog(terminal: Terminal, log: ActionLog): string[] {
   const { index, action_type: type, status, details } = log;
   const more = [
@@ -54,7 +54,7 @@ function renderLog(terminal: Terminal, log: ActionLog): string[] {
   return [line, ...[...restored, ...lastOutput(log)].map((text) => terminal.style('dim', `   ${toVisible(text)}`))];
 }
 
-/** What the action is about: a path, the first line of a command. */
+/** The target of an action: a path, or the first line of a command. */
 function targetOf({ params }: Pick<ActionLog, 'params'>): string {
   const [first = ''] = Object.values(params);
   return (typeof first === 'object' ? '' : String(first)).split('\n')[0] ?? '';

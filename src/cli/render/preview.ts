@@ -1,4 +1,4 @@
-/** What `session execute --dry-run` shows: each action with what it would do, then one diff a file. */
+/** Renders `session execute --dry-run`: each action with its effect, then one diff per file. */
 import type { Effect } from '../../plan/effect.ts';
 import type { EditMatch } from '../../plan/match.ts';
 import type { Action } from '../../plan/plan.ts';
@@ -14,7 +14,7 @@ type WriteEffect = Extract<Effect, { kind: 'write' }>;
 
 const maxShownLines = 10;
 
-/** For stdout. */
+/** Renders the part for stdout. */
 export function renderPreview(terminal: Terminal, preview: PlanPreview): string {
   const { session, turn, title, memos, actions, count, files } = preview;
   const sections = [
@@ -26,7 +26,7 @@ export function renderPreview(terminal: Terminal, preview: PlanPreview): string 
   return `${sections.join('\n\n')}\n`;
 }
 
-/** On stderr: what is wrong, what is not known, and what comes next. */
+/** Says on stderr what is wrong, what is not known, and what comes next. */
 export function showFindings(terminal: Terminal, { problems, actions }: PlanPreview): void {
   showProblems(terminal, problems);
   const command = actions.findIndex(({ effect }) => effect?.kind === 'command');
@@ -51,7 +51,7 @@ export function toPreviewJson({ session, line, turn, title, actions, memos, file
   return { session, line, turn, title, actions: shown, files, memos, problems };
 }
 
-/** Without the contents of files, which are in the diffs. */
+/** The contents of files are left out, since the diffs have them. */
 function toEffectJson(effect: Effect): object {
   if (effect.kind === 'write') {
     const matches = effect.matches.map(({ pair, kind, line }) => ({ pair, match: kind, line }));
@@ -126,7 +126,7 @@ const matchNotes: Record<EditMatch['kind'], string> = {
   indentation: ', where the indentation differs',
 };
 
-/** The places of one pair, found in one way. */
+/** Describes the places of one pair, which were all found in the same way. */
 function describeMatches(matches: readonly EditMatch[]): string {
   const kind = matches[0]?.kind ?? 'file';
   if (kind === 'file') return 'the whole file is replaced';

@@ -2,7 +2,7 @@ import type { Problem } from '../../plan/plan.ts';
 import { showHint } from './show-answer.ts';
 import { toVisible, type Terminal } from '../terminal.ts';
 
-/** What is wrong with a plan, each with its place, so that an editor finds it. */
+/** Shows each problem of a plan with its place, so that an editor can jump there. */
 export function showProblems(terminal: Terminal, problems: readonly Problem[]): void {
   for (const { line, column, message, hint } of problems) {
     terminal.say(`${terminal.style('red', 'plan.md', 'stderr')}:${line}:${column}: ${toVisible(message)}`);

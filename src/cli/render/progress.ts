@@ -1,4 +1,4 @@
-/** How an answer comes along: a line on stderr, redrawn in place on a terminal; and what it took in the end. */
+/** Shows the progress of an answer as a line on stderr, redrawn in place on a terminal, and its cost at the end. */
 import { formatCount } from '../../session/format-count.ts';
 import type { Usage } from '../../workflow/line/receive-answer.ts';
 import type { Terminal } from '../terminal.ts';
@@ -6,15 +6,15 @@ import type { Terminal } from '../terminal.ts';
 export interface AnswerProgress {
   text(text: string): void;
   usage(usage: Usage): void;
-  /** Takes the line away; the time since the beginning. */
+  /** Removes the line. Returns the time since the beginning. */
   end(): number;
 }
 
 const redrawMs = 200;
-// A guess, until the endpoint tells: four bytes of English are about one token.
+// A guess until the endpoint reports: four bytes of English are about one token.
 const bytesPerToken = 4;
 
-/** With `isStreamed` the answer itself is shown on the same terminal: the line makes room for its first characters. */
+/** With `isStreamed`, the answer itself is shown on the same terminal, so its first characters replace the line. */
 export function showProgress(terminal: Terminal, { isStreamed }: { isStreamed: boolean }): AnswerProgress {
   const begunMs = performance.now();
   let bytes = 0;
@@ -58,8 +58,8 @@ function describeProgress(elapsedMs: number, bytes: number, usage: Usage | null)
 }
 
 /**
- * `1,234 tokens in, 567 out, 12.3 s, 46 tokens/s, $0.0123`: what is known of it. Null time: nobody was asked. Where tools ran or
- * a person was waited for in it, there is no speed.
+ * `1,234 tokens in, 567 out, 12.3 s, 46 tokens/s, $0.0123`, as far as it is known. The time is null when no model was
+ * asked. There is no speed when the time includes tools or waiting for a person.
  */
 export function describeEffort(usage: Usage | null, elapsedMs: number | null, { isOnlyModel = true } = {}): string {
   const seconds = elapsedMs === null ? [] : [`${(elapsedMs / 1000).toFixed(1)} s`];
@@ -72,7 +72,7 @@ export function describeEffort(usage: Usage | null, elapsedMs: number | null, { 
   ].join(', ');
 }
 
-// Of less than a second there is no speed to speak of.
+// Less than a second is too short to measure a speed.
 function describeSpeed(tokens: number, elapsedMs: number): string[] {
   return tokens === 0 || elapsedMs < 1000 ? [] : [`${formatCount(Math.round(tokens / (elapsedMs / 1000)))} tokens/s`];
 }

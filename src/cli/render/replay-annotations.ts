@@ -1,13 +1,16 @@
-/** A replay for GitHub Actions: workflow commands on the job's log, and a table for the summary of the step. */
+/** Renders a replay for GitHub Actions: workflow commands for the job's log, and a table for the step summary. */
 import type { Difference, ReplayedLine, UnprovenPath } from '../../workflow/replay/replayed.ts';
 import { describeActions, describePlace, describeProof, outcomeTexts, summarise } from './replay.ts';
 import { toVisible } from '../terminal.ts';
 
-/** A runner shows ten errors and ten warnings of a step. */
+/** A runner shows at most ten errors and ten warnings per step. */
 const maxAnnotations = 10;
 const maxSummaryRows = 200;
 
-/** One line each: `::error file=src/a.ts,title=...::...`, and `::warning` for a path that is not proven; empty when there is neither. */
+/**
+ * Renders one line each: `::error file=src/a.ts,title=...::...`, and `::warning` for a path that is not proven; empty
+ * when there is neither.
+ */
 export function renderAnnotations({ turns }: ReplayedLine): string {
   const differences = turns.flatMap((turn) => turn.differences);
   const open = turns.flatMap(({ unproven }) => unproven);
@@ -43,16 +46,16 @@ function escapeProperty(text: string): string {
   return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }
 
-/** The runner obeys nothing between the two lines. `token`: nobody else can know it. */
+/** The runner obeys nothing between the two lines. Nobody else can know `token`. */
 export function fenceOutput(text: string, token: string): string {
   return `::stop-commands::${token}\n${text.endsWith('\n') ? text : `${text}\n`}::${token}::\n`;
 }
 
-/** Markdown. */
+/** Returns Markdown. */
 export function renderStepSummary(line: ReplayedLine): string {
   const { session, name, turns } = line;
   const order = { different: 0, not_compared: 1, same: 2, nothing_to_compare: 3 };
-  // Of a long session what differs is shown in any case.
+  // In a long session, turns that differ are shown in any case.
   const rows = turns.length > maxSummaryRows ? turns.toSorted((a, b) => order[a.outcome] - order[b.outcome]) : turns;
   const all = [
     ...turns.flatMap(({ differences }) => differences).map((one) => [describePlace(one), one.message] as const),
@@ -84,7 +87,7 @@ export function renderStepSummary(line: ReplayedLine): string {
   ].join('\n');
 }
 
-/** On one line, and nothing of it is markup. */
+/** Returns one line without any markup. */
 function toCell(text: string): string {
   return toVisible(text)
     .replace(/\s+/g, ' ')

@@ -1,4 +1,4 @@
-/** A replay as JUnit XML: a test case for each turn. */
+/** Renders a replay as JUnit XML, with one test case per turn. */
 import type { Difference, ReplayedLine, ReplayedTurn } from '../../workflow/replay/replayed.ts';
 import { describeActions, describeOpen, describePlace } from './replay.ts';
 
@@ -51,7 +51,10 @@ function toSeconds(ms: number): string {
 
 const names: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' };
 
-/** For text and for attributes alike. What XML 1.0 cannot hold by any spelling is shown as its code point: `\u{1b}`. */
+/**
+ * Escapes text and attributes alike. A character that XML 1.0 cannot hold in any spelling is shown as its code point:
+ * `\u{1b}`.
+ */
 function escapeXml(text: string): string {
   return text
     .replace(/[&<>"']/g, (mark) => names[mark] ?? mark)

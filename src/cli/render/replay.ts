@@ -1,4 +1,4 @@
-/** A replay for a terminal: a row for each turn, then what differs. */
+/** Renders a replay for a terminal: one row per turn, then the differences. */
 import type {
   ActionOutcome,
   Difference,
@@ -62,7 +62,7 @@ export function renderReplay(line: ReplayedLine, terminal: Terminal): string {
   ].join('\n');
 }
 
-/** `3 same, 1 not run`; for a turn without any, why. */
+/** `3 same, 1 not run`; for a turn without actions, the reason. */
 export function describeActions({ actions, note }: ReplayedTurn): string {
   if (actions.length === 0) return note ?? 'no actions';
   const counts = new Map<ActionOutcome, number>();
@@ -114,7 +114,7 @@ export function summarise({ turns, derived, ranCommands }: ReplayedLine): string
   ].join('');
 }
 
-/** `turn 01, src/app.ts: action 2, a command, changed it`, in one line whatever the names are. */
+/** `turn 01, src/app.ts: action 2, a command, changed it`, on one line whatever the names are. */
 export function describeOpen({ turn, path, reason }: UnprovenPath): string {
   return `turn ${turn}, ${path}: ${reason}`.replace(/\s+/g, ' ');
 }
@@ -122,8 +122,8 @@ export function describeOpen({ turn, path, reason }: UnprovenPath): string {
 const shownPaths = 5;
 
 /**
- * What of the line is proven, in one line: `proof: nothing differs; 3 paths proven, 1 not proven (turn 01, src/app.ts: action 2,
- * a command, changed it)`. The files for CI take it from the output by its first words.
+ * Says on one line how much is proven: `proof: nothing differs; 3 paths proven, 1 not proven (turn 01, src/app.ts:
+ * action 2, a command, changed it)`. The CI files find this line in the output by its first word.
  */
 export function describeProof({ turns, unplanned }: ReplayedLine): string {
   const different = turns.filter(({ outcome }) => outcome === 'different').length;

@@ -1,4 +1,4 @@
-/** One turn of a review, folded: a reader opens what they want to see. */
+/** Renders one turn of a review, folded, so that readers open what they want to see. */
 import { countWhole } from '../../session/cut-text.ts';
 import { formatCount } from '../../session/format-count.ts';
 import type { ChangedFile, ReviewedAction, ReviewedTurn, TurnLabel } from '../../workflow/review/turn.ts';
@@ -37,7 +37,7 @@ export function toOutcome({ outcome, plan, isUndone, isAnswered }: TurnLabel | R
   return isUndone ? `${told}, undone` : told;
 }
 
-/** Counts characters; `…` stands for the rest. */
+/** Counts characters; `…` replaces the rest. */
 export function cutTo(text: string, max: number): string {
   const characters = [...text];
   return characters.length <= max ? text : `${characters.slice(0, max - 1).join('')}…`;

@@ -1,4 +1,4 @@
-/** A review as Markdown. What does not fit is left out from the oldest turn on, and that is said. */
+/** Renders a review as Markdown. If it does not fit, the oldest turns are left out, and it says so. */
 import { formatCount } from '../../session/format-count.ts';
 import type { ChangedFile, ReviewedTurn, TurnLabel } from '../../workflow/review/turn.ts';
 import { countOf, describeSpending } from './describe-spending.ts';
@@ -6,18 +6,18 @@ import { escapeMarkdown, toCode } from './escape-markdown.ts';
 import { cutTo, renderFiles, renderTurnDetails, toOutcome } from './review-turn.ts';
 import type { ReviewedLine } from '../../workflow/review/review.ts';
 
-/** GitHub takes 65,536; some forges count what they make of it. */
+/** GitHub accepts 65,536; some forges count the characters after rendering. */
 const maxCharacters = 65_000;
 const maxTableCharacters = 20_000;
 const maxFiles = 200;
 
-/** What the lines around the turns' details need besides. */
+/** The room for the lines around the details of the turns. */
 const maxNote = 310;
 
-/** As much of a turn as a row of the table shows. */
+/** The part of a turn that a row of the table shows. */
 type Row = TurnLabel | ReviewedTurn;
 
-/** Ends with a newline. No more turns are read than there is room for. */
+/** Ends with a newline. Only as many turns are read as there is room for. */
 export async function renderReview(review: ReviewedLine): Promise<string> {
   const rest = [renderTotals(review), renderCommands(review)];
   const read = await readShown(review, maxCharacters - rest.join('').length);
@@ -34,7 +34,7 @@ interface ShownTurn {
   details: string;
 }
 
-/** Oldest first; the last of them may be one more than there is room for. */
+/** Returns the oldest first; one of them may be more than there is room for. */
 async function readShown({ session, readTurns }: ReviewedLine, room: number): Promise<ShownTurn[]> {
   const read: ShownTurn[] = [];
   let used = 0;
@@ -76,7 +76,7 @@ function sum(files: readonly ChangedFile[], key: 'added' | 'removed'): number {
   return files.reduce((total, file) => total + file[key], 0);
 }
 
-/** The user's own commits stand where they came. */
+/** The user's own commits are where they were made. */
 function renderTable({ commits, session }: ReviewedLine, turns: readonly Row[]): string {
   const own = new Map<Row['turn'] | null, ReviewedLine['commits']>();
   for (const commit of commits) {
@@ -121,7 +121,7 @@ function renderDetails({ session, turns }: ReviewedLine, read: readonly ShownTur
   return turns.length === 0 ? '' : ['## Turns', ...note, ...kept].join('\n\n');
 }
 
-/** The last ones, as many as there is room for with two line ends after each. */
+/** Returns as many of the last ones as there is room for, with two line ends after each. */
 function keepNewest(parts: readonly string[], room: number): { kept: string[]; leftOut: number } {
   let used = 0;
   let from = parts.length;

@@ -1,4 +1,4 @@
-/** What push, pull and sync show: how a transfer goes on, what became of each line, what stands in the way. */
+/** Renders push, pull and sync: the progress of a transfer, what happened to each line, what was in the way. */
 import { exitCodes, type TeddyError } from '../../errors.ts';
 import type { TransferProgress } from '../../ports/git.ts';
 import { formatCount } from '../../session/format-count.ts';
@@ -10,7 +10,7 @@ import { toVisible, type Terminal } from '../terminal.ts';
 
 const redrawMs = 100;
 
-/** One line that is drawn again and again; nothing where stderr is no terminal, as with git. */
+/** Redraws one line; shows nothing when stderr is not a terminal, like git. */
 export function showTransfer(terminal: Terminal): (progress: TransferProgress) => void {
   let phase = '';
   let drawnMs = 0;
@@ -38,7 +38,7 @@ const words: Record<Step, string> = {
   pushed: 'pushed',
 };
 
-/** What was done on stdout, line by line; what was not, and why, on stderr. */
+/** Prints on stdout what was done, line by line, and says on stderr what was not done, and why. */
 export function showShared(
   terminal: Terminal,
   shared: Shared,
@@ -64,7 +64,7 @@ function renderLine(terminal: Terminal, { ref, did, tail }: SharedLine): string 
   return `${terminal.style('bold', toLabel(ref))}  ${steps}${where}`;
 }
 
-/** Lines that stay as they are although the two sides differ. */
+/** Names a line that stays as it is although the two sides differ. */
 function sayLeft(terminal: Terminal, { ref, session, standing, problem }: SharedLine, remote: string): void {
   if (problem !== null) return;
   const name = toLabel(ref);
@@ -78,7 +78,7 @@ function sayLeft(terminal: Terminal, { ref, session, standing, problem }: Shared
   if (standing === 'renamed') terminal.say(`${remote} has ${name}, which goes by another name here.`);
 }
 
-/** What stays here is named: nobody should believe that it is there. */
+/** Names the branches that stay here, so that nobody believes that the remote has them. */
 function sayLeftOut(terminal: Terminal, refs: readonly RefName[], verb: string, remote: string): void {
   if (refs.length === 0) return;
   const names = refs.slice(0, 5).map(toLabel);
@@ -99,13 +99,13 @@ function sayAhead(terminal: Terminal, lines: readonly SharedLine[], remote: stri
   terminal.say(`${many} something that ${remote} has not: teddy session push ${remote}`);
 }
 
-/** As git names them: `archive/...` for what is kept without a branch. */
+/** Names a ref as git does: `archive/...` for a line that is kept without a branch. */
 function toLabel(ref: RefName): string {
   const name = ref.startsWith(archivePrefix) ? `archive/${ref.slice(archivePrefix.length)}` : shortRef(ref);
   return toVisible(name);
 }
 
-/** Says what stood in the way. A line that was kept out weighs most: whoever pulls must not miss it. */
+/** Says what was in the way. A line that was kept out decides the exit code: nobody who pulls must miss it. */
 export function endShared(terminal: Terminal, shared: Shared, { json }: { json: boolean }): number {
   const problems = shared.lines.flatMap(({ problem }) => problem ?? []);
   const all = shared.refusal === null ? problems : [...problems, shared.refusal];

@@ -1,17 +1,20 @@
-/** A model's answer: how it comes along, and what is said about it when it is on its line. */
+/** Shows the answer of a model as it arrives, and remarks on it when it is on its line. */
 import type { Answer, PlanRequest } from '../../workflow/turn/plan.ts';
 import { describeEffort, showProgress, type AnswerProgress } from './progress.ts';
 import { toVisible, visibleChunks, type Terminal } from '../terminal.ts';
 
 type Asked = Parameters<NonNullable<PlanRequest['onAsk']>>[0];
 
-/** Hears one answer. */
+/** Listens to one answer. */
 export interface AnswerView extends Required<Pick<PlanRequest, 'onText' | 'onUsage' | 'onAsk'>> {
-  /** Takes the progress away, and ends the line; again and again, if need be. The time since it was asked, or null. */
+  /**
+   * Removes the progress and ends the line; it may be called several times. Returns the time since the model was
+   * asked, or null.
+   */
   end(): number | null;
 }
 
-/** With `isStreamed` the text itself is printed. `describeAsked` says who is asked; null: nobody is. */
+/** With `isStreamed`, the text itself is printed. `describeAsked` says who is asked; null when nobody is. */
 export function viewAnswer(
   terminal: Terminal,
   { isStreamed, describeAsked }: { isStreamed: boolean; describeAsked: (asked: Asked) => string | null },
@@ -38,7 +41,7 @@ export function viewAnswer(
   };
 }
 
-/** What was tolerated in it, and what it gives away. */
+/** Shows what was tolerated in the answer, and the secrets that it holds. */
 export function showRemarks(terminal: Terminal, { entry, notes, secrets }: Answer): void {
   for (const note of notes)
     terminal.say(terminal.style('dim', `note: line ${note.line}: ${toVisible(note.message)}`, 'stderr'));
@@ -50,7 +53,7 @@ export function showRemarks(terminal: Terminal, { entry, notes, secrets }: Answe
   }
 }
 
-/** Why it cannot be executed as it is. */
+/** Shows why the plan cannot be executed as it is. */
 export function showPlanProblems(terminal: Terminal, problems: Answer['problems']): void {
   for (const problem of problems) {
     terminal.say(
@@ -65,7 +68,7 @@ export function showHint(terminal: Terminal, hint: string | undefined): void {
   for (const line of hint?.split('\n') ?? []) terminal.say(`         ${toVisible(line)}`);
 }
 
-/** Null time: none that would mean anything. */
+/** The time is null when it would mean nothing. */
 export function showCommitted(terminal: Terminal, answer: Answer, elapsedMs: number | null): void {
   const { line, turn, commit, usage } = answer;
   const effort = describeEffort(usage, elapsedMs);

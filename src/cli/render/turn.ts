@@ -1,4 +1,4 @@
-/** A turn for a person: what was said, planned and done. */
+/** Renders a turn for a person: what was said, planned and done. */
 import { formatCount } from '../../session/format-count.ts';
 import { countWhole } from '../../session/cut-text.ts';
 import { toShellWord } from '../../session/shell-word.ts';
@@ -63,7 +63,7 @@ function toPeriod(times: readonly string[]): string {
   return `${from} to ${to.slice(0, 10) === from.slice(0, 10) ? to.slice(11) : to} UTC`;
 }
 
-/** Tools were called in it, or it was spoken: then the order tells something. */
+/** Whether tools were called, or something was spoken: then the order matters. */
 function isTalk({ said }: ShownTurn): boolean {
   return said.some((part) => part.tool !== undefined || part.title.endsWith('(spoken)'));
 }
@@ -81,7 +81,7 @@ function toUsual({ messages, plan, reply, replyIsPartial }: ShownTurn): Titled[]
   ];
 }
 
-/** To make a text visible takes long. `--json` has all of it. */
+/** Making a long text visible takes time. `--json` has all of it. */
 function cutLong(text: string, { turn, line }: ShownTurn): string {
   if (text.length <= maxShownText) return text.trimEnd();
   const more = formatCount(countWhole(text) - maxShownText);
@@ -94,7 +94,7 @@ function renderText(terminal: Terminal, title: string, text: string): string {
   return indent(title === 'Plan' ? styleMarkdown(terminal, lines) : lines);
 }
 
-/** Headings, and what stands in fences apart from what is said around it. */
+/** Styles headings, and dims fences to set them apart from the text around them. */
 function styleMarkdown(terminal: Terminal, lines: readonly string[]): string[] {
   let fence: string | null = null;
   return lines.map((line) => {

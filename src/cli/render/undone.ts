@@ -1,4 +1,4 @@
-/** What `session undo` says, for a person and for a program. */
+/** Renders the result of `session undo`, for a person and for a program. */
 import type { Undone } from '../../workflow/turn/undo.ts';
 import { toVisible, type Terminal } from '../terminal.ts';
 

@@ -1,12 +1,12 @@
-/** How the files of a model come along: a line on stderr, redrawn in place on a terminal, and nowhere else. */
+/** Shows the progress of files that a model writes, as a line that is redrawn in place on a terminal. */
 import { formatCount } from '../../session/format-count.ts';
 import { toVisible, type Terminal } from '../terminal.ts';
 
 export interface WriteProgress {
-  /** Nothing has come of the next answer yet. */
+  /** Nothing of the next answer has arrived yet. */
   wait(): void;
   content(target: string, received: { bytes: number; lines: number }): void;
-  /** Takes the line away, until the next call. */
+  /** Removes the line until the next call. */
   hide(): void;
 }
 

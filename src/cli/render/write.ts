@@ -1,4 +1,4 @@
-/** Write sessions as a person reads them. */
+/** Renders write sessions for a person. */
 import type { WriteContent } from '../../ports/disk.ts';
 import { formatCount } from '../../session/format-count.ts';
 import { describeValidation } from '../../workflow/writes/commit.ts';
@@ -56,7 +56,7 @@ export function describeAge(since: string, nowMs: number): string {
   return seconds < 3600 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`;
 }
 
-/** `<path> <commit>` on stdout, and on stderr what was checked. */
+/** Prints `<path> <commit>` on stdout, and says on stderr what was checked. */
 export function showWritten(
   terminal: Terminal,
   { written_path, commit, notes, validation_summary }: FinalizeAnswer,
@@ -70,14 +70,14 @@ export function showFindings(terminal: Terminal, { message }: Pick<RejectedAnswe
   terminal.say(toVisible(message.trimEnd()));
 }
 
-/** What to do with a content that was not accepted. */
+/** Says what to do about content that was not accepted. */
 export function describeCorrection({ session_id, reason }: RejectedAnswer): string {
   return reason === null
     ? `Send it corrected: \`teddy write finalize ${session_id} --content <file>\`; as it is: \`teddy write finalize ${session_id} --received --force\`.`
     : `The content is kept: \`teddy write recover ${session_id} --finalize --force\` writes it as it is, --output <file> elsewhere.`;
 }
 
-/** As it is; where a person reads it, nothing in it can move the cursor. */
+/** Prints the content as it is; on a terminal, nothing in it can move the cursor. */
 export async function printContent(
   terminal: Terminal,
   bytes: Uint8Array,
@@ -87,7 +87,7 @@ export async function printContent(
   else terminal.context.stdout.write(bytes);
 }
 
-/** Lines for stderr: what was set aside when the session was opened again. */
+/** Returns lines for stderr about content that was set aside when the session was reopened. */
 export function describeAside(aside: WriteContent['aside'], isPrinted: boolean): string[] {
   return aside.map(({ name, bytes }) => {
     const what = `${name}: ${describeBytes(bytes.length)} that no save had confirmed were set aside`;
@@ -95,7 +95,7 @@ export function describeAside(aside: WriteContent['aside'], isPrinted: boolean):
   });
 }
 
-/** The same in JSON. */
+/** Returns the same as JSON. */
 export function toAsideJson(aside: WriteContent['aside']): { name: string; bytes: number }[] {
   return aside.map(({ name, bytes }) => ({ name, bytes: bytes.length }));
 }

@@ -37,7 +37,7 @@ export class HooksUninstallCommand extends TeddyCommand {
 function toJson({ place, hooks }: UninstalledHooks) {
   return {
     ...toPlaceJson(place),
-    /** `state` as it was. */
+    /** `state` is the one from before. */
     hooks: hooks.map((hook) => ({ ...toHookJson(hook), removed: hook.removed, restored: hook.restored })),
   };
 }

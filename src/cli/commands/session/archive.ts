@@ -81,7 +81,7 @@ export class SessionArchiveCommand extends TeddyCommand {
     return 0;
   }
 
-  /** The branches that are deleted on the remote. Throws NOT_APPROVED. */
+  /** Returns the branches that will be deleted on the remote. Throws NOT_APPROVED. */
   private async deleteThere(
     terminal: Terminal,
     project: Project,

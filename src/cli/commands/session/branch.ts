@@ -38,7 +38,7 @@ export class SessionBranchCommand extends PlanningCommand {
         const own = project.repository.workspace;
         const made = await branchSession(project, { turn: this.turn, selector: this.session, switch: !this.noSwitch });
         const branch = shortRef(made.ref);
-        // The line that was left may be checked out in another work tree: that one was switched then.
+        // If the line that was left is checked out in another work tree, that work tree was switched.
         const isHere = made.switched && (made.from.workspace ?? own) === own;
         const option = isHere ? '' : ` -s ${toShellWord(branch)}`;
         showBranched(terminal, made);
@@ -54,7 +54,7 @@ export class SessionBranchCommand extends PlanningCommand {
           return 0;
         }
         this.session = branch;
-        // Chosen once: an answer from stdin can be read once.
+        // The model is chosen only once, since an answer on stdin can be read only once.
         if (!this.noPlan) return this.askAndShow(terminal, project, message, signal, choice);
         const { recordMessage } = await import('../../../workflow/turn/plan.ts');
         const opened = await recordMessage(project, {

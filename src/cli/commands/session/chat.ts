@@ -50,7 +50,7 @@ export class SessionChatCommand extends TeddyCommand {
   });
 
   protected run(terminal: Terminal): Promise<number> {
-    // Loaded while git is asked about the repository.
+    // This is loaded while git is asked about the repository.
     void import('../../../workflow/chat/turn.ts');
     return this.withProject(terminal, (project) =>
       this.message === undefined ? this.converse(terminal, project) : this.askOnce(terminal, project, this.message),
@@ -106,7 +106,7 @@ export class SessionChatCommand extends TeddyCommand {
   }
 }
 
-// As much as a plan may hold.
+// The same limit as for a plan.
 const maxMessageBytes = 10 * 1024 * 1024;
 
 async function readMessage(terminal: Terminal, signal: AbortSignal): Promise<string> {

@@ -52,7 +52,7 @@ export class SessionContextCommand extends TeddyCommand {
   }
 }
 
-/** As git takes paths: from the folder that one is in; else from the project's root, as the lists have them. */
+/** A path is relative to the current folder, as for git, or else to the project's root, as in the lists. */
 function toProjectPath(cwd: string, text: string, root: string | undefined): string {
   if (root === undefined || text.includes('://') || isAbsolute(text)) return text;
   const here = resolve(cwd, text);
@@ -108,10 +108,10 @@ function renderRows(terminal: Terminal, files: readonly ContextRow[]): string[] 
   });
 }
 
-// A few long paths must not push what follows the others out of the terminal.
+// A few long paths must not push the next column of the other rows out of the terminal.
 const widestPath = 40;
 
-/** Its tokens, or why it has none. */
+/** The tokens of a file, or the reason why it has none. */
 function toAmount({ kind, tokens, reason }: ContextRow): string {
   if (kind === 'missing') return 'missing';
   return kind === 'shown' ? formatCount(tokens) : reason === 'budget' ? 'too large' : (reason ?? 'not text');

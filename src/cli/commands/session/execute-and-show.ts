@@ -21,9 +21,9 @@ export interface Execution {
   signal: AbortSignal;
   /** Shows long text to a person. */
   page(text: string): Promise<void>;
-  /** After a success too it is said how to go on. */
+  /** Whether the next step is named after a success too. */
   namesNext?: boolean;
-  /** What comes next is said by whoever has asked. */
+  /** The caller says what comes next. */
   isInChat?: boolean;
 }
 
@@ -35,7 +35,7 @@ export async function executeAndShow(execution: Execution, wish: ExecutionWish):
   try {
     return await runAndShow(execution, wish, undefined);
   } catch (error) {
-    // To run nothing is no answer to what becomes of what was run.
+    // Running nothing does not decide what to do about actions that have already run.
     if (!(error instanceof InterruptedRun) || !canAsk(terminal, wish) || wish.reject !== undefined) throw error;
     const choice = await askInterrupted(terminal, signal, error);
     if (choice === null) throw error;
@@ -59,13 +59,13 @@ async function runAndShow(
   const { terminal, project, signal, namesNext = false, isInChat = false } = execution;
   const { replans, printJson } = wish;
   const request = { ...toRequest(execution, wish), interrupted };
-  // Another plan is for one that was not valid, and a run that was killed had a valid one.
+  // Replanning is for plans that are not valid, and a killed run had a valid one.
   const tries = interrupted === undefined ? replans : 0;
   const replanning = showReplanning(terminal, project, { replans: tries, json: printJson !== null, signal });
   const done = await executeOrReplan(project, request, replanning).finally(() => replanning.end());
   if (printJson) printJson('execute', toExecutedJson(done));
   else if (!isInChat) showNext(terminal, done, { namesNext, option: toLineOption(project, done.executed.line) });
-  // To close the turn so is what was asked for.
+  // Rejecting the plan is what the user asked for.
   return toExitCode(done.executed, request.reject !== undefined || interrupted === 'keep');
 }
 
@@ -110,8 +110,8 @@ const help = [
 ].join('\n');
 
 /**
- * Asks what is to become of a run that was killed. Null: not now. Nothing that had begun is run again, whatever the
- * answer. Throws INTERRUPTED on Ctrl-C.
+ * Asks what to do about a run that was killed; null when the user decides later. Whatever the answer, no action that
+ * had begun runs again. Throws INTERRUPTED on Ctrl-C.
  */
 async function askInterrupted(
   terminal: Terminal,

@@ -9,7 +9,10 @@ import { parseReplans } from './replanning.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
-/** What a flag cannot be combined with. `--replan` is about a plan that may come, and the others are about the one that is there. */
+/**
+ * The options that cannot be combined. `--replan` concerns a plan that may come, the others concern the one that is
+ * pending.
+ */
 const exclusions = {
   '--reject': ['-y', '--only', '--skip', '--rollback', '--interrupted'],
   '--dry-run': ['-y', '--reject', '--memos', '--rollback', '--worktree', '--interrupted'],
@@ -76,13 +79,13 @@ export class SessionExecuteCommand extends TeddyCommand {
   protected run(terminal: Terminal): Promise<number> {
     const wish = this.toWish(terminal);
     if (this.dryRun) return this.preview(terminal, wish.selection);
-    // Loaded while git is asked about the repository.
+    // This is loaded while git is asked about the repository.
     const loading = Promise.all([import('./execute-and-show.ts'), import('../../ask/typed-ahead.ts')]);
     return withInterrupt(terminal, 'teddy session execute', (signal) =>
       this.withProject(terminal, async (project) => {
         await this.offerOrphans(terminal, project, signal);
         const [{ executeAndShow }, { keepingTypedAhead }] = await loading;
-        // A key that was pressed before the question stood there approves nothing.
+        // A key that was pressed before the question was shown approves nothing.
         const asking = keepingTypedAhead(terminal, () => undefined);
         const selector = this.worktree
           ? await openOwnWorkTree(project, this.session, { needsPlan: true })
@@ -142,7 +145,7 @@ export class SessionExecuteCommand extends TeddyCommand {
   }
 }
 
-/** Throws USAGE for another word. */
+/** Throws USAGE for any other word. */
 function parseWord<Word extends string>(
   flag: string,
   text: string | undefined,

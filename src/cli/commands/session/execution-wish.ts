@@ -1,8 +1,8 @@
-/** What is asked for when a plan is executed, as values. */
+/** The options with which a plan is executed, as values. */
 import type { Selection } from '../../../workflow/run/select-actions.ts';
 import type { SettleChoice } from '../../../workflow/run/settle.ts';
 
-/** What becomes of a run that was killed. */
+/** What to do about a run that was killed. */
 export type InterruptedChoice = SettleChoice | 'rollback';
 
 export const interruptedChoices: readonly InterruptedChoice[] = ['resume', 'rollback', 'keep'];
@@ -11,13 +11,13 @@ export interface ExecutionWish {
   selector?: string | undefined;
   yes: boolean;
   selection: Selection;
-  /** Run nothing and close the turn; the reason may be empty. */
+  /** The reason for running nothing and closing the turn; it may be empty. */
   reject: string | undefined;
   memos: 'yes' | 'no' | undefined;
-  /** How many other plans may be asked for; undefined: not said. */
+  /** How many other plans may be asked for; undefined when the option was not given. */
   replans: number | undefined;
   rollback: boolean;
   interrupted: InterruptedChoice | undefined;
-  /** Null: a person reads it. */
+  /** Null when the result is for a person. */
   printJson: ((schema: string, value: object) => void) | null;
 }

@@ -48,7 +48,7 @@ export class SessionHistoryCommand extends TeddyCommand {
         return 0;
       }
       sayRepairs(terminal, shown);
-      // As it is, and not by way of a text: a long history is there already, in the cache.
+      // The bytes are printed without decoding them: a long history is in the cache already.
       if (terminal.isOutputTty) await this.page(terminal, project, toVisible(shown.text));
       else this.context.stdout.write(shown.bytes);
       return 0;

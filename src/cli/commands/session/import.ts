@@ -123,7 +123,7 @@ function showProgress(terminal: Terminal): (progress: ImportProgress) => void {
   };
 }
 
-/** Every one is named: what it says stands on no other branch. */
+/** Every branch is named, since its turns are on no other branch. */
 function sayAbandoned(terminal: Terminal, abandoned: readonly AbandonedAttempt[]): void {
   if (abandoned.length === 0) return;
   const attempts = abandoned.length === 1 ? 'an earlier attempt' : `${formatCount(abandoned.length)} earlier attempts`;

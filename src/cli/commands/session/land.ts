@@ -65,7 +65,7 @@ export class SessionLandCommand extends TeddyCommand {
   }
 }
 
-/** A session may be named with `-s` as well. */
+/** `-s` may name the session too. */
 export function toTarget(target: string | undefined, session: string | undefined): string | undefined {
   if (target === undefined || session === undefined) return target ?? session;
   throw new TeddyError('USAGE', 'A session is named twice.', `Leave out \`-s\`, or ${JSON.stringify(target)}.`);

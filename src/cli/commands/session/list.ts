@@ -30,7 +30,7 @@ export class SessionListCommand extends TeddyCommand {
   }
 }
 
-/** Others may be put away, or have nothing but conversation branches. */
+/** Other sessions may be archived, or have only conversation branches. */
 async function describeNone(project: Project): Promise<string> {
   const { listRecorded } = await import('../../../workflow/line/find-recorded.ts');
   const others = (await listRecorded(project)).map(({ name }) => name);
@@ -48,7 +48,7 @@ function renderSessions(terminal: Terminal, sessions: ListedSession[]): string {
     const remote = one.archived ? ' [archived]' : one.remote === null ? '' : ` [only on ${one.remote}]`;
     const count = one.conversationBranches.length;
     const branches = count === 0 ? '' : ` (+${count} ${count === 1 ? 'branch' : 'branches'})`;
-    // The main line goes by another name, or HEAD is on another line.
+    // The main line has another name, or HEAD is on another line.
     const isOther = !one.archived && one.remote === null && one.branch !== `teddy/${one.session}`;
     const branch = isOther ? ` on ${toVisible(one.branch)}` : '';
     const mark = one.current ? '*' : ' ';

@@ -1,4 +1,4 @@
-/** What `verify` and `replay` are asked to look at: what git knows by the name; else a file, if it is a bundle. */
+/** Opens the target of `verify` and `replay`: whatever git knows by that name, or else a bundle file. */
 import { open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { openBundled } from '../../../app.ts';
@@ -6,7 +6,10 @@ import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { readWorkingDirectory, type CliContext } from '../../context.ts';
 
-/** The repository of the bundle, to be closed; null: the target is none. Throws BAD_RECORDING, UNKNOWN_SESSION, AMBIGUOUS_SESSION. */
+/**
+ * Returns the repository of the bundle, which the caller closes; null when the target is not a bundle. Throws
+ * BAD_RECORDING, UNKNOWN_SESSION, AMBIGUOUS_SESSION.
+ */
 export async function openIfBundle(
   context: CliContext,
   here: Project,
@@ -23,7 +26,10 @@ export async function openIfBundle(
   throw new TeddyError('UNKNOWN_SESSION', `The bundle ${target} holds no session.`, hint);
 }
 
-/** No name of git's begins so. A file of a checkout is somebody else's: it does not stand in for the branch of its name. */
+/**
+ * No name in git begins like this. A file of a checkout may be somebody else's, so it never takes the place of a
+ * branch of that name.
+ */
 function isPath(target: string): boolean {
   return /^\.{0,2}\//.test(target);
 }
@@ -41,7 +47,7 @@ async function isKnown(here: Project, target: string): Promise<boolean> {
 }
 
 async function startsBundle(path: string): Promise<boolean> {
-  // Nobody may ever write to a pipe.
+  // A pipe is not opened, since nobody may ever write to it.
   if (!(await stat(path).catch(() => null))?.isFile()) return false;
   const file = await open(path, 'r');
   try {

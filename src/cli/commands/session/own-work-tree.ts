@@ -1,7 +1,7 @@
-/** What `--worktree` of `session plan` and `session execute` does before anything else. */
+/** `session plan` and `session execute` run this first when `--worktree` is given. */
 import type { Project } from '../../../ports/project.ts';
 
-/** The line, by its full name: from then on it is worked on where it is checked out. */
+/** Returns the full name of the line; from then on the command works where the line is checked out. */
 export async function openOwnWorkTree(
   project: Project,
   selector: string | undefined,

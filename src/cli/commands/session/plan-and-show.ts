@@ -1,4 +1,4 @@
-/** Asks for a plan, and shows what came: for `session plan`, `session branch` with a message, and `session resume`. */
+/** Asks for a plan and shows the answer: for `session plan`, `session branch` with a message, and `session resume`. */
 import type { ChosenModel } from '../../../app.ts';
 import type { Project } from '../../../ports/project.ts';
 import { planTurn, type Answer, type PlanOutcome, type PlanRequest } from '../../../workflow/turn/plan.ts';
@@ -8,11 +8,11 @@ import { toVisible, type Terminal } from '../../terminal.ts';
 
 export interface PlanningWish extends Omit<PlanRequest, 'choice' | 'onText' | 'onUsage' | 'onAsk'> {
   choice: ChosenModel;
-  /** The answer is shown when it is whole, not as it comes. */
+  /** Whether the answer is shown when it is complete, not as it arrives. */
   isQuiet: boolean;
-  /** Null: a person reads it. */
+  /** Null when the result is for a person. */
   printJson: ((schema: string, value: object) => void) | null;
-  /** What comes next is said by whoever has asked. */
+  /** Whether the caller says what comes next. */
   isInChat?: boolean;
 }
 
@@ -22,7 +22,7 @@ export async function planAndShow(terminal: Terminal, project: Project, wish: Pl
   const isShown = !isQuiet && !printJson && terminal.isOutputTty;
   const view = viewAnswer(terminal, {
     isStreamed: isShown,
-    // An answer by hand is here already: nobody is asked.
+    // An answer by hand is here already, so no model is asked.
     describeAsked: ({ line, turn, agent, label }) =>
       choice.provider === 'manual' ? null : `Turn ${turn} of ${line.session}: asking ${label} as ${agent} ...`,
   });
@@ -68,7 +68,7 @@ function showOutcome(
   if (!isShown) terminal.print(`${toVisible(text).replace(/\n$/, '')}\n`);
   showRemarks(terminal, outcome);
   showPlanProblems(terminal, problems);
-  // Recorded answers take no time that would mean anything.
+  // The time that a recorded answer takes means nothing.
   showCommitted(terminal, outcome, choice.provider === 'openai' ? elapsedMs : null);
   if (!wish.isInChat) sayNext(terminal, project, outcome, option);
   return 0;

@@ -31,7 +31,7 @@ export class SessionPlanCommand extends PlanningCommand {
   protected run(terminal: Terminal): Promise<number> {
     requireOne({ '--dry-run': this.dryRun, '--worktree': this.worktree });
     requireOne({ '--from': this.from !== undefined, '--recording': this.recording !== undefined });
-    // Loaded while git is asked about the repository.
+    // This is loaded while git is asked about the repository.
     void import('../../../workflow/turn/plan.ts');
     return withInterrupt(terminal, 'teddy session plan', (signal) =>
       this.withProject(terminal, async (project) => {

@@ -1,4 +1,4 @@
-/** `--replan`: what is asked of the model when a plan is not valid, and what is seen of it. */
+/** `--replan`: asks the model for another plan when one is not valid, and shows the answer. */
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { Replanning } from '../../../workflow/run/execute-or-replan.ts';
@@ -22,13 +22,13 @@ export function parseReplans(text: string | undefined): number | undefined {
 }
 
 interface Wish {
-  /** Undefined: not said. */
+  /** Undefined when the option was not given. */
   replans: number | undefined;
   json: boolean;
   signal: AbortSignal;
 }
 
-/** `end` takes away what is left of the progress, whatever has happened. */
+/** `end` removes what is left of the progress, whatever happened. */
 export interface ShownReplanning extends Replanning {
   end(): void;
 }
@@ -60,7 +60,7 @@ export function showReplanning(terminal: Terminal, project: Project, wish: Wish)
     onAnswered(answer) {
       const elapsedMs = view?.end() ?? null;
       if (json) return;
-      // A plan is shown when it is executed; an answer with nothing to run is the result.
+      // A plan is shown when it is executed; an answer with nothing to run is itself the result.
       if (!isStreamed && answer.actions === 0) terminal.print(`${toVisible(answer.text).replace(/\n$/, '')}\n`);
       showRemarks(terminal, answer);
       showCommitted(terminal, answer, isTimed ? elapsedMs : null);

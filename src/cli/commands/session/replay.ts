@@ -114,13 +114,13 @@ export class SessionReplayCommand extends TeddyCommand {
     if (onActions) for (const line of replayed) await this.annotate(terminal, line);
   }
 
-  /** A line of somebody's file may read like a command to the runner. */
+  /** A line of a file may look like a command to the runner. */
   private async fence(text: string): Promise<string> {
     const { fenceOutput } = await import('../../render/replay-annotations.ts');
     return fenceOutput(text, randomUUID());
   }
 
-  /** With --json stdout is one document; the runner reads stderr as well. */
+  /** With --json, stdout is one document; the runner also reads stderr. */
   private async annotate(terminal: Terminal, replayed: ReplayedLine): Promise<void> {
     const { renderAnnotations, renderStepSummary } = await import('../../render/replay-annotations.ts');
     const text = renderAnnotations(replayed);
@@ -134,7 +134,7 @@ export class SessionReplayCommand extends TeddyCommand {
   }
 }
 
-/** A bundle may hold several. */
+/** A bundle may hold several lines. */
 function toJson(replayed: ReplayedLine[]): object {
   const same = replayed.every(isSame);
   return replayed.length === 1 ? { same, ...replayed[0] } : { same, lines: replayed };

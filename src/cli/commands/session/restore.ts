@@ -32,7 +32,7 @@ export class SessionRestoreCommand extends TeddyCommand {
         return 0;
       }
       terminal.print(`${branch}\n`);
-      // The line that was left may be checked out in another work tree: that one was switched then.
+      // If the line that was left is checked out in another work tree, that work tree was switched.
       const own = project.repository.workspace;
       const option = (from.workspace ?? own) === own ? '' : ` -s ${toShellWord(branch)}`;
       terminal.say(`Switched to the new branch, at the end of turn ${turn}.`);

@@ -45,14 +45,14 @@ export class SessionResumeCommand extends TeddyCommand {
   });
 
   protected run(terminal: Terminal): Promise<number> {
-    // Loaded while git is asked about the repository.
+    // This is loaded while git is asked about the repository.
     const loading = import('../../../workflow/turn/find-next-step.ts');
     return withInterrupt(terminal, 'teddy session resume', (signal) =>
       this.withProject(terminal, async (project) => {
         await this.offerOrphans(terminal, project, signal);
         const { findNextStep } = await loading;
         const step = await findNextStep(project, this.session);
-        // It was chosen once, with the person's word.
+        // The user has already confirmed the line.
         if (step.line.found === 'open') this.session = shortRef(step.line.ref);
         if (!this.json && step.kind !== 'message') terminal.say(describeStep(step));
         const resuming = { terminal, project, signal, step };
@@ -106,7 +106,7 @@ export class SessionResumeCommand extends TeddyCommand {
     );
   }
 
-  /** Throws NOTHING_TO_RESUME where nobody can be asked. */
+  /** Throws NOTHING_TO_RESUME if nobody can be asked. */
   private async askNext(resuming: Resuming): Promise<number> {
     const { terminal, project, signal, step } = resuming;
     if (!this.canAsk(terminal)) throw toNothing(step, this.session);

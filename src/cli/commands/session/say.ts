@@ -75,7 +75,7 @@ export class SessionSayCommand extends TeddyCommand {
     return role;
   }
 
-  /** Only an interruption by voice says something without words. */
+  /** Only an interruption by voice needs no text. */
   private requireText(): void {
     if (this.message !== undefined || (this.interrupted && this.voice)) return;
     throw new TeddyError(

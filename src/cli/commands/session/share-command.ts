@@ -1,4 +1,4 @@
-/** What `session push`, `pull` and `sync` have in common: flags in, one workflow, its lines out. */
+/** `session push`, `pull` and `sync` share this: options in, one workflow, its lines out. */
 import { Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';

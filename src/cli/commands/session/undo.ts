@@ -35,7 +35,7 @@ export class SessionUndoCommand extends TeddyCommand {
   });
 
   protected run(terminal: Terminal): Promise<number> {
-    // It is short, and files without their entry are worse than waiting: Ctrl-C is taken note of, and it goes on.
+    // Undoing is short, and files without their entry are worse than waiting, so it finishes despite Ctrl-C.
     return withInterrupt(terminal, 'teddy session undo', (signal) =>
       this.withProject(terminal, async (project) => {
         await this.offerOrphans(terminal, project, signal);

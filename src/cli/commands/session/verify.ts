@@ -106,7 +106,7 @@ export class SessionVerifyCommand extends TeddyCommand {
   }
 }
 
-/** Told so rarely that it costs nothing; a line of few entries is done before anybody reads it. */
+/** Progress is shown so rarely that it costs nothing; a short line is done before anybody could read it. */
 const entriesPerReport = 500;
 
 function toProgress(terminal: Terminal): (entries: number) => void {
@@ -162,7 +162,7 @@ function renderViolation({ rule, commit, turn, path, message }: Violation): stri
   return `  ${toRow(`${place.join(' ')}: ${message}`)}\n`;
 }
 
-/** What comes from a repository makes no line of its own. */
+/** Text from a repository must not begin a line of its own. */
 function toRow(text: string): string {
   return toVisible(text)
     .split('\n')

@@ -35,7 +35,7 @@ export function toWorkTreeJson(tree: ListedWorkTree) {
     session,
     line: shortRef(line),
     path: root,
-    /** Null: detached. */
+    /** Null when HEAD is detached. */
     branch: ref === null ? null : shortRef(ref),
     ended: end,
     changes,

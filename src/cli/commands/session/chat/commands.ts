@@ -1,4 +1,4 @@
-/** What can be said at the prompt of a conversation: a message, or a command that begins with a slash. */
+/** Reads the input at the prompt of a conversation: a message, or a command that begins with a slash. */
 import { TeddyError } from '../../../../errors.ts';
 import { nearestName } from '../../../../session/nearest-name.ts';
 
@@ -17,13 +17,13 @@ export type ChatCommandName = keyof typeof commands;
 
 const names = Object.keys(commands) as ChatCommandName[];
 
-/** What many programs call it. */
+/** Many programs use this name. */
 const otherNames: Record<string, ChatCommandName> = { exit: 'quit', '?': 'help' };
 
 export type ChatInput =
   { kind: 'nothing' } | { kind: 'message'; text: string } | { kind: 'command'; name: ChatCommandName; rest: string };
 
-/** Throws USAGE for a command that there is not, or that does not take what it was given. */
+/** Throws USAGE for an unknown command, or one with arguments that it does not take. */
 export function parseChatInput(typed: string): ChatInput {
   if (typed.trim() === '') return { kind: 'nothing' };
   const line = typed.trimStart();
@@ -37,7 +37,7 @@ export function parseChatInput(typed: string): ChatInput {
   return { kind: 'command', name, rest: rest.trim() };
 }
 
-/** As it has to be typed, so that it is a message whatever it begins with. */
+/** Quotes a text so that it is read as a message, whatever it begins with. */
 export function quoteSlash(text: string): string {
   return text.trimStart().startsWith('/') ? `/${text.trimStart()}` : text;
 }
@@ -60,7 +60,7 @@ function toSendingHint(word: string): string {
   return `/help lists the commands; //${word} sends the line as a message that begins with a slash.`;
 }
 
-/** `02 Use a library` -> the turn and what is said to it. */
+/** `02 Use a library` -> the turn and the message. */
 export function splitTurn(rest: string): { turn: string; message: string | undefined } {
   const [, turn = '', message = ''] = /^(\S+)\s*([^]*)$/.exec(rest) ?? [];
   return { turn, message: message === '' ? undefined : message };

@@ -1,4 +1,4 @@
-/** One message of a conversation and what comes of it, shown as it comes. */
+/** Sends one message of a conversation, and shows the answer as it arrives. */
 import type { ChosenModel } from '../../../../app.ts';
 import type { Project } from '../../../../ports/project.ts';
 import type { ChatListener, ChatOutcome, ChatWish } from '../../../../workflow/chat/chat.ts';
@@ -14,13 +14,13 @@ export interface Chat extends Pick<ChatViewWish, 'approval' | 'isStreamed' | 'is
   project: Project;
   choice: ChosenModel;
   agent: string | undefined;
-  /** There is somebody at the terminal, also where `approval` needs nobody. */
+  /** Whether somebody is at the terminal, even if `approval` needs nobody. */
   canAsk: boolean;
   chatTurn(project: Project, wish: ChatWish, listener: ChatListener): Promise<ChatOutcome>;
 }
 
 export interface Asking {
-  /** Undefined: the message that has no answer is asked again. */
+  /** Undefined when the message without an answer is sent again. */
   message: string | undefined;
   selector: string | undefined;
   signal: AbortSignal;
@@ -29,7 +29,7 @@ export interface Asking {
 export interface Exchanged {
   outcome: ChatOutcome;
   calls: CalledTool[];
-  /** Null: nobody was asked, or it means nothing. */
+  /** Null when no model was asked, or when the time means nothing. */
   elapsedMs: number | null;
 }
 
@@ -48,7 +48,10 @@ export async function exchange(chat: Chat, asking: Asking): Promise<Exchanged> {
   }
 }
 
-/** The answer on stdout, if it was not streamed there; the rest on stderr. Throws NO_MODEL where that is why nobody was asked. */
+/**
+ * Prints the answer on stdout, unless it was streamed there, and the rest on stderr. Throws NO_MODEL if that is why
+ * no model was asked.
+ */
 export function showExchanged(chat: Chat, { outcome, calls, elapsedMs }: Exchanged): void {
   if (outcome.kind === 'open') return showOpen(chat, outcome);
   const { terminal, isStreamed } = chat;
@@ -83,7 +86,7 @@ function showOpen({ terminal, project, choice }: Chat, outcome: Extract<ChatOutc
   terminal.say(`then bring its answer: teddy session plan${toLineOption(project, line)} --from <file>`);
 }
 
-/** Whether a plan came that waits for its execution. */
+/** Whether the answer is a plan that waits for its execution. */
 export function isPlanned(outcome: ChatOutcome): boolean {
   return outcome.kind === 'answered' && outcome.isPending;
 }

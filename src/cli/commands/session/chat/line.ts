@@ -1,4 +1,4 @@
-/** The line that a conversation is on, and what waits there. */
+/** The line that a conversation is on, and the message or plan that waits there. */
 import { TeddyError } from '../../../../errors.ts';
 import type { Project } from '../../../../ports/project.ts';
 import { mainLineRef, shortRef, type RefName, type SessionId } from '../../../../names.ts';
@@ -11,9 +11,12 @@ import { toVisible, type Terminal } from '../../../terminal.ts';
 export interface ChatLine {
   readonly session: SessionId;
   readonly ref: RefName;
-  /** How the line is named to a workflow; undefined while HEAD is on it. Asked each time: HEAD may be switched meanwhile. */
+  /**
+   * The selector of the line for a workflow; undefined while HEAD is on it. It is read each time, since HEAD may have
+   * been switched.
+   */
   selector(): Promise<string | undefined>;
-  /** The conversation goes on there. */
+  /** Moves the conversation to this line. */
   moveTo(ref: RefName): void;
 }
 
@@ -24,7 +27,7 @@ export interface Conversation extends Chat {
   page(text: string): Promise<void>;
 }
 
-/** One that has begun. */
+/** Whether the session has a turn. */
 export interface Talking extends Conversation {
   line: ChatLine;
 }
@@ -65,7 +68,7 @@ function sayMissing(terminal: Terminal, { message, hint }: TeddyError): void {
   terminal.say(`${label} ${toVisible([message, hint ?? ''].join(' ').trim())}`);
 }
 
-/** Nothing where nothing waits. */
+/** Empty when nothing waits. */
 export async function sayWaiting({ terminal, project, line }: Place): Promise<void> {
   const step = await findNextStep(project, shortRef(line.ref));
   if (step.kind === 'execute') terminal.say(`Turn ${step.turn} has a plan that waits: /execute runs it.`);

@@ -1,4 +1,4 @@
-/** A conversation at the terminal: a prompt, what is said at it, and what comes of that, until somebody leaves. */
+/** Runs a conversation at the terminal: prompt, message, answer, until the user leaves. */
 import { exitCodes, TeddyError, toWorldError, type ErrorCode } from '../../../../errors.ts';
 import { shortRef } from '../../../../names.ts';
 import { findNextStep } from '../../../../workflow/turn/find-next-step.ts';
@@ -33,7 +33,7 @@ export async function chatLoop(conversation: Conversation): Promise<number> {
 
 const next = 'teddy session show';
 
-/** A step that was asked to end has ended; then nobody is to be asked anything more. */
+/** The step was asked to end and has ended, so the user must not be asked anything more. */
 function watchEnding({ signals }: CliContext): { isAsked(): boolean; stop(): void } {
   const names = ['SIGTERM', 'SIGHUP'] as const;
   let isAsked = false;
@@ -47,12 +47,12 @@ function watchEnding({ signals }: CliContext): { isAsked(): boolean; stop(): voi
 
 async function answer(talking: Talking, typed: string): Promise<'leave' | 'stay'> {
   const wish = await respond(talking, typed);
-  // The next prompt stands apart from what was shown.
+  // An empty line separates the next prompt from the output above it.
   if (wish === 'stay' && typed.trim() !== '') talking.terminal.say('');
   return wish;
 }
 
-/** What goes wrong is said, and the conversation goes on; but not where nobody can be asked at all. */
+/** An error is shown, and the conversation goes on, unless nobody can be asked any more. */
 async function respond(talking: Talking, typed: string): Promise<'leave' | 'stay'> {
   const { terminal } = talking;
   try {
@@ -87,7 +87,7 @@ async function run(
   return 'stay';
 }
 
-/** As it was asked for: an answer, or a plan. */
+/** Asks again for what the message asked for: an answer, or a plan. */
 async function retry(talking: Talking, signal: AbortSignal): Promise<void> {
   const step = await findNextStep(talking.project, shortRef(talking.line.ref));
   if (step.kind !== 'ask' || step.mode !== 'plan') return say(talking, undefined, signal);
@@ -102,7 +102,7 @@ async function say(talking: Talking, message: string | undefined, signal: AbortS
   else await sayWaiting(talking);
 }
 
-/** The conversation has other words for what comes next than the shell. */
+/** The conversation names its own commands as the next step, not those of the shell. */
 const hints: Partial<Record<ErrorCode, string>> = {
   PLAN_PENDING: '/execute runs it. Your message was not sent; the up arrow brings it back.',
   EMPTY_MESSAGE: 'Say what you want, or /plan what you want.',
@@ -118,16 +118,16 @@ function showFailure(terminal: Terminal, error: TeddyError): void {
   if (code.startsWith('MODEL_') || code === 'EMPTY_ANSWER') terminal.say('/retry asks again.');
 }
 
-/** The commands of a conversation that do what a command of the shell does as well. */
+/** The slash commands that do the same as a command of the shell. */
 type ChatVerb = Exclude<ChatCommandName, 'quit' | 'help' | 'retry'>;
 
 interface Command {
   name: ChatVerb;
-  /** What was typed after it. */
+  /** The text that was typed after the command. */
   rest: string;
 }
 
-/** Returns a message that is to be said now, or null. */
+/** Returns a message to send now, or null. */
 async function runChatCommand(talking: Talking, command: Command, signal: AbortSignal): Promise<string | null> {
   const { name, rest } = command;
   if (name === 'branch') return branch(talking, rest);

@@ -1,11 +1,11 @@
-/** `session chat -m`: one exchange, for a script or in passing. */
+/** `session chat -m` is a single exchange, for a script or a quick question. */
 import { exitCodes, TeddyError } from '../../../../errors.ts';
 import { shortRef } from '../../../../names.ts';
 import type { ChatOutcome } from '../../../../workflow/chat/chat.ts';
 import { exchange, isPlanned, showExchanged, type Asking, type Chat, type Exchanged } from './exchange.ts';
 import { toExecuteCommand } from '../../../render/name-line.ts';
 
-/** Returns the exit code. `printJson` null: a person reads it. */
+/** Returns the exit code. `printJson` is null when the result is for a person. */
 export async function chatOnce(
   chat: Chat,
   asking: Asking,

@@ -1,4 +1,4 @@
-/** What a conversation needs: for `session chat`, and for `session resume` where one waits for its answer. */
+/** Opens a conversation: for `session chat`, and for `session resume` when one waits for its answer. */
 import type { ChosenModel } from '../../../../app.ts';
 import type { Project } from '../../../../ports/project.ts';
 import type { Chat } from './exchange.ts';
@@ -11,7 +11,7 @@ export interface ChatFlags {
   yes: boolean;
   json: boolean;
   noStream: boolean;
-  /** What comes on stdin may be an answer to a question. */
+  /** Input on stdin may be an answer to a question. */
   mayAsk: boolean;
 }
 

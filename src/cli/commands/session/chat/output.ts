@@ -1,4 +1,4 @@
-/** What a command says while it runs, line by line: it comes in pieces that end anywhere, of two streams. */
+/** Shows the output of a running command line by line; it arrives in pieces that end anywhere, on two streams. */
 import { toWellFormed } from '../../../../conversation/well-formed.ts';
 import { formatCount } from '../../../../session/format-count.ts';
 import { visibleChunks } from '../../../terminal.ts';
@@ -7,18 +7,21 @@ type Stream = 'stdout' | 'stderr';
 
 export interface OutputLines {
   take(stream: Stream, text: string): void;
-  /** The command is done: the rest is a line as well. */
+  /** The command has ended, so the rest is a line too. */
   end(): void;
 }
 
-// Whoever draws progress on one line must not fill the memory with it.
+// A program that draws its progress on one line must not fill the memory.
 const maxHeld = 8192;
-// The conversation has to stay in sight. The model is told more, and the history has that.
+// The conversation has to stay in sight. The model gets more of the output, and the history has that.
 const maxFirst = 40;
 const maxLast = 10;
 const maxLength = 400;
 
-/** Of much output the first lines as they come, and in the end how many are left out and the last ones. */
+/**
+ * Shows the first lines of a long output as they arrive and, at the end, the number of lines left out and the last
+ * ones.
+ */
 export function openOutputLines(say: (line: string) => void): OutputLines {
   const held = { stdout: '', stderr: '' };
   let toChunk = { stdout: visibleChunks(), stderr: visibleChunks() };

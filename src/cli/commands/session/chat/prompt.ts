@@ -1,4 +1,4 @@
-/** The prompt of a conversation: one message, of one line or of several, typed or pasted. */
+/** Reads one message at the prompt of a conversation: one line or several, typed or pasted. */
 import { createInterface, type Interface } from 'node:readline';
 import { quoteSlash } from './commands.ts';
 import type { CliContext } from '../../../context.ts';
@@ -8,20 +8,22 @@ import { takeTypedAhead, toEditText } from '../../../ask/typed-ahead.ts';
 export const nothingGathered: Gathering = { lines: [], isQuoted: false };
 
 /**
- * `nothing`: Ctrl-C, and what was typed is put aside. `interrupt`: Ctrl-C where nothing was typed, or a signal. `end`: Ctrl-D, or
- * the terminal is closed.
+ * `nothing`: Ctrl-C put the typed text aside. `interrupt`: Ctrl-C when nothing was typed, or a signal. `end`: Ctrl-D,
+ * or the terminal was closed.
  */
 type Typed = { kind: 'message'; text: string } | { kind: 'nothing' | 'interrupt' | 'end' };
 
 export interface ChatPrompt {
   read(signal: AbortSignal): Promise<Typed>;
-  /** It was typed when nothing was asked: it stands in the edit line of the next prompt, and is not said before Enter. */
+  /**
+   * This text was typed while nothing was asked: the next prompt puts it into its edit line, and only Enter sends it.
+   */
   unread(text: string): void;
   /** The conversation is over. */
   close(): void;
 }
 
-// A terminal that is asked to tells what is pasted from what is typed: at a prompt, and between two of them.
+// On request, a terminal marks pasted text, both at a prompt and between two prompts.
 const announcePastes = '\u001b[?2004h';
 const plainPastes = '\u001b[?2004l';
 const maxRemembered = 200;
@@ -31,7 +33,7 @@ interface Memory {
   ahead: string;
 }
 
-/** What was said in this conversation is found again with the arrow keys. */
+/** The arrow keys bring back the messages of this conversation. */
 export function openChatPrompt(terminal: Terminal): ChatPrompt {
   const memory: Memory = { newestFirst: [], ahead: '' };
   const { signals, stderr, env } = terminal.context;
@@ -48,7 +50,7 @@ export function openChatPrompt(terminal: Terminal): ChatPrompt {
 }
 
 async function readMessage(terminal: Terminal, memory: Memory, signal: AbortSignal): Promise<Typed> {
-  // An editor may have taken it back.
+  // An editor may have switched it off.
   const { context } = terminal;
   if (context.env['TERM'] !== 'dumb') context.stderr.write(announcePastes);
   const ahead = toEditText(memory.ahead + (await takeTypedAhead(context)));
@@ -65,7 +67,7 @@ async function readMessage(terminal: Terminal, memory: Memory, signal: AbortSign
   });
 }
 
-/** As if it was pasted now: nothing in it ends the message or is a command. */
+/** The text is treated as pasted: nothing in it ends the message or is a command. */
 function paste(asked: Asked, text: string): void {
   beginPaste(asked);
   asked.lines.write(text);
@@ -79,7 +81,7 @@ interface Asked {
   resolve(typed: Typed): void;
   gathering: Gathering;
   isPasted: boolean;
-  /** Its first line was pasted, with an end: it is no command. */
+  /** Its first line was pasted whole, so it is not a command. */
   isText: boolean;
   typed: Typed | null;
 }
@@ -91,7 +93,7 @@ const nothingTyped = {
   typed: null,
 } satisfies Partial<Asked>;
 
-/** Returns what undoes it. */
+/** Returns a function that undoes it. */
 function listen(asked: Asked, signal: AbortSignal): () => void {
   const { lines } = asked;
   const interrupt = () => end(asked, { kind: 'interrupt' });
@@ -102,7 +104,7 @@ function listen(asked: Asked, signal: AbortSignal): () => void {
   lines.on('line', (line) => takeLine(asked, line));
   lines.on('SIGINT', () => forget(asked));
   lines.on('close', () => end(asked, { kind: 'end' }));
-  // Of a closed terminal, each try to read it or to change its mode is an error.
+  // Every attempt to read a closed terminal, or to change its mode, is an error.
   lines.on('error', () => end(asked, { kind: 'end' }));
   signal.addEventListener('abort', interrupt, { once: true });
   const { stdin } = asked.terminal.context;
@@ -115,7 +117,7 @@ function listen(asked: Asked, signal: AbortSignal): () => void {
 
 function beginPaste(asked: Asked): void {
   asked.isPasted = true;
-  // A command that was typed may go on with what is pasted.
+  // Pasted text may continue a command that was typed.
   if (asked.gathering === nothingGathered) asked.isText = asked.lines.line.trim() === '';
 }
 
@@ -127,7 +129,7 @@ function ask({ terminal, lines, gathering }: Asked): void {
 
 function takeLine(asked: Asked, line: string): void {
   const { memory, gathering, isPasted } = asked;
-  // What comes in the same piece as the end of a message has not been seen in an edit line.
+  // The user has not seen in an edit line the text that arrived together with the end of a message.
   if (asked.typed !== null) return void (memory.ahead += `${line}\n`);
   const next = gatherLine(gathering, line, { isPasted });
   if ('message' in next) {
@@ -139,7 +141,7 @@ function takeLine(asked: Asked, line: string): void {
   ask(asked);
 }
 
-/** Ctrl-C: what was typed is put aside, and where there is nothing, it means to leave. */
+/** Ctrl-C puts the typed text aside; if there is none, it means to leave. */
 function forget(asked: Asked): void {
   const { memory, gathering, lines, typed, terminal } = asked;
   if (typed !== null) return;
@@ -156,13 +158,13 @@ function remember({ newestFirst }: Memory, text: string): void {
   newestFirst.splice(maxRemembered);
 }
 
-/** The rest of the same piece is heard before nobody listens any more. */
+/** The rest of the same piece has to be read before listening ends. */
 function end(asked: Asked, typed: Typed): void {
   if (asked.typed !== null) return;
   asked.typed = typed;
   setImmediate(() => {
     const { memory, lines, resolve, terminal } = asked;
-    // Only Enter has ended the line.
+    // Only Enter ended the line.
     if (typed.kind === 'message') memory.ahead += lines.line;
     else terminal.context.stderr.write('\n');
     lines.close();
@@ -170,7 +172,7 @@ function end(asked: Asked, typed: Typed): void {
   });
 }
 
-/** Null where the terminal is closed already: then it cannot be put into raw mode. */
+/** Null when the terminal is already closed: then it cannot be put into raw mode. */
 function openLines({ stdin, stderr }: CliContext, newestFirst: readonly string[]): Interface | null {
   try {
     return createInterface({
@@ -186,17 +188,17 @@ function openLines({ stdin, stderr }: CliContext, newestFirst: readonly string[]
   }
 }
 
-/** The lines that are typed or pasted at the prompt, until they are one message. */
+/** Collects the lines that are typed or pasted at the prompt until they are a message. */
 
 export interface Gathering {
   readonly lines: readonly string[];
-  /** Lines end at three quotes, not at the end of a line. */
+  /** Whether three quotes end the message, not the end of a line. */
   readonly isQuoted: boolean;
 }
 
 const quotes = '"""';
 
-/** A pasted line is taken as it is: what stands in it ends nothing and begins nothing. */
+/** A pasted line is taken as it is: nothing in it ends or begins anything. */
 export function gatherLine(
   { lines, isQuoted }: Gathering,
   line: string,
@@ -216,7 +218,7 @@ function gatherQuoted(lines: readonly string[], line: string): Gathering | { mes
   return toMessage([...lines, text.slice(0, -quotes.length)]);
 }
 
-/** Without empty lines around it: those come of pasting and of quotes on lines of their own. */
+/** Removes empty lines around the text, which come from pasting and from quotes on lines of their own. */
 function toMessage(lines: readonly string[]): { message: string } {
   return { message: lines.join('\n').replace(/^(?:[^\S\n]*\n)+|\s+$/g, '') };
 }

@@ -1,4 +1,4 @@
-/** A turn of a conversation as it comes: the answer, the calls and what they say, the files that are written. */
+/** Shows a turn of a conversation as it happens: the answer, the calls and their output, the files that are written. */
 import type { ResultReason } from '../../../../conversation/record.ts';
 import type { CallDecision, ChatListener, ShownCall, ToolOutcome } from '../../../../workflow/chat/chat.ts';
 import type { WriteRecord } from '../../../../write/write.ts';
@@ -13,11 +13,11 @@ import { askLine } from '../../../ask/line.ts';
 
 export interface ChatViewWish {
   signal: AbortSignal;
-  /** The text is printed as it comes. */
+  /** Whether the text is printed as it arrives. */
   isStreamed: boolean;
-  /** Nothing is shown. */
+  /** Whether nothing is shown. */
   isQuiet: boolean;
-  /** `all`: -y was given; `none`: nobody can be asked. */
+  /** `all` with -y; `none` when nobody can be asked. */
   approval: 'all' | 'ask' | 'none';
 }
 
@@ -29,20 +29,23 @@ export interface CalledTool {
 
 export interface ChatView {
   listener: ChatListener;
-  /** With their results, in order. */
+  /** The calls with their results, in order. */
   calls: CalledTool[];
-  /** Takes the progress away, and ends the line; again and again, if need be. The time since the first request, or null. */
+  /**
+   * Removes the progress and ends the line; it may be called several times. Returns the time since the first request,
+   * or null.
+   */
   end(): number | null;
 }
 
 interface Viewing extends ChatViewWish {
   terminal: Terminal;
   calls: CalledTool[];
-  /** A person has seen them. */
+  /** Whether the user has seen them. */
   shown: Set<string>;
   begunMs: number | null;
   progress: AnswerProgress | null;
-  /** Of the answer, since the last call; not printed yet. */
+  /** The text of the answer since the last call, not printed yet. */
   held: string;
   file: WriteProgress;
 }
@@ -103,7 +106,7 @@ function viewAnswer(viewing: Viewing): Pick<ChatListener, 'onAsk' | 'onText' | '
   };
 }
 
-/** Words before a call are for a person alone: the answer comes after the results. */
+/** Text before a call is only for a person: the answer comes after the results. */
 function endText(viewing: Viewing): void {
   const { terminal, isStreamed, isQuiet, held, file } = viewing;
   file.hide();
@@ -131,7 +134,7 @@ function viewCalls(viewing: Viewing, output: OutputLines): Pick<ChatListener, 'o
       endText(viewing);
       output.end();
       calls.push({ name: call.name, summary: call.summary, outcome: toWord(outcome) });
-      // What was denied, or not understood, has never run.
+      // A call that was denied, or not understood, never ran.
       show(call);
       if (!isQuiet) sayDim(terminal, `  ${describeResult(call, outcome)}`);
     },
@@ -179,7 +182,7 @@ function sayDim(terminal: Terminal, text: string): void {
   terminal.say(terminal.style('dim', text, 'stderr'));
 }
 
-/** What came of a call, in a few words. */
+/** Describes the result of a call in a few words. */
 const reasons = {
   denied: 'denied',
   instructed: 'not run; the model goes by what you say',
@@ -193,14 +196,14 @@ export function describeResult({ name }: Pick<ShownCall, 'name'>, { output, isEr
   const text = toVisible(output.trim());
   const [first = ''] = text.split('\n');
   if (isError) return first === '' ? 'failed' : `failed: ${cut(first)}`;
-  // What a command has printed was shown while it ran.
+  // The output of a command was shown while it ran.
   if (name === 'run_command') return cut(first);
   if (text === '') return 'nothing';
   const lines = text.split('\n').length;
   return lines === 1 ? cut(first) : `${formatCount(lines)} lines`;
 }
 
-/** The model is told in JSON. */
+/** The model gets this result as JSON. */
 function describeWritten(output: string, isError: boolean): string {
   const { written_path: path, commit, error } = parseObject(output) ?? {};
   if (typeof path === 'string' && typeof commit === 'string')
@@ -218,7 +221,7 @@ function cut(text: string): string {
   return characters.length <= maxShown ? text : `${characters.slice(0, maxShown).join('')}...`;
 }
 
-/** Throws INTERRUPTED on Ctrl-C; the end of the input is a no. */
+/** Throws INTERRUPTED on Ctrl-C; the end of the input means no. */
 async function askCall(terminal: Terminal, signal: AbortSignal, call: ShownCall): Promise<CallDecision> {
   const isCut = showCall(terminal, call, maxLines(terminal));
   const usable = isCut ? 'y,n,i,e,?' : 'y,n,i,?';
@@ -238,14 +241,14 @@ async function askCall(terminal: Terminal, signal: AbortSignal, call: ShownCall)
   }
 }
 
-/** Null: nothing was said, and the call is asked about again. */
+/** Null when the user said nothing; then the question is asked again. */
 async function askInstruction(terminal: Terminal, signal: AbortSignal): Promise<string | null> {
   const said = await askLine(terminal, signal, terminal.style('bold', 'Do what instead? ', 'stderr'));
   if (signal.aborted) throw toInterrupted();
   return said === null || said.trim() === '' ? null : said;
 }
 
-/** What would scroll away the question is cut; whether it was. */
+/** Cuts a text that would scroll the question out of sight. Returns whether it was cut. */
 function showCall(terminal: Terminal, { summary, detail }: ShownCall, limit: number): boolean {
   terminal.say(terminal.style('bold', toVisible(summary), 'stderr'));
   if (detail === null) return false;
