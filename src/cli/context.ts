@@ -36,7 +36,7 @@ export function readWorkingDirectory(context: CliContext): string {
   try {
     return context.cwd();
   } catch (error) {
-    const message = 'The folder that you are in does not exist any more.';
+    const message = 'The folder that you are in no longer exists.';
     throw new TeddyError('NOT_A_REPOSITORY', message, 'Change to a folder of your repository.', { cause: error });
   }
 }

@@ -84,7 +84,7 @@ export abstract class PlanningCommand extends TeddyCommand {
 
 /** Opens the user's editor; the result is empty if they want no message. */
 export async function editMessage(context: CliContext, project: Project, initial = ''): Promise<string> {
-  const hint = '\n# What do you want? Lines that begin with # are left out; an empty message stops.\n';
+  const hint = '\n# What do you want? Lines that begin with # are left out; an empty message cancels.\n';
   const text = await composeText(project, toSurroundings(context), `${initial}${hint}`, 'MESSAGE.md');
   return text
     .split('\n')

@@ -126,7 +126,7 @@ async function confirm(terminal: Terminal, question: string): Promise<boolean> {
   const stop = () => controller.abort();
   terminal.context.signals.on('SIGINT', stop);
   try {
-    return await askYes(terminal, controller.signal, `${toVisible(question)} [y,n] `, false);
+    return await askYes(terminal, controller.signal, `${toVisible(question)} [y/N] `, false);
   } finally {
     terminal.context.signals.off('SIGINT', stop);
   }
@@ -157,7 +157,7 @@ export async function withInterrupt<Value>(
   const interrupt = (name: NodeJS.Signals) => {
     if (!controller.signal.aborted) return controller.abort();
     if (name === 'SIGHUP') return;
-    terminal.say(`Leaving at once, without waiting for what still runs. \`${next}\` says what is unfinished.`);
+    terminal.say(`Leaving at once, without waiting for what is still running. \`${next}\` says what is unfinished.`);
     exit(exitCodes.INTERRUPTED);
   };
   for (const name of endings) signals.on(name, interrupt);

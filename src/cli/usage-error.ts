@@ -56,7 +56,7 @@ function describeMisuse(error: Error, { path, usage }: Definition): Misuse {
   const takesText = /<|\[/.test(usage.slice(path.length));
   if (/(?:Unsupported|Invalid) option name/.test(reason)) {
     return takesText && !/^--?[a-z]/i.test(named)
-      ? { message: `\`${path}\` takes ${JSON.stringify(named)} for an option.`, advice: 'Put -- before it. ' }
+      ? { message: `\`${path}\` reads ${JSON.stringify(named)} as an option.`, advice: 'Put -- before it. ' }
       : { message: describeOption(reason, path, named.replace(/=.*/s, '')), advice: '' };
   }
   if (reason.includes('Extraneous positional argument')) {

@@ -82,7 +82,7 @@ describe('commands', () => {
     expect(refusal('/etc/hosts')).toMatch(/^USAGE There is no command \/etc\/hosts\. \/help lists/);
     expect(refusal('/toString')).toContain('There is no command /toString.');
     expect(refusal('/')).toContain('There is no command /.');
-    expect(refusal('/execute now')).toContain('/execute takes nothing after it.');
+    expect(refusal('/execute now')).toContain('/execute takes no arguments.');
     expect(refusal('/branch')).toContain('`/branch <turn> [text]`');
   });
 

@@ -98,7 +98,7 @@ describe('wrong usage', () => {
       [['help', 'frob'], 'There is no command `teddy frob`.', 'teddy --help'],
       [['memo', '--frob'], 'There is no option --frob.', 'teddy memo --help'],
       [['memo', 'add', 'Use', 'pnpm'], '`teddy memo add` does not take "pnpm".', 'Text with spaces goes in quotes. '],
-      [['memo', 'add', '- tabs'], '`teddy memo add` takes "- tabs" for an option.', 'Put -- before it. '],
+      [['memo', 'add', '- tabs'], '`teddy memo add` reads "- tabs" as an option.', 'Put -- before it. '],
       [['session', 'context', '--why', ''], '--why needs a path.', '--why src/app.ts'],
       [['memo', 'add'], 'Something is missing: `teddy memo add <fact>`.', 'teddy memo add --help'],
       [['frob', '--help'], 'There is no command `teddy frob`.', 'teddy --help'],

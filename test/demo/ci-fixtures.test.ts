@@ -110,7 +110,7 @@ test('code that only a command explains fails, and passes where the user chose t
   const env = { BASE: 'main', HEAD: forged };
   const name = `${line.slice('teddy/'.length)} (${forged.slice(0, 10)})`;
   const open =
-    'nothing differs; 1 path proven, 1 not proven (turn 02, a.txt: action 2, a command, changed it after action 1); 1 path changed in 1 commit that no plan tells of';
+    'nothing differs; 1 path proven, 1 not proven (turn 02, a.txt: action 2, a command, changed it after action 1); 1 path changed in 1 commit that no plan describes';
   const strict = await run(bare, [], env);
   expect(strict.exitCode, strict.output).toBe(1);
   expect(strict.output).toContain(`${name}: ${open}\n`);

@@ -94,7 +94,7 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     run.press('Run it\r');
     await run.waitFor(allow);
     run.press('n\r');
-    expect(await run.waitFor(prompt)).toMatch(/ {2}denied\n.*say what it is to do instead/s);
+    expect(await run.waitFor(prompt)).toMatch(/ {2}denied\n.*say what the model should do instead/s);
     run.press('Leave it\r');
     expect(await run.waitFor(prompt)).toContain('As you wish.');
     run.press('/quit\r');
@@ -116,7 +116,7 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     run.press('i\r');
     await run.waitFor('Do what instead? ');
     run.press('Use printf\r');
-    expect(await run.waitFor(prompt)).toMatch(/ {2}not run; the model goes by what you say\n.*As you wish\./s);
+    expect(await run.waitFor(prompt)).toMatch(/ {2}not run; the model follows what you say\n.*As you wish\./s);
     run.press('/quit\r');
     expect(await run.exitCode).toBe(0);
     await expect(project.repo.read('made.txt')).rejects.toThrow('ENOENT');
@@ -153,7 +153,7 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(run.text()).not.toContain('Exit code');
     run.press('n\r');
-    await run.waitFor('say what it is to do instead.');
+    await run.waitFor('say what the model should do instead.');
     await run.waitFor('> y\n. y');
     expect(project.server.requests()).toHaveLength(1);
     run.press(ctrlC);
@@ -349,7 +349,7 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     run.press('y\r');
     expect(await run.waitFor(prompt)).toMatch(/SUCCESS turn 01 of \S+: 1 file changed/);
     run.press('/undo\r');
-    expect(await run.waitFor(prompt)).toContain('1 file of turn 01 taken back');
+    expect(await run.waitFor(prompt)).toContain('1 file of turn 01 put back');
     run.press('/branch 01 Do it differently\r');
     const branched = await run.waitFor(prompt);
     expect(branched).toMatch(/Switched to the new branch teddy\/\d{8}-talk--01-branch-01, turn 01-branch-01\./);
@@ -534,7 +534,7 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     await run.waitFor(prompt);
     run.press('Hello\r');
     expect(await run.exitCode).toBe(5);
-    expect(run.text()).toMatch(/your message is committed; nobody was asked\.\n.*\[NO_MODEL\]/s);
+    expect(run.text()).toMatch(/your message is committed; no model was asked\.\n.*\[NO_MODEL\]/s);
     const again = chat();
     expect(await again.waitFor(prompt)).toContain('Turn 01 has a message without an answer: /retry asks again.');
     again.press(ctrlD);

@@ -182,7 +182,7 @@ describe('say', () => {
     const session = await open(['As you said.']);
     const first = await say('--voice', '-m', 'Where is the port set?');
     expect(first).toMatchObject({ exitCode: 0, stdout: `01 ${(await tip()).slice(0, 10)}\n` });
-    expect(first.stderr).toBe(`Turn 01 of ${session}: the message is added.\n`);
+    expect(first.stderr).toBe(`Turn 01 of ${session}: the message was added.\n`);
     await say('--voice', '--role', 'assistant', '--interrupted', '-m', 'In src');
     await say('--voice', '--interrupted');
     await say('--role', 'assistant', '-m', 'In src/app.ts.');
@@ -205,7 +205,7 @@ describe('say', () => {
     expect(first).toMatchObject({ schema: 'teddy.say/1', session, turn: '01', entry: 'message', is_new: true });
     const again = JSON.parse((await say(...args)).stdout) as Record<string, unknown>;
     expect(again).toEqual({ ...first, is_new: false });
-    expect((await say('--id', 'voice-1', '-m', 'Hello')).stderr).toContain('It was there already; nothing is added.');
+    expect((await say('--id', 'voice-1', '-m', 'Hello')).stderr).toContain('It was there already; nothing was added.');
     await project.refuses('ENTRY_EXISTS', 3, ['session', 'say', '--id', 'voice-1', '-m', 'Other']);
     expect(await records(session)).toHaveLength(1);
   });

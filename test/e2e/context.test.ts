@@ -116,7 +116,7 @@ test('session context lists each file with its tokens and its line, and what was
   expect(shown.stdout).toMatch(/^ +\d+ {2}own\.txt +session\.context:4, not tracked by git$/m);
   expect(shown.stdout).toMatch(/^ +binary {2}logo\.png +session\.context:2, only listed: 3 bytes$/m);
   expect(shown.stdout).toMatch(/^ +missing {2}gone\.txt +session\.context:5$/m);
-  expect(shown.stdout).toMatch(/^ {2}docs\/a\.md: taken away by session\.context:3 {2}session\.context:2$/m);
+  expect(shown.stdout).toMatch(/^ {2}docs\/a\.md: removed by session\.context:3 {2}session\.context:2$/m);
   expect(shown.stdout).toContain('https://example.org/: only an approved READ fetches it');
   expect(shown.stdout).toContain('1 file that .teddyignore leaves out');
   expect(shown.stdout).not.toContain('fixtures/big.json');
@@ -127,9 +127,9 @@ test('--why tells which lines speak of a path, also on a line that is checked ou
   await writeList('docs/\n!docs/a.md\n');
   const why = (path: string, ...more: string[]) => project.ok('session', 'context', '--why', path, ...more);
   expect(await why('docs/a.md')).toBe(
-    'docs/a.md: not shown: a line takes it away\n' +
+    'docs/a.md: not shown: a line removes it\n' +
       '  session.context:1  names it  docs/\n' +
-      '  session.context:2  takes it away  !docs/a.md\n',
+      '  session.context:2  removes it  !docs/a.md\n',
   );
   expect(await why('README.md')).toMatch(/^README\.md: shown, about \d+ tokens\n {2}global\.context:3 {2}names it/);
   expect(await why('src/app.ts')).toBe('src/app.ts: not shown: no line names it\n');
@@ -161,10 +161,10 @@ test('--why takes a path from the folder that one is in, a directory, and a file
   expect(await why('a.md', docs)).toBe('docs/a.md: shown, about 3 tokens');
   expect(await why('docs/a.md', docs)).toBe('docs/a.md: shown, about 3 tokens');
   expect(await why('../src/app.ts', docs)).toBe('src/app.ts: not shown: no line names it');
-  expect(await why('docs/')).toBe('docs: a directory, 2 files of it shown, about 6 tokens');
-  expect(await why('.', docs)).toBe('docs: a directory, 2 files of it shown, about 6 tokens');
+  expect(await why('docs/')).toBe('docs: a directory, 2 files in it shown, about 6 tokens');
+  expect(await why('.', docs)).toBe('docs: a directory, 2 files in it shown, about 6 tokens');
   expect(await why('src')).toBe('src: not shown: no line names it');
-  expect(await why('fixtures')).toBe('fixtures: a directory, no file of it shown: .teddyignore leaves it out');
+  expect(await why('fixtures')).toBe('fixtures: a directory, no file in it shown: .teddyignore leaves it out');
   expect(await why('docs/untracked.md')).toBe(
     'docs/untracked.md: not shown: git tracks no such file; one that is not tracked has to be named exactly',
   );
@@ -177,12 +177,12 @@ test('an open turn and a conversation branch say what edits of the lists do not 
   await project.ok('session', 'plan', '--provider', 'manual', '-m', 'Wait');
   await writeList('src/app.ts\n');
   const open = await context();
-  expect(open.stderr).toContain('Turn 02 is open: `teddy session plan` sends its request as it was');
+  expect(open.stderr).toContain('Turn 02 is open: `teddy session plan` sends its request unchanged');
   expect(open.stdout).toContain('src/app.ts');
   await project.plan('Fine.', 'Something else');
   await project.ok('session', 'branch', '02');
   const shownBefore = await context();
-  expect(shownBefore.stderr).toContain('Turn 02-branch-01 keeps what the turn that it branched from was shown');
+  expect(shownBefore.stderr).toContain('Turn 02-branch-01 shows the model what the turn that it branched from did');
   await writeList('src/app.ts\nsrc/deep/server.pem\n');
   expect((await context()).stdout).toBe(shownBefore.stdout);
   expect(await project.ok('session', 'plan', '-m', 'Again', '--dry-run')).not.toContain('file src/deep/server.pem');

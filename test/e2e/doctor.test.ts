@@ -27,7 +27,7 @@ async function examine(...args: string[]): Promise<Told & { exitCode: number }> 
 test('a healthy repository is told so in two lines, with exit code 0; where there is none it is 2', async () => {
   const { exitCode, stdout, stderr } = await project.run(['doctor']);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  expect(stdout).toMatch(/^Looked at: 1 line, .+\nNothing to mend\.\n$/);
+  expect(stdout).toMatch(/^Looked at: 1 line, .+\nNothing to fix\.\n$/);
   const nowhere = await mkdtemp(join(tmpdir(), 'teddy-nowhere-'));
   const told = await runTeddy(['doctor', '--json'], { cwd: nowhere });
   await rm(nowhere, { recursive: true });

@@ -107,7 +107,7 @@ test('each action is shown with what it would do, then one diff a file', async (
 
 Memos
   [+] Use pnpm
-  [-] Use npm (not a memo)
+  [-] Use npm (no such memo)
 
 1/6 CREATE a.txt
 make it
@@ -156,15 +156,15 @@ test('it says how an edit is found, what a question asks, and that what a comman
   const { stdout, stderr } = await project.run(['session', 'execute', '--dry-run']);
   const [, ...actions] = stdout.slice(0, stdout.indexOf('\n\n---')).split('\n\n');
   expect(actions).toEqual([
-    '1/6 CREATE tabs.txt\nmake it\n  the file is so already',
-    '2/6 EXECUTE make\nrun it\n  for 5 s at most\n  a failure does not stop the run\n  CI=1\n  $ make',
+    '1/6 CREATE tabs.txt\nmake it\n  the file has this content already',
+    '2/6 EXECUTE make\nrun it\n  at most 5 s\n  a failure does not stop the run\n  CI=1\n  $ make',
     '3/6 EDIT many.txt\n  at lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more',
     '4/6 EDIT tabs.txt\n  at line 1, where the indentation differs',
     '5/6 EDIT README.md\n  the whole file is replaced',
     '6/6 PROMPT Which one? ...\n  Which one?',
     '  - this\n  - that',
   ]);
-  expect(stderr).toMatch(/^What a command would change is not known: /);
+  expect(stderr).toMatch(/^It is not known what a command would change, so /);
 });
 
 test('all problems are named at once with their places in the plan, and what is valid is shown', async () => {

@@ -70,7 +70,7 @@ test('an entry that was amended is told, with the way back', async () => {
   const entry = await linked.git('rev-parse', 'HEAD');
   const amended = await git(['commit', '--quiet', '--amend', '-m', 'Better']);
   expect(amended.exitCode).toBe(0);
-  expect(amended.output).toContain(`warning: This has replaced an entry (turn 01 of session ${session}: plan).`);
+  expect(amended.output).toContain(`warning: This replaced an entry (turn 01 of session ${session}: plan).`);
   const [, back = ''] = /`git (reset --soft [0-9a-f]+)`/.exec(amended.output) ?? [];
   await linked.git(...back.split(' '));
   expect(await linked.git('rev-parse', 'HEAD')).toBe(entry);
@@ -131,7 +131,7 @@ test('a push with a rewritten plan is stopped, also below another name; --no-ver
   await linked.commit({ [plan]: `${await linked.read(plan)}\nand more\n` }, 'Quietly');
   const stopped = await git(['push', 'origin', branch]);
   expect(stopped.exitCode).toBe(1);
-  expect(stopped.output).toContain('error: The push is stopped by the hook of teddy.');
+  expect(stopped.output).toContain('error: A hook of teddy stopped the push.');
   expect(stopped.output).toContain(`  ${branch}, `);
   expect(stopped.output).toContain(plan);
   expect(await git(['push', 'origin', `${branch}:refs/heads/feature`])).toMatchObject({ exitCode: 1 });

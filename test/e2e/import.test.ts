@@ -58,7 +58,7 @@ describe('session import', () => {
     expect(result).toMatchObject({ exitCode: 0 });
     const session = result.stdout.trim().replace('.teddy/sessions/', '');
     expect(session).toMatch(/^\d{8}-question-0$/);
-    expect(result.stderr).toContain(`Made the branch teddy/${session} of a log of jsonl: 9 entries in 3 turns.`);
+    expect(result.stderr).toContain(`Made the branch teddy/${session} from a log of jsonl: 9 entries in 3 turns.`);
     expect(result.stderr).toContain(`Next: git switch teddy/${session}`);
     const { refs: _, ...after } = await project.repo.fingerprint();
     expect(before).toMatchObject(after);
@@ -221,9 +221,7 @@ describe('session export', () => {
   test('a place without a name is wrong usage', async () => {
     await project.begin('talk');
     for (const option of ['--md', '--jsonl', '--bundle', '--dir']) {
-      expect(await project.refuses('USAGE', 2, ['session', 'export', `${option}=`])).toContain(
-        `${option} names nothing.`,
-      );
+      expect(await project.refuses('USAGE', 2, ['session', 'export', `${option}=`])).toContain(`${option} is empty.`);
     }
   });
 

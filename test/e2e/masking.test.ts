@@ -189,7 +189,7 @@ describe('planted secrets', () => {
     expect(JSON.parse(result.stdout)).toMatchObject({ secrets: [{ kind: 'github token', line }], text: plan });
     await teddy(['session', 'execute', '--reject']);
     const told = await project.run(['session', 'plan', '-m', 'Do it', '--from', '-'], { env, stdin: plan });
-    expect(told.stderr).toContain(`plan.md:${line} holds a secret (github token)`);
+    expect(told.stderr).toContain(`plan.md:${line} contains a secret (github token)`);
     expect(secretsIn(told.stderr)).toEqual([]);
   });
 

@@ -132,7 +132,7 @@ test('an empty answer is an error, and an answer that is no plan is a reply that
   expect(empty.stderr).toContain('[EMPTY_ANSWER]');
   const reply = await project.run(['session', 'plan']);
   expect(reply).toMatchObject({ exitCode: 0, stdout: 'Which login do you mean?\n' });
-  expect(reply.stderr).toContain('no plan');
+  expect(reply.stderr).toContain('not a plan');
   await project.refuses('NO_PENDING_PLAN', 3, ['session', 'execute', '-y']);
   await project.ok('session', 'plan', '-m', 'The second');
   expect(project.server.requests()[2]?.messages[1]?.content).toContain('Which login do you mean?');

@@ -62,7 +62,7 @@ describe('with --replan', () => {
     expect(done.exitCode).toBe(1);
     expect(results(done.stdout)).toHaveLength(3);
     expect(done.stderr).toContain('try 2 of 2 ...');
-    expect(done.stderr).toContain('2 other plans were asked for, as many as --replan allows');
+    expect(done.stderr).toContain('teddy asked for 2 other plans, as many as --replan allows');
     expect(project.server.requests()).toHaveLength(2);
     for (const turn of ['01', '02', '03'])
       expect((await project.report(turn)).run_summary.status).toBe('VALIDATION_FAILED');
@@ -72,7 +72,7 @@ describe('with --replan', () => {
     await begin([`# Again\n\n${broken.split('\n').slice(1).join('\n')}`.replace('Because.', 'Because\nof it.'), good]);
     const done = await execute('-y', '--replan', '5');
     expect(done.exitCode).toBe(1);
-    expect(done.stderr).toContain('The same problems have come twice');
+    expect(done.stderr).toContain('The same problems occurred twice');
     expect(project.server.requests()).toHaveLength(1);
     const problems = [await project.report('01'), await project.report('02')].map((r) => r.validation_errors[0]);
     expect(problems[0]?.line).not.toBe(problems[1]?.line);
@@ -84,7 +84,7 @@ describe('with --replan', () => {
     await project.repo.git('config', 'teddy.maxTurns', '2');
     const done = await execute('-y', '--replan', '5');
     expect(done.exitCode).toBe(1);
-    expect(done.stderr).toMatch(/plan\.md:\d+:\d+:[\s\S]*warning: No other plan was asked for: .*spent its budget/);
+    expect(done.stderr).toMatch(/plan\.md:\d+:\d+:[\s\S]*warning: teddy asked for no other plan: .*spent its budget/);
     expect(done.stderr).toContain('git config teddy.maxTurns');
     expect(project.server.requests()).toHaveLength(1);
     expect(await lastSubject()).toContain('turn 02 report');
@@ -197,7 +197,7 @@ describe.skipIf(!hasTerminal)('in a terminal', () => {
   test('no third try is made', async () => {
     await begin([misses('port = 22'), misses('port = 333'), good]);
     const run = ask();
-    await run.waitFor('2 other plans were asked for');
+    await run.waitFor('teddy asked for 2 other plans');
     expect(await run.exitCode).toBe(1);
     expect(project.server.requests()).toHaveLength(2);
   });

@@ -223,7 +223,7 @@ describe('worktree remove', () => {
     expect(await project.ok('worktree', 'list')).toContain(`teddy/${session}  no changes, ignored: node_modules/\n`);
     const removed = await project.run(['worktree', 'remove', session]);
     expect(removed).toMatchObject({ exitCode: 0, stdout: `${linked.root}\n` });
-    expect(removed.stderr).toContain('with what git ignores: node_modules/.');
+    expect(removed.stderr).toContain('with the files that git ignores: node_modules/.');
     expect(await repo.git('show', `teddy/${session}:mine.txt`)).toBe('mine');
     expect(await list()).toEqual([]);
   });

@@ -61,7 +61,7 @@ export async function askMemos(terminal: Terminal, signal: AbortSignal, changes:
       ),
     );
   }
-  const question = terminal.style('bold', 'Approve these memory updates? (y/n) ', 'stderr');
+  const question = terminal.style('bold', 'Approve these memory updates? [y/n] ', 'stderr');
   return askYesNo(terminal, signal, question, {
     hint: 'The plan is still pending: `teddy session execute`.',
     endIsNo: false,
@@ -70,9 +70,11 @@ export async function askMemos(terminal: Terminal, signal: AbortSignal, changes:
 
 /** Shows the texts that nobody here has seen yet. Throws INTERRUPTED on Ctrl-C; the end of input means no. */
 export async function askForeign(terminal: Terminal, signal: AbortSignal, texts: SteeringText[]): Promise<boolean> {
-  terminal.say('What the model is told and shown comes from elsewhere here, and you have not accepted it yet:\n');
+  terminal.say(
+    'These texts decide what the model is told and shown. They came from elsewhere, and you have not accepted them yet:\n',
+  );
   terminal.say(renderForeign(terminal, texts, 'stderr'));
-  const question = terminal.style('bold', 'Use them? (y/n) ', 'stderr');
+  const question = terminal.style('bold', 'Use them? [y/n] ', 'stderr');
   const hint = 'Run the command again; `teddy global trust --dry-run` shows them too.';
   return askYesNo(terminal, signal, question, { hint, endIsNo: true });
 }
@@ -266,7 +268,7 @@ async function editEffect({ terminal, edit }: ActionTools, effect: Effect, edite
   try {
     const text = await edit(initial, effect.kind === 'write' ? posix.basename(effect.path) : 'script.sh');
     if (effect.kind !== 'command' || text.trim() !== '') return text;
-    terminal.say('The script is empty; nothing was taken over. n skips the action.');
+    terminal.say('The script is empty, so your edit was discarded. n skips the action.');
   } catch (error) {
     if (!(error instanceof TeddyError)) throw error;
     terminal.say(`${terminal.style('red', 'error:', 'stderr')} ${toVisible(error.message)}`);

@@ -52,7 +52,11 @@ export async function readTextInput(what: string, wish: InputWish): Promise<stri
   const text = decodeText(await readInput(wish).catch((error: unknown) => throwTooLong(error, what, wish)));
   // A byte order mark is not part of the text.
   if (text !== null) return text.replace(/^\uFEFF/, '');
-  throw new TeddyError('USAGE', `The ${what} in - is not UTF-8 text.`, 'Save it as UTF-8 and run the command again.');
+  throw new TeddyError(
+    'USAGE',
+    `The ${what} on stdin is not UTF-8 text.`,
+    'Save it as UTF-8 and run the command again.',
+  );
 }
 
 /** No setting raises this limit, so the usual hint does not apply. */

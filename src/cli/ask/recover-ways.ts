@@ -101,7 +101,7 @@ export async function exportLeft(
     printJson({ session_id: id, output: path, size, unverified_bytes: tail.length, aside: toAsideJson(aside) });
     return;
   }
-  const unsure = tail.length === 0 ? '' : `, the last ${describeBytes(tail.length)} as no save has confirmed them`;
+  const unsure = tail.length === 0 ? '' : `; no save has confirmed the last ${describeBytes(tail.length)}`;
   terminal.print(`Wrote ${describeBytes(size)} to ${toVisible(path)}${unsure}.\n`);
   for (const line of describeAside(aside, false)) terminal.say(line);
   terminal.say(`The write session stays. Give it up: teddy write recover ${id} --discard`);

@@ -84,12 +84,12 @@ function summarize({ findings, failures }: Examined, fix: boolean): string {
   const mended = findings.filter(({ outcome }) => outcome === 'mended').length;
   const left = findings.length - mended;
   const unseen = failures.length === 0 ? '' : ' Not everything could be looked at.';
-  if (findings.length === 0) return `Nothing to mend.${unseen}`;
+  if (findings.length === 0) return `Nothing to fix.${unseen}`;
   if (fix) return `${mended} mended, ${left} left.${unseen}`;
   const mendable = findings.filter((finding) => finding.fix !== null).length;
   const way =
     mendable === 0
       ? ''
-      : ` \`teddy doctor --fix\` mends ${mendable === left ? (left === 1 ? 'it' : 'them') : mendable}.`;
+      : ` \`teddy doctor --fix\` fixes ${mendable === left ? (left === 1 ? 'it' : 'them') : mendable}.`;
   return `${left} found.${way}${unseen}`;
 }

@@ -47,7 +47,7 @@ export class HookCommand extends TeddyCommand {
   private addTrailer(terminal: Terminal): Promise<number> {
     const [path] = this.args;
     if (path === undefined)
-      throw new TeddyError('USAGE', `${this.name} needs the file with the message.`, 'git names it to its hooks.');
+      throw new TeddyError('USAGE', `${this.name} needs the file with the message.`, 'git passes it to its hooks.');
     return this.withProject(terminal, async (project) => {
       const { addDuringTrailer } = await import('../../workflow/hooks/add-during-trailer.ts');
       // With this value, git tells its hooks that it will not open an editor.
@@ -67,7 +67,7 @@ export class HookCommand extends TeddyCommand {
       const hint = terminal.style('cyan', 'hint:', 'stderr');
       terminal.say(`${warning} ${renderRewritten(rewritten)}`);
       terminal.say(
-        `${hint}  \`git reset --soft ${rewritten.oid.slice(0, 12)}\` takes it back; what you added is staged then, for a commit of its own.`,
+        `${hint}  \`git reset --soft ${rewritten.oid.slice(0, 12)}\` undoes this; your changes are then staged, for a commit of their own.`,
       );
       return 0;
     });
@@ -92,13 +92,11 @@ export class HookCommand extends TeddyCommand {
         const checked = await checkPush(project, remote, parsePushedRefs(await text(this.context.stdin)), signal);
         const findings = renderPush(checked);
         if (findings.length === 0) return 0;
-        terminal.say(
-          `${terminal.style(['red', 'bold'], 'error:', 'stderr')} The push is stopped by the hook of teddy.`,
-        );
+        terminal.say(`${terminal.style(['red', 'bold'], 'error:', 'stderr')} A hook of teddy stopped the push.`);
         for (const finding of findings) terminal.say(toVisible(finding));
         const hint = terminal.style('cyan', 'hint:', 'stderr');
         terminal.say(
-          `${hint}  \`teddy session verify <branch>\` shows all of it; \`git push --no-verify\` pushes it all the same.`,
+          `${hint}  \`teddy session verify <branch>\` shows everything; \`git push --no-verify\` pushes anyway.`,
         );
         return 1;
       }),
@@ -119,7 +117,7 @@ function renderPlace({ session, line, turn }: Place): string {
 
 function renderRewritten({ entry: { kind, session, turn } }: RewrittenEntry): string {
   const place = turn === null ? '' : `turn ${turn} of `;
-  return `This has replaced an entry (${place}session ${session}: ${kind}). Entries stay as they are: \`teddy session verify\` will find a fault.`;
+  return `This replaced an entry (${place}session ${session}: ${kind}). Entries must not change: \`teddy session verify\` will find a fault.`;
 }
 
 const shownFindings = 10;

@@ -74,7 +74,7 @@ export class ServeCommand extends TeddyCommand {
 function parsePort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
-  throw new TeddyError('USAGE', `--port=${text} is no port.`, 'It is a number from 0 to 65535.');
+  throw new TeddyError('USAGE', `--port=${text} is not a port.`, 'It is a number from 0 to 65535.');
 }
 
 /** Notices are lines of JSON, like the requests around them, so that one program can read the whole log. */

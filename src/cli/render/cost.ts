@@ -74,11 +74,9 @@ function toCells(
 
 function describeEstimate(estimated: Tokens | null, { unreported }: Spending): string[] {
   if (estimated === null) return [];
-  const answers = unreported === 1 ? 'One answer tells' : `${formatCount(unreported)} answers tell`;
+  const answers = unreported === 1 ? 'One answer reports' : `${formatCount(unreported)} answers report`;
   const { inputTokens, outputTokens } = estimated;
-  return [
-    `${answers} nothing of tokens; estimated: ~${formatCount(inputTokens)} in, ~${formatCount(outputTokens)} out.`,
-  ];
+  return [`${answers} no tokens; estimated: ~${formatCount(inputTokens)} in, ~${formatCount(outputTokens)} out.`];
 }
 
 function describeBudget({ maxTurns, maxTokens }: LineCost['budget']): string[] {

@@ -26,7 +26,7 @@ function renderDefect(terminal: Terminal, error: unknown, json: boolean): number
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
   if (json) terminal.print(toJson({ schema: 'teddy.error/1', error: { code: 'DEFECT', message: stack, hint: null } }));
   terminal.say(
-    `${terminal.style(['red', 'bold'], 'error:', 'stderr')} This is a defect of teddy; your repository is as it was before this step.`,
+    `${terminal.style(['red', 'bold'], 'error:', 'stderr')} This is a bug in teddy; your repository is as it was before this step.`,
   );
   terminal.say(toVisible(stack));
   terminal.say('Please report it to the authors of teddy, with these lines and the command that you ran.');

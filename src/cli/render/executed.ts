@@ -36,7 +36,7 @@ export function showExecuted(terminal: Terminal, { line, report, commit, leftOut
     );
   if (report.rollback) {
     const { restored } = report.rollback;
-    terminal.say(`Rolled back: ${countFiles(restored.length)} as before the run.`);
+    terminal.say(`Rolled back: put back ${countFiles(restored.length)}.`);
   }
   const changed = report.changes.length;
   const files = `${changed} ${changed === 1 ? 'file' : 'files'} changed`;
@@ -55,12 +55,12 @@ export function showRolledBack(
   selector: string | undefined,
 ): void {
   const option = selector === undefined ? '' : ` -s ${toShellWord(selector)}`;
-  terminal.print(`Rolled back turn ${turn} of ${session}: ${countFiles(restored.length)} as before the run.\n`);
+  terminal.print(`Rolled back turn ${turn} of ${session}: put back ${countFiles(restored.length)}.\n`);
   terminal.say(`The plan is pending again: teddy session execute${option}`);
 }
 
 function countFiles(count: number): string {
-  return count === 1 ? '1 file is' : `${count} files are`;
+  return count === 1 ? '1 file' : `${count} files`;
 }
 
 /** After the last execution, says what the user can do now. `option` names the line in a command. */
@@ -89,13 +89,13 @@ function describeStop(stopped: ReplanStop): string {
   switch (stopped.reason) {
     case 'limit': {
       const { maxTries } = stopped;
-      const plans = maxTries === 1 ? '1 other plan was' : `${maxTries} other plans were`;
-      return `${plans} asked for, as many as --replan allows, and the last one is not valid either.`;
+      const plans = maxTries === 1 ? '1 other plan' : `${maxTries} other plans`;
+      return `teddy asked for ${plans}, as many as --replan allows, and the last one is not valid either.`;
     }
     case 'same_problems':
-      return 'The same problems have come twice, so no other plan was asked for.';
+      return 'The same problems occurred twice, so teddy asked for no other plan.';
     case 'budget_spent':
-      return `No other plan was asked for: ${stopped.error.message}`;
+      return `teddy asked for no other plan: ${stopped.error.message}`;
     case 'no_plan':
       return `Turn ${stopped.turn} brought an answer with nothing to run, not another plan.`;
   }

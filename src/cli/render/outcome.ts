@@ -50,7 +50,7 @@ function renderLog(terminal: Terminal, log: ActionLog): string[] {
   const notes = more.length === 0 ? '' : terminal.style('dim', ` ${more.join(', ')}`);
   const reason = details?.reason === undefined ? '' : ` (${toVisible(details.reason)})`;
   const line = `${index}. ${type} ${toVisible(targetOf(log))}: ${styleStatus(terminal, status)}${notes}${reason}`;
-  const restored = (details?.restored ?? []).map((path) => `put back, as it was before the command: ${path}`);
+  const restored = (details?.restored ?? []).map((path) => `put back as it was before the command: ${path}`);
   return [line, ...[...restored, ...lastOutput(log)].map((text) => terminal.style('dim', `   ${toVisible(text)}`))];
 }
 

@@ -32,12 +32,12 @@ export function showFindings(terminal: Terminal, { problems, actions }: PlanPrev
   const command = actions.findIndex(({ effect }) => effect?.kind === 'command');
   if (command !== -1 && actions.slice(command).some(({ effect }) => effect?.kind === 'write'))
     terminal.say(
-      'What a command would change is not known: the actions after it are shown for the files as they are now.',
+      'It is not known what a command would change, so the actions after it are shown for the files as they are now.',
     );
   terminal.say(
     problems.length === 0
       ? 'Nothing was changed. To run it: teddy session execute'
-      : 'Nothing was changed. The plan is not valid: teddy session execute would only write that into its report.',
+      : 'Nothing was changed. The plan is not valid: teddy session execute would only record that in its report.',
   );
 }
 
@@ -71,7 +71,7 @@ function toChange({ before, after }: WriteEffect): 'added' | 'modified' | 'none'
 function renderMemos(terminal: Terminal, memos: readonly PreviewedMemo[]): string {
   const lines = memos.map(({ kind, fact, applies }) => {
     const [sign, color] = kind === 'add' ? (['+', 'green'] as const) : (['-', 'red'] as const);
-    const note = applies ? '' : kind === 'add' ? ' (a memo already)' : ' (not a memo)';
+    const note = applies ? '' : kind === 'add' ? ' (exists already)' : ' (no such memo)';
     return `${terminal.style(color, `  [${sign}] ${toVisible(fact)}`)}${note}`;
   });
   return [terminal.style('bold', 'Memos'), ...lines].join('\n');
@@ -92,7 +92,7 @@ function describeEffect(action: Action, effect: Effect, title: string): string {
   if (effect.kind === 'ask') return indent(toVisible(effect.text.trim()));
   if (action.type !== 'EXECUTE') return renderEffect(effect, title);
   const limits = [
-    ...(action.timeoutMs === null ? [] : [`  for ${action.timeoutMs / 1000} s at most`]),
+    ...(action.timeoutMs === null ? [] : [`  at most ${action.timeoutMs / 1000} s`]),
     ...(action.allowFailure ? ['  a failure does not stop the run'] : []),
   ];
   return [...limits, renderEffect(effect, title)].join('\n');
@@ -101,7 +101,7 @@ function describeEffect(action: Action, effect: Effect, title: string): string {
 function describeWrite(effect: WriteEffect): string {
   const change = toChange(effect);
   if (change === 'added') return '  a new file';
-  if (change === 'none') return '  the file is so already';
+  if (change === 'none') return '  the file has this content already';
   if (effect.matches.length === 0) return '  the whole file is replaced';
   return groupByPair(effect.matches)
     .map((matches) => `  ${describeMatches(matches)}`)

@@ -104,12 +104,12 @@ export function summarise({ turns, derived, ranCommands }: ReplayedLine): string
   const notRun = turns.flatMap(({ actions }) => actions).filter(({ outcome }) => outcome === 'not_run').length;
   return [
     `${replayed} ${replayed === 1 ? 'turn' : 'turns'} replayed: ${same} the same, ${different} different`,
-    unproven === 0 ? '' : `, ${unproven} not compared in all`,
+    unproven === 0 ? '' : `, ${unproven} not fully compared`,
     `; ${nothing} with nothing to compare`,
     derived === 0 ? '' : `; ${derived} sections of logs rendered again`,
     notRun === 0 || ranCommands
       ? ''
-      : `; ${notRun} ${notRun === 1 ? 'command' : 'commands'} not run (--run-commands does)`,
+      : `; ${notRun} ${notRun === 1 ? 'command' : 'commands'} not run (--run-commands runs them)`,
     '.',
   ].join('');
 }
@@ -137,7 +137,7 @@ export function describeProof({ turns, unplanned }: ReplayedLine): string {
     open.length === 0 ? '' : `, ${open.length} not proven (${why})`,
     unplanned.commits === 0
       ? ''
-      : `; ${count(unplanned.paths, 'path')} changed in ${count(unplanned.commits, 'commit')} that no plan tells of`,
+      : `; ${count(unplanned.paths, 'path')} changed in ${count(unplanned.commits, 'commit')} that no plan describes`,
   ].join('');
 }
 

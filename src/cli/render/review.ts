@@ -148,8 +148,8 @@ function renderCommands({ session, line, turns }: ReviewedLine): string {
     '```sh',
     `teddy session log ${session} --graph      # all steps, and the branches of the session`,
     `teddy session show ${last} -s ${name}`,
-    `teddy session diff ${last} -s ${name}      # against the turn before`,
-    `teddy session verify ${name}      # is what is recorded whole and consistent?`,
+    `teddy session diff ${last} -s ${name}      # compared with the turn before`,
+    `teddy session verify ${name}      # is the record complete and consistent?`,
     `teddy session replay ${name}      # does running the plans again give the same code?`,
     '```',
   ].join('\n');

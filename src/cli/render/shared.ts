@@ -75,7 +75,7 @@ function sayLeft(terminal: Terminal, { ref, session, standing, problem }: Shared
     terminal.say(`${name} was archived on ${remote}; it stays here. To put it away: teddy session archive ${word}`);
   if (standing === 'archived-here')
     terminal.say(`${remote} still has ${name}. To delete it there: teddy session archive ${word} --remote=${remote}`);
-  if (standing === 'renamed') terminal.say(`${remote} has ${name}, which goes by another name here.`);
+  if (standing === 'renamed') terminal.say(`${remote} has ${name}, which has another name here.`);
 }
 
 /** Names the branches that stay here, so that nobody believes that the remote has them. */
@@ -96,7 +96,7 @@ function sayAhead(terminal: Terminal, lines: readonly SharedLine[], remote: stri
   );
   if (ahead.length === 0) return;
   const many = ahead.length === 1 ? '1 line has' : `${ahead.length} lines have`;
-  terminal.say(`${many} something that ${remote} has not: teddy session push ${remote}`);
+  terminal.say(`${many} something that ${remote} lacks: teddy session push ${remote}`);
 }
 
 /** Names a ref as git does: `archive/...` for a line that is kept without a branch. */

@@ -48,7 +48,7 @@ export function showRemarks(terminal: Terminal, { entry, notes, secrets }: Answe
   for (const { line: at, kind } of secrets) {
     const place = entry === 'plan' ? `plan.md:${at}` : `line ${at} of the answer`;
     terminal.say(
-      `${terminal.style('yellow', 'warning:', 'stderr')} ${place} holds a secret (${kind}); the answer is kept as it came.`,
+      `${terminal.style('yellow', 'warning:', 'stderr')} ${place} contains a secret (${kind}); the answer is kept unchanged.`,
     );
   }
 }
@@ -78,7 +78,7 @@ export function showCommitted(terminal: Terminal, answer: Answer, elapsedMs: num
 }
 
 function describeAnswer({ entry, actions, problems }: Answer): string {
-  if (entry === 'reply') return 'an answer that is no plan, kept as a reply,';
+  if (entry === 'reply') return 'an answer that is not a plan, kept as a reply,';
   if (problems.length > 0) return 'a plan that is not valid';
   if (actions === 0) return 'a plan without actions';
   return `a plan with ${actions} ${actions === 1 ? 'action' : 'actions'}`;

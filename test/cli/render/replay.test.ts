@@ -75,7 +75,7 @@ describe('the proof', () => {
     );
     const line = { ...told, unplanned: { commits: 1, paths: 2 } };
     const proof =
-      'proof: nothing differs; 3 paths proven, 1 not proven (turn 01, src/a proof: nothing differs; b: action 2, a command, changed it); 2 paths changed in 1 commit that no plan tells of';
+      'proof: nothing differs; 3 paths proven, 1 not proven (turn 01, src/a proof: nothing differs; b: action 2, a command, changed it); 2 paths changed in 1 commit that no plan describes';
     expect(describeProof(line)).toBe(proof);
     const text = renderReplay(line, openTerminal(memoryContext(), 'never'));
     expect(text.match(/^proof: /gm)).toHaveLength(1);

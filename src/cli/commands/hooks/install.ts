@@ -64,5 +64,5 @@ function showByHand(terminal: Terminal, byHand: InstalledHooks['byHand']): void 
     'The hooks of this repository are files of the project; teddy does not write to them. Add a line to each:',
   );
   for (const { path, line } of byHand) terminal.say(toVisible(`\n${path}\n    ${line}`));
-  terminal.say('\nA file that is not there yet is made with that line alone, below `#!/bin/sh`, and is executable.');
+  terminal.say('\nIf a file does not exist yet, create it with `#!/bin/sh` and that line, and make it executable.');
 }

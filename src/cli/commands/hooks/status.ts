@@ -50,7 +50,7 @@ export function renderPlace({ dir, kind, origin }: HookPlace): string {
 export function renderHook({ name, path, state, before }: ListedHook): string {
   const ways = {
     outdated: ', run `teddy hooks install`',
-    edited: `, ${path} was changed since, and is left as it is`,
+    edited: `, ${path} was changed since, so teddy leaves it alone`,
     foreign: `, ${path} does not call teddy`,
   };
   const way = state === 'outdated' || state === 'edited' || state === 'foreign' ? ways[state] : '';

@@ -44,19 +44,19 @@ function toJson({ place, hooks }: UninstalledHooks) {
 
 function show(terminal: Terminal, { place, hooks }: UninstalledHooks): void {
   const done = hooks.filter(({ removed }) => removed);
-  terminal.say(done.length === 0 ? `${renderPlace(place)}: none of teddy’s is there` : renderPlace(place));
+  terminal.say(done.length === 0 ? `${renderPlace(place)}: teddy has no hooks there` : renderPlace(place));
   for (const { name, restored } of done)
-    terminal.say(`  ${name.padEnd(18)}  removed${restored ? ', the one from before is back' : ''}`);
+    terminal.say(`  ${name.padEnd(18)}  removed${restored ? ', the earlier one is back' : ''}`);
   for (const { name, path, state, before } of hooks) {
     if (state === 'called')
       terminal.say(toVisible(`  ${name.padEnd(18)}  ${path} calls teddy: remove that line there`));
     if (state === 'edited')
       terminal.say(
         toVisible(
-          `  ${name.padEnd(18)}  ${path} was changed since it was installed, and stays: take teddy’s lines out of it by hand`,
+          `  ${name.padEnd(18)}  ${path} was changed since it was installed, and stays: remove teddy’s lines by hand`,
         ),
       );
     if (state === 'foreign' && before !== null)
-      terminal.say(toVisible(`  ${name.padEnd(18)}  replaced since; the one from before is at ${before}`));
+      terminal.say(toVisible(`  ${name.padEnd(18)}  was replaced since; the earlier one is at ${before}`));
   }
 }

@@ -93,9 +93,7 @@ export class SessionArchiveCommand extends TeddyCommand {
     const there = await listRemoteArchive(project, session, wanted, { signal });
     const name = toVisible(there.remote.label);
     for (const ref of there.left)
-      terminal.say(
-        toVisible(`${shortRef(ref)} of ${name} holds something else than what is archived here, and stays.`),
-      );
+      terminal.say(toVisible(`${shortRef(ref)} on ${name} holds something other than the archive here, and stays.`));
     if (there.branches.length === 0) {
       terminal.say(`${name} has no branch of ${session} to delete.`);
       return [];
@@ -117,7 +115,7 @@ export class SessionArchiveCommand extends TeddyCommand {
     throw new TeddyError(
       'NOT_APPROVED',
       `Nothing was deleted on ${name}.`,
-      `To delete without a question: \`teddy session archive ${session} --remote=${toShellWord(name)} -y\`.`,
+      `To delete without being asked: \`teddy session archive ${session} --remote=${toShellWord(name)} -y\`.`,
     );
   }
 }
@@ -125,7 +123,7 @@ export class SessionArchiveCommand extends TeddyCommand {
 function requireTarget(target: string | undefined): string {
   if (target !== undefined) return target;
   const hint = '`git for-each-ref refs/teddy/archive/` shows what is archived.';
-  throw new TeddyError('USAGE', 'Nothing says which session to bring back.', hint);
+  throw new TeddyError('USAGE', 'No session was named.', hint);
 }
 
 function toJson({ session, lines }: RestoredSession): object {
@@ -140,14 +138,14 @@ function showArchived(terminal: Terminal, { session, lines, kept, switchedTo, wo
     if (!hasLanded) terminal.say(`${warning} ${shortRef(branch)} has not landed: only the archive keeps it now.`);
   for (const { branch, archive } of lines) terminal.print(`${shortRef(branch)} is now ${archive}\n`);
   for (const ref of kept)
-    terminal.say(toVisible(`${shortRef(ref)} is a branch of yours with turns of this session, and stays.`));
+    terminal.say(toVisible(`${shortRef(ref)} is your own branch with turns of this session, and stays.`));
   for (const root of workTrees)
     terminal.say(toVisible(`Its work tree is still there: teddy worktree remove ${toShellWord(root)}`));
   terminal.say(`To bring it back: teddy session archive --restore ${session}`);
 }
 
 function showRestored(terminal: Terminal, { session, lines }: RestoredSession): void {
-  if (lines.length === 0) return terminal.say(`The branches of ${session} are there already.`);
+  if (lines.length === 0) return terminal.say(`The branches of ${session} exist already.`);
   for (const { branch } of lines) terminal.print(`${shortRef(branch)}\n`);
   const [first] = lines;
   if (first !== undefined) terminal.say(`To work on it: git switch ${shortRef(first.branch)}`);

@@ -119,7 +119,7 @@ function toNoTerminal(isJson: boolean): TeddyError {
   return new TeddyError(
     'USAGE',
     isJson
-      ? 'A conversation has no JSON form; one exchange has.'
+      ? 'A conversation cannot be printed as JSON, but one exchange can.'
       : 'A conversation needs a terminal, and there is none.',
     'Send one message: -m "..."; -m - reads it from stdin.',
   );

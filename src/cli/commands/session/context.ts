@@ -61,8 +61,8 @@ function toProjectPath(cwd: string, text: string, root: string | undefined): str
 
 function describeCaveats({ keeps, turn, edited }: ShownContext): string[] {
   const kept = {
-    context: `Turn ${turn} keeps what the turn that it branched from was shown; edits of the lists count from the next turn on.`,
-    request: `Turn ${turn} is open: \`teddy session plan\` sends its request as it was; with a new message (-m) it shows these.`,
+    context: `Turn ${turn} shows the model what the turn that it branched from did; edits to the lists count from the next turn on.`,
+    request: `Turn ${turn} is open: \`teddy session plan\` sends its request unchanged; with a new message (-m), the model is shown these files.`,
   };
   const files = countOf(edited, 'edited file');
   return [
@@ -81,7 +81,7 @@ function renderContext(terminal: Terminal, shown: ShownContext): string {
   const title = (text: string) => terminal.style('bold', text);
   const out = [
     ...leftOut.map(({ path, reason, from }) => toLeftOut(terminal, path, reason, from)),
-    ...takenAway.map(({ path, from, by }) => toLeftOut(terminal, path, `taken away by ${by}`, from)),
+    ...takenAway.map(({ path, from, by }) => toLeftOut(terminal, path, `removed by ${by}`, from)),
     ...(ignored === 0 ? [] : [`  ${countOf(ignored, 'file')} that .teddyignore leaves out`]),
   ];
   return `${[
@@ -94,7 +94,7 @@ function renderContext(terminal: Terminal, shown: ShownContext): string {
 
 function summarize({ files, tokens }: ShownContext): string {
   const count = files.filter(({ kind }) => kind === 'shown').length;
-  if (files.length === 0) return 'No file is shown. Name some in session.context, one path a line.';
+  if (files.length === 0) return 'No file is shown. Name some in session.context, one path per line.';
   return `${countOf(count, 'file')} shown, about ${countOf(tokens, 'token')}`;
 }
 
@@ -131,18 +131,18 @@ function renderExplanation(terminal: Terminal, { files }: ShownContext, why: Exp
   const tokens = files.find(({ path }) => path === why.path)?.tokens ?? 0;
   const verdict = why.isShown ? `shown, about ${countOf(tokens, 'token')}` : describeHidden(why);
   const lines = why.lines.map(({ from, text, removes }) => {
-    return `  ${toVisible(from)}  ${removes ? 'takes it away' : 'names it'}  ${terminal.style('dim', toVisible(text))}`;
+    return `  ${toVisible(from)}  ${removes ? 'removes it' : 'names it'}  ${terminal.style('dim', toVisible(text))}`;
   });
   return `${[`${toVisible(why.path)}: ${toVisible(verdict)}`, ...lines].join('\n')}\n`;
 }
 
 function describeDirectory({ shown, tokens, reasons }: NonNullable<Explanation['below']>): string {
-  if (shown > 0) return `a directory, ${countOf(shown, 'file')} of it shown, about ${countOf(tokens, 'token')}`;
-  return `a directory, no file of it shown${reasons.length === 0 ? '' : `: ${reasons.join('; ')}`}`;
+  if (shown > 0) return `a directory, ${countOf(shown, 'file')} in it shown, about ${countOf(tokens, 'token')}`;
+  return `a directory, no file in it shown${reasons.length === 0 ? '' : `: ${reasons.join('; ')}`}`;
 }
 
 function describeHidden({ below, reasons, lines }: Explanation): string {
   if (below !== null) return describeDirectory(below);
   if (reasons.length > 0) return `not shown: ${reasons.join('; ')}`;
-  return `not shown: ${lines.length === 0 ? 'no line names it' : 'a line takes it away'}`;
+  return `not shown: ${lines.length === 0 ? 'no line names it' : 'a line removes it'}`;
 }

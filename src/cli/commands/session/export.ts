@@ -71,7 +71,7 @@ export class SessionExportCommand extends TeddyCommand {
       if (path !== undefined)
         return { kind, place: path === '-' ? this.stdout() : await openExportFile(path, { cwd, force }) };
     }
-    throw new TeddyError('USAGE', 'Nothing says what to export.', 'Give one of --dir, --md, --jsonl and --bundle.');
+    throw new TeddyError('USAGE', 'No option says what to export.', 'Give one of --dir, --md, --jsonl and --bundle.');
   }
 
   private stdout(): ExportPlace {
@@ -93,5 +93,5 @@ export class SessionExportCommand extends TeddyCommand {
 function requireNames(given: Record<string, string | undefined>): void {
   const empty = Object.keys(given).find((option) => given[option] === '');
   if (empty !== undefined)
-    throw new TeddyError('USAGE', `${empty} names nothing.`, `Name what is to be written: ${empty} <path>.`);
+    throw new TeddyError('USAGE', `${empty} is empty.`, `Name what is to be written: ${empty} <path>.`);
 }

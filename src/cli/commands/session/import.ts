@@ -66,7 +66,7 @@ export class SessionImportCommand extends TeddyCommand {
     if (this.json)
       return this.printJson(terminal, 'import', { dryRun: true, isNew: preview.known === null, ...preview });
     const { known, report, format, entries, turns, maskedSecrets } = preview;
-    if (known !== null) terminal.say(`It is imported already: ${known.line}.`);
+    if (known !== null) terminal.say(`It was imported before: ${known.line}.`);
     const counts = `${count(report.lines, 'line')} read, ${count(report.records, 'record')} in ${describeSize(entries, turns)}`;
     terminal.print(`${format}: ${counts}.\n`);
     sayAbandoned(terminal, preview.abandoned);
@@ -80,11 +80,11 @@ export class SessionImportCommand extends TeddyCommand {
     if (made !== null) terminal.say(`Made ${made}.`);
     const name = terminal.style('bold', line, 'stderr');
     if (isNew) {
-      terminal.say(`Made the branch ${name} of a log of ${format}: ${describeSize(entries, turns)}.`);
+      terminal.say(`Made the branch ${name} from a log of ${format}: ${describeSize(entries, turns)}.`);
       sayAbandoned(terminal, imported.abandoned);
       sayReport(terminal, report, maskedSecrets);
     } else {
-      terminal.say(`It is imported already, and nothing has changed: ${name}.`);
+      terminal.say(`It was imported before, and nothing has changed: ${name}.`);
       if (this.name !== undefined) terminal.say('It keeps its name: --name was not used.');
     }
     terminal.say(`Next: git switch ${line}`);
@@ -107,7 +107,7 @@ function toNoStdin(): TeddyError {
   return new TeddyError(
     'USAGE',
     'A log is read twice, so it cannot come from stdin.',
-    'Save it to a file, and name that; ./- is a file of that name.',
+    'Save it to a file, and name that; ./- is a file called -.',
   );
 }
 

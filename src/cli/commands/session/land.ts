@@ -103,7 +103,7 @@ function showLanded(
   const files = wasCutOff ? '' : `${countFiles(changes.length)}, `;
   terminal.print(`${toVisible(line.name)} ${what} on ${branch}: ${files}commit ${commit?.slice(0, 10)}\n`);
   sayAlong(terminal, along);
-  if (root !== null && !wasCutOff) terminal.say(`The files in ${toVisible(root)} went along.`);
+  if (root !== null && !wasCutOff) terminal.say(`The files in ${toVisible(root)} were updated.`);
   if (archive !== null) terminal.say(`Its turns stay on ${toVisible(line.name)}, and under ${archive}.`);
   const archiveIt = toVisible(archiveCommand);
   if (remote === null) return terminal.say(`Next, when you are done with it: ${archiveIt}`);
@@ -112,11 +112,11 @@ function showLanded(
 }
 
 function sayAlong(terminal: Terminal, along: readonly string[]): void {
-  if (along.length > 0) terminal.say(`The code of ${along.join(', ')} comes along: the line stands on it.`);
+  if (along.length > 0) terminal.say(`The code of ${along.join(', ')} comes along: the line started from it.`);
 }
 
 function showDryRun(terminal: Terminal, { line, onto, message, along, changes, root }: Landed): void {
-  const where = root === null ? '' : `, whose files in ${root} would go along`;
+  const where = root === null ? '' : `, and the files in ${root} would be updated`;
   const count = countFiles(changes.length);
   terminal.say(toVisible(`${line.name} would land on ${shortRef(onto)}${where}: ${count}. No branch was moved.`));
   sayAlong(terminal, along);

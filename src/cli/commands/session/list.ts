@@ -36,8 +36,8 @@ async function describeNone(project: Project): Promise<string> {
   const others = (await listRecorded(project)).map(({ name }) => name);
   if (others.length === 0) return 'There is no session yet. Start one: teddy session new <name>';
   const [first = ''] = others;
-  const more = others.length === 1 ? '' : `, and ${others.length - 1} more`;
-  return `There is no session at work here, but ${toVisible(first)}${more}. Start one: teddy session new <name>`;
+  const more = others.length === 1 ? '' : ` and ${others.length - 1} more`;
+  return `No session is in progress here; there is only ${toVisible(first)}${more}. Start one: teddy session new <name>`;
 }
 
 function renderSessions(terminal: Terminal, sessions: ListedSession[]): string {

@@ -82,13 +82,13 @@ function showOpen(
 ): number {
   const { line, turn, logPath } = outcome;
   if (choice.missing !== null) {
-    if (!printJson) terminal.say(`Turn ${turn} of ${line.session}: your message is committed; nobody was asked.`);
+    if (!printJson) terminal.say(`Turn ${turn} of ${line.session}: your message is committed; no model was asked.`);
     throw choice.missing;
   }
   if (printJson) printJson('plan', { session: line.session, turn, entry: 'message', log: logPath });
   else {
     terminal.say(
-      `Turn ${turn} of ${line.session}: your message is committed. Show the model what stands in the file below,`,
+      `Turn ${turn} of ${line.session}: your message is committed. Show the model the text of the file below,`,
     );
     terminal.say(`then bring its answer: teddy session plan${option} --from <file>  (or --from - to paste it).`);
     terminal.print(`${logPath}\n`);

@@ -80,8 +80,8 @@ export class SessionSayCommand extends TeddyCommand {
     if (this.message !== undefined || (this.interrupted && this.voice)) return;
     throw new TeddyError(
       'EMPTY_MESSAGE',
-      'Nothing says what was said.',
-      'Give it: -m "..."; -m - reads it from stdin. Only --voice --interrupted goes without words.',
+      'No text was given.',
+      'Give it: -m "..."; -m - reads it from stdin. Only --voice --interrupted needs no text.',
     );
   }
 
@@ -100,14 +100,14 @@ export class SessionSayCommand extends TeddyCommand {
     const { session, line, turn, commit, entry, isNew } = appended;
     if (this.json) return this.printJson(terminal, 'say', { session, line, turn, commit, entry, is_new: isNew });
     terminal.print(`${turn} ${commit.slice(0, 10)}\n`);
-    const what = isNew ? this.describe(role) : 'It was there already; nothing is added.';
+    const what = isNew ? this.describe(role) : 'It was there already; nothing was added.';
     terminal.say(`Turn ${turn} of ${session}: ${what}`);
   }
 
   private describe(role: 'user' | 'assistant'): string {
-    if (this.message === undefined) return 'the interruption is noted.';
-    if (role === 'user') return 'the message is added.';
-    return this.interrupted ? 'the interrupted answer is added.' : 'the answer is added.';
+    if (this.message === undefined) return 'the interruption was added.';
+    if (role === 'user') return 'the message was added.';
+    return this.interrupted ? 'the interrupted answer was added.' : 'the answer was added.';
   }
 }
 

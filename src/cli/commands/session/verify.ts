@@ -101,7 +101,7 @@ export class SessionVerifyCommand extends TeddyCommand {
   private toTarget(): string | undefined {
     const target = toTarget(this.target, this.session);
     if (this.all && target !== undefined)
-      throw new TeddyError('USAGE', '`--all` and a name do not go together.', 'Leave one of them out.');
+      throw new TeddyError('USAGE', '`--all` and a name exclude each other.', 'Leave one of them out.');
     return target;
   }
 }

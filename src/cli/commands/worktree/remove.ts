@@ -46,20 +46,20 @@ export class WorktreeRemoveCommand extends TeddyCommand {
     if (this.ended) return { kind: 'ended' };
     if (this.worktree === undefined) {
       const hint = 'Name a session, a branch or a path of `teddy worktree list`, or use --ended.';
-      throw new TeddyError('USAGE', 'Nothing says which work tree.', hint);
+      throw new TeddyError('USAGE', 'No work tree was named.', hint);
     }
     return { kind: 'one', selector: this.worktree, path: resolvePath(this.context, this.worktree) };
   }
 
   private show(terminal: Terminal, { removed, kept }: RemovedWorkTrees): void {
     for (const { root, line, ignored } of removed) {
-      const lost = ignored.length === 0 ? '' : `, with what git ignores: ${nameFirst(ignored)}`;
+      const lost = ignored.length === 0 ? '' : `, with the files that git ignores: ${nameFirst(ignored)}`;
       terminal.say(`Removed the work tree of ${shortRef(line)}${lost}.`);
       terminal.print(`${toVisible(root)}\n`);
     }
     for (const { tree, reason } of kept)
       terminal.say(`Kept the work tree of ${shortRef(tree.line)}: ${toVisible(reason.message)}`);
-    if (removed.length + kept.length === 0) terminal.say('No work tree of a line that has ended.');
+    if (removed.length + kept.length === 0) terminal.say('There is no work tree whose line has ended.');
   }
 }
 

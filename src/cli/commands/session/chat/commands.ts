@@ -5,10 +5,10 @@ import { nearestName } from '../../../../session/nearest-name.ts';
 const commands = {
   plan: { takes: '[text]', does: 'ask for a plan; without text, for the open message' },
   execute: { takes: '', does: 'run the plan, asking about each action' },
-  retry: { takes: '', does: 'ask again where there is no answer yet' },
+  retry: { takes: '', does: 'ask again if there is no answer yet' },
   branch: { takes: '<turn> [text]', does: 'try again from an earlier turn, on another branch' },
-  history: { takes: '', does: 'read the conversation until now' },
-  undo: { takes: '[turn]', does: 'take back the code of a turn' },
+  history: { takes: '', does: 'read the conversation so far' },
+  undo: { takes: '[turn]', does: 'undo the code changes of a turn' },
   help: { takes: '', does: 'this help' },
   quit: { takes: '', does: 'leave; Ctrl-D does too' },
 } as const;
@@ -44,8 +44,7 @@ export function quoteSlash(text: string): string {
 
 function requireFitting(name: ChatCommandName, rest: string): void {
   const { takes } = commands[name];
-  if (takes === '' && rest !== '')
-    throw new TeddyError('USAGE', `/${name} takes nothing after it.`, toSendingHint(name));
+  if (takes === '' && rest !== '') throw new TeddyError('USAGE', `/${name} takes no arguments.`, toSendingHint(name));
   if (takes.startsWith('<') && rest === '')
     throw new TeddyError('USAGE', `Something is missing: \`/${name} ${takes}\`.`, '/help lists the commands.');
 }
@@ -74,11 +73,11 @@ export function renderChatHelp(): string {
   const ways = [
     ['//text', 'a message that begins with a slash'],
     ['line\\', 'the message goes on in the next line'],
-    ['"""', 'several lines, until three quotes end one'],
+    ['"""', 'several lines, up to one that ends in three quotes'],
   ] as const;
   const all = [...rows, ...ways];
   const widest = Math.max(...all.map(([what]) => what.length));
   return [...all.map(([what, does]) => `  ${what.padEnd(widest)}  ${does}`), '', stops].join('\n');
 }
 
-const stops = 'Ctrl-C stops an answer, and keeps what has come; at an empty prompt it leaves.';
+const stops = 'Ctrl-C stops an answer and keeps what has arrived; at an empty prompt it leaves.';

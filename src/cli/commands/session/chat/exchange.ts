@@ -79,10 +79,10 @@ function showOpen({ terminal, project, choice }: Chat, outcome: Extract<ChatOutc
   const { turn, line, logPath } = outcome;
   const committed = `Turn ${turn} of ${line.session}: your message is committed`;
   if (choice.missing !== null) {
-    terminal.say(`${committed}; nobody was asked.`);
+    terminal.say(`${committed}; no model was asked.`);
     throw choice.missing;
   }
-  terminal.say(`${committed}. Show the model what stands in ${logPath},`);
+  terminal.say(`${committed}. Show the model the text of ${logPath},`);
   terminal.say(`then bring its answer: teddy session plan${toLineOption(project, line)} --from <file>`);
 }
 

@@ -98,7 +98,7 @@ async function say(talking: Talking, message: string | undefined, signal: AbortS
   const { terminal, line } = talking;
   const exchanged = await exchange(talking, { message, selector: await line.selector(), signal });
   showExchanged(talking, exchanged);
-  if (exchanged.outcome.kind === 'denied') terminal.say('The call was denied; say what it is to do instead.');
+  if (exchanged.outcome.kind === 'denied') terminal.say('The call was denied; say what the model should do instead.');
   else await sayWaiting(talking);
 }
 
@@ -106,7 +106,7 @@ async function say(talking: Talking, message: string | undefined, signal: AbortS
 const hints: Partial<Record<ErrorCode, string>> = {
   PLAN_PENDING: '/execute runs it. Your message was not sent; the up arrow brings it back.',
   EMPTY_MESSAGE: 'Say what you want, or /plan what you want.',
-  RUN_INTERRUPTED: '/execute asks what is to become of it.',
+  RUN_INTERRUPTED: '/execute asks what to do about it.',
   NO_PENDING_PLAN: 'Say what you want, or /plan what you want.',
 };
 

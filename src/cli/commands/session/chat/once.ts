@@ -30,11 +30,11 @@ function showNext({ terminal, project }: Chat, outcome: ChatOutcome): void {
 }
 
 function toDenied({ approval }: Chat): TeddyError {
-  const message = 'A call was denied, so the model has given no answer.';
-  if (approval !== 'none') return new TeddyError('NOT_APPROVED', message, 'Say what it is to do instead.');
+  const message = 'A call was denied, so the model gave no answer.';
+  if (approval !== 'none') return new TeddyError('NOT_APPROVED', message, 'Say what the model should do instead.');
   return new TeddyError(
     'NOT_APPROVED',
-    'A call was denied, since nobody could be asked; the model has given no answer.',
+    'A call was denied because nobody could be asked; the model gave no answer.',
     'Use -y to approve every call of this run.',
   );
 }

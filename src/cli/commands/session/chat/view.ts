@@ -185,7 +185,7 @@ function sayDim(terminal: Terminal, text: string): void {
 /** Describes the result of a call in a few words. */
 const reasons = {
   denied: 'denied',
-  instructed: 'not run; the model goes by what you say',
+  instructed: 'not run; the model follows what you say',
   aborted: 'stopped',
   recovered: 'interrupted',
 };
