@@ -16,7 +16,7 @@ function inTerminal(...args: string[]): TerminalRun {
 }
 
 const begins = 'Now output content. End with DONE on its own line.';
-const recover = 'Recover previous write session? (Y/n) ';
+const recover = 'Recover previous write session? [Y/n] ';
 const ways = 'What now? [f,s,o,d,q] ';
 
 /** Leaves a stream that ended without DONE. */

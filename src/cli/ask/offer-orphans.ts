@@ -32,7 +32,7 @@ export async function offerOrphans(offering: Offering): Promise<void> {
 async function offer(offering: Offering, view: WriteView): Promise<void> {
   const { terminal, project, signal } = offering;
   const recovering = { ...offering, printJson: null };
-  if (!(await askYes(terminal, signal, 'Recover previous write session? (Y/n) ', true))) return;
+  if (!(await askYes(terminal, signal, 'Recover previous write session? [Y/n] ', true))) return;
   if (await isWhole(project, view)) await finalizeAndShow(recovering, view.id, false);
   else await askWay(recovering, view);
 }

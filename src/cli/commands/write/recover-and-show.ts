@@ -73,7 +73,7 @@ async function decide(recovering: Recovering, view: WriteView): Promise<number> 
   const { terminal, project, signal, printJson } = recovering;
   if (printJson !== null || !terminal.isInteractive) return sayWays(recovering, view);
   terminal.say(`${describeLeft(recovering, view)}.`);
-  if (!(await askYes(terminal, signal, 'Recover previous write session? (Y/n) ', true))) return 0;
+  if (!(await askYes(terminal, signal, 'Recover previous write session? [Y/n] ', true))) return 0;
   if (await isWhole(project, view)) return finalizeAndShow(recovering, view.id, false);
   return (await askWay(recovering, view)) ?? 0;
 }
