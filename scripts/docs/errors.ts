@@ -222,8 +222,8 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'Commit it, stage the rest, or unstage it.',
   ],
   LOCKED: [
-    "Another process holds one of git's locks.",
-    'Wait for it. If none is running any more, remove the file that the message names.',
+    "Another process is at work here: it holds one of git's locks or receives the turn's answer, or a command still runs whose teddy was killed.",
+    'Wait for it, or stop it as the hint says. If no process holds the lock any more, remove the file that the message names.',
   ],
   NOTHING_TO_UNDO: ['No turn has code to take back.', '`teddy session log` shows the turns.'],
   NOTHING_TO_RESUME: [
