@@ -2,7 +2,7 @@
 import type { Selection } from '../../../workflow/run/select-actions.ts';
 import type { SettleChoice } from '../../../workflow/run/settle.ts';
 
-/** What to do about a run that was killed. */
+/** The choice for a run that was killed. */
 export type InterruptedChoice = SettleChoice | 'rollback';
 
 export const interruptedChoices: readonly InterruptedChoice[] = ['resume', 'rollback', 'keep'];
