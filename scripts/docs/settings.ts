@@ -24,15 +24,8 @@ const meanings: Record<string, string> = {
     'Milliseconds without activity after which teddy gives up a write session. It keeps the content.',
   'write.orphanMs': 'Milliseconds after which teddy moves what a killed command had received into git.',
   'write.idlePromptMs': 'Milliseconds of silence after which teddy asks the writer whether it has finished.',
-  'write.maxPrompts': 'How often teddy asks the writer.',
   'write.saveLines': 'After how many lines teddy saves what it has received.',
-  'write.saveMs': 'After how many milliseconds teddy saves what it has received.',
   'write.saveGapMs': 'The least time between two saves, in milliseconds.',
-  'write.networkTries': 'How often a command tries to reach `teddy serve`.',
-  'write.networkDelayMs': 'Milliseconds between two tries.',
-  'write.maxValidations': 'How often teddy checks a content: once, and once for each correction.',
-  'write.maxFindings': 'How many findings teddy reports at once.',
-  'write.resultMs': 'For how many milliseconds teddy remembers the result of a write session.',
 };
 
 const fallbacks: Record<string, string> = {

@@ -1,33 +1,33 @@
-/** The effects that a write session can have on its target. */
+/** A write session does one of these to its target. */
 export const operations = ['create', 'overwrite', 'append'] as const;
 export type Operation = (typeof operations)[number];
 
-/** Every limit of write sessions. `git config teddy.write.<name>` overrides one. */
+/** Every limit of write sessions. */
 export interface Limits {
-  /** Bytes of UTF-8 that a session accepts. */
+  /** The most bytes of UTF-8 that a session accepts. */
   maxBytes: number;
-  /** Without activity for so long a session holds the slot no more. */
+  /** A session without activity for this long no longer holds the slot. */
   idleExpiryMs: number;
-  /** So long after its last save an orphan is cleared away. */
+  /** An orphan is cleared away when its last save is this old. */
   orphanMs: number;
-  /** Silence, before the writer is asked whether it has finished. */
+  /** The writer is asked whether it has finished after this silence. */
   idlePromptMs: number;
-  /** How often it is asked in all. */
+  /** The writer is asked at most this often. */
   maxPrompts: number;
-  /** Lines that are not on disk yet make a save due, ... */
+  /** A save is due when this many lines are not on disk yet. */
   saveLines: number;
-  /** ... and so do bytes that have waited so long, ... */
+  /** A save is also due when bytes have waited this long. */
   saveMs: number;
-  /** ... but there is at least this between two saves. */
+  /** Two saves are at least this far apart. */
   saveGapMs: number;
-  /** Tries of a request in all, for connection failures only. */
+  /** A request is sent at most this often, and again only after a connection failure. */
   networkTries: number;
   networkDelayMs: number;
-  /** The first one and its corrections. */
+  /** A content is checked at most this often: once, and once for each correction. */
   maxValidations: number;
-  /** How many findings are told. */
+  /** At most this many findings are reported. */
   maxFindings: number;
-  /** For so long the result of a session that was committed is known. */
+  /** The result of a committed session is known for this long. */
   resultMs: number;
 }
 
@@ -47,26 +47,25 @@ export const defaultLimits: Limits = {
   resultMs: 60 * 60 * 1000,
 };
 
-/** The table of settings shows these. */
-const purposes: Record<keyof Limits, string> = {
+/** The limits that a setting changes, with their purpose in the table of settings. All others are constants. */
+const purposes = {
   maxBytes: 'bytes that a write session accepts',
-  idleExpiryMs: 'without activity for so long a write session is given up; what came is kept',
-  orphanMs: 'after so long what a dead command had received is cleared away, into git',
-  idlePromptMs: 'silence, before a writer is asked whether it has finished',
-  maxPrompts: 'how often it is asked',
-  saveLines: 'lines after which what was received is saved',
-  saveMs: 'milliseconds after which what was received is saved',
+  idleExpiryMs: 'milliseconds without activity after which a write session is given up; its content is kept',
+  orphanMs: 'milliseconds after which the content that a dead command had received is moved into git',
+  idlePromptMs: 'milliseconds of silence before a writer is asked whether it has finished',
+  saveLines: 'received lines that make a save due',
   saveGapMs: 'milliseconds between two saves at least',
-  networkTries: 'tries of a request to `teddy serve`',
-  networkDelayMs: 'milliseconds between them',
-  maxValidations: 'the first check of a content, and its corrections',
-  maxFindings: 'how many findings are told at once',
-  resultMs: 'for so long the result of a write session is known',
-};
+} satisfies Partial<Record<keyof Limits, string>>;
 
-type LimitSetting = `write.${keyof Limits}`;
+type LimitName = keyof typeof purposes;
+type LimitSetting = `write.${LimitName}`;
 
-const names = Object.keys(defaultLimits) as (keyof Limits)[];
+const names = Object.keys(purposes) as LimitName[];
+
+/** `git config` may still have these from earlier versions; they have no effect. */
+export const retiredSettings = Object.keys(defaultLimits)
+  .filter((name) => !(name in purposes))
+  .map((name) => `teddy.write.${name}`);
 
 /** Rows for the table of settings. */
 export const limitSettings = names.map((name) => ({

@@ -3,7 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { FoundWrite, StagedWrite } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
 import { isDiskError } from '../../write/disk-error.ts';
-import { readLimits, type Limits } from '../../session/write-limits.ts';
+import { readLimits, retiredSettings, type Limits } from '../../session/write-limits.ts';
 import { isExpired, openWrite, step, type Effect, type Event } from '../../write/step.ts';
 import { isWriteId } from '../../write/write-id.ts';
 import { isOver, type Phase, type WriteRecord, type Write } from '../../write/write.ts';
@@ -38,8 +38,17 @@ export function holdWrite(staged: StagedWrite, limits: Limits, nowMs: number): H
   };
 }
 
-export function readWriteLimits(project: Project): Promise<Limits> {
-  return readLimits((name) => project.settings.get(name));
+const warned = new WeakSet<Project['settings']>();
+
+/** Warns, once per process, of settings that no longer exist. */
+export async function readWriteLimits({ settings, repository, notices }: Project): Promise<Limits> {
+  const limits = await readLimits((name) => settings.get(name));
+  if (warned.has(settings)) return limits;
+  warned.add(settings);
+  const set = (await repository.store.settings('teddy.write.')).map(({ key }) => key.toLowerCase());
+  for (const name of retiredSettings.filter((one) => set.includes(one.toLowerCase())))
+    notices.warn(`${name} is no longer a setting and has no effect. Remove it: \`git config --unset ${name}\`.`);
+  return limits;
 }
 
 /** Holds a session while `use` runs. Throws UNKNOWN_WRITE for one that is over, has expired, or never was; LOCKED. */

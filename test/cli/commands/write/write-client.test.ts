@@ -49,7 +49,6 @@ describe('the calls with --server', () => {
   });
 
   test('where no server is, it is tried twice, and the exit code is that of the network', async () => {
-    server.project.configuration.set('teddy.write.networkDelayMs', '1');
     const calls = await ask({ server: 'http://127.0.0.1:1' });
     await expect(calls.list()).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE', exitCode: 5 });
     expect(said.join()).toContain('Retrying... (attempt 1/2)');
@@ -70,12 +69,19 @@ describe('the calls with --server', () => {
     expect(said).toEqual([]);
   });
 
-  test('the delay and the tries of the network are those of git config', async () => {
-    server.project.configuration.set('teddy.write.networkTries', '3').set('teddy.write.networkDelayMs', '1');
+  test('settings of earlier versions have no effect, and each is warned about once', async () => {
+    server.project.configuration.set('teddy.write.networkTries', '3').set('teddy.write.networkDelayMs', 'soon');
     const calls = await ask();
+    await ask();
     await server.stop();
     await expect(calls.list()).rejects.toMatchObject({ code: 'SERVER_UNREACHABLE', exitCode: 5 });
     const text = 'Failed to connect to backend. Check if server is running. Retrying...';
-    expect(said).toEqual([`${text} (attempt 1/3)`, `${text} (attempt 2/3)`]);
+    expect(said).toEqual([`${text} (attempt 1/2)`]);
+    expect(server.project.said).toEqual(
+      ['networkTries', 'networkDelayMs'].map(
+        (name) =>
+          `warning: teddy.write.${name} is no longer a setting and has no effect. Remove it: \`git config --unset teddy.write.${name}\`.`,
+      ),
+    );
   });
 });
