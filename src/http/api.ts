@@ -9,20 +9,39 @@ import type { Clock } from '../ports/project.ts';
 import type { Limits } from '../session/write-limits.ts';
 import { appendSignal } from './append-signal.ts';
 import { eventStreams, streamHeaders, type EventStreams, type StreamEnd, type StreamLimits } from './event-stream.ts';
-import { oneAtATime } from './queue.ts';
 import { Refusal, toErrorAnswer } from './refusal.ts';
-import type { RequestReport } from './report.ts';
-import type { Call, Route } from './route.ts';
+import { oneAtATime, type Call, type Route } from './route.ts';
 import { sessionRoutes } from './session-routes.ts';
-import type { SessionVerbs } from './session-verbs.ts';
+import type { SessionApi } from './session-api.ts';
 import type { StatusChanges } from './status.ts';
 import { writeRoutes } from './write-routes.ts';
-import type { WriteVerbs } from './write-verbs.ts';
+import type { WriteApi } from './write-api.ts';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { toTooLarge } from '../write/step.ts';
 
+/** A request in the log, as a line of JSON. It never has content or the token in it. */
+export interface RequestLine {
+  /** ISO 8601. */
+  time: string;
+  /** Null when what came was no request. */
+  method: string | null;
+  path: string | null;
+  status: number;
+  ms: number | null;
+  session_id?: string | undefined;
+  code?: string | undefined;
+}
+
+/** The operator of the server reads this. */
+export interface RequestReport {
+  request(line: RequestLine): void;
+  /** A call failed through no fault of its client. */
+  failure(error: unknown): void;
+}
+
 export interface ApiOptions {
-  verbs: WriteVerbs;
-  sessions: SessionVerbs;
+  writes: WriteApi;
+  sessions: SessionApi;
   limits: Limits;
   streamLimits: StreamLimits;
   token: string;
@@ -67,11 +86,11 @@ export function createApi(options: ApiOptions): RunningApi {
 }
 
 /** One opened project serves all clients: what changes something is done one after the other. */
-function listRoutes({ verbs, sessions, limits, streamLimits }: ApiOptions): Route[] {
+function listRoutes({ writes, sessions, limits, streamLimits }: ApiOptions): Route[] {
   const { lookMs } = streamLimits;
   const appended = appendSignal();
   const inTurn = oneAtATime(() => appended.notify());
-  return [...writeRoutes(verbs, inTurn, limits), ...sessionRoutes({ sessions, inTurn, appended, lookMs, limits })];
+  return [...writeRoutes(writes, inTurn, limits), ...sessionRoutes({ sessions, inTurn, appended, lookMs, limits })];
 }
 
 const documentPath = '/openapi.json';

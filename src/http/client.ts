@@ -1,46 +1,22 @@
-/** Write sessions of a server, from a command: the calls of the API, and its errors in the words of the command line. */
+/** The write sessions of a server, with its errors in the words of the command line. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TeddyError } from '../errors.ts';
-import type { Limits, Operation } from '../session/write-limits.ts';
-import { toClientError, toDefect, toUnreachable, type CallName } from './client-errors.ts';
-import type { AppendAnswer, BeginAnswer, FinalizeAnswer, ListAnswer, StatusAnswer } from './schemas.ts';
-import { orTimedOut } from '../write/timed-out.ts';
+import type { Limits } from '../session/write-limits.ts';
+import { toClientError, toDefect, type CallName } from './client-errors.ts';
+import type { StatusAnswer } from './schemas.ts';
+import { sayTimeouts, type WriteApi } from './write-api.ts';
 
 export interface ClientOptions {
-  /** Of the server, without a path: `http://127.0.0.1:5000`. */
+  /** The server's address without a path: `http://127.0.0.1:5000`. */
   url: string;
   token: string;
-  limits: Pick<Limits, 'networkTries' | 'networkDelayMs' | 'idleExpiryMs' | 'maxBytes'>;
-  /** A connection has failed, and is tried again. */
+  limits: Pick<Limits, 'networkTries' | 'networkDelayMs' | 'idleExpiryMs'>;
+  /** Hears of a connection that has failed and is tried again. */
   onRetry(text: string): void;
-  /** From its abort on nothing more is asked, but that what had come is saved, or an empty session given up. */
+  /** After its abort the content that had come is still saved, or an empty session given up; nothing else is asked. */
   signal?: AbortSignal;
-  /** So long that may take then; 3,000 if not given. */
+  /** How long that may take; 3,000 if not given. */
   closingMs?: number;
-}
-
-interface RemoteBegin {
-  intent: string;
-  target: string;
-  operation: Operation | string;
-  session?: string | undefined;
-  ownMarker?: boolean | undefined;
-}
-
-/** Each throws SERVER_UNREACHABLE, and the errors of the workflow's verbs. The answers are as they stand in `/openapi.json`. */
-export interface WriteClient {
-  begin(wish: RemoteBegin): Promise<BeginAnswer>;
-  /** `offset`: where the bytes begin; without it, at the end of what the server has. The bytes are whole characters. */
-  append(wish: { id: string; offset?: number | undefined; bytes: Uint8Array }): Promise<AppendAnswer>;
-  /** Throws a RejectedContent when the content is not valid. */
-  finalize(wish: {
-    id: string;
-    content?: Uint8Array | undefined;
-    force?: boolean | undefined;
-  }): Promise<FinalizeAnswer>;
-  find(id: string): Promise<StatusAnswer>;
-  list(): Promise<ListAnswer>;
-  cancel(id: string): Promise<void>;
 }
 
 interface Request {
@@ -52,35 +28,30 @@ interface Request {
   isRepeatable: boolean;
 }
 
-export function writeClient(options: ClientOptions): WriteClient {
+/** Each call throws SERVER_UNREACHABLE, and the errors of the workflow's verbs. Bytes are whole characters. */
+export function writeClient(options: ClientOptions): WriteApi {
   const call = <Answer>(request: Request) => send<Answer>(options, request);
-  const find = (id: string) => call<StatusAnswer>(get('status', `/status/${encodeURIComponent(id)}`));
-  const orExpired = <Answer>(id: string, answer: Promise<Answer>) =>
-    orTimedOut(
-      answer,
-      async () => (await find(id)).stage,
-      () => options.limits.idleExpiryMs,
-    );
-  return {
-    begin: ({ target, ownMarker, ...wish }) =>
-      call(post('begin', { ...wish, target_file: target, own_end_marker: ownMarker }, false)),
-    append: async ({ id, offset, bytes }) => {
-      const at = offset ?? (await find(id)).size;
-      return orExpired(id, call(post('append', { session_id: id, offset: at, data: toText(bytes) }, true)));
+  const status = (id: string) => call<StatusAnswer>(get('status', `/status/${encodeURIComponent(id)}`));
+  const writes: WriteApi = {
+    begin: ({ intent, target, operation, session, ownMarker }) =>
+      call(post('begin', { intent, target_file: target, operation, session, own_end_marker: ownMarker }, false)),
+    async append({ id, offset, bytes }) {
+      const at = offset ?? (await status(id)).size;
+      return call(post('append', { session_id: id, offset: at, data: toText(bytes) }, true));
     },
-    finalize: async ({ id, content, force }) => {
-      const body = { session_id: id, content: content && toText(content), force };
-      return orExpired(id, call(post('finalize', body, true)));
+    async finalize({ id, content, force }) {
+      return call(post('finalize', { session_id: id, content: content && toText(content), force }, true));
     },
-    find,
-    list: () => call(get('list', '')),
+    status,
+    list: async () => (await call<{ sessions: StatusAnswer[] }>(get('list', ''))).sessions,
     async cancel(id) {
       await call({ name: 'cancel', method: 'DELETE', path: `/${encodeURIComponent(id)}`, isRepeatable: false });
     },
   };
+  return sayTimeouts(writes, async () => options.limits.idleExpiryMs);
 }
 
-/** Throws USAGE for what is no URL of a server. */
+/** Throws USAGE unless the text is the URL of a server. */
 export function parseServerUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   const isPlain = url !== null && url.username === '' && url.pathname === '/' && url.search === '' && url.hash === '';
@@ -92,7 +63,7 @@ export function parseServerUrl(text: string): string {
   );
 }
 
-function post(name: 'begin' | 'append' | 'finalize', body: object, isRepeatable: boolean): Request {
+function post(name: CallName, body: object, isRepeatable: boolean): Request {
   return { name, method: 'POST', path: `/${name}`, body, isRepeatable };
 }
 
@@ -102,7 +73,8 @@ function get(name: CallName, path: string): Request {
 
 async function send<Answer>(options: ClientOptions, request: Request): Promise<Answer> {
   const { isOk, status, body } = await connect(options, request);
-  if (!isOk) throw toClientError(request.name, options.url, status, body);
+  const isRejected = request.name === 'finalize' && body !== null && 'success' in body && body.success === false;
+  if (!isOk && !isRejected) throw toClientError(request.name, options.url, status, body);
   if (body === null) throw toDefect(options.url, status);
   return body as Answer;
 }
@@ -114,9 +86,20 @@ async function connect(options: ClientOptions, request: Request): Promise<Answer
     try {
       return await fetchOnce(options, request);
     } catch (error) {
-      if (options.signal?.aborted) throw toInterrupted(options, error);
+      if (options.signal?.aborted)
+        throw new TeddyError(
+          'INTERRUPTED',
+          `Interrupted before ${options.url} had answered; whether it has done what it was asked is not known.`,
+          `\`teddy write list --server ${options.url}\` shows what there is.`,
+          { cause: error },
+        );
       if (attempt >= networkTries || !(request.isRepeatable || isRefused(error)))
-        throw toUnreachable(options.url, error);
+        throw new TeddyError(
+          'SERVER_UNREACHABLE',
+          `Failed to connect to backend at ${options.url}. Check if server is running.`,
+          'Start it in the repository: `teddy serve`; it prints its address.',
+          { cause: error },
+        );
       const text = 'Failed to connect to backend. Check if server is running. Retrying...';
       options.onRetry(`${text} (attempt ${attempt}/${networkTries})`);
       await sleep(networkDelayMs);
@@ -127,13 +110,14 @@ async function connect(options: ClientOptions, request: Request): Promise<Answer
 interface Answered {
   isOk: boolean;
   status: number;
-  /** Null: it is no JSON. */
+  /** Null when it is no JSON. */
   body: object | null;
 }
 
 function fetchOnce({ url, token, signal, closingMs }: ClientOptions, request: Request): Promise<Answered> {
   const { name, method, path, body } = request;
-  const graceMs = isClosing(name) ? (closingMs ?? usualClosingMs) : 0;
+  // After an interruption the content that had come is still saved, and an empty session given up.
+  const graceMs = name === 'append' || name === 'cancel' ? (closingMs ?? usualClosingMs) : 0;
   return withSignal({ signal, graceMs }, async (own) => {
     const response = await fetch(`${url}/api/write-session${path}`, {
       method,
@@ -144,11 +128,6 @@ function fetchOnce({ url, token, signal, closingMs }: ClientOptions, request: Re
     });
     return { isOk: response.ok, status: response.status, body: await readAnswer(response) };
   });
-}
-
-/** What had come is saved after an interruption too, and a session with nothing in it is given up. */
-function isClosing(name: CallName): boolean {
-  return name === 'append' || name === 'cancel';
 }
 
 const usualClosingMs = 3000;
@@ -174,15 +153,6 @@ async function withSignal<Value>(
   }
 }
 
-function toInterrupted({ url }: ClientOptions, cause: unknown): TeddyError {
-  return new TeddyError(
-    'INTERRUPTED',
-    `Interrupted before ${url} had answered; whether it has done what it was asked is not known.`,
-    `\`teddy write list --server ${url}\` shows what there is.`,
-    { cause },
-  );
-}
-
 /** Nothing was sent. */
 function isRefused(error: unknown): boolean {
   const { cause } = error as { cause?: { code?: unknown } };
@@ -190,7 +160,7 @@ function isRefused(error: unknown): boolean {
   return codes.includes(String(cause?.code));
 }
 
-/** Null: it is no JSON. */
+/** Null when it is no JSON. */
 async function readAnswer(response: Response): Promise<object | null> {
   const text = await response.text();
   try {

@@ -1,21 +1,23 @@
-/** What a call of the API is given, and what it answers. */
-import type { RouteConfig } from '@hono/zod-openapi';
+/** What every route has: its description, its input, its answer. */
+import type { RouteConfig, z } from '@hono/zod-openapi';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ServerEvent } from './event-stream.ts';
+import { InvalidRequest } from './refusal.ts';
+import { errorAnswer } from './schemas.ts';
 import type { StatusChanges } from './status.ts';
 
 /** A request that was admitted. */
 export interface Call {
-  /** Of a write session, from the path; empty where the path has none. */
+  /** The write session of the path; empty where the path has none. */
   sessionId: string;
-  /** How the path names a session: an id, a part of it, a branch; empty where the path has none. */
+  /** The path's name for a session (an id, a part of it, a branch); empty where the path has none. */
   session: string;
   /** Every parameter of the query; one that is given twice has two values. */
   query: Record<string, string[]>;
-  /** The header of a client that goes on with a stream. */
+  /** A client that goes on with a stream sends this header. */
   lastEventId: string | undefined;
   json(): Promise<unknown>;
-  /** Which session it is about, for the log. */
+  /** Names the write session for the log. */
   note(sessionId: string): void;
 }
 
@@ -26,7 +28,71 @@ export type Reply =
 
 export interface Route {
   config: RouteConfig & { getRoutingPath(): string };
-  /** Where a code means something else to this call than to the others. */
+  /** Codes that mean something else to this call than to the others. */
   statuses?: StatusChanges;
   answer(call: Call): Promise<Reply>;
+}
+
+export const security = [{ token: [] }];
+
+const reasons = {
+  400: 'What was sent is not valid.',
+  404: 'There is no such session, or it has expired.',
+  409: 'It cannot be done as things stand.',
+  413: 'The content is too large.',
+  503: 'The server has as many streams as it can have.',
+};
+
+export function json<Schema extends z.ZodType>(schema: Schema) {
+  return { 'application/json': { schema } };
+}
+
+export function refusals(...statuses: (keyof typeof reasons)[]) {
+  return Object.fromEntries(
+    statuses.map((status) => [status, { description: reasons[status], content: json(errorAnswer) }]),
+  );
+}
+
+export function ok(body: object): Reply {
+  return { status: 200, body };
+}
+
+export type Issue = z.core.$ZodIssue;
+
+interface Problem {
+  /** The code of the problem with the lowest rank is answered. */
+  rank: number;
+  code: ConstructorParameters<typeof InvalidRequest>[0];
+  message: string;
+}
+
+export function describeIssue({ path, message }: Issue): Problem {
+  return { rank: 0, code: 'USAGE', message: path.length === 0 ? message : `${path.join('.')}: ${message}` };
+}
+
+/** Throws an InvalidRequest that names everything that is wrong, and what `toProblem` throws. */
+export function parse<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  toProblem: (issue: Issue) => Problem = describeIssue,
+): z.infer<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const problems = result.error.issues.map(toProblem).toSorted((one, other) => one.rank - other.rank);
+  throw new InvalidRequest(
+    problems[0]?.code ?? 'USAGE',
+    problems.map(({ message }) => message),
+  );
+}
+
+/** Runs pieces of work that must not overlap: each begins when the one before has ended, however that ended. */
+export type InTurn = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
+export function oneAtATime(onEnd: () => void): InTurn {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const run = last.then(work).finally(onEnd);
+    last = run.catch(() => undefined);
+    return run;
+  };
 }

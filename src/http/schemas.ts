@@ -133,7 +133,6 @@ export type AppendAnswer = z.infer<typeof appendAnswer>;
 export type FinalizeAnswer = z.infer<typeof finalizeAnswer>;
 export type RejectedAnswer = WithFindings<z.infer<typeof rejectedAnswer>>;
 export type StatusAnswer = WithFindings<z.infer<typeof statusAnswer>>;
-export type ListAnswer = { sessions: StatusAnswer[] };
 
 /** For zod, what may be left out may be undefined too. */
 type WithFindings<Answer> = Omit<Answer, 'findings'> & { findings: Finding[] };

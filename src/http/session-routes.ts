@@ -1,5 +1,5 @@
-/** What each call about a session does. */
-import type { z } from '@hono/zod-openapi';
+/** The calls about sessions: as `/openapi.json` describes them, and what each of them does. */
+import { createRoute, z } from '@hono/zod-openapi';
 import { encodeRecord } from '../conversation/transcript.ts';
 import { TeddyError } from '../errors.ts';
 import { parseOid } from '../names.ts';
@@ -7,17 +7,98 @@ import type { FollowedLine, LineEvent, LinePosition } from '../workflow/conversa
 import type { Limits } from '../session/write-limits.ts';
 import type { AppendListener, AppendSignal } from './append-signal.ts';
 import type { ServerEvent } from './event-stream.ts';
-import type { InTurn } from './queue.ts';
 import { InvalidRequest } from './refusal.ts';
-import type { Call, Reply, Route } from './route.ts';
-import { entryCall, eventsCall, historyCall, sessionsCall } from './session-calls.ts';
-import { eventsQuery, historyQuery, sentRecord, sentRecords, type SentRecord } from './session-schemas.ts';
-import type { SessionVerbs } from './session-verbs.ts';
+import {
+  describeIssue,
+  json,
+  ok,
+  parse,
+  refusals,
+  security,
+  type Call,
+  type InTurn,
+  type Issue,
+  type Reply,
+  type Route,
+} from './route.ts';
+import type { SessionApi } from './session-api.ts';
+import {
+  entryAnswer,
+  entryRequest,
+  eventData,
+  eventsHeaders,
+  eventsQuery,
+  historyAnswer,
+  historyQuery,
+  sentRecord,
+  sentRecords,
+  sessionsAnswer,
+} from './session-schemas.ts';
 import type { StatusChanges } from './status.ts';
 import type { GivenRecord } from '../conversation/given-record.ts';
 
-export interface SessionRouteOptions {
-  sessions: SessionVerbs;
+const base = '/api/sessions';
+const params = z.object({
+  session: z.string().openapi({ description: 'An id or a unique part of it, or a branch with `%2F` for its slash.' }),
+});
+
+const sessionsCall = createRoute({
+  operationId: 'listSessions',
+  summary: 'All sessions, oldest first',
+  method: 'get',
+  path: base,
+  security,
+  responses: { 200: { description: 'The sessions.', content: json(sessionsAnswer) } },
+});
+
+const entryCall = createRoute({
+  operationId: 'appendEntry',
+  summary: 'Add what was said, in text or voice; it is one commit when this is answered',
+  description:
+    'One record, or a list of calls with all of their results. The same id with the same content is kept once.',
+  method: 'post',
+  path: `${base}/{session}/entries`,
+  security,
+  request: { params, body: { required: true, content: json(entryRequest) } },
+  responses: {
+    200: { description: 'It is on the line.', content: json(entryAnswer) },
+    ...refusals(400, 404, 409, 413),
+  },
+});
+
+const historyCall = createRoute({
+  operationId: 'history',
+  summary: 'The conversation as messages for a model',
+  method: 'get',
+  path: `${base}/{session}/history`,
+  security,
+  request: { params, query: historyQuery },
+  responses: { 200: { description: 'The history.', content: json(historyAnswer) }, ...refusals(400, 404) },
+});
+
+const eventsCall = createRoute({
+  operationId: 'events',
+  summary: 'Every record as it is appended, whoever appends it',
+  description: [
+    'Server-sent events. `begin`: from where on. `record`: one record of a commit. `entry`: a commit without records.',
+    '`reset`: the line was moved by force; ask for its history again. `end`: nothing more comes, and why (`reason`).',
+    'With the id of the last event a client goes on exactly where it was; without one, from now on.',
+  ].join('\n'),
+  method: 'get',
+  path: `${base}/{session}/events`,
+  security,
+  request: { params, query: eventsQuery, headers: eventsHeaders },
+  responses: {
+    200: {
+      description: 'The events; each has this as its data.',
+      content: { 'text/event-stream': { schema: eventData } },
+    },
+    ...refusals(400, 404, 503),
+  },
+});
+
+interface SessionRouteOptions {
+  sessions: SessionApi;
   inTurn: InTurn;
   appended: AppendSignal;
   /** How often a line is looked at, for what other processes append. */
@@ -46,12 +127,11 @@ async function append(call: Call, { sessions, inTurn, limits }: SessionRouteOpti
   return ok({ ...place, is_new: isNew });
 }
 
-async function tellHistory(call: Call, sessions: SessionVerbs): Promise<Reply> {
-  const { format = 'openai', from, commit } = readQuery(historyQuery, call);
-  const request = { selector: call.session, format, ...(from === undefined ? {} : { from }) };
-  const shown = await sessions.history(commit === undefined ? request : { ...request, commit: parseOid(commit) });
-  const { session, messages, repairs } = shown;
-  return ok({ session, commit: shown.commit, format, messages, repairs });
+async function tellHistory(call: Call, sessions: SessionApi): Promise<Reply> {
+  const { format = 'openai', from, commit: asOf } = readQuery(historyQuery, call);
+  const request = { selector: call.session, format, from, commit: asOf === undefined ? undefined : parseOid(asOf) };
+  const { session, commit, messages, repairs } = await sessions.history(request);
+  return ok({ session, commit, format, messages, repairs });
 }
 
 async function follow(call: Call, { sessions, appended, lookMs }: SessionRouteOptions): Promise<Reply> {
@@ -109,49 +189,31 @@ function readQuery<Schema extends z.ZodType>(schema: Schema, { query }: Call): z
       twice.map((name) => `${name}: is given more than once`),
     );
   }
-  return parse(schema, Object.fromEntries(Object.entries(query).map(([name, [value]]) => [name, value])));
+  const values = Object.fromEntries(Object.entries(query).map(([name, [value]]) => [name, value]));
+  return parse(schema, values, toQueryProblem);
 }
 
-/** Throws UNKNOWN_FORMAT, and USAGE for anything else. */
-function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const { issues } = result.error;
-  if (issues.some(({ path }) => path[0] === 'format')) throw toUnknownFormat();
-  throw new InvalidRequest(
-    'USAGE',
-    issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`)),
-  );
-}
-
-function toUnknownFormat(): TeddyError {
+/** Throws UNKNOWN_FORMAT for a format that there is none of. */
+function toQueryProblem(issue: Issue): ReturnType<typeof describeIssue> {
+  if (issue.path[0] !== 'format') return describeIssue(issue);
   const message = 'There is no such format of a history.';
-  return new TeddyError('UNKNOWN_FORMAT', message, 'Choose openai, anthropic, jsonl or markdown.');
-}
-
-function ok(body: object): Reply {
-  return { status: 200, body };
+  throw new TeddyError('UNKNOWN_FORMAT', message, 'Choose openai, anthropic, jsonl or markdown.');
 }
 
 const maxDepth = 100;
 
-/**
- * What was sent as records of a transcript, checked as a whole: a client hears of everything that is wrong with it.
- * Throws BAD_RECORD, CONTENT_TOO_LARGE.
- */
+/** Checks the records as a whole: a client hears of everything that is wrong. Throws BAD_RECORD, CONTENT_TOO_LARGE. */
 function readRecords(body: unknown, limits: Limits): GivenRecord[] {
   refuseLarge(body, limits);
-  const result = Array.isArray(body) ? sentRecords.safeParse(body) : sentRecord.safeParse(body);
-  if (!result.success) throw new InvalidRequest('BAD_RECORD', result.error.issues.map(toProblem));
-  const sent: SentRecord[] = [result.data].flat();
-  return sent as unknown as GivenRecord[];
+  const sent = parse(Array.isArray(body) ? sentRecords : sentRecord, body, toRecordProblem);
+  return [sent].flat() as unknown as GivenRecord[];
 }
 
-function toProblem({ path, message, code }: z.core.$ZodIssue): string {
-  const name = path.join('.');
-  // It would list the types, and not say what was meant by it.
-  if (code === 'invalid_union') return `${name}: is no type of a record that can be sent`;
-  return name === '' ? message : `${name}: ${message}`;
+function toRecordProblem(issue: Issue): ReturnType<typeof describeIssue> {
+  // zod would list the types, and not say what is wrong.
+  const isUnion = issue.code === 'invalid_union';
+  const message = isUnion ? `${issue.path.join('.')}: is no type of a record that can be sent` : null;
+  return { rank: 0, code: 'BAD_RECORD', message: message ?? describeIssue(issue).message };
 }
 
 /** Counts what is said, not how JSON escapes it. */
@@ -162,7 +224,10 @@ function refuseLarge(body: unknown, { maxBytes }: Limits): void {
     const { value, depth } = next;
     if (depth > maxDepth) throw new InvalidRequest('BAD_RECORD', [`nested more than ${maxDepth} deep`]);
     left -= countBytes(value);
-    if (left < 0) throw toTooLarge(maxBytes);
+    if (left < 0) {
+      const message = `What was sent is over ${maxBytes} bytes.`;
+      throw new TeddyError('CONTENT_TOO_LARGE', message, 'Send large content as a write session.');
+    }
     if (typeof value !== 'object' || value === null) continue;
     for (const [key, part] of Object.entries(value)) {
       if (!Array.isArray(value)) left -= Buffer.byteLength(key);
@@ -174,9 +239,4 @@ function refuseLarge(body: unknown, { maxBytes }: Limits): void {
 function countBytes(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   return typeof value === 'object' && value !== null ? 0 : String(value).length;
-}
-
-function toTooLarge(maxBytes: number): TeddyError {
-  const message = `What was sent is over ${maxBytes} bytes.`;
-  return new TeddyError('CONTENT_TOO_LARGE', message, 'Send large content as a write session.');
 }

@@ -158,5 +158,3 @@ export const eventData = z
     title: z.string().optional().openapi({ description: 'With the event `entry`.' }),
   })
   .openapi('EventData');
-
-export type SentRecord = z.infer<typeof sentRecord>;

@@ -1,29 +1,18 @@
 /** A server for one repository: one at a time, found by its record, and gone with it. */
 import { randomBytes } from 'node:crypto';
 import type { ServerRecords } from '../ports/disk.ts';
-import type { Clock } from '../ports/project.ts';
-import type { Limits } from '../session/write-limits.ts';
-import { createApi } from './api.ts';
+import { createApi, type ApiOptions } from './api.ts';
 import { listen, usualPatience, type Listener, type Patience } from './listen.ts';
-import { usualStreamLimits, type StreamLimits } from './event-stream.ts';
+import { usualStreamLimits } from './event-stream.ts';
 import { toErrorAnswer, type Refusal } from './refusal.ts';
-import type { RequestLine, RequestReport } from './report.ts';
-import type { SessionVerbs } from './session-verbs.ts';
-import type { WriteVerbs } from './write-verbs.ts';
 
-export interface ServerOptions {
-  verbs: WriteVerbs;
-  sessions: SessionVerbs;
-  limits: Limits;
+export interface ServerOptions
+  extends Omit<ApiOptions, 'token' | 'streamLimits'>, Partial<Pick<ApiOptions, 'streamLimits'>> {
   servers: ServerRecords;
-  clock: Clock;
-  report: RequestReport;
-  version: string;
-  /** Exactly this one, 0 for any; null: 5000, or the next one that is free. */
+  /** Exactly this port, or any for 0; null: 5000, or the next one that is free. */
   port: number | null;
   pid: number;
   patience?: Patience;
-  streamLimits?: StreamLimits;
 }
 
 export interface RunningServer {
@@ -47,7 +36,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await claim.release();
     };
     // Only now, so that whoever reads the record can call.
-    await claim.publish({ url, port, pid: options.pid, token }).catch((error: unknown) => fail(listener, error));
+    await claim.publish({ url, port, pid: options.pid, token }).catch(async (error: unknown) => {
+      await listener.stop();
+      throw error;
+    });
     return { url, port, token, stop };
   } catch (error) {
     await claim.release();
@@ -55,15 +47,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
-async function fail(listener: Listener, error: unknown): Promise<never> {
-  await listener.stop();
-  throw error;
-}
-
 function openListener(options: ServerOptions, token: string): Promise<Listener> {
   const { port, clock, report, patience = usualPatience, streamLimits = usualStreamLimits } = options;
   const { fetch, endStreams } = createApi({ ...options, streamLimits, token });
-  const onBroken = (refusal: Refusal) => report.request(toBrokenLine(refusal, clock));
+  const onBroken = (refusal: Refusal) => {
+    const { status, body } = toErrorAnswer(refusal);
+    report.request({ time: clock.now().toISOString(), method: null, path: null, status, ms: null, code: body.code });
+  };
   return listen({ fetch, port, patience, onBroken }).then((listener) => ({
     ...listener,
     stop() {
@@ -71,9 +61,4 @@ function openListener(options: ServerOptions, token: string): Promise<Listener> 
       return listener.stop();
     },
   }));
-}
-
-function toBrokenLine(refusal: Refusal, clock: Clock): RequestLine {
-  const { status, body } = toErrorAnswer(refusal);
-  return { time: clock.now().toISOString(), method: null, path: null, status, ms: null, code: body.code };
 }

@@ -1,106 +1,154 @@
-/** What each call does: checks what was sent, asks the workflow, and says it in the words of the wire. */
-import type { z } from '@hono/zod-openapi';
+/** The calls about write sessions: as `/openapi.json` describes them, and what each of them does. */
+import { createRoute, z } from '@hono/zod-openapi';
 import { TeddyError } from '../errors.ts';
 import { toUnknownWrite } from '../workflow/writes/held.ts';
 import type { Limits } from '../session/write-limits.ts';
 import { toTooLarge } from '../write/step.ts';
 import { isWriteId } from '../write/write-id.ts';
-import { toBeginAnswer, toFinalizeAnswer, toRejectedAnswer, toStatusAnswer, type Rejected } from './answers.ts';
-import type { InTurn } from './queue.ts';
-import { InvalidRequest } from './refusal.ts';
-import type { Call, Reply, Route } from './route.ts';
-import { appendRequest, beginRequest, finalizeRequest } from './schemas.ts';
-import { appendCall, beginCall, cancelCall, finalizeCall, listCall, statusCall } from './write-calls.ts';
-import type { WriteVerbs } from './write-verbs.ts';
+import { describeIssue, json, ok, parse, refusals, security, type InTurn, type Issue, type Route } from './route.ts';
+import {
+  appendAnswer,
+  appendRequest,
+  beginAnswer,
+  beginRequest,
+  cancelAnswer,
+  errorAnswer,
+  finalizeAnswer,
+  finalizeRequest,
+  listAnswer,
+  rejectedAnswer,
+  statusAnswer,
+  type RejectedAnswer,
+} from './schemas.ts';
+import { toRejectedAnswer, type WriteApi } from './write-api.ts';
 
-export function writeRoutes(verbs: WriteVerbs, inTurn: InTurn, limits: Limits): Route[] {
+const base = '/api/write-session';
+const params = z.object({ session_id: z.string() });
+
+export function writeRoutes(writes: WriteApi, inTurn: InTurn, limits: Limits): Route[] {
   return [
-    { config: beginCall, answer: (call) => begin(call, inTurn, verbs) },
-    { config: appendCall, answer: (call) => append(call, inTurn, verbs, limits) },
-    { config: finalizeCall, answer: (call) => finalize(call, inTurn, verbs, limits) },
-    { config: statusCall, answer: async (call) => ok(toStatusAnswer(await verbs.find(parseId(call.sessionId)))) },
-    { config: listCall, answer: async () => ok({ sessions: (await verbs.list()).map(toStatusAnswer) }) },
-    { config: cancelCall, answer: (call) => cancel(call, inTurn, verbs) },
+    {
+      config: createRoute({
+        operationId: 'begin',
+        summary: 'Announce a file',
+        method: 'post',
+        path: `${base}/begin`,
+        security,
+        request: { body: { required: true, content: json(beginRequest) } },
+        responses: {
+          200: { description: 'The session has begun.', content: json(beginAnswer) },
+          ...refusals(400, 409),
+        },
+      }),
+      async answer(call) {
+        const {
+          target_file: target,
+          own_end_marker: ownMarker,
+          ...request
+        } = parse(beginRequest, await call.json(), toProblem);
+        const begun = await inTurn(() => writes.begin({ ...request, target, ownMarker, hasController: true }));
+        call.note(begun.session_id);
+        return ok(begun);
+      },
+    },
+    {
+      config: createRoute({
+        operationId: 'append',
+        summary: 'Add to the content; it is on disk when this is answered',
+        description: 'What is known already must be the same, and the rest is added: a call may be repeated.',
+        method: 'post',
+        path: `${base}/append`,
+        security,
+        request: { body: { required: true, content: json(appendRequest) } },
+        responses: {
+          200: { description: 'All of it is on disk.', content: json(appendAnswer) },
+          ...refusals(400, 404, 409, 413),
+        },
+      }),
+      async answer(call) {
+        const { session_id, offset, data } = parse(appendRequest, await call.json());
+        const id = parseId(session_id);
+        call.note(id);
+        const bytes = toBytes(data, limits);
+        return ok(await inTurn(() => writes.append({ id, offset, bytes })));
+      },
+    },
+    {
+      config: createRoute({
+        operationId: 'finalize',
+        summary: 'Validate the content, install it, and commit it once',
+        method: 'post',
+        path: `${base}/finalize`,
+        security,
+        request: { body: { required: true, content: json(finalizeRequest) } },
+        responses: {
+          200: { description: 'It is committed.', content: json(finalizeAnswer) },
+          ...refusals(404, 409, 413),
+          400: { description: 'The content is not valid.', content: json(z.union([rejectedAnswer, errorAnswer])) },
+        },
+      }),
+      async answer(call) {
+        const { session_id, content: text, force } = parse(finalizeRequest, await call.json());
+        const id = parseId(session_id);
+        call.note(id);
+        const content = text === undefined ? undefined : toBytes(text, limits);
+        const body = await inTurn(() => writes.finalize({ id, content, force })).catch((e) => toRejected(id, e));
+        return { status: body.success ? 200 : 400, body };
+      },
+    },
+    {
+      config: createRoute({
+        operationId: 'status',
+        summary: 'How far a session has come; it lives no longer by that',
+        method: 'get',
+        path: `${base}/status/{session_id}`,
+        security,
+        request: { params },
+        responses: { 200: { description: 'The session.', content: json(statusAnswer) }, ...refusals(404) },
+      }),
+      answer: async (call) => ok(await writes.status(parseId(call.sessionId))),
+    },
+    {
+      config: createRoute({
+        operationId: 'list',
+        summary: 'All sessions that are known',
+        method: 'get',
+        path: base,
+        security,
+        responses: { 200: { description: 'The sessions.', content: json(listAnswer) } },
+      }),
+      answer: async () => ok({ sessions: await writes.list() }),
+    },
+    {
+      config: createRoute({
+        operationId: 'cancel',
+        summary: 'Throw a session away',
+        method: 'delete',
+        path: `${base}/{session_id}`,
+        security,
+        request: { params },
+        responses: { 200: { description: 'It is gone.', content: json(cancelAnswer) }, ...refusals(404, 409) },
+      }),
+      async answer(call) {
+        const id = parseId(call.sessionId);
+        await inTurn(() => writes.cancel(id));
+        return ok({ success: true });
+      },
+    },
   ];
 }
 
-async function begin(call: Call, inTurn: InTurn, verbs: WriteVerbs): Promise<Reply> {
-  const { intent, target_file, operation, session, own_end_marker } = parse(beginRequest, await call.json());
-  const begun = await inTurn(() =>
-    verbs.begin({
-      intent,
-      target: target_file,
-      operation,
-      hasController: true,
-      ...(session === undefined ? {} : { session }),
-      ...(own_end_marker === undefined ? {} : { ownMarker: own_end_marker }),
-    }),
-  );
-  call.note(begun.record.id);
-  return ok(toBeginAnswer(begun));
+/** A bad target is answered first, then a bad operation. */
+function toProblem(issue: Issue): ReturnType<typeof describeIssue> {
+  const name = issue.path.join('.');
+  if (name === 'target_file' && issue.code !== 'custom')
+    return { rank: -2, code: 'BAD_TARGET', message: 'Target file path is required.' };
+  if (name !== 'operation') return describeIssue(issue);
+  const message = "Invalid operation type. Must be 'create', 'overwrite', or 'append'.";
+  return { rank: -1, code: 'BAD_OPERATION', message };
 }
 
-async function append(call: Call, inTurn: InTurn, verbs: WriteVerbs, limits: Limits): Promise<Reply> {
-  const { session_id, offset, data } = parse(appendRequest, await call.json());
-  const id = parseId(session_id);
-  call.note(id);
-  const bytes = toBytes(data, limits);
-  const { size, added } = await inTurn(() => verbs.append({ id, offset, bytes }));
-  return ok({ session_id: id, offset: size, added });
-}
-
-async function finalize(call: Call, inTurn: InTurn, verbs: WriteVerbs, limits: Limits): Promise<Reply> {
-  const { session_id, content, force } = parse(finalizeRequest, await call.json());
-  const id = parseId(session_id);
-  call.note(id);
-  const wish = {
-    id,
-    ...(content === undefined ? {} : { content: toBytes(content, limits) }),
-    ...(force === undefined ? {} : { force }),
-  };
-  const finalized = await inTurn(() => verbs.finalize(wish)).catch(toRejected);
-  return 'result' in finalized ? ok(toFinalizeAnswer(finalized)) : reject(toRejectedAnswer(id, finalized));
-}
-
-async function cancel(call: Call, inTurn: InTurn, verbs: WriteVerbs): Promise<Reply> {
-  const id = parseId(call.sessionId);
-  await inTurn(() => verbs.cancel(id));
-  return ok({ success: true });
-}
-
-function ok(body: object): Reply {
-  return { status: 200, body };
-}
-
-function reject(body: object): Reply {
-  return { status: 400, body };
-}
-
-/** Throws BAD_TARGET, BAD_OPERATION, in this order, and USAGE for anything else. */
-function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const problems = result.error.issues.map(toProblem).toSorted((one, other) => one.rank - other.rank);
-  throw new InvalidRequest(
-    problems[0]?.code ?? 'USAGE',
-    problems.map(({ message }) => message),
-  );
-}
-
-type Problem = { rank: number; code: 'USAGE' | 'BAD_TARGET' | 'BAD_OPERATION'; message: string };
-
-function toProblem({ path, message, code }: z.core.$ZodIssue): Problem {
-  const name = path.join('.');
-  if (name === 'target_file' && code !== 'custom')
-    return { rank: 0, code: 'BAD_TARGET', message: 'Target file path is required.' };
-  if (name === 'operation') {
-    const text = "Invalid operation type. Must be 'create', 'overwrite', or 'append'.";
-    return { rank: 1, code: 'BAD_OPERATION', message: text };
-  }
-  return { rank: 2, code: 'USAGE', message: name === '' ? message : `${name}: ${message}` };
-}
-
-/** What is no UUID v4 was never an id of ours. Throws UNKNOWN_WRITE. */
+/** Throws UNKNOWN_WRITE for what is no UUID v4, and so was never an id of ours. */
 function parseId(text: string): string {
   if (isWriteId(text)) return text;
   throw toUnknownWrite();
@@ -112,14 +160,14 @@ function toBytes(text: string, limits: Limits): Uint8Array {
   return bytes;
 }
 
-/** What is refused before any check has run, because there is nothing, is answered as a check that failed. */
-function toRejected(error: unknown): Rejected {
+/** An empty content is refused before any check has run, and answered as a check that failed. */
+function toRejected(id: string, error: unknown): RejectedAnswer {
   if (!(error instanceof TeddyError) || error.code !== 'VALIDATION_FAILED') throw error;
   const message = error.message.replace(/^Validation failed: /, '');
-  return {
+  return toRejectedAnswer(id, {
     findings: [{ check: 'content', message }],
     summary: { passed: [], failed: ['content'], skipped: [] },
     message: error.message,
     reason: null,
-  };
+  });
 }

@@ -3,9 +3,12 @@ import { createServer as createRawServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { TeddyError, type ErrorCode } from '../../src/errors.ts';
-import { parseServerUrl, writeClient, type ClientOptions, type WriteClient } from '../../src/http/client.ts';
-import type { WriteView } from '../../src/workflow/writes/list.ts';
+import { parseServerUrl, writeClient, type ClientOptions } from '../../src/http/client.ts';
+import type { StatusAnswer } from '../../src/http/schemas.ts';
+import type { WriteApi } from '../../src/http/write-api.ts';
 import { defaultLimits } from '../../src/session/write-limits.ts';
+import { showFinalized } from '../../src/cli/ask/finish-write.ts';
+import type { Terminal } from '../../src/cli/terminal.ts';
 import { openTestServer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
 import { startWait } from '../support/wait.ts';
 
@@ -16,12 +19,12 @@ const quick = { ...defaultLimits, networkDelayMs: 5 };
 let server: TestServer;
 let said: string[];
 
-function open(changes: Partial<ClientOptions> = {}): WriteClient {
+function open(changes: Partial<ClientOptions> = {}): WriteApi {
   const { url, token } = server;
   return writeClient({ url, token, limits: quick, onRetry: (text) => void said.push(text), ...changes });
 }
 
-async function reopen(options: TestServerOptions): Promise<WriteClient> {
+async function reopen(options: TestServerOptions): Promise<WriteApi> {
   await server.stop();
   server = await openTestServer(options);
   return open();
@@ -45,8 +48,11 @@ describe('a client of the server', () => {
     expect(await client.append({ id: begun.session_id, bytes: bytes('b\n') })).toMatchObject({ offset: 8, added: 2 });
     const written = await client.finalize({ id: begun.session_id, force: true });
     expect(written).toMatchObject({ success: true, written_path: 'a.txt' });
-    expect(await client.find(begun.session_id)).toMatchObject({ status: 'completed', commit: written.commit });
-    expect((await client.list()).sessions).toHaveLength(1);
+    expect(await client.status(begun.session_id)).toMatchObject({
+      status: 'completed',
+      commit: (written as { commit: string }).commit,
+    });
+    expect(await client.list()).toHaveLength(1);
     expect(await server.project.read('a.txt')).toContain('ä\nb\n');
   });
 
@@ -55,7 +61,7 @@ describe('a client of the server', () => {
     const begun = await client.begin({ intent: 'try', target: 'a.txt', operation: 'create', ownMarker: true });
     expect(begun.end_marker).toMatch(/^DONE-/);
     await client.cancel(begun.session_id);
-    expect((await client.list()).sessions).toEqual([]);
+    expect(await client.list()).toEqual([]);
   });
 
   test('a begin that is refused says why', async () => {
@@ -77,13 +83,23 @@ describe('a client of the server', () => {
 
   test('content that is not valid says what is wrong, and the answer comes with it', async () => {
     const { session_id } = await server.begin('a.json');
-    await expect(open().finalize({ id: session_id, content: bytes('{"a": }') })).rejects.toMatchObject({
+    const rejected = await open().finalize({ id: session_id, content: bytes('{"a": }') });
+    expect(rejected).toMatchObject({
+      success: false,
       code: 'VALIDATION_FAILED',
-      message: expect.stringMatching(
-        /^Content validation failed: line 1, column \d.*\. Please fix and try again\.$/s,
-      ) as string,
-      answer: { stage: 'needs_corrections', validation_summary: {} },
+      stage: 'needs_corrections',
+      validation_summary: {},
     });
+    const terminal = { say: () => undefined } as unknown as Terminal;
+    expect(() => showFinalized({ terminal, printJson: null, server: server.url }, rejected)).toThrow(
+      expect.objectContaining({
+        code: 'VALIDATION_FAILED',
+        message: expect.stringMatching(
+          /^Content validation failed: line 1, column \d.*\. Please fix and try again\.$/s,
+        ) as string,
+        hint: expect.stringContaining(`--server ${server.url}`) as string,
+      }),
+    );
   });
 
   test('content that is too large is to be split', async () => {
@@ -107,20 +123,24 @@ describe('a client of the server', () => {
 
   test('a session that has timed out says so; one that never was does not', async () => {
     const unknown = () => Promise.reject(new TeddyError('UNKNOWN_WRITE', 'Session not found or expired.'));
-    const view: WriteView = {
-      id,
+    const status: StatusAnswer = {
+      session_id: id,
       status: 'failed',
       stage: 'expired',
-      record: null,
+      created_at: null,
+      saved_at: '',
+      intent: null,
+      target_file: null,
+      operation: null,
+      end_marker: null,
       size: 0,
-      createdAt: null,
-      savedAt: '',
-      tailBytes: 0,
-      result: null,
+      unverified_bytes: 0,
       findings: [],
       reason: null,
+      written_path: null,
+      commit: null,
     };
-    const client = await reopen({ verbs: { append: unknown, finalize: unknown, find: async () => view } });
+    const client = await reopen({ writes: { append: unknown, finalize: unknown, status: async () => status } });
     const timedOut = {
       code: 'UNKNOWN_WRITE',
       message: 'Session timed out after 5 minutes of inactivity. Please start over.',
@@ -151,7 +171,7 @@ describe('a client of the server', () => {
   });
 
   test('a failure of the server is none of the network: it is not tried again', async () => {
-    const client = await reopen({ verbs: { list: () => Promise.reject(new Error('broken')) } });
+    const client = await reopen({ writes: { list: () => Promise.reject(new Error('broken')) } });
     await expect(client.list()).rejects.toMatchObject({ message: 'An internal error occurred. Please try again.' });
     expect(server.lines).toHaveLength(1);
     expect(said).toEqual([]);
@@ -160,7 +180,7 @@ describe('a client of the server', () => {
   test.each(['LOCKED', 'TARGET_CHANGED', 'DISK_FULL', 'WRITE_FINALIZING'] as ErrorCode[])(
     '%s of the server is the same error here',
     async (code) => {
-      const client = await reopen({ verbs: { cancel: () => Promise.reject(new TeddyError(code, 'It failed.')) } });
+      const client = await reopen({ writes: { cancel: () => Promise.reject(new TeddyError(code, 'It failed.')) } });
       await expect(client.cancel(id)).rejects.toMatchObject({ code, message: 'It failed.' });
     },
   );
@@ -174,7 +194,7 @@ describe('the network', () => {
       () => client.begin({ intent: 'try', target: 'a.txt', operation: 'create' }),
       () => client.append({ id, offset: 0, bytes: bytes('a') }),
       () => client.finalize({ id }),
-      () => client.find(id),
+      () => client.status(id),
       () => client.list(),
       () => client.cancel(id),
     ];
@@ -202,7 +222,7 @@ describe('the network', () => {
     }
     expect(server.lines).toHaveLength(asked);
     await stopped.cancel(session_id);
-    expect((await open().list()).sessions).toEqual([]);
+    expect(await open().list()).toEqual([]);
   });
 
   test('an append that is under way is finished when it is interrupted, but not for ever', async () => {

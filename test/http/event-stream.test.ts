@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { SessionVerbs } from '../../src/http/session-verbs.ts';
+import type { SessionApi } from '../../src/http/session-api.ts';
 import type { Oid, RefName } from '../../src/names.ts';
 import type { FollowedLine } from '../../src/workflow/conversation/follow-line.ts';
 import { openEvents, type EventClient } from '../support/event-client.ts';
@@ -198,7 +198,7 @@ describe('streams and their server', () => {
   test('a client that leaves, even before its line is found, leaves nothing behind', async () => {
     let followed = 0;
     let ended = 0;
-    const follow: SessionVerbs['follow'] = async ({ pause, signal }) => {
+    const follow: SessionApi['follow'] = async ({ pause, signal }) => {
       followed += 1;
       // The server notices meanwhile that the first client has gone.
       for (let round = 0; round < 20; round += 1) await sleep(5);

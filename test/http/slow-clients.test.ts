@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { WriteVerbs } from '../../src/http/write-verbs.ts';
+import type { WriteApi } from '../../src/http/write-api.ts';
 import { openTestServer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
 import { slowTest } from '../support/slow-test.ts';
 
@@ -16,13 +16,13 @@ afterEach(() => server.stop());
 async function openNoting(options: TestServerOptions & { appendMs?: number } = {}): Promise<string[]> {
   const appended: string[] = [];
   begun = 0;
-  const append: WriteVerbs['append'] = async ({ bytes }) => {
+  const append: WriteApi['append'] = async ({ bytes }) => {
     begun += 1;
     await sleep(options.appendMs ?? 0);
     appended.push(new TextDecoder().decode(bytes));
-    return { size: bytes.length, added: bytes.length };
+    return { session_id: id, offset: bytes.length, added: bytes.length };
   };
-  server = await openTestServer({ ...options, verbs: { append } });
+  server = await openTestServer({ ...options, writes: { append } });
   return appended;
 }
 

@@ -21,7 +21,7 @@ async function reopen(options: TestServerOptions): Promise<void> {
 }
 
 function failing(code: ErrorCode, message = 'It failed.'): TestServerOptions {
-  return { verbs: { list: () => Promise.reject(new TeddyError(code, message)) } };
+  return { writes: { list: () => Promise.reject(new TeddyError(code, message)) } };
 }
 
 beforeEach(async () => {
@@ -435,7 +435,7 @@ describe('what every call shares', () => {
   });
 
   test('a failure that nobody expected is 500, tells nothing, and is reported with its stack', async () => {
-    await reopen({ verbs: { list: () => Promise.reject(new Error('/etc/secret is missing')) } });
+    await reopen({ writes: { list: () => Promise.reject(new Error('/etc/secret is missing')) } });
     expect(await server.call('GET', base)).toMatchObject({
       status: 500,
       body: { error: 'An internal error occurred. Please try again.', code: 'DEFECT', errors: [] },
@@ -460,9 +460,9 @@ describe('what every call shares', () => {
       running.push(`${name} ends`);
     };
     await reopen({
-      verbs: {
+      writes: {
         cancel: () => slow('cancel'),
-        append: async () => (await slow('append'), { size: 1, added: 1 }),
+        append: async () => (await slow('append'), { session_id: unknownId, offset: 1, added: 1 }),
       },
     });
     await Promise.all([server.append(unknownId, 0, 'a'), server.call('DELETE', `${base}/${unknownId}`)]);

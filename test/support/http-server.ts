@@ -10,10 +10,10 @@ import { request, type OutgoingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { usualStreamLimits, type StreamLimits } from '../../src/http/event-stream.ts';
 import { usualPatience, type Patience } from '../../src/http/listen.ts';
-import type { RequestLine } from '../../src/http/report.ts';
-import { bindSessionVerbs, type SessionVerbs } from '../../src/http/session-verbs.ts';
+import type { RequestLine } from '../../src/http/api.ts';
+import { sessionApi, type SessionApi } from '../../src/http/session-api.ts';
 import { startServer } from '../../src/http/start-server.ts';
-import { bindWriteVerbs, type WriteVerbs } from '../../src/http/write-verbs.ts';
+import { serverWrites, type WriteApi } from '../../src/http/write-api.ts';
 import { defaultLimits, type Limits } from '../../src/session/write-limits.ts';
 import { memoryProject, type MemoryProject } from './memory-repository.ts';
 
@@ -53,8 +53,8 @@ export interface RawConnection {
 }
 
 export interface TestServerOptions {
-  verbs?: Partial<WriteVerbs>;
-  sessions?: Partial<SessionVerbs>;
+  writes?: Partial<WriteApi>;
+  sessions?: Partial<SessionApi>;
   limits?: Partial<Limits>;
   patience?: Partial<Patience>;
   streamLimits?: Partial<StreamLimits>;
@@ -67,8 +67,8 @@ export async function openTestServer(options: TestServerOptions = {}): Promise<T
   const failures: unknown[] = [];
   const cleaned: string[] = [];
   const { url, port, token, stop } = await startServer({
-    verbs: { ...bindWriteVerbs(project, ({ id }) => void cleaned.push(id)), ...options.verbs },
-    sessions: { ...bindSessionVerbs(project), ...options.sessions },
+    writes: { ...serverWrites(project, ({ id }) => void cleaned.push(id)), ...options.writes },
+    sessions: { ...sessionApi(project), ...options.sessions },
     limits: { ...defaultLimits, ...options.limits },
     servers: project.servers,
     clock: project.clock,

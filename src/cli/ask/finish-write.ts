@@ -3,7 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import { askLine } from './line.ts';
 import { describeCorrection, showFindings, showWritten } from '../render/write.ts';
 import { toVisible, type Terminal } from '../terminal.ts';
-import type { FinalizedAnswer } from '../../http/answers.ts';
+import type { FinalizedAnswer } from '../../http/write-api.ts';
 import type { RejectedAnswer } from '../../http/schemas.ts';
 
 export interface Shown {
@@ -12,10 +12,13 @@ export interface Shown {
   printJson: ((value: object) => void) | null;
   /** The message that the user has already seen. */
   shownMessage?: string | undefined;
+  /** The session is one of the server at this URL. */
+  server?: string | undefined;
 }
 
 /** Returns the exit code. Throws VALIDATION_FAILED, after a person was shown what was found. */
-export function showFinalized({ terminal, printJson, shownMessage }: Shown, finalized: FinalizedAnswer): number {
+export function showFinalized(shown: Shown, finalized: FinalizedAnswer): number {
+  const { terminal, printJson, shownMessage, server } = shown;
   if (printJson !== null) {
     printJson(finalized);
     return finalized.success ? 0 : 1;
@@ -25,20 +28,16 @@ export function showFinalized({ terminal, printJson, shownMessage }: Shown, fina
     return 0;
   }
   if (finalized.message !== shownMessage) showFindings(terminal, finalized);
-  throw toRejected(finalized);
-}
-
-function toRejected(rejected: RejectedAnswer): TeddyError {
-  const why = rejected.reason === null ? '' : ` (${rejected.reason})`;
-  const details = rejected.error.replace(/^Validation failed: /, '').replace(/\.$/, '');
-  return new TeddyError(
+  const why = finalized.reason === null ? '' : ` (${finalized.reason})`;
+  const details = finalized.error.replace(/^Validation failed: /, '').replace(/\.$/, '');
+  throw new TeddyError(
     'VALIDATION_FAILED',
     `Content validation failed: ${details}${why}. Please fix and try again.`,
-    describeCorrection(rejected),
+    describeCorrection(finalized, server),
   );
 }
 
-/** Whether the only finding is that the content shrank: then a yes is enough. */
+/** Whether a yes is all that is missing. */
 export function isShrinkAlone({ findings }: Pick<RejectedAnswer, 'findings'>): boolean {
   return findings.length > 0 && findings.every(({ check }) => check === 'shrink');
 }

@@ -18,7 +18,7 @@ import {
   toAsideJson,
 } from '../render/write.ts';
 import { toVisible, type Terminal } from '../terminal.ts';
-import { type FinalizedAnswer, toFinalizedAnswer, toStatusAnswer } from '../../http/answers.ts';
+import { type FinalizedAnswer, toFinalizedAnswer, toStatusAnswer } from '../../http/write-api.ts';
 
 export interface Recovering {
   terminal: Terminal;

@@ -1,7 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { version } from '../../../package.json';
 import { TeddyError } from '../../errors.ts';
-import type { RequestReport } from '../../http/report.ts';
+import type { RequestReport } from '../../http/api.ts';
 import type { Notices, Project } from '../../ports/project.ts';
 import { TeddyCommand, withInterrupt } from '../teddy-command.ts';
 import { toVisible, type Terminal } from '../terminal.ts';
@@ -41,19 +41,19 @@ export class ServeCommand extends TeddyCommand {
   }
 
   private async serve(terminal: Terminal, project: Project, port: number | null, signal: AbortSignal): Promise<number> {
-    const [{ startServer }, { bindWriteVerbs }, { bindSessionVerbs }, { readWriteLimits }, { describeCleaned }] =
+    const [{ startServer }, { serverWrites }, { sessionApi }, { readWriteLimits }, { describeCleaned }] =
       await Promise.all([
         import('../../http/start-server.ts'),
-        import('../../http/write-verbs.ts'),
-        import('../../http/session-verbs.ts'),
+        import('../../http/write-api.ts'),
+        import('../../http/session-api.ts'),
         import('../../workflow/writes/held.ts'),
         import('../render/write.ts'),
       ]);
     await this.offerOrphans(terminal, project, signal);
     const { servers, clock } = project;
     const server = await startServer({
-      verbs: bindWriteVerbs(project, (cleaned) => project.notices.info(describeCleaned(cleaned))),
-      sessions: bindSessionVerbs(project),
+      writes: serverWrites(project, (cleaned) => project.notices.info(describeCleaned(cleaned))),
+      sessions: sessionApi(project),
       limits: await readWriteLimits(project),
       servers,
       clock,

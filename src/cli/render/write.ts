@@ -1,6 +1,7 @@
 /** Renders write sessions for a person. */
 import type { WriteContent } from '../../ports/disk.ts';
 import { formatCount } from '../../session/format-count.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 import { describeValidation } from '../../workflow/writes/commit.ts';
 import type { CleanedWrite } from '../../workflow/writes/clean.ts';
 import { toVisible, type Terminal } from '../terminal.ts';
@@ -70,11 +71,13 @@ export function showFindings(terminal: Terminal, { message }: Pick<RejectedAnswe
   terminal.say(toVisible(message.trimEnd()));
 }
 
-/** Says what to do about content that was not accepted. */
-export function describeCorrection({ session_id, reason }: RejectedAnswer): string {
-  return reason === null
-    ? `Send it corrected: \`teddy write finalize ${session_id} --content <file>\`; as it is: \`teddy write finalize ${session_id} --received --force\`.`
-    : `The content is kept: \`teddy write recover ${session_id} --finalize --force\` writes it as it is, --output <file> elsewhere.`;
+/** Says what can be done with a content that was not accepted. */
+export function describeCorrection({ session_id: id, reason }: RejectedAnswer, server: string | undefined): string {
+  const option = server === undefined ? '' : ` --server ${toShellWord(server)}`;
+  if (reason === null)
+    return `Send it corrected: \`teddy write finalize ${id} --content <file>${option}\`; as it is: \`teddy write finalize ${id} --received --force${option}\`.`;
+  const kept = server === undefined ? 'The content is kept:' : "The content is kept. In the server's repository";
+  return `${kept} \`teddy write recover ${id} --finalize --force\` writes it as it is, --output <file> elsewhere.`;
 }
 
 /** Prints the content as it is; on a terminal, nothing in it can move the cursor. */

@@ -23,10 +23,10 @@ export interface WriteRequest {
   operation: string;
   /** A session id or a unique part of it, a branch, a session directory; without it, the line of HEAD. */
   session?: string | undefined;
-  /** An end marker that no content has: `DONE-<8 hex>`. Chosen anyway where the target has a line DONE. */
-  ownMarker?: boolean;
-  /** This process receives the content itself: when it ends, the session is orphaned. */
-  hasController: boolean;
+  /** Chooses an end marker that no content has: `DONE-<8 hex>`. A target with a line DONE gets one in any case. */
+  ownMarker?: boolean | undefined;
+  /** This process receives the content itself, and its end orphans the session. False if not given. */
+  hasController?: boolean;
   /** What a person has asked a model for. */
   ask?: WriteRecord['ask'];
 }
@@ -95,7 +95,7 @@ async function toRecord(project: Project, request: WriteRequest): Promise<{ reco
     base: await describeBase(project, workspace.root, target),
     endMarker: isOwnWanted ? toOwnMarker(id.slice(0, 8)) : usualMarker,
     begunAt: project.clock.now().toISOString(),
-    hasController: request.hasController,
+    hasController: request.hasController === true,
     ...(request.ask === undefined ? {} : { ask: request.ask }),
   };
   return { record, warnings };

@@ -25,21 +25,22 @@ export class WriteAppendCommand extends ServedCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     const offset = this.offset === undefined ? undefined : parseOffset(this.offset);
-    return this.withCalls(terminal, async ({ calls, limits, signal }) => {
+    return this.withWrites(terminal, async ({ writes, limits, signal }) => {
       const [{ readInput }, { describeBytes }] = await Promise.all([
         import('../../ask/read-input.ts'),
         import('../../render/write.ts'),
       ]);
       // Before anything is read: the id may be wrong.
-      await calls.status(this.id);
+      await writes.status(this.id);
       const { maxBytes } = await limits();
       const waiting = 'Reading the content from stdin; Ctrl-D on an empty line ends it.';
       const bytes = await readInput({ terminal, maxBytes, signal, waiting });
-      const { size, added } = await calls.append({ id: this.id, offset, bytes });
+      const appended = await writes.append({ id: this.id, offset, bytes });
       if (this.json) {
-        this.printJson(terminal, 'write-append', { session_id: this.id, offset: size, added });
+        this.printJson(terminal, 'write-append', appended);
         return 0;
       }
+      const { offset: size, added } = appended;
       if (added < bytes.length) terminal.say(`${describeBytes(bytes.length - added)} were known already.`);
       terminal.say(`Added ${describeBytes(added)}.`);
       terminal.print(`${size}\n`);

@@ -7,7 +7,7 @@ import { askYes } from '../../ask/finish-write.ts';
 import { describeEffort } from '../../render/progress.ts';
 import { showWritten } from '../../render/write.ts';
 import { toVisible, visibleChunks, type Terminal } from '../../terminal.ts';
-import { toFinalizeAnswer } from '../../../http/answers.ts';
+import { toFinalizeAnswer } from '../../../http/write-api.ts';
 import { showWriteProgress } from '../../render/write-progress.ts';
 
 export interface AskWish extends Omit<ModelWish, 'message'> {

@@ -39,10 +39,10 @@ export class WriteBeginCommand extends ServedCommand {
     const target = requireOption(name, '--target', this.target);
     const operation = requireOption(name, '--operation', this.operation);
     const intent = requireOption(name, '--intent', this.intent);
-    return this.withCalls(terminal, async ({ calls, project, notices, signal }) => {
+    return this.withWrites(terminal, async ({ writes, project, notices, signal }) => {
       if (project !== null && this.server === undefined) await this.offerOrphans(terminal, project, signal);
       const wish = { target, operation, intent, session: this.session, ownMarker: this.ownMarker };
-      const begun = await calls.begin({ ...wish, hasController: false });
+      const begun = await writes.begin({ ...wish, hasController: false });
       if (this.json) {
         this.printJson(terminal, 'write-begin', begun);
         return 0;

@@ -14,8 +14,8 @@ export class WriteCancelCommand extends ServedCommand {
   id = Option.String({ name: 'id' });
 
   protected run(terminal: Terminal): Promise<number> {
-    return this.withCalls(terminal, async ({ calls }) => {
-      await calls.cancel(this.id);
+    return this.withWrites(terminal, async ({ writes }) => {
+      await writes.cancel(this.id);
       if (this.json) this.printJson(terminal, 'write-cancel', { session_id: this.id });
       else terminal.print(`Cancelled ${toVisible(this.id)}.\n`);
       return 0;

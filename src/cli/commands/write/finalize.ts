@@ -1,10 +1,8 @@
 import { Command, Option } from 'clipanion';
-import { RejectedContent } from '../../../http/client-errors.ts';
-import type { FinalizeRequest } from '../../../workflow/writes/finalize.ts';
 import { requireOne } from '../../plan-options.ts';
 import type { Terminal } from '../../terminal.ts';
 import { ServedCommand, type Calling } from './write-command.ts';
-import type { FinalizedAnswer } from '../../../http/answers.ts';
+import type { FinalizedAnswer } from '../../../http/write-api.ts';
 
 export class WriteFinalizeCommand extends ServedCommand {
   static override paths = [['write', 'finalize']];
@@ -34,30 +32,18 @@ export class WriteFinalizeCommand extends ServedCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     requireOne({ '--content': this.content !== undefined, '--received': this.received });
-    return this.withCalls(terminal, async (calling) => {
-      const [{ showFinalized }, { showFindings }] = await Promise.all([
-        import('../../ask/finish-write.ts'),
-        import('../../render/write.ts'),
-      ]);
+    return this.withWrites(terminal, async (calling) => {
+      const { showFinalized } = await import('../../ask/finish-write.ts');
       // Before anything is read: the id may be wrong.
-      await calling.calls.status(this.id);
+      await calling.writes.status(this.id);
       const content = await this.readContent(terminal, calling);
-      const shown = {
-        terminal,
-        printJson: this.json ? (value: object) => this.printJson(terminal, 'write-finalize', value) : null,
-      };
-      try {
-        return showFinalized(shown, await this.finalize(terminal, calling, content));
-      } catch (error) {
-        if (!(error instanceof RejectedContent)) throw error;
-        if (this.json) return showFinalized(shown, error.answer);
-        showFindings(terminal, error.answer);
-        throw error;
-      }
+      const finalized = await this.finalize(terminal, calling, content);
+      const printJson = this.json ? (value: object) => this.printJson(terminal, 'write-finalize', value) : null;
+      return showFinalized({ terminal, printJson, server: this.server }, finalized);
     });
   }
 
-  /** Undefined: what was received. */
+  /** Undefined stands for the content that was received. */
   private async readContent(terminal: Terminal, { limits, signal }: Calling): Promise<Uint8Array | undefined> {
     if (this.received || (this.content === undefined && this.context.stdin.isTTY === true)) return undefined;
     const { readContentFrom } = await import('../../ask/read-input.ts');
@@ -72,19 +58,18 @@ export class WriteFinalizeCommand extends ServedCommand {
 
   private async finalize(
     terminal: Terminal,
-    { calls, project, signal }: Calling,
+    { writes, project, signal }: Calling,
     content: Uint8Array | undefined,
   ): Promise<FinalizedAnswer> {
-    const request: FinalizeRequest = { id: this.id, content, force: this.force };
-    const finalized = await calls.finalize(request);
+    const finalized = await writes.finalize({ id: this.id, content, force: this.force });
     const canAsk = terminal.isInteractive && !this.json && this.server === undefined;
     if (finalized.success || !canAsk || project === null) return finalized;
     const { askShrink, isShrinkAlone } = await import('../../ask/finish-write.ts');
     if (!isShrinkAlone(finalized)) return finalized;
     if (!(await askShrink(terminal, signal, finalized))) return finalized;
     const { finalizeLeft } = await import('../../../workflow/writes/recover.ts');
-    const { toFinalizedAnswer } = await import('../../../http/answers.ts');
-    // Also where it was the last correction that is taken.
+    const { toFinalizedAnswer } = await import('../../../http/write-api.ts');
+    // The answer counts also after the last correction that is taken.
     return toFinalizedAnswer(await finalizeLeft(project, this.id, true, signal));
   }
 }

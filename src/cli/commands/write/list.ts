@@ -12,8 +12,8 @@ export class WriteListCommand extends ServedCommand {
   });
 
   protected run(terminal: Terminal): Promise<number> {
-    return this.withCalls(terminal, async ({ calls, project, clock }) => {
-      const sessions = await calls.list();
+    return this.withWrites(terminal, async ({ writes, project, clock }) => {
+      const sessions = await writes.list();
       if (this.json) this.printJson(terminal, 'write-list', { sessions });
       else if (sessions.length === 0)
         terminal.say('There is no write session. Begin one: teddy write begin, or teddy write stream');

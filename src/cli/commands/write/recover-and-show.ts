@@ -18,7 +18,7 @@ import {
 } from '../../ask/recover-ways.ts';
 import { streamContent } from './stream-content.ts';
 import { toVisible } from '../../terminal.ts';
-import { toFinalizedAnswer, toStatusAnswer } from '../../../http/answers.ts';
+import { toFinalizedAnswer, toStatusAnswer } from '../../../http/write-api.ts';
 
 /** Which one, and one way at most; without any it is asked. */
 export interface RecoverWish {

@@ -16,8 +16,8 @@ export class WriteStatusCommand extends ServedCommand {
   id = Option.String({ name: 'id' });
 
   protected run(terminal: Terminal): Promise<number> {
-    return this.withCalls(terminal, async ({ calls, project, clock }) => {
-      const status = await calls.status(this.id);
+    return this.withWrites(terminal, async ({ writes, project, clock }) => {
+      const status = await writes.status(this.id);
       const { describeAside, renderStatus, toAsideJson } = await import('../../render/write.ts');
       const aside = await this.readAside(project);
       if (this.json) {
@@ -30,7 +30,7 @@ export class WriteStatusCommand extends ServedCommand {
     });
   }
 
-  /** Null: a server does not tell. */
+  /** Null with a server, which does not tell. */
   private async readAside(project: Project | null): Promise<WriteContent['aside'] | null> {
     if (project === null || this.server !== undefined) return null;
     const { showWrite } = await import('../../../workflow/writes/list.ts');

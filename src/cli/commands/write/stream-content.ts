@@ -3,7 +3,7 @@ import type { Decision, StreamListener, StreamWish } from '../../../workflow/wri
 import { askShrink, askYes, isShrinkAlone, showFinalized } from '../../ask/finish-write.ts';
 import { showFindings } from '../../render/write.ts';
 import type { Terminal } from '../../terminal.ts';
-import type { FinalizedAnswer } from '../../../http/answers.ts';
+import type { FinalizedAnswer } from '../../../http/write-api.ts';
 import type { RejectedAnswer } from '../../../http/schemas.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { CliContext } from '../../context.ts';
@@ -15,13 +15,15 @@ export interface Streaming {
   force: boolean;
   /** Null: for a person. */
   printJson: ((value: object) => void) | null;
+  /** The content goes to the server at this URL. */
+  server?: string | undefined;
 }
 
 export type ContentStream = (wish: StreamWish, listener: StreamListener<FinalizedAnswer>) => Promise<FinalizedAnswer>;
 
 /** Returns the exit code. Throws what `run` throws, and VALIDATION_FAILED. */
 export async function streamContent(streaming: Streaming, run: ContentStream): Promise<number> {
-  const { terminal, signal, eofIsDone, force, printJson } = streaming;
+  const { terminal, signal, eofIsDone, force, printJson, server } = streaming;
   const isCorrectable = terminal.isInteractive && printJson === null;
   let shownMessage: string | undefined;
   const listener: StreamListener<FinalizedAnswer> = {
@@ -35,7 +37,7 @@ export async function streamContent(streaming: Streaming, run: ContentStream): P
   try {
     const source = stdinSource(terminal.context);
     const finalized = await run({ source, eofIsDone, force, isCorrectable, signal }, listener);
-    return showFinalized({ terminal, printJson, shownMessage }, finalized);
+    return showFinalized({ terminal, printJson, shownMessage, server }, finalized);
   } finally {
     // A pipe that is still open would keep the process alive.
     terminal.context.stdin.destroy();

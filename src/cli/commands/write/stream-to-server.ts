@@ -1,15 +1,13 @@
 /** A content that comes on stdin and goes to a server, in parts as it comes. */
-import { RejectedContent } from '../../../http/client-errors.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import type { StreamPlace } from '../../../workflow/writes/stream.ts';
 import type { Limits } from '../../../session/write-limits.ts';
 import { openWrite, step } from '../../../write/step.ts';
-import type { WriteCalls } from './write-calls.ts';
-import type { FinalizedAnswer } from '../../../http/answers.ts';
+import type { FinalizedAnswer, WriteApi } from '../../../http/write-api.ts';
 import type { BeginAnswer } from '../../../http/schemas.ts';
 
 export interface ServerPlaceOptions {
-  calls: WriteCalls;
+  writes: WriteApi;
   begun: BeginAnswer;
   target: string;
   limits: Limits;
@@ -19,7 +17,7 @@ export interface ServerPlaceOptions {
 }
 
 export function serverPlace({
-  calls,
+  writes,
   begun,
   target,
   limits,
@@ -45,7 +43,7 @@ export function serverPlace({
       if (isReplaced) return;
       const all = Buffer.concat([held, bytes]);
       const end = endOfCharacters(all);
-      if (end > 0) await calls.append({ id, offset: sent, bytes: all.subarray(0, end) });
+      if (end > 0) await writes.append({ id, offset: sent, bytes: all.subarray(0, end) });
       sent += end;
       held = all.subarray(end);
     },
@@ -58,15 +56,14 @@ export function serverPlace({
       ({ write, content } = received);
     },
     async finalize({ force }) {
-      const request = { id, force, ...(isReplaced || held.length > 0 ? { content } : {}) };
-      try {
-        return { outcome: await calls.finalize(request), isRejected: false };
-      } catch (error) {
-        if (!(error instanceof RejectedContent)) throw error;
-        return { outcome: error.answer, isRejected: error.answer.reason === null };
-      }
+      const outcome = await writes.finalize({
+        id,
+        force,
+        content: isReplaced || held.length > 0 ? content : undefined,
+      });
+      return { outcome, isRejected: !outcome.success && outcome.reason === null };
     },
-    remove: () => calls.cancel(id),
+    remove: () => writes.cancel(id),
     ways: {
       finalize: `teddy write finalize ${id} --received ${option}`,
       goOn: `teddy write append ${id} ${option}`,

@@ -3,7 +3,7 @@ import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { toVisible, type Terminal } from '../../terminal.ts';
 import { requireOption, ServedCommand, type Calling } from './write-command.ts';
-import { toFinalizedAnswer } from '../../../http/answers.ts';
+import { toFinalizedAnswer } from '../../../http/write-api.ts';
 
 interface Announced {
   target: string;
@@ -55,7 +55,7 @@ export class WriteStreamCommand extends ServedCommand {
 
   protected run(terminal: Terminal): Promise<number> {
     const announced = this.toAnnounced();
-    return this.withCalls(terminal, async (calling) => {
+    return this.withWrites(terminal, async (calling) => {
       const { project, signal } = calling;
       if (project === null) throw toOutside();
       if (this.server === undefined) await this.offerOrphans(terminal, project, signal, false);
@@ -65,19 +65,23 @@ export class WriteStreamCommand extends ServedCommand {
         import('../../../workflow/writes/stream.ts'),
         import('./stream-content.ts'),
       ]);
-      return streamContent({ terminal, signal, eofIsDone, force, printJson }, async (wish, { onPrompt, decide }) => {
-        if (this.server !== undefined) {
-          const place = await this.beginAtServer(terminal, project, calling, announced, this.server);
-          return streamInto(project, place, wish, { onPrompt, decide });
-        }
-        const finalized = await streamWrite(project, announced, wish, {
-          onPrompt,
-          decide: (rejected) => decide(toFinalizedAnswer(rejected)),
-          onBegun: ({ record, instructions, warnings }) =>
-            this.sayBegun(terminal, project, { id: record.id, instructions, warnings }),
-        });
-        return toFinalizedAnswer(finalized);
-      });
+      const { server } = this;
+      return streamContent(
+        { terminal, signal, eofIsDone, force, printJson, server },
+        async (wish, { onPrompt, decide }) => {
+          if (this.server !== undefined) {
+            const place = await this.beginAtServer(terminal, project, calling, announced, this.server);
+            return streamInto(project, place, wish, { onPrompt, decide });
+          }
+          const finalized = await streamWrite(project, announced, wish, {
+            onPrompt,
+            decide: (rejected) => decide(toFinalizedAnswer(rejected)),
+            onBegun: ({ record, instructions, warnings }) =>
+              this.sayBegun(terminal, project, { id: record.id, instructions, warnings }),
+          });
+          return toFinalizedAnswer(finalized);
+        },
+      );
     });
   }
 
@@ -92,15 +96,15 @@ export class WriteStreamCommand extends ServedCommand {
   private async beginAtServer(
     terminal: Terminal,
     project: Project,
-    { calls, limits }: Calling,
+    { writes, limits }: Calling,
     announced: Announced,
     server: string,
   ) {
     const { serverPlace } = await import('./stream-to-server.ts');
-    const begun = await calls.begin({ ...announced, hasController: true });
+    const begun = await writes.begin(announced);
     this.sayBegun(terminal, project, { id: begun.session_id, ...begun });
     const nowMs = () => project.clock.now().getTime();
-    return serverPlace({ calls, begun, target: announced.target, limits: await limits(), nowMs, server });
+    return serverPlace({ writes, begun, target: announced.target, limits: await limits(), nowMs, server });
   }
 
   private sayBegun(

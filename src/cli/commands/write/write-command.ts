@@ -1,16 +1,16 @@
-/** What the commands share that a server can answer too. */
+/** Shared by the commands that a server can answer too. */
 import { Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Clock, Notices, Project } from '../../../ports/project.ts';
 import { defaultLimits, type Limits } from '../../../session/write-limits.ts';
 import { TeddyCommand, terminalNotices, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
-import { localCalls, type WriteCalls } from './write-calls.ts';
+import { sayTimeouts, workflowWrites, type WriteApi } from '../../../http/write-api.ts';
 import { ContentTooLarge } from '../../../write/step.ts';
 
 export interface Calling {
-  calls: WriteCalls;
-  /** Null: with --server, outside of every repository. */
+  writes: WriteApi;
+  /** Null with --server, outside of every repository. */
   project: Project | null;
   notices: Notices;
   clock: Clock;
@@ -21,47 +21,40 @@ export interface Calling {
 export abstract class ServedCommand extends TeddyCommand {
   server = Option.String('--server', { description: 'Ask the server at this URL, which `teddy serve` prints.' });
 
-  /** What is short is not broken off by Ctrl-C; reading stdin and waiting for a server are. */
-  protected withCalls(terminal: Terminal, use: (calling: Calling) => Promise<number>): Promise<number> {
+  /** Ctrl-C breaks off the reading of stdin and the waiting for a server; work that is short is finished. */
+  protected withWrites(terminal: Terminal, use: (calling: Calling) => Promise<number>): Promise<number> {
+    const { server } = this;
     return withInterrupt(terminal, 'teddy write list', (signal) =>
-      this.server === undefined
-        ? this.withProject(terminal, (project) => inOwnWords(use(toLocal(project, signal))))
-        : this.withServer(terminal, signal, this.server, use),
+      server === undefined
+        ? this.withProject(terminal, (project) => inOwnWords(use(callLocally(project, signal))))
+        : // The repository has the token of its own server; with that of the environment any other can be asked from anywhere.
+          this.withProjectIfAny(terminal, async (project) => {
+            const { connectToServer } = await import('./write-client.ts');
+            const notices = terminalNotices(terminal);
+            const say = (text: string) => notices.info(text);
+            const writes = await connectToServer({ server, project, env: this.context.env, say, signal });
+            if (project !== null) return use({ ...callLocally(project, signal), writes });
+            const clock = { now: () => new Date() };
+            return use({ writes, project, notices, clock, limits: async () => defaultLimits, signal });
+          }),
     );
   }
-
-  /** Its own repository is where its token is; with that of the environment it is asked from anywhere. */
-  private withServer(
-    terminal: Terminal,
-    signal: AbortSignal,
-    server: string,
-    use: (calling: Calling) => Promise<number>,
-  ): Promise<number> {
-    return this.withProjectIfAny(terminal, async (project) => {
-      const { serverCalls } = await import('./write-client.ts');
-      const notices = terminalNotices(terminal);
-      const say = (text: string) => notices.info(text);
-      const calls = await serverCalls({ server, project, env: this.context.env, say, signal });
-      if (project !== null) return use({ ...toLocal(project, signal), calls });
-      const clock = { now: () => new Date() };
-      return use({ calls, project, notices, clock, limits: async () => defaultLimits, signal });
-    });
-  }
 }
 
-function toLocal(project: Project, signal: AbortSignal): Calling & { project: Project } {
+function callLocally(project: Project, signal: AbortSignal): Calling {
   const { notices, clock } = project;
   const limits = async () => (await import('../../../workflow/writes/held.ts')).readWriteLimits(project);
-  return { calls: localCalls(project, signal), project, notices, clock, limits, signal };
+  const writes = sayTimeouts(workflowWrites(project, signal), async () => (await limits()).idleExpiryMs);
+  return { writes, project, notices, clock, limits, signal };
 }
 
-/** What has to be told; clipanion would say that there is no such command. Throws USAGE. */
+/** Clipanion would say that there is no such command. Throws USAGE. */
 export function requireOption(command: string, option: string, value: string | undefined): string {
   if (value !== undefined) return value;
   throw new TeddyError('USAGE', `\`${command}\` needs ${option}.`, `See what it takes: \`${command} --help\`.`);
 }
 
-/** The words of the command line for what ends a write session here; those of a server are in `http/client-errors.ts`. */
+/** Says in the words of the command line that a content is too large. `http/client-errors.ts` does it for a server. */
 async function inOwnWords<Value>(work: Promise<Value>): Promise<Value> {
   try {
     return await work;

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { serverCalls, type ServerWish } from '../../../../src/cli/commands/write/write-client.ts';
+import { connectToServer, type ServerOptions } from '../../../../src/cli/commands/write/write-client.ts';
 import { openTestServer, type TestServer } from '../../../support/http-server.ts';
 
 let server: TestServer;
@@ -14,9 +14,9 @@ beforeEach(async () => {
 
 afterEach(() => server.stop());
 
-function ask(changes: Partial<ServerWish> = {}) {
+function ask(changes: Partial<ServerOptions> = {}) {
   const { url, project } = server;
-  return serverCalls({ server: url, project, env: {}, say: (text) => void said.push(text), ...changes });
+  return connectToServer({ server: url, project, env: {}, say: (text) => void said.push(text), ...changes });
 }
 
 describe('the calls with --server', () => {
@@ -62,7 +62,11 @@ describe('the calls with --server', () => {
       operation: 'create',
       hasController: false,
     });
-    expect(await calls.append({ id, bytes: new TextEncoder().encode('A\n') })).toEqual({ size: 2, added: 2 });
+    expect(await calls.append({ id, bytes: new TextEncoder().encode('A\n') })).toEqual({
+      session_id: id,
+      offset: 2,
+      added: 2,
+    });
     expect(await calls.status(id)).toMatchObject({ stage: 'receiving', size: 2 });
     expect(await calls.finalize({ id })).toMatchObject({ success: true, written_path: 'a.txt' });
     expect(await calls.list()).toMatchObject([{ session_id: id, status: 'completed' }]);

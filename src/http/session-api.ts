@@ -1,0 +1,41 @@
+/** The workflow's verbs for the calls about sessions, bound to one opened project. */
+import type { HistoryFormat } from '../conversation/history.ts';
+import { TeddyError } from '../errors.ts';
+import type { Project } from '../ports/project.ts';
+import type { Oid } from '../names.ts';
+import { appendRecords, type AppendRequest } from '../workflow/line/append-records.ts';
+import { findLine } from '../workflow/line/find.ts';
+import { followLine, type FollowRequest } from '../workflow/conversation/follow-line.ts';
+import { listSessions } from '../workflow/review/list-sessions.ts';
+import { showHistory } from '../workflow/conversation/show-history.ts';
+
+interface HistoryRequest {
+  selector: string;
+  format: HistoryFormat;
+  from?: string | undefined;
+  /** The newest commit of the line if not given. */
+  commit?: Oid | undefined;
+}
+
+export type SessionApi = ReturnType<typeof sessionApi>;
+
+export function sessionApi(project: Project) {
+  return {
+    append(request: AppendRequest) {
+      // The user's name, and what is masked, may have been set since.
+      project.repository.reloadSettings();
+      return appendRecords(project, request);
+    },
+    list: () => listSessions(project),
+    /** Throws UNKNOWN_COMMIT for a commit of another session. */
+    async history({ selector, format, from, commit }: HistoryRequest) {
+      const { session } = await findLine(project, selector);
+      const target = commit ?? selector;
+      const shown = await showHistory(project, { format, target, ...(from === undefined ? {} : { from }) });
+      if (shown.session === session) return shown;
+      const message = `${shown.commit.slice(0, 12)} is no commit of ${session}.`;
+      throw new TeddyError('UNKNOWN_COMMIT', message, '`teddy session log` shows the commits of a session.');
+    },
+    follow: (request: FollowRequest) => followLine(project, request),
+  };
+}

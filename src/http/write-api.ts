@@ -1,0 +1,176 @@
+/** One interface for write sessions, in the words of the wire. The workflow implements it here, and a server's client in `client.ts`. */
+import { TeddyError } from '../errors.ts';
+import type { Project } from '../ports/project.ts';
+import type { AppendRequest } from '../workflow/writes/append.ts';
+import type { Begun, WriteRequest } from '../workflow/writes/begin.ts';
+import type { CleanedWrite } from '../workflow/writes/clean.ts';
+import type { Finalized, FinalizeRequest } from '../workflow/writes/finalize.ts';
+import type { WriteView } from '../workflow/writes/list.ts';
+import type { AppendAnswer, BeginAnswer, FinalizeAnswer, RejectedAnswer, StatusAnswer } from './schemas.ts';
+
+export interface WriteApi {
+  begin(request: WriteRequest): Promise<BeginAnswer>;
+  append(request: AppendRequest): Promise<AppendAnswer>;
+  /** A content that is not valid is answered, not thrown. */
+  finalize(request: FinalizeRequest): Promise<FinalizedAnswer>;
+  status(id: string): Promise<StatusAnswer>;
+  /** The oldest session comes first. */
+  list(): Promise<StatusAnswer[]>;
+  cancel(id: string): Promise<void>;
+}
+
+export type FinalizedAnswer = FinalizeAnswer | RejectedAnswer;
+
+/** Loads each verb when it is called: a command needs one of them. `signal` stops the user's own checker. */
+export function workflowWrites(project: Project, signal?: AbortSignal): WriteApi {
+  return {
+    async begin(request) {
+      const { beginWrite } = await import('../workflow/writes/begin.ts');
+      return toBeginAnswer(await beginWrite(project, request));
+    },
+    async append(request) {
+      const { appendWrite } = await import('../workflow/writes/append.ts');
+      const { size, added } = await appendWrite(project, request);
+      return { session_id: request.id, offset: size, added };
+    },
+    async finalize(request) {
+      const { finalizeWrite } = await import('../workflow/writes/finalize.ts');
+      return toFinalizedAnswer(await finalizeWrite(project, { ...request, signal }));
+    },
+    async status(id) {
+      const { findWrite } = await import('../workflow/writes/list.ts');
+      return toStatusAnswer(await findWrite(project, id));
+    },
+    async list() {
+      const { listWrites } = await import('../workflow/writes/list.ts');
+      return (await listWrites(project)).map(toStatusAnswer);
+    },
+    async cancel(id) {
+      const { cancelWrite } = await import('../workflow/writes/cancel.ts');
+      await cancelWrite(project, id);
+    },
+  };
+}
+
+/** A server may run for days: it reads the settings again, and clears away old sessions that nobody goes on with. */
+export function serverWrites(project: Project, onCleaned: (cleaned: CleanedWrite) => void): WriteApi {
+  const writes = workflowWrites(project);
+  return {
+    ...writes,
+    async begin(request) {
+      project.repository.reloadSettings();
+      await clearOld(project, onCleaned);
+      return writes.begin(request);
+    },
+    finalize(request) {
+      // The user may have set a checker since.
+      project.repository.reloadSettings();
+      return writes.finalize(request);
+    },
+  };
+}
+
+/** A failure becomes a warning, and stops no other work. */
+async function clearOld(project: Project, onCleaned: (cleaned: CleanedWrite) => void): Promise<void> {
+  try {
+    const { sweepWrites } = await import('../workflow/writes/clean.ts');
+    (await sweepWrites(project)).cleaned.forEach(onCleaned);
+  } catch (error) {
+    if (!(error instanceof TeddyError)) throw error;
+    project.notices.warn(error.message);
+  }
+}
+
+/** Says that an expired session has timed out. An id that never was a session's is only unknown. */
+export function sayTimeouts(writes: WriteApi, readExpiryMs: () => Promise<number>): WriteApi {
+  async function orTimedOut<Value>(id: string, work: Promise<Value>): Promise<Value> {
+    try {
+      return await work;
+    } catch (error) {
+      if (!(error instanceof TeddyError) || error.code !== 'UNKNOWN_WRITE') throw error;
+      if ((await writes.status(id).catch(() => null))?.stage !== 'expired') throw error;
+      const minutes = (await readExpiryMs()) / 60_000;
+      throw new TeddyError(
+        'UNKNOWN_WRITE',
+        `Session timed out after ${minutes} ${minutes === 1 ? 'minute' : 'minutes'} of inactivity. Please start over.`,
+        '`teddy write list` shows its id; `teddy write recover` brings back what was received.',
+        { cause: error },
+      );
+    }
+  }
+  return {
+    ...writes,
+    append: (request) => orTimedOut(request.id, writes.append(request)),
+    finalize: (request) => orTimedOut(request.id, writes.finalize(request)),
+    cancel: (id) => orTimedOut(id, writes.cancel(id)),
+  };
+}
+
+function toBeginAnswer({ record, state, directory, instructions, warnings }: Begun): BeginAnswer {
+  return {
+    session_id: record.id,
+    status: 'active',
+    stage: state.phase,
+    session_dir: directory,
+    end_marker: record.endMarker,
+    instructions,
+    warnings,
+  };
+}
+
+export function toFinalizeAnswer({ record, result }: Extract<Finalized, { isWritten: true }>): FinalizeAnswer {
+  return {
+    session_id: record.id,
+    success: true,
+    errors: [],
+    validation_summary: result.summary,
+    written_path: record.target,
+    commit: result.commit,
+    notes: result.notes,
+  };
+}
+
+export function toFinalizedAnswer(finalized: Finalized): FinalizedAnswer {
+  return finalized.isWritten ? toFinalizeAnswer(finalized) : toRejectedAnswer(finalized.record.id, finalized);
+}
+
+type Rejected = Pick<Extract<Finalized, { isWritten: false }>, 'findings' | 'summary' | 'message' | 'reason'>;
+
+export function toRejectedAnswer(id: string, { findings, summary, message, reason }: Rejected): RejectedAnswer {
+  const errors = findings.map(({ message: text, line, column }) => {
+    if (line === undefined) return text;
+    return `line ${line}${column === undefined ? '' : `, column ${column}`}: ${text}`;
+  });
+  return {
+    session_id: id,
+    success: false,
+    error: `Validation failed: ${errors.join('; ')}`,
+    code: 'VALIDATION_FAILED',
+    errors,
+    findings,
+    validation_summary: summary,
+    message,
+    stage: reason === null ? 'needs_corrections' : 'failed',
+    reason,
+  };
+}
+
+export function toStatusAnswer({ record, result, ...view }: WriteView): StatusAnswer {
+  return {
+    session_id: view.id,
+    status: view.status,
+    stage: view.stage,
+    created_at: view.createdAt,
+    saved_at: view.savedAt,
+    intent: record?.intent ?? null,
+    target_file: record?.target ?? null,
+    operation: record?.operation ?? null,
+    end_marker: record?.endMarker ?? null,
+    size: view.size,
+    unverified_bytes: view.tailBytes,
+    findings: view.findings,
+    reason: view.reason,
+    written_path: result === null ? null : (record?.target ?? null),
+    commit: result?.commit ?? null,
+  };
+}
