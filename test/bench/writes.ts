@@ -7,7 +7,7 @@ import { openProject } from '../../src/app.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { beginHeldWrite } from '../../src/workflow/writes/begin.ts';
 import { finalizeHeld } from '../../src/workflow/writes/finalize.ts';
-import { receiveHeld } from '../../src/workflow/writes/receive-from-model.ts';
+import { heldDestination, receiveInto } from '../../src/workflow/writes/run-write.ts';
 import { openScanner } from '../../src/write/done-scanner.ts';
 import { comparePairs, median, type Row } from './measure.ts';
 import { makeRepository } from './repositories.ts';
@@ -99,10 +99,12 @@ async function writeSession(project: Project, target: string, chunks: Iterable<U
     yield Buffer.from('DONE\n');
   }
   try {
-    await receiveHeld(project, held, source(), {
+    const { signal } = new AbortController();
+    const destination = heldDestination(project, held, { isOfModel: false, signal });
+    await receiveInto(project, destination, source(), {
       isRestart: false,
       isAnswer: false,
-      signal: new AbortController().signal,
+      signal,
       onPrompt: () => undefined,
     });
     const finalized = await finalizeHeld(project, held);

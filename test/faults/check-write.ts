@@ -11,7 +11,7 @@ import { cleanWrites } from '../../src/workflow/writes/clean.ts';
 import { finalizeHeld, finalizeWrite, type Finalized } from '../../src/workflow/writes/finalize.ts';
 import { listWrites, type WriteView } from '../../src/workflow/writes/list.ts';
 import { discardWrite, finalizeLeft, takeUpWrite } from '../../src/workflow/writes/recover.ts';
-import { receiveHeld } from '../../src/workflow/writes/receive-from-model.ts';
+import { heldDestination, receiveInto } from '../../src/workflow/writes/run-write.ts';
 import { runTeddy } from '../support/run-teddy.ts';
 import { openScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 import { findLeftovers, repair } from './check-run.ts';
@@ -223,10 +223,12 @@ const ways = {
     const held = await takeUpWrite(project, id);
     try {
       const rest = contentOf(wish).slice(wish.replacement === null ? held.write.state.size : 0);
-      await receiveHeld(project, held, toSource(`${rest}${held.record.endMarker}\n`), {
+      const { signal } = new AbortController();
+      const destination = heldDestination(project, held, { isOfModel: false, signal });
+      await receiveInto(project, destination, toSource(`${rest}${held.record.endMarker}\n`), {
         isRestart: wish.replacement !== null,
         isAnswer: false,
-        signal: new AbortController().signal,
+        signal,
         onPrompt: () => undefined,
       });
       expectWritten(problems, await finalizeHeld(project, held));

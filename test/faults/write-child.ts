@@ -13,7 +13,7 @@ import { beginHeldWrite, beginWrite } from '../../src/workflow/writes/begin.ts';
 import { cancelWrite } from '../../src/workflow/writes/cancel.ts';
 import { finalizeHeld, finalizeWrite, type Finalized } from '../../src/workflow/writes/finalize.ts';
 import type { HeldWrite } from '../../src/workflow/writes/held.ts';
-import { receiveHeld } from '../../src/workflow/writes/receive-from-model.ts';
+import { heldDestination, receiveInto } from '../../src/workflow/writes/run-write.ts';
 import { takeUpWrite } from '../../src/workflow/writes/recover.ts';
 import { endChild } from './end-child.ts';
 import { passStep, print } from './fault-points.ts';
@@ -70,10 +70,12 @@ async function goOn(project: Project, wish: WriteWish): Promise<void> {
 async function finishStream(project: Project, held: HeldWrite, pieces: string[]): Promise<void> {
   announceSaves(held.staged);
   try {
-    await receiveHeld(project, held, toSource([...pieces, `${held.record.endMarker}\n`]), {
+    const { signal } = new AbortController();
+    const destination = heldDestination(project, held, { isOfModel: false, signal });
+    await receiveInto(project, destination, toSource([...pieces, `${held.record.endMarker}\n`]), {
       isRestart: false,
       isAnswer: false,
-      signal: new AbortController().signal,
+      signal,
       onPrompt: () => undefined,
     });
     report(await finalizeHeld(project, held));

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
 import { beginHeldWrite } from '../../src/workflow/writes/begin.ts';
 import { finalizeHeld } from '../../src/workflow/writes/finalize.ts';
-import { receiveHeld } from '../../src/workflow/writes/receive-from-model.ts';
+import { heldDestination, receiveInto } from '../../src/workflow/writes/run-write.ts';
 import { checkWrite } from './check-write.ts';
 import { failedCleanly } from './failure.ts';
 import { runChild } from './run-child.ts';
@@ -100,10 +100,12 @@ test('a controller keeps in memory what a full disk does not take, warns once, a
     expect(await sizeOnDisk()).toBe(content.length);
     yield Buffer.from('DONE\n');
   }
-  await receiveHeld(project, held, source(), {
+  const { signal } = new AbortController();
+  const destination = heldDestination(project, held, { isOfModel: false, signal });
+  await receiveInto(project, destination, source(), {
     isRestart: false,
     isAnswer: false,
-    signal: new AbortController().signal,
+    signal,
     onPrompt: () => undefined,
   });
   expect(said).toEqual([

@@ -3,17 +3,15 @@ import { TeddyError } from '../../errors.ts';
 import type { ModelToolCall } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
 import { renderIdlePrompt } from '../../write/idle-prompt.ts';
-import type { Write, WriteRecord, WriteResult } from '../../write/write.ts';
+import type { WriteRecord, WriteResult } from '../../write/write.ts';
 import { maskString } from '../line/mask-text.ts';
-import { finalizeHeld, type Finalized } from './finalize.ts';
+import type { Finalized } from './finalize.ts';
 import { readContent, type HeldWrite } from './held.ts';
 import { answerCall, hearAnswer, newAnswer, say, type Answer, type EarlierText, type Talk } from './model-talk.ts';
 import { renderToolError } from '../../conversation/write-tool.ts';
 import { openScanner } from '../../write/done-scanner.ts';
 import { fileKind } from '../../write/file-kind.ts';
-import { step } from '../../write/step.ts';
-import { keepTrailing } from './keep-trailing.ts';
-import { type ReceiveOptions, receiveContent, type ContentSink } from './receive-content.ts';
+import { heldDestination, receiveInto, runWrite, type Destination } from './run-write.ts';
 
 /** Who hears how the content comes. */
 export interface FileListener {
@@ -36,48 +34,64 @@ interface Receiving {
   talk: Talk;
   held: HeldWrite;
   listener: FileListener;
+  destination: Destination<Finalized>;
   prompts: number;
-  /** What comes next is the whole content anew. */
+  /** The next answer is the whole content anew. */
   isRestart: boolean;
-  /** Of the content. */
+  /** Lines of the content. */
   lines: number;
 }
 
 /**
- * The model has been told to send the content; with `earlier` it is to go on with what was staged. Throws END_MISSING,
- * VALIDATION_FAILED, MODEL_INTERRUPTED, CONTENT_TOO_LARGE, and what the model and `finalizeHeld` throw; what had arrived is
- * in staging then.
+ * Receives the content that the model has been told to send; with `earlier` the model goes on with what was staged. Throws
+ * END_MISSING, VALIDATION_FAILED, MODEL_INTERRUPTED, CONTENT_TOO_LARGE, and what the model and `finalizeHeld` throw; what had
+ * arrived is in staging then.
  */
-export async function receiveFromModel(
+export function receiveFromModel(
   project: Project,
   talk: Talk,
   held: HeldWrite,
   listener: FileListener,
   earlier?: EarlierText,
 ): Promise<FileFromModel> {
-  const lines = (earlier?.text ?? '').split('\n').length - 1;
-  const receiving: Receiving = { project, talk, held, listener, prompts: 0, isRestart: false, lines };
-  return finishFile(receiving, await receiveWhole(receiving, earlier));
+  const receiving = openReceiving(project, talk, held, listener);
+  receiving.lines = (earlier?.text ?? '').split('\n').length - 1;
+  return receiveFile(receiving, () => receiveWhole(receiving, earlier));
 }
 
-/** The content is there, whole as its writer says. */
-export async function correctWithModel(
+/** Finalizes a content that its writer has ended, and has the model correct it. */
+export function correctWithModel(
   project: Project,
   talk: Talk,
   held: HeldWrite,
   listener: FileListener,
 ): Promise<FileFromModel> {
-  return finishFile({ project, talk, held, listener, prompts: 0, isRestart: false, lines: 0 }, newAnswer());
+  return receiveFile(openReceiving(project, talk, held, listener), async () => newAnswer());
 }
 
-async function finishFile(receiving: Receiving, answer: Answer): Promise<FileFromModel> {
-  const finalized = await finalize(receiving);
+function openReceiving(project: Project, talk: Talk, held: HeldWrite, listener: FileListener): Receiving {
+  const destination = heldDestination(project, held, { isOfModel: true, signal: talk.request.signal });
+  return { project, talk, held, listener, destination, prompts: 0, isRestart: false, lines: 0 };
+}
+
+async function receiveFile(receiving: Receiving, receiveFirst: () => Promise<Answer>): Promise<FileFromModel> {
+  let answer: Answer = newAnswer();
+  const finalized = await runWrite(receiving.destination, {
+    force: false,
+    async receive(isCorrection) {
+      answer = await (isCorrection ? receiveWhole(receiving) : receiveFirst());
+    },
+    async decide(rejected) {
+      if (!rejected.isWritten) await askForCorrection(receiving, answer, rejected);
+      return 'correct';
+    },
+  });
   if (finalized.isWritten) return { result: finalized.result, calls: answer.calls };
-  await askForCorrection(receiving, answer, finalized);
-  return finishFile(receiving, await receiveWhole(receiving));
+  await tellFindings(receiving, finalized);
+  throw await toRejected(receiving.project, finalized);
 }
 
-/** As many answers as it takes until the end marker; the last one. */
+/** Receives answers until one has the end marker, and returns that one. */
 async function receiveWhole(receiving: Receiving, earlier?: EarlierText): Promise<Answer> {
   let heard = await receiveAnswer(receiving, earlier);
   while (!heard.isDone || isEmpty(receiving.held)) {
@@ -88,18 +102,18 @@ async function receiveWhole(receiving: Receiving, earlier?: EarlierText): Promis
   return heard.answer;
 }
 
-/** One answer, with its continuations, into the content. */
+/** Adds one answer, with its continuations, to the content. */
 async function receiveAnswer(
   receiving: Receiving,
   earlier?: EarlierText,
 ): Promise<{ answer: Answer; isDone: boolean }> {
-  const { project, talk, held, isRestart } = receiving;
+  const { project, talk, held, destination, isRestart } = receiving;
   const answer = newAnswer();
   const end = await watchForEnd(held, isRestart);
   const wish = { isWanted: () => !end.isReached(answer), again: describeResume(held.record) };
   const pieces = hearAnswer(talk, answer, wish, earlier);
   const source = toBytes(receiving, pieces, { end, isLineOpen: earlier === undefined && !isRestart && endsOpen(held) });
-  const { isDone, hasContent } = await receiveHeld(project, held, source, {
+  const { isDone, hasContent } = await receiveInto(project, destination, source, {
     isRestart,
     isAnswer: true,
     isCut: () => isCut(answer) && !end.isReached(answer),
@@ -203,33 +217,29 @@ export function refuseCalls(talk: Talk, calls: ModelToolCall[], { target, endMar
   for (const call of calls) answerCall(talk, call, renderToolError(problem));
 }
 
-async function finalize({ project, held, talk }: Receiving): Promise<Finalized> {
-  return finalizeHeld(project, held, { isOfModel: true, signal: talk.request.signal });
+/** Returns what was found, as a model may see it. */
+async function tellFindings({ project, listener }: Receiving, rejected: Rejected): Promise<string> {
+  const message = await maskString(project.masker, rejected.message);
+  listener.onFindings(message);
+  return message;
 }
 
 async function askForCorrection(receiving: Receiving, answer: Answer, rejected: Rejected): Promise<void> {
-  const { project, talk, held, listener } = receiving;
-  const { record } = held;
-  const message = await maskString(project.masker, rejected.message);
-  listener.onFindings(message);
-  if (rejected.reason !== null) throw await toRejected(project, rejected, rejected.reason);
+  const { talk } = receiving;
+  const { findings, record } = rejected;
+  const { target, endMarker } = record;
+  const message = await tellFindings(receiving, rejected);
   refuseCalls(talk, answer.calls, record);
-  say(talk, toCorrection(rejected, message));
+  const count = findings.length === 1 ? 'this' : `these ${findings.length} things`;
+  const rest = `Send the whole corrected content of ${target}, and end with ${endMarker} on its own line.`;
+  say(talk, `The content of ${target} was not accepted, for ${count}:\n\n${message}\n\n${rest}`);
   receiving.isRestart = true;
 }
 
 type Rejected = Extract<Finalized, { isWritten: false }>;
 
-/** What the model is told of a content that was not accepted; `message` tells whoever has asked it what was found. */
-function toCorrection({ record, findings }: Rejected, message: string): string {
-  const { target, endMarker } = record;
-  const count = findings.length === 1 ? 'this' : `these ${findings.length} things`;
-  const rest = `Send the whole corrected content of ${target}, and end with ${endMarker} on its own line.`;
-  return `The content of ${target} was not accepted, for ${count}:\n\n${message}\n\n${rest}`;
-}
-
-/** It is not corrected any more. */
-async function toRejected(project: Project, { record, findings }: Rejected, reason: string): Promise<TeddyError> {
+/** No correction is taken any more. */
+async function toRejected(project: Project, { record, findings, reason }: Rejected): Promise<TeddyError> {
   const { id, target } = record;
   const [first] = findings;
   const place = first?.line === undefined ? '' : `line ${first.line}: `;
@@ -260,74 +270,5 @@ async function watchForEnd(held: HeldWrite, isRestart: boolean): Promise<EndWatc
       isDone ||= scanner.next(bytes).isDone;
     },
     isReached: ({ text }) => isDone || text.slice(text.lastIndexOf('\n') + 1).trimEnd() === marker,
-  };
-}
-
-/** Receives content into a write session that this process holds. */
-export interface HeldOptions extends Pick<ReceiveOptions, 'isAnswer' | 'isCut' | 'signal' | 'onPrompt'> {
-  /** What comes replaces what is there, unless nothing comes. */
-  isRestart: boolean;
-}
-
-export interface HeldContent {
-  /** The end marker has come. */
-  isDone: boolean;
-  /** Anything before it. */
-  hasContent: boolean;
-}
-
-/** Throws as `receiveContent` does; what had come is saved then. */
-export async function receiveHeld(
-  project: Project,
-  held: HeldWrite,
-  source: AsyncIterable<Uint8Array>,
-  { isRestart, ...options }: HeldOptions,
-): Promise<HeldContent> {
-  const { record } = held;
-  const before = isRestart ? new Uint8Array(0) : await readContent(held);
-  const sink = toSink(held, isRestart);
-  const received = await receiveContent(source, {
-    ...options,
-    write: isRestart ? restart(project, held.write) : held.write,
-    before,
-    marker: record.endMarker,
-    isMarkdown: fileKind(record.target) === 'markdown',
-    clock: project.clock,
-    notices: project.notices,
-    sink,
-  });
-  await keepTrailing(project, record, [received.trailing]);
-  const hasContent = received.content.length > before.length;
-  if (!isRestart || hasContent) {
-    held.write = received.write;
-    held.content = received.content;
-    held.isReplaced = !sink.hasReplaced();
-    held.isTolerant = true;
-    held.isFailing = !received.isSaved;
-  }
-  return { isDone: received.isDone, hasContent };
-}
-
-function restart(project: Project, write: Write): Write {
-  return step(write, { type: 'restart', atMs: project.clock.now().getTime() }).write;
-}
-
-interface HeldSink extends ContentSink {
-  /** What is on disk is a part of this content. */
-  hasReplaced(): boolean;
-}
-
-/** What is there is replaced by the first bytes that come, not before. */
-function toSink(held: HeldWrite, isRestart: boolean): HeldSink {
-  let hasReplaced = !isRestart;
-  return {
-    hasReplaced: () => hasReplaced,
-    async save(bytes, state) {
-      if (!hasReplaced && bytes.length === 0) return;
-      if (hasReplaced) await held.staged.save(bytes, state);
-      else await held.staged.replace(bytes, state);
-      held.savedBytes = hasReplaced ? held.savedBytes + bytes.length : bytes.length;
-      hasReplaced = true;
-    },
   };
 }

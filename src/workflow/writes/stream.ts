@@ -1,30 +1,25 @@
 /** Writes a file that comes on a stream: begins the session, receives up to the end marker, finalizes, and commits. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { fileKind } from '../../write/file-kind.ts';
 import { renderIdlePrompt } from '../../write/idle-prompt.ts';
 import { toFinalizing } from '../../write/step.ts';
-import type { WriteState, Write } from '../../write/write.ts';
 import { beginHeldWrite, type Begun, type WriteRequest } from './begin.ts';
-import { finalizeHeld, type Finalized } from './finalize.ts';
-import { happen, readContent, type HeldWrite } from './held.ts';
-import { keepTrailing, readRest } from './keep-trailing.ts';
-import { receiveContent, type ReceivedContent } from './receive-content.ts';
+import type { Finalized } from './finalize.ts';
+import { readContent, type HeldWrite } from './held.ts';
+import { readRest } from './keep-trailing.ts';
 import { takeUpWrite } from './recover.ts';
+import { heldDestination, receiveInto, runWrite, type Decision, type Destination } from './run-write.ts';
 
-export interface StreamWish {
+export interface StreamOptions {
   source: AsyncIterable<Uint8Array>;
   /** The end of the source stands for the end marker. */
   eofIsDone: boolean;
-  /** What is found is accepted. */
+  /** Accepts every finding. */
   force: boolean;
   /** A correction can come on the same source, which is then read no further than the marker. */
   isCorrectable: boolean;
   signal: AbortSignal;
 }
-
-/** What becomes of a content that was not accepted. `leave`: it stays in staging. */
-export type Decision = 'correct' | 'accept' | 'leave';
 
 export interface StreamListener<Outcome> {
   /** The writer is silent, and is asked this. */
@@ -33,119 +28,78 @@ export interface StreamListener<Outcome> {
   decide(rejected: Outcome): Promise<Decision>;
 }
 
-/** Where a stream goes to: staging, or a server. */
-export interface StreamPlace<Outcome> {
-  readonly id: string;
-  readonly target: string;
-  readonly endMarker: string;
-  /** What it has already. */
-  readonly before: Uint8Array;
-  /** How far it has come. */
-  write(): Write;
-  /** As `ContentSink.save`. */
-  save(bytes: Uint8Array, state: WriteState): Promise<void>;
-  /** How many bytes were saved. */
-  savedBytes(): number;
-  /** What comes next is the whole content; what is there stays until then. */
-  restart(): void;
-  /** All that was received. */
-  take(received: ReceivedContent): void;
-  finalize(options: { force: boolean }): Promise<{ outcome: Outcome; isRejected: boolean }>;
-  /** Nothing of it is worth keeping. */
-  remove(): Promise<void>;
-  /** The commands that take what was saved for the whole, add to it, show it, and give it up. */
-  readonly ways: { finalize: string; goOn: string; look: string; giveUp: string };
-}
-
-/**
- * Throws what `beginWrite` throws, END_MISSING, CONTENT_TOO_LARGE, INTERRUPTED, and what `finalizeWrite` throws; what had
- * come stays in staging then.
- */
+/** Throws what `beginHeldWrite` and `streamInto` throw. */
 export async function streamWrite(
   project: Project,
-  request: Omit<WriteRequest, 'hasController'>,
-  wish: StreamWish,
+  request: WriteRequest,
+  options: StreamOptions,
   listener: StreamListener<Finalized> & { onBegun(begun: Begun): void },
 ): Promise<Finalized> {
   const { begun, held } = await beginHeldWrite(project, { ...request, hasController: true });
-  try {
-    listener.onBegun(begun);
-    return await streamInto(project, toPlace(project, held, wish, new Uint8Array()), wish, listener);
-  } finally {
-    await held.staged.close();
-  }
+  return streamHeld(project, held, options, listener, async () => listener.onBegun(begun));
 }
 
-/** Goes on with one that was left. Throws what `takeUpWrite` throws, and the same. */
+/** Goes on with a session that was left. Throws what `takeUpWrite` and `streamInto` throw. */
 export async function continueWrite(
   project: Project,
   id: string,
-  wish: StreamWish,
+  options: StreamOptions,
   listener: StreamListener<Finalized> & { onTakenUp(held: HeldWrite): void },
 ): Promise<Finalized> {
   const held = await takeUpWrite(project, id);
-  try {
-    // Its content was whole when it was left, and nothing can be added to it.
+  return streamHeld(project, held, options, listener, async () => {
+    // The content was whole when the session was left, and nothing can be added to it.
     if (held.write.state.install !== null) throw toFinalizing();
-    const before = await readContent(held);
+    await readContent(held);
     listener.onTakenUp(held);
-    return await streamInto(project, toPlace(project, held, wish, before), wish, listener);
+  });
+}
+
+async function streamHeld(
+  project: Project,
+  held: HeldWrite,
+  options: StreamOptions,
+  listener: StreamListener<Finalized>,
+  onHeld: () => Promise<void>,
+): Promise<Finalized> {
+  try {
+    await onHeld();
+    const destination = heldDestination(project, held, { isOfModel: false, signal: options.signal });
+    return await streamInto(project, destination, options, listener);
   } finally {
     await held.staged.close();
   }
 }
 
-/** For any place: until a content is accepted, or is left. */
-export async function streamInto<Outcome>(
+/** Throws END_MISSING, CONTENT_TOO_LARGE, INTERRUPTED, and what `finalizeWrite` throws; the saved content stays then. */
+export function streamInto<Outcome>(
   project: Project,
-  place: StreamPlace<Outcome>,
-  wish: StreamWish,
-  listener: StreamListener<Outcome>,
+  destination: Destination<Outcome>,
+  options: StreamOptions,
+  { onPrompt, decide }: StreamListener<Outcome>,
 ): Promise<Outcome> {
-  let { before } = place;
-  for (;;) {
-    await receiveInto(project, place, before, wish, listener);
-    const { outcome, decision } = await finalizeOrDecide(place, wish, listener);
-    if (decision !== 'correct') return outcome;
-    place.restart();
-    before = new Uint8Array();
+  const { source, eofIsDone, force, isCorrectable, signal } = options;
+  async function receive(isCorrection: boolean): Promise<void> {
+    try {
+      const { isDone, size } = await receiveInto(project, destination, source, {
+        isRestart: isCorrection,
+        // A whole content is written at once, also while its writer waits for that with the stream still open.
+        isAnswer: false,
+        signal,
+        onPrompt: () => onPrompt(renderIdlePrompt(destination.endMarker)),
+        readRest: isCorrectable ? undefined : () => readRest(project, options),
+      });
+      if (!isDone && !eofIsDone) throw endMissingError(destination, size);
+    } catch (error) {
+      if (destination.savedBytes() === 0) await removeEmpty(project, destination);
+      throw withWays(destination, error);
+    }
   }
+  return runWrite(destination, { force, receive, decide });
 }
 
-async function receiveInto<Outcome>(
-  project: Project,
-  place: StreamPlace<Outcome>,
-  before: Uint8Array,
-  wish: StreamWish,
-  { onPrompt }: StreamListener<Outcome>,
-): Promise<void> {
-  const { source, signal, eofIsDone, isCorrectable } = wish;
-  try {
-    const received = await receiveContent(source, {
-      write: place.write(),
-      before,
-      marker: place.endMarker as 'DONE',
-      isMarkdown: fileKind(place.target) === 'markdown',
-      // What is whole is written at once, also while its writer waits for that with the stream still open.
-      isAnswer: false,
-      clock: project.clock,
-      signal,
-      notices: project.notices,
-      sink: { save: place.save },
-      onPrompt: () => onPrompt(renderIdlePrompt(place.endMarker)),
-    });
-    if (!received.isDone && !eofIsDone) throw toEndMissing(place, received.content.length);
-    place.take(received);
-    const rest = received.isDone && !isCorrectable ? await readRest(project, wish) : new Uint8Array();
-    await keepTrailing(project, place, [received.trailing, rest]);
-  } catch (error) {
-    if (place.savedBytes() === 0) await removeEmpty(project, place);
-    throw toSaved(place, error);
-  }
-}
-
-/** What goes wrong with it is said: why it was removed is what is to be known. */
-async function removeEmpty<Outcome>({ notices }: Project, { remove, ways }: StreamPlace<Outcome>): Promise<void> {
+/** A failure becomes a warning: the reason for the removal is the error to report. */
+async function removeEmpty<Outcome>({ notices }: Project, { remove, ways }: Destination<Outcome>): Promise<void> {
   try {
     await remove();
   } catch (error) {
@@ -154,62 +108,7 @@ async function removeEmpty<Outcome>({ notices }: Project, { remove, ways }: Stre
   }
 }
 
-async function finalizeOrDecide<Outcome>(
-  place: StreamPlace<Outcome>,
-  { force }: StreamWish,
-  listener: StreamListener<Outcome>,
-): Promise<{ outcome: Outcome; decision: Decision }> {
-  const { outcome, isRejected } = await place.finalize({ force });
-  const decision = isRejected ? await listener.decide(outcome) : 'leave';
-  if (decision !== 'accept') return { outcome, decision };
-  return { outcome: (await place.finalize({ force: true })).outcome, decision };
-}
-
-function toPlace(
-  project: Project,
-  held: HeldWrite,
-  { signal }: StreamWish,
-  before: Uint8Array,
-): StreamPlace<Finalized> {
-  const { record, staged } = held;
-  held.isTolerant = true;
-  return {
-    id: record.id,
-    target: record.target,
-    endMarker: record.endMarker,
-    before,
-    write: () => held.write,
-    async save(bytes, state) {
-      if (held.isReplaced) await staged.replace(bytes, state);
-      else await staged.save(bytes, state);
-      held.savedBytes = (held.isReplaced ? 0 : held.savedBytes) + bytes.length;
-      held.isReplaced = false;
-    },
-    savedBytes: () => held.savedBytes,
-    restart() {
-      happen(held, { type: 'restart', atMs: project.clock.now().getTime() });
-      held.content = new Uint8Array();
-      held.isReplaced = true;
-    },
-    take({ write, content }) {
-      held.write = write;
-      held.content = content;
-    },
-    async finalize({ force }) {
-      const outcome = await finalizeHeld(project, held, { force, signal });
-      return { outcome, isRejected: !outcome.isWritten && outcome.reason === null };
-    },
-    remove: () => staged.remove(),
-    ways: {
-      finalize: `teddy write recover ${record.id} --finalize`,
-      goOn: `teddy write recover ${record.id} --continue`,
-      look: `teddy write status ${record.id}`,
-      giveUp: `teddy write recover ${record.id} --discard`,
-    },
-  };
-}
-
-function toEndMissing<Outcome>({ endMarker, ways, savedBytes }: StreamPlace<Outcome>, size: number): TeddyError {
+function endMissingError<Outcome>({ endMarker, ways, savedBytes }: Destination<Outcome>, size: number): TeddyError {
   if (size === 0) {
     return new TeddyError(
       'END_MISSING',
@@ -217,22 +116,20 @@ function toEndMissing<Outcome>({ endMarker, ways, savedBytes }: StreamPlace<Outc
       `Send the content, and end it with ${endMarker} on its own line.`,
     );
   }
+  const saved = savedBytes();
+  const isSaved = saved === size;
+  const kept = isSaved ? `${size} bytes are saved` : `of ${size} bytes ${saved} are saved, the others are lost`;
   return new TeddyError(
     'END_MISSING',
-    `The content has ended without ${endMarker} on its own line; ${describeSaved(size, savedBytes())}, and nothing is written.`,
-    savedBytes() === size
+    `The content has ended without ${endMarker} on its own line; ${kept}, and nothing is written.`,
+    isSaved
       ? `If it is whole: \`${ways.finalize}\`. If more is to come: \`${ways.goOn}\`.`
       : `Free some space, and send it again; or go on behind what is saved: \`${ways.goOn}\`.`,
   );
 }
 
-function describeSaved(size: number, saved: number): string {
-  if (saved === size) return `${size} bytes are saved`;
-  return `of ${size} bytes ${saved} are saved, the others are lost`;
-}
-
-/** Says where it is, if anything of it is. */
-function toSaved<Outcome>({ savedBytes, ways }: StreamPlace<Outcome>, error: unknown): unknown {
+/** Tells how to go on after an interruption. */
+function withWays<Outcome>({ savedBytes, ways }: Destination<Outcome>, error: unknown): unknown {
   if (!(error instanceof TeddyError) || error.code !== 'INTERRUPTED') return error;
   const hint =
     savedBytes() === 0

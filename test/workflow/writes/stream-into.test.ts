@@ -1,27 +1,27 @@
 /** A stream that is interrupted, into a place that does not do what it is asked. */
 import { expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
-import { streamInto, type StreamPlace } from '../../../src/workflow/writes/stream.ts';
+import type { Destination } from '../../../src/workflow/writes/run-write.ts';
+import { streamInto } from '../../../src/workflow/writes/stream.ts';
 import { defaultLimits } from '../../../src/session/write-limits.ts';
 import { openWrite } from '../../../src/write/step.ts';
 import { memoryProject } from '../../support/memory-repository.ts';
 
 const unreachable = () => Promise.reject(new TeddyError('SERVER_UNREACHABLE', 'It does not answer.'));
 
-async function interrupt(changes: Partial<StreamPlace<string>>, pieces: string[]) {
+async function interrupt(changes: Partial<Destination<string>>, pieces: string[]) {
   const project = await memoryProject();
   const controller = new AbortController();
   const write = openWrite(defaultLimits, project.clock.now().getTime());
   let removals = 0;
-  const place: StreamPlace<string> = {
+  const place: Destination<string> = {
     id: 'id',
     target: 'a.txt',
     endMarker: 'DONE',
-    before: new Uint8Array(),
+    content: async () => new Uint8Array(),
     write: () => write,
     save: async () => undefined,
     savedBytes: () => 0,
-    restart: () => undefined,
     take: () => undefined,
     finalize: async () => ({ outcome: 'written', isRejected: false }),
     remove: async () => void (removals += 1),

@@ -1,5 +1,6 @@
 /** A content that comes on stdin: what its writer is told, and asked. For `write stream` and `write recover --continue`. */
-import type { Decision, StreamListener, StreamWish } from '../../../workflow/writes/stream.ts';
+import type { Decision } from '../../../workflow/writes/run-write.ts';
+import type { StreamListener, StreamOptions } from '../../../workflow/writes/stream.ts';
 import { askShrink, askYes, isShrinkAlone, showFinalized } from '../../ask/finish-write.ts';
 import { showFindings } from '../../render/write.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -19,7 +20,10 @@ export interface Streaming {
   server?: string | undefined;
 }
 
-export type ContentStream = (wish: StreamWish, listener: StreamListener<FinalizedAnswer>) => Promise<FinalizedAnswer>;
+export type ContentStream = (
+  options: StreamOptions,
+  listener: StreamListener<FinalizedAnswer>,
+) => Promise<FinalizedAnswer>;
 
 /** Returns the exit code. Throws what `run` throws, and VALIDATION_FAILED. */
 export async function streamContent(streaming: Streaming, run: ContentStream): Promise<number> {

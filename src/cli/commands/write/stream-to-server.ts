@@ -1,45 +1,40 @@
-/** A content that comes on stdin and goes to a server, in parts as it comes. */
+/** Sends a content that comes on stdin to a server, in parts as it comes. */
 import { toShellWord } from '../../../session/shell-word.ts';
-import type { StreamPlace } from '../../../workflow/writes/stream.ts';
+import type { Destination } from '../../../workflow/writes/run-write.ts';
 import type { Limits } from '../../../session/write-limits.ts';
-import { openWrite, step } from '../../../write/step.ts';
+import { openWrite } from '../../../write/step.ts';
 import type { FinalizedAnswer, WriteApi } from '../../../http/write-api.ts';
 import type { BeginAnswer } from '../../../http/schemas.ts';
 
-export interface ServerPlaceOptions {
+export interface ServerDestinationOptions {
   writes: WriteApi;
   begun: BeginAnswer;
   target: string;
   limits: Limits;
-  nowMs(): number;
-  /** As it was typed. */
+  nowMs: number;
+  /** The URL as it was typed. */
   server: string;
 }
 
-export function serverPlace({
-  writes,
-  begun,
-  target,
-  limits,
-  nowMs,
-  server,
-}: ServerPlaceOptions): StreamPlace<FinalizedAnswer> {
+export function serverDestination(options: ServerDestinationOptions): Destination<FinalizedAnswer> {
+  const { writes, begun, target, limits, nowMs, server } = options;
   const { session_id: id, end_marker: endMarker } = begun;
-  let write = openWrite(limits, nowMs());
+  let write = openWrite(limits, nowMs);
   let content: Uint8Array = new Uint8Array();
   let sent = 0;
-  /** Of a character whose rest has not come yet: what is sent is text. */
+  /** Holds the bytes of a character whose rest has not come yet: only text can be sent. */
   let held: Uint8Array = new Uint8Array();
+  /** A corrected content is sent as a whole when it is finalized. */
   let isReplaced = false;
   const option = `--server ${toShellWord(server)}`;
   return {
     id,
     target,
     endMarker,
-    before: new Uint8Array(),
+    content: async () => content,
     write: () => write,
-    async save(bytes) {
-      // A corrected content is sent as a whole when it is finalized.
+    async save(bytes, _state, replaces) {
+      isReplaced ||= replaces;
       if (isReplaced) return;
       const all = Buffer.concat([held, bytes]);
       const end = endOfCharacters(all);
@@ -48,12 +43,9 @@ export function serverPlace({
       held = all.subarray(end);
     },
     savedBytes: () => sent,
-    restart() {
-      write = step(write, { type: 'restart', atMs: nowMs() }).write;
-      isReplaced = true;
-    },
-    take(received) {
+    take(received, replaces) {
       ({ write, content } = received);
+      isReplaced ||= replaces;
     },
     async finalize({ force }) {
       const outcome = await writes.finalize({
@@ -75,7 +67,7 @@ export function serverPlace({
 
 const longestCharacter = 4;
 
-/** Without the bytes of a last character that is not whole. What is no UTF-8 at all is left as it is. */
+/** Excludes the bytes of a last character that is not whole. Bytes that are no UTF-8 at all stay. */
 function endOfCharacters(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(longestCharacter - 1, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;

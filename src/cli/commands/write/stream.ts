@@ -68,12 +68,12 @@ export class WriteStreamCommand extends ServedCommand {
       const { server } = this;
       return streamContent(
         { terminal, signal, eofIsDone, force, printJson, server },
-        async (wish, { onPrompt, decide }) => {
+        async (options, { onPrompt, decide }) => {
           if (this.server !== undefined) {
-            const place = await this.beginAtServer(terminal, project, calling, announced, this.server);
-            return streamInto(project, place, wish, { onPrompt, decide });
+            const destination = await this.beginAtServer(terminal, project, calling, announced, this.server);
+            return streamInto(project, destination, options, { onPrompt, decide });
           }
-          const finalized = await streamWrite(project, announced, wish, {
+          const finalized = await streamWrite(project, announced, options, {
             onPrompt,
             decide: (rejected) => decide(toFinalizedAnswer(rejected)),
             onBegun: ({ record, instructions, warnings }) =>
@@ -100,11 +100,11 @@ export class WriteStreamCommand extends ServedCommand {
     announced: Announced,
     server: string,
   ) {
-    const { serverPlace } = await import('./stream-to-server.ts');
+    const { serverDestination } = await import('./stream-to-server.ts');
     const begun = await writes.begin(announced);
     this.sayBegun(terminal, project, { id: begun.session_id, ...begun });
-    const nowMs = () => project.clock.now().getTime();
-    return serverPlace({ writes, begun, target: announced.target, limits: await limits(), nowMs, server });
+    const nowMs = project.clock.now().getTime();
+    return serverDestination({ writes, begun, target: announced.target, limits: await limits(), nowMs, server });
   }
 
   private sayBegun(

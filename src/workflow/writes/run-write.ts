@@ -1,0 +1,135 @@
+/** Runs a write session, whoever writes and wherever the content goes: receives it, finalizes it, and receives a correction. */
+import type { Project } from '../../ports/project.ts';
+import { fileKind } from '../../write/file-kind.ts';
+import { step } from '../../write/step.ts';
+import type { WriteState, Write } from '../../write/write.ts';
+import { finalizeHeld, type Finalized } from './finalize.ts';
+import { readContent, type HeldWrite } from './held.ts';
+import { keepTrailing } from './keep-trailing.ts';
+import { receiveContent, type ReceivedContent, type ReceiveOptions } from './receive-content.ts';
+
+/** The staging of this repository, or a server. */
+export interface Destination<Outcome> {
+  readonly id: string;
+  readonly target: string;
+  readonly endMarker: string;
+  /** Everything that has been received. */
+  content(): Promise<Uint8Array>;
+  write(): Write;
+  /** Saves the bytes that follow those of the last call, as a `ContentSink` does. With `replaces` they begin a new content. */
+  save(bytes: Uint8Array, state: WriteState, replaces: boolean): Promise<void>;
+  savedBytes(): number;
+  /** Takes over what was received. With `replaces` nothing of it was saved, and it replaces the content that was. */
+  take(received: ReceivedContent, replaces: boolean): void;
+  /** `isRejected`: a correction is taken. */
+  finalize(options: { force: boolean }): Promise<{ outcome: Outcome; isRejected: boolean }>;
+  /** Nothing of it is worth keeping. */
+  remove(): Promise<void>;
+  /** The commands that take the saved content for the whole, add to it, show it, and give it up. */
+  readonly ways: { finalize: string; goOn: string; look: string; giveUp: string };
+}
+
+/** The answer to a content that was not accepted. `leave`: it stays where it is. */
+export type Decision = 'correct' | 'accept' | 'leave';
+
+export interface Writer<Outcome> {
+  /** Accepts every finding. */
+  force: boolean;
+  /** Resolves when the content is whole. A correction replaces the content that was. */
+  receive(isCorrection: boolean): Promise<void>;
+  decide(rejected: Outcome): Promise<Decision>;
+}
+
+/** Ends when a content is accepted, or left. */
+export async function runWrite<Outcome>(
+  destination: Destination<Outcome>,
+  { force, receive, decide }: Writer<Outcome>,
+): Promise<Outcome> {
+  for (let isCorrection = false; ; isCorrection = true) {
+    await receive(isCorrection);
+    const { outcome, isRejected } = await destination.finalize({ force });
+    const decision = isRejected ? await decide(outcome) : 'leave';
+    if (decision === 'accept') return (await destination.finalize({ force: true })).outcome;
+    if (decision === 'leave') return outcome;
+  }
+}
+
+interface ReceiveIntoOptions extends Pick<ReceiveOptions, 'isAnswer' | 'isCut' | 'signal' | 'onPrompt'> {
+  /** Replaces the content that is there, as soon as the first bytes come. */
+  isRestart: boolean;
+  /** Reads what a stream says behind the end marker. */
+  readRest?: (() => Promise<Uint8Array>) | undefined;
+}
+
+/** Throws as `receiveContent` does; the bytes that had come are saved then. */
+export async function receiveInto<Outcome>(
+  project: Project,
+  destination: Destination<Outcome>,
+  source: AsyncIterable<Uint8Array>,
+  { isRestart, readRest, ...options }: ReceiveIntoOptions,
+): Promise<{ isDone: boolean; hasContent: boolean; size: number }> {
+  const { clock, notices } = project;
+  const before = isRestart ? new Uint8Array() : await destination.content();
+  const restart = () => step(destination.write(), { type: 'restart', atMs: clock.now().getTime() }).write;
+  let replaces = isRestart;
+  const received = await receiveContent(source, {
+    ...options,
+    write: isRestart ? restart() : destination.write(),
+    before,
+    marker: destination.endMarker,
+    isMarkdown: fileKind(destination.target) === 'markdown',
+    clock,
+    notices,
+    sink: {
+      async save(bytes, state) {
+        if (replaces && bytes.length === 0) return;
+        await destination.save(bytes, state, replaces);
+        replaces = false;
+      },
+    },
+  });
+  const { isDone, content, trailing } = received;
+  const hasContent = content.length > before.length;
+  // A model that answers nothing has not corrected anything.
+  if (!isRestart || hasContent || !options.isAnswer) destination.take(received, replaces);
+  const rest = isDone && readRest !== undefined ? [await readRest()] : [];
+  await keepTrailing(project, destination, [trailing, ...rest]);
+  return { isDone, hasContent, size: content.length };
+}
+
+/** A session that this process holds. */
+export function heldDestination(
+  project: Project,
+  held: HeldWrite,
+  { isOfModel, signal }: { isOfModel: boolean; signal: AbortSignal },
+): Destination<Finalized> {
+  const { record, staged } = held;
+  const { id } = record;
+  return {
+    id,
+    target: record.target,
+    endMarker: record.endMarker,
+    content: () => readContent(held),
+    write: () => held.write,
+    async save(bytes, state, replaces) {
+      if (replaces) await staged.replace(bytes, state);
+      else await staged.save(bytes, state);
+      held.savedBytes = (replaces ? 0 : held.savedBytes) + bytes.length;
+    },
+    savedBytes: () => held.savedBytes,
+    take({ write, content, isSaved }, replaces) {
+      Object.assign(held, { write, content, isReplaced: replaces, isTolerant: true, isFailing: !isSaved });
+    },
+    async finalize({ force }) {
+      const outcome = await finalizeHeld(project, held, { force, isOfModel, signal });
+      return { outcome, isRejected: !outcome.isWritten && outcome.reason === null };
+    },
+    remove: () => staged.remove(),
+    ways: {
+      finalize: `teddy write recover ${id} --finalize`,
+      goOn: `teddy write recover ${id} --continue`,
+      look: `teddy write status ${id}`,
+      giveUp: `teddy write recover ${id} --discard`,
+    },
+  };
+}
