@@ -1,4 +1,5 @@
 /** The API as one function from request to answer: who may call, which call it is, and errors that all look alike. */
+import { ContentTooLarge } from '../write/write-errors.ts';
 import type { IncomingMessage } from 'node:http';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { OpenAPIHono } from '@hono/zod-openapi';
@@ -17,7 +18,6 @@ import type { StatusChanges } from './status.ts';
 import { writeRoutes } from './write-routes.ts';
 import type { WriteApi } from './write-api.ts';
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { toTooLarge } from '../write/step.ts';
 
 /** A request in the log, as a line of JSON. It never has content or the token in it. */
 export interface RequestLine {
@@ -280,14 +280,14 @@ function refuseOtherTypes({ headers }: IncomingMessage): void {
 async function readBytes(request: IncomingMessage, limits: Limits): Promise<Buffer> {
   const maxBytes = limits.maxBytes * longestEscape + besideContentBytes;
   // Said in advance: then not a byte of it is read.
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw toTooLarge(limits);
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new ContentTooLarge(limits);
   const chunks: Buffer[] = [];
   let size = 0;
   try {
     // `for await` would destroy the connection with the loop, and nobody could be told why.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > maxBytes) throw toTooLarge(limits);
+      if (size > maxBytes) throw new ContentTooLarge(limits);
       chunks.push(chunk);
     }
   } catch (error) {

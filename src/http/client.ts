@@ -1,10 +1,11 @@
 /** The write sessions of a server, with its errors in the words of the command line. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TeddyError } from '../errors.ts';
+import { exitCodes, TeddyError, type ErrorCode } from '../errors.ts';
 import type { Limits } from '../session/write-limits.ts';
-import { toClientError, toDefect, type CallName } from './client-errors.ts';
 import type { StatusAnswer } from './schemas.ts';
 import { sayTimeouts, type WriteApi } from './write-api.ts';
+import { OffsetMismatch } from '../write/write-errors.ts';
+import { toErrorStatus } from './status.ts';
 
 export interface ClientOptions {
   /** The server's address without a path: `http://127.0.0.1:5000`. */
@@ -132,7 +133,7 @@ function fetchOnce({ url, token, signal, closingMs }: ClientOptions, request: Re
 
 const usualClosingMs = 3000;
 
-/** Aborts `graceMs` after `signal` does; at once without any. */
+/** Aborts `graceMs` after `signal` does. */
 async function withSignal<Value>(
   { signal, graceMs }: { signal: AbortSignal | undefined; graceMs: number },
   use: (own: AbortSignal) => Promise<Value>,
@@ -153,7 +154,7 @@ async function withSignal<Value>(
   }
 }
 
-/** Nothing was sent. */
+/** Whether nothing was sent. */
 function isRefused(error: unknown): boolean {
   const { cause } = error as { cause?: { code?: unknown } };
   const codes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'];
@@ -179,4 +180,43 @@ function toText(bytes: Uint8Array): string {
     const message = 'The content is not UTF-8, and a server takes only that.';
     throw new TeddyError('VALIDATION_FAILED', message, 'Write it without --server.', { cause: error });
   }
+}
+
+type CallName = 'begin' | 'append' | 'finalize' | 'status' | 'list' | 'cancel';
+
+/** Turns a server's refusal into an error of the command line: the same code, in words for the person who runs the command. */
+function toClientError(name: CallName, url: string, status: number, body: object | null): TeddyError {
+  const { error, code, expected_offset: expected } = (body ?? {}) as Record<string, unknown>;
+  if (typeof error !== 'string' || typeof code !== 'string') return toDefect(url, status);
+  if (code === 'TOKEN_REFUSED')
+    return new TeddyError(
+      'SERVER_UNREACHABLE',
+      `The server at ${url} refuses the token.`,
+      'Run the command in the repository that it serves, or set TEDDY_SERVER_TOKEN to the token of its server.json.',
+    );
+  if (typeof expected === 'number') return new OffsetMismatch(error, expected);
+  // The workflow knows neither refusals of HTTP itself nor defects of the server.
+  const known = Object.hasOwn(exitCodes, code) ? (code as ErrorCode) : 'SERVER_UNREACHABLE';
+  if (name === 'begin') return new TeddyError(known, `Cannot start new session: ${error}`, hintOf(code));
+  const isLarge = code === 'CONTENT_TOO_LARGE';
+  const message = isLarge ? 'Content too large (exceeds 10MB). Please split into smaller files.' : error;
+  return new TeddyError(known, message, hintOf(code));
+}
+
+/** Another program answers, or a server of teddy's that does not do its work. */
+function toDefect(url: string, status: number): TeddyError {
+  return new TeddyError(
+    'SERVER_UNREACHABLE',
+    `${url} answers with status ${status}, but not as a server of teddy.`,
+    'Check the address: `teddy serve` prints it.',
+  );
+}
+
+function hintOf(code: string): string | undefined {
+  if (code === 'WRITE_ACTIVE') return '`teddy write list` shows it; `teddy write cancel <id>` gives it up.';
+  if (code === 'UNKNOWN_WRITE') return '`teddy write list` shows what there is.';
+  if (code === 'CONTENT_TOO_LARGE')
+    return 'Or raise the limit where the server runs: `git config teddy.write.maxBytes`.';
+  // The message says itself what was wrong with the request.
+  return toErrorStatus(code as ErrorCode) === 500 ? 'The log of the server says more.' : undefined;
 }

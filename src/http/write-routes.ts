@@ -1,10 +1,9 @@
 /** The calls about write sessions: as `/openapi.json` describes them, and what each of them does. */
+import { ContentTooLarge, unknownWriteError } from '../write/write-errors.ts';
 import { createRoute, z } from '@hono/zod-openapi';
 import { TeddyError } from '../errors.ts';
-import { toUnknownWrite } from '../workflow/writes/held.ts';
 import type { Limits } from '../session/write-limits.ts';
-import { toTooLarge } from '../write/step.ts';
-import { isWriteId } from '../write/write-id.ts';
+import { isWriteId } from '../write/write.ts';
 import { describeIssue, json, ok, parse, refusals, security, type InTurn, type Issue, type Route } from './route.ts';
 import {
   appendAnswer,
@@ -151,12 +150,12 @@ function toProblem(issue: Issue): ReturnType<typeof describeIssue> {
 /** Throws UNKNOWN_WRITE for what is no UUID v4, and so was never an id of ours. */
 function parseId(text: string): string {
   if (isWriteId(text)) return text;
-  throw toUnknownWrite();
+  throw unknownWriteError();
 }
 
 function toBytes(text: string, limits: Limits): Uint8Array {
   const bytes = Buffer.from(text, 'utf8');
-  if (bytes.length > limits.maxBytes) throw toTooLarge(limits);
+  if (bytes.length > limits.maxBytes) throw new ContentTooLarge(limits);
   return bytes;
 }
 

@@ -2,8 +2,7 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FoundWrite, WriteContent } from '../ports/disk.ts';
-import { isWriteId } from '../write/write-id.ts';
-import type { WriteRecord } from '../write/write.ts';
+import { isWriteId, type WriteRecord } from '../write/write.ts';
 import type { Processes } from '../disk/claim-file.ts';
 import { parseRecord, parseWriteState } from './parse-write.ts';
 import { readFacts, readStaging } from './staged-content.ts';

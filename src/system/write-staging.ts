@@ -5,8 +5,7 @@ import { TeddyError } from '../errors.ts';
 import type { FoundWrite, NewWrite, StagedWrite, WriteStaging } from '../ports/disk.ts';
 import type { Clock } from '../ports/project.ts';
 import type { Limits } from '../session/write-limits.ts';
-import { isWriteId } from '../write/write-id.ts';
-import { isOver, type WriteRecord, type WriteState } from '../write/write.ts';
+import { isOver, isWriteId, type WriteRecord, type WriteState } from '../write/write.ts';
 import { claimFile, waitForClaim, type Claim } from '../disk/claim-file.ts';
 import { replaceDurably, syncDirectory } from '../disk/durable-file.ts';
 import {

@@ -13,7 +13,7 @@ export function toOwnMarker(random: string): string {
   return marker;
 }
 
-/** Whether a text has a line that would end it, inside a code fence or not. */
+/** Whether a line of the text would end it, inside a code fence or not. */
 export function hasBareMarker(bytes: Uint8Array, marker: string): boolean {
   const mark = new TextEncoder().encode(marker);
   for (let start = 0; start < bytes.length;) {
@@ -32,7 +32,12 @@ function isMarkerLine(bytes: Uint8Array, start: number, mark: Uint8Array): boole
   return end === bytes.length || bytes[end] === newline;
 }
 
-/** What may stand behind a marker in its line: spaces, tabs, carriage returns. */
+/** Spaces, tabs and carriage returns may stand behind a marker in its line. */
 export function isPadding(byte: number | undefined): boolean {
   return byte === 32 || byte === 9 || byte === 13;
+}
+
+/** Asks a writer that has fallen silent. */
+export function renderIdlePrompt(endMarker: string): string {
+  return `If you're finished, reply ${endMarker} on its own line. Otherwise continue writing.`;
 }

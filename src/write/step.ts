@@ -1,8 +1,8 @@
 /** The life of a write session, as a function: what an event makes of it, and what is to be done then. */
-import { TeddyError } from '../errors.ts';
 import type { Oid } from '../names.ts';
 import type { Limits } from '../session/write-limits.ts';
 import { isPromptDue, isReceiving, isSaveDue } from './pace.ts';
+import { ContentTooLarge, finalizingError, unknownWriteError } from './write-errors.ts';
 import { initialState, isOver, type Finding, type Install, type WriteState, type Write } from './write.ts';
 
 export type Event =
@@ -100,7 +100,7 @@ export function isExpired({ phase, activityAt }: WriteState, { idleExpiryMs }: L
 
 function receive(write: Write, { bytes, lines, atMs }: Extract<Event, { type: 'content' }>): Step {
   refuseUnlessOpen(write.state);
-  if (write.state.size + bytes > write.limits.maxBytes) throw toTooLarge(write.limits);
+  if (write.state.size + bytes > write.limits.maxBytes) throw new ContentTooLarge(write.limits);
   const phase = bytes > 0 ? 'receiving' : write.state.phase;
   const received: Write = {
     ...change(write, { phase, size: write.state.size + bytes, activityAt: atMs }),
@@ -132,7 +132,7 @@ function finish(write: Write, atMs: number): Step {
   const { phase } = write.state;
   if (phase === 'installing') return { write, effects: ['install'] };
   if (phase === 'installed') return { write, effects: ['commit'] };
-  if (isOver(phase)) throw toOver();
+  if (isOver(phase)) throw unknownWriteError();
   return { write: change(write, { phase: 'finalizing', activityAt: atMs }), effects: ['save', 'validate'] };
 }
 
@@ -165,14 +165,14 @@ function toCommitted(write: Write, commit: Oid): Step {
 
 function cancel(write: Write): Step {
   const { phase } = write.state;
-  if (phase === 'committed') throw toOver();
-  if (phase === 'installed') throw toFinalizing();
+  if (phase === 'committed') throw unknownWriteError();
+  if (phase === 'installed') throw finalizingError();
   return { write: change(write, { phase: 'cancelled' }), effects: ['discard'] };
 }
 
 function reopen(write: Write, atMs: number): Step {
   const { phase } = write.state;
-  if (phase === 'committed' || phase === 'cancelled') throw toOver();
+  if (phase === 'committed' || phase === 'cancelled') throw unknownWriteError();
   const isPlaced = phase === 'installing' || phase === 'installed';
   const fresh: Partial<WriteState> = { phase: 'receiving', validations: 0, findings: [], install: null, reason: null };
   const reopened = change(write, { ...(isPlaced ? {} : fresh), activityAt: atMs });
@@ -188,41 +188,6 @@ function isUnsaved({ unsavedSinceMs }: Write): boolean {
 }
 
 function refuseUnlessOpen({ phase }: WriteState): void {
-  if (isOver(phase)) throw toOver();
-  if (phase === 'installing' || phase === 'installed') throw toFinalizing();
-}
-
-export function toFinalizing(): TeddyError {
-  return new TeddyError(
-    'WRITE_FINALIZING',
-    'The content is whole, and is being put in place; nothing more can be done with it.',
-    'Go on where it stopped: `teddy write recover <id> --finalize`.',
-  );
-}
-
-function toOver(): TeddyError {
-  return new TeddyError(
-    'UNKNOWN_WRITE',
-    'Session not found or expired. Please start a new write session.',
-    '`teddy write list` shows what there is; `teddy write recover <id>` brings back what expired.',
-  );
-}
-
-export function toTooLarge({ maxBytes }: Pick<Limits, 'maxBytes'>): TeddyError {
-  const limit = maxBytes % (1024 * 1024) === 0 ? `${maxBytes / (1024 * 1024)}MB` : `${maxBytes}-byte`;
-  return new ContentTooLarge(limit);
-}
-
-export class ContentTooLarge extends TeddyError {
-  /** `10MB`. */
-  readonly limit: string;
-
-  constructor(limit: string) {
-    super(
-      'CONTENT_TOO_LARGE',
-      `Content exceeds ${limit} limit. Please reduce file size.`,
-      'Split it into smaller files, or raise the limit: `git config teddy.write.maxBytes <bytes>`.',
-    );
-    this.limit = limit;
-  }
+  if (isOver(phase)) throw unknownWriteError();
+  if (phase === 'installing' || phase === 'installed') throw finalizingError();
 }

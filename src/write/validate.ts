@@ -1,40 +1,43 @@
-/** Every check that applies to a content, and what came of it. */
+/** Runs every check that applies to a content. */
 import type { SyntaxChecker } from '../ports/project.ts';
 import type { RepoPath } from '../names.ts';
 import { toCandidate, type Candidate, type Verdict } from './candidate.ts';
-import { checkChat } from './check-chat.ts';
-import { checkConflicts } from './check-conflicts.ts';
-import { checkFences } from './check-fences.ts';
-import { checkBom, checkFinalNewline, checkLineEndings, noteFormat } from './check-format.ts';
+import {
+  checkBom,
+  checkCharacters,
+  checkFinalNewline,
+  checkLineEndings,
+  checkUtf8,
+  noteFormat,
+  repairUtf8,
+} from './check-bytes.ts';
 import { checkOmission } from './check-omission.ts';
-import { checkSyntax } from './check-syntax.ts';
-import { checkUtf8, repairUtf8 } from './check-utf8.ts';
-import { stripWrapper } from './wrapper-fence.ts';
+import { checkChat, checkConflicts, checkFences, checkShrink, stripWrapper } from './check-shape.ts';
 import type { Finding, ValidationSummary } from './write.ts';
 import type { Operation } from '../session/write-limits.ts';
-import { locator, takeLines } from './positions.ts';
+import { countNewlines, takeLines } from './positions.ts';
 
 export interface Content {
   path: RepoPath;
   operation: Operation;
-  /** As it came. */
+  /** The content as it came. */
   content: Uint8Array;
-  /** The target as it stood when the session began; null: there was none. */
+  /** The target as it stood when the session began; null when there was none. */
   base: Uint8Array | null;
 }
 
 export interface Validators {
   syntax: SyntaxChecker;
   findSecrets: FindSecrets;
-  /** The user's own, on the whole target as it would be; null: none is set for it. */
+  /** Runs the user's own checker on the whole target as it would be. Null when none is set for it. */
   runChecker: ((target: Uint8Array) => Promise<Finding[] | { skipped: string }>) | null;
 }
 
 export interface Validation {
-  /** Lines are those of the content as it came; empty: it can be installed. */
+  /** Lines are those of the content as it came. A content without findings can be installed. */
   findings: Finding[];
   summary: ValidationSummary;
-  /** What was changed, or is worth a word. */
+  /** Notes say what was changed, or deserves a word. */
   notes: string[];
   /** The whole target as it would be. */
   final: Uint8Array;
@@ -60,7 +63,9 @@ export async function validateContent(
     ['checker', runChecker === null ? null : await runChecker(final)],
   ];
   const findings = verdicts.flatMap(([, verdict]) => (Array.isArray(verdict) ? verdict : []));
-  return { findings: findings.map((finding) => shiftDown(finding, lines)), summary: summarize(verdicts), notes, final };
+  const shift = (finding: Finding) =>
+    finding.line === undefined ? finding : { ...finding, line: finding.line + lines };
+  return { findings: lines === 0 ? findings : findings.map(shift), summary: summarize(verdicts), notes, final };
 }
 
 type TextCheck = (candidate: Candidate) => Verdict;
@@ -84,10 +89,10 @@ function checkText(candidate: Candidate, repaired: string | null): [string, Verd
 
 interface Prepared {
   candidate: Candidate;
-  /** Taken away before it. */
+  /** So many lines were taken away before it. */
   lines: number;
   notes: string[];
-  /** What was repaired. */
+  /** Says what was repaired. */
   repaired: string | null;
 }
 
@@ -95,7 +100,10 @@ function prepare(came: Candidate, repair: boolean): Prepared {
   if (came.kind === 'binary') return { candidate: came, lines: 0, notes: [], repaired: null };
   const { candidate: whole, repaired } = repair ? repairBytes(came) : { candidate: came, repaired: null };
   const unwrapped = stripWrapper(whole.text, whole.kind);
-  const isKept = unwrapped === null || unwrapped.text === '' || isWrapped(whole);
+  const { base, operation } = whole;
+  // The target may have such a fence itself.
+  const isWrapped = base !== null && operation === 'overwrite' && stripWrapper(base.text(), whole.kind) !== null;
+  const isKept = unwrapped === null || unwrapped.text === '' || isWrapped;
   const candidate = isKept ? whole : { ...whole, text: unwrapped.text, bytes: stripBytes(whole, unwrapped.text) };
   return {
     candidate,
@@ -109,11 +117,6 @@ function prepare(came: Candidate, repair: boolean): Prepared {
   };
 }
 
-/** The target has such a fence itself. */
-function isWrapped({ base, kind, operation }: Candidate): boolean {
-  return base !== null && operation === 'overwrite' && stripWrapper(base.text(), kind) !== null;
-}
-
 function repairBytes(candidate: Candidate): { candidate: Candidate; repaired: string | null } {
   if (candidate.isUtf8) return { candidate, repaired: null };
   const { bytes, count } = repairUtf8(candidate.bytes);
@@ -121,7 +124,7 @@ function repairBytes(candidate: Candidate): { candidate: Candidate; repaired: st
   return { candidate: { ...candidate, bytes, isUtf8: true }, repaired: `${places} replaced by U+FFFD` };
 }
 
-/** Of the very bytes, since the text has lost those that are not UTF-8. */
+/** Cuts the bytes themselves, since the text has lost those that are not UTF-8. */
 function stripBytes({ bytes, text }: Candidate, inner: string): Uint8Array {
   const start = text.indexOf('\n', text.search(/[`~]/)) + 1;
   const first = new TextEncoder().encode(text.slice(0, start)).length;
@@ -147,10 +150,6 @@ function summarize(verdicts: [check: string, verdict: Verdict][]): ValidationSum
   return summary;
 }
 
-function shiftDown(finding: Finding, lines: number): Finding {
-  return finding.line === undefined || lines === 0 ? finding : { ...finding, line: finding.line + lines };
-}
-
 function refuseEmpty(base: Uint8Array | null): Validation {
   return {
     findings: [{ check: 'content', message: 'content cannot be empty' }],
@@ -158,37 +157,6 @@ function refuseEmpty(base: Uint8Array | null): Validation {
     notes: [],
     final: base ?? new Uint8Array(),
   };
-}
-
-// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-const control = /[\0-\x08\x0b\x0e-\x1f\x7f]/g;
-
-const maxTold = 20;
-
-const names: Record<string, string> = { '\0': 'NUL', '\x1b': 'ESC', '\x08': 'backspace', '\x7f': 'DEL' };
-
-/**
- * Control characters have no business in a text file, but for tab, line feed, form feed and carriage return. One
- * finding for each such character, at its first place; not for one that the target had before.
- */
-function checkCharacters({ text, base }: Candidate): Verdict {
-  const firsts = new Map<string, number>();
-  for (const { 0: found, index } of text.matchAll(control)) if (!firsts.has(found)) firsts.set(found, index);
-  const locate = locator(text);
-  const findings: Finding[] = [];
-  for (const [character, offset] of firsts) {
-    if (findings.length === maxTold) break;
-    if (base?.text().includes(character)) continue;
-    const message = `The text has the control character ${nameCharacter(character)}.`;
-    findings.push({ check: 'control-characters', message, ...locate(offset) });
-  }
-  return findings;
-}
-
-function nameCharacter(character: string): string {
-  const code = `U+${character.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()}`;
-  const name = names[character];
-  return name === undefined ? code : `${code} (${name})`;
 }
 
 /** `line` counts from 1. */
@@ -199,21 +167,21 @@ interface FoundSecret {
 
 type FindSecrets = (text: string, path: string) => Promise<FoundSecret[]>;
 
-/** Secrets that the target did not have. */
+/** A secret that the target had before is not blamed. */
 async function checkSecrets({ path, text, base }: Candidate, findSecrets: FindSecrets): Promise<Verdict> {
   const found = await findSecrets(text, path);
   if (found.length === 0) return [];
   const known = base === null ? [] : toKeys(await findSecrets(base.text(), path), base.text());
   const keys = toKeys(found, text);
-  return found.filter((_, at) => !known.includes(keys[at] ?? '')).map(toFinding);
+  return found
+    .filter((_, at) => !known.includes(keys[at] ?? ''))
+    .map(({ kind, line }) => {
+      const message = `This looks like a secret (${kind}); content is committed, so it must not hold any.`;
+      return { check: 'secrets', message, ...(line === undefined ? {} : { line }) };
+    });
 }
 
-function toFinding({ kind, line }: FoundSecret): Finding {
-  const message = `This looks like a secret (${kind}); content is committed, so it must not hold any.`;
-  return { check: 'secrets', message, ...(line === undefined ? {} : { line }) };
-}
-
-/** A private key begins with the same line as every other: the next one tells it apart. */
+/** All private keys begin with the same line; the next line tells them apart. */
 function toKeys(found: FoundSecret[], text: string): string[] {
   const lines = takeLines(text, new Set(found.flatMap(({ line = 0 }) => [line, line + 1])));
   return found.map(({ kind, line = 0 }) => {
@@ -222,14 +190,35 @@ function toKeys(found: FoundSecret[], text: string): string[] {
   });
 }
 
-/** Of a smaller file nothing can be told. */
-const minBaseBytes = 256;
+/** Checks the whole target as it would be. An error that the target had before is not blamed. */
+async function checkSyntax(candidate: Candidate, syntax: SyntaxChecker): Promise<Verdict> {
+  if (candidate.kind === 'markdown') return null;
+  const before = candidate.operation === 'append' ? (candidate.base?.text() ?? '') : '';
+  const whole = before + candidate.text;
+  const verdict = await syntax.check(candidate.path, whole);
+  if (verdict === null) return candidate.kind === 'code' ? { skipped: 'no parser for files of this name' } : null;
+  if ('skipped' in verdict || verdict.length === 0) return verdict;
+  const known = await findKnown(candidate, syntax);
+  const isNew = toErrorKeys(verdict, whole);
+  return verdict.filter((_, at) => !known.has(isNew[at] ?? '')).map((finding) => shiftUp(finding, before));
+}
 
-/** An overwrite that loses most of the file is often an answer that was cut, or left out what was to stay. */
-function checkShrink({ operation, bytes, base }: Candidate): Verdict {
-  if (operation !== 'overwrite' || base === null) return null;
-  const [had, has] = [base.bytes.length, bytes.length];
-  if (had < minBaseBytes || has * 2 >= had) return [];
-  const message = `The content is ${has} bytes, the target ${had}: more than half of it would be lost.`;
-  return [{ check: 'shrink', message }];
+async function findKnown({ path, base }: Candidate, syntax: SyntaxChecker): Promise<Set<string>> {
+  if (base === null || base.bytes.length === 0) return new Set();
+  const verdict = await syntax.check(path, base.text());
+  return new Set(verdict === null || 'skipped' in verdict ? [] : toErrorKeys(verdict, base.text()));
+}
+
+/** The same message at the same text is the same error, wherever it has moved to. */
+function toErrorKeys(findings: Finding[], text: string): string[] {
+  const lines = takeLines(text, new Set(findings.flatMap(({ line }) => line ?? [])));
+  return findings.map(({ message, line }) => `${message}\n${lines.get(line ?? 0)?.trim() ?? ''}`);
+}
+
+function shiftUp({ line, column, ...finding }: Finding, before: string): Finding {
+  if (before === '' || line === undefined) return { ...finding, ...(line && { line }), ...(column && { column }) };
+  const above = countNewlines(before);
+  if (line <= above) return { ...finding, message: `${finding.message} (line ${line} of the target)` };
+  const onJoined = line === above + 1 ? before.length - (before.lastIndexOf('\n') + 1) : 0;
+  return { ...finding, line: line - above, ...(column && { column: Math.max(1, column - onJoined) }) };
 }

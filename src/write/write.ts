@@ -157,3 +157,8 @@ export interface Write {
   /** In this silence. */
   isPrompted: boolean;
 }
+
+/** Only a UUID v4 is the id of a write session. Nothing else is ever joined to a path. */
+export function isWriteId(text: string): boolean {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text);
+}

@@ -425,7 +425,7 @@ describe('what every call shares', () => {
     const names = ['begin', 'append', 'finalize', 'cancel', 'list', 'held', 'install', 'commit', 'validate', 'inspect'];
     const dir = new URL('../../src/workflow/writes/', import.meta.url);
     const files = readdirSync(dir).filter((name) => names.includes(name.split(/[-.]/)[0] ?? ''));
-    const texts = files.map((name) => readFileSync(new URL(name, dir), 'utf8'));
+    const texts = [...files, '../../write/write-errors.ts'].map((name) => readFileSync(new URL(name, dir), 'utf8'));
     const thrown = texts.flatMap((text) =>
       [...text.matchAll(/(?:TeddyError|super)\(\s*'([A-Z_]+)'/g)].map(([, code]) => code),
     );

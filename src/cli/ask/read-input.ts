@@ -1,8 +1,8 @@
-/** Reads the content that a command is given, as bytes. */
+/** Content that is given to a command: bytes, as they come. */
+import { ContentTooLarge } from '../../write/write-errors.ts';
 import { readFile } from 'node:fs/promises';
 import { TeddyError } from '../../errors.ts';
 import { decodeText } from '../../plan/decode-text.ts';
-import { toTooLarge } from '../../write/step.ts';
 import { resolvePath } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -32,7 +32,7 @@ export async function readInput({ terminal, maxBytes, signal, waiting }: InputWi
     for await (const piece of stdin as AsyncIterable<Buffer>) {
       clearTimeout(timer);
       size += piece.length;
-      if (size > maxBytes) throw toTooLarge({ maxBytes });
+      if (size > maxBytes) throw new ContentTooLarge({ maxBytes });
       pieces.push(piece);
     }
   } catch (error) {
@@ -86,6 +86,6 @@ export async function readContentFrom(from: string, wish: InputWish): Promise<Ui
     const message = `The content cannot be read from ${from}: ${reason}.`;
     throw new TeddyError('FILE_NOT_FOUND', message, 'Give a file, or - for stdin.');
   });
-  if (bytes.length > wish.maxBytes) throw toTooLarge(wish);
+  if (bytes.length > wish.maxBytes) throw new ContentTooLarge(wish);
   return bytes;
 }

@@ -1,6 +1,6 @@
 /** Adds content to a write session at a known place, so that a request that is sent twice adds nothing twice. */
+import { OffsetMismatch } from '../../write/write-errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { OffsetMismatch } from '../../write/offset-mismatch.ts';
 import { happen, readContent, saveWrite, withWrite, type HeldWrite } from './held.ts';
 
 export interface AppendRequest {

@@ -1,6 +1,6 @@
 /** Gives a write session up: its slot is free, and its staging is gone. */
+import { finalizingError } from '../../write/write-errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { toFinalizing } from '../../write/step.ts';
 import { happen, withWrite, type HeldWrite } from './held.ts';
 
 /** Throws UNKNOWN_WRITE for one that is over, has expired, or never was; WRITE_FINALIZING when the target is replaced. */
@@ -22,8 +22,8 @@ export async function refusePlaced(
   { record, write }: Pick<HeldWrite, 'record' | 'write'>,
 ): Promise<void> {
   const { phase, install } = write.state;
-  if (phase === 'installed') throw toFinalizing();
+  if (phase === 'installed') throw finalizingError();
   if (phase !== 'installing' || install === null) return;
   const found = await project.filesOf(record.root).inspect(record.target);
-  if (found.kind === 'file' && project.hash(found.bytes) === install.sha256) throw toFinalizing();
+  if (found.kind === 'file' && project.hash(found.bytes) === install.sha256) throw finalizingError();
 }

@@ -1,4 +1,5 @@
 /** Ends a write session: its content is checked, put in place of its target, and committed, each exactly once. */
+import { unknownWriteError } from '../../write/write-errors.ts';
 import { TeddyError } from '../../errors.ts';
 import { type RefName, shortRef } from '../../names.ts';
 import type { Repository, Workspace } from '../../ports/git.ts';
@@ -18,7 +19,7 @@ import { refuseOperation } from '../line/refuse-operation.ts';
 import { replaceContent } from './append.ts';
 import { commitWrite } from './commit.ts';
 import { findWritesLine } from './find-place.ts';
-import { happen, readContent, saveWrite, toUnknownWrite, withWrite, type HeldWrite } from './held.ts';
+import { happen, readContent, saveWrite, withWrite, type HeldWrite } from './held.ts';
 import { inspectTarget } from './inspect-target.ts';
 import { installWrite, requireBase, toTargetChanged } from './install.ts';
 import { validateWrite, type Validated } from './validate.ts';
@@ -71,7 +72,7 @@ export async function finalizeWrite(project: Project, request: FinalizeRequest):
 function answerAgain(project: Project, held: HeldWrite, content: Uint8Array | undefined): Finalized | null {
   const { result } = held.write.state;
   if (result === null) return null;
-  if (content !== undefined && project.hash(content) !== result.contentSha256) throw toUnknownWrite();
+  if (content !== undefined && project.hash(content) !== result.contentSha256) throw unknownWriteError();
   return { isWritten: true, record: held.record, result };
 }
 

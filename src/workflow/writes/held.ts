@@ -1,12 +1,10 @@
 /** A write session that this process holds, in memory and on disk. */
-import { TeddyError } from '../../errors.ts';
+import { damagedWriteError, isDiskError, unknownWriteError } from '../../write/write-errors.ts';
 import type { FoundWrite, StagedWrite } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
-import { isDiskError } from '../../write/disk-error.ts';
 import { readLimits, retiredSettings, type Limits } from '../../session/write-limits.ts';
 import { isExpired, openWrite, step, type Effect, type Event } from '../../write/step.ts';
-import { isWriteId } from '../../write/write-id.ts';
-import { isOver, type Phase, type WriteRecord, type Write } from '../../write/write.ts';
+import { isOver, isWriteId, type Phase, type Write, type WriteRecord } from '../../write/write.ts';
 
 export interface HeldWrite {
   readonly staged: StagedWrite;
@@ -65,7 +63,7 @@ export async function withWrite<Value>(
   const isOrphan = takesSlot && isOrphaned(found) && !isOver(found.state?.phase ?? 'failed');
   tellTail(project, found);
   const staged = isOrphan ? await project.writes.resume(id, limits) : await project.writes.open(id);
-  if (staged === null) throw toUnknownWrite();
+  if (staged === null) throw unknownWriteError();
   try {
     return await use(holdWrite(staged, limits, nowMs));
   } finally {
@@ -92,27 +90,11 @@ async function findActive(
 ): Promise<FoundWrite> {
   const found = isWriteId(id) ? await project.writes.find(id) : null;
   const state = found?.state ?? null;
-  if (found === null || (state === null && !found.isDamaged)) throw toUnknownWrite();
-  if (state === null) throw toDamaged(id);
+  if (found === null || (state === null && !found.isDamaged)) throw unknownWriteError();
+  if (state === null) throw damagedWriteError(id);
   const isUsable = accepts.includes(state.phase) || (!isOver(state.phase) && !isExpired(state, limits, nowMs));
-  if (!isUsable) throw toUnknownWrite();
+  if (!isUsable) throw unknownWriteError();
   return found;
-}
-
-export function toUnknownWrite(): TeddyError {
-  return new TeddyError(
-    'UNKNOWN_WRITE',
-    'Session not found or expired. Please start a new write session.',
-    '`teddy write list` shows what there is; `teddy write recover <id>` brings back what expired.',
-  );
-}
-
-export function toDamaged(id: string): TeddyError {
-  return new TeddyError(
-    'STAGING_DAMAGED',
-    `What was staged of write session ${id} is damaged.`,
-    `\`teddy write recover ${id} --output <file>\` writes what is left of it to a file.`,
-  );
 }
 
 /** Tells the machine, and remembers what it says; the effects are the caller's to perform, in order. */

@@ -8,7 +8,7 @@ import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { labelLimits, toLabel } from '../../session/entry.ts';
 import type { Oid, RefName } from '../../names.ts';
-import { isWriteId } from '../../write/write-id.ts';
+import { isWriteId } from '../../write/write.ts';
 import { toText } from '../line/read.ts';
 
 export interface Ask {

@@ -1,11 +1,12 @@
 /** The write sessions that are there, as a person sees them. */
+import { unknownWriteError } from '../../write/write-errors.ts';
 import type { FoundWrite, WriteContent } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Limits } from '../../session/write-limits.ts';
 import { isExpired } from '../../write/step.ts';
-import { isWriteId } from '../../write/write-id.ts';
 import {
   isOver,
+  isWriteId,
   toStatus,
   type Finding,
   type Phase,
@@ -13,7 +14,7 @@ import {
   type WriteRecord,
   type WriteResult,
 } from '../../write/write.ts';
-import { isOrphaned, readWriteLimits, toUnknownWrite } from './held.ts';
+import { isOrphaned, readWriteLimits } from './held.ts';
 
 export interface WriteView {
   id: string;
@@ -45,14 +46,14 @@ export async function listWrites(project: Project): Promise<WriteView[]> {
 /** Looking at a session never extends its life. Throws UNKNOWN_WRITE. */
 export async function findWrite(project: Project, id: string): Promise<WriteView> {
   const found = isWriteId(id) ? await project.writes.find(id) : null;
-  if (found === null) throw toUnknownWrite();
+  if (found === null) throw unknownWriteError();
   return toView(found, await readWriteLimits(project), project.clock.now().getTime());
 }
 
 /** What has been received, also of a damaged one. Throws UNKNOWN_WRITE. */
 export async function showWrite(project: Project, id: string): Promise<WriteContent> {
   const content = isWriteId(id) ? await project.writes.readContent(id) : null;
-  if (content === null) throw toUnknownWrite();
+  if (content === null) throw unknownWriteError();
   return content;
 }
 

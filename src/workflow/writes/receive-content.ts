@@ -1,16 +1,16 @@
 /** Receives a content as plain text, up to its end marker: saved as it comes, and its writer asked when nothing does. */
+import { ContentTooLarge, isDiskError } from '../../write/write-errors.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Clock, Notices } from '../../ports/project.ts';
 import { openByteBuffer, type ByteBuffer } from '../../write/byte-buffer.ts';
-import { isDiskError } from '../../write/disk-error.ts';
 import { openScanner, type Scanned, type Scanner } from '../../write/done-scanner.ts';
 import { nextTickMs } from '../../write/pace.ts';
-import { step, toTooLarge, type Effect, type Event } from '../../write/step.ts';
+import { step, type Effect, type Event } from '../../write/step.ts';
 import type { WriteState, Write } from '../../write/write.ts';
 import { openArrivals, type Arrival, type Arrivals } from './await-arrival.ts';
 
 /** Where the content is saved: staging, or a server. */
-export interface ContentSink {
+interface ContentSink {
   /**
    * The bytes that follow those of the last call that resolved. Never called while it is at work. After DISK_FULL or
    * WRITE_FAILED it is called again later, with the same bytes and those that have come since; any other error stops.
@@ -136,7 +136,8 @@ function add(intake: Intake, { content, lines }: Scanned): Effect[] {
   const effects = happen(intake, { type: 'content', bytes: fitting.length, lines, atMs: nowMs(intake) });
   intake.content.append(fitting);
   // White space without end behind a marker would fill the memory as well.
-  if (fitting.length < content.length || intake.scanner.heldBytes() > limits.maxBytes) throw toTooLarge(limits);
+  if (fitting.length < content.length || intake.scanner.heldBytes() > limits.maxBytes)
+    throw new ContentTooLarge(limits);
   return effects;
 }
 

@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { ModelToolCall } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
-import { renderIdlePrompt } from '../../write/idle-prompt.ts';
+import { renderIdlePrompt } from '../../write/end-marker.ts';
 import type { WriteRecord, WriteResult } from '../../write/write.ts';
 import { maskString } from '../line/mask-text.ts';
 import type { Finalized } from './finalize.ts';

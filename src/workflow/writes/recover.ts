@@ -1,23 +1,14 @@
 /** Goes on with a write session that a crash, an error or a long silence has left. */
+import { damagedWriteError, unknownWriteError } from '../../write/write-errors.ts';
 import { TeddyError } from '../../errors.ts';
 import type { FoundWrite } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Limits } from '../../session/write-limits.ts';
 import { isExpired, openWrite } from '../../write/step.ts';
-import { isWriteId } from '../../write/write-id.ts';
-import { isOver } from '../../write/write.ts';
+import { isOver, isWriteId } from '../../write/write.ts';
 import { refusePlaced } from './cancel.ts';
 import { finalizeHeld, type Finalized } from './finalize.ts';
-import {
-  happen,
-  holdWrite,
-  readWriteLimits,
-  saveWrite,
-  tellTail,
-  toDamaged,
-  toUnknownWrite,
-  type HeldWrite,
-} from './held.ts';
+import { happen, holdWrite, readWriteLimits, saveWrite, tellTail, type HeldWrite } from './held.ts';
 
 /**
  * This process goes on with it, in the only slot; close `held.staged`. Throws UNKNOWN_WRITE, WRITE_ACTIVE, LOCKED,
@@ -26,13 +17,13 @@ import {
 export async function takeUpWrite(project: Project, id: string): Promise<HeldWrite> {
   const limits = await readWriteLimits(project);
   const found = isWriteId(id) ? await project.writes.find(id) : null;
-  if (found === null) throw toUnknownWrite();
-  if (found.state === null) throw toDamaged(id);
+  if (found === null) throw unknownWriteError();
+  if (found.state === null) throw damagedWriteError(id);
   if (found.state.phase === 'committed') throw toCommitted(id);
   refuseReceived(found, limits, project.clock.now().getTime());
   tellTail(project, found);
   const staged = await project.writes.resume(id, limits);
-  if (staged === null) throw toUnknownWrite();
+  if (staged === null) throw unknownWriteError();
   try {
     const atMs = project.clock.now().getTime();
     const held = holdWrite(staged, limits, atMs);
@@ -77,7 +68,7 @@ export async function finalizeLeft(
 /** It is given up, whatever has become of it; nothing of its content is kept. Throws UNKNOWN_WRITE, LOCKED. */
 export async function discardWrite(project: Project, id: string): Promise<void> {
   const found = isWriteId(id) ? await project.writes.find(id) : null;
-  if (found === null) throw toUnknownWrite();
+  if (found === null) throw unknownWriteError();
   const limits = await readWriteLimits(project);
   const nowMs = project.clock.now().getTime();
   refuseReceived(found, limits, nowMs);

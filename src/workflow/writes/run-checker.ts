@@ -1,12 +1,11 @@
 /** The user's own checkers: `git config 'teddy.validate.<glob>.command' '<shell command>'`. */
 import { TeddyError } from '../../errors.ts';
-import type { CommandResult } from '../../ports/disk.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { RepoPath } from '../../names.ts';
 import type { Finding } from '../../write/write.ts';
 
-export interface Checker {
+interface Checker {
   glob: string;
   command: string;
 }
@@ -16,13 +15,13 @@ type RunChecker = (target: Uint8Array) => Promise<Finding[]>;
 const prefix = 'teddy.validate.';
 const suffix = '.command';
 const defaultTimeoutS = 120;
-/** Of what a checker says. */
+/** The output of a checker is cut at this length. */
 const maxSaidLength = 2000;
 
 /**
- * Null: no checker is set for the path. Each runs in the work tree, with the content in the file `$TEDDY_FILE`, which has the
- * target's name and lies outside, and the target's path in `$TEDDY_TARGET`; what it says when it does not exit with 0 is a
- * finding. Throws BAD_SETTING, ACTION_FAILED, INTERRUPTED.
+ * Null when no checker is set for the path. Each checker runs in the work tree, with the content in the file `$TEDDY_FILE`, which has the
+ * target's name and lies outside, and the target's path in `$TEDDY_TARGET`. Its output is
+ * a finding when it does not exit with 0. Throws BAD_SETTING, ACTION_FAILED, INTERRUPTED.
  */
 export async function findChecker(
   project: Project,
@@ -46,7 +45,7 @@ export async function findChecker(
   };
 }
 
-/** In the order in which git has them. */
+/** Lists the checkers in the order in which git has them. */
 export async function findCheckers({ repository }: Pick<Project, 'repository'>, path: RepoPath): Promise<Checker[]> {
   const settings = await repository.store.settings(prefix);
   const checkers = settings.flatMap(({ key, value }) => {
@@ -57,51 +56,33 @@ export async function findCheckers({ repository }: Pick<Project, 'repository'>, 
   const { compileGlob } = await import('../../session/context-glob.ts');
   return checkers.filter(({ glob, command }) => {
     const matches = compileGlob(glob);
-    if (typeof matches !== 'function') throw toBadGlob(glob, matches.problem);
+    if (typeof matches !== 'function') {
+      const key = `${prefix}${glob}${suffix}`;
+      throw new TeddyError(
+        'BAD_SETTING',
+        `The glob of ${key} cannot be used: ${matches.problem}.`,
+        `Remove it: \`git config --unset ${JSON.stringify(key)}\`, and set it with another glob.`,
+      );
+    }
     return command.trim() !== '' && matches(path);
   });
 }
 
-function toBadGlob(glob: string, problem: string): TeddyError {
-  const key = `${prefix}${glob}${suffix}`;
-  return new TeddyError(
-    'BAD_SETTING',
-    `The glob of ${key} cannot be used: ${problem}.`,
-    `Remove it: \`git config --unset ${JSON.stringify(key)}\`, and set it with another glob.`,
-  );
-}
-
-interface Place {
-  root: string;
-  path: RepoPath;
-  file: string;
-  signal: AbortSignal;
-}
-
-async function runChecker(project: Project, { command }: Checker, place: Place): Promise<Finding[]> {
-  const { root, path, file, signal } = place;
+async function runChecker(
+  project: Project,
+  { command }: Checker,
+  { root, path, file, signal }: { root: string; path: RepoPath; file: string; signal: AbortSignal },
+): Promise<Finding[]> {
   const timeoutMs = Number((await project.settings.get('timeout')) ?? defaultTimeoutS) * 1000;
   const env = { TEDDY_FILE: file, TEDDY_TARGET: path };
   const result = await project.shellOf(root).run(command, { cwd: '.', env, timeoutMs, signal });
   if (result.aborted) throw new TeddyError('INTERRUPTED', `The check of ${path} was interrupted.`);
   if (result.exitCode === 0) return [];
-  const said = await project.masker.mask(toSaid(result, place));
+  const output = [result.stdout, result.stderr].map((text) => text.trim()).filter((text) => text !== '');
+  // The writer knows no such file. The output is masked before it is cut: half a secret is not recognised.
+  const { text } = await project.masker.mask(output.join('\n').replaceAll(file, path));
+  const cut = text === '' ? '.' : `: ${text.length > maxSaidLength ? `${text.slice(0, maxSaidLength)}…` : text}`;
   const failure = result.timedOut ? `did not end within ${timeoutMs / 1000} s` : `exited with ${result.exitCode}`;
   const masked = await project.masker.mask(command);
-  return [{ check: 'checker', message: `\`${masked.text}\` ${failure}${cut(said.text)}` }];
-}
-
-/** The file's path means nothing to whoever wrote the content. */
-function toSaid({ stdout, stderr }: CommandResult, { file, path }: Place): string {
-  return [stdout, stderr]
-    .map((text) => text.trim())
-    .filter((text) => text !== '')
-    .join('\n')
-    .replaceAll(file, path);
-}
-
-/** Masked before it is cut: half a secret is not recognised. */
-function cut(said: string): string {
-  if (said === '') return '.';
-  return `: ${said.length > maxSaidLength ? `${said.slice(0, maxSaidLength)}…` : said}`;
+  return [{ check: 'checker', message: `\`${masked.text}\` ${failure}${cut}` }];
 }

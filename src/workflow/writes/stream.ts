@@ -1,8 +1,8 @@
 /** Writes a file that comes on a stream: begins the session, receives up to the end marker, finalizes, and commits. */
+import { finalizingError } from '../../write/write-errors.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { renderIdlePrompt } from '../../write/idle-prompt.ts';
-import { toFinalizing } from '../../write/step.ts';
+import { renderIdlePrompt } from '../../write/end-marker.ts';
 import { beginHeldWrite, type Begun, type WriteRequest } from './begin.ts';
 import type { Finalized } from './finalize.ts';
 import { readContent, type HeldWrite } from './held.ts';
@@ -49,7 +49,7 @@ export async function continueWrite(
   const held = await takeUpWrite(project, id);
   return streamHeld(project, held, options, listener, async () => {
     // The content was whole when the session was left, and nothing can be added to it.
-    if (held.write.state.install !== null) throw toFinalizing();
+    if (held.write.state.install !== null) throw finalizingError();
     await readContent(held);
     listener.onTakenUp(held);
   });

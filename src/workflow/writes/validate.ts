@@ -1,4 +1,4 @@
-/** What the checks say of a content, with the user's own checker and the secrets that teddy knows. */
+/** Checks a content, also with the user's own checker and for the secrets that teddy knows. */
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { renderFindings } from '../../write/render-findings.ts';
@@ -9,17 +9,17 @@ import { readWriteLimits } from './held.ts';
 import { findChecker } from './run-checker.ts';
 
 export interface Validated extends Validation {
-  /** All that was found, for whoever wrote the content; empty when nothing was. */
+  /** Tells the writer everything that was found; empty when nothing was. */
   message: string;
 }
 
-export interface Checked {
+interface Checked {
   record: WriteRecord;
-  /** As it came. */
+  /** The content as it came. */
   content: Uint8Array;
   /** The target as it stands. */
   base: Uint8Array | null;
-  /** What can be repaired mechanically is. */
+  /** Repairs what can be repaired mechanically. */
   repair: boolean;
   /** Stops the user's own checker. */
   signal?: AbortSignal | undefined;
@@ -40,7 +40,7 @@ export async function validateWrite(
     },
     { repair },
   );
-  // It quotes lines of the content, and goes to a model, a log or a terminal.
+  // The message quotes lines of the content, and goes to a model, a log or a terminal.
   const limits = await readWriteLimits(project);
   const message = await maskString(project.masker, renderFindings(validation.findings, content, limits));
   const told = validation.findings.slice(0, limits.maxFindings);

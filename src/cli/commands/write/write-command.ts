@@ -1,4 +1,5 @@
 /** Shared by the commands that a server can answer too. */
+import { ContentTooLarge } from '../../../write/write-errors.ts';
 import { Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Clock, Notices, Project } from '../../../ports/project.ts';
@@ -6,7 +7,6 @@ import { defaultLimits, type Limits } from '../../../session/write-limits.ts';
 import { TeddyCommand, terminalNotices, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { sayTimeouts, workflowWrites, type WriteApi } from '../../../http/write-api.ts';
-import { ContentTooLarge } from '../../../write/step.ts';
 
 export interface Calling {
   writes: WriteApi;
