@@ -54,7 +54,7 @@ interface Variables {
   sessionId?: string;
   code?: string;
   statuses?: StatusChanges;
-  /** Of a stream, when it has ended: the code for the log, if there is one. */
+  /** Resolves when a stream has ended, with the code for the log, if there is one. */
   ended?: Promise<string | undefined>;
 }
 
@@ -63,7 +63,7 @@ type Api = OpenAPIHono<Env>;
 
 export interface RunningApi {
   fetch: Api['fetch'];
-  /** No stream keeps the server from stopping; all other calls are answered as before. */
+  /** Ends the streams, which would keep the server from stopping; all other calls are answered as before. */
   endStreams(): void;
 }
 
@@ -72,20 +72,21 @@ export function createApi(options: ApiOptions): RunningApi {
   const api: Api = new OpenAPIHono<Env>();
   logRequests(api, options);
   api.use((context, next) => {
-    admit(toKnock(context.env.incoming), token);
+    admit(context.env.incoming, token);
     return next();
   });
   const streams = eventStreams(options.streamLimits, (error) => report.failure(error));
   const routes = listRoutes(options);
   for (const route of routes) addRoute(api, route, options.limits, streams);
   addDocument(api, options.version);
-  refuseOtherMethods(api, [...routes.map(toPlace), { method: 'get', path: documentPath }]);
+  const described = routes.map(({ config }) => ({ method: config.method, path: config.getRoutingPath() }));
+  refuseOtherMethods(api, [...described, { method: 'get', path: documentPath }]);
   api.notFound((context) => toResponse(context, new Refusal('NO_SUCH_CALL', 'There is no such call.'), options));
   api.onError((error, context) => toResponse(context, error, options));
   return { fetch: api.fetch, endStreams: () => streams.stop() };
 }
 
-/** One opened project serves all clients: what changes something is done one after the other. */
+/** One opened project serves all clients, so changes are made one after the other. */
 function listRoutes({ writes, sessions, limits, streamLimits }: ApiOptions): Route[] {
   const { lookMs } = streamLimits;
   const appended = appendSignal();
@@ -95,28 +96,28 @@ function listRoutes({ writes, sessions, limits, streamLimits }: ApiOptions): Rou
 
 const documentPath = '/openapi.json';
 
+/** A stream ends as it should when its client leaves, when nothing more comes, and when the server stops. */
+const codes: Partial<Record<StreamEnd, string>> = { stalled: 'STREAM_STALLED', failed: 'STREAM_FAILED' };
+
 function addRoute(api: Api, { config, statuses, answer }: Route, limits: Limits, streams: EventStreams): void {
   api.openAPIRegistry.registerPath(config);
   api.on(config.method.toUpperCase(), config.getRoutingPath(), async (context) => {
     if (statuses !== undefined) context.set('statuses', statuses);
     const reply = await answer(toCall(context, limits));
     if ('events' in reply) {
-      // What is asked for is the headers alone: they are those of a stream.
+      // The answer has the headers of a stream, and nothing else.
       if (context.env.incoming.method === 'HEAD') return context.body(null, 200, streamHeaders);
       const ended = streams.open(context.env.outgoing, reply.events);
-      context.set('ended', ended.then(toCode));
+      context.set(
+        'ended',
+        ended.then((end) => codes[end]),
+      );
       return RESPONSE_ALREADY_SENT;
     }
     const { status, body } = reply;
     if ('code' in body) context.set('code', String(body.code));
     return context.json(body, status);
   });
-}
-
-/** A stream ends as it should when its client leaves, when there is nothing more to come, and when the server stops. */
-function toCode(end: StreamEnd): string | undefined {
-  if (end === 'stalled') return 'STREAM_STALLED';
-  return end === 'failed' ? 'STREAM_FAILED' : undefined;
 }
 
 function toCall(context: Context<Env>, limits: Limits): Call {
@@ -132,7 +133,7 @@ function toCall(context: Context<Env>, limits: Limits): Call {
   };
 }
 
-/** Described and served from the schemas that check the requests. */
+/** The document is made from the schemas that check the requests. */
 function addDocument(api: Api, version: string): void {
   api.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' });
   const description = [
@@ -146,41 +147,27 @@ function addDocument(api: Api, version: string): void {
   });
 }
 
-type Place = Pick<Route['config'], 'method'> & { path: string };
-
-function toPlace({ config }: Route): Place {
-  return { method: config.method, path: config.getRoutingPath() };
-}
-
-function refuseOtherMethods(api: Api, places: Place[]): void {
-  for (const path of new Set(places.map((place) => place.path))) {
-    const allowed = places.filter((place) => place.path === path).map(({ method }) => method.toUpperCase());
+function refuseOtherMethods(api: Api, known: { method: string; path: string }[]): void {
+  for (const path of new Set(known.map((route) => route.path))) {
+    const allowed = known.filter((route) => route.path === path).map(({ method }) => method.toUpperCase());
     api.all(path, () => {
       throw new Refusal('METHOD_NOT_ALLOWED', `Call it with ${allowed.join(', ')}.`, { Allow: allowed.join(', ') });
     });
   }
 }
 
-function toKnock({ headers, headersDistinct, socket }: IncomingMessage) {
-  const { origin, authorization } = headers;
-  return { hosts: headersDistinct.host ?? [], origin, authorization, port: socket.localPort ?? 0 };
-}
-
 function toResponse(context: Context<Env>, error: unknown, { report }: ApiOptions): Response {
   const { status, headers, body } = toErrorAnswer(error, context.get('statuses'));
   if (status === 500) report.failure(error);
   context.set('code', body.code);
-  // What is left of the body is not read: the connection cannot be used again.
-  if (isArriving(context.env.incoming)) context.header('Connection', 'close');
+  const { complete, headers: sent } = context.env.incoming;
+  const hasBody = sent['content-length'] !== undefined || sent['transfer-encoding'] !== undefined;
+  // The rest of the body is not read: the connection cannot be used again.
+  if (hasBody && !complete) context.header('Connection', 'close');
   return context.json(body, status, headers);
 }
 
-function isArriving({ complete, headers }: IncomingMessage): boolean {
-  const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
-  return hasBody && !complete;
-}
-
-/** Of a stream, when it has ended. */
+/** A stream is logged when it has ended. */
 function logRequests(api: Api, { clock, report }: ApiOptions): void {
   api.use(async (context, next) => {
     const startMs = performance.now();
@@ -189,7 +176,7 @@ function logRequests(api: Api, { clock, report }: ApiOptions): void {
       report.request({
         time: clock.now().toISOString(),
         method: context.req.method,
-        // As it is encoded in a URL: no character of it can do anything to a terminal.
+        // The path stays encoded, so that no character of it can do anything to a terminal.
         path: new URL(context.req.url).pathname,
         status: context.res.status,
         ms: Math.round(performance.now() - startMs),
@@ -203,50 +190,32 @@ function logRequests(api: Api, { clock, report }: ApiOptions): void {
 }
 
 /**
- * Who may call at all. A page in a browser reaches the loopback address too: without CORS it cannot read the answers, but it
- * can send requests, and with a name that resolves to 127.0.0.1 it can even read. Hence Host, Origin and a token, in this order.
+ * Decides who may call at all. A page in a browser reaches the loopback address too: without CORS it cannot read the answers,
+ * but it can send requests, and with a name that resolves to 127.0.0.1 it can even read. Hence Host, Origin and a token, in
+ * this order. Throws HOST_REFUSED, ORIGIN_REFUSED, TOKEN_REFUSED.
  */
-interface Knock {
-  /** All that were sent. */
-  hosts: string[];
-  origin: string | undefined;
-  authorization: string | undefined;
-  /** That the connection came in on. */
-  port: number;
-}
-
-/** Throws HOST_REFUSED, ORIGIN_REFUSED, TOKEN_REFUSED. */
-function admit({ hosts, origin, authorization, port }: Knock, token: string): void {
-  const [host = ''] = hosts.map((name) => name.toLowerCase());
-  if (hosts.length !== 1 || !ownHosts(port).includes(host)) {
+function admit({ headers, headersDistinct, socket }: IncomingMessage, token: string): void {
+  const port = socket.localPort ?? 0;
+  const names = ['127.0.0.1', 'localhost', '[::1]'];
+  // No client sends the port that is meant anyway.
+  const own = [...names.map((name) => `${name}:${port}`), ...(port === 80 ? names : [])];
+  const [host = '', ...others] = (headersDistinct.host ?? []).map((name) => name.toLowerCase());
+  if (others.length > 0 || !own.includes(host)) {
     throw new Refusal(
       'HOST_REFUSED',
       `This server answers only as 127.0.0.1:${port}, localhost:${port} or [::1]:${port}.`,
     );
   }
-  if (origin !== undefined && origin !== `http://${host}`) {
+  if (headers.origin !== undefined && headers.origin !== `http://${host}`) {
     throw new Refusal('ORIGIN_REFUSED', 'Pages of other origins may not call this server.');
   }
-  if (!isSame(toBearer(authorization), token)) {
+  const bearer = /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
+  // Digests are equally long and are compared in constant time, so the time says nothing about the token.
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  if (!timingSafeEqual(digest(bearer), digest(token))) {
     const challenge = { 'WWW-Authenticate': 'Bearer' };
     throw new Refusal('TOKEN_REFUSED', 'Send the token of server.json: Authorization: Bearer <token>.', challenge);
   }
-}
-
-function ownHosts(port: number): string[] {
-  const names = ['127.0.0.1', 'localhost', '[::1]'];
-  // Nobody sends the port that is meant anyway.
-  return [...names.map((name) => `${name}:${port}`), ...(port === 80 ? names : [])];
-}
-
-function toBearer(authorization = ''): string {
-  return /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
-}
-
-/** In the same time whatever differs: digests are equally long, and tell nothing about how far two texts agree. */
-function isSame(given: string, token: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(token));
 }
 
 /** A byte of content takes up to six in JSON (`\u0000`), and there is a little beside the content. */
@@ -279,7 +248,7 @@ function refuseOtherTypes({ headers }: IncomingMessage): void {
 
 async function readBytes(request: IncomingMessage, limits: Limits): Promise<Buffer> {
   const maxBytes = limits.maxBytes * longestEscape + besideContentBytes;
-  // Said in advance: then not a byte of it is read.
+  // When the size is known in advance, not a byte is read.
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new ContentTooLarge(limits);
   const chunks: Buffer[] = [];
   let size = 0;

@@ -1,5 +1,6 @@
-/** What a client is told when a call fails: always `{ error, code, errors }`, never a stack. */
+/** Tells a client why a call failed: always as `{ error, code, errors }`, never with a stack. */
 import { TeddyError } from '../errors.ts';
+import { OffsetMismatch } from '../write/write-errors.ts';
 import { statusOfRefusal, toErrorStatus, type ErrorStatus, type RefusalCode, type StatusChanges } from './status.ts';
 
 /** A request that never gets as far as the workflow. */
@@ -41,8 +42,10 @@ export function toErrorAnswer(error: unknown, changes?: StatusChanges): ErrorAns
   }
   const { code, message } = error;
   const status = toErrorStatus(code, changes);
-  const body = { error: status === 500 ? internalError : message, code, errors: toErrors(error) };
-  return { status, headers: {}, body: { ...body, ...toExpectedOffset(error) } };
+  const errors = error instanceof InvalidRequest ? error.problems : [message];
+  const expected = error instanceof OffsetMismatch ? { expected_offset: error.expected } : {};
+  const body = { error: status === 500 ? internalError : message, code, errors, ...expected };
+  return { status, headers: {}, body };
 }
 
 /** Several things can be wrong with a request at once. */
@@ -53,12 +56,4 @@ export class InvalidRequest extends TeddyError {
     super(code, problems[0] ?? 'The request is not valid.', 'GET /openapi.json describes every call.');
     this.problems = problems;
   }
-}
-
-function toErrors(error: TeddyError): string[] {
-  return error instanceof InvalidRequest ? error.problems : [error.message];
-}
-
-function toExpectedOffset(error: TeddyError): { expected_offset?: number } {
-  return 'expected' in error && typeof error.expected === 'number' ? { expected_offset: error.expected } : {};
 }

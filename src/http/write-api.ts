@@ -118,7 +118,9 @@ function toBeginAnswer({ record, state, directory, instructions, warnings }: Beg
   };
 }
 
-export function toFinalizeAnswer({ record, result }: Extract<Finalized, { isWritten: true }>): FinalizeAnswer {
+type Written = Pick<Extract<Finalized, { isWritten: true }>, 'record' | 'result'>;
+
+export function toFinalizeAnswer({ record, result }: Written): FinalizeAnswer {
   return {
     session_id: record.id,
     success: true,

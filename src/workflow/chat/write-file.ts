@@ -9,7 +9,7 @@ import type { ReadyLine } from '../line/prepare.ts';
 import type { Usage } from '../line/receive-answer.ts';
 import { beginHeldWrite } from '../writes/begin.ts';
 import type { HeldWrite } from '../writes/held.ts';
-import { toFreeId, type Talk } from '../writes/model-talk.ts';
+import { toFreeId, type Dialogue } from '../writes/dialogue.ts';
 import { receiveFromModel } from '../writes/receive-from-model.ts';
 import type { ChatListener, ToolOutcome } from './chat.ts';
 import { beginTool, renderBegun, renderToolError, type BeginWish } from '../../conversation/write-tool.ts';
@@ -42,7 +42,7 @@ export async function writeFile(
   wish: BeginWish,
 ): Promise<WrittenOutcome> {
   const { project } = place;
-  let talk: Talk | null = null;
+  let dialogue: Dialogue | null = null;
   let record: WriteRecord | null = null;
   try {
     const { begun, held } = await beginHeldWrite(project, {
@@ -55,13 +55,13 @@ export async function writeFile(
     for (const warning of begun.warnings) project.notices.warn(warning);
     ({ record } = begun);
     place.listener.file.onBegun(record);
-    talk = openTalk(place.writing, messages, call, renderBegun(begun));
-    const result = await receive(place, talk, held);
-    return { outcome: toWritten(record, result), usage: talk.usage, failure: null };
+    dialogue = openDialogue(place.writing, messages, call, renderBegun(begun));
+    const result = await receive(place, dialogue, held);
+    return { outcome: toWritten(record, result), usage: dialogue.usage, failure: null };
   } catch (error) {
     if (!(error instanceof TeddyError)) throw error;
     const outcome = await toFailed(project, record, error);
-    return { outcome, usage: talk?.usage ?? null, failure: isOfModel(error) ? error : null };
+    return { outcome, usage: dialogue?.usage ?? null, failure: isOfModel(error) ? error : null };
   }
 }
 
@@ -71,21 +71,21 @@ async function toSelector({ project, line }: FilePlace): Promise<string | undefi
   return head?.ref === line.ref ? undefined : shortRef(line.ref);
 }
 
-async function receive({ project, listener }: FilePlace, talk: Talk, held: HeldWrite): Promise<WriteResult> {
+async function receive({ project, listener }: FilePlace, dialogue: Dialogue, held: HeldWrite): Promise<WriteResult> {
   try {
-    return (await receiveFromModel(project, talk, held, listener.file)).result;
+    return (await receiveFromModel(project, dialogue, held, listener.file)).result;
   } finally {
     await held.staged.close();
   }
 }
 
 /** Only this call is in it: the others of the answer have their turn before or after. */
-function openTalk(
+function openDialogue(
   { model, request }: WritingModel,
   messages: readonly ModelMessage[],
   call: ModelToolCall,
   begun: string,
-): Talk {
+): Dialogue {
   const id = toFreeId(messages, call.id);
   return {
     model,

@@ -1,7 +1,7 @@
 /** Adds content to a write session at a known place, so that a request that is sent twice adds nothing twice. */
 import { OffsetMismatch } from '../../write/write-errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { happen, readContent, saveWrite, withWrite, type HeldWrite } from './held.ts';
+import { dispatch, readContent, saveWrite, withWrite, type HeldWrite } from './held.ts';
 
 export interface AppendRequest {
   id: string;
@@ -20,7 +20,7 @@ export async function appendWrite(project: Project, request: AppendRequest): Pro
     const fresh = await toFresh(held, request.offset ?? size, request.bytes);
     if (fresh.length === 0) return { size, added: 0 };
     const atMs = project.clock.now().getTime();
-    happen(held, { type: 'content', bytes: fresh.length, lines: 0, atMs });
+    dispatch(held, { type: 'content', bytes: fresh.length, lines: 0, atMs });
     await held.staged.save(fresh, held.write.state);
     return { size: held.write.state.size, added: fresh.length };
   });
@@ -53,8 +53,8 @@ export async function replaceContent(project: Project, held: HeldWrite, bytes: U
   const atMs = project.clock.now().getTime();
   const before = held.write;
   try {
-    happen(held, { type: 'restart', atMs });
-    happen(held, { type: 'content', bytes: bytes.length, lines: 0, atMs });
+    dispatch(held, { type: 'restart', atMs });
+    dispatch(held, { type: 'content', bytes: bytes.length, lines: 0, atMs });
   } catch (error) {
     held.write = before;
     throw error;

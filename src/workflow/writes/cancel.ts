@@ -1,7 +1,7 @@
 /** Gives a write session up: its slot is free, and its staging is gone. */
 import { finalizingError } from '../../write/write-errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { happen, withWrite, type HeldWrite } from './held.ts';
+import { dispatch, withWrite, type HeldWrite } from './held.ts';
 
 /** Throws UNKNOWN_WRITE for one that is over, has expired, or never was; WRITE_FINALIZING when the target is replaced. */
 export async function cancelWrite(project: Project, id: string): Promise<void> {
@@ -10,7 +10,7 @@ export async function cancelWrite(project: Project, id: string): Promise<void> {
     id,
     async (held) => {
       await refusePlaced(project, held);
-      for (const effect of happen(held, { type: 'cancel' })) if (effect === 'discard') await held.staged.remove();
+      for (const effect of dispatch(held, { type: 'cancel' })) if (effect === 'discard') await held.staged.remove();
     },
     { takesSlot: false },
   );

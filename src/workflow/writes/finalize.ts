@@ -19,7 +19,7 @@ import { refuseOperation } from '../line/refuse-operation.ts';
 import { replaceContent } from './append.ts';
 import { commitWrite } from './commit.ts';
 import { findWritesLine } from './find-place.ts';
-import { happen, readContent, saveWrite, withWrite, type HeldWrite } from './held.ts';
+import { dispatch, readContent, saveWrite, withWrite, type HeldWrite } from './held.ts';
 import { inspectTarget } from './inspect-target.ts';
 import { installWrite, requireBase, toTargetChanged } from './install.ts';
 import { validateWrite, type Validated } from './validate.ts';
@@ -106,11 +106,11 @@ export async function finalizeHeld(
   if (held.write.state.size === 0) throw toEmpty();
   const workspace = await openPlace(project, held);
   const run: Finalizing = { project, held, workspace, force, isOfModel, signal, validated: null };
-  const effects = happen(held, { type: 'done', atMs: now(project) });
+  const effects = dispatch(held, { type: 'done', atMs: now(project) });
   try {
     for (let effect = effects.shift(); effect !== undefined; effect = effects.shift()) {
       const event = await performOrRefuse(run, effect);
-      if (event !== null) effects.push(...happen(held, event));
+      if (event !== null) effects.push(...dispatch(held, event));
     }
   } catch (error) {
     throw toUnfinished(held, error);
@@ -146,7 +146,7 @@ async function performOrRefuse(run: Finalizing, effect: Effect): Promise<Event |
     const isChanged = error instanceof TeddyError && ['TARGET_CHANGED', 'BAD_TARGET'].includes(error.code);
     if (!isChanged) throw error;
     const changed = toTargetChanged(run.held.record);
-    happen(run.held, { type: 'refused', reason: changed.message });
+    dispatch(run.held, { type: 'refused', reason: changed.message });
     await saveWrite(run.project, run.held);
     throw changed;
   }

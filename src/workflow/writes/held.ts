@@ -98,7 +98,7 @@ async function findActive(
 }
 
 /** Tells the machine, and remembers what it says; the effects are the caller's to perform, in order. */
-export function happen(held: HeldWrite, event: Event): Effect[] {
+export function dispatch(held: HeldWrite, event: Event): Effect[] {
   const next = step(held.write, event);
   held.write = next.write;
   return next.effects;
@@ -118,11 +118,11 @@ export async function saveWrite(project: Project, held: HeldWrite): Promise<void
     held.isReplaced = false;
     held.savedBytes = write.state.size;
     held.isFailing = false;
-    happen(held, { type: 'saved', atMs: project.clock.now().getTime() });
+    dispatch(held, { type: 'saved', atMs: project.clock.now().getTime() });
   } catch (error) {
     if (!held.isTolerant || !isDiskError(error)) throw error;
     if (!held.isFailing) project.notices.warn(`${error.message} The content is kept in memory until it can be saved.`);
     held.isFailing = true;
-    happen(held, { type: 'save-failed', atMs: project.clock.now().getTime() });
+    dispatch(held, { type: 'save-failed', atMs: project.clock.now().getTime() });
   }
 }

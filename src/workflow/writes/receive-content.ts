@@ -116,7 +116,7 @@ async function receive(intake: Intake, arrivals: Arrivals): Promise<void> {
 async function take(intake: Intake, arrival: Arrival): Promise<boolean> {
   const { scanner, options } = intake;
   if (arrival.type === 'abort') throw new Aborted();
-  if (arrival.type === 'tick') await perform(intake, happen(intake, { type: 'tick', atMs: nowMs(intake) }));
+  if (arrival.type === 'tick') await perform(intake, dispatch(intake, { type: 'tick', atMs: nowMs(intake) }));
   else if (arrival.type === 'bytes') await accept(intake, scanner.next(arrival.bytes), false);
   else await accept(intake, scanner.end({ isAnswerEnd: options.isCut?.() !== true }), true);
   return intake.isDone || arrival.type === 'end';
@@ -126,14 +126,14 @@ async function accept(intake: Intake, scanned: Scanned, isEnd: boolean): Promise
   const effects = add(intake, scanned);
   addTrailing(intake, scanned.trailing);
   intake.isDone = scanned.isDone;
-  await perform(intake, scanned.isDone || isEnd ? happen(intake, { type: 'end' }) : effects);
+  await perform(intake, scanned.isDone || isEnd ? dispatch(intake, { type: 'end' }) : effects);
 }
 
 /** As much as fits is kept, whatever is thrown. */
 function add(intake: Intake, { content, lines }: Scanned): Effect[] {
   const { limits, state } = intake.write;
   const fitting = content.subarray(0, limits.maxBytes - state.size);
-  const effects = happen(intake, { type: 'content', bytes: fitting.length, lines, atMs: nowMs(intake) });
+  const effects = dispatch(intake, { type: 'content', bytes: fitting.length, lines, atMs: nowMs(intake) });
   intake.content.append(fitting);
   // White space without end behind a marker would fill the memory as well.
   if (fitting.length < content.length || intake.scanner.heldBytes() > limits.maxBytes)
@@ -181,7 +181,7 @@ async function save(intake: Intake): Promise<void> {
     return;
   }
   intake.savedBytes += bytes.length;
-  happen(intake, { type: 'saved', atMs: nowMs(intake) });
+  dispatch(intake, { type: 'saved', atMs: nowMs(intake) });
   if (intake.isFailing) intake.options.notices.info('The content can be saved again; all of it is saved now.');
   intake.isFailing = false;
 }
@@ -194,7 +194,7 @@ function noteFailure(intake: Intake, error: unknown): void {
   if (!intake.isFailing)
     intake.options.notices.warn(`${error.message} The content is kept in memory until it can be saved.`);
   intake.isFailing = true;
-  happen(intake, { type: 'save-failed', atMs: nowMs(intake) });
+  dispatch(intake, { type: 'save-failed', atMs: nowMs(intake) });
 }
 
 /** Saves what there is, also what might have been a marker. */
@@ -203,9 +203,9 @@ async function stop(intake: Intake): Promise<void> {
   const { content, lines } = intake.scanner.end({ isAnswerEnd: false });
   const room = intake.write.limits.maxBytes - intake.write.state.size;
   const fitting = content.subarray(0, room);
-  if (fitting.length > 0) happen(intake, { type: 'content', bytes: fitting.length, lines, atMs: nowMs(intake) });
+  if (fitting.length > 0) dispatch(intake, { type: 'content', bytes: fitting.length, lines, atMs: nowMs(intake) });
   intake.content.append(fitting);
-  await perform(intake, happen(intake, { type: 'end' }));
+  await perform(intake, dispatch(intake, { type: 'end' }));
 }
 
 function toRefused(error: unknown): TeddyError {
@@ -238,7 +238,7 @@ function toReceived({ write, isDone, content, trailing, savedBytes }: Intake): R
   };
 }
 
-function happen(intake: Intake, event: Event): Effect[] {
+function dispatch(intake: Intake, event: Event): Effect[] {
   const next = step(intake.write, event);
   intake.write = next.write;
   return next.effects;

@@ -7,31 +7,31 @@ import type { WriteRecord, WriteResult } from '../../write/write.ts';
 import { maskString } from '../line/mask-text.ts';
 import type { Finalized } from './finalize.ts';
 import { readContent, type HeldWrite } from './held.ts';
-import { answerCall, hearAnswer, newAnswer, say, type Answer, type EarlierText, type Talk } from './model-talk.ts';
+import { answerCall, hearAnswer, newAnswer, say, type Answer, type EarlierText, type Dialogue } from './dialogue.ts';
 import { renderToolError } from '../../conversation/write-tool.ts';
 import { openScanner } from '../../write/done-scanner.ts';
 import { fileKind } from '../../write/file-kind.ts';
 import { heldDestination, receiveInto, runWrite, type Destination } from './run-write.ts';
 
-/** Who hears how the content comes. */
+/** Hears how the content comes. */
 export interface FileListener {
-  /** Of the session, from now on. */
+  /** Counts the content of the session so far. */
   onContent(progress: { bytes: number; lines: number }): void;
   /** The answer has ended without the end marker, and the model is asked for it. */
   onPrompt(text: string): void;
-  /** What is wrong with the content: it goes back to the model, or was found once too often. */
+  /** The findings go back to the model, or were found once too often. */
   onFindings(text: string): void;
 }
 
 export interface FileFromModel {
   result: WriteResult;
-  /** What was called in the last answer, after the content. */
+  /** The calls of the last answer, after the content. */
   calls: ModelToolCall[];
 }
 
 interface Receiving {
   project: Project;
-  talk: Talk;
+  dialogue: Dialogue;
   held: HeldWrite;
   listener: FileListener;
   destination: Destination<Finalized>;
@@ -49,12 +49,12 @@ interface Receiving {
  */
 export function receiveFromModel(
   project: Project,
-  talk: Talk,
+  dialogue: Dialogue,
   held: HeldWrite,
   listener: FileListener,
   earlier?: EarlierText,
 ): Promise<FileFromModel> {
-  const receiving = openReceiving(project, talk, held, listener);
+  const receiving = openReceiving(project, dialogue, held, listener);
   receiving.lines = (earlier?.text ?? '').split('\n').length - 1;
   return receiveFile(receiving, () => receiveWhole(receiving, earlier));
 }
@@ -62,16 +62,16 @@ export function receiveFromModel(
 /** Finalizes a content that its writer has ended, and has the model correct it. */
 export function correctWithModel(
   project: Project,
-  talk: Talk,
+  dialogue: Dialogue,
   held: HeldWrite,
   listener: FileListener,
 ): Promise<FileFromModel> {
-  return receiveFile(openReceiving(project, talk, held, listener), async () => newAnswer());
+  return receiveFile(openReceiving(project, dialogue, held, listener), async () => newAnswer());
 }
 
-function openReceiving(project: Project, talk: Talk, held: HeldWrite, listener: FileListener): Receiving {
-  const destination = heldDestination(project, held, { isOfModel: true, signal: talk.request.signal });
-  return { project, talk, held, listener, destination, prompts: 0, isRestart: false, lines: 0 };
+function openReceiving(project: Project, dialogue: Dialogue, held: HeldWrite, listener: FileListener): Receiving {
+  const destination = heldDestination(project, held, { isOfModel: true, signal: dialogue.request.signal });
+  return { project, dialogue, held, listener, destination, prompts: 0, isRestart: false, lines: 0 };
 }
 
 async function receiveFile(receiving: Receiving, receiveFirst: () => Promise<Answer>): Promise<FileFromModel> {
@@ -93,9 +93,17 @@ async function receiveFile(receiving: Receiving, receiveFirst: () => Promise<Ans
 
 /** Receives answers until one has the end marker, and returns that one. */
 async function receiveWhole(receiving: Receiving, earlier?: EarlierText): Promise<Answer> {
+  const { dialogue, held } = receiving;
   let heard = await receiveAnswer(receiving, earlier);
-  while (!heard.isDone || isEmpty(receiving.held)) {
-    if (!heard.isDone) refuseCut(receiving, heard.answer);
+  while (!heard.isDone || isEmpty(held)) {
+    if (!heard.isDone && isCut(heard.answer)) {
+      const why = heard.answer.finish === 'length' ? 'was cut at the limit of' : 'was broken off by';
+      throw new TeddyError(
+        'MODEL_INTERRUPTED',
+        `The content of ${held.record.target} ${why} ${dialogue.model.label}.`,
+        describeResume(held.record),
+      );
+    }
     askAgain(receiving, heard.answer);
     heard = await receiveAnswer(receiving);
   }
@@ -107,33 +115,31 @@ async function receiveAnswer(
   receiving: Receiving,
   earlier?: EarlierText,
 ): Promise<{ answer: Answer; isDone: boolean }> {
-  const { project, talk, held, destination, isRestart } = receiving;
+  const { project, dialogue, held, destination, isRestart } = receiving;
   const answer = newAnswer();
   const end = await watchForEnd(held, isRestart);
-  const wish = { isWanted: () => !end.isReached(answer), again: describeResume(held.record) };
-  const pieces = hearAnswer(talk, answer, wish, earlier);
-  const source = toBytes(receiving, pieces, { end, isLineOpen: earlier === undefined && !isRestart && endsOpen(held) });
+  const options = { isWanted: () => !end.isReached(answer), again: describeResume(held.record) };
+  const pieces = hearAnswer(dialogue, answer, options, earlier);
+  const endsOpen = held.content !== null && held.content.length > 0 && held.content.at(-1) !== newline;
+  const source = toBytes(receiving, pieces, { end, isLineOpen: earlier === undefined && !isRestart && endsOpen });
   const { isDone, hasContent } = await receiveInto(project, destination, source, {
     isRestart,
     isAnswer: true,
     isCut: () => isCut(answer) && !end.isReached(answer),
-    signal: talk.request.signal,
+    signal: dialogue.request.signal,
     onPrompt: () => undefined,
   }).catch((error: unknown) => {
-    throw toResumable(held.record, error);
+    if (!(error instanceof TeddyError) || error.code !== 'INTERRUPTED') throw error;
+    throw new TeddyError('INTERRUPTED', error.message, describeResume(held.record), { cause: error });
   });
   receiving.isRestart &&= !hasContent;
   return { answer, isDone };
 }
 
-function endsOpen({ content }: HeldWrite): boolean {
-  return content !== null && content.length > 0 && content.at(-1) !== newline;
-}
-
 const newline = 10;
 const encoder = new TextEncoder();
 
-/** With `isLineOpen` the answer before has ended within a line, and this one begins another. */
+/** With `isLineOpen` the answer before has ended within a line, and this one begins a new line. */
 async function* toBytes(
   receiving: Receiving,
   pieces: AsyncIterable<string>,
@@ -154,67 +160,47 @@ async function* toBytes(
   }
 }
 
-/** What receives content speaks of all sessions; this one has a name. */
-function toResumable(record: WriteRecord, error: unknown): unknown {
-  if (!(error instanceof TeddyError) || error.code !== 'INTERRUPTED') return error;
-  return new TeddyError('INTERRUPTED', error.message, describeResume(record), { cause: error });
-}
-
 function describeResume({ id, target }: WriteRecord): string {
   return `What arrived of ${target} is saved: \`teddy write ask --resume ${id}\` goes on, \`teddy write recover ${id}\` offers other ways.`;
 }
 
-/** It has not ended by the model's own wish. */
+/** Something other than the model has ended the answer. */
 function isCut({ finish }: Answer): boolean {
   return finish !== 'stop' && finish !== 'tool_calls';
-}
-
-function refuseCut({ talk, held }: Receiving, answer: Answer): void {
-  if (!isCut(answer)) return;
-  const why = answer.finish === 'length' ? 'was cut at the limit of' : 'was broken off by';
-  throw new TeddyError(
-    'MODEL_INTERRUPTED',
-    `The content of ${held.record.target} ${why} ${talk.model.label}.`,
-    describeResume(held.record),
-  );
 }
 
 function isEmpty({ write }: HeldWrite): boolean {
   return write.state.size === 0;
 }
 
-/** What it is to do stands in the results of its calls, if it has called. */
+/** Asks for the rest. A model that has called reads it in the results of its calls. */
 function askAgain(receiving: Receiving, { calls }: Answer): void {
-  const { talk, held, listener } = receiving;
+  const { dialogue, held, listener } = receiving;
   const { record, write } = held;
-  if (receiving.prompts >= write.limits.maxPrompts) throw toEndless(receiving);
+  const { target, endMarker } = record;
+  if (receiving.prompts >= write.limits.maxPrompts) {
+    const missing = isEmpty(held) ? `sent no content of ${target}` : `not ended ${target} with ${endMarker}`;
+    throw new TeddyError(
+      'END_MISSING',
+      `${dialogue.model.label} has ${missing}, though it was asked ${receiving.prompts} times.`,
+      describeResume(record),
+    );
+  }
   receiving.prompts += 1;
-  const text = isEmpty(held) ? toEmptyPrompt(record) : renderIdlePrompt(record.endMarker);
+  const text = isEmpty(held)
+    ? `Validation failed: content cannot be empty. Output the content of ${target}, and end with ${endMarker} on its own line.`
+    : renderIdlePrompt(endMarker);
   listener.onPrompt(text);
-  if (calls.length > 0) refuseCalls(talk, calls, record);
-  else say(talk, text);
-}
-
-function toEmptyPrompt({ target, endMarker }: WriteRecord): string {
-  return `Validation failed: content cannot be empty. Output the content of ${target}, and end with ${endMarker} on its own line.`;
-}
-
-function toEndless({ talk, held, prompts }: Receiving): TeddyError {
-  const { target, endMarker } = held.record;
-  const missing = isEmpty(held) ? `sent no content of ${target}` : `not ended ${target} with ${endMarker}`;
-  return new TeddyError(
-    'END_MISSING',
-    `${talk.model.label} has ${missing}, though it was asked ${prompts} times.`,
-    describeResume(held.record),
-  );
+  if (calls.length > 0) refuseCalls(dialogue, calls, record);
+  else say(dialogue, text);
 }
 
 /** While a session takes content, no call can begin another one. */
-export function refuseCalls(talk: Talk, calls: ModelToolCall[], { target, endMarker }: WriteRecord): void {
+export function refuseCalls(dialogue: Dialogue, calls: ModelToolCall[], { target, endMarker }: WriteRecord): void {
   const problem =
     `Another write session is already active, for ${target}. Output its content now, and end with ${endMarker} on its own ` +
     'line. Call again for another file after that.';
-  for (const call of calls) answerCall(talk, call, renderToolError(problem));
+  for (const call of calls) answerCall(dialogue, call, renderToolError(problem));
 }
 
 /** Returns what was found, as a model may see it. */
@@ -225,14 +211,14 @@ async function tellFindings({ project, listener }: Receiving, rejected: Rejected
 }
 
 async function askForCorrection(receiving: Receiving, answer: Answer, rejected: Rejected): Promise<void> {
-  const { talk } = receiving;
+  const { dialogue } = receiving;
   const { findings, record } = rejected;
   const { target, endMarker } = record;
   const message = await tellFindings(receiving, rejected);
-  refuseCalls(talk, answer.calls, record);
+  refuseCalls(dialogue, answer.calls, record);
   const count = findings.length === 1 ? 'this' : `these ${findings.length} things`;
   const rest = `Send the whole corrected content of ${target}, and end with ${endMarker} on its own line.`;
-  say(talk, `The content of ${target} was not accepted, for ${count}:\n\n${message}\n\n${rest}`);
+  say(dialogue, `The content of ${target} was not accepted, for ${count}:\n\n${message}\n\n${rest}`);
   receiving.isRestart = true;
 }
 
@@ -252,7 +238,6 @@ async function toRejected(project: Project, { record, findings, reason }: Reject
   );
 }
 
-/** Whether a model's answer has come to the end marker of its content. */
 interface EndWatch {
   take(bytes: Uint8Array): void;
   /** The answer has come to the end marker; also at its very end, where no line ends. */

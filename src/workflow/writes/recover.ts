@@ -8,7 +8,7 @@ import { isExpired, openWrite } from '../../write/step.ts';
 import { isOver, isWriteId } from '../../write/write.ts';
 import { refusePlaced } from './cancel.ts';
 import { finalizeHeld, type Finalized } from './finalize.ts';
-import { happen, holdWrite, readWriteLimits, saveWrite, tellTail, type HeldWrite } from './held.ts';
+import { dispatch, holdWrite, readWriteLimits, saveWrite, tellTail, type HeldWrite } from './held.ts';
 
 /**
  * This process goes on with it, in the only slot; close `held.staged`. Throws UNKNOWN_WRITE, WRITE_ACTIVE, LOCKED,
@@ -27,7 +27,8 @@ export async function takeUpWrite(project: Project, id: string): Promise<HeldWri
   try {
     const atMs = project.clock.now().getTime();
     const held = holdWrite(staged, limits, atMs);
-    for (const effect of happen(held, { type: 'reopen', atMs })) if (effect === 'save') await saveWrite(project, held);
+    for (const effect of dispatch(held, { type: 'reopen', atMs }))
+      if (effect === 'save') await saveWrite(project, held);
     return held;
   } catch (error) {
     await staged.close();

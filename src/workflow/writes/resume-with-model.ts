@@ -7,7 +7,7 @@ import { maskString } from '../line/mask-text.ts';
 import { replaceContent } from './append.ts';
 import { readContent, type HeldWrite } from './held.ts';
 import { takeUpAsk, type Ask } from './keep-ask.ts';
-import { openTalk, type Talk } from './model-talk.ts';
+import { openDialogue, type Dialogue } from './dialogue.ts';
 import { correctWithModel, receiveFromModel, type FileFromModel } from './receive-from-model.ts';
 import { takeUpWrite } from './recover.ts';
 import {
@@ -17,15 +17,15 @@ import {
   nothingWritten,
   takeFile,
   type ModelListener,
-  type ModelWish,
+  type ModelWriteOptions,
   type ModelWritten,
 } from './write-with-model.ts';
 import { beginTool, renderBegun, writeProtocol } from '../../conversation/write-tool.ts';
 
-export interface ResumeWish extends Omit<ModelWish, 'message'> {
-  /** Of the write session, or of the message that was to begin one. */
+export interface ResumeOptions extends Omit<ModelWriteOptions, 'message'> {
+  /** The id of the write session, or of the message that was to begin one. */
   id: string;
-  /** What is to be said beside the intent of the session. */
+  /** Says more than the intent of the session. */
   message: string | undefined;
 }
 
@@ -35,44 +35,44 @@ export interface ResumeWish extends Omit<ModelWish, 'message'> {
  */
 export async function resumeWithModel(
   project: Project,
-  wish: ResumeWish,
+  options: ResumeOptions,
   listener: ModelListener,
 ): Promise<ModelWritten> {
-  const kept = (await project.writes.find(wish.id)) === null ? await takeUpAsk(project, wish.id) : null;
-  const id = kept === null ? wish.id : await findLeftWrite(project, kept.id);
-  if (kept !== null && id === null) return askAgain(project, kept, wish, listener);
-  return goOnWithFile(project, { ...wish, id: id ?? wish.id }, listener);
+  const kept = (await project.writes.find(options.id)) === null ? await takeUpAsk(project, options.id) : null;
+  const id = kept === null ? options.id : await findLeftWrite(project, kept.id);
+  if (kept !== null && id === null) return askAgain(project, kept, options, listener);
+  return goOnWithFile(project, { ...options, id: id ?? options.id }, listener);
 }
 
-/** No file was begun, or all that were are committed. */
-async function askAgain(project: Project, kept: Ask, wish: ResumeWish, listener: ModelListener): Promise<ModelWritten> {
-  const { message } = await maskMessage(project, wish);
+/** Asks the message again: no file was begun, or all files are committed. */
+async function askAgain(
+  project: Project,
+  kept: Ask,
+  options: ResumeOptions,
+  listener: ModelListener,
+): Promise<ModelWritten> {
+  const { message } = await maskMessage(project, options);
   const asked = await maskString(project.masker, kept.message);
   const text = [asked, ...(message ? [message] : [])].join('\n\n');
-  return askModel(project, { ...kept, message: text }, wish, listener);
+  return askModel(project, { ...kept, message: text }, options, listener);
 }
 
-async function goOnWithFile(project: Project, wish: ResumeWish, listener: ModelListener): Promise<ModelWritten> {
-  const found = await project.writes.find(wish.id);
+async function goOnWithFile(project: Project, options: ResumeOptions, listener: ModelListener): Promise<ModelWritten> {
+  const found = await project.writes.find(options.id);
   const phase = found?.state?.phase ?? null;
-  const { message } = await maskMessage(project, wish);
+  const { message } = await maskMessage(project, options);
   const intent = await maskString(project.masker, found?.record?.intent ?? '');
-  const held = await takeUpWrite(project, wish.id);
+  const held = await takeUpWrite(project, options.id);
   const asked = held.record.ask && (await maskString(project.masker, held.record.ask.message));
-  const talk = openTalk(project, wish, toMessages(project, { ...held.record, intent }, asked, message));
+  const dialogue = openDialogue(project, options, toMessages(project, { ...held.record, intent }, asked, message));
   const ask = held.record.ask ?? null;
-  const conversation = { project, ask, talk, listener, session: wish.session, written: nothingWritten() };
+  const conversation = { project, ask, dialogue, listener, session: options.session, written: nothingWritten() };
   listener.onBegun(held.record);
-  const receive = () => (isWhole(phase) ? correct(project, talk, held, listener) : goOn(project, talk, held, listener));
-  return converse(conversation, await takeFile(conversation, held, receive));
+  const calls = await takeFile(conversation, held, () => goOn(project, dialogue, held, listener, phase));
+  return converse(conversation, calls);
 }
 
-/** Its end marker had come. */
-function isWhole(phase: Phase | null): boolean {
-  return phase !== null && !['awaiting_content', 'receiving', 'expired'].includes(phase);
-}
-
-/** As if it had been announced just now, in answer to the message that it was announced for. */
+/** Makes a conversation in which the file was announced just now, in answer to the message that it was announced for. */
 function toMessages(
   project: Project,
   record: WriteRecord,
@@ -101,19 +101,25 @@ function toMessages(
   ];
 }
 
-async function correct(project: Project, talk: Talk, held: HeldWrite, listener: ModelListener): Promise<FileFromModel> {
-  const { shown } = await readShown(project, held);
-  talk.messages.push({ role: 'assistant', content: `${shown}${held.record.endMarker}` });
-  return correctWithModel(project, talk, held, listener);
-}
-
-async function goOn(project: Project, talk: Talk, held: HeldWrite, listener: ModelListener): Promise<FileFromModel> {
+async function goOn(
+  project: Project,
+  dialogue: Dialogue,
+  held: HeldWrite,
+  listener: ModelListener,
+  phase: Phase | null,
+): Promise<FileFromModel> {
+  if (phase !== null && !['awaiting_content', 'receiving', 'expired'].includes(phase)) {
+    // The end marker had come.
+    const { shown } = await readShown(project, held);
+    dialogue.messages.push({ role: 'assistant', content: `${shown}${held.record.endMarker}` });
+    return correctWithModel(project, dialogue, held, listener);
+  }
   await dropMarkerPart(project, held);
   const earlier = await readShown(project, held);
-  return receiveFromModel(project, talk, held, listener, earlier.text.trim() === '' ? undefined : earlier);
+  return receiveFromModel(project, dialogue, held, listener, earlier.text.trim() === '' ? undefined : earlier);
 }
 
-/** Whatever wrote it: nothing goes into a request unmasked. */
+/** Nothing goes into a request unmasked, whoever wrote it. */
 async function readShown(project: Project, held: HeldWrite): Promise<{ text: string; shown: string }> {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(await readContent(held));
   return { text, shown: await maskString(project.masker, text) };

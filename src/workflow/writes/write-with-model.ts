@@ -1,6 +1,6 @@
 /** Has a model write files: it announces each with one small call, and sends its content as plain text. */
 import { TeddyError } from '../../errors.ts';
-import type { Model, ModelMessage, ModelRequest, ModelToolCall } from '../../ports/model.ts';
+import type { Model, ModelRequest, ModelToolCall } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
 import { toLabel } from '../../session/entry.ts';
 import { isOver, type WriteRecord, type WriteResult } from '../../write/write.ts';
@@ -8,9 +8,9 @@ import { maskMessage } from '../line/mask-message.ts';
 import { maskString } from '../line/mask-text.ts';
 import type { Usage } from '../line/receive-answer.ts';
 import { beginHeldWrite } from './begin.ts';
-import { happen, type HeldWrite } from './held.ts';
+import { dispatch, type HeldWrite } from './held.ts';
 import { beginAsk, finishAsk, isShownWhole, listLeftAsks, type Ask } from './keep-ask.ts';
-import { answerCall, hearAnswer, newAnswer, openTalk, say, type Answer, type Talk } from './model-talk.ts';
+import { answerCall, hearAnswer, newAnswer, openDialogue, say, type Dialogue } from './dialogue.ts';
 import { receiveFromModel, refuseCalls, type FileFromModel, type FileListener } from './receive-from-model.ts';
 import {
   beginTool,
@@ -20,20 +20,20 @@ import {
   writeProtocol,
 } from '../../conversation/write-tool.ts';
 
-export interface ModelWish {
+export interface ModelWriteOptions {
   message: string;
   model: Model;
   parameters: ModelRequest['parameters'];
-  /** Where the entries go; undefined: to the line of HEAD. */
+  /** The session for the entries; undefined for the line of HEAD. */
   session: string | undefined;
   signal: AbortSignal;
 }
 
-/** Who hears what comes, and decides. */
+/** Hears what comes, and decides. */
 export interface ModelListener extends FileListener {
-  /** Words to the user, as they come. */
+  /** Hears words to the user, as they come. */
   onText(text: string): void;
-  /** An answer without content is over. `isLast`: nothing was called in it. */
+  /** An answer without content is over. `isLast`: it called nothing. */
   onSaid(text: string, isLast: boolean): void;
   /** Asked once a file. Throws INTERRUPTED. */
   approve(record: WriteRecord): Promise<boolean>;
@@ -48,9 +48,9 @@ export interface WrittenFile {
 
 export interface ModelWritten {
   files: WrittenFile[];
-  /** How many files were announced, and not approved. */
+  /** Counts the files that were announced, and not approved. */
   refused: number;
-  /** Words to the user, an answer each. */
+  /** Holds the words to the user of each answer. */
   said: string[];
   usage: Usage | null;
 }
@@ -65,40 +65,39 @@ const maxFailedCalls = 3;
  */
 export async function writeWithModel(
   project: Project,
-  wish: ModelWish,
+  options: ModelWriteOptions,
   listener: ModelListener,
 ): Promise<ModelWritten> {
-  await tellLeftAsks(project);
-  const { message } = await maskMessage(project, wish);
-  // Before the model is asked: a crash leaves it for `--resume`.
-  return askModel(project, await beginAsk(project, message), wish, listener);
-}
-
-/** Where a file was begun, its write session is offered instead. */
-async function tellLeftAsks(project: Project): Promise<void> {
-  for (const { id, message, ref } of await listLeftAsks(project)) {
-    if ((await findLeftWrite(project, id)) !== null) continue;
+  for (const left of await listLeftAsks(project)) {
+    // Where a file was begun, its write session is offered instead.
+    if ((await findLeftWrite(project, left.id)) !== null) continue;
     project.notices.info(
-      `The message of an interrupted \`teddy write ask\` is kept (${toLabel(message, 60)}): \`teddy write ask --resume ${id}\` sends it again, \`git update-ref -d ${ref}\` forgets it.`,
+      `The message of an interrupted \`teddy write ask\` is kept (${toLabel(left.message, 60)}): \`teddy write ask --resume ${left.id}\` sends it again, \`git update-ref -d ${left.ref}\` forgets it.`,
     );
   }
+  const { message } = await maskMessage(project, options);
+  // The message is kept before the model is asked: a crash leaves it for `--resume`.
+  return askModel(project, await beginAsk(project, message), options, listener);
 }
 
 export async function askModel(
   project: Project,
   ask: Ask,
-  wish: Omit<ModelWish, 'message'>,
+  options: Omit<ModelWriteOptions, 'message'>,
   listener: ModelListener,
 ): Promise<ModelWritten> {
-  const talk = openTalk(project, wish, toMessages(ask.message));
-  return converse({ project, ask, talk, listener, session: wish.session, written: nothingWritten() });
+  const dialogue = openDialogue(project, options, [
+    { role: 'system', content: writeProtocol },
+    { role: 'user', content: ask.message },
+  ]);
+  return converse({ project, ask, dialogue, listener, session: options.session, written: nothingWritten() });
 }
 
 export interface Conversation {
   project: Project;
-  /** Null: of a session that nobody's message began. */
+  /** Null for a session that nobody's message began. */
   ask: Ask | null;
-  talk: Talk;
+  dialogue: Dialogue;
   listener: ModelListener;
   session: string | undefined;
   written: ModelWritten;
@@ -108,18 +107,13 @@ export function nothingWritten(): ModelWritten {
   return { files: [], refused: 0, said: [], usage: null };
 }
 
-function toMessages(message: string): ModelMessage[] {
-  return [
-    { role: 'system', content: writeProtocol },
-    { role: 'user', content: message },
-  ];
-}
-
-/** Until an answer calls nothing. What stops before that can be gone on with. */
+/** Goes on until an answer calls nothing. A conversation that stops before that can be resumed. */
 export async function converse(conversation: Conversation, pending: ModelToolCall[] = []): Promise<ModelWritten> {
   const { project, ask, written } = conversation;
-  const result = await talkToEnd(conversation, pending).catch(async (error: unknown) => {
-    if (ask !== null) await tellKept(project, ask);
+  const result = await converseToEnd(conversation, pending).catch(async (error: unknown) => {
+    // Where a file was begun, its error says how to go on.
+    if (ask !== null && (await findLeftWrite(project, ask.id)) === null)
+      project.notices.warn(`Your message is kept: \`teddy write ask --resume ${ask.id}\` sends it again.`);
     throw error;
   });
   if (ask !== null) {
@@ -129,16 +123,10 @@ export async function converse(conversation: Conversation, pending: ModelToolCal
   return result;
 }
 
-/** In the label of a file's entry: its intent, and its size. */
+/** The label of a file's entry also shows its intent and its size. */
 const shownBesideMessage = 2;
 
-/** Where a file was begun, its error says how to go on. */
-async function tellKept(project: Project, { id }: Ask): Promise<void> {
-  const left = await findLeftWrite(project, id);
-  if (left === null) project.notices.warn(`Your message is kept: \`teddy write ask --resume ${id}\` sends it again.`);
-}
-
-/** The write session of a message that is not over; there is one slot, and so one of them. */
+/** Finds the write session of a message that is not over. There is one slot, and so one session. */
 export async function findLeftWrite(project: Project, askId: string): Promise<string | null> {
   const found = await project.writes.list();
   return (
@@ -146,30 +134,47 @@ export async function findLeftWrite(project: Project, askId: string): Promise<st
   );
 }
 
-async function talkToEnd(conversation: Conversation, pending: ModelToolCall[]): Promise<ModelWritten> {
-  const { project, talk, listener, written } = conversation;
+async function converseToEnd(conversation: Conversation, pending: ModelToolCall[]): Promise<ModelWritten> {
+  const { project, dialogue, listener, written } = conversation;
   let calls = pending;
   for (let failures = 0; ;) {
     if (calls.length === 0) calls = await hearCalls(conversation);
-    if (calls.length === 0) return { ...written, usage: talk.usage };
-    refuseMore(written);
+    if (calls.length === 0) return { ...written, usage: dialogue.usage };
+    if (written.files.length >= maxFiles)
+      throw new TeddyError(
+        'MODEL_FAILED',
+        `The model has written ${maxFiles} files, and wants to write more; it was stopped there.`,
+        'All of them are committed. Ask for the rest with another message.',
+      );
     const begun = await beginFirst(conversation, calls);
     failures = 'problem' in begun && !begun.isRefused ? failures + 1 : 0;
     if ('problem' in begun) {
-      if (failures === maxFailedCalls) throw toUselessCalls(talk, begun.problem);
+      if (failures === maxFailedCalls)
+        throw new TeddyError(
+          'MODEL_FAILED',
+          `${dialogue.model.label} has announced no file that can be written, ${maxFailedCalls} times; the last time: ${begun.problem}`,
+          'Say more exactly which file it is, or use another model: --model <name>.',
+        );
       calls = [];
     } else {
       const { held } = begun;
-      calls = await takeFile(conversation, held, () => receiveFromModel(project, talk, held, listener));
+      calls = await takeFile(conversation, held, () => receiveFromModel(project, dialogue, held, listener));
     }
   }
 }
 
-async function hearCalls({ talk, listener, written }: Conversation): Promise<ModelToolCall[]> {
+async function hearCalls({ dialogue, listener, written }: Conversation): Promise<ModelToolCall[]> {
   const answer = newAnswer();
-  const wish = { isWanted: () => true, again: describeAgain(written) };
-  for await (const text of hearAnswer(talk, answer, wish)) listener.onText(text);
-  refuseEmpty(talk, answer, written);
+  const options = { isWanted: () => true, again: describeAgain(written) };
+  for await (const text of hearAnswer(dialogue, answer, options)) listener.onText(text);
+  if (answer.calls.length === 0 && answer.text.trim() === '' && written.files.length === 0) {
+    const reason = answer.finish === 'length' ? ': it reached its limit before it said anything' : '';
+    throw new TeddyError(
+      'EMPTY_ANSWER',
+      `${dialogue.model.label} gave an empty answer${reason}.`,
+      'Run the command again.',
+    );
+  }
   if (answer.text.trim() !== '') {
     listener.onSaid(answer.text, answer.calls.length === 0);
     written.said.push(answer.text);
@@ -184,34 +189,11 @@ function describeAgain({ files }: ModelWritten): string {
   return `${what} committed; ask for the rest with another message, if there is one.`;
 }
 
-function refuseEmpty({ model }: Talk, { text, calls, finish }: Answer, { files }: ModelWritten): void {
-  if (calls.length > 0 || text.trim() !== '' || files.length > 0) return;
-  const reason = finish === 'length' ? ': it reached its limit before it said anything' : '';
-  throw new TeddyError('EMPTY_ANSWER', `${model.label} gave an empty answer${reason}.`, 'Run the command again.');
-}
-
-function refuseMore({ files }: ModelWritten): void {
-  if (files.length < maxFiles) return;
-  throw new TeddyError(
-    'MODEL_FAILED',
-    `The model has written ${maxFiles} files, and wants to write more; it was stopped there.`,
-    'All of them are committed. Ask for the rest with another message.',
-  );
-}
-
-function toUselessCalls({ model }: Talk, problem: string): TeddyError {
-  return new TeddyError(
-    'MODEL_FAILED',
-    `${model.label} has announced no file that can be written, ${maxFailedCalls} times; the last time: ${problem}`,
-    'Say more exactly which file it is, or use another model: --model <name>.',
-  );
-}
-
 type Begun = { held: HeldWrite; result: string } | { problem: string; isRefused: boolean };
 
-/** The model knows what has become of each call. */
+/** Tells the model what has become of each call. */
 async function beginFirst(conversation: Conversation, calls: ModelToolCall[]): Promise<Begun> {
-  const { talk } = conversation;
+  const { dialogue } = conversation;
   const [first, ...others] = calls;
   if (first === undefined) throw new Error('An answer without calls begins nothing.');
   const begun = await beginOne(conversation, first);
@@ -219,9 +201,9 @@ async function beginFirst(conversation: Conversation, calls: ModelToolCall[]): P
     const problem = await maskString(conversation.project.masker, begun.problem);
     conversation.project.notices.warn(`What the model has announced was refused: ${problem}`);
   }
-  answerCall(talk, first, 'held' in begun ? begun.result : renderToolError(begun.problem));
-  if ('held' in begun) refuseCalls(talk, others, begun.held.record);
-  else for (const call of others) answerCall(talk, call, renderToolError(notTaken));
+  answerCall(dialogue, first, 'held' in begun ? begun.result : renderToolError(begun.problem));
+  if ('held' in begun) refuseCalls(dialogue, others, begun.held.record);
+  else for (const call of others) answerCall(dialogue, call, renderToolError(notTaken));
   return begun;
 }
 
@@ -229,12 +211,12 @@ const notTaken = 'One file is written at a time, and the call before this one wa
 
 async function beginOne(conversation: Conversation, call: ModelToolCall): Promise<Begun> {
   if (call.name !== beginTool.name) return toFailed(`There is no tool ${call.name}; call ${beginTool.name}.`);
-  const wish = parseToolCall(call.arguments);
-  if ('problem' in wish) return toFailed(wish.problem);
+  const announced = parseToolCall(call.arguments);
+  if ('problem' in announced) return toFailed(announced.problem);
   const { project, session, ask } = conversation;
   try {
     const from = ask === null ? {} : { ask };
-    const { begun, held } = await beginHeldWrite(project, { ...wish, ...from, session, hasController: true });
+    const { begun, held } = await beginHeldWrite(project, { ...announced, ...from, session, hasController: true });
     for (const warning of begun.warnings) project.notices.warn(warning);
     if (await isApproved(conversation, held)) {
       conversation.listener.onBegun(begun.record);
@@ -242,46 +224,38 @@ async function beginOne(conversation: Conversation, call: ModelToolCall): Promis
     }
     return { problem: `The user does not want ${begun.record.target} to be written.`, isRefused: true };
   } catch (error) {
-    if (error instanceof TeddyError && isForModel(error)) return toFailed(toText(error));
-    throw error;
+    if (!(error instanceof TeddyError) || !codesForModel.includes(error.code)) throw error;
+    return toFailed(error.hint === undefined ? error.message : `${error.message} ${error.hint}`);
   }
 }
+
+/** The model can mend these; anything else is for the user. */
+const codesForModel = ['BAD_TARGET', 'BAD_OPERATION', 'FILES_IN_THE_WAY', 'FILE_NOT_FOUND'];
 
 function toFailed(problem: string): Begun {
   return { problem, isRefused: false };
 }
 
-/** Whoever says no leaves no trace of the session. */
+/** A session that is not approved leaves no trace. */
 async function isApproved({ listener, written }: Conversation, held: HeldWrite): Promise<boolean> {
   let approved = false;
   try {
-    // Whoever is asked may be written without types: nothing but a yes is one.
+    // A listener may be written without types: nothing but a yes is one.
     approved = (await listener.approve(held.record)) === true;
   } finally {
-    if (!approved) await giveUp(held);
+    if (!approved) {
+      dispatch(held, { type: 'cancel' });
+      await held.staged.remove();
+      await held.staged.close();
+    }
   }
   if (!approved) written.refused += 1;
   return approved;
 }
 
-async function giveUp(held: HeldWrite): Promise<void> {
-  happen(held, { type: 'cancel' });
-  await held.staged.remove();
-  await held.staged.close();
-}
-
-/** What the model can do better; anything else is for the user. */
-function isForModel({ code }: TeddyError): boolean {
-  return ['BAD_TARGET', 'BAD_OPERATION', 'FILES_IN_THE_WAY', 'FILE_NOT_FOUND'].includes(code);
-}
-
-function toText({ message, hint }: TeddyError): string {
-  return hint === undefined ? message : `${message} ${hint}`;
-}
-
-/** The calls that came in the same answer, after the content. The session is not held any more then. */
+/** Returns the calls that came in the same answer after the content, and closes the session. */
 export async function takeFile(
-  { talk, listener, written }: Conversation,
+  { dialogue, listener, written }: Conversation,
   held: HeldWrite,
   receive: () => Promise<FileFromModel>,
 ): Promise<ModelToolCall[]> {
@@ -290,16 +264,15 @@ export async function takeFile(
     const file = { record: held.record, result };
     written.files.push(file);
     listener.onWritten(file);
-    if (calls.length === 0) say(talk, describeWritten(file));
+    const { target } = file.record;
+    if (calls.length === 0)
+      say(
+        dialogue,
+        `${target} is written and committed as ${result.commit.slice(0, 10)}. If another file is wanted, call ` +
+          `${beginTool.name} for it. If not, say in a sentence that it is done.`,
+      );
     return calls;
   } finally {
     await held.staged.close();
   }
-}
-
-function describeWritten({ record, result }: WrittenFile): string {
-  return (
-    `${record.target} is written and committed as ${result.commit.slice(0, 10)}. If another file is wanted, call ` +
-    `${beginTool.name} for it. If not, say in a sentence that it is done.`
-  );
 }

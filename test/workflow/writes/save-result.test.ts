@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { beginHeldWrite, beginWrite } from '../../../src/workflow/writes/begin.ts';
 import { finalizeHeld } from '../../../src/workflow/writes/finalize.ts';
-import { happen } from '../../../src/workflow/writes/held.ts';
+import { dispatch } from '../../../src/workflow/writes/held.ts';
 import { findWrite, listWrites } from '../../../src/workflow/writes/list.ts';
 import { memoryProject } from '../../support/memory-repository.ts';
 import { start } from '../../support/turns.ts';
@@ -16,7 +16,7 @@ async function beginInMemory(operation: string) {
   const { held } = await beginHeldWrite(project, { intent: 'x', target: 'a.txt', operation, hasController: true });
   held.content = Buffer.from('text\n');
   held.isTolerant = true;
-  happen(held, { type: 'content', bytes: 5, lines: 1, atMs: project.clock.now().getTime() });
+  dispatch(held, { type: 'content', bytes: 5, lines: 1, atMs: project.clock.now().getTime() });
   return { project, held };
 }
 

@@ -6,7 +6,7 @@ import { resumeWithModel } from '../../../src/workflow/writes/resume-with-model.
 import {
   writeWithModel,
   type ModelListener,
-  type ModelWish,
+  type ModelWriteOptions,
   type ModelWritten,
 } from '../../../src/workflow/writes/write-with-model.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
@@ -60,11 +60,11 @@ function start(
     approves = () => true,
     id,
     ...wish
-  }: Partial<ModelWish> & { approves?: (target: string) => boolean; id?: string } = {},
+  }: Partial<ModelWriteOptions> & { approves?: (target: string) => boolean; id?: string } = {},
 ): Run {
   const heard: Heard = { texts: [], said: [], askedAgain: [], written: [] };
   const listener = listen(heard, approves);
-  const whole: ModelWish = {
+  const whole: ModelWriteOptions = {
     message: 'Write the docs',
     model,
     parameters: {},

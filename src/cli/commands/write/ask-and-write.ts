@@ -2,7 +2,12 @@
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { WriteRecord } from '../../../write/write.ts';
-import type { ModelListener, ModelWish, ModelWritten, WrittenFile } from '../../../workflow/writes/write-with-model.ts';
+import type {
+  ModelListener,
+  ModelWriteOptions,
+  ModelWritten,
+  WrittenFile,
+} from '../../../workflow/writes/write-with-model.ts';
 import { askYes } from '../../ask/finish-write.ts';
 import { describeEffort } from '../../render/progress.ts';
 import { showWritten } from '../../render/write.ts';
@@ -10,28 +15,35 @@ import { toVisible, visibleChunks, type Terminal } from '../../terminal.ts';
 import { toFinalizeAnswer } from '../../../http/write-api.ts';
 import { showWriteProgress } from '../../render/write-progress.ts';
 
-export interface AskWish extends Omit<ModelWish, 'message'> {
+export interface AskOptions extends Omit<ModelWriteOptions, 'message'> {
   message: string | undefined;
-  /** The session to go on with; undefined: a new one. */
+  /** The session to go on with; undefined for a new one. */
   resume: string | undefined;
   /** `all`: -y was given; `none`: nobody can be asked. */
   approval: 'all' | 'ask' | 'none';
-  /** Null: for a person. */
+  /** Null when a person reads the output. */
   printJson: ((schema: string, value: object) => void) | null;
 }
 
 /** Returns the exit code. Throws NOT_APPROVED when that is why nothing was written. */
-export async function askAndWrite(terminal: Terminal, project: Project, wish: AskWish): Promise<number> {
-  const { printJson, model } = wish;
-  const view = viewWriting(terminal, project, wish);
+export async function askAndWrite(terminal: Terminal, project: Project, options: AskOptions): Promise<number> {
+  const { printJson, model } = options;
+  const view = viewWriting(terminal, project, options);
   if (printJson === null) terminal.say(terminal.style('dim', `Asking ${toVisible(model.label)} ...`, 'stderr'));
   const begunMs = performance.now();
   try {
-    const written = await write(project, wish, view.listener);
+    const written = await write(project, options, view.listener);
     view.end();
-    refuseNothing(written);
-    if (printJson !== null) printJson('write-ask', toJson(written));
-    else showEffort(terminal, written, performance.now() - begunMs);
+    const { files, refused, said, usage } = written;
+    if (files.length === 0 && refused > 0)
+      throw new TeddyError(
+        'NOT_APPROVED',
+        `Nothing was written: ${refused === 1 ? 'the file was' : `${refused} files were`} not approved.`,
+        'Ask again, and say what is to be different.',
+      );
+    const toAnswer = (file: WrittenFile) => ({ ...toFinalizeAnswer(file), operation: file.record.operation });
+    if (printJson !== null) printJson('write-ask', { files: files.map(toAnswer), said, usage });
+    else terminal.say(terminal.style('dim', describeEffort(usage, performance.now() - begunMs), 'stderr'));
     return 0;
   } catch (error) {
     throw printJson === null ? error : withFiles(error, view.files);
@@ -40,25 +52,25 @@ export async function askAndWrite(terminal: Terminal, project: Project, wish: As
   }
 }
 
-async function write(project: Project, wish: AskWish, listener: ModelListener): Promise<ModelWritten> {
-  const { message, resume: id } = wish;
+async function write(project: Project, options: AskOptions, listener: ModelListener): Promise<ModelWritten> {
+  const { message, resume: id } = options;
   if (id !== undefined) {
     const { resumeWithModel } = await import('../../../workflow/writes/resume-with-model.ts');
-    return resumeWithModel(project, { ...wish, id }, listener);
+    return resumeWithModel(project, { ...options, id }, listener);
   }
   const { writeWithModel } = await import('../../../workflow/writes/write-with-model.ts');
-  return writeWithModel(project, { ...wish, message: message ?? '' }, listener);
+  return writeWithModel(project, { ...options, message: message ?? '' }, listener);
 }
 
 interface WritingView {
   listener: ModelListener;
   files: WrittenFile[];
-  /** Takes the progress away; again and again, if need be. */
+  /** Takes the progress away; it may be called again. */
   end(): void;
 }
 
-function viewWriting(terminal: Terminal, project: Project, wish: AskWish): WritingView {
-  const isQuiet = wish.printJson !== null;
+function viewWriting(terminal: Terminal, project: Project, options: AskOptions): WritingView {
+  const isQuiet = options.printJson !== null;
   const isStreamed = !isQuiet && terminal.isOutputTty;
   const progress = showWriteProgress(terminal);
   const files: WrittenFile[] = [];
@@ -76,19 +88,24 @@ function viewWriting(terminal: Terminal, project: Project, wish: AskWish): Writi
     },
     onSaid(text, isLast) {
       toChunk = visibleChunks();
-      // Words beside a file are for the person alone; without any file they are the answer.
+      // Words beside a file are for the person alone. Without any file they are the answer.
       if (isStreamed) terminal.endLine();
       else if (isLast && files.length === 0 && !isQuiet) terminal.print(`${toVisible(text).replace(/\n$/, '')}\n`);
       else say(toVisible(text).replace(/\n$/, ''));
       progress.wait();
     },
     async approve(record) {
+      const { approval, signal } = options;
       progress.hide();
-      return approve(terminal, project, wish, record);
+      if (approval === 'all') return true;
+      if (approval === 'ask') return askYes(terminal, signal, `Write ${describe(record)}? [y/N] `, false);
+      const reason = 'there is no terminal to ask in. -y approves every file.';
+      project.notices.warn(`${record.target} is not written: ${reason}`);
+      return false;
     },
     onBegun(record) {
       target = record.target;
-      if (wish.approval !== 'ask') say(terminal.style('dim', `Writing ${describe(record)}`, 'stderr'));
+      if (options.approval !== 'ask') say(terminal.style('dim', `Writing ${describe(record)}`, 'stderr'));
       progress.wait();
     },
     onContent: (received) => progress.content(target, received),
@@ -98,7 +115,7 @@ function viewWriting(terminal: Terminal, project: Project, wish: AskWish): Writi
     onWritten(file) {
       progress.hide();
       files.push(file);
-      if (!isQuiet) showWritten(terminal, toFinalizeAnswer({ isWritten: true, ...file }));
+      if (!isQuiet) showWritten(terminal, toFinalizeAnswer(file));
       progress.wait();
     },
   };
@@ -116,45 +133,7 @@ function describe({ target, operation, intent }: WriteRecord): string {
   return toVisible(`${target} (${operation}): ${intent}`).replaceAll('\n', ' ');
 }
 
-async function approve(
-  terminal: Terminal,
-  { notices }: Project,
-  { approval, signal }: AskWish,
-  record: WriteRecord,
-): Promise<boolean> {
-  if (approval === 'all') return true;
-  if (approval === 'ask') {
-    return await askYes(terminal, signal, `Write ${describe(record)}? [y/N] `, false);
-  }
-  notices.warn(`${record.target} is not written: there is no terminal to ask in. -y approves every file.`);
-  return false;
-}
-
-function refuseNothing({ files, refused }: ModelWritten): void {
-  if (files.length > 0 || refused === 0) return;
-  throw new TeddyError(
-    'NOT_APPROVED',
-    `Nothing was written: ${refused === 1 ? 'the file was' : `${refused} files were`} not approved.`,
-    'Ask again, and say what is to be different.',
-  );
-}
-
-function showEffort(terminal: Terminal, { usage }: ModelWritten, elapsedMs: number): void {
-  terminal.say(terminal.style('dim', describeEffort(usage, elapsedMs), 'stderr'));
-}
-
-function toJson({ files, said, usage }: ModelWritten): object {
-  return {
-    files: files.map((file) => ({
-      ...toFinalizeAnswer({ isWritten: true, ...file }),
-      operation: file.record.operation,
-    })),
-    said,
-    usage,
-  };
-}
-
-/** With --json there is one document, and what is committed must not be lost in it. */
+/** With --json there is one document, and it must name the files that are committed. */
 function withFiles(error: unknown, files: WrittenFile[]): unknown {
   if (!(error instanceof TeddyError) || files.length === 0) return error;
   const list = files.map(({ record, result }) => `${record.target} ${result.commit}`).join(', ');

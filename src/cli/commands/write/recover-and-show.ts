@@ -21,7 +21,7 @@ import { toVisible } from '../../terminal.ts';
 import { toFinalizedAnswer, toStatusAnswer } from '../../../http/write-api.ts';
 
 /** Which one, and one way at most; without any it is asked. */
-export interface RecoverWish {
+export interface RecoverOptions {
   /** Undefined: the only one that was left. */
   id: string | undefined;
   finalize: boolean;
@@ -37,16 +37,16 @@ export interface RecoverWish {
 const leftStages: WriteView['stage'][] = ['orphaned', 'expired', 'failed', 'damaged'];
 
 /** Returns the exit code. */
-export async function recoverAndShow(recovering: Recovering, wish: RecoverWish): Promise<number> {
+export async function recoverAndShow(recovering: Recovering, options: RecoverOptions): Promise<number> {
   const { project } = recovering;
-  const view = wish.id === undefined ? await findOnly(project) : await findWrite(project, wish.id);
+  const view = options.id === undefined ? await findOnly(project) : await findWrite(project, options.id);
   const { id } = view;
   if (view.stage === 'committed') throw toCommitted(id);
-  if (wish.finalize) return finalizeAndShow(recovering, id, wish.force);
-  if (wish.goOn) return goOn(recovering, id, wish);
-  if (wish.show) await showLeft(recovering, id);
-  else if (wish.output !== undefined) await exportLeft(recovering, id, wish.output);
-  else if (wish.discard) await discardLeft(recovering, id);
+  if (options.finalize) return finalizeAndShow(recovering, id, options.force);
+  if (options.goOn) return goOn(recovering, id, options);
+  if (options.show) await showLeft(recovering, id);
+  else if (options.output !== undefined) await exportLeft(recovering, id, options.output);
+  else if (options.discard) await discardLeft(recovering, id);
   else return decide(recovering, view);
   return 0;
 }
@@ -54,7 +54,7 @@ export async function recoverAndShow(recovering: Recovering, wish: RecoverWish):
 function goOn(
   { terminal, project, signal, printJson }: Recovering,
   id: string,
-  { eofIsDone, force }: RecoverWish,
+  { eofIsDone, force }: RecoverOptions,
 ): Promise<number> {
   return streamContent({ terminal, signal, eofIsDone, force, printJson }, async (stream, { onPrompt, decide }) => {
     const finalized = await continueWrite(project, id, stream, {

@@ -1,4 +1,4 @@
-/** What is said between a model with the writing tool and us: whole answers, also where a limit has cut them. */
+/** A dialogue with a model that has the writing tool, in whole answers, also where a limit has cut them. */
 import { continueMessage, openSeam } from '../../conversation/continuation.ts';
 import type { Model, ModelEvent, ModelMessage, ModelRequest, ModelToolCall } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
@@ -8,31 +8,30 @@ import { checkRequest } from '../../conversation/check-request.ts';
 import { addUsage, type Usage } from '../line/receive-answer.ts';
 import { beginTool } from '../../conversation/write-tool.ts';
 
-export interface Talk {
+export interface Dialogue {
   readonly model: Model;
-  /** All of a request but what is said, and what its failure advises. */
+  /** Every request has this, beside the messages and the advice for its failure. */
   readonly request: Omit<ModelRequest, 'messages' | 'again'>;
   readonly messages: ModelMessage[];
-  /** Of all requests together; null: none has told. */
+  /** Sums up all requests; null when none has reported it. */
   usage: Usage | null;
 }
 
 export interface Answer {
-  /** As it was received, with its continuations. */
+  /** The text as it was received, with its continuations. */
   text: string;
   calls: ModelToolCall[];
   finish: Extract<ModelEvent, { type: 'finish' }>['reason'];
 }
 
-/** What becomes of an answer that does not come whole. */
-export interface AnswerWish {
+export interface AnswerOptions {
   /** Whether one that its limit has cut is to be gone on with. */
   isWanted(): boolean;
-  /** What a person does when the request fails. */
+  /** Advises a person when the request fails. */
   again: string;
 }
 
-/** An answer that was begun by another process: its text, and the same as the model may see it. */
+/** Another process has begun this answer. `shown` is its text as the model may see it. */
 export interface EarlierText {
   text: string;
   shown: string;
@@ -41,15 +40,15 @@ export interface EarlierText {
 // A file of a megabyte takes some thirty of the longest answers that models give.
 const maxContinuations = 64;
 
-export function openTalk(
+export function openDialogue(
   project: Project,
   { model, parameters, signal }: { model: Model; parameters: ModelRequest['parameters']; signal: AbortSignal },
   messages: ModelMessage[],
-): Talk {
+): Dialogue {
   const request = {
     tools: [beginTool],
     parameters,
-    // Recorded answers are of a turn, and these of none.
+    // Recorded answers belong to a turn, and these to none.
     session: toSessionId(project.clock.now(), 'writes'),
     turn: toTurnName(1),
     messageSha256: project.hash(messages.at(-1)?.content ?? ''),
@@ -63,36 +62,34 @@ export function newAnswer(): Answer {
 }
 
 /**
- * The next answer, in pieces; it fills `answer`, and the talk has it when it is whole. With `earlier`, that is gone on with,
- * and only the rest is given. Throws what the model throws.
+ * Yields the next answer in pieces, and fills `answer`; a whole answer joins the dialogue. With `earlier` the model goes on with
+ * that text, and only the rest is yielded. Throws what the model throws.
  */
 export async function* hearAnswer(
-  talk: Talk,
+  dialogue: Dialogue,
   answer: Answer,
-  wish: AnswerWish,
+  options: AnswerOptions,
   earlier: EarlierText = nothingEarlier,
 ): AsyncGenerator<string> {
   answer.text = earlier.text;
-  if (earlier.text === '') yield* hear(talk, talk.messages, answer, wish);
+  if (earlier.text === '') yield* hear(dialogue, dialogue.messages, answer, options);
   else answer.finish = 'length';
   const toShown = () => earlier.shown + answer.text.slice(earlier.text.length);
-  for (let count = 0; count < maxContinuations && isCut(answer, wish); count += 1) {
+  for (let count = 0; count < maxContinuations && isCut(answer, options); count += 1) {
     const { length } = answer.text;
-    yield* hearContinuation(talk, answer, wish, toShown());
+    yield* hearContinuation(dialogue, answer, options, toShown());
     if (answer.text.length === length) break;
   }
-  keepAnswer(talk, toShown(), answer.calls);
+  const { messages } = dialogue;
+  const content = toShown();
+  if (answer.calls.length > 0) messages.push({ role: 'assistant', content, toolCalls: answer.calls.map(toReadable) });
+  // Servers refuse a message that says nothing.
+  else if (content.trim() !== '') messages.push({ role: 'assistant', content });
 }
 
 const nothingEarlier: EarlierText = { text: '', shown: '' };
 
-/** Servers refuse a message that says nothing. */
-function keepAnswer(talk: Talk, content: string, calls: ModelToolCall[]): void {
-  if (calls.length > 0) talk.messages.push({ role: 'assistant', content, toolCalls: calls.map(toReadable) });
-  else if (content.trim() !== '') talk.messages.push({ role: 'assistant', content });
-}
-
-/** What the model wrote badly goes back to it as a value: providers refuse arguments that are no JSON. */
+/** Arguments that are no JSON go back to the model as a value, since providers refuse them. */
 function toReadable(call: ModelToolCall): ModelToolCall {
   return parseObject(call.arguments) === null
     ? { ...call, arguments: JSON.stringify({ input: call.arguments }) }
@@ -107,20 +104,25 @@ export function toFreeId(messages: readonly ModelMessage[], id: string): string 
   return free;
 }
 
-function isCut({ text, calls, finish }: Answer, { isWanted }: AnswerWish): boolean {
+function isCut({ text, calls, finish }: Answer, { isWanted }: AnswerOptions): boolean {
   return finish === 'length' && calls.length === 0 && text.trim() !== '' && isWanted();
 }
 
-/** Without the lines with which it repeats the end of the answer. */
-async function* hearContinuation(talk: Talk, answer: Answer, wish: AnswerWish, shown: string): AsyncGenerator<string> {
+/** Leaves out the lines with which the model repeats the end of the answer. */
+async function* hearContinuation(
+  dialogue: Dialogue,
+  answer: Answer,
+  options: AnswerOptions,
+  shown: string,
+): AsyncGenerator<string> {
   const seam = openSeam(answer.text);
   const messages: ModelMessage[] = [
-    ...talk.messages,
+    ...dialogue.messages,
     { role: 'assistant', content: shown },
     { role: 'user', content: continueMessage },
   ];
   try {
-    yield* hear(talk, messages, answer, wish, seam.next);
+    yield* hear(dialogue, messages, answer, options, seam.next);
   } catch (error) {
     yield* give(answer, seam.end());
     throw error;
@@ -129,23 +131,23 @@ async function* hearContinuation(talk: Talk, answer: Answer, wish: AnswerWish, s
 }
 
 async function* hear(
-  talk: Talk,
+  dialogue: Dialogue,
   messages: ModelMessage[],
   answer: Answer,
-  { again }: AnswerWish,
+  { again }: AnswerOptions,
   toNew = (text: string) => text,
 ): AsyncGenerator<string> {
-  // The word of the answer before must not stand for one that ends without any.
+  // An answer without a reason must not keep that of the answer before.
   answer.finish = 'other';
   checkRequest(messages);
-  for await (const event of talk.model.answer({ ...talk.request, messages: [...messages], again })) {
+  for await (const event of dialogue.model.answer({ ...dialogue.request, messages: [...messages], again })) {
     if (event.type === 'text') {
       yield* give(answer, toNew(event.text));
     } else if (event.type === 'tool_call') {
-      const id = toFreeId(talk.messages, event.id);
+      const id = toFreeId(dialogue.messages, event.id);
       answer.calls.push({ id, name: event.name, arguments: event.arguments });
     } else if (event.type === 'usage') {
-      talk.usage = addUsage(talk.usage, event);
+      dialogue.usage = addUsage(dialogue.usage, event);
     } else {
       answer.finish = event.reason;
     }
@@ -158,14 +160,14 @@ function* give(answer: Answer, text: string): Generator<string> {
   yield text;
 }
 
-/** After an answer that said nothing it is one message with what was said before. */
-export function say({ messages }: Talk, content: string): void {
+/** After an answer that said nothing, the content joins the message before it. */
+export function say({ messages }: Dialogue, content: string): void {
   const last = messages.at(-1);
   if (last?.role === 'user') messages[messages.length - 1] = { role: 'user', content: `${last.content}\n\n${content}` };
   else messages.push({ role: 'user', content });
 }
 
 /** Each call of an answer needs a result before anything else is said. */
-export function answerCall(talk: Talk, { id }: ModelToolCall, content: string): void {
-  talk.messages.push({ role: 'tool', toolCallId: id, content });
+export function answerCall(dialogue: Dialogue, { id }: ModelToolCall, content: string): void {
+  dialogue.messages.push({ role: 'tool', toolCallId: id, content });
 }
