@@ -16,7 +16,7 @@ export interface ClientOptions {
   onRetry(text: string): void;
   /** After its abort the content that had come is still saved, or an empty session given up; nothing else is asked. */
   signal?: AbortSignal;
-  /** How long that may take; 3,000 if not given. */
+  /** That takes no longer than this; 3,000 if not given. */
   closingMs?: number;
 }
 
@@ -25,7 +25,7 @@ interface Request {
   method: 'GET' | 'POST' | 'DELETE';
   path: string;
   body?: object;
-  /** Whether the same request twice is as good as once: only then may it be sent again when it may have arrived. */
+  /** The same request twice is as good as once: it may be sent again even if it may have arrived. */
   isRepeatable: boolean;
 }
 
@@ -154,7 +154,7 @@ async function withSignal<Value>(
   }
 }
 
-/** Whether nothing was sent. */
+/** Tells a request that was never sent. */
 function isRefused(error: unknown): boolean {
   const { cause } = error as { cause?: { code?: unknown } };
   const codes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'];

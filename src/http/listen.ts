@@ -1,18 +1,19 @@
 /** A server on the loopback address, with patience for slow clients that has an end, and an end that cuts no work short. */
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { TeddyError } from '../errors.ts';
 import { Refusal, toErrorAnswer } from './refusal.ts';
 
 export interface Patience {
-  /** Until the headers of a request are there. */
+  /** The headers of a request have to arrive in this time. */
   headersMs: number;
-  /** Until all of it is. */
+  /** The whole request has to arrive in this time. */
   requestMs: number;
-  /** How long a connection may be idle between two requests. */
+  /** A connection may be idle this long between two requests. */
   idleMs: number;
-  /** When the server stops: for requests that are still arriving. */
+  /** A server that stops waits this long for requests that are still arriving. */
   stopMs: number;
 }
 
@@ -26,10 +27,10 @@ const maxConnections = 256;
 
 export interface ListenOptions {
   fetch: Parameters<typeof getRequestListener>[0];
-  /** Exactly this one, 0 for any; null: 5000, or the next one that is free. */
+  /** Exactly this port, or any for 0; null: 5000, or the next one that is free. */
   port: number | null;
   patience: Patience;
-  /** What came was no request, or not in time. */
+  /** Hears of a request that was malformed or late. */
   onBroken(refusal: Refusal): void;
 }
 
@@ -78,7 +79,7 @@ function watch(server: Server): { exchanges: Set<Exchange>; sockets: Set<Socket>
   return { exchanges, sockets };
 }
 
-/** What is no address at all never becomes a request. */
+/** A malformed address never becomes a request. */
 function toBrokenResponse(refusal: Refusal, onBroken: (refusal: Refusal) => void): Response {
   onBroken(refusal);
   const { status, body } = toErrorAnswer(refusal);
@@ -91,7 +92,7 @@ function answerBroken(server: Server, exchanges: Set<Exchange>, onBroken: (refus
     const exchange = [...exchanges].find(({ request }) => request.socket === socket);
     const refusal = toRefusal(error);
     if (error.code === 'ECONNRESET' || !socket.writable || exchange?.response.headersSent) return void socket.destroy();
-    // Whoever waits for the body of a request hears of it, and logs it.
+    // The reader of a request's body hears of it, and logs it.
     if (exchange === undefined) onBroken(refusal);
     socket.end(renderAnswer(refusal), () => (exchange ? exchange.request.destroy(refusal) : socket.destroy()));
   });
@@ -115,7 +116,7 @@ function renderAnswer(refusal: Refusal): string {
 
 async function bind(server: Server, wanted: number | null): Promise<number> {
   if (wanted !== null) {
-    if (await tryPort(server, wanted)) return portOf(server);
+    if (await tryPort(server, wanted)) return (server.address() as AddressInfo).port;
     throw new TeddyError('USAGE', `Port ${wanted} is in use.`, 'Choose another one, or leave --port out.');
   }
   for (let port = firstPort; port < firstPort + triedPorts; port += 1) {
@@ -128,37 +129,24 @@ async function bind(server: Server, wanted: number | null): Promise<number> {
   );
 }
 
-/** False: somebody else has it. */
-function tryPort(server: Server, port: number): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const settle = (act: () => void) => {
-      server.off('error', onError).off('listening', onListening);
-      act();
-    };
-    const onListening = () => settle(() => resolve(true));
-    const onError = (error: NodeJS.ErrnoException) =>
-      settle(() => (error.code === 'EADDRINUSE' ? resolve(false) : reject(toListenError(error, port))));
-    server.on('error', onError).on('listening', onListening);
+/** False when another program has the port. */
+async function tryPort(server: Server, port: number): Promise<boolean> {
+  try {
     server.listen(port, loopback);
-  });
-}
-
-function toListenError(error: NodeJS.ErrnoException, port: number): unknown {
-  if (error.code !== 'EACCES') return error;
-  return new TeddyError('USAGE', `Port ${port} may not be used by you.`, 'Choose one above 1023: --port <n>.', {
-    cause: error,
-  });
-}
-
-function portOf(server: Server): number {
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The server has no port.');
-  return address.port;
+    await once(server, 'listening');
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') return false;
+    if (code !== 'EACCES') throw error;
+    const hint = 'Choose one above 1023: --port <n>.';
+    throw new TeddyError('USAGE', `Port ${port} may not be used by you.`, hint, { cause: error });
+  }
 }
 
 function stop(server: Server, exchanges: Set<Exchange>, sockets: Set<Socket>, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
-    // Sends nothing, or has not sent all of it by now: there is no work of its that could be cut short.
+    // A client that has not sent a whole request by now has no work that could be cut short.
     const timer = setTimeout(() => {
       const busy = new Set(
         [...exchanges].filter(({ request }) => request.complete).map(({ request }) => request.socket),

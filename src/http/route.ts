@@ -1,4 +1,4 @@
-/** What every route has: its description, its input, its answer. */
+/** Every route has a description, an input and an answer. */
 import type { RouteConfig, z } from '@hono/zod-openapi';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ServerEvent } from './event-stream.ts';

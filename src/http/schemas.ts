@@ -1,4 +1,4 @@
-/** What is sent and answered, on the wire: the requests are checked by these schemas, and `/openapi.json` is made of them. */
+/** Requests and answers about write sessions. These schemas check the requests, and `/openapi.json` is made of them. */
 import { z } from '@hono/zod-openapi';
 import { phases, type Finding } from '../write/write.ts';
 import { operations } from '../session/write-limits.ts';
@@ -134,5 +134,5 @@ export type FinalizeAnswer = z.infer<typeof finalizeAnswer>;
 export type RejectedAnswer = WithFindings<z.infer<typeof rejectedAnswer>>;
 export type StatusAnswer = WithFindings<z.infer<typeof statusAnswer>>;
 
-/** For zod, what may be left out may be undefined too. */
+/** zod also lets an optional field be undefined. */
 type WithFindings<Answer> = Omit<Answer, 'findings'> & { findings: Finding[] };

@@ -101,7 +101,7 @@ interface SessionRouteOptions {
   sessions: SessionApi;
   inTurn: InTurn;
   appended: AppendSignal;
-  /** How often a line is looked at, for what other processes append. */
+  /** The line is read this often, since other processes append to it too. */
   lookMs: number;
   limits: Limits;
 }
@@ -116,9 +116,9 @@ export function sessionRoutes(options: SessionRouteOptions): Route[] {
   ];
 }
 
-/** The session stands in the path here, and not in what was sent. */
+/** The path names the session here, not the body. */
 const statuses: StatusChanges = { UNKNOWN_SESSION: 404 };
-/** There is no history of a commit that no session has. */
+/** A commit that no session has has no history. */
 const historyStatuses: StatusChanges = { ...statuses, NOT_ON_LINE: 404 };
 
 async function append(call: Call, { sessions, inTurn, limits }: SessionRouteOptions): Promise<Reply> {
@@ -155,7 +155,7 @@ async function follow(call: Call, { sessions, appended, lookMs }: SessionRouteOp
   };
 }
 
-/** What a client has read last is stronger than where it once began: it connects again with the same address. */
+/** The last event takes precedence over the address, with which a client connects again unchanged. */
 function readPosition(call: Call): LinePosition | null {
   const { since } = readQuery(eventsQuery, call);
   const given = call.lastEventId === undefined || call.lastEventId === '' ? since : call.lastEventId;
@@ -173,7 +173,7 @@ function toServerEvent({ session, line }: FollowedLine, event: LineEvent): Serve
   const { turn, kind, title } = event.entry;
   const place = { session, line, turn, commit, entry: kind };
   if (event.kind === 'entry') return { event: 'entry', id, data: { ...place, title } };
-  // As it stands in the transcript, field by field.
+  // The record has the fields of the transcript.
   return { event: 'record', id, data: { ...place, record: JSON.parse(encodeRecord(event.record)) as object } };
 }
 
@@ -216,7 +216,7 @@ function toRecordProblem(issue: Issue): ReturnType<typeof describeIssue> {
   return { rank: 0, code: 'BAD_RECORD', message: message ?? describeIssue(issue).message };
 }
 
-/** Counts what is said, not how JSON escapes it. */
+/** Counts the values, not how JSON escapes them. */
 function refuseLarge(body: unknown, { maxBytes }: Limits): void {
   let left = maxBytes;
   const waiting: { value: unknown; depth: number }[] = [{ value: body, depth: 0 }];

@@ -35,7 +35,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await listener.stop();
       await claim.release();
     };
-    // Only now, so that whoever reads the record can call.
+    // The record is published last, so that every reader of it can call.
     await claim.publish({ url, port, pid: options.pid, token }).catch(async (error: unknown) => {
       await listener.stop();
       throw error;

@@ -1,4 +1,4 @@
-/** The life of a write session, as a function: what an event makes of it, and what is to be done then. */
+/** The life of a write session as a function: an event makes a new state, and effects to perform. */
 import type { Oid } from '../names.ts';
 import type { Limits } from '../session/write-limits.ts';
 import { isPromptDue, isReceiving, isSaveDue } from './pace.ts';
@@ -6,33 +6,33 @@ import { ContentTooLarge, finalizingError, unknownWriteError } from './write-err
 import { initialState, isOver, type Finding, type Install, type WriteState, type Write } from './write.ts';
 
 export type Event =
-  /** No bytes: what has come is not known to be content yet. */
+  /** Without bytes, nothing that has come is known to be content yet. */
   | { type: 'content'; bytes: number; lines: number; atMs: number }
   /** Time has passed. */
   | { type: 'tick'; atMs: number }
   | { type: 'saved'; atMs: number }
-  /** The disk does not take it; it is tried again when the next save is due. */
+  /** The disk refuses the bytes; they are tried again when the next save is due. */
   | { type: 'save-failed'; atMs: number }
-  /** What was received is thrown away for what comes now. */
+  /** A new content replaces the received one. */
   | { type: 'restart'; atMs: number }
   /** The content is whole. */
   | { type: 'done'; atMs: number }
-  /** No more comes, and nothing says that it is whole. */
+  /** No more content comes, and nothing says that it is whole. */
   | { type: 'end' }
-  /** `isOfModel`: one that has sent the same mistake twice sends it a third time; a person may correct something else first. */
+  /** `isOfModel`: a model that has sent the same mistake twice sends it again; a person may correct something else first. */
   | { type: 'rejected'; findings: Finding[]; isOfModel: boolean; atMs: number }
   | { type: 'accepted'; install: Install; atMs: number }
-  /** It was to be installed when a crash came, and is to be checked once more before that. */
+  /** A crash came before the installation, and the content is checked once more. */
   | { type: 'unprepared' }
   | { type: 'installed' }
   | { type: 'committed'; commit: Oid }
-  /** It cannot be installed; the content stays. */
+  /** The target cannot take the content, which stays. */
   | { type: 'refused'; reason: string }
   | { type: 'cancel' }
-  /** Somebody goes on with what had failed, expired, or lost its controller. */
+  /** Somebody goes on with a session that had failed, expired, or lost its controller. */
   | { type: 'reopen'; atMs: number };
 
-/** `save` comes before whatever follows it. `discard`: the content is not needed any more. */
+/** Effects are performed in order. `discard`: the content is not needed any more. */
 export type Effect = 'save' | 'prompt' | 'validate' | 'install' | 'commit' | 'discard';
 
 export interface Step {
@@ -53,7 +53,7 @@ export function openWrite(limits: Limits, nowMs: number, state: WriteState = ini
   };
 }
 
-/** Throws CONTENT_TOO_LARGE, UNKNOWN_WRITE, WRITE_FINALIZING for what cannot happen now; nothing has changed then. */
+/** Throws CONTENT_TOO_LARGE, UNKNOWN_WRITE, WRITE_FINALIZING for an event that is not possible now, and changes nothing then. */
 export function step(write: Write, event: Event): Step {
   switch (event.type) {
     case 'content':
@@ -92,7 +92,7 @@ export function step(write: Write, event: Event): Step {
   }
 }
 
-/** Nobody has done anything with it for so long that it holds the slot no more. */
+/** A session that was idle too long no longer holds the slot. */
 export function isExpired({ phase, activityAt }: WriteState, { idleExpiryMs }: Limits, nowMs: number): boolean {
   // A clock that was set back would otherwise keep the slot for as long as that.
   return !isOver(phase) && Math.abs(nowMs - activityAt) >= idleExpiryMs;
@@ -127,7 +127,7 @@ function pass(write: Write, atMs: number): Step {
   return { write: { ...write, isPrompted: true, prompts: write.prompts + 1 }, effects: [...effects, 'prompt'] };
 }
 
-/** From each phase to what is left to do: a crash may have come in between. */
+/** A crash may have come in any phase: each leads to the work that is left. */
 function finish(write: Write, atMs: number): Step {
   const { phase } = write.state;
   if (phase === 'installing') return { write, effects: ['install'] };

@@ -1,4 +1,4 @@
-/** What a write session is: what it was begun for, and how far it has come. */
+/** The values of a write session: its purpose, and its progress. */
 import type { Oid, RefName, RepoPath, SessionId } from '../names.ts';
 import type { Limits, Operation } from '../session/write-limits.ts';
 
@@ -14,7 +14,7 @@ export interface Base {
   bom: boolean;
 }
 
-/** What a session was begun for. Only who receives it changes, when somebody takes it up. */
+/** The purpose of a session. Only the receiving process changes, when another one takes the session up. */
 export interface WriteRecord {
   /** A UUID v4. */
   id: string;
@@ -25,26 +25,26 @@ export interface WriteRecord {
   root: string;
   /** It is a linked work tree: nothing else stands for it when it is gone. */
   isLinked: boolean;
-  /** Where the entry goes; null: to the session named `writes`. */
+  /** The line for the entry; null for the session named `writes`. */
   line: { ref: RefName; session: SessionId } | null;
-  /** Null: there was no target. */
+  /** Null when there was no target. */
   base: Base | null;
   /** The line that ends the content. */
   endMarker: string;
-  /** What a person has asked a model for, which began it; only from `write ask`. */
+  /** The request of a person to a model that began the session; only `write ask` has one. */
   ask?: { id: string; message: string };
   /** ISO 8601. */
   begunAt: string;
-  /** The process that began it, or took it up last. */
+  /** This process began the session, or took it up last. */
   pid: number;
   bootId: string;
-  /** That process receives the content: with its end the session is orphaned. One-shot commands are none. */
+  /** That process receives the content, and its end orphans the session. One-shot commands do not. */
   hasController: boolean;
 }
 
 /**
- * `installing`: the target is being replaced, or was; its sha256 tells. `installed`: the target is in place, and its entry is
- * not known to be on the line. The last four are ends.
+ * `installing`: the target is being replaced, or was; its sha256 tells. `installed`: the target is in place, and its entry may
+ * not be on the line yet. The last four are final.
  */
 export const phases = [
   'awaiting_content',
@@ -67,14 +67,14 @@ interface Skipped {
   reason: string;
 }
 
-/** Which checks ran and how they ended; what did not run says why. */
+/** Tells how each check ended, or why it did not run. */
 export interface ValidationSummary {
   passed: string[];
   failed: string[];
   skipped: Skipped[];
 }
 
-/** Where something is wrong in the content; lines and columns count from 1. */
+/** A fault of the content. Lines and columns count from 1. */
 export interface Finding {
   check: string;
   message: string;
@@ -82,21 +82,21 @@ export interface Finding {
   column?: number;
 }
 
-/** What is about to stand in the target, so that a crash at any step is understood. */
+/** Describes the coming content of the target, so that recovery understands a crash at any step. */
 export interface Install {
-  /** Of the whole target as it will be; hex. */
+  /** The hash of the whole target as it will be, in hex. */
   sha256: string;
-  /** Of the content that was finalized, as it came; hex. */
+  /** The hash of the content as it came, in hex. */
   contentSha256: string;
-  /** The tip of the line before: the entry is looked for above it. Null: the line is made with it. */
+  /** The tip of the line before; the entry is looked for above it. Null when the entry makes the line. */
   tip: Oid | null;
-  /** Where the entry goes. */
+  /** The line for the entry. */
   ref: RefName;
   session: SessionId;
   summary: ValidationSummary;
-  /** What was changed of the content, or accepted all the same, in words. */
+  /** Notes say what was changed in the content, or accepted all the same. */
   notes: string[];
-  /** Written although something was found. */
+  /** The content is written in spite of its findings. */
   isForced: boolean;
 }
 
@@ -104,19 +104,19 @@ export interface WriteResult extends Install {
   commit: Oid;
 }
 
-/** How far a session has come, as it stands on disk after each save. */
+/** The progress of a session, as it is on disk after each save. */
 export interface WriteState {
   phase: Phase;
-  /** Bytes of content. */
+  /** Counts the bytes of content. */
   size: number;
   /** Milliseconds since 1970. */
   activityAt: number;
   validations: number;
-  /** What the last validation found. */
+  /** The last validation found these. */
   findings: Finding[];
   install: Install | null;
   result: WriteResult | null;
-  /** Why it failed. */
+  /** Says why it failed. */
   reason: string | null;
 }
 
@@ -142,19 +142,19 @@ export function isOver(phase: Phase): boolean {
   return toStatus(phase) !== 'active';
 }
 
-/** A session as its process has it: what is on disk, and when things happened that are not. */
+/** A session in memory: its state on disk, and the times that are not stored. */
 export interface Write {
   limits: Limits;
   state: WriteState;
   unsavedLines: number;
-  /** Since when bytes have waited for a save; null: none do. */
+  /** The first unsaved bytes came then; null when there are none. */
   unsavedSinceMs: number | null;
-  /** The last save, or the try of one. */
+  /** The last save was tried then. */
   savedAtMs: number | null;
-  /** When content came last, or it was begun. */
+  /** Content came last then, or the session was begun. */
   contentAtMs: number;
   prompts: number;
-  /** In this silence. */
+  /** The writer was asked in this silence. */
   isPrompted: boolean;
 }
 

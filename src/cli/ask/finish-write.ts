@@ -1,4 +1,4 @@
-/** Shows how a write session ended: what was written, or what was found and what can be done about it. */
+/** Shows a person the end of a write session: the written file, or the findings and the ways to deal with them. */
 import { TeddyError } from '../../errors.ts';
 import { askLine } from './line.ts';
 import { describeCorrection, showFindings, showWritten } from '../render/write.ts';
@@ -8,7 +8,7 @@ import type { RejectedAnswer } from '../../http/schemas.ts';
 
 export interface Shown {
   terminal: Terminal;
-  /** Null when the result is for a person. */
+  /** Null when a person reads the output. */
   printJson: ((value: object) => void) | null;
   /** The message that the user has already seen. */
   shownMessage?: string | undefined;
@@ -50,8 +50,8 @@ export async function askShrink(terminal: Terminal, signal: AbortSignal, rejecte
 }
 
 /**
- * Asks until the answer is yes or no. Enter alone means `usual`; the end of the input means no. Throws INTERRUPTED on
- * Ctrl-C.
+ * Asks until there is an answer; anything else that is typed or pasted is none. Enter alone means `usual`, the end of the input no.
+ * Throws INTERRUPTED on Ctrl-C.
  */
 export async function askYes(
   terminal: Terminal,

@@ -1,6 +1,4 @@
-/**
- * The ways to go on with an interrupted write session: for `write recover`, and for the offer before other commands.
- */
+/** The ways to go on with an interrupted write session, for `write recover` and wherever one is offered. */
 import { open } from 'node:fs/promises';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
@@ -24,7 +22,7 @@ export interface Recovering {
   terminal: Terminal;
   project: Project;
   signal: AbortSignal;
-  /** Null when the result is for a person. */
+  /** Null when a person reads the output. */
   printJson: ((value: object) => void) | null;
   page(text: string): Promise<void>;
 }
@@ -35,7 +33,7 @@ export function describeLeft({ project }: Pick<Recovering, 'project'>, view: Wri
   return toVisible(`${describeTarget(toStatusAnswer(view))}, ${describeBytes(view.size + view.tailBytes)}, ${age} ago`);
 }
 
-/** The options of `write recover` that apply to it. */
+/** Lists what `write recover` can do with the session. */
 export function listWays({ stage }: WriteView): { option: string; does: string }[] {
   const goOn = [
     { option: '--finalize', does: 'it is whole: check it, and commit it' },
@@ -49,7 +47,7 @@ export function listWays({ stage }: WriteView): { option: string; does: string }
   ];
 }
 
-/** Whether the writer had finished, so that nothing is left to decide. */
+/** Whether the writer had ended the content, so that nothing is left to decide. */
 export async function isWhole(project: Project, { id }: WriteView): Promise<boolean> {
   const phase = (await project.writes.find(id))?.state?.phase;
   return phase === 'finalizing' || phase === 'installing' || phase === 'installed';
@@ -88,7 +86,7 @@ export async function showLeft({ terminal, project, printJson, page }: Recoverin
   for (const line of describeAside(aside, false)) terminal.say(line);
 }
 
-/** Works for a damaged session too. Throws FILES_IN_THE_WAY, WRITE_FAILED; the session stays. */
+/** Exports a damaged session too, and keeps it. Throws FILES_IN_THE_WAY, WRITE_FAILED. */
 export async function exportLeft(
   { terminal, project, printJson }: Recovering,
   id: string,
@@ -143,7 +141,7 @@ const help = [
   'q  decide later',
 ];
 
-/** Asks until the user does something about it; null when they decide later. Throws INTERRUPTED on Ctrl-C. */
+/** Asks until something is done about the session. Null when that is put off. Throws INTERRUPTED on Ctrl-C. */
 export async function askWay(recovering: Recovering, view: WriteView): Promise<number | null> {
   const { terminal, signal } = recovering;
   const isDamaged = view.stage === 'damaged';
@@ -165,7 +163,7 @@ export async function askWay(recovering: Recovering, view: WriteView): Promise<n
   }
 }
 
-/** False when nothing was written; the reason has been shown. */
+/** False when nothing was written, after saying why. */
 async function exportAsked(recovering: Recovering, id: string): Promise<boolean> {
   const { terminal, project, signal } = recovering;
   const path = (await askOrStop(terminal, signal, 'File: '))?.trim() ?? '';

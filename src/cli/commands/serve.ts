@@ -77,7 +77,7 @@ function parsePort(text: string): number {
   throw new TeddyError('USAGE', `--port=${text} is not a port.`, 'It is a number from 0 to 65535.');
 }
 
-/** Notices are lines of JSON, like the requests around them, so that one program can read the whole log. */
+/** Notices are lines of JSON, as the requests are, so that the whole log reads alike. */
 function logNotices(terminal: Terminal): Notices {
   return { info: (text) => log(terminal, 'info', text), warn: (text) => log(terminal, 'warning', text) };
 }
@@ -93,7 +93,7 @@ function toReport(terminal: Terminal): RequestReport {
   };
 }
 
-/** An expected error says what to do; anything else is a defect, and its stack shows where it is. */
+/** An expected error says itself what to do. Any other is a defect, and its stack shows where. */
 function describeFailure(error: unknown): string {
   if (error instanceof TeddyError) return [error.message, error.hint ?? ''].join(' ').trim();
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -80,7 +80,7 @@ export function describeCorrection({ session_id: id, reason }: RejectedAnswer, s
   return `${kept} \`teddy write recover ${id} --finalize --force\` writes it as it is, --output <file> elsewhere.`;
 }
 
-/** Prints the content as it is; on a terminal, nothing in it can move the cursor. */
+/** Prints the bytes as they are, but on a terminal nothing in them can move the cursor. */
 export async function printContent(
   terminal: Terminal,
   bytes: Uint8Array,
@@ -90,7 +90,7 @@ export async function printContent(
   else terminal.context.stdout.write(bytes);
 }
 
-/** Returns lines for stderr about content that was set aside when the session was reopened. */
+/** Tells, in lines for stderr, what was set aside when the session was opened again. */
 export function describeAside(aside: WriteContent['aside'], isPrinted: boolean): string[] {
   return aside.map(({ name, bytes }) => {
     const what = `${name}: ${describeBytes(bytes.length)} that no save had confirmed were set aside`;
@@ -98,7 +98,7 @@ export function describeAside(aside: WriteContent['aside'], isPrinted: boolean):
   });
 }
 
-/** Returns the same as JSON. */
+/** Describes the same in JSON. */
 export function toAsideJson(aside: WriteContent['aside']): { name: string; bytes: number }[] {
   return aside.map(({ name, bytes }) => ({ name, bytes: bytes.length }));
 }

@@ -14,7 +14,6 @@ import { receiveFromModel } from '../writes/receive-from-model.ts';
 import type { ChatListener, ToolOutcome } from './chat.ts';
 import { beginTool, renderBegun, renderToolError, type BeginWish } from '../../conversation/write-tool.ts';
 
-/** Who writes, and with which parameters. */
 export interface WritingModel {
   model: Model;
   request: Omit<ModelRequest, 'messages'>;
@@ -30,11 +29,11 @@ interface FilePlace {
 export interface WrittenOutcome {
   outcome: ToolOutcome;
   usage: Usage | null;
-  /** The model could not be heard to the end: nothing more can be asked of it now. */
+  /** The model could not be heard to the end, and cannot be asked for more now. */
   failure: unknown;
 }
 
-/** The model gets one result for the file, also where it took several answers; the content is in the file's own entry. */
+/** The model gets one result for the file, however many answers it took; the content is in the file's own entry. */
 export async function writeFile(
   place: FilePlace,
   messages: readonly ModelMessage[],
@@ -65,7 +64,7 @@ export async function writeFile(
   }
 }
 
-/** Undefined: HEAD is on the line, and nobody need be told which one is meant. */
+/** Undefined when HEAD is on the line, which then needs no name. */
 async function toSelector({ project, line }: FilePlace): Promise<string | undefined> {
   const head = await project.repository.workspace?.head();
   return head?.ref === line.ref ? undefined : shortRef(line.ref);
@@ -79,7 +78,7 @@ async function receive({ project, listener }: FilePlace, dialogue: Dialogue, hel
   }
 }
 
-/** Only this call is in it: the others of the answer have their turn before or after. */
+/** The dialogue has only this call of the answer; the others have their turn before or after it. */
 function openDialogue(
   { model, request }: WritingModel,
   messages: readonly ModelMessage[],
@@ -117,10 +116,10 @@ async function toFailed(project: Project, record: WriteRecord | null, error: Ted
   return { output, isError: true, ...(error.code === 'INTERRUPTED' ? { reason: 'aborted' as const } : {}) };
 }
 
-/** The model, the network or the user ended it. */
+/** Tells an error of the model, the network or the user's interruption. */
 function isOfModel({ code }: TeddyError): boolean {
   return code === 'INTERRUPTED' || code === 'NO_MODEL' || code.startsWith('MODEL_');
 }
 
-/** For the list of what may be called while a content is asked for. */
+/** A request for a content offers these tools. */
 export const writingTools = [beginTool];

@@ -5,13 +5,13 @@ import { dispatch, readContent, saveWrite, withWrite, type HeldWrite } from './h
 
 export interface AppendRequest {
   id: string;
-  /** Where in the content the bytes begin; without it, at its end. */
+  /** The bytes begin here in the content; at its end if not given. */
   offset?: number | undefined;
   bytes: Uint8Array;
 }
 
 /**
- * Durable when it resolves. `size`: of the content with them. Throws UNKNOWN_WRITE, CONTENT_TOO_LARGE, OffsetMismatch,
+ * The bytes are durable when it resolves; `size` counts the content with them. Throws UNKNOWN_WRITE, CONTENT_TOO_LARGE, OffsetMismatch,
  * WRITE_FINALIZING, DISK_FULL, WRITE_FAILED; nothing was added then.
  */
 export async function appendWrite(project: Project, request: AppendRequest): Promise<{ size: number; added: number }> {
@@ -26,7 +26,7 @@ export async function appendWrite(project: Project, request: AppendRequest): Pro
   });
 }
 
-/** What is not known yet; the overlap has to be the same. */
+/** Returns the bytes that are not known yet; the overlap has to be the same. */
 async function toFresh(held: HeldWrite, offset: number, bytes: Uint8Array): Promise<Uint8Array> {
   const { size } = held.write.state;
   if (offset > size) throw toMismatch(offset, size, 'There is a gap before the bytes');
@@ -48,7 +48,7 @@ function isSame(a: Uint8Array, b: Uint8Array): boolean {
   return true;
 }
 
-/** The content as a whole, in place of what was received. Throws CONTENT_TOO_LARGE, UNKNOWN_WRITE, WRITE_FINALIZING. */
+/** Replaces the received content as a whole. Throws CONTENT_TOO_LARGE, UNKNOWN_WRITE, WRITE_FINALIZING. */
 export async function replaceContent(project: Project, held: HeldWrite, bytes: Uint8Array): Promise<void> {
   const atMs = project.clock.now().getTime();
   const before = held.write;

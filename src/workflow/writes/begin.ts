@@ -18,25 +18,25 @@ const usualMarker = 'DONE';
 
 export interface WriteRequest {
   intent: string;
-  /** As it was typed, relative to the root. */
+  /** The path as it was typed, relative to the root. */
   target: string;
   operation: string;
-  /** A session id or a unique part of it, a branch, a session directory; without it, the line of HEAD. */
+  /** A session id or a unique part of it, a branch, or a session directory; the line of HEAD if not given. */
   session?: string | undefined;
   /** Chooses an end marker that no content has: `DONE-<8 hex>`. A target with a line DONE gets one in any case. */
   ownMarker?: boolean | undefined;
   /** This process receives the content itself, and its end orphans the session. False if not given. */
   hasController?: boolean;
-  /** What a person has asked a model for. */
+  /** The request of a person to a model. */
   ask?: WriteRecord['ask'];
 }
 
 export interface Begun {
   record: WriteRecord;
   state: WriteState;
-  /** Of its staging, absolute. */
+  /** The absolute path of its staging. */
   directory: string;
-  /** What the writer is told. */
+  /** Tells the writer what to do. */
   instructions: string;
   warnings: string[];
 }
@@ -51,7 +51,7 @@ export async function beginWrite(project: Project, request: WriteRequest): Promi
   return begun;
 }
 
-/** The same for a controller, which holds it until it closes `held.staged`. */
+/** Begins a session for a controller, which holds it until it closes `held.staged`. */
 export async function beginHeldWrite(
   project: Project,
   request: WriteRequest,

@@ -16,7 +16,7 @@ export async function cancelWrite(project: Project, id: string): Promise<void> {
   );
 }
 
-/** Of what is in its place already only the entry is missing; the file that stood there is not at hand. */
+/** A content in its place only lacks the entry, and the file that stood there before cannot be brought back. */
 export async function refusePlaced(
   project: Project,
   { record, write }: Pick<HeldWrite, 'record' | 'write'>,

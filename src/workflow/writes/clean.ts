@@ -1,4 +1,4 @@
-/** Write sessions that nobody goes on with: the recent ones are offered, the old ones are cleared away, and kept in git. */
+/** Offers recent write sessions that nobody goes on with, and clears old ones away into git. */
 import { TeddyError } from '../../errors.ts';
 import type { FoundWrite, StagedWrite } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
@@ -13,19 +13,19 @@ import { toView, type WriteView } from './list.ts';
 export interface CleanedWrite {
   id: string;
   target: string | null;
-  /** Blobs of what was received; the first is the content, others were set aside when a crash was found. */
+  /** The first blob is the received content; others were set aside when a crash was found. */
   kept: Oid[];
 }
 
 export interface Swept {
-  /** They can be gone on with. */
+  /** These can be recovered. */
   orphans: WriteView[];
   cleaned: CleanedWrite[];
 }
 
 /**
- * What a command that writes does first. What was received by a session over an hour old is kept under
- * `refs/teddy/keep/writes/<id>`. One that cannot be cleared now is left for the next time.
+ * Runs first in every command that writes. The content of a session over an hour old is kept under
+ * `refs/teddy/keep/writes/<id>`. A session that cannot be cleared now is left for the next time.
  */
 export async function sweepWrites(project: Project): Promise<Swept> {
   const found = await project.writes.list();
@@ -39,7 +39,7 @@ export async function sweepWrites(project: Project): Promise<Swept> {
   return { orphans: orphans.map((write) => toView(write, limits, nowMs)), cleaned };
 }
 
-/** Clears away all that nobody holds, however young it is. */
+/** Clears away every session that nobody holds, however young it is. */
 export async function cleanWrites(project: Project): Promise<CleanedWrite[]> {
   const limits = await readWriteLimits(project);
   const nowMs = project.clock.now().getTime();
@@ -54,8 +54,8 @@ export async function cleanWrites(project: Project): Promise<CleanedWrite[]> {
 }
 
 /**
- * What is to become of a write session. `held`: somebody goes on with it. `placed`: to be finished. `orphaned`: it can be gone on
- * with. `old`: to be cleared away. `result`: how it has ended is kept for a while.
+ * Says what should become of a write session. `held`: somebody goes on with it. `placed`: it should be finished. `orphaned`: it
+ * can be recovered. `old`: it should be cleared away. `result`: its result is kept for a while.
  */
 export function judgeWrite(
   found: FoundWrite,
@@ -70,12 +70,7 @@ export function judgeWrite(
   return isUnfinished(found) ? 'orphaned' : 'result';
 }
 
-/** As `cleanWrites` does it. Null: somebody goes on with it by now, or its files cannot be removed. */
-export function clearWrite(project: Project, found: FoundWrite): Promise<CleanedWrite | null> {
-  return clean(project, found);
-}
-
-/** Nobody goes on with it: a living controller does, however long it has been silent. */
+/** Nobody goes on with the session. A living controller does, however long it has been silent. */
 function isLeft(found: FoundWrite, limits: Limits, nowMs: number): boolean {
   const { state, isDamaged, isControlled } = found;
   if (state === null || isDamaged) return !isControlled;
@@ -87,12 +82,12 @@ function keptMs({ state }: FoundWrite, limits: Limits): number {
   return state?.phase === 'committed' ? limits.resultMs : limits.orphanMs;
 }
 
-/** The target may be replaced, and only its entry be missing: that is for somebody to finish, however old it is. */
+/** The target may be replaced, and only the entry missing. Somebody has to finish that, however old it is. */
 function isPlaced({ phase }: WriteState): boolean {
   return phase === 'installing' || phase === 'installed';
 }
 
-/** Whoever saw it fail was told then. */
+/** A session that failed was reported then. */
 function isUnfinished({ state, tailBytes }: FoundWrite): boolean {
   return state === null ? tailBytes > 0 : !isOver(state.phase) && state.size + tailBytes > 0;
 }
@@ -100,17 +95,17 @@ function isUnfinished({ state, tailBytes }: FoundWrite): boolean {
 async function cleanAll(project: Project, found: FoundWrite[]): Promise<CleanedWrite[]> {
   const cleaned: CleanedWrite[] = [];
   for (const write of found) {
-    const done = await clean(project, write);
+    const done = await clearWrite(project, write);
     if (done !== null) cleaned.push(done);
   }
-  // The tombstone of what was committed is nothing to speak of.
+  // The tombstone of a committed session deserves no word.
   return cleaned.filter(({ id }) => found.find((write) => write.id === id)?.state?.phase !== 'committed');
 }
 
-/** Null: somebody goes on with it by now, or its files cannot be removed. */
-async function clean(project: Project, found: FoundWrite): Promise<CleanedWrite | null> {
+/** Null when somebody goes on with the session by now, or its files cannot be removed. */
+export async function clearWrite(project: Project, found: FoundWrite): Promise<CleanedWrite | null> {
   try {
-    // Held while it is read and removed: what is added meanwhile would be gone. One that is damaged takes nothing more.
+    // The session is held while it is read and removed, since bytes that are added meanwhile would be lost. A damaged one takes none.
     const staged = found.state === null || found.isDamaged ? null : await project.writes.open(found.id);
     try {
       return await keepAndRemove(project, found, staged);
@@ -132,16 +127,10 @@ async function keepAndRemove(
   if (staged !== null && staged.state.activityAt !== state?.activityAt) return null;
   const content = await project.writes.readContent(id);
   const kept: Oid[] = [];
-  const whole =
-    content === null ? [] : [join(content.verified, content.tail), ...content.aside.map(({ bytes }) => bytes)];
-  for (const bytes of whole) if (bytes.length > 0) kept.push(await keepBytes(project, `writes/${id}`, bytes));
+  const asides = content?.aside.map(({ bytes }) => bytes) ?? [];
+  const whole = content === null ? [] : [Buffer.concat([content.verified, content.tail])];
+  for (const bytes of [...whole, ...asides])
+    if (bytes.length > 0) kept.push(await keepBytes(project, `writes/${id}`, bytes));
   await (staged === null ? project.writes.remove(id) : staged.remove());
   return { id, target: record?.target ?? null, kept };
-}
-
-function join(a: Uint8Array, b: Uint8Array): Uint8Array {
-  const joined = new Uint8Array(a.length + b.length);
-  joined.set(a);
-  joined.set(b, a.length);
-  return joined;
 }

@@ -3,7 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
-import type { Oid, RefName } from '../../names.ts';
+import type { Oid } from '../../names.ts';
 import type { Install, ValidationSummary, WriteRecord } from '../../write/write.ts';
 import { appendEntry } from '../line/append-entry.ts';
 import { readLine, type LineState } from '../line/read.ts';
@@ -40,23 +40,20 @@ export async function commitWrite(
   return commit;
 }
 
-/** A crash came after the line had moved. */
+/** Finds the entry after a crash that came when the line had moved. */
 async function findCommitted(project: Project, { id }: WriteRecord, { ref, tip }: Install): Promise<Oid | null> {
   const { store } = project.repository;
   const newest = await store.resolve(ref);
-  if (newest === null) throw toLineGone(ref);
+  if (newest === null)
+    throw new TeddyError(
+      'REF_MOVED',
+      `${ref.replace('refs/heads/', '')}, where the entry belongs, is gone.`,
+      'The file is in place; `git reflog` shows where the branch was.',
+    );
   for await (const { oid, commit } of store.firstParents(newest, tip === null ? [] : [tip])) {
     if (decodeEntry(commit.message)?.write?.id === id) return oid;
   }
   return null;
-}
-
-function toLineGone(ref: RefName): TeddyError {
-  return new TeddyError(
-    'REF_MOVED',
-    `${ref.replace('refs/heads/', '')}, where the entry belongs, is gone.`,
-    'The file is in place; `git reflog` shows where the branch was.',
-  );
 }
 
 function toEntry(
@@ -82,7 +79,7 @@ function toEntry(
   };
 }
 
-/** As the label has it: what was checked, and what was accepted all the same. */
+/** The label of the entry says what was checked, and what was accepted all the same. */
 export function describeValidation({ passed, failed, skipped }: ValidationSummary): string {
   const parts = [
     ...(failed.length === 0 ? [] : [`forced: ${failed.join(', ')}`]),

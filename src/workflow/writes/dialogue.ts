@@ -25,7 +25,7 @@ export interface Answer {
 }
 
 export interface AnswerOptions {
-  /** Whether one that its limit has cut is to be gone on with. */
+  /** Whether an answer that was cut by its limit is continued. */
   isWanted(): boolean;
   /** Advises a person when the request fails. */
   again: string;

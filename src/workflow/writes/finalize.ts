@@ -26,9 +26,9 @@ import { validateWrite, type Validated } from './validate.ts';
 
 export interface FinalizeRequest {
   id: string;
-  /** The whole content, in place of what was received. */
+  /** Replaces the received content as a whole. */
   content?: Uint8Array | undefined;
-  /** What was found is accepted: the content is written as it is. */
+  /** Accepts every finding: the content is written as it is. */
   force?: boolean | undefined;
   /** Stops the user's own checker. */
   signal?: AbortSignal | undefined;
@@ -41,9 +41,9 @@ export type Finalized =
       record: WriteRecord;
       findings: Finding[];
       summary: ValidationSummary;
-      /** All that was found, for whoever wrote the content. */
+      /** Tells the writer everything that was found. */
       message: string;
-      /** Not null: no correction is taken any more; why. The content stays in staging. */
+      /** Says why no correction is taken any more; null when one is. The content stays in staging. */
       reason: string | null;
     };
 
@@ -76,13 +76,12 @@ function answerAgain(project: Project, held: HeldWrite, content: Uint8Array | un
   return { isWritten: true, record: held.record, result };
 }
 
-/** The same call once more, after one that stopped while the target was being replaced: it goes on there. */
+/** A call that stopped while the target was being replaced goes on when it is repeated. */
 function isBeingInstalled(project: Project, { write }: HeldWrite, content: Uint8Array): boolean {
   const { phase, install } = write.state;
   return (phase === 'installing' || phase === 'installed') && install?.contentSha256 === project.hash(content);
 }
 
-/** What one run of the effects has at hand. */
 interface Finalizing {
   project: Project;
   held: HeldWrite;
@@ -93,7 +92,7 @@ interface Finalizing {
   validated: Validated | null;
 }
 
-/** For whoever holds the session; the content may be in memory alone. */
+/** Finalizes a session that the caller holds. The content may be in memory alone. */
 export async function finalizeHeld(
   project: Project,
   held: HeldWrite,
@@ -118,7 +117,7 @@ export async function finalizeHeld(
   return toFinalized(run);
 }
 
-/** Whatever stopped it, what is in staging can be gone on with. */
+/** The staged content can be recovered, whatever stopped the call. */
 function toUnfinished({ record, write, savedBytes, isReplaced }: HeldWrite, error: unknown): unknown {
   if (!(error instanceof TeddyError) || isOver(write.state.phase)) return error;
   const lost = write.state.size - (isReplaced ? 0 : savedBytes);
@@ -137,12 +136,12 @@ function toEmpty(): TeddyError {
   );
 }
 
-/** A target that has changed ends the session, and the content stays. */
+/** A changed target ends the session; the content stays. */
 async function performOrRefuse(run: Finalizing, effect: Effect): Promise<Event | null> {
   try {
     return await perform(run, effect);
   } catch (error) {
-    // What may not be written now could be when it began.
+    // The target could be written when the session began.
     const isChanged = error instanceof TeddyError && ['TARGET_CHANGED', 'BAD_TARGET'].includes(error.code);
     if (!isChanged) throw error;
     const changed = toTargetChanged(run.held.record);
@@ -193,7 +192,7 @@ async function validate(run: Finalizing): Promise<Event> {
   return { type: 'accepted', install, atMs: now(project) };
 }
 
-/** Corrections have failed: what can be repaired mechanically is. */
+/** After the last correction the content is repaired as far as that is mechanical. */
 function isLastTry({ write }: HeldWrite, { findings }: Validated): boolean {
   const { validations, findings: before } = write.state;
   const isRepeated = validations > 0 && JSON.stringify(findings) === JSON.stringify(before);
@@ -246,7 +245,7 @@ async function saveResult(project: Project, held: HeldWrite): Promise<void> {
 /** Warns where it cannot be removed. */
 async function discardContent(project: Project, held: HeldWrite): Promise<void> {
   await keepTails(project, held);
-  // Where the disk does not say that it is committed, it would be offered once more.
+  // A session whose commit is not on disk would be offered once more.
   const isTold = held.staged.state.phase === 'committed';
   await warnIfRefused(project, held, () => (isTold ? held.staged.dropContent() : held.staged.remove()));
 }
@@ -261,7 +260,7 @@ async function warnIfRefused(project: Project, held: HeldWrite, act: () => Promi
   }
 }
 
-/** What no save had confirmed is in no commit. */
+/** Bytes that no save had confirmed are in no commit. */
 async function keepTails(project: Project, { record }: HeldWrite): Promise<void> {
   for (const { bytes } of (await project.writes.readContent(record.id))?.aside ?? []) {
     const oid = await keepBytes(project, `writes/${record.id}`, bytes);
@@ -271,14 +270,14 @@ async function keepTails(project: Project, { record }: HeldWrite): Promise<void>
   }
 }
 
-/** It must not have left the line, nor be in the middle of something. Throws NOT_ON_LINE, OPERATION_IN_PROGRESS, RUN_INTERRUPTED. */
+/** The work tree must not have left the line, nor be in the middle of an operation. Throws NOT_ON_LINE, OPERATION_IN_PROGRESS, RUN_INTERRUPTED. */
 async function openPlace(project: Project, { record, write }: HeldWrite): Promise<Workspace> {
   const { line } = record;
   const workspace = await openRoot(project.repository, record);
   // A crash of ours may have left its lock on the index, and the index behind HEAD.
   for (const said of await workspace.repair()) project.notices.warn(said);
   const { ref } = await workspace.head();
-  // What is in place already only lacks its entry.
+  // A content in its place only lacks the entry.
   if (write.state.phase !== 'installed') {
     await refuseOperation(workspace, line?.ref ?? ref ?? ('HEAD' as RefName));
     await refuseRunsIn(project, workspace);
@@ -294,7 +293,7 @@ async function openPlace(project: Project, { record, write }: HeldWrite): Promis
   );
 }
 
-/** A repository that was moved, or copied, has other roots: those of the place it came from are not written to. */
+/** A repository that was moved or copied has other roots, and must not write to the old ones. */
 async function openRoot(repository: Repository, { id, root, isLinked }: WriteRecord): Promise<Workspace> {
   const { workspace } = repository;
   if (workspace?.root === root) return workspace;

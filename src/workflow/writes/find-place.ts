@@ -1,4 +1,4 @@
-/** Where a write session works: the work tree that its target is in, and the line that its entry goes to. */
+/** Finds the work tree and the line of a write session. */
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -12,7 +12,7 @@ import { refuseRunsIn } from '../line/unfinished-run.ts';
 
 export interface WritePlace {
   workspace: Workspace;
-  /** Null: HEAD is on no line, and the entry goes to the session named `writes`. */
+  /** Null when HEAD is on no line: the entry goes to the session named `writes`. */
   line: { ref: RefName; session: SessionId } | null;
 }
 
@@ -42,14 +42,15 @@ async function findPlainPlace(project: Project): Promise<WritePlace> {
   return { workspace, line: null };
 }
 
-/** The session that takes the files that are written off every line: made once, and used again. Throws LINE_CHECKED_OUT. */
+/** Files that are written off every line go to one session, made once and used again. Throws LINE_CHECKED_OUT. */
 export async function findWritesLine(project: Project): Promise<{ ref: RefName; session: SessionId }> {
   return (await findNewestWrites(project)) ?? newSession(project, { name: 'writes', switch: false });
 }
 
-/** Null: it is still to be made. */
+/** Null when that session is still to be made. */
 async function findNewestWrites(project: Project): Promise<{ ref: RefName; session: SessionId } | null> {
   const lines = await listMainLines(project);
+  const isWrites = (session: SessionId) => /^\d{8}-writes(?:-\d+)?$/.test(session);
   const newest = lines.filter(({ session, remote }) => remote === null && isWrites(session)).at(-1);
   if (newest === undefined) return null;
   const holder = (await project.repository.workTrees()).find(({ ref }) => ref === newest.ref);
@@ -59,8 +60,4 @@ async function findNewestWrites(project: Project): Promise<{ ref: RefName; sessi
     `${shortRef(newest.ref)}, where files go that belong to no session, is checked out in ${holder.root}.`,
     'Switch that work tree to another branch, or start a session here: `teddy session new <name>`.',
   );
-}
-
-function isWrites(session: SessionId): boolean {
-  return /^\d{8}-writes(?:-\d+)?$/.test(session);
 }

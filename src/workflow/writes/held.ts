@@ -10,12 +10,12 @@ export interface HeldWrite {
   readonly staged: StagedWrite;
   readonly record: WriteRecord;
   write: Write;
-  /** All bytes that were received, where they are in memory; those beyond `savedBytes` are there alone. */
+  /** All received bytes, if they are in memory; those beyond `savedBytes` are nowhere else. */
   content: Uint8Array | null;
   savedBytes: number;
-  /** All of the content is new: what is on disk is none of it. */
+  /** The whole content is new, and nothing of it is on disk. */
   isReplaced: boolean;
-  /** What the disk does not take stays in memory, and the command goes on. */
+  /** Bytes that the disk refuses stay in memory, and the command goes on. */
   isTolerant: boolean;
   /** The last save has failed. */
   isFailing: boolean;
@@ -59,7 +59,7 @@ export async function withWrite<Value>(
   const limits = await readWriteLimits(project);
   const nowMs = project.clock.now().getTime();
   const found = await findActive(project, id, limits, nowMs, accepts);
-  // Its controller is dead: whoever goes on with it needs the slot, which others may have by now.
+  // The controller is dead. To go on with the session takes the slot, which others may have by now.
   const isOrphan = takesSlot && isOrphaned(found) && !isOver(found.state?.phase ?? 'failed');
   tellTail(project, found);
   const staged = isOrphan ? await project.writes.resume(id, limits) : await project.writes.open(id);
@@ -71,7 +71,7 @@ export async function withWrite<Value>(
   }
 }
 
-/** Opening it sets the tail aside. */
+/** Warns that opening the session sets its tail aside. */
 export function tellTail({ notices }: Project, { id, tailBytes }: FoundWrite): void {
   if (tailBytes === 0) return;
   notices.warn(`${tailBytes} bytes that no save had confirmed are set aside: \`teddy write show ${id} --tail\`.`);
@@ -81,6 +81,13 @@ export function isOrphaned({ record, isControlled }: FoundWrite): boolean {
   return record?.hasController === true && !isControlled;
 }
 
+/** Throws UNKNOWN_WRITE. */
+export async function findKnown({ writes }: Project, id: string): Promise<FoundWrite> {
+  const found = isWriteId(id) ? await writes.find(id) : null;
+  if (found === null) throw unknownWriteError();
+  return found;
+}
+
 async function findActive(
   project: Project,
   id: string,
@@ -88,16 +95,15 @@ async function findActive(
   nowMs: number,
   accepts: Phase[],
 ): Promise<FoundWrite> {
-  const found = isWriteId(id) ? await project.writes.find(id) : null;
-  const state = found?.state ?? null;
-  if (found === null || (state === null && !found.isDamaged)) throw unknownWriteError();
-  if (state === null) throw damagedWriteError(id);
+  const found = await findKnown(project, id);
+  const { state, isDamaged } = found;
+  if (state === null) throw isDamaged ? damagedWriteError(id) : unknownWriteError();
   const isUsable = accepts.includes(state.phase) || (!isOver(state.phase) && !isExpired(state, limits, nowMs));
   if (!isUsable) throw unknownWriteError();
   return found;
 }
 
-/** Tells the machine, and remembers what it says; the effects are the caller's to perform, in order. */
+/** Dispatches an event, keeps the new state, and returns the effects, which the caller performs in order. */
 export function dispatch(held: HeldWrite, event: Event): Effect[] {
   const next = step(held.write, event);
   held.write = next.write;
@@ -109,7 +115,7 @@ export async function readContent(held: HeldWrite): Promise<Uint8Array> {
   return held.content;
 }
 
-/** Throws DISK_FULL or WRITE_FAILED, but where the session is tolerant: then it warns. */
+/** Throws DISK_FULL or WRITE_FAILED, unless the session is tolerant: then it warns. */
 export async function saveWrite(project: Project, held: HeldWrite): Promise<void> {
   const { staged, content, write } = held;
   try {

@@ -13,7 +13,7 @@ import { toText } from '../line/read.ts';
 
 export interface Ask {
   id: string;
-  /** Masked, as the model gets it. */
+  /** The masked text, as the model gets it. */
   message: string;
 }
 
@@ -41,7 +41,7 @@ export async function finishAsk(
   await project.repository.store.updateRefs(updates, 'teddy: asked a model');
 }
 
-/** Null: there is no such message. Throws LOCKED while another process asks. */
+/** Null when there is no such message. Throws LOCKED while another process asks. */
 export async function takeUpAsk(project: Project, id: string): Promise<Ask | null> {
   const found = isWriteId(id) ? await findRef(project, id) : null;
   if (found === null) return null;
@@ -59,7 +59,7 @@ export async function takeUpAsk(project: Project, id: string): Promise<Ask | nul
   return { id, message: await readMessage(project, found.oid) };
 }
 
-/** Those of dead processes, the oldest first. */
+/** Lists the messages of dead processes, the oldest first. */
 export async function listLeftAsks(project: Project): Promise<(Ask & { ref: RefName })[]> {
   const left: (Ask & { ref: RefName })[] = [];
   for (const { ref, oid } of await project.repository.store.listRefs(askPrefix)) {
@@ -69,12 +69,12 @@ export async function listLeftAsks(project: Project): Promise<(Ask & { ref: RefN
   return left;
 }
 
-/** As the details of an entry show it. */
+/** Splits a message as the details of an entry show it. */
 export function toMessageLines(message: string): string[] {
   return message.split('\n').map((line) => line.trimEnd());
 }
 
-/** Whether an entry shows all of it beside `taken` other lines. */
+/** Whether an entry shows the whole message beside `taken` other lines. */
 export function isShownWhole(message: string, taken: number): boolean {
   const lines = toMessageLines(message);
   return (

@@ -1,4 +1,4 @@
-/** What a writer says behind the end marker: it is no content, and it is not lost either. */
+/** Text behind the end marker is no content, but it is not lost either. */
 import { TeddyError } from '../../errors.ts';
 import type { Clock, Project } from '../../ports/project.ts';
 import { keepBytes } from '../line/keep-bytes.ts';
@@ -6,12 +6,12 @@ import { openArrivals } from './await-arrival.ts';
 import { openByteBuffer } from '../../write/byte-buffer.ts';
 import { defaultLimits } from '../../session/write-limits.ts';
 
-/** A stream that is still open has so long to say more. */
+/** A stream that is still open may stay silent this long. */
 const silenceMs = 250;
-/** One that never falls silent is read for so long. */
+/** A stream that never falls silent is read this long. */
 const patienceMs = 2000;
 
-/** What follows at once. Never throws: the content is whole, whatever comes behind it. */
+/** Reads what follows at once. Never throws: the content is whole, whatever comes behind it. */
 export async function readRest(
   { clock, notices }: { clock: Clock; notices: Project['notices'] },
   { source, signal }: { source: AsyncIterable<Uint8Array>; signal: AbortSignal },
@@ -36,7 +36,7 @@ export async function readRest(
   return rest.view();
 }
 
-/** Kept under `refs/teddy/keep/writes/<id>`, and said so; white space alone is not. */
+/** Keeps the text under `refs/teddy/keep/writes/<id>` and says so. White space alone is not kept. */
 export async function keepTrailing(
   project: Project,
   { id, target, endMarker }: { id: string; target: string; endMarker: string },

@@ -1,4 +1,4 @@
-/** The write sessions that are there, as a person sees them. */
+/** Lists and shows write sessions. */
 import { unknownWriteError } from '../../write/write-errors.ts';
 import type { FoundWrite, WriteContent } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
@@ -14,28 +14,28 @@ import {
   type WriteRecord,
   type WriteResult,
 } from '../../write/write.ts';
-import { isOrphaned, readWriteLimits } from './held.ts';
+import { findKnown, isOrphaned, readWriteLimits } from './held.ts';
 
 export interface WriteView {
   id: string;
   status: Status;
-  /** `orphaned`: its controller is dead; `damaged`: nothing can be told of it. */
+  /** `orphaned`: its controller is dead. `damaged`: its state cannot be read. */
   stage: Phase | 'orphaned' | 'damaged';
   record: WriteRecord | null;
-  /** Bytes of content that are confirmed. */
+  /** Counts the confirmed bytes of content. */
   size: number;
   /** ISO 8601. */
   createdAt: string | null;
   savedAt: string;
-  /** Bytes on disk that no save has confirmed. */
+  /** Counts the bytes on disk that no save has confirmed. */
   tailBytes: number;
   result: WriteResult | null;
   findings: Finding[];
-  /** Why it failed. */
+  /** Says why it failed. */
   reason: string | null;
 }
 
-/** The oldest first. */
+/** The oldest session comes first. */
 export async function listWrites(project: Project): Promise<WriteView[]> {
   const limits = await readWriteLimits(project);
   const nowMs = project.clock.now().getTime();
@@ -45,12 +45,11 @@ export async function listWrites(project: Project): Promise<WriteView[]> {
 
 /** Looking at a session never extends its life. Throws UNKNOWN_WRITE. */
 export async function findWrite(project: Project, id: string): Promise<WriteView> {
-  const found = isWriteId(id) ? await project.writes.find(id) : null;
-  if (found === null) throw unknownWriteError();
+  const found = await findKnown(project, id);
   return toView(found, await readWriteLimits(project), project.clock.now().getTime());
 }
 
-/** What has been received, also of a damaged one. Throws UNKNOWN_WRITE. */
+/** Reads the received content, also of a damaged session. Throws UNKNOWN_WRITE. */
 export async function showWrite(project: Project, id: string): Promise<WriteContent> {
   const content = isWriteId(id) ? await project.writes.readContent(id) : null;
   if (content === null) throw unknownWriteError();

@@ -9,7 +9,7 @@ import { step, type Effect, type Event } from '../../write/step.ts';
 import type { WriteState, Write } from '../../write/write.ts';
 import { openArrivals, type Arrival, type Arrivals } from './await-arrival.ts';
 
-/** Where the content is saved: staging, or a server. */
+/** Saves the content: to staging, or to a server. */
 interface ContentSink {
   /**
    * The bytes that follow those of the last call that resolved. Never called while it is at work. After DISK_FULL or
@@ -20,19 +20,19 @@ interface ContentSink {
 
 export interface ReceiveOptions {
   write: Write;
-  /** What is saved already, of a session that is gone on with. */
+  /** The content that is saved already when a session goes on. */
   before?: Uint8Array;
   marker: string;
   isMarkdown: boolean;
-  /** The source is one answer: it is read to its end, for what follows the marker. */
+  /** The source is one answer, which is read to its end, also behind the marker. */
   isAnswer: boolean;
-  /** Asked at the source's end, which is that of an answer otherwise: it was cut, and its last line may be a part of one. */
+  /** At the source's end this tells an answer that was cut: its last line may be incomplete. */
   isCut?(): boolean;
   clock: Clock;
   signal: AbortSignal;
   notices: Notices;
   sink: ContentSink;
-  /** The writer is silent, and what it has sent is saved: it is to be asked whether it has finished. */
+  /** The writer is silent, its content is saved, and it should be asked whether it has finished. */
   onPrompt(): void;
 }
 
@@ -40,11 +40,11 @@ export interface ReceivedContent {
   write: Write;
   /** The marker has come. */
   isDone: boolean;
-  /** All of it, also what was there before. */
+  /** The whole content, with what was there before. */
   content: Uint8Array;
-  /** What came after the marker; empty where that is white space alone. No more than a content may have. */
+  /** The text after the marker; empty if that is white space alone. It is no longer than a content may be. */
   trailing: Uint8Array;
-  /** The sink has all of it. */
+  /** The sink has saved everything. */
   isSaved: boolean;
 }
 
@@ -76,8 +76,12 @@ export async function receiveContent(
     await receive(intake, arrivals);
     if (intake.isDone && options.isAnswer) await receiveTrailing(intake, arrivals);
   } catch (error) {
-    // Whatever else fails now, the interruption is what is told.
-    if (error instanceof Aborted) throw toInterrupted(intake, await stop(intake).catch(toRefused));
+    // The interruption is reported, whatever else fails now.
+    if (error instanceof Aborted) {
+      const failure = await stop(intake).catch((thrown: unknown) => thrown);
+      if (failure !== undefined && !(failure instanceof TeddyError)) throw failure;
+      throw toInterrupted(intake, failure);
+    }
     await stop(intake);
     throw error;
   } finally {
@@ -112,7 +116,7 @@ async function receive(intake: Intake, arrivals: Arrivals): Promise<void> {
   }
 }
 
-/** Whether the content is over. */
+/** Returns whether the content is over. */
 async function take(intake: Intake, arrival: Arrival): Promise<boolean> {
   const { scanner, options } = intake;
   if (arrival.type === 'abort') throw new Aborted();
@@ -129,13 +133,13 @@ async function accept(intake: Intake, scanned: Scanned, isEnd: boolean): Promise
   await perform(intake, scanned.isDone || isEnd ? dispatch(intake, { type: 'end' }) : effects);
 }
 
-/** As much as fits is kept, whatever is thrown. */
+/** Keeps as much as fits, whatever it throws. */
 function add(intake: Intake, { content, lines }: Scanned): Effect[] {
   const { limits, state } = intake.write;
   const fitting = content.subarray(0, limits.maxBytes - state.size);
   const effects = dispatch(intake, { type: 'content', bytes: fitting.length, lines, atMs: nowMs(intake) });
   intake.content.append(fitting);
-  // White space without end behind a marker would fill the memory as well.
+  // Endless white space behind a marker would fill the memory too.
   if (fitting.length < content.length || intake.scanner.heldBytes() > limits.maxBytes)
     throw new ContentTooLarge(limits);
   return effects;
@@ -154,7 +158,7 @@ async function receiveTrailing(intake: Intake, arrivals: Arrivals): Promise<void
   }
 }
 
-/** The content is whole: what fails behind it does not undo that. */
+/** The content is whole, and a failure behind it does not undo that. */
 async function nextTrailing({ options }: Intake, arrivals: Arrivals): Promise<Arrival> {
   try {
     return await arrivals.next(null);
@@ -197,7 +201,7 @@ function noteFailure(intake: Intake, error: unknown): void {
   dispatch(intake, { type: 'save-failed', atMs: nowMs(intake) });
 }
 
-/** Saves what there is, also what might have been a marker. */
+/** Saves everything, also bytes that might have become a marker. */
 async function stop(intake: Intake): Promise<void> {
   if (intake.isBroken) return;
   const { content, lines } = intake.scanner.end({ isAnswerEnd: false });
@@ -208,12 +212,7 @@ async function stop(intake: Intake): Promise<void> {
   await perform(intake, dispatch(intake, { type: 'end' }));
 }
 
-function toRefused(error: unknown): TeddyError {
-  if (error instanceof TeddyError) return error;
-  throw error;
-}
-
-function toInterrupted({ content, savedBytes }: Intake, cause: TeddyError | void): TeddyError {
+function toInterrupted({ content, savedBytes }: Intake, cause: TeddyError | undefined): TeddyError {
   const lost = content.length() - savedBytes;
   return new TeddyError(
     'INTERRUPTED',
@@ -248,7 +247,7 @@ function nowMs({ options }: Intake): number {
   return options.clock.now().getTime();
 }
 
-/** Spaces, tabs and ends of lines alone. */
+/** Whether there are only spaces, tabs and ends of lines. */
 function isWhiteSpace(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 32 || (byte >= 9 && byte <= 13));
 }

@@ -5,19 +5,18 @@ import type { FoundWrite } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Limits } from '../../session/write-limits.ts';
 import { isExpired, openWrite } from '../../write/step.ts';
-import { isOver, isWriteId } from '../../write/write.ts';
+import { isOver } from '../../write/write.ts';
 import { refusePlaced } from './cancel.ts';
 import { finalizeHeld, type Finalized } from './finalize.ts';
-import { dispatch, holdWrite, readWriteLimits, saveWrite, tellTail, type HeldWrite } from './held.ts';
+import { dispatch, findKnown, holdWrite, readWriteLimits, saveWrite, tellTail, type HeldWrite } from './held.ts';
 
 /**
- * This process goes on with it, in the only slot; close `held.staged`. Throws UNKNOWN_WRITE, WRITE_ACTIVE, LOCKED,
+ * Takes a session up, with the only slot; the caller closes `held.staged`. Throws UNKNOWN_WRITE, WRITE_ACTIVE, LOCKED,
  * STAGING_DAMAGED.
  */
 export async function takeUpWrite(project: Project, id: string): Promise<HeldWrite> {
   const limits = await readWriteLimits(project);
-  const found = isWriteId(id) ? await project.writes.find(id) : null;
-  if (found === null) throw unknownWriteError();
+  const found = await findKnown(project, id);
   if (found.state === null) throw damagedWriteError(id);
   if (found.state.phase === 'committed') throw toCommitted(id);
   refuseReceived(found, limits, project.clock.now().getTime());
@@ -40,7 +39,7 @@ export function toCommitted(id: string): TeddyError {
   return new TeddyError('UNKNOWN_WRITE', 'It is committed already.', `See it: \`teddy write status ${id}\`.`);
 }
 
-/** Its controller lives, and goes on with it. */
+/** A controller that lives goes on with its session itself. */
 function refuseReceived(found: FoundWrite, limits: Limits, nowMs: number): void {
   const { id, state, isControlled } = found;
   if (!isControlled || state === null || isOver(state.phase) || isExpired(state, limits, nowMs)) return;
@@ -51,7 +50,7 @@ function refuseReceived(found: FoundWrite, limits: Limits, nowMs: number): void 
   );
 }
 
-/** What has been received is the whole content. */
+/** Finalizes the received content as the whole. */
 export async function finalizeLeft(
   project: Project,
   id: string,
@@ -66,17 +65,16 @@ export async function finalizeLeft(
   }
 }
 
-/** It is given up, whatever has become of it; nothing of its content is kept. Throws UNKNOWN_WRITE, LOCKED. */
+/** Gives a session up, whatever has become of it, and keeps nothing of its content. Throws UNKNOWN_WRITE, LOCKED. */
 export async function discardWrite(project: Project, id: string): Promise<void> {
-  const found = isWriteId(id) ? await project.writes.find(id) : null;
-  if (found === null) throw unknownWriteError();
+  const found = await findKnown(project, id);
   const limits = await readWriteLimits(project);
   const nowMs = project.clock.now().getTime();
   refuseReceived(found, limits, nowMs);
   const { record, state } = found;
   if (record !== null && state !== null) {
     await refusePlaced(project, { record, write: openWrite(limits, nowMs, state) });
-    // It may have died between writing the new file and giving it its name.
+    // The process may have died between writing the new file and renaming it.
     if (state.phase === 'installing') await project.filesOf(record.root).removeLeftovers(record.target);
   }
   await project.writes.remove(id);

@@ -24,13 +24,15 @@ export class WriteAppendCommand extends ServedCommand {
   offset = Option.String('--offset', { description: 'Where in the content the first byte belongs; else at its end.' });
 
   protected run(terminal: Terminal): Promise<number> {
-    const offset = this.offset === undefined ? undefined : parseOffset(this.offset);
+    const offset = this.offset === undefined ? undefined : Number(this.offset);
+    if (offset !== undefined && !(/^\d+$/.test(this.offset ?? '') && Number.isSafeInteger(offset)))
+      throw new TeddyError('USAGE', `--offset=${this.offset} is no offset.`, 'It counts bytes from 0.');
     return this.withWrites(terminal, async ({ writes, limits, signal }) => {
       const [{ readInput }, { describeBytes }] = await Promise.all([
         import('../../ask/read-input.ts'),
         import('../../render/write.ts'),
       ]);
-      // Before anything is read: the id may be wrong.
+      // The id may be wrong, and that is found out before anything is read.
       await writes.status(this.id);
       const { maxBytes } = await limits();
       const waiting = 'Reading the content from stdin; Ctrl-D on an empty line ends it.';
@@ -47,10 +49,4 @@ export class WriteAppendCommand extends ServedCommand {
       return 0;
     });
   }
-}
-
-function parseOffset(text: string): number {
-  const offset = Number(text);
-  if (/^\d+$/.test(text) && Number.isSafeInteger(offset)) return offset;
-  throw new TeddyError('USAGE', `--offset=${text} is no offset.`, 'It counts bytes from 0.');
 }

@@ -1,8 +1,8 @@
-import { Command, Option } from 'clipanion';
-import { type Terminal, toVisible } from '../../terminal.ts';
-import { requireOption, ServedCommand } from './write-command.ts';
+import { Command } from 'clipanion';
+import { toVisible, type Terminal } from '../../terminal.ts';
+import { AnnounceCommand } from './write-command.ts';
 
-export class WriteBeginCommand extends ServedCommand {
+export class WriteBeginCommand extends AnnounceCommand {
   static override paths = [['write', 'begin']];
   static override usage = Command.Usage({
     category: 'Write large files',
@@ -24,25 +24,11 @@ export class WriteBeginCommand extends ServedCommand {
     ],
   });
 
-  target = Option.String('--target', { description: 'The file, relative to the root of the project.' });
-  operation = Option.String('--operation', { description: 'create, overwrite or append.' });
-  intent = Option.String('--intent', { description: 'What the file is for, or what changes in it.' });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
-  ownMarker = Option.Boolean('--own-marker', false, {
-    description: 'End the content with DONE-<8 hex>, which no content has by chance.',
-  });
-
   protected run(terminal: Terminal): Promise<number> {
-    const name = 'teddy write begin';
-    const target = requireOption(name, '--target', this.target);
-    const operation = requireOption(name, '--operation', this.operation);
-    const intent = requireOption(name, '--intent', this.intent);
+    const announced = this.announce('teddy write begin', true);
     return this.withWrites(terminal, async ({ writes, project, notices, signal }) => {
       if (project !== null && this.server === undefined) await this.offerOrphans(terminal, project, signal);
-      const wish = { target, operation, intent, session: this.session, ownMarker: this.ownMarker };
-      const begun = await writes.begin({ ...wish, hasController: false });
+      const begun = await writes.begin(announced);
       if (this.json) {
         this.printJson(terminal, 'write-begin', begun);
         return 0;

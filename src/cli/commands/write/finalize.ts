@@ -34,7 +34,7 @@ export class WriteFinalizeCommand extends ServedCommand {
     requireOne({ '--content': this.content !== undefined, '--received': this.received });
     return this.withWrites(terminal, async (calling) => {
       const { showFinalized } = await import('../../ask/finish-write.ts');
-      // Before anything is read: the id may be wrong.
+      // The id may be wrong, and that is found out before anything is read.
       await calling.writes.status(this.id);
       const content = await this.readContent(terminal, calling);
       const finalized = await this.finalize(terminal, calling, content);

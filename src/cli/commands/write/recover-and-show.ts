@@ -20,9 +20,8 @@ import { streamContent } from './stream-content.ts';
 import { toVisible } from '../../terminal.ts';
 import { toFinalizedAnswer, toStatusAnswer } from '../../../http/write-api.ts';
 
-/** Which one, and one way at most; without any it is asked. */
 export interface RecoverOptions {
-  /** Undefined: the only one that was left. */
+  /** Undefined stands for the only session that was left. */
   id: string | undefined;
   finalize: boolean;
   goOn: boolean;
@@ -33,7 +32,7 @@ export interface RecoverOptions {
   eofIsDone: boolean;
 }
 
-/** What nobody goes on with. */
+/** Nobody goes on with a session in one of these stages. */
 const leftStages: WriteView['stage'][] = ['orphaned', 'expired', 'failed', 'damaged'];
 
 /** Returns the exit code. */

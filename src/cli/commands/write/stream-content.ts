@@ -1,4 +1,4 @@
-/** A content that comes on stdin: what its writer is told, and asked. For `write stream` and `write recover --continue`. */
+/** Tells and asks the writer of a content that comes on stdin, for `write stream` and `write recover --continue`. */
 import type { Decision } from '../../../workflow/writes/run-write.ts';
 import type { StreamListener, StreamOptions } from '../../../workflow/writes/stream.ts';
 import { askShrink, askYes, isShrinkAlone, showFinalized } from '../../ask/finish-write.ts';
@@ -14,7 +14,7 @@ export interface Streaming {
   signal: AbortSignal;
   eofIsDone: boolean;
   force: boolean;
-  /** Null: for a person. */
+  /** Null when a person reads the output. */
   printJson: ((value: object) => void) | null;
   /** The content goes to the server at this URL. */
   server?: string | undefined;
@@ -56,11 +56,11 @@ async function askCorrection(terminal: Terminal, signal: AbortSignal, rejected: 
   return 'correct';
 }
 
-/** A terminal that gathers a line for us keeps so much of it, and drops the rest without a word. */
+/** A terminal keeps this much of a line, and drops the rest without a word. */
 const maxTerminalLine = 4095;
 
 /**
- * Stdin piece by piece; between two pieces nobody listens to it, so that a question can be asked there. Throws
+ * Reads stdin piece by piece. Between two pieces nobody listens to it, so that a question can be asked there. Throws
  * CONTENT_TOO_LARGE for a line that the terminal has cut.
  */
 function stdinSource({ stdin }: CliContext): AsyncIterable<Uint8Array> {
@@ -74,7 +74,7 @@ function nextPiece(stdin: CliContext['stdin']): Promise<IteratorResult<Uint8Arra
       [
         'data',
         (piece: Buffer) =>
-          leave(() => (isCut(stdin, piece) ? reject(toCut()) : resolve({ done: false, value: piece }))),
+          leave(() => (isCut(stdin, piece) ? reject(cutLineError()) : resolve({ done: false, value: piece }))),
       ],
       ['end', () => leave(() => resolve({ done: true, value: undefined }))],
       ['close', () => leave(() => resolve({ done: true, value: undefined }))],
@@ -102,7 +102,7 @@ function isCut(stdin: CliContext['stdin'], piece: Buffer): boolean {
   return false;
 }
 
-function toCut(): TeddyError {
+function cutLineError(): TeddyError {
   return new TeddyError(
     'CONTENT_TOO_LARGE',
     `A line is longer than a terminal takes (${maxTerminalLine} bytes), and was cut there.`,

@@ -1,19 +1,10 @@
 import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
-import type { Project } from '../../../ports/project.ts';
 import { toVisible, type Terminal } from '../../terminal.ts';
-import { requireOption, ServedCommand, type Calling } from './write-command.ts';
+import { AnnounceCommand } from './write-command.ts';
 import { toFinalizedAnswer } from '../../../http/write-api.ts';
 
-interface Announced {
-  target: string;
-  operation: string;
-  intent: string;
-  session: string | undefined;
-  ownMarker: boolean;
-}
-
-export class WriteStreamCommand extends ServedCommand {
+export class WriteStreamCommand extends AnnounceCommand {
   static override paths = [['write', 'stream']];
   static override usage = Command.Usage({
     category: 'Write large files',
@@ -41,86 +32,48 @@ export class WriteStreamCommand extends ServedCommand {
     ],
   });
 
-  target = Option.String('--target', { description: 'The file, relative to the root of the project.' });
-  operation = Option.String('--operation', { description: 'create, overwrite or append.' });
-  intent = Option.String('--intent', { description: 'What the file is for, or what changes in it.' });
-  session = Option.String('-s,--session', {
-    description: 'A session id or a unique part of it, a branch, or a session directory.',
-  });
-  ownMarker = Option.Boolean('--own-marker', false, {
-    description: 'End the content with DONE-<8 hex>, which no content has by chance.',
-  });
   eofIsDone = Option.Boolean('--eof-is-done', false, { description: 'The end of stdin stands for DONE.' });
   force = Option.Boolean('--force', false, { description: 'Write it whatever is found; the commit says so.' });
 
   protected run(terminal: Terminal): Promise<number> {
-    const announced = this.toAnnounced();
-    return this.withWrites(terminal, async (calling) => {
-      const { project, signal } = calling;
-      if (project === null) throw toOutside();
-      if (this.server === undefined) await this.offerOrphans(terminal, project, signal, false);
-      const { eofIsDone, force } = this;
+    const announced = this.announce('teddy write stream', false);
+    return this.withWrites(terminal, async ({ writes, project, limits, signal }) => {
+      const { server, eofIsDone, force } = this;
+      if (project === null) {
+        throw new TeddyError(
+          'NOT_A_REPOSITORY',
+          'This is not a git repository, and what follows the end marker of a stream is kept in one.',
+          'Run it in a repository; from elsewhere `teddy write begin`, `append` and `finalize` reach a server.',
+        );
+      }
+      if (server === undefined) await this.offerOrphans(terminal, project, signal, false);
       const printJson = this.json ? (value: object) => this.printJson(terminal, 'write-stream', value) : null;
       const [{ streamInto, streamWrite }, { streamContent }] = await Promise.all([
         import('../../../workflow/writes/stream.ts'),
         import('./stream-content.ts'),
       ]);
-      const { server } = this;
-      return streamContent(
-        { terminal, signal, eofIsDone, force, printJson, server },
-        async (options, { onPrompt, decide }) => {
-          if (this.server !== undefined) {
-            const destination = await this.beginAtServer(terminal, project, calling, announced, this.server);
-            return streamInto(project, destination, options, { onPrompt, decide });
-          }
-          const finalized = await streamWrite(project, announced, options, {
-            onPrompt,
-            decide: (rejected) => decide(toFinalizedAnswer(rejected)),
-            onBegun: ({ record, instructions, warnings }) =>
-              this.sayBegun(terminal, project, { id: record.id, instructions, warnings }),
-          });
-          return toFinalizedAnswer(finalized);
-        },
-      );
+      const sayBegun = (id: string, { instructions, warnings }: { instructions: string; warnings: string[] }) => {
+        for (const warning of warnings) project.notices.warn(warning);
+        terminal.say(toVisible(`Write session ${id}. ${instructions}`));
+      };
+      const streaming = { terminal, signal, eofIsDone, force, printJson, server };
+      return streamContent(streaming, async (options, { onPrompt, decide }) => {
+        if (server !== undefined) {
+          const { serverDestination } = await import('./stream-to-server.ts');
+          const begun = await writes.begin(announced);
+          sayBegun(begun.session_id, begun);
+          const { target } = announced;
+          const nowMs = project.clock.now().getTime();
+          const destination = serverDestination({ writes, begun, target, limits: await limits(), nowMs, server });
+          return streamInto(project, destination, options, { onPrompt, decide });
+        }
+        const finalized = await streamWrite(project, announced, options, {
+          onPrompt,
+          decide: (rejected) => decide(toFinalizedAnswer(rejected)),
+          onBegun: (begun) => sayBegun(begun.record.id, begun),
+        });
+        return toFinalizedAnswer(finalized);
+      });
     });
   }
-
-  private toAnnounced(): Announced {
-    const name = 'teddy write stream';
-    const target = requireOption(name, '--target', this.target);
-    const operation = requireOption(name, '--operation', this.operation);
-    const { intent = `${operation} ${target}`, session, ownMarker } = this;
-    return { target, operation, intent, session, ownMarker };
-  }
-
-  private async beginAtServer(
-    terminal: Terminal,
-    project: Project,
-    { writes, limits }: Calling,
-    announced: Announced,
-    server: string,
-  ) {
-    const { serverDestination } = await import('./stream-to-server.ts');
-    const begun = await writes.begin(announced);
-    this.sayBegun(terminal, project, { id: begun.session_id, ...begun });
-    const nowMs = project.clock.now().getTime();
-    return serverDestination({ writes, begun, target: announced.target, limits: await limits(), nowMs, server });
-  }
-
-  private sayBegun(
-    terminal: Terminal,
-    { notices }: Project,
-    { id, instructions, warnings }: { id: string; instructions: string; warnings: string[] },
-  ): void {
-    for (const warning of warnings) notices.warn(warning);
-    terminal.say(toVisible(`Write session ${id}. ${instructions}`));
-  }
-}
-
-function toOutside(): TeddyError {
-  return new TeddyError(
-    'NOT_A_REPOSITORY',
-    'This is not a git repository, and what follows the end marker of a stream is kept in one.',
-    'Run it in a repository; from elsewhere `teddy write begin`, `append` and `finalize` reach a server.',
-  );
 }

@@ -6,6 +6,7 @@ import type { Clock, Notices, Project } from '../../../ports/project.ts';
 import { defaultLimits, type Limits } from '../../../session/write-limits.ts';
 import { TeddyCommand, terminalNotices, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
+import type { WriteRequest } from '../../../workflow/writes/begin.ts';
 import { sayTimeouts, workflowWrites, type WriteApi } from '../../../http/write-api.ts';
 
 export interface Calling {
@@ -41,17 +42,36 @@ export abstract class ServedCommand extends TeddyCommand {
   }
 }
 
+/** Shared by the commands that announce a file. */
+export abstract class AnnounceCommand extends ServedCommand {
+  target = Option.String('--target', { description: 'The file, relative to the root of the project.' });
+  operation = Option.String('--operation', { description: 'create, overwrite or append.' });
+  intent = Option.String('--intent', { description: 'What the file is for, or what changes in it.' });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  ownMarker = Option.Boolean('--own-marker', false, {
+    description: 'End the content with DONE-<8 hex>, which no content has by chance.',
+  });
+
+  /** Throws USAGE; clipanion would say that there is no such command. */
+  protected announce(command: string, needsIntent: boolean): WriteRequest {
+    const require = (option: string, value: string | undefined): string => {
+      if (value !== undefined) return value;
+      throw new TeddyError('USAGE', `\`${command}\` needs ${option}.`, `See what it takes: \`${command} --help\`.`);
+    };
+    const target = require('--target', this.target);
+    const operation = require('--operation', this.operation);
+    const intent = needsIntent ? require('--intent', this.intent) : (this.intent ?? `${operation} ${target}`);
+    return { target, operation, intent, session: this.session, ownMarker: this.ownMarker };
+  }
+}
+
 function callLocally(project: Project, signal: AbortSignal): Calling {
   const { notices, clock } = project;
   const limits = async () => (await import('../../../workflow/writes/held.ts')).readWriteLimits(project);
   const writes = sayTimeouts(workflowWrites(project, signal), async () => (await limits()).idleExpiryMs);
   return { writes, project, notices, clock, limits, signal };
-}
-
-/** Clipanion would say that there is no such command. Throws USAGE. */
-export function requireOption(command: string, option: string, value: string | undefined): string {
-  if (value !== undefined) return value;
-  throw new TeddyError('USAGE', `\`${command}\` needs ${option}.`, `See what it takes: \`${command} --help\`.`);
 }
 
 /** Says in the words of the command line that a content is too large. `http/client-errors.ts` does it for a server. */
