@@ -18,7 +18,6 @@ import {
   type Call,
   type InTurn,
   type Issue,
-  type Reply,
   type Route,
 } from './route.ts';
 import type { SessionApi } from './session-api.ts';
@@ -97,6 +96,9 @@ const eventsCall = createRoute({
   },
 });
 
+/** The path names the session here, not the body. */
+const statuses: StatusChanges = { UNKNOWN_SESSION: 404 };
+
 interface SessionRouteOptions {
   sessions: SessionApi;
   inTurn: InTurn;
@@ -106,53 +108,55 @@ interface SessionRouteOptions {
   limits: Limits;
 }
 
-export function sessionRoutes(options: SessionRouteOptions): Route[] {
-  const { sessions } = options;
+export function sessionRoutes({ sessions, inTurn, appended, lookMs, limits }: SessionRouteOptions): Route[] {
   return [
     { config: sessionsCall, answer: async () => ok({ sessions: await sessions.list() }) },
-    { config: entryCall, statuses, answer: (call) => append(call, options) },
-    { config: historyCall, statuses: historyStatuses, answer: (call) => tellHistory(call, sessions) },
-    { config: eventsCall, statuses, answer: (call) => follow(call, options) },
-  ];
-}
-
-/** The path names the session here, not the body. */
-const statuses: StatusChanges = { UNKNOWN_SESSION: 404 };
-/** A commit that no session has has no history. */
-const historyStatuses: StatusChanges = { ...statuses, NOT_ON_LINE: 404 };
-
-async function append(call: Call, { sessions, inTurn, limits }: SessionRouteOptions): Promise<Reply> {
-  const records = readRecords(await call.json(), limits);
-  const { isNew, ...place } = await inTurn(() => sessions.append({ selector: call.session, records }));
-  return ok({ ...place, is_new: isNew });
-}
-
-async function tellHistory(call: Call, sessions: SessionApi): Promise<Reply> {
-  const { format = 'openai', from, commit: asOf } = readQuery(historyQuery, call);
-  const request = { selector: call.session, format, from, commit: asOf === undefined ? undefined : parseOid(asOf) };
-  const { session, commit, messages, repairs } = await sessions.history(request);
-  return ok({ session, commit, format, messages, repairs });
-}
-
-async function follow(call: Call, { sessions, appended, lookMs }: SessionRouteOptions): Promise<Reply> {
-  const after = readPosition(call);
-  const stop = new AbortController();
-  const { signal } = stop;
-  let listener: AppendListener | undefined;
-  const pause = async () => listener?.pause(lookMs, signal);
-  const followed = await sessions.follow({ selector: call.session, after, signal, pause });
-  return {
-    async *events(ended) {
-      ended.addEventListener('abort', () => stop.abort());
-      if (ended.aborted) return;
-      listener = appended.listen();
-      try {
-        for await (const event of followed.events) yield toServerEvent(followed, event);
-      } finally {
-        listener.close();
-      }
+    {
+      config: entryCall,
+      statuses,
+      async answer(call) {
+        const records = readRecords(await call.json(), limits);
+        const { isNew, ...place } = await inTurn(() => sessions.append({ selector: call.session, records }));
+        return ok({ ...place, is_new: isNew });
+      },
     },
-  };
+    {
+      config: historyCall,
+      // A commit that is on no session's line has no history.
+      statuses: { ...statuses, NOT_ON_LINE: 404 },
+      async answer(call) {
+        const { format = 'openai', from, commit: asOf } = readQuery(historyQuery, call);
+        const target = asOf === undefined ? undefined : parseOid(asOf);
+        const shown = await sessions.history({ selector: call.session, format, from, commit: target });
+        const { session, commit, messages, repairs } = shown;
+        return ok({ session, commit, format, messages, repairs });
+      },
+    },
+    {
+      config: eventsCall,
+      statuses,
+      async answer(call) {
+        const after = readPosition(call);
+        const stop = new AbortController();
+        const { signal } = stop;
+        let listener: AppendListener | undefined;
+        const pause = async () => listener?.pause(lookMs, signal);
+        const followed = await sessions.follow({ selector: call.session, after, signal, pause });
+        return {
+          async *events(ended) {
+            ended.addEventListener('abort', () => stop.abort());
+            if (ended.aborted) return;
+            listener = appended.listen();
+            try {
+              for await (const event of followed.events) yield toServerEvent(followed, event);
+            } finally {
+              listener.close();
+            }
+          },
+        };
+      },
+    },
+  ];
 }
 
 /** The last event takes precedence over the address, with which a client connects again unchanged. */
@@ -167,7 +171,8 @@ function readPosition(call: Call): LinePosition | null {
 function toServerEvent({ session, line }: FollowedLine, event: LineEvent): ServerEvent {
   if (event.kind === 'end') return { event: 'end', data: { session, line, reason: event.reason } };
   const { commit } = event.position;
-  const id = renderPosition(event.position);
+  const { count } = event.position;
+  const id = count === null ? commit : `${commit}:${count}`;
   if (event.kind === 'begin' || event.kind === 'reset')
     return { event: event.kind, id, data: { session, line, commit } };
   const { turn, kind, title } = event.entry;
@@ -175,10 +180,6 @@ function toServerEvent({ session, line }: FollowedLine, event: LineEvent): Serve
   if (event.kind === 'entry') return { event: 'entry', id, data: { ...place, title } };
   // The record has the fields of the transcript.
   return { event: 'record', id, data: { ...place, record: JSON.parse(encodeRecord(event.record)) as object } };
-}
-
-function renderPosition({ commit, count }: LinePosition): string {
-  return count === null ? commit : `${commit}:${count}`;
 }
 
 function readQuery<Schema extends z.ZodType>(schema: Schema, { query }: Call): z.infer<Schema> {
@@ -223,7 +224,8 @@ function refuseLarge(body: unknown, { maxBytes }: Limits): void {
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { value, depth } = next;
     if (depth > maxDepth) throw new InvalidRequest('BAD_RECORD', [`nested more than ${maxDepth} deep`]);
-    left -= countBytes(value);
+    if (typeof value === 'string') left -= Buffer.byteLength(value);
+    else if (typeof value !== 'object' || value === null) left -= String(value).length;
     if (left < 0) {
       const message = `What was sent is over ${maxBytes} bytes.`;
       throw new TeddyError('CONTENT_TOO_LARGE', message, 'Send large content as a write session.');
@@ -234,9 +236,4 @@ function refuseLarge(body: unknown, { maxBytes }: Limits): void {
       waiting.push({ value: part, depth: depth + 1 });
     }
   }
-}
-
-function countBytes(value: unknown): number {
-  if (typeof value === 'string') return Buffer.byteLength(value);
-  return typeof value === 'object' && value !== null ? 0 : String(value).length;
 }

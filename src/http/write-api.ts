@@ -1,4 +1,7 @@
-/** One interface for write sessions, in the words of the wire. The workflow implements it here, and a server's client in `client.ts`. */
+/**
+ * One interface for write sessions, in the words of the wire. The workflow implements it here, and the client of a server in
+ * `client.ts`.
+ */
 import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports/project.ts';
 import type { AppendRequest } from '../workflow/writes/append.ts';
@@ -59,7 +62,14 @@ export function serverWrites(project: Project, onCleaned: (cleaned: CleanedWrite
     ...writes,
     async begin(request) {
       project.repository.reloadSettings();
-      await clearOld(project, onCleaned);
+      try {
+        const { sweepWrites } = await import('../workflow/writes/clean.ts');
+        (await sweepWrites(project)).cleaned.forEach(onCleaned);
+      } catch (error) {
+        // A failure becomes a warning, and stops no other work.
+        if (!(error instanceof TeddyError)) throw error;
+        project.notices.warn(error.message);
+      }
       return writes.begin(request);
     },
     finalize(request) {
@@ -68,17 +78,6 @@ export function serverWrites(project: Project, onCleaned: (cleaned: CleanedWrite
       return writes.finalize(request);
     },
   };
-}
-
-/** A failure becomes a warning, and stops no other work. */
-async function clearOld(project: Project, onCleaned: (cleaned: CleanedWrite) => void): Promise<void> {
-  try {
-    const { sweepWrites } = await import('../workflow/writes/clean.ts');
-    (await sweepWrites(project)).cleaned.forEach(onCleaned);
-  } catch (error) {
-    if (!(error instanceof TeddyError)) throw error;
-    project.notices.warn(error.message);
-  }
 }
 
 /** Says that an expired session has timed out. An id that never was a session's is only unknown. */

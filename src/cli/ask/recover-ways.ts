@@ -1,5 +1,5 @@
 /** The ways to go on with an interrupted write session, for `write recover` and wherever one is offered. */
-import { open } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { toShellWord } from '../../session/shell-word.ts';
@@ -107,13 +107,7 @@ export async function exportLeft(
 
 async function writeNewFile(path: string, bytes: Uint8Array): Promise<void> {
   try {
-    const file = await open(path, 'wx');
-    try {
-      await file.writeFile(bytes);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeFile(path, bytes, { flag: 'wx', flush: true });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') {

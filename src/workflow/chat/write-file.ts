@@ -3,12 +3,11 @@ import { TeddyError } from '../../errors.ts';
 import type { Model, ModelMessage, ModelRequest, ModelToolCall } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef } from '../../names.ts';
-import type { WriteRecord, WriteResult } from '../../write/write.ts';
+import type { WriteRecord } from '../../write/write.ts';
 import { maskString } from '../line/mask-text.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import type { Usage } from '../line/receive-answer.ts';
 import { beginHeldWrite } from '../writes/begin.ts';
-import type { HeldWrite } from '../writes/held.ts';
 import { toFreeId, type Dialogue } from '../writes/dialogue.ts';
 import { receiveFromModel } from '../writes/receive-from-model.ts';
 import type { ChatListener, ToolOutcome } from './chat.ts';
@@ -19,7 +18,7 @@ export interface WritingModel {
   request: Omit<ModelRequest, 'messages'>;
 }
 
-interface FilePlace {
+interface WritingContext {
   project: Project;
   line: ReadyLine;
   listener: ChatListener;
@@ -35,46 +34,39 @@ export interface WrittenOutcome {
 
 /** The model gets one result for the file, however many answers it took; the content is in the file's own entry. */
 export async function writeFile(
-  place: FilePlace,
+  { project, line, listener, writing }: WritingContext,
   messages: readonly ModelMessage[],
   call: ModelToolCall,
-  wish: BeginWish,
+  { intent, target, operation }: BeginWish,
 ): Promise<WrittenOutcome> {
-  const { project } = place;
   let dialogue: Dialogue | null = null;
   let record: WriteRecord | null = null;
   try {
-    const { begun, held } = await beginHeldWrite(project, {
-      intent: wish.intent,
-      target: wish.target,
-      operation: wish.operation,
-      session: await toSelector(place),
-      hasController: true,
-    });
-    for (const warning of begun.warnings) project.notices.warn(warning);
-    ({ record } = begun);
-    place.listener.file.onBegun(record);
-    dialogue = openDialogue(place.writing, messages, call, renderBegun(begun));
-    const result = await receive(place, dialogue, held);
-    return { outcome: toWritten(record, result), usage: dialogue.usage, failure: null };
+    const head = await project.repository.workspace?.head();
+    const session = head?.ref === line.ref ? undefined : shortRef(line.ref);
+    const request = { intent, target, operation, session, hasController: true };
+    const { begun, held } = await beginHeldWrite(project, request);
+    try {
+      for (const warning of begun.warnings) project.notices.warn(warning);
+      ({ record } = begun);
+      listener.file.onBegun(record);
+      dialogue = openDialogue(writing, messages, call, renderBegun(begun));
+      const { result } = await receiveFromModel(project, dialogue, held, listener.file);
+      const output = JSON.stringify({
+        session_id: record.id,
+        status: 'completed',
+        written_path: record.target,
+        commit: result.commit,
+        validation_summary: result.summary,
+      });
+      return { outcome: { output, isError: false }, usage: dialogue.usage, failure: null };
+    } finally {
+      await held.staged.close();
+    }
   } catch (error) {
     if (!(error instanceof TeddyError)) throw error;
     const outcome = await toFailed(project, record, error);
     return { outcome, usage: dialogue?.usage ?? null, failure: isOfModel(error) ? error : null };
-  }
-}
-
-/** Undefined when HEAD is on the line, which then needs no name. */
-async function toSelector({ project, line }: FilePlace): Promise<string | undefined> {
-  const head = await project.repository.workspace?.head();
-  return head?.ref === line.ref ? undefined : shortRef(line.ref);
-}
-
-async function receive({ project, listener }: FilePlace, dialogue: Dialogue, held: HeldWrite): Promise<WriteResult> {
-  try {
-    return (await receiveFromModel(project, dialogue, held, listener.file)).result;
-  } finally {
-    await held.staged.close();
   }
 }
 
@@ -96,17 +88,6 @@ function openDialogue(
     ],
     usage: null,
   };
-}
-
-function toWritten({ id, target }: WriteRecord, { commit, summary }: WriteResult): ToolOutcome {
-  const output = JSON.stringify({
-    session_id: id,
-    status: 'completed',
-    written_path: target,
-    commit,
-    validation_summary: summary,
-  });
-  return { output, isError: false };
 }
 
 async function toFailed(project: Project, record: WriteRecord | null, error: TeddyError): Promise<ToolOutcome> {

@@ -9,7 +9,7 @@ import { appendEntry } from '../line/append-entry.ts';
 import { readLine, type LineState } from '../line/read.ts';
 import { toMessageLines } from './keep-ask.ts';
 import { inspectTarget } from './inspect-target.ts';
-import { isInPlace, toTargetChanged } from './install.ts';
+import { isInPlace, targetChangedError } from './install.ts';
 
 /**
  * The commit of the session's entry, which is made unless it is on the line already. Throws TARGET_CHANGED when the target
@@ -28,7 +28,7 @@ export async function commitWrite(
   const target = { ref: install.ref, workspace: isHead ? workspace : null };
   const { commit } = await appendEntry(project, target, async (tip) => {
     const found = await inspectTarget(project, workspace, record.target);
-    if (!isInPlace(project, record, install.sha256, found)) throw toTargetChanged(record);
+    if (!isInPlace(project, record, install.sha256, found)) throw targetChangedError(record);
     const { tree } = await store.readCommit(tip);
     const codeTree = await workspace.treeOfPaths(tree, [record.target]);
     return {

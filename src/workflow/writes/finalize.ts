@@ -21,7 +21,7 @@ import { commitWrite } from './commit.ts';
 import { findWritesLine } from './find-place.ts';
 import { dispatch, readContent, saveWrite, withWrite, type HeldWrite } from './held.ts';
 import { inspectTarget } from './inspect-target.ts';
-import { installWrite, requireBase, toTargetChanged } from './install.ts';
+import { installWrite, requireBase, targetChangedError } from './install.ts';
 import { validateWrite, type Validated } from './validate.ts';
 
 export interface FinalizeRequest {
@@ -59,7 +59,7 @@ export async function finalizeWrite(project: Project, request: FinalizeRequest):
     async (held) => {
       const known = answerAgain(project, held, request.content);
       if (known !== null) return known;
-      if (request.content?.length === 0) throw toEmpty();
+      if (request.content?.length === 0) throw emptyContentError();
       if (request.content !== undefined && !isBeingInstalled(project, held, request.content)) {
         await replaceContent(project, held, request.content);
       }
@@ -102,7 +102,7 @@ export async function finalizeHeld(
     signal,
   }: Pick<FinalizeRequest, 'force' | 'signal'> & { isOfModel?: boolean } = {},
 ): Promise<Finalized> {
-  if (held.write.state.size === 0) throw toEmpty();
+  if (held.write.state.size === 0) throw emptyContentError();
   const workspace = await openPlace(project, held);
   const run: Finalizing = { project, held, workspace, force, isOfModel, signal, validated: null };
   const effects = dispatch(held, { type: 'done', atMs: now(project) });
@@ -112,13 +112,13 @@ export async function finalizeHeld(
       if (event !== null) effects.push(...dispatch(held, event));
     }
   } catch (error) {
-    throw toUnfinished(held, error);
+    throw withWayOn(held, error);
   }
   return toFinalized(run);
 }
 
 /** The staged content can be recovered, whatever stopped the call. */
-function toUnfinished({ record, write, savedBytes, isReplaced }: HeldWrite, error: unknown): unknown {
+function withWayOn({ record, write, savedBytes, isReplaced }: HeldWrite, error: unknown): unknown {
   if (!(error instanceof TeddyError) || isOver(write.state.phase)) return error;
   const lost = write.state.size - (isReplaced ? 0 : savedBytes);
   const hint =
@@ -128,7 +128,7 @@ function toUnfinished({ record, write, savedBytes, isReplaced }: HeldWrite, erro
   return new TeddyError(error.code, error.message, hint, { cause: error });
 }
 
-function toEmpty(): TeddyError {
+function emptyContentError(): TeddyError {
   return new TeddyError(
     'VALIDATION_FAILED',
     'Validation failed: content cannot be empty',
@@ -144,7 +144,7 @@ async function performOrRefuse(run: Finalizing, effect: Effect): Promise<Event |
     // The target could be written when the session began.
     const isChanged = error instanceof TeddyError && ['TARGET_CHANGED', 'BAD_TARGET'].includes(error.code);
     if (!isChanged) throw error;
-    const changed = toTargetChanged(run.held.record);
+    const changed = targetChangedError(run.held.record);
     dispatch(run.held, { type: 'refused', reason: changed.message });
     await saveWrite(run.project, run.held);
     throw changed;
@@ -155,7 +155,9 @@ async function perform(run: Finalizing, effect: Effect): Promise<Event | null> {
   const { project, held, workspace } = run;
   switch (effect) {
     case 'save':
-      await (held.write.state.phase === 'committed' ? saveResult : saveWrite)(project, held);
+      // The file is committed, whatever becomes of the note of that.
+      if (held.write.state.phase !== 'committed') await saveWrite(project, held);
+      else await warnIfRefused(project, held, () => held.staged.save(new Uint8Array(), held.write.state));
       return null;
     case 'validate':
       return validate(run);
@@ -237,12 +239,7 @@ function now(project: Project): number {
   return project.clock.now().getTime();
 }
 
-/** Warns where it cannot be saved. */
-async function saveResult(project: Project, held: HeldWrite): Promise<void> {
-  await warnIfRefused(project, held, () => held.staged.save(new Uint8Array(), held.write.state));
-}
-
-/** Warns where it cannot be removed. */
+/** Warns when the content cannot be removed. */
 async function discardContent(project: Project, held: HeldWrite): Promise<void> {
   await keepTails(project, held);
   // A session whose commit is not on disk would be offered once more.
@@ -270,7 +267,10 @@ async function keepTails(project: Project, { record }: HeldWrite): Promise<void>
   }
 }
 
-/** The work tree must not have left the line, nor be in the middle of an operation. Throws NOT_ON_LINE, OPERATION_IN_PROGRESS, RUN_INTERRUPTED. */
+/**
+ * Opens the work tree, which must not have left the line, nor be in the middle of an operation. Throws NOT_ON_LINE,
+ * OPERATION_IN_PROGRESS, RUN_INTERRUPTED.
+ */
 async function openPlace(project: Project, { record, write }: HeldWrite): Promise<Workspace> {
   const { line } = record;
   const workspace = await openRoot(project.repository, record);

@@ -1,7 +1,6 @@
-/** The target of a write session: that its path may be written, and what stands there. */
+/** Inspects the target of a write session: whether its path may be written, and what is there. */
 import { TeddyError } from '../../errors.ts';
 import { parseRepoPath } from '../../session/paths.ts';
-import type { FileTarget } from '../../ports/disk.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { RepoPath } from '../../names.ts';
@@ -11,9 +10,9 @@ import { whyNotAFile } from '../../session/out-of-reach.ts';
 import { operations, type Operation } from '../../session/write-limits.ts';
 
 export interface Target {
-  /** Where the file really is, or will be: links inside the project are followed. */
+  /** The real place of the file, after links inside the project. */
   path: RepoPath;
-  /** Null: there is none. */
+  /** Null when there is no file. */
   bytes: Uint8Array | null;
 }
 
@@ -24,7 +23,7 @@ export function parseTarget(text: string, root: string): RepoPath {
   }
   const parsed = parseRepoPath(text, root);
   if ('path' in parsed) return parsed.path;
-  throw toBadTarget(text, parsed.problem);
+  throw badTargetError(text, parsed.problem);
 }
 
 /** Throws BAD_OPERATION. */
@@ -42,20 +41,15 @@ export function parseOperation(text: string): Operation {
 export async function inspectTarget(project: Project, workspace: Workspace, path: RepoPath): Promise<Target> {
   const found = await project.filesOf(workspace.root).inspect(path);
   const unusable = whyNotAFile(path, found);
-  if (unusable !== null) throw toBadTarget(path, unusable);
-  const target = toTarget(path, found);
-  if ((await workspace.ignored([target.path])).length > 0) {
-    throw toBadTarget(path, 'git ignores it, and a write session ends with a commit');
-  }
-  return target;
-}
-
-function toTarget(path: RepoPath, found: FileTarget): Target {
+  if (unusable !== null) throw badTargetError(path, unusable);
   const real = 'real' in found && found.real !== undefined ? found.real : path;
+  if ((await workspace.ignored([real])).length > 0) {
+    throw badTargetError(path, 'git ignores it, and a write session ends with a commit');
+  }
   return { path: real, bytes: found.kind === 'file' ? found.bytes : null };
 }
 
-/** The user has staged one state and edited on: one of the two would be lost. Throws PARTIALLY_STAGED. */
+/** Where the user has staged one state and edited on, one of the two would be lost. Throws PARTIALLY_STAGED. */
 export async function refusePartlyStaged(workspace: Workspace, path: RepoPath): Promise<void> {
   const { edits, unmerged } = await workspace.status({ untracked: false, path });
   const edit = edits.find((found) => found.path === path);
@@ -96,7 +90,7 @@ export async function describeBase(project: Project, root: string, target: Targe
   };
 }
 
-function toBadTarget(path: string, reason: string): TeddyError {
+function badTargetError(path: string, reason: string): TeddyError {
   return new TeddyError(
     'BAD_TARGET',
     `${path.trim()} cannot be written: ${reason}.`,

@@ -1,4 +1,4 @@
-/** Puts a finished content in the place of its target, if that is still as it was when the session began. */
+/** Puts a finished content in the place of its target, if that has not changed since the session began. */
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -9,7 +9,7 @@ import { appendEntry } from '../line/append-entry.ts';
 import { keepBytes } from '../line/keep-bytes.ts';
 import { readLine } from '../line/read.ts';
 
-/** `unprepared`: the target is as it was, and `final` is not there to be put in its place. */
+/** `unprepared`: the target has not changed, and there is no `final` to install. */
 export async function installWrite(
   project: Project,
   workspace: Workspace,
@@ -20,7 +20,7 @@ export async function installWrite(
   const { sha256 } = install;
   const files = project.filesOf(workspace.root);
   const target = await inspectTarget(project, workspace, record.target);
-  // A crash came between the two: it stands there already.
+  // A crash came after the installation.
   if (isInPlace(project, record, sha256, target)) {
     await files.removeLeftovers(record.target);
     return 'installed';
@@ -33,23 +33,23 @@ export async function installWrite(
   if (record.line !== null) await refusePartlyStaged(workspace, record.target);
   if (record.base !== null) await keepBase(project, workspace, record, install);
   if (record.base !== null) await files.install(record.target, final);
-  else if ((await files.installNew(record.target, final)) === 'exists') throw toTargetChanged(record);
+  else if ((await files.installNew(record.target, final)) === 'exists') throw targetChangedError(record);
   return 'installed';
 }
 
 /** Throws TARGET_CHANGED. */
 export function requireBase(project: Project, record: WriteRecord, { path, bytes }: Target): void {
   const sha256 = bytes === null ? null : project.hash(bytes);
-  // By way of a link that came since, it would be another file.
-  if (path !== record.target || sha256 !== (record.base?.sha256 ?? null)) throw toTargetChanged(record);
+  // A link that came since would lead to another file.
+  if (path !== record.target || sha256 !== (record.base?.sha256 ?? null)) throw targetChangedError(record);
 }
 
-/** The target is what was to be installed, and stands at its own path. */
+/** Whether the target has the content to install, at its own path. */
 export function isInPlace(project: Project, { target }: WriteRecord, sha256: string, { path, bytes }: Target): boolean {
   return path === target && bytes !== null && project.hash(bytes) === sha256;
 }
 
-export function toTargetChanged({ id, target }: WriteRecord): TeddyError {
+export function targetChangedError({ id, target }: WriteRecord): TeddyError {
   return new TeddyError(
     'TARGET_CHANGED',
     'Target changed since the session began.',
@@ -57,7 +57,7 @@ export function toTargetChanged({ id, target }: WriteRecord): TeddyError {
   );
 }
 
-/** On the line as a snapshot where the line or HEAD has the file, else under `refs/teddy/keep/writes/<id>`. */
+/** Keeps the old file as a snapshot where the line or HEAD has it, else under `refs/teddy/keep/writes/<id>`. */
 async function keepBase(project: Project, workspace: Workspace, record: WriteRecord, { ref }: Install): Promise<void> {
   const { store } = project.repository;
   const tip = await store.resolve(ref);
@@ -68,7 +68,7 @@ async function keepBase(project: Project, workspace: Workspace, record: WriteRec
   await (known.some((file) => file !== null) ? takeSnapshotOf : keepUntracked)(project, workspace, record, ref);
 }
 
-/** The tip's tree with the target as it is on disk; null: it is so already. */
+/** Returns the tip's tree with the target as it is on disk; null when it has that already. */
 async function findEdit(
   { repository: { store } }: Project,
   workspace: Workspace,
