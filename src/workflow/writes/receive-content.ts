@@ -26,6 +26,8 @@ export interface ReceiveOptions {
   isMarkdown: boolean;
   /** The source is one answer, which is read to its end, also behind the marker. */
   isAnswer: boolean;
+  /** A stream is read on for a moment behind the marker. */
+  readsOn?: boolean;
   /** At the source's end this tells an answer that was cut: its last line may be incomplete. */
   isCut?(): boolean;
   clock: Clock;
@@ -47,6 +49,10 @@ export interface ReceivedContent {
   /** The sink has saved everything. */
   isSaved: boolean;
 }
+
+/** A stream that is still open may stay silent this long behind the marker, and is read no longer than `patienceMs`. */
+const silenceMs = 250;
+const patienceMs = 2000;
 
 interface Intake {
   readonly options: ReceiveOptions;
@@ -74,7 +80,7 @@ export async function receiveContent(
   const arrivals = openArrivals(source, options);
   try {
     await receive(intake, arrivals);
-    if (intake.isDone && options.isAnswer) await receiveTrailing(intake, arrivals);
+    if (intake.isDone && (options.isAnswer || options.readsOn)) await receiveTrailing(intake, arrivals);
   } catch (error) {
     // The interruption is reported, whatever else fails now.
     if (error instanceof Aborted) {
@@ -149,23 +155,21 @@ function addTrailing({ trailing, write }: Intake, bytes: Uint8Array): void {
   if (bytes.length > 0) trailing.append(bytes.subarray(0, write.limits.maxBytes - trailing.length()));
 }
 
-async function receiveTrailing(intake: Intake, arrivals: Arrivals): Promise<void> {
-  for (;;) {
-    const arrival = await nextTrailing(intake, arrivals);
-    if (arrival.type === 'abort') throw new Aborted();
-    if (arrival.type === 'end') return;
-    if (arrival.type === 'bytes') addTrailing(intake, arrival.bytes);
-  }
-}
-
 /** The content is whole, and a failure behind it does not undo that. */
-async function nextTrailing({ options }: Intake, arrivals: Arrivals): Promise<Arrival> {
+async function receiveTrailing(intake: Intake, arrivals: Arrivals): Promise<void> {
+  const { isAnswer, notices } = intake.options;
+  const endMs = isAnswer ? Number.POSITIVE_INFINITY : nowMs(intake) + patienceMs;
   try {
-    return await arrivals.next(null);
+    while (nowMs(intake) < endMs) {
+      const arrival = await arrivals.next(isAnswer ? null : nowMs(intake) + silenceMs);
+      if (arrival.type === 'abort' && isAnswer) throw new Aborted();
+      if (arrival.type !== 'bytes') return;
+      addTrailing(intake, arrival.bytes);
+    }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    options.notices.warn(`The answer broke off behind its end marker: ${reason}`);
-    return { type: 'end' };
+    if (error instanceof Aborted) throw error;
+    const what = isAnswer ? 'The answer broke off behind its' : 'The stream broke off behind the';
+    notices.warn(`${what} end marker: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
@@ -232,7 +236,7 @@ function toReceived({ write, isDone, content, trailing, savedBytes }: Intake): R
     write,
     isDone,
     content: content.view(),
-    trailing: isWhiteSpace(text) ? new Uint8Array(0) : text,
+    trailing: new TextDecoder().decode(text).trim() === '' ? new Uint8Array(0) : text,
     isSaved: savedBytes === content.length(),
   };
 }
@@ -245,9 +249,4 @@ function dispatch(intake: Intake, event: Event): Effect[] {
 
 function nowMs({ options }: Intake): number {
   return options.clock.now().getTime();
-}
-
-/** Whether there are only spaces, tabs and ends of lines. */
-function isWhiteSpace(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => byte === 32 || (byte >= 9 && byte <= 13));
 }

@@ -5,7 +5,8 @@ import { step } from '../../write/step.ts';
 import type { WriteState, Write } from '../../write/write.ts';
 import { finalizeHeld, type Finalized } from './finalize.ts';
 import { readContent, type HeldWrite } from './held.ts';
-import { keepTrailing } from './keep-trailing.ts';
+import { keepBytes } from '../line/keep-bytes.ts';
+import { TeddyError } from '../../errors.ts';
 import { receiveContent, type ReceivedContent, type ReceiveOptions } from './receive-content.ts';
 
 /** The staging of this repository, or a server. */
@@ -54,11 +55,9 @@ export async function runWrite<Outcome>(
   }
 }
 
-interface ReceiveIntoOptions extends Pick<ReceiveOptions, 'isAnswer' | 'isCut' | 'signal' | 'onPrompt'> {
+interface ReceiveIntoOptions extends Pick<ReceiveOptions, 'isAnswer' | 'isCut' | 'readsOn' | 'signal' | 'onPrompt'> {
   /** Replaces the content that is there, as soon as the first bytes come. */
   isRestart: boolean;
-  /** Reads what a stream says behind the end marker. */
-  readRest?: (() => Promise<Uint8Array>) | undefined;
 }
 
 /** Throws as `receiveContent` does; the bytes that had come are saved then. */
@@ -66,7 +65,7 @@ export async function receiveInto<Outcome>(
   project: Project,
   destination: Destination<Outcome>,
   source: AsyncIterable<Uint8Array>,
-  { isRestart, readRest, ...options }: ReceiveIntoOptions,
+  { isRestart, ...options }: ReceiveIntoOptions,
 ): Promise<{ isDone: boolean; hasContent: boolean; size: number }> {
   const { clock, notices } = project;
   const before = isRestart ? new Uint8Array() : await destination.content();
@@ -92,9 +91,24 @@ export async function receiveInto<Outcome>(
   const hasContent = content.length > before.length;
   // A model that answers nothing has not corrected anything.
   if (!isRestart || hasContent || !options.isAnswer) destination.take(received, replaces);
-  const rest = isDone && readRest !== undefined ? [await readRest()] : [];
-  await keepTrailing(project, destination, [trailing, ...rest]);
+  if (trailing.length > 0) await keepTrailing(project, destination, trailing);
   return { isDone, hasContent, size: content.length };
+}
+
+/** Keeps the text behind the end marker, which is no content, under `refs/teddy/keep/writes/<id>`. */
+async function keepTrailing(
+  project: Project,
+  { id, target, endMarker }: { id: string; target: string; endMarker: string },
+  bytes: Uint8Array,
+): Promise<void> {
+  try {
+    const oid = await keepBytes(project, `writes/${id}`, bytes);
+    const where = `it is kept: \`git cat-file -p ${oid.slice(0, 10)}\`.`;
+    project.notices.warn(`What came after ${endMarker} (${bytes.length} bytes) is not in ${target}; ${where}`);
+  } catch (error) {
+    if (!(error instanceof TeddyError)) throw error;
+    project.notices.warn(`What came after ${endMarker} is lost: ${error.message}`);
+  }
 }
 
 /** A session that this process holds. */

@@ -6,7 +6,6 @@ import { renderIdlePrompt } from '../../write/end-marker.ts';
 import { beginHeldWrite, type Begun, type WriteRequest } from './begin.ts';
 import type { Finalized } from './finalize.ts';
 import { readContent, type HeldWrite } from './held.ts';
-import { readRest } from './keep-trailing.ts';
 import { takeUpWrite } from './recover.ts';
 import { heldDestination, receiveInto, runWrite, type Decision, type Destination } from './run-write.ts';
 
@@ -87,7 +86,7 @@ export function streamInto<Outcome>(
         isAnswer: false,
         signal,
         onPrompt: () => onPrompt(renderIdlePrompt(destination.endMarker)),
-        readRest: isCorrectable ? undefined : () => readRest(project, options),
+        readsOn: !isCorrectable,
       });
       if (!isDone && !eofIsDone) throw endMissingError(destination, size);
     } catch (error) {
