@@ -1,7 +1,7 @@
 /** The API as one function from request to answer: who may call, which call it is, and errors that all look alike. */
-import { ContentTooLarge } from '../write/write-errors.ts';
 import type { IncomingMessage } from 'node:http';
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { ContentTooLarge } from '../write/write-errors.ts';
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
@@ -17,7 +17,6 @@ import type { SessionApi } from './session-api.ts';
 import type { StatusChanges } from './status.ts';
 import { writeRoutes } from './write-routes.ts';
 import type { WriteApi } from './write-api.ts';
-import { createHash, timingSafeEqual } from 'node:crypto';
 
 /** A request in the log, as a line of JSON. It never has content or the token in it. */
 export interface RequestLine {

@@ -1,6 +1,6 @@
 /** Content that is given to a command: bytes, as they come. */
-import { ContentTooLarge } from '../../write/write-errors.ts';
 import { readFile } from 'node:fs/promises';
+import { ContentTooLarge } from '../../write/write-errors.ts';
 import { TeddyError } from '../../errors.ts';
 import { decodeText } from '../../plan/decode-text.ts';
 import { resolvePath } from '../context.ts';
