@@ -422,7 +422,7 @@ describe('what every call shares', () => {
   });
 
   test('the table has every code that the verbs of the calls throw, but failures of the server', () => {
-    const names = ['begin', 'append', 'finalize', 'cancel', 'list', 'held', 'install', 'commit', 'validate', 'inspect'];
+    const names = ['begin', 'append', 'finalize', 'cancel', 'list', 'held', 'install', 'commit', 'find', 'inspect'];
     const dir = new URL('../../src/workflow/writes/', import.meta.url);
     const files = readdirSync(dir).filter((name) => names.includes(name.split(/[-.]/)[0] ?? ''));
     const texts = [...files, '../../write/write-errors.ts'].map((name) => readFileSync(new URL(name, dir), 'utf8'));

@@ -1,8 +1,7 @@
 /** Ends a write session: its content is checked, put in place of its target, and committed, each exactly once. */
-import { unknownWriteError } from '../../write/write-errors.ts';
+import { isDiskError, unknownWriteError } from '../../write/write-errors.ts';
 import { TeddyError } from '../../errors.ts';
-import { type RefName, shortRef } from '../../names.ts';
-import type { Repository, Workspace } from '../../ports/git.ts';
+import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Effect, Event } from '../../write/step.ts';
 import {
@@ -14,15 +13,16 @@ import {
   type WriteResult,
 } from '../../write/write.ts';
 import { keepBytes } from '../line/keep-bytes.ts';
-import { refuseRunsIn } from '../line/unfinished-run.ts';
-import { refuseOperation } from '../line/refuse-operation.ts';
 import { replaceContent } from './append.ts';
 import { commitWrite } from './commit.ts';
-import { findWritesLine } from './find-place.ts';
+import { findWritesLine, openPlace } from './find-place.ts';
 import { dispatch, readContent, saveWrite, withWrite, type HeldWrite } from './held.ts';
 import { inspectTarget } from './inspect-target.ts';
 import { installWrite, requireBase, targetChangedError } from './install.ts';
-import { validateWrite, type Validated } from './validate.ts';
+import { findChecker } from './run-checker.ts';
+import { renderFindings } from '../../write/render-findings.ts';
+import { validateContent, type Validation } from '../../write/validate.ts';
+import { maskString } from '../line/mask-text.ts';
 
 export interface FinalizeRequest {
   id: string;
@@ -80,6 +80,11 @@ function answerAgain(project: Project, held: HeldWrite, content: Uint8Array | un
 function isBeingInstalled(project: Project, { write }: HeldWrite, content: Uint8Array): boolean {
   const { phase, install } = write.state;
   return (phase === 'installing' || phase === 'installed') && install?.contentSha256 === project.hash(content);
+}
+
+interface Validated extends Validation {
+  /** Tells the writer everything that was found; empty when nothing was. */
+  message: string;
 }
 
 interface Finalizing {
@@ -176,15 +181,14 @@ async function perform(run: Finalizing, effect: Effect): Promise<Event | null> {
 }
 
 async function validate(run: Finalizing): Promise<Event> {
-  const { project, held, workspace, force, signal } = run;
+  const { project, held, workspace, force } = run;
   const { record } = held;
   const content = await readContent(held);
   const base = await inspectTarget(project, workspace, record.target);
   requireBase(project, record, base);
-  const checked = { record, content, base: base.bytes, signal };
-  run.validated = await validateWrite(project, workspace, { ...checked, repair: false });
+  run.validated = await runChecks(run, content, base.bytes, false);
   if (run.validated.findings.some(({ check }) => check === 'utf-8') && isLastTry(held, run.validated)) {
-    run.validated = await validateWrite(project, workspace, { ...checked, repair: true });
+    run.validated = await runChecks(run, content, base.bytes, true);
   }
   const { findings } = run.validated;
   const isForced = force || held.write.state.install?.isForced === true;
@@ -192,6 +196,32 @@ async function validate(run: Finalizing): Promise<Event> {
     return { type: 'rejected', findings, isOfModel: run.isOfModel, atMs: now(project) };
   const install = await toInstall(project, held.record, content, run.validated, findings.length > 0);
   return { type: 'accepted', install, atMs: now(project) };
+}
+
+async function runChecks(
+  { project, held, workspace, signal }: Finalizing,
+  content: Uint8Array,
+  base: Uint8Array | null,
+  repair: boolean,
+): Promise<Validated> {
+  const { masker, syntax } = project;
+  const { target: path, operation } = held.record;
+  const { limits } = held.write;
+  const validation = await validateContent(
+    { path, operation, content, base },
+    {
+      syntax,
+      findSecrets: async (text, at) => (await masker.mask(text, at)).found,
+      runChecker: await findChecker(project, workspace, path, signal),
+    },
+    { repair },
+  );
+  // The message quotes lines of the content, and goes to a model, a log or a terminal.
+  const message = await maskString(masker, renderFindings(validation.findings, content, limits));
+  const findings: Finding[] = [];
+  for (const finding of validation.findings.slice(0, limits.maxFindings))
+    findings.push({ ...finding, message: await maskString(masker, finding.message) });
+  return { ...validation, findings, message };
 }
 
 /** After the last correction the content is repaired as far as that is mechanical. */
@@ -251,7 +281,7 @@ async function warnIfRefused(project: Project, held: HeldWrite, act: () => Promi
   try {
     await act();
   } catch (error) {
-    if (!(error instanceof TeddyError) || !['DISK_FULL', 'WRITE_FAILED'].includes(error.code)) throw error;
+    if (!isDiskError(error)) throw error;
     if (!held.isFailing) project.notices.warn(`${held.record.target} is committed, but: ${error.message}`);
     held.isFailing = true;
   }
@@ -265,46 +295,4 @@ async function keepTails(project: Project, { record }: HeldWrite): Promise<void>
       `${bytes.length} bytes that no save had confirmed are kept: \`git cat-file -p ${oid.slice(0, 10)}\`.`,
     );
   }
-}
-
-/**
- * Opens the work tree, which must not have left the line, nor be in the middle of an operation. Throws NOT_ON_LINE,
- * OPERATION_IN_PROGRESS, RUN_INTERRUPTED.
- */
-async function openPlace(project: Project, { record, write }: HeldWrite): Promise<Workspace> {
-  const { line } = record;
-  const workspace = await openRoot(project.repository, record);
-  // A crash of ours may have left its lock on the index, and the index behind HEAD.
-  for (const said of await workspace.repair()) project.notices.warn(said);
-  const { ref } = await workspace.head();
-  // A content in its place only lacks the entry.
-  if (write.state.phase !== 'installed') {
-    await refuseOperation(workspace, line?.ref ?? ref ?? ('HEAD' as RefName));
-    await refuseRunsIn(project, workspace);
-  }
-  if (line === null || ref === line.ref) return workspace;
-  const isGone = (await project.repository.store.resolve(line.ref)) === null;
-  throw new TeddyError(
-    'NOT_ON_LINE',
-    `${isGone ? `${shortRef(line.ref)} is gone` : `The work tree has left ${shortRef(line.ref)}`} since the session began.`,
-    isGone
-      ? `\`teddy write recover ${record.id} --output <file>\` writes the content elsewhere.`
-      : `Go back, and finalize again: \`git switch ${shortRef(line.ref)}\`, \`teddy write recover ${record.id} --finalize\`.`,
-  );
-}
-
-/** A repository that was moved or copied has other roots, and must not write to the old ones. */
-async function openRoot(repository: Repository, { id, root, isLinked }: WriteRecord): Promise<Workspace> {
-  const { workspace } = repository;
-  if (workspace?.root === root) return workspace;
-  const trees = await repository.workTrees();
-  if (trees.some((tree) => tree.root === root)) return repository.openWorkspace(root);
-  const main = trees[0];
-  if (!isLinked && main !== undefined)
-    return main.root === workspace?.root ? workspace : repository.openWorkspace(main.root);
-  throw new TeddyError(
-    'NOT_ON_LINE',
-    `The work tree ${root}, in which the session began, is gone.`,
-    `\`teddy write recover ${id} --output <file>\` writes the content elsewhere.`,
-  );
 }
