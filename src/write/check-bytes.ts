@@ -1,8 +1,7 @@
 /** Checks of the bytes: UTF-8, control characters, and the format that the content has to keep from its target. */
 import { decodeText, isUtf8, type Candidate, type Verdict } from './candidate.ts';
-import { beginsWithBom, endsInNewline, lineEndingsOf } from './line-endings.ts';
 import { locator } from './positions.ts';
-import type { Finding } from './write.ts';
+import type { Base, Finding } from './write.ts';
 
 const said = { lf: 'LF', crlf: 'CRLF' };
 
@@ -148,4 +147,26 @@ function nameCharacter(character: string): string {
   const code = `U+${character.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()}`;
   const name = names[character];
   return name === undefined ? code : `${code} (${name})`;
+}
+
+const lf = 0x0a;
+const cr = 0x0d;
+
+/** `none` when no line ends. */
+export function lineEndingsOf(bytes: Uint8Array): Base['lineEndings'] {
+  let [hasLf, hasCrlf] = [false, false];
+  for (let at = bytes.indexOf(lf); at !== -1 && !(hasLf && hasCrlf); at = bytes.indexOf(lf, at + 1)) {
+    if (at > 0 && bytes[at - 1] === cr) hasCrlf = true;
+    else hasLf = true;
+  }
+  if (hasLf && hasCrlf) return 'mixed';
+  return hasCrlf ? 'crlf' : hasLf ? 'lf' : 'none';
+}
+
+export function endsInNewline(bytes: Uint8Array): boolean {
+  return bytes.length > 0 && bytes[bytes.length - 1] === lf;
+}
+
+export function beginsWithBom(bytes: Uint8Array): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }

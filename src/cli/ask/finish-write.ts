@@ -50,8 +50,8 @@ export async function askShrink(terminal: Terminal, signal: AbortSignal, rejecte
 }
 
 /**
- * Asks until there is an answer; anything else that is typed or pasted is none. Enter alone means `usual`, the end of the input no.
- * Throws INTERRUPTED on Ctrl-C.
+ * Asks until there is an answer; anything else that is typed or pasted is none. Enter alone means `usual`, and the end of the
+ * input means no. Throws INTERRUPTED on Ctrl-C.
  */
 export async function askYes(
   terminal: Terminal,

@@ -11,8 +11,8 @@ export interface AppendRequest {
 }
 
 /**
- * The bytes are durable when it resolves; `size` counts the content with them. Throws UNKNOWN_WRITE, CONTENT_TOO_LARGE, OffsetMismatch,
- * WRITE_FINALIZING, DISK_FULL, WRITE_FAILED; nothing was added then.
+ * The bytes are durable when it resolves; `size` counts the content with them. Throws UNKNOWN_WRITE, CONTENT_TOO_LARGE,
+ * OffsetMismatch, WRITE_FINALIZING, DISK_FULL, WRITE_FAILED; nothing was added then.
  */
 export async function appendWrite(project: Project, request: AppendRequest): Promise<{ size: number; added: number }> {
   return withWrite(project, request.id, async (held) => {

@@ -4,7 +4,7 @@ import { parseRepoPath } from '../../session/paths.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { RepoPath } from '../../names.ts';
-import { beginsWithBom, endsInNewline, lineEndingsOf } from '../../write/line-endings.ts';
+import { beginsWithBom, endsInNewline, lineEndingsOf } from '../../write/check-bytes.ts';
 import type { Base } from '../../write/write.ts';
 import { whyNotAFile } from '../../session/out-of-reach.ts';
 import { operations, type Operation } from '../../session/write-limits.ts';

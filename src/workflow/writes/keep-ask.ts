@@ -1,7 +1,7 @@
 /**
- * The message of `write ask`, in git before a model is asked: a blob under `refs/teddy/keep/asks/<process>/<id>`. The process's name
- * tells whether somebody is still at it. Once it is answered, the labels of the files' entries hold it, and `asks/done/<id>` where
- * it is too long for them.
+ * Keeps the message of `write ask` in git before a model is asked: a blob under `refs/teddy/keep/asks/<process>/<id>`. The name
+ * of the process tells whether it is still at work. After the answer the labels of the files' entries hold the message, and
+ * `asks/done/<id>` does where it is too long for them.
  */
 import { TeddyError } from '../../errors.ts';
 import type { RefTip } from '../../ports/git.ts';

@@ -19,9 +19,9 @@ const defaultTimeoutS = 120;
 const maxSaidLength = 2000;
 
 /**
- * Null when no checker is set for the path. Each checker runs in the work tree, with the content in the file `$TEDDY_FILE`, which has the
- * target's name and lies outside, and the target's path in `$TEDDY_TARGET`. Its output is
- * a finding when it does not exit with 0. Throws BAD_SETTING, ACTION_FAILED, INTERRUPTED.
+ * Null when no checker is set for the path. Each checker runs in the work tree. The file `$TEDDY_FILE` has the content and the
+ * target's name, and lies outside; `$TEDDY_TARGET` is the target's path. The output of a checker that does not exit with 0 is a
+ * finding. Throws BAD_SETTING, ACTION_FAILED, INTERRUPTED.
  */
 export async function findChecker(
   project: Project,
