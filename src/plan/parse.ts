@@ -34,7 +34,7 @@ export function isPlan(text: string): boolean {
   });
 }
 
-interface ParseOptions {
+export interface ParseOptions {
   /** Absolute; it may stand in front of the plan's paths. */
   projectRoot?: string;
   /** For a plan that has been reported, the version that its report records; the newest one by default. */

@@ -16,7 +16,6 @@ import { undoTurn } from '../../src/workflow/turn/undo.ts';
 import { newSession } from '../../src/workflow/line/new-session.ts';
 import { planTurn } from '../../src/workflow/turn/plan.ts';
 import { prepareLine } from '../../src/workflow/line/prepare.ts';
-import { readLine } from '../../src/workflow/line/read.ts';
 import { takeSnapshot } from '../../src/workflow/line/take-snapshot.ts';
 import { endChild } from './end-child.ts';
 import { passStep, print } from './fault-points.ts';
@@ -45,9 +44,8 @@ const operations: Record<string, (project: Project) => Promise<string>> = {
   },
   async snapshot(project) {
     const line = await prepareLine(project, undefined);
-    const { ref, session, workspace } = line;
-    if (workspace) await takeSnapshot(project, { ref, session, workspace }, null);
-    return (await project.repository.store.resolve(ref)) ?? '';
+    await takeSnapshot(project, line, null);
+    return (await project.repository.store.resolve(line.ref)) ?? '';
   },
   async plan(project) {
     const model = manualModel({ readAnswer: () => Promise.resolve(answerText) });
@@ -84,8 +82,7 @@ async function execute(project: Project, rollback: boolean): Promise<string> {
 /** One entry with a new file of the session's; `number` makes it unique. */
 async function append(project: Project, number: number): Promise<string> {
   const line = await prepareLine(project, 'first');
-  const { commit } = await appendEntry(project, line, async (tip) => {
-    const { entry } = await readLine(project.repository.store, tip);
+  const { commit } = await appendEntry(project, line, ({ entry }) => {
     const path = joinPath(sessionDir(line.session), `note-${name}-${number}.txt`);
     const title = `note ${name} ${number}`;
     const id = project.ids.entryId();

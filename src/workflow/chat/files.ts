@@ -41,7 +41,7 @@ export interface CallPlace extends LinePlace {
 /** HEAD may have been switched since the line was prepared. */
 export async function openChatFiles({ project, line }: LinePlace): Promise<ChatFiles> {
   const { store } = project.repository;
-  const tip = (await store.resolve(line.ref)) ?? line.tip;
+  const tip = (await store.resolve(line.ref)) ?? line.state.tip;
   const workspace = await findWorkspace(line);
   if (workspace === null)
     return {

@@ -16,7 +16,7 @@ import { beginTalk, refuseSpent } from '../turn/begin.ts';
 import { readWishedBudget } from '../context/build-request.ts';
 import type { OpenTurn } from '../turn/open.ts';
 import type { ReadyLine } from '../line/prepare.ts';
-import { readLine } from '../line/read.ts';
+import { refreshLine } from '../line/read.ts';
 import { sumUsage, type Listener, type Usage } from '../line/receive-answer.ts';
 import type { ChatListener, ChatOutcome, ChatWish } from './chat.ts';
 import { runCalls, type RunCalls } from './run-calls.ts';
@@ -182,8 +182,8 @@ function refuseMistakes(model: Model, mistakes: readonly string[]): void {
 }
 
 async function refuseMore({ project, line, model, wish }: Exchange, requests: number): Promise<void> {
-  const tip = (await project.repository.store.resolve(line.ref)) ?? line.tip;
-  await refuseSpent(project, await readLine(project.repository.store, tip), wish);
+  // The calls and their results are entries of their own: the line has moved, and others may have added to it as well.
+  await refuseSpent(project, await refreshLine(project.repository.store, line), wish);
   if (requests < maxRequests) return;
   throw new TeddyError(
     'MODEL_FAILED',

@@ -6,8 +6,9 @@ import { readRun, type ReadLog, type ReadRun } from '../../plan/report-logs.ts';
 import { joinPath, turnDir, type TurnName } from '../../names.ts';
 import { toText, type LineState, type Turn } from '../line/read.ts';
 
-/** A report may be large, and several things are asked of it. */
-const known = new WeakMap<Turn, ReadRun>();
+/** Plan and report may be large, and several things are asked of them. */
+const knownRuns = new WeakMap<Turn, ReadRun>();
+const knownPlans = new WeakMap<Turn, Plan>();
 
 /** Empty without a report; null when it is damaged. */
 export function readTurnLogs(turn: Turn): ReadLog[] | null {
@@ -16,15 +17,20 @@ export function readTurnLogs(turn: Turn): ReadLog[] | null {
 
 /** Null where the turn has none. A plan that has been reported is read as it was read for its report. */
 export function readTurnPlan(turn: Turn): Plan | null {
-  return turn.plan === null ? null : parsePlan(toText(turn.plan), { grammar: readTurnRun(turn).grammar }).plan;
+  if (turn.plan === null) return null;
+  const known = knownPlans.get(turn) ?? turn.parsed?.plan;
+  if (known !== undefined) return known;
+  const { plan } = parsePlan(toText(turn.plan), { grammar: readTurnRun(turn).grammar });
+  knownPlans.set(turn, plan);
+  return plan;
 }
 
 function readTurnRun(turn: Turn): ReadRun {
   if (turn.report === null) return { grammar: newestGrammar, logs: [] };
-  const before = known.get(turn);
-  if (before !== undefined) return before;
+  const known = knownRuns.get(turn);
+  if (known !== undefined) return known;
   const read = readRun(toText(turn.report));
-  known.set(turn, read);
+  knownRuns.set(turn, read);
   return read;
 }
 

@@ -5,42 +5,54 @@ import type { Project } from '../../ports/project.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { shortRef, type Oid, type RefName } from '../../names.ts';
 import type { TreeEdit } from './edit-tree.ts';
+import { readLineAt, type LineState } from './read.ts';
 import { writeCommit, type Draft, type FileEdit } from './write-entry.ts';
 
 const maxAttempts = 10;
 
-export interface Appended {
-  commit: Oid;
-  parent: Oid | null;
-}
+/** What to append; with `entry: null` nothing is. `value` is handed back to the caller in both cases. */
+type Decision = (Draft | { entry: null }) & { value?: unknown };
+
+/** `commit` is null where the decision was to append nothing. */
+type Appended<Decided extends Decision> = Decided extends unknown
+  ? {
+      commit: Decided['entry'] extends null ? null : Oid;
+      value: Decided extends { value: infer Value } ? Value : undefined;
+    }
+  : never;
 
 export interface Target {
   ref: RefName;
   /** The work tree whose HEAD is on the line, if any: its index and files follow. */
   workspace: Workspace | null;
+  /** The line as the caller has read it. */
+  state?: LineState;
 }
 
 /**
- * Appends one entry. `decide` gets the tip and says what to append there; after a lost race it is asked again with the
- * new tip, and throws if its entry no longer fits. Throws REF_MOVED after ten lost races.
+ * Appends one entry. `decide` gets the line as it is and says what to append; after a lost race the line is read anew and it
+ * is asked again. It throws if its entry no longer fits. Throws REF_MOVED after ten lost races.
  */
-export async function appendEntry(
+export async function appendEntry<Decided extends Decision>(
   project: Project,
   target: Target,
-  decide: (tip: Oid) => Draft | Promise<Draft>,
-): Promise<Appended> {
+  decide: (state: LineState) => Decided | Promise<Decided>,
+): Promise<Appended<Decided>> {
   const { store } = project.repository;
+  const { ref } = target;
   let { workspace } = target;
-  return retryWhileMoved(target.ref, async () => {
-    const tip = await store.resolve(target.ref);
+  return retryWhileMoved(ref, async () => {
+    // The caller's reading may be old: the entry is compared against the tip of this moment.
+    const tip = await store.resolve(ref);
     if (tip === null)
-      throw new TeddyError('REF_MOVED', `${shortRef(target.ref)} is gone.`, '`teddy session list` shows the lines.');
-    const draft = await decide(tip);
-    const commit = await publishDraft(project, { ref: target.ref, workspace }, tip, draft);
-    if (commit !== null) return { commit, parent: tip };
+      throw new TeddyError('REF_MOVED', `${shortRef(ref)} is gone.`, '`teddy session list` shows the lines.');
+    const decided = await decide(await readLineAt(store, target, tip));
+    if (decided.entry === null) return { commit: null, value: decided.value } as Appended<Decided>;
+    const commit = await publishDraft(project, { ref, workspace }, tip, decided);
+    if (commit !== null) return { commit, value: decided.value } as Appended<Decided>;
     // A command of a plan, or the user in another terminal, may have switched branches: then only the ref has to move.
-    if (workspace && (await workspace.head()).ref !== target.ref) {
-      project.notices.warn(`HEAD has left ${shortRef(target.ref)}; the entry goes there all the same.`);
+    if (workspace && (await workspace.head()).ref !== ref) {
+      project.notices.warn(`HEAD has left ${shortRef(ref)}; the entry goes there all the same.`);
       workspace = null;
     }
     return null;
@@ -72,7 +84,7 @@ function waitForOthers(attempt: number): Promise<void> {
  */
 export async function publishDraft(
   project: Project,
-  target: Target,
+  { ref, workspace }: Target,
   parent: Oid | null,
   draft: Draft,
   options: { create?: boolean } = {},
@@ -84,7 +96,6 @@ export async function publishDraft(
   const durable = batch.flush();
   durable.catch(() => undefined);
   const reflog = `teddy: ${message.split('\n')[0] ?? ''}`;
-  const { ref, workspace } = target;
   const old = options.create === true ? null : parent;
   if (!workspace) {
     const moved = await store.updateRefs([{ ref, old, new: commit }], reflog, durable);

@@ -21,7 +21,7 @@ import {
 import { appendEntry } from './append-entry.ts';
 import { maskRecord } from './mask-record.ts';
 import { prepareLine, type ReadyLine } from './prepare.ts';
-import { nextTurn, readLine, readTurn, toText, type LineState } from './read.ts';
+import { nextTurn, readTurn, toText, type LineState } from './read.ts';
 import { describeRecords } from './describe-records.ts';
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 
@@ -53,10 +53,8 @@ export async function appendRecords(project: Project, request: AppendRequest): P
   const entry = toUnitKind(given);
   const line = await prepareLine(project, request.selector);
   const records = await maskRecords(project, given);
-  const { store } = project.repository;
-  const find = (tip: Oid) => (request.isFresh === true ? null : findKnown(store, line, tip, records));
-  const known = await find(line.tip);
-  if (known !== null) return toKnown(line, entry, known);
+  const find = async (state: LineState) =>
+    request.isFresh === true ? null : findKnown(project.repository.store, state, records);
   return append(project, line, { entry, records, find });
 }
 
@@ -72,7 +70,8 @@ async function maskRecords(project: Project, records: KnownRecord[]): Promise<Kn
 interface Unit {
   entry: UnitKind;
   records: KnownRecord[];
-  find(tip: Oid): Promise<FoundRecord | null> | null;
+  /** What somebody has sent already, perhaps in this moment. */
+  find(state: LineState): Promise<FoundRecord | null>;
 }
 
 async function append(
@@ -81,44 +80,22 @@ async function append(
   { entry: kind, records, find }: Unit,
 ): Promise<AppendedRecords> {
   const { store } = project.repository;
-  let turn: TurnName | undefined;
-  let known: FoundRecord | null = null;
-  const appended = await appendEntry(project, line, async (tip) => {
-    // Somebody may have sent the same meanwhile.
-    if (tip !== line.tip) known = await find(tip);
-    if (known !== null) throw alreadyThere;
-    const state = await readLine(store, tip);
-    turn = toTurn(state, kind);
+  const appended = await appendEntry(project, line, async (state) => {
+    const known = await find(state);
+    if (known !== null) return { entry: null, value: known };
+    const turn = toTurn(state, kind);
     const transcript = await readTranscript(store, state, turn);
     const path = joinPath(turnDir(state.session, turn), 'transcript.jsonl');
     const bytes = transcript + records.map(encodeRecord).join('');
-    return { entry: toEntry(project, state, turn, kind, records), files: [{ path, bytes }] };
-  }).catch((error: unknown) => {
-    if (error === alreadyThere) return null;
-    throw error;
+    return { entry: toEntry(project, state, turn, kind, records), files: [{ path, bytes }], value: { turn } };
   });
-  if (appended === null) return toKnown(line, kind, known as unknown as FoundRecord);
-  return { ...toPlace(line), turn: turn as TurnName, commit: appended.commit, entry: kind, isNew: true };
-}
-
-const alreadyThere = new Error('The records are on the line.');
-
-function toPlace({ session, ref }: ReadyLine): Pick<AppendedRecords, 'session' | 'line'> {
-  return { session, line: shortRef(ref) };
-}
-
-function toKnown(line: ReadyLine, entry: UnitKind, { turn, commit }: FoundRecord): AppendedRecords {
-  return { ...toPlace(line), turn, commit, entry, isNew: false };
+  const isNew = appended.commit !== null;
+  const { turn, commit } = isNew ? { ...appended.value, commit: appended.commit } : appended.value;
+  return { session: line.session, line: shortRef(line.ref), turn, commit, entry: kind, isNew };
 }
 
 /** Null: none of the ids is there. Throws ENTRY_EXISTS where one is, and not all of it is the same. */
-async function findKnown(
-  store: Store,
-  { session }: ReadyLine,
-  tip: Oid,
-  records: KnownRecord[],
-): Promise<FoundRecord | null> {
-  const state = await readLine(store, tip);
+async function findKnown(store: Store, state: LineState, records: KnownRecord[]): Promise<FoundRecord | null> {
   const found = await findRecords(store, state, new Set(records.map(({ id }) => id)));
   if (found.length === 0) return null;
   const same = records.filter((record) => found.some((one) => isSameRecord(one.record, record)));
@@ -127,7 +104,7 @@ async function findKnown(
   const other = records.find((record) => !same.includes(record));
   throw new TeddyError(
     'ENTRY_EXISTS',
-    `The record ${JSON.stringify(other?.id ?? '')} is not what ${session} has of it.`,
+    `The record ${JSON.stringify(other?.id ?? '')} is not what ${state.session} has of it.`,
     'What was said is never rewritten: send another record under a new id.',
   );
 }
@@ -145,7 +122,9 @@ function toTurn(state: LineState, kind: UnitKind): TurnName {
 
 async function readTranscript(store: Store, state: LineState, turn: TurnName): Promise<string> {
   if (!state.turns.includes(turn)) return '';
-  const text = toText((await readTurn(store, state.entryOid, state.session, turn)).transcript);
+  const { latest } = state;
+  const found = latest?.turn === turn ? latest : await readTurn(store, state.entryOid, state.session, turn);
+  const text = toText(found.transcript);
   // A line that a crash of another program has torn stays as it is; ours begins on its own.
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }

@@ -11,7 +11,7 @@ import { listLines } from './list.ts';
 import { changeGlobal, readGlobal } from './global-branch.ts';
 import { maskEntry } from './mask-text.ts';
 import type { ReadyLine } from './prepare.ts';
-import { readLine, toText } from './read.ts';
+import { toText, withEntry, type LineState } from './read.ts';
 import { takeSnapshot } from './take-snapshot.ts';
 
 export type DecidedMemos = ReportedMemos;
@@ -26,22 +26,24 @@ export type MemoDecision =
 const maxSearched = 50;
 const globalMemosPath = 'memos.yaml' as RepoPath;
 
+/** The line may have one more entry then, with the memos that were taken. */
 export async function decideMemos(
   project: Project,
   line: ReadyLine,
   turn: TurnName,
   changes: MemoChange[],
   decision: MemoDecision,
-): Promise<DecidedMemos> {
+): Promise<{ memos: DecidedMemos; state: LineState }> {
+  const { state } = line;
   const open = await findOpen(project, changes);
-  if (open.length === 0) return noMemos;
+  if (open.length === 0) return { memos: noMemos, state };
   const approved = decision.kind === 'ask' ? (await decision.ask(open)) === true : decision.kind === 'yes';
   if (!approved) {
     if (decision.kind === 'none')
       project.notices.warn(
         'The memos that the plan proposes are discarded: there is nobody to ask. --memos=yes takes them.',
       );
-    return { added: [], removed: [], rejected: open.map(({ fact }) => fact) };
+    return { memos: { ...noMemos, rejected: open.map(({ fact }) => fact) }, state };
   }
   return applyMemos(project, line, turn, open);
 }
@@ -63,9 +65,10 @@ async function applyMemos(
   line: ReadyLine,
   turn: TurnName,
   changes: MemoChange[],
-): Promise<DecidedMemos> {
-  await keepEdits(project, line, turn);
-  const { entry: last } = await readLine(project.repository.store, line.tip);
+): Promise<{ memos: DecidedMemos; state: LineState }> {
+  // The line's copy is written anew: what the user has changed in it on disk must be on the line, and in the list, first.
+  const state = await takeSnapshot(project, line, turn);
+  const { entry: last } = state;
   const entry: Entry = {
     kind: 'memo',
     session: last.session,
@@ -75,47 +78,48 @@ async function applyMemos(
     title: changes.length === 1 ? (changes[0]?.fact ?? '') : `${changes.length} memos`,
     details: changes.map(({ kind, fact }) => `${kind === 'add' ? '[+]' : '[-]'} ${fact}`),
   };
-  const outcome: DecidedMemos = { added: [], removed: [], rejected: [] };
-  // teddy/global first: if we stop in between, the next command finds its commit and finishes the pair.
+  const memos: DecidedMemos = { added: [], removed: [], rejected: [] };
+  // teddy/global comes first: where a crash comes in between, the next command finds its commit and finishes the pair.
   await changeGlobal(project, encodeEntry(await maskEntry(project.masker, entry)), (current) => {
     const changed = changeMemos(current.memos, changes);
-    outcome.added = changed.added;
-    outcome.removed = changed.removed;
+    memos.added = changed.added;
+    memos.removed = changed.removed;
     return changed.text === current.memos ? null : [{ name: 'memos.yaml', text: changed.text }];
   });
-  if (outcome.added.length + outcome.removed.length > 0) await appendCopy(project, line, entry);
-  return outcome;
+  const isChanged = memos.added.length + memos.removed.length > 0;
+  return { memos, state: isChanged ? await appendCopy(project, { ...line, state }, entry) : state };
 }
 
-/** The line's copy is written anew: what the user has changed in it on disk must be on the line, and in the list, first. */
-async function keepEdits(project: Project, { ref, session, workspace }: ReadyLine, turn: TurnName): Promise<void> {
-  if (workspace) await takeSnapshot(project, { ref, session, workspace }, turn);
-}
-
-async function appendCopy(project: Project, line: ReadyLine, entry: Entry): Promise<void> {
-  const memos = (await readGlobal(project))?.memos ?? '';
-  await appendEntry(project, line, () => ({ entry, files: [{ path: memosPath, bytes: memos }] }));
+async function appendCopy(project: Project, line: ReadyLine, entry: Entry): Promise<LineState> {
+  const bytes = (await readGlobal(project))?.memos ?? '';
+  const files = [{ path: memosPath, bytes }];
+  const { commit, value } = await appendEntry(project, line, (state) => ({ entry, files, value: state }));
+  return withEntry(value, commit, entry);
 }
 
 /**
- * What an earlier run of the pending turn has taken, without a report of its own. After a crash between the two commits
- * of a pair, the line gets its own.
+ * The memos that an earlier run of the pending turn has taken, without a report of its own. After a crash between the two
+ * commits of a pair, the line gets its own; the line is returned as it is then.
  */
-export async function finishMemos(project: Project, line: ReadyLine): Promise<DecidedMemos> {
+export async function finishMemos(
+  project: Project,
+  line: ReadyLine,
+): Promise<{ memos: DecidedMemos; state: LineState }> {
   const { store } = project.repository;
-  const state = await readLine(store, line.tip);
-  const decided =
-    state.latest?.status === 'planned' ? await findDecided(project, state.latest.turn, line.session) : null;
-  if (state.latest === null || decided === null) return noMemos;
-  if (await isOnLine(store, decided.entry, line.tip)) return readTaken(store, decided.commit);
+  const { state } = line;
+  const { latest, tip } = state;
+  const decided = latest?.status === 'planned' ? await findDecided(project, latest.turn, line.session) : null;
+  if (latest === null || decided === null) return { memos: noMemos, state };
+  if (await isOnLine(store, decided.entry, tip)) return { memos: await readTaken(store, decided.commit), state };
   // Two lines of a session may have a turn of the same name.
   for (const { oid, session, remote } of await listLines(project)) {
-    if (remote === null && session === line.session && (await isOnLine(store, decided.entry, oid))) return noMemos;
+    if (remote === null && session === line.session && (await isOnLine(store, decided.entry, oid)))
+      return { memos: noMemos, state };
   }
-  await keepEdits(project, line, state.latest.turn);
-  await appendCopy(project, line, decided.entry);
+  const snapped = await takeSnapshot(project, line, latest.turn);
+  const copied = await appendCopy(project, { ...line, state: snapped }, decided.entry);
   project.notices.warn('Memos that an interrupted command had taken are now on this line as well.');
-  return readTaken(store, decided.commit);
+  return { memos: await readTaken(store, decided.commit), state: copied };
 }
 
 /** What a commit of `teddy/global` did to the list: nobody else's change is in it. */

@@ -4,20 +4,18 @@ import type { Edit, Store, Workspace, WorkspaceStatus } from '../../ports/git.ts
 import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
-import { shortRef, type Oid, type RefName, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
+import { shortRef, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { editableFiles, equalBytes } from './guard-session-files.ts';
 import { nameSome } from '../../session/name-some.ts';
 import type { LeftOutFile } from './new-files.ts';
-import { findEntry, readTurn, readLine } from './read.ts';
+import type { ReadyLine } from './prepare.ts';
+import { readLineAt, readRecords, type LineState } from './read.ts';
 import { addNewFiles } from './snapshot-new-files.ts';
 import type { Draft, FileEdit } from './write-entry.ts';
 import { parseRepoPath } from '../../session/paths.ts';
 
-export interface SnapshotTarget {
-  ref: RefName;
-  session: SessionId;
-  workspace: Workspace;
-}
+/** A line whose files are checked out. */
+export type CheckedOutLine = ReadyLine & { workspace: Workspace };
 
 /** The user's edits as an entry that could be appended. */
 export interface DraftedSnapshot {
@@ -30,36 +28,48 @@ export interface DraftedSnapshot {
 /** `drafted` null: there is nothing to commit. Throws what `takeSnapshot` throws; then nothing has changed. */
 export async function draftSnapshot(
   project: Project,
-  target: SnapshotTarget,
+  line: CheckedOutLine,
   turn: TurnName | null,
-): Promise<{ tip: Oid; drafted: DraftedSnapshot | null; leftOut: LeftOutFile[] }> {
+): Promise<{ state: LineState; drafted: DraftedSnapshot | null; leftOut: LeftOutFile[] }> {
   const { store } = project.repository;
-  const { workspace } = target;
+  const { ref, session, workspace } = line;
   const head = await workspace.head();
-  if (head.ref !== target.ref || head.oid === null) throw toLeft(target.ref);
+  // Edits on another branch are not this line's.
+  if (head.ref !== ref || head.oid === null)
+    throw new TeddyError(
+      'NOT_ON_LINE',
+      `HEAD has left ${shortRef(ref)} meanwhile.`,
+      `Switch back: \`git switch ${shortRef(ref)}\`.`,
+    );
   const tip = head.oid;
+  const state = await readLineAt(store, line, tip);
   const wanted = await project.settings.get('snapshot');
   const { edits, untracked: all } = await readEdits(workspace, wanted === 'all');
-  const untracked = wanted === undefined || wanted === 'tracked' ? await findMade(project, workspace, tip) : all;
-  if (edits.length + untracked.length === 0) return { tip, drafted: null, leftOut: [] };
-  const files = await readSessionEdits(project, target, tip, edits);
+  const untracked = wanted === undefined || wanted === 'tracked' ? await findMade(project, workspace, state) : all;
+  if (edits.length + untracked.length === 0) return { state, drafted: null, leftOut: [] };
+  const files = await readSessionEdits(project, { session, workspace, tip }, edits);
   const code = edits.filter(({ path }) => !isSessionPath(path));
   const submodules = code.filter(({ submodule }) => submodule).map(({ path }) => path);
   const edited = code.filter(({ submodule }) => !submodule);
   if (submodules.length > 0) project.notices.warn(`Submodules are left as they are: ${submodules.join(', ')}.`);
-  if (wanted === 'none' && edited.length + files.length > 0) throw toUncommitted(edited.length + files.length);
+  const count = edited.length + files.length;
+  if (wanted === 'none' && count > 0)
+    throw new TeddyError(
+      'UNCOMMITTED_EDITS',
+      `${count} ${count === 1 ? 'file has' : 'files have'} edits, and teddy.snapshot is \`none\`.`,
+      'Commit them, or run `git config teddy.snapshot tracked`.',
+    );
 
   const tracked = edited.length > 0 ? await workspace.snapshotTree(submodules) : null;
   const { tree: codeTree, added, leftOut } = await addUntracked(project, workspace, tip, tracked, untracked);
   if (files.length === 0 && (codeTree === null || !(await changesCode(store, tip, codeTree)))) {
-    return { tip, drafted: null, leftOut };
+    return { state, drafted: null, leftOut };
   }
-  const { entry: last } = await findEntry(store, tip);
   const paths = [...edited.map(({ path }) => path), ...added, ...files.map(({ path }) => path)];
-  const entry = toSnapshotEntry(project, last, turn, paths);
+  const entry = toSnapshotEntry(project, state.entry, turn, paths);
   const draft = { entry, files, ...(codeTree === null ? {} : { codeTree }) };
   const staged = edited.filter((edit) => edit.staged !== '.').length;
-  return { tip, drafted: { draft, count: paths.length, staged, added: added.length }, leftOut };
+  return { state, drafted: { draft, count: paths.length, staged, added: added.length }, leftOut };
 }
 
 interface SnapshotCode {
@@ -80,15 +90,6 @@ async function addUntracked(
   const base = tracked ?? (await project.repository.store.readCommit(tip)).tree;
   const { tree, added, leftOut } = await addNewFiles(project, workspace, base, untracked);
   return { tree: added.length === 0 ? tracked : tree, added, leftOut };
-}
-
-/** Edits on another branch are not this line's. */
-function toLeft(ref: RefName): TeddyError {
-  return new TeddyError(
-    'NOT_ON_LINE',
-    `HEAD has left ${shortRef(ref)} meanwhile.`,
-    `Switch back: \`git switch ${shortRef(ref)}\`.`,
-  );
 }
 
 /** An edit may come to nothing: a file that was only going to be added, and is gone. */
@@ -144,33 +145,23 @@ function refuseUnmerged(status: WorkspaceStatus): void {
   );
 }
 
-function toUncommitted(count: number): TeddyError {
-  return new TeddyError(
-    'UNCOMMITTED_EDITS',
-    `${count} ${count === 1 ? 'file has' : 'files have'} edits, and teddy.snapshot is \`none\`.`,
-    'Commit them, or run `git config teddy.snapshot tracked`.',
-  );
-}
-
 /**
  * Of the session's files in `.teddy/`, three are the user's to edit. A missing one of the others is written again; any
  * other difference is refused: what was published stays as it was.
  */
 async function readSessionEdits(
-  project: Project,
-  target: SnapshotTarget,
-  tip: Oid,
+  { repository: { store } }: Project,
+  { session, workspace, tip }: { session: SessionId; workspace: Workspace; tip: Oid },
   edits: Edit[],
 ): Promise<FileEdit[]> {
-  const { store } = project.repository;
-  const editable = editableFiles(target.session);
+  const editable = editableFiles(session);
   const changed: FileEdit[] = [];
   for (const { path, unstaged } of edits.filter((edit) => isSessionPath(edit.path))) {
     const published = await store.readFile(tip, path);
     // What git calls gone is gone, also where a directory on the way has become a link.
-    const disk = unstaged === 'D' ? null : await target.workspace.readDisk(path);
+    const disk = unstaged === 'D' ? null : await workspace.readDisk(path);
     if (published === null || (disk !== null && equalBytes(disk, published.bytes))) continue;
-    if (disk === null) await target.workspace.writeSessionFile(path, published.bytes);
+    if (disk === null) await workspace.writeSessionFile(path, published.bytes);
     else if (editable.includes(path)) changed.push({ path, bytes: disk });
     else throw toModified(path);
   }
@@ -201,16 +192,12 @@ function toSnapshotEntry(project: Project, last: Entry, turn: TurnName | null, p
 /** Whoever speaks in between opens a turn of their own. */
 const turnsBack = 2;
 
-/** Those of the line's last turns that are there, that git does not have, and that it does not ignore. */
-async function findMade(project: Project, workspace: Workspace, tip: Oid): Promise<RepoPath[]> {
-  const { store } = project.repository;
-  const state = await readLine(store, tip);
-  const turns = await Promise.all(
-    state.turns.slice(-turnsBack).map((turn) => readTurn(store, state.entryOid, state.session, turn)),
-  );
-  const named = turns.flatMap(({ records }) =>
-    records.flatMap((record) => (record.type === 'tool_result' ? (record.changed_files ?? []) : [])),
-  );
+/** New files that commands of the line's last turns have made: they are on disk, and git neither has nor ignores them. */
+async function findMade(project: Project, workspace: Workspace, state: LineState): Promise<RepoPath[]> {
+  const { tip, turns, latest } = state;
+  const earlier = turns.slice(-turnsBack, -1).map((turn) => readRecords(project.repository.store, state, turn));
+  const records = [...(await Promise.all(earlier)).flat(), ...(latest?.records ?? [])];
+  const named = records.flatMap((record) => (record.type === 'tool_result' ? (record.changed_files ?? []) : []));
   const paths = [...new Set(named)].flatMap(toOwnPath);
   const isNew = await Promise.all(paths.map((path) => isUnknown(project, workspace, tip, path)));
   const unknown = paths.filter((_, at) => isNew[at]);

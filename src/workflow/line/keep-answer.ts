@@ -10,7 +10,7 @@ import { formatCount } from '../../session/format-count.ts';
 import { joinPath, turnDir, type Oid } from '../../names.ts';
 import { appendEntry, type Target } from './append-entry.ts';
 import type { Draft, FileEdit } from './write-entry.ts';
-import { readLine, readTurn, toText, type LineState, type Turn } from './read.ts';
+import { readTurn, toText, type LineState, type Turn } from './read.ts';
 import type { Received, Usage } from './receive-answer.ts';
 
 export type ReceivedText = Pick<Received, 'text' | 'usage' | 'continuations'>;
@@ -86,24 +86,15 @@ export async function appendIfAwaited(
   project: Project,
   target: Target,
   place: AnswerPlace,
-  wish: { isPlan: boolean },
+  options: { isPlan: boolean },
   draft: (state: LineState, turn: Turn) => Draft,
 ): Promise<Oid | null> {
   const { store } = project.repository;
-  let isAwaited = true;
-  const decide = async (tip: Oid): Promise<Draft> => {
-    const state = await readLine(store, tip);
-    const turn = place.isChat === true ? await findSpoken(store, state, place, wish) : findAwaiting(state, place);
-    isAwaited = turn !== null;
-    if (turn === null) throw toLateAnswer(place, null);
-    return draft(state, turn);
-  };
-  try {
-    return (await appendEntry(project, target, decide)).commit;
-  } catch (error) {
-    if (!isAwaited) return null;
-    throw error;
-  }
+  const { commit } = await appendEntry(project, target, async (state) => {
+    const turn = place.isChat === true ? await findSpoken(store, state, place, options) : findAwaiting(state, place);
+    return turn === null ? { entry: null } : draft(state, turn);
+  });
+  return commit;
 }
 
 /** The turn, as it was when the model was asked. */

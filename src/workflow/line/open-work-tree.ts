@@ -28,7 +28,7 @@ export async function openWorkTree(
   await repository.store.ident();
   const { ref, session, tip, remoteTip, workspace } = await findLine(project, selector, { appends: true });
   const local = tip ?? (await makeLocal(project, { ref, session, remoteTip }));
-  if (needsPlan) requirePlan(await readLine(repository.store, local), { ref });
+  if (needsPlan) requirePlan({ ref, state: await readLine(repository.store, local) });
   const root = await findLinked(project, ref);
   if (root !== null) return { ref, root, made: false };
   if (workspace !== null) throw toCheckedOut(ref, workspace.root);

@@ -1,8 +1,9 @@
 /** The plan that a line waits to have executed, and the files to execute it in. */
 import { TeddyError } from '../../errors.ts';
 import type { Repository, Workspace } from '../../ports/git.ts';
-import type { Project } from '../../ports/project.ts';
-import { shortRef, type RefName } from '../../names.ts';
+import type { ParsedPlan } from '../../plan/plan.ts';
+import { joinPath, shortRef, turnDir, type RefName, type SessionId } from '../../names.ts';
+import { equalBytes } from './guard-session-files.ts';
 import { lineName } from './find.ts';
 import type { LineState, Turn } from './read.ts';
 
@@ -22,29 +23,32 @@ export function requireWorkspace(
   );
 }
 
+/** A turn whose plan waits to be executed. */
+export type PendingTurn = Turn & { plan: Uint8Array; parsed: ParsedPlan };
+
 /** Throws NO_PENDING_PLAN. */
-export function requirePlan({ latest }: LineState, line: { ref: RefName }): Turn {
-  if (latest?.status === 'planned') return latest;
+export function requirePlan({ ref, state: { latest } }: { ref: RefName; state: LineState }): PendingTurn {
+  if (latest?.status === 'planned' && latest.plan !== null && latest.parsed !== null)
+    return { ...latest, plan: latest.plan, parsed: latest.parsed };
   const last = latest === null ? 'It has no turn yet.' : `Its last turn, ${latest.turn}, is ${latest.status}.`;
   throw new TeddyError(
     'NO_PENDING_PLAN',
-    `${shortRef(line.ref)} has no plan to execute. ${last}`,
+    `${shortRef(ref)} has no plan to execute. ${last}`,
     latest?.status === 'open'
       ? '`teddy session plan` asks the model again.'
       : 'Say what is next: `teddy session plan -m "..."`.',
   );
 }
 
-/** Before anything is asked or written: what will run is what was published. Throws PLAN_MODIFIED. */
+/** Called before anything is asked or written: what will run is what was published. Throws PLAN_MODIFIED. */
 export async function refuseModified(
-  project: Project,
   workspace: Workspace,
-  state: LineState,
-  turn: Turn,
+  session: SessionId,
+  { turn, plan }: PendingTurn,
 ): Promise<void> {
-  const path = `.teddy/sessions/${state.session}/${turn.turn}/plan.md`;
-  const disk = await workspace.readDisk(path as Parameters<Workspace['readDisk']>[0]);
-  if (disk === null || (turn.plan && project.hash(disk) === project.hash(turn.plan))) return;
+  const path = joinPath(turnDir(session, turn), 'plan.md');
+  const disk = await workspace.readDisk(path);
+  if (disk === null || equalBytes(disk, plan)) return;
   throw new TeddyError(
     'PLAN_MODIFIED',
     `${path} differs from what was published, and a published plan never changes.`,

@@ -1,12 +1,13 @@
 /** What every command that adds to a line does first: its branch is there, a crash is repaired, nothing is in the way. */
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Oid, RefName, SessionId } from '../../names.ts';
+import type { RefName, SessionId } from '../../names.ts';
 import { settleCommands } from './settle-commands.ts';
 import { findLine, lineName } from './find.ts';
 import { ensureGlobal } from './global-branch.ts';
 import { recoverAnswers } from './recover-answer.ts';
 import { refuseOperation } from './refuse-operation.ts';
+import { readLineAt, refreshLine, type LineState } from './read.ts';
 import { makeLocal } from './make-local.ts';
 import { checkUnfinishedRuns } from './unfinished-run.ts';
 
@@ -20,9 +21,10 @@ interface PrepareOptions {
 export interface ReadyLine {
   ref: RefName;
   session: SessionId;
-  tip: Oid;
   /** The work tree whose HEAD is on the line, if any. */
   workspace: Workspace | null;
+  /** The line as it was when everything in its way had been put right. */
+  state: LineState;
 }
 
 /**
@@ -60,9 +62,12 @@ export async function prepareLine(
   }
   const { ref, session, workspace } = line;
   await settleCommands(project, { ref, workspace }, { onlyLooking: !recover });
-  if (recover) await checkUnfinishedRuns(project, { ref, session, tip, workspace }, { settles });
-  if (recover && (await recoverAnswers(project, { ref, workspace }))) {
-    return { ref, session, tip: (await repository.store.resolve(ref)) ?? tip, workspace };
-  }
-  return { ref, session, tip, workspace };
+  const state = await readLineAt(repository.store, { workspace }, tip);
+  const ready = { ref, session, workspace, state };
+  if (!recover) return ready;
+  await checkUnfinishedRuns(project, { ...ready, tip: state.tip }, { settles });
+  // A recovered answer is an entry of its own.
+  return (await recoverAnswers(project, ready))
+    ? { ...ready, state: await refreshLine(repository.store, ready) }
+    : ready;
 }

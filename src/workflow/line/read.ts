@@ -3,7 +3,7 @@ import type { TranscriptRecord } from '../../conversation/record.ts';
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import { endsDenied, lastAnswer } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
-import { parsePlan } from '../../plan/parse.ts';
+import { parsePlan, type ParseOptions } from '../../plan/parse.ts';
 import type { ParsedPlan } from '../../plan/plan.ts';
 import type { Store, TreeEntry } from '../../ports/git.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
@@ -17,6 +17,7 @@ import {
   turnDir,
   turnNumber,
   type Oid,
+  type RefName,
   type SessionId,
   type TurnName,
 } from '../../names.ts';
@@ -30,6 +31,8 @@ export interface Turn {
   records: TranscriptRecord[];
   transcript: Uint8Array;
   plan: Uint8Array | null;
+  /** Null where there is no plan, or its report is there. */
+  parsed: ParsedPlan | null;
   report: Uint8Array | null;
 }
 
@@ -47,13 +50,39 @@ export interface LineState extends LineTurns {
   latest: Turn | null;
 }
 
-export async function readLine(store: Store, tip: Oid): Promise<LineState> {
+/** `options` say how its pending plan is parsed. */
+export async function readLine(store: Store, tip: Oid, options: ParseOptions = {}): Promise<LineState> {
   const state = await readLineTurns(store, tip);
   const last = state.turns.at(-1);
   return {
     ...state,
-    latest: last === undefined ? null : await readTurn(store, state.entryOid, state.session, last),
+    latest: last === undefined ? null : await readTurn(store, state.entryOid, state.session, last, options),
   };
+}
+
+interface LinePlace {
+  /** The work tree whose HEAD is on the line, if any. */
+  workspace: { root: string } | null;
+  /** The line as it was when it was read. */
+  state?: LineState;
+}
+
+/** The line at this commit. It is read only where its state there is not known already. */
+export async function readLineAt(store: Store, { workspace, state }: LinePlace, tip: Oid): Promise<LineState> {
+  return state?.tip === tip ? state : readLine(store, tip, workspace ? { projectRoot: workspace.root } : {});
+}
+
+/** The line as its branch has it now. It is read again only where the branch has moved since. */
+export async function refreshLine(
+  store: Store,
+  line: LinePlace & { ref: RefName; state: LineState },
+): Promise<LineState> {
+  return readLineAt(store, line, (await store.resolve(line.ref)) ?? line.state.tip);
+}
+
+/** The line after an entry of one's own that touches no file of a turn. */
+export function withEntry(state: LineState, commit: Oid, entry: Entry): LineState {
+  return { ...state, tip: commit, entry, entryOid: commit };
 }
 
 /** No file of any turn is read. */
@@ -85,7 +114,13 @@ export async function findEntry(store: Store, tip: Oid): Promise<{ oid: Oid; ent
 }
 
 /** Throws UNKNOWN_TURN when the commit has no such turn. */
-export async function readTurn(store: Store, commit: Oid, session: SessionId, turn: TurnName): Promise<Turn> {
+export async function readTurn(
+  store: Store,
+  commit: Oid,
+  session: SessionId,
+  turn: TurnName,
+  options: ParseOptions = {},
+): Promise<Turn> {
   const entries = await listTurn(store, commit, session, turn);
   const read = async (name: string) => {
     const found = entries.find((entry) => entry.name === name);
@@ -93,14 +128,25 @@ export async function readTurn(store: Store, commit: Oid, session: SessionId, tu
   };
   const [transcript, plan, report] = await Promise.all([read('transcript.jsonl'), read('plan.md'), read('report.md')]);
   const { records } = decodeTranscript(toText(transcript));
+  const parsed = parsePending(plan && toText(plan), report !== null, options);
   return {
     turn,
-    status: toStatus(records, plan && toText(plan), report !== null),
+    status: toStatus(records, parsed, report !== null),
     records,
     transcript: transcript ?? new Uint8Array(),
     plan,
+    parsed,
     report,
   };
+}
+
+/** What was said in a turn; its plan and its report are not read. */
+export async function readRecords(
+  store: Store,
+  { entryOid, session }: LineTurns,
+  turn: TurnName,
+): Promise<TranscriptRecord[]> {
+  return decodeTranscript((await readTurnFile(store, entryOid, session, turn, 'transcript.jsonl')) ?? '').records;
 }
 
 /** Its directory. Throws UNKNOWN_TURN when the commit has no such turn. */
@@ -127,9 +173,15 @@ function toUnknownTurn(session: SessionId, turn: string): TeddyError {
   );
 }
 
-export function toStatus(records: TranscriptRecord[], plan: string | null, hasReport: boolean): TurnStatus {
+/** A plan that has its report is not parsed: nobody executes it any more. */
+export function parsePending(plan: string | null, hasReport: boolean, options: ParseOptions = {}): ParsedPlan | null {
+  return plan === null || hasReport ? null : parsePlan(plan, options);
+}
+
+/** `pending` is the plan without a report, parsed. */
+export function toStatus(records: TranscriptRecord[], pending: ParsedPlan | null, hasReport: boolean): TurnStatus {
   if (hasReport) return 'closed';
-  if (plan !== null) return isOnlyMessage(parsePlan(plan)) ? 'closed' : 'planned';
+  if (pending !== null) return isOnlyMessage(pending) ? 'closed' : 'planned';
   return lastAnswer(records)?.complete === true || endsDenied(records) ? 'closed' : 'open';
 }
 

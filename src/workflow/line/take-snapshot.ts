@@ -4,59 +4,68 @@ import { globalContextPath, memosPath } from '../../session/global-files.ts';
 import { parseMemos } from '../../session/memos.ts';
 import type { Oid, TurnName } from '../../names.ts';
 import { publishDraft, retryWhileMoved } from './append-entry.ts';
-import { draftSnapshot, type DraftedSnapshot, type SnapshotTarget } from './draft-snapshot.ts';
+import { draftSnapshot, type CheckedOutLine, type DraftedSnapshot } from './draft-snapshot.ts';
 import { trustTexts } from './foreign-texts.ts';
 import { readGlobal, type GlobalBranch } from './global-branch.ts';
 import { maskString } from './mask-text.ts';
 import { nameSome } from '../../session/name-some.ts';
 import type { LeftOutFile } from './new-files.ts';
-import { toText } from './read.ts';
+import type { ReadyLine } from './prepare.ts';
+import { toText, withEntry, type LineState } from './read.ts';
 import { previewGlobalFile, saveGlobalFile, type GlobalEdit } from './save-global.ts';
 import { writeDraft, type FileEdit } from './write-entry.ts';
 
 /**
- * Appends a `snapshot` entry if there are edits. `turn` is null before a message. Returns how many files it holds.
- * Throws PARTIALLY_STAGED, UNCOMMITTED_EDITS, PLAN_MODIFIED, FILE_MODIFIED, SNAPSHOT_FAILED; then nothing has changed.
+ * Appends a `snapshot` entry if there are edits, and returns the line as it is then. `turn` is null before a message. A line that
+ * is checked out nowhere has no edits. Throws PARTIALLY_STAGED, UNCOMMITTED_EDITS, PLAN_MODIFIED, FILE_MODIFIED,
+ * SNAPSHOT_FAILED; then nothing has changed.
  */
-export async function takeSnapshot(project: Project, target: SnapshotTarget, turn: TurnName | null): Promise<number> {
-  return retryWhileMoved(target.ref, () => trySnapshot(project, target, turn));
+export async function takeSnapshot(project: Project, line: ReadyLine, turn: TurnName | null): Promise<LineState> {
+  const { workspace } = line;
+  if (workspace === null) return line.state;
+  return retryWhileMoved(line.ref, () => trySnapshot(project, { ...line, workspace }, turn));
 }
 
-/** Null after a lost race: what is an edit has to be found out anew on the new tip. */
-async function trySnapshot(project: Project, target: SnapshotTarget, turn: TurnName | null): Promise<number | null> {
-  const { tip, drafted, leftOut } = await draftSnapshot(project, target, turn);
-  if (drafted !== null) {
-    await trustOwnList(project, drafted.draft.files);
-    await mergeIntoGlobal(project, tip, drafted.draft.files);
-    if ((await publishDraft(project, target, tip, drafted.draft)) === null) return null;
-    tellTaken(project, drafted);
+/** Null after a lost race: the edits have to be compared with the new tip. */
+async function trySnapshot(project: Project, line: CheckedOutLine, turn: TurnName | null): Promise<LineState | null> {
+  const { state, drafted, leftOut } = await draftSnapshot(project, line, turn);
+  if (drafted === null) {
+    await tellLeftOut(project, leftOut);
+    return state;
   }
+  const { draft } = drafted;
+  await trustOwnList(project, draft.files);
+  await mergeIntoGlobal(project, state.tip, draft.files);
+  const commit = await publishDraft(project, line, state.tip, draft);
+  if (commit === null) return null;
+  tellTaken(project, drafted);
   await tellLeftOut(project, leftOut);
-  return drafted?.count ?? 0;
+  return withEntry(state, commit, draft.entry);
 }
 
-/** What a preview goes by: the commit that `takeSnapshot` would append, on no branch, and what it would merge. */
+/** The line with the snapshot that `takeSnapshot` would append, whose commit is on no branch, and what would be merged. */
 export interface SnapshotPreview {
-  tip: Oid;
+  state: LineState;
   global: GlobalBranch | null;
   count: number;
 }
 
 /** Moves no branch, and writes nothing but objects. Throws as `takeSnapshot` does. */
-export async function previewSnapshot(project: Project, target: SnapshotTarget): Promise<SnapshotPreview> {
-  const [{ tip, drafted, leftOut }, global] = await Promise.all([
-    draftSnapshot(project, target, null),
+export async function previewSnapshot(project: Project, line: CheckedOutLine): Promise<SnapshotPreview> {
+  const [{ state, drafted, leftOut }, global] = await Promise.all([
+    draftSnapshot(project, line, null),
     readGlobal(project),
   ]);
   await tellLeftOut(project, leftOut);
-  if (drafted === null) return { tip, global, count: 0 };
+  if (drafted === null) return { state, global, count: 0 };
+  const { draft, count } = drafted;
   // What the user has edited, they have read, also before it is committed.
-  await trustOwnList(project, drafted.draft.files);
+  await trustOwnList(project, draft.files);
   let merged = global;
-  for (const edit of await readGlobalEdits(project, tip, drafted.draft.files)) {
+  for (const edit of await readGlobalEdits(project, state.tip, draft.files)) {
     merged = merged && (await previewGlobalFile(project, merged, edit));
   }
-  return { tip: await writeDraft(project, tip, drafted.draft), global: merged, count: drafted.count };
+  return { state: withEntry(state, await writeDraft(project, state.tip, draft), draft.entry), global: merged, count };
 }
 
 function tellTaken({ notices }: Project, { count, staged, added }: DraftedSnapshot): void {

@@ -6,7 +6,7 @@ import type { Project } from '../../ports/project.ts';
 import { joinPath, shortRef, turnDir, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { settleCommands } from './settle-commands.ts';
-import { readLine } from './read.ts';
+import { readLineAt, type LineState } from './read.ts';
 
 /** RUN_INTERRUPTED, for those who can ask what to do. */
 export class InterruptedRun extends TeddyError {
@@ -46,6 +46,8 @@ export interface LineInFiles {
   tip: Oid;
   /** The work tree whose HEAD is on the line, if any. */
   workspace: { root: string } | null;
+  /** The line as the caller has read it. */
+  state?: LineState;
 }
 
 /** Of the line's own plan: also where its branch was renamed since, or left for another one at the same place. */
@@ -63,9 +65,9 @@ export async function checkUnfinishedRuns(
   { settles }: { settles: boolean },
 ): Promise<void> {
   for (const run of await project.journals.list()) {
-    const isOwn = run.ref === line.ref || (isOfLine(run, line) && (await isPending(project, line.tip, run.turn)));
+    const isOwn = run.ref === line.ref || (isOfLine(run, line) && (await isPending(project, line, line.tip, run.turn)));
     if (!isOwn && run.root !== line.workspace?.root) continue;
-    const left = await findPending(project, run, isOwn ? line.tip : null);
+    const left = await findPending(project, run, isOwn ? line : null);
     if (left !== null && !isOwn) throw otherLineError(project, left);
     if (left !== null && !settles)
       throw new InterruptedRun(project, left, { isOnLine: line.workspace?.root === run.root });
@@ -85,13 +87,13 @@ export async function refuseRunsIn(project: Project, { root }: { root: string })
 }
 
 /** Null where the run has its report, or its line is gone: then what is left of it is removed. Throws LOCKED. */
-async function findPending(project: Project, run: RunRecord, tip: Oid | null): Promise<LeftRun | null> {
+async function findPending(project: Project, run: RunRecord, line: LineInFiles | null): Promise<LeftRun | null> {
   const claim = await project.journals.claim(run);
   try {
     const left = await project.journals.find(run);
     if (left === null) return null;
-    const at = (await project.repository.store.resolve(run.ref)) ?? tip;
-    if (at !== null && (await isPending(project, at, run.turn))) return left;
+    const at = (await project.repository.store.resolve(run.ref)) ?? line?.tip ?? null;
+    if (at !== null && (await isPending(project, line, at, run.turn))) return left;
     await left.journal.discard();
     if (at === null || !(await isReported(project, at, run))) tellForgotten(project, left);
     return null;
@@ -149,7 +151,13 @@ function tellForgotten({ notices }: Project, { run }: LeftRun): void {
   );
 }
 
-async function isPending({ repository: { store } }: Project, tip: Oid, turn: TurnName): Promise<boolean> {
-  const { latest } = await readLine(store, tip);
+async function isPending(
+  { repository: { store } }: Project,
+  line: LineInFiles | null,
+  tip: Oid,
+  turn: TurnName,
+): Promise<boolean> {
+  // A journal may be that of another line, or of this one after its branch was renamed.
+  const { latest } = await readLineAt(store, line ?? { workspace: null }, tip);
   return latest?.turn === turn && latest.status === 'planned';
 }

@@ -8,7 +8,7 @@ import type { HistoryPart } from '../../session/history-text.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import { toTurnHistory } from '../../conversation/turn-history.ts';
 import type { LoggedEntry } from './log-session.ts';
-import { listTurn, toStatus, type TurnStatus } from '../line/read.ts';
+import { listTurn, parsePending, toStatus, type TurnStatus } from '../line/read.ts';
 import { readTurnTexts, type CutFile } from './read-turn-texts.ts';
 import { sumSpent, type Spending } from './count-spending.ts';
 import { diffFiles } from './diff-files.ts';
@@ -77,7 +77,7 @@ export async function showTurn(
     session,
     line: found.line.name,
     turn: name,
-    status: toStatus(records, plan, report !== null),
+    status: toStatus(records, parsePending(plan, report !== null), report !== null),
     messages: userMessages(records),
     said: toTurnHistory(name, records, { plan, report: null }).parts,
     plan,

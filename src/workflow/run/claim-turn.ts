@@ -5,7 +5,6 @@ import type { RunPlace, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { requirePlan, requireWorkspace } from '../line/pending-plan.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
-import { readLine } from '../line/read.ts';
 import { refuseRunning } from '../line/refuse-running.ts';
 import { describeWays, isOfLine, refuseElsewhere } from '../line/unfinished-run.ts';
 
@@ -26,7 +25,7 @@ export async function withClaim<Value>(
   const line = await prepareLine(project, selector, { settles: true, needsFiles: true });
   await refuseElsewhere(project, line);
   const workspace = requireWorkspace(line, project.repository);
-  const { turn } = requirePlan(await readLine(project.repository.store, line.tip), line);
+  const { turn } = requirePlan(line);
   const begun = (await project.journals.list()).find((run) => run.turn === turn && isOfLine(run, line));
   const place = { session: line.session, turn, ref: begun?.ref ?? line.ref };
   const claim = await project.journals.claim(place);

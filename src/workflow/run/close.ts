@@ -32,7 +32,7 @@ export async function closeRun(
   }
 }
 
-async function putBack({ project, workspace }: RunDraft, run: Run, log: RunLog): Promise<RolledBack> {
+async function putBack({ project, line: { workspace } }: RunDraft, run: Run, log: RunLog): Promise<RolledBack> {
   // On a full disk the files are put back all the same; only a crash in the middle of it would be told less well.
   await log.rollBack().catch((error: unknown) => project.notices.warn(toWarning(error)));
   const rolledBack = await rollBack({ project, workspace, journal: log.journal }, log.journaled());

@@ -6,7 +6,7 @@ import { shortRef, type TurnName } from '../../names.ts';
 import { executePlan, type ExecuteRequest } from './execute-plan.ts';
 import type { Executed } from './finish.ts';
 import type { Answer, PlanOutcome, PlanRequest } from '../turn/plan.ts';
-import { readLine, readTurnFile } from '../line/read.ts';
+import { readTurnFile } from '../line/read.ts';
 
 export interface Replanning extends Pick<PlanRequest, 'approveForeign'> {
   /** How many other plans are asked for at most. */
@@ -107,8 +107,7 @@ async function askAgain(
   if (answer instanceof TeddyError) return { reason: 'budget_spent', error: answer };
   if (answer.kind === 'open') return { reason: 'no_plan', turn: answer.turn };
   onAnswered?.(answer);
-  const { latest } = await readLine(project.repository.store, answer.commit);
-  return latest?.status === 'planned' ? null : { reason: 'no_plan', turn: answer.turn };
+  return answer.isPending ? null : { reason: 'no_plan', turn: answer.turn };
 }
 
 async function composeMessage({ repository }: Project, { report, commit }: Executed): Promise<string> {

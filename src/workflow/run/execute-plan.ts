@@ -1,11 +1,9 @@
 /** Executes the pending plan of a line: check, approve, act, and publish one report together with the code it changed. */
 import { TeddyError } from '../../errors.ts';
 import type { RunRecord } from '../../plan/journal.ts';
-import { parsePlan } from '../../plan/parse.ts';
 import type { ParsedPlan, Problem } from '../../plan/plan.ts';
 import { runVirtually, comparePositions } from '../../plan/validate.ts';
 import type { LeftRun } from '../../ports/disk.ts';
-import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { withClaim, type ClaimedTurn } from './claim-turn.ts';
 import { closeRun, type JournaledOutcome } from './close.ts';
@@ -15,9 +13,9 @@ import { refusePartlyStaged } from '../line/draft-snapshot.ts';
 import { findHidden } from './find-hidden.ts';
 import { restoreInterrupted } from '../line/guard-session-files.ts';
 import { logRun } from './log.ts';
-import { refuseModified, requirePlan } from '../line/pending-plan.ts';
+import { refuseModified, requirePlan, type PendingTurn } from '../line/pending-plan.ts';
 import type { ReadyLine } from '../line/prepare.ts';
-import { readLine, toText, type Turn } from '../line/read.ts';
+import { refreshLine } from '../line/read.ts';
 import { worldOf } from '../line/plan-world.ts';
 import type { Approver } from './approver.ts';
 import { newRun, type Run } from './run.ts';
@@ -62,12 +60,11 @@ export async function executePlan(project: Project, request: ExecuteRequest): Pr
 }
 
 async function executeTurn(project: Project, request: ExecuteRequest, claimed: ClaimedTurn): Promise<Executed> {
-  const { line, workspace, place } = claimed;
-  const { ref, session } = line;
-  const target = { ref, session, workspace };
-  const taken = await finishMemos(project, line);
-  const { draft, chosen } = await draftRun(project, request, claimed);
-  const { parsed, turn } = draft;
+  const { workspace, place } = claimed;
+  const { memos: taken, state } = await finishMemos(project, claimed.line);
+  const { draft, chosen } = await draftRun(project, request, { ...claimed, line: { ...claimed.line, state } });
+  const { line, turn } = draft;
+  const { parsed } = turn;
   const undecided = listUndecided(parsed.plan.memos, taken);
   const discarded = { ...taken, rejected: undecided.map(({ fact }) => fact) };
 
@@ -75,24 +72,27 @@ async function executeTurn(project: Project, request: ExecuteRequest, claimed: C
     const error = request.reject || 'rejected';
     return closeTurn(draft, 'ABORTED', { error, memos: discarded, reason: 'rejected' });
   }
-  const problems = await validate(project, workspace, chosen);
-  const isPart = leavesOut(parsed, chosen);
-  // Before anything is written or asked: what only a whole plan is told after the snapshot.
-  if (isPart) refuseSelection([...problems, ...(await findHidden(project, { tip: line.tip, workspace }, chosen))]);
+  const { problems } = await runVirtually(chosen, worldOf(project, workspace));
+  const isPart = chosen.plan.actions.length < parsed.plan.actions.length;
+  // A selection is refused before anything is written or asked; of a whole plan the report says it, after the snapshot.
+  if (isPart)
+    refuseSelection([...problems, ...(await findHidden(project, { tip: line.state.tip, workspace }, chosen))]);
   if (problems.length > 0) {
-    await takeSnapshot(project, target, turn.turn);
-    return closeTurn(draft, 'VALIDATION_FAILED', { problems, memos: discarded, reason: 'the plan is not valid' });
+    const snapped = { ...draft, line: { ...line, state: await takeSnapshot(project, line, turn.turn) } };
+    return closeTurn(snapped, 'VALIDATION_FAILED', { problems, memos: discarded, reason: 'the plan is not valid' });
   }
   if (request.approver === null && parsed.plan.actions.length > 0)
-    throw toNotApproved(turn, chosen.plan.actions.length);
-  const memos = joinMemos(taken, await decideMemos(project, line, turn.turn, undecided, request.memos));
-  await takeSnapshot(project, target, turn.turn);
+    throw notApprovedError(turn, chosen.plan.actions.length);
+  const decided = await decideMemos(project, line, turn.turn, undecided, request.memos);
+  const memos = joinMemos(taken, decided.memos);
+  // A person may have taken a while to decide: the plan is checked again, against what the user has edited meanwhile.
+  const snapshot = await takeSnapshot(project, { ...line, state: decided.state }, turn.turn);
+  const snapped = { ...draft, line: { ...line, state: snapshot } };
   const checked = await runVirtually(chosen, worldOf(project, workspace));
-  const tip = (await project.repository.store.resolve(ref)) ?? line.tip;
-  const late = [...checked.problems, ...(await findHidden(project, { tip, workspace }, chosen))];
+  const late = [...checked.problems, ...(await findHidden(project, { tip: snapshot.tip, workspace }, chosen))];
   if (isPart) refuseSelection(late);
   if (late.length > 0)
-    return closeTurn(draft, 'VALIDATION_FAILED', { problems: late, memos, reason: 'the plan is not valid' });
+    return closeTurn(snapped, 'VALIDATION_FAILED', { problems: late, memos, reason: 'the plan is not valid' });
 
   await request.approver?.begin(checked.effects);
   const run: RunRecord = {
@@ -107,7 +107,7 @@ async function executeTurn(project: Project, request: ExecuteRequest, claimed: C
   };
   const journaled = { run, begun: [], ended: [], interrupted: null, group: null, isRollingBack: false };
   const log = logRun(project, project.journals.begin(place), journaled, { isNew: true });
-  return runAndClose(draft, request, chosen, { run: newRun(), log, memos });
+  return runAndClose(snapped, request, chosen, { run: newRun(), log, memos });
 }
 
 /** Goes on with a run that was killed: what is left of it is run, or nothing more is. */
@@ -120,12 +120,12 @@ async function settleTurn(
 ): Promise<Executed> {
   const { line, workspace } = claimed;
   const { draft, chosen } = await draftRun(project, request, claimed);
-  const { plan } = draft.parsed;
+  const { plan } = draft.turn.parsed;
   const isOver = choice === 'keep' || left.isRollingBack || (left.ended.at(-1)?.ended ?? 'done') !== 'done';
   const known = [...left.ended.map(({ log }) => log.index), left.interrupted?.action];
   const actions = chosen.plan.actions.filter(({ index }) => left.run.chosen.includes(index));
   const rest = isOver ? [] : actions.filter(({ index }) => !known.includes(index));
-  if (request.approver === null && rest.length > 0) throw toNotApproved(draft.turn, rest.length);
+  if (request.approver === null && rest.length > 0) throw notApprovedError(draft.turn, rest.length);
   await refusePartlyStaged(workspace, await workspace.status({ untracked: false }));
   await restoreInterrupted({ project, workspace, session: line.session });
   const { run, log } = await takeUpRun(project, workspace, plan, left, choice);
@@ -145,20 +145,18 @@ async function settleTurn(
   return runAndClose(resumed, { ...request, rollback: wantsRollback }, ahead, outcome);
 }
 
-/** Read under the claim: a run that has just ended has closed the turn. */
 async function draftRun(
   project: Project,
   request: ExecuteRequest,
-  { line, workspace }: ClaimedTurn,
+  { line: found, workspace }: ClaimedTurn,
 ): Promise<{ draft: RunDraft; chosen: ParsedPlan }> {
-  const { store } = project.repository;
-  const state = await readLine(store, (await store.resolve(line.ref)) ?? line.tip);
-  const turn = requirePlan(state, line);
-  await refuseModified(project, workspace, state, turn);
-  const parsed = parsePlan(toText(turn.plan), { projectRoot: workspace.root });
-  const chosen = selectActions(parsed, request);
-  request.onStart?.({ line, turn: turn.turn, plan: parsed });
-  return { draft: { project, line, workspace, turn, parsed, started: project.clock.now() }, chosen };
+  // The claim came after the line was read: a run that has ended in between has moved the line and closed the turn.
+  const line = { ...found, workspace, state: await refreshLine(project.repository.store, found) };
+  const turn = requirePlan(line);
+  await refuseModified(workspace, line.session, turn);
+  const chosen = selectActions(turn.parsed, request);
+  request.onStart?.({ line, turn: turn.turn, plan: turn.parsed });
+  return { draft: { project, line, turn, started: project.clock.now() }, chosen };
 }
 
 async function runAndClose(
@@ -167,32 +165,30 @@ async function runAndClose(
   chosen: ParsedPlan,
   outcome: JournaledOutcome,
 ): Promise<Executed> {
-  const { project, workspace, parsed, line } = draft;
+  const { project, line, turn } = draft;
+  const { workspace, session } = line;
+  const { plan } = turn.parsed;
   const { run, log } = outcome;
   const settings = {
     timeoutMs: await readTimeoutMs(project),
     signal: request.signal,
     chosen: new Set(toIndexes(chosen)),
   };
-  const place = { workspace, session: line.session, log, run };
+  const place = { workspace, session, log, run };
   if (request.approver) {
-    const running = runActions(project, place, parsed.plan, request.approver, settings);
+    const running = runActions(project, place, plan, request.approver, settings);
     await running.catch((error: unknown) => log.journal.close().then(() => Promise.reject(error)));
   }
-  skipRest(parsed.plan, run);
+  skipRest(plan, run);
   refuseInterruptedBeforeStart(run);
   return closeRun(draft, outcome, { rollsBack: request.rollback === true && run.ended !== 'done' });
-}
-
-async function validate(project: Project, workspace: Workspace, parsed: ParsedPlan): Promise<Problem[]> {
-  return (await runVirtually(parsed, worldOf(project, workspace))).problems;
 }
 
 function toIndexes({ plan }: ParsedPlan): number[] {
   return plan.actions.map(({ index }) => index);
 }
 
-function toNotApproved(turn: Turn, count: number): TeddyError {
+function notApprovedError(turn: PendingTurn, count: number): TeddyError {
   return new TeddyError(
     'NOT_APPROVED',
     `Turn ${turn.turn} has ${count} ${count === 1 ? 'action' : 'actions'} to approve, and there is no terminal to ask in.`,
@@ -213,11 +209,6 @@ function refuseInterruptedBeforeStart(run: Run): void {
       'The plan is still pending: `teddy session execute`.',
     );
   }
-}
-
-/** Whether the selection leaves out any action of the plan. */
-function leavesOut(parsed: ParsedPlan, chosen: ParsedPlan): boolean {
-  return chosen.plan.actions.length < parsed.plan.actions.length;
 }
 
 /**

@@ -1,17 +1,16 @@
 /** The end of an execution: a report for what was run, or for why nothing was. */
 import { TeddyError } from '../../errors.ts';
 import { newestGrammar } from '../../session/grammar.ts';
-import type { ParsedPlan, Problem } from '../../plan/plan.ts';
+import type { Problem } from '../../plan/plan.ts';
 import { renderReport, type ActionLog, type Report, type ReportedRollback, type RunStatus } from '../../plan/report.ts';
-import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { decodeEntry } from '../../session/entry.ts';
-import type { Oid } from '../../names.ts';
 import type { DecidedMemos } from '../line/decide-memos.ts';
 import { maskReport } from '../line/mask-text.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import { publishReport, type Published } from './publish-report.ts';
-import type { Turn } from '../line/read.ts';
+import type { PendingTurn } from '../line/pending-plan.ts';
+import type { CheckedOutLine } from '../line/draft-snapshot.ts';
 import { toParams } from '../../plan/report-params.ts';
 import type { RolledBack } from './roll-back.ts';
 import { newRun, type Run } from './run.ts';
@@ -22,10 +21,8 @@ export interface Executed extends Published {
 
 export interface RunDraft {
   project: Project;
-  line: ReadyLine;
-  workspace: Workspace;
-  turn: Turn;
-  parsed: ParsedPlan;
+  line: CheckedOutLine;
+  turn: PendingTurn;
   started: Date;
 }
 
@@ -61,7 +58,7 @@ export async function closeTurn(
   status: RunStatus,
   why: { error?: string; reason: string; problems?: Problem[]; memos: DecidedMemos },
 ): Promise<Executed> {
-  const logs: ActionLog[] = draft.parsed.plan.actions.map((action) => ({
+  const logs: ActionLog[] = draft.turn.parsed.plan.actions.map((action) => ({
     index: action.index,
     action_type: action.type,
     status: 'SKIPPED',
@@ -88,14 +85,14 @@ async function publish(
   memos: DecidedMemos,
   { status, error, problems, rolledBack }: RunOutcome,
 ): Promise<Executed> {
-  const { project, line, turn, parsed, started } = draft;
+  const { project, line, turn, started } = draft;
   const report = await maskReport(project.masker, {
     version: 1,
     session: line.session,
     turn: turn.turn,
     plan: {
-      title: parsed.plan.title,
-      sha256: project.hash(turn.plan ?? ''),
+      title: turn.parsed.plan.title,
+      sha256: project.hash(turn.plan),
       grammar: newestGrammar,
       ...(await readPlanner(project, line)),
     },
@@ -107,8 +104,7 @@ async function publish(
     validation_errors: problems,
   });
   try {
-    const published = await publishReport(project, { ...line, workspace: draft.workspace }, turn.turn, report, run);
-    return { line, ...published };
+    return { line, ...(await publishReport(project, line, turn.turn, report, run)) };
   } catch (error) {
     const isDone = run.logs.some(({ duration_ms }) => duration_ms !== undefined);
     throw isDone && error instanceof TeddyError ? await toUnreported(project, report, error) : error;
@@ -132,9 +128,7 @@ async function toUnreported(project: Project, report: Report, error: TeddyError)
 }
 
 async function readPlanner(project: Project, line: ReadyLine): Promise<{ agent: string | null; model: string | null }> {
-  const { store } = project.repository;
-  const tip: Oid = (await store.resolve(line.ref)) ?? line.tip;
-  for await (const { commit } of store.firstParents(tip)) {
+  for await (const { commit } of project.repository.store.firstParents(line.state.entryOid)) {
     const entry = decodeEntry(commit.message);
     if (entry?.kind === 'plan') return { agent: entry.agent ?? null, model: entry.model ?? null };
     if (entry?.kind === 'start') break;

@@ -3,7 +3,6 @@ import { TeddyError } from '../../errors.ts';
 import { renderUnifiedDiff } from '../../plan/diff.ts';
 import type { Effect } from '../../plan/effect.ts';
 import { joinWrites } from '../../plan/join-writes.ts';
-import { parsePlan } from '../../plan/parse.ts';
 import type { Action, ParsedPlan, Problem } from '../../plan/plan.ts';
 import { comparePositions, runVirtually } from '../../plan/validate.ts';
 import type { RunPlace, Workspace } from '../../ports/git.ts';
@@ -15,7 +14,7 @@ import { findLine, lineName, type Line } from '../line/find.ts';
 import { readGlobal } from '../line/global-branch.ts';
 import { refuseModified, requirePlan, requireWorkspace } from '../line/pending-plan.ts';
 import { worldOf } from '../line/plan-world.ts';
-import { readLine, toText } from '../line/read.ts';
+import { readLine } from '../line/read.ts';
 import { selectActions, type Selection } from './select-actions.ts';
 
 export interface PreviewRequest extends Selection {
@@ -65,11 +64,11 @@ export async function previewPlan(project: Project, request: PreviewRequest): Pr
   const line = await findLine(project, request.selector);
   const tip = requireLocal(line);
   const workspace = requireWorkspace(line, project.repository);
-  const state = await readLine(project.repository.store, tip);
-  const turn = requirePlan(state, line);
-  await refuseModified(project, workspace, state, turn);
+  const state = await readLine(project.repository.store, tip, { projectRoot: workspace.root });
+  const turn = requirePlan({ ref: line.ref, state });
+  const { parsed } = turn;
+  await refuseModified(workspace, line.session, turn);
   await tellBegun(project, { session: line.session, turn: turn.turn, ref: line.ref });
-  const parsed = parsePlan(toText(turn.plan), { projectRoot: workspace.root });
   const chosen = selectActions(parsed, request);
   const { effects, problems } = await check(project, { tip, workspace }, chosen);
   const byAction = new Map(effects.map((effect) => [effect.action, effect]));

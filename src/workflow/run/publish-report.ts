@@ -6,7 +6,7 @@ import type { TreeChange, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
-import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
+import { joinPath, turnDir, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { appendEntry } from '../line/append-entry.ts';
 import type { FileEdit } from '../line/write-entry.ts';
 import { addTrees } from './left-files.ts';
@@ -23,8 +23,7 @@ import {
   readNewFile,
   type LeftOutFile,
 } from '../line/new-files.ts';
-import type { ReadyLine } from '../line/prepare.ts';
-import { readLine } from '../line/read.ts';
+import type { CheckedOutLine } from '../line/draft-snapshot.ts';
 import type { Run } from './run.ts';
 
 export interface Published {
@@ -35,26 +34,20 @@ export interface Published {
 
 export async function publishReport(
   project: Project,
-  line: ReadyLine & { workspace: Workspace },
+  line: CheckedOutLine,
   turn: TurnName,
   unfinished: Report,
   run: Run,
 ): Promise<Published> {
   const { store } = project.repository;
-  const { workspace } = line;
-  let report = unfinished;
-  let leftOut: LeftOutFile[] = [];
-  const { commit } = await appendEntry(project, line, async (tip) => {
-    const state = await readLine(store, tip);
-    if (state.latest?.turn !== turn || state.latest.status !== 'planned') {
-      throw toLost(turn, state.latest?.turn === turn && state.latest.report !== null);
-    }
-    const code = await takeCode(project, workspace, tip, run);
-    leftOut = code.leftOut;
-    const { tree: before } = await store.readCommit(tip);
+  const { commit, value } = await appendEntry(project, line, async (state) => {
+    if (state.latest?.turn !== turn || state.latest.status !== 'planned')
+      throw lostPlanError(turn, { isReported: state.latest?.turn === turn && state.latest.report !== null });
+    const { tree: before } = await store.readCommit(state.tip);
+    const code = await takeCode(project, line.workspace, before, run);
     const outside = new Set(code.leftOut.map(({ path }) => path));
     const trees = { store, before, after: code.tree, leftOut: outside };
-    report = {
+    const report: Report = {
       ...unfinished,
       action_logs: await addTrees(trees, unfinished.action_logs, run, unfinished.rollback !== undefined),
       changes: code.changes,
@@ -63,11 +56,12 @@ export async function publishReport(
     const text = renderReport(report);
     return {
       entry: toEntry(project, state.entry, report, project.hash(text)),
-      files: toFiles(line, turn, text, run),
+      files: toFiles(line.session, turn, text, run),
       ...(code.tree === null ? {} : { codeTree: code.tree }),
+      value: { report, leftOut: code.leftOut },
     };
   });
-  return { commit, report, leftOut: await maskLeftOut(project, leftOut) };
+  return { commit, report: value.report, leftOut: await maskLeftOut(project, value.leftOut) };
 }
 
 async function maskLeftOut({ masker }: Project, leftOut: LeftOutFile[]): Promise<LeftOutFile[]> {
@@ -79,7 +73,7 @@ async function maskLeftOut({ masker }: Project, leftOut: LeftOutFile[]): Promise
 }
 
 /** The plan is not pending any more: another process has executed it, or a command has rewritten the line. */
-function toLost(turn: TurnName, isReported: boolean): TeddyError {
+function lostPlanError(turn: TurnName, { isReported }: { isReported: boolean }): TeddyError {
   return isReported
     ? new TeddyError('REF_MOVED', `Turn ${turn} was executed by another process meanwhile.`)
     : new TeddyError(
@@ -98,13 +92,12 @@ interface TakenCode {
   failure: string | null;
 }
 
-/** The tip's code with exactly the paths that the run changed, as they are on disk. */
-async function takeCode(project: Project, workspace: Workspace, tip: Oid, run: Run): Promise<TakenCode> {
+/** The code of the tip's tree with exactly the paths that the run changed, as they are on disk. */
+async function takeCode(project: Project, workspace: Workspace, before: Oid, run: Run): Promise<TakenCode> {
   const { store } = project.repository;
-  const leftOut = await findLeftOut(project, workspace, tip, run);
+  const leftOut = await findLeftOut(project, workspace, before, run);
   const paths = [...run.changed.keys()].filter((path) => !leftOut.some((left) => left.path === path));
   if (paths.length === 0) return { tree: null, changes: [], leftOut, failure: null };
-  const { tree: before } = await store.readCommit(tip);
   try {
     const tree = await treeOfPaths(workspace, before, paths);
     const changes = (await store.diffTrees(before, tree)).filter(({ path }) => !isSessionPath(path));
@@ -136,12 +129,12 @@ function toFailure({ run_summary }: Report, failure: string | null): Pick<Report
 }
 
 /** What must not get into a commit by itself: what git ignores, secrets, and big new files. */
-async function findLeftOut(project: Project, workspace: Workspace, tip: Oid, run: Run): Promise<LeftOutFile[]> {
+async function findLeftOut(project: Project, workspace: Workspace, before: Oid, run: Run): Promise<LeftOutFile[]> {
   const { store } = project.repository;
   const paths = [...run.changed.keys()];
   const repositories = paths.filter(isRepository);
   const fresh: RepoPath[] = [];
-  for (const path of paths) if (!isRepository(path) && (await store.readFile(tip, path)) === null) fresh.push(path);
+  for (const path of paths) if (!isRepository(path) && (await store.readFile(before, path)) === null) fresh.push(path);
   const ignored = new Set(await workspace.ignored(fresh));
   const left: LeftOutFile[] = repositories.map((path) => ({ path, reason: anotherRepository }));
   for (const path of fresh) {
@@ -172,8 +165,8 @@ function toReported({ path, change, before, after, mode }: TreeChange, run: Run)
   return { path, change, before, after, ...(isPlain ? {} : { mode }), action: run.changed.get(path) ?? 0 };
 }
 
-function toFiles(line: ReadyLine, turn: TurnName, text: string, run: Run): FileEdit[] {
-  const dir = turnDir(line.session, turn);
+function toFiles(session: SessionId, turn: TurnName, text: string, run: Run): FileEdit[] {
+  const dir = turnDir(session, turn);
   return [
     { path: joinPath(dir, 'report.md'), bytes: text },
     ...run.outputs.map(({ action, text: output }) => ({ path: joinPath(dir, `output/${action}.log`), bytes: output })),

@@ -8,7 +8,7 @@ import { appendRecords } from '../line/append-records.ts';
 import type { TurnWish } from '../context/compose-request.ts';
 import { openTurn, refusePending, type OpenTurn } from './open.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
-import { nextTurn, readLine, type LineState } from '../line/read.ts';
+import { nextTurn, refreshLine, type LineState } from '../line/read.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { formatCount } from '../../session/format-count.ts';
 
@@ -16,7 +16,7 @@ type BeginWish = TurnWish & { selector?: string | undefined };
 
 /** Throws PLAN_PENDING, EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT and what a snapshot throws. */
 export async function beginTurn(project: Project, request: BeginWish): Promise<{ line: ReadyLine; open: OpenTurn }> {
-  const { line } = await prepareTurn(project, request);
+  const line = await prepareTurn(project, request);
   return { line, open: await openTurn(project, line, request) };
 }
 
@@ -28,27 +28,26 @@ export async function beginTalk(
   project: Project,
   request: BeginWish,
 ): Promise<{ line: ReadyLine; open: OpenTurn; claim: RunClaim }> {
-  const { line, state } = await prepareTurn(project, request);
-  const { ref, session } = line;
+  const line = await prepareTurn(project, request);
+  const { ref, session, state } = line;
   const place = { session, ref, turn: nextTurn(state) };
   const claim = await project.answers.claim(place).catch((error: unknown) => addMessage(project, line, request, error));
   try {
     // Whoever had the right until now has moved the line.
-    const tip = (await project.repository.store.resolve(ref)) ?? line.tip;
-    return { line, open: await openTurn(project, { ...line, tip }, request), claim };
+    const now = { ...line, state: await refreshLine(project.repository.store, line) };
+    return { line: now, open: await openTurn(project, now, request), claim };
   } catch (error) {
     await claim.release();
     throw error;
   }
 }
 
-async function prepareTurn(project: Project, request: BeginWish): Promise<{ line: ReadyLine; state: LineState }> {
+async function prepareTurn(project: Project, request: BeginWish): Promise<ReadyLine> {
   refuseEmpty(request);
   const line = await prepareLine(project, request.selector);
-  const state = await readLine(project.repository.store, line.tip);
-  refusePending(project, line, state, request);
-  await refuseSpent(project, state, request);
-  return { line, state };
+  refusePending(project, line, line.state, request);
+  await refuseSpent(project, line.state, request);
+  return line;
 }
 
 /** What was said is kept, whoever has the turn. */

@@ -20,7 +20,7 @@ import {
 import { publishDraft } from '../line/append-entry.ts';
 import type { Draft } from '../line/write-entry.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
-import { findTurn, readLine, readTurnFile, type LineState } from '../line/read.ts';
+import { findTurn, readTurnFile, type LineState } from '../line/read.ts';
 import { canStay, switchOrTakeBack } from '../line/switch.ts';
 
 export interface BranchRequest {
@@ -39,12 +39,12 @@ export interface Branched {
 
 /** Throws UNKNOWN_TURN; FILES_IN_THE_WAY when edits prevent the switch, and the new branch is taken back then. */
 export async function branchSession(project: Project, request: BranchRequest): Promise<Branched> {
-  const { store, workspace } = project.repository;
+  const { workspace } = project.repository;
   parseTurnName(request.turn);
   const line = await prepareLine(project, request.selector, { forks: true });
-  const state = await readLine(store, line.tip);
+  const { state } = line;
   const original = findTurn(state, request.turn);
-  const leave = await findOpening(project, line, state, original);
+  const leave = await findOpening(project, state, original);
   const files = await readContext(project, state, original);
   const { ref, turn, commit } = await publishBranch(project, state, original, leave, files);
   const place = request.switch ? (line.workspace ?? workspace) : null;
@@ -56,9 +56,9 @@ export async function branchSession(project: Project, request: BranchRequest): P
 const opening: ReadonlySet<EntryKind> = new Set(['message', 'branch', 'reply', 'exchange']);
 
 /** The parent of the entry that opened the turn: there the code is exactly what the turn saw. */
-async function findOpening(project: Project, line: ReadyLine, state: LineState, turn: TurnName): Promise<Oid> {
+async function findOpening(project: Project, state: LineState, turn: TurnName): Promise<Oid> {
   let parent: Oid | null = null;
-  for await (const { commit } of project.repository.store.firstParents(line.tip)) {
+  for await (const { commit } of project.repository.store.firstParents(state.tip)) {
     const entry = decodeEntry(commit.message);
     if (entry?.session !== state.session) continue;
     // The oldest of them: what a conversation did late may have come after later turns.

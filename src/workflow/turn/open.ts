@@ -22,7 +22,7 @@ import { requireTrust } from '../line/foreign-texts.ts';
 import { readGlobal } from '../line/global-branch.ts';
 import { maskMessage } from '../line/mask-message.ts';
 import type { ReadyLine } from '../line/prepare.ts';
-import { readLine, toText, type LineState, type Turn } from '../line/read.ts';
+import { toText, type LineState, type Turn } from '../line/read.ts';
 import { takeSnapshot } from '../line/take-snapshot.ts';
 import type { Draft, FileEdit } from '../line/write-entry.ts';
 
@@ -42,33 +42,24 @@ export interface OpenTurn {
 /** Makes sure that the line has an open turn with a request: the stored one, or a new `message` entry. */
 export async function openTurn(project: Project, line: ReadyLine, wish: TurnWish): Promise<OpenTurn> {
   const request = await maskMessage(project, wish);
-  const { store } = project.repository;
-  const { ref, session, workspace } = line;
-  const before = await readLine(store, line.tip);
-  const stored = await reuseStored(project, line, before, request);
+  const stored = await reuseStored(project, line, request);
   if (stored) return stored;
-  if (workspace) await takeSnapshot(project, { ref, session, workspace }, null);
-
-  let opened: OpenTurn | undefined;
-  let notes: string[] = [];
-  await appendEntry(project, line, async (tip) => {
-    const state = await readLine(store, tip);
+  const snapped = { ...line, state: await takeSnapshot(project, line, null) };
+  const { value: opened } = await appendEntry(project, snapped, async (state) => {
     refusePending(project, line, state, request);
     // In a conversation all that was said meanwhile is part of it.
-    if (request.mode !== 'chat') refuseOtherTurn(before, state);
+    if (request.mode !== 'chat') refuseOtherTurn(line.state, state);
     const composed = await composeRequest(project, line, state, request);
-    notes = composed.built.notes;
     const record = toUserRecord(project, state, composed);
     const known = state.latest?.turn === composed.turn ? state.latest.records : [];
     const records = record === null ? afterLastMessage(known) : [];
     const recordCount = countSaid(known) + (record === null ? 0 : 1);
     const messageId = record?.id ?? lastMessageId(known) ?? '';
-    opened = { ...composed, messages: composed.built.messages, messageId, records, recordCount };
-    return toMessageDraft(project, state, composed, record, tip);
+    const value = { ...composed, messages: composed.built.messages, messageId, records, recordCount };
+    return { ...(await toMessageDraft(project, state, composed, record)), value };
   });
-  // Once, however many times the race was lost.
-  for (const note of notes) project.notices.warn(note);
-  if (!opened) throw new TeddyError('REF_MOVED', 'The message was not appended.', 'Run the command again.');
+  // They are shown once, however many times the race was lost.
+  for (const note of opened.built.notes) project.notices.warn(note);
   return opened;
 }
 
@@ -122,9 +113,9 @@ function refuseOtherTurn(before: LineState, now: LineState): void {
 export async function reuseStored(
   project: Project,
   line: ReadyLine,
-  state: LineState,
   request: TurnWish,
 ): Promise<(OpenTurn & { log: string }) | null> {
+  const { state } = line;
   const { latest } = state;
   if (latest?.status !== 'open' || !hasMessage(latest)) return null;
   const stored = await readStoredRequest(project.repository.store, state, latest.turn);
@@ -188,7 +179,6 @@ async function toMessageDraft(
   state: LineState,
   composed: Composed,
   record: UserRecord | null,
-  tip: Oid,
 ): Promise<Draft> {
   const { turn, message, info, built } = composed;
   const before = state.latest?.turn === turn ? toText(state.latest.transcript) : '';
@@ -210,7 +200,7 @@ async function toMessageDraft(
     model: info.model,
     sha256: project.hash(built.log),
   };
-  return { entry, files: [...built.files, transcript, ...(await readFreshCopies(project, tip))] };
+  return { entry, files: [...built.files, transcript, ...(await readFreshCopies(project, state.tip))] };
 }
 
 /** A commit is complete in itself: what `teddy/global` holds now is in it. */

@@ -7,7 +7,6 @@ import { composeRequest, type TurnWish } from '../context/compose-request.ts';
 import { maskMessage } from '../line/mask-message.ts';
 import { openTurn, refusePending, reuseStored } from './open.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
-import { readLine, type LineState } from '../line/read.ts';
 import type { Listener } from '../line/receive-answer.ts';
 import { previewSnapshot } from '../line/take-snapshot.ts';
 
@@ -43,7 +42,7 @@ export async function recordMessage(
 ): Promise<{ turn: TurnName }> {
   refuseEmpty(request);
   const line = await prepareLine(project, request.selector);
-  await refuseSpent(project, await readLine(project.repository.store, line.tip), { ...request, asksNobody: true });
+  await refuseSpent(project, line.state, { ...request, asksNobody: true });
   return openTurn(project, line, request);
 }
 
@@ -55,23 +54,22 @@ export async function previewRequest(
   refuseEmpty(wish);
   const line = await prepareLine(project, wish.selector, { recover: false });
   const request = await maskMessage(project, wish);
-  const state = await readLine(project.repository.store, line.tip);
-  refusePending(project, line, state, request);
-  const stored = await reuseStored(project, line, state, request);
+  refusePending(project, line, line.state, request);
+  const stored = await reuseStored(project, line, request);
   if (stored) return stored.log;
-  const { built } = await composePreview(project, line, state, request);
+  const { built } = await composePreview(project, line, request);
   for (const note of built.notes) project.notices.warn(note);
   return built.log;
 }
 
 /** A real turn commits the user's edits first, and shows them. */
-async function composePreview(project: Project, line: ReadyLine, state: LineState, request: TurnWish) {
+async function composePreview(project: Project, line: ReadyLine, request: TurnWish) {
   const { workspace } = line;
-  if (workspace === null) return composeRequest(project, line, state, request);
-  const { tip, global, count } = await previewSnapshot(project, { ...line, workspace });
+  if (workspace === null) return composeRequest(project, line, line.state, request);
+  const { state, global, count } = await previewSnapshot(project, { ...line, workspace });
   if (count > 0) {
     const edits = count === 1 ? 'Your edit of 1 file is' : `Your edits of ${count} files are`;
     project.notices.info(`${edits} counted in; plan commits them first.`);
   }
-  return composeRequest(project, line, await readLine(project.repository.store, tip), request, global);
+  return composeRequest(project, line, state, request, global);
 }

@@ -14,7 +14,7 @@ import {
 } from '../../names.ts';
 import { readTakenBranches } from './branch-session.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
-import { findTurn, readLine, type LineState } from '../line/read.ts';
+import { findTurn, type LineState } from '../line/read.ts';
 import { switchOrTakeBack } from '../line/switch.ts';
 
 export interface RestoreRequest {
@@ -45,7 +45,7 @@ export async function restoreTurn(project: Project, request: RestoreRequest): Pr
       'Run the command in a work tree, or use `teddy session branch <turn> --no-switch`.',
     );
   }
-  const state = await readLine(project.repository.store, line.tip);
+  const { state } = line;
   const turn = findTurn(state, request.turn);
   refuseUnended(state, turn, line);
   const commit = await findEnd(project, state, turn);

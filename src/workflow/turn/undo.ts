@@ -9,7 +9,7 @@ import { checkUndo, type LeftFile, type SeenChange } from './check-undo.ts';
 import { editTree } from '../line/edit-tree.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
-import { findTurn, readLine, type LineState } from '../line/read.ts';
+import { findTurn, type LineState } from '../line/read.ts';
 import { findUndoable, type UndoChange } from './read-code.ts';
 import { decodeText } from '../../plan/decode-text.ts';
 import type { ProjectFiles, FileState, NewFile } from '../../ports/disk.ts';
@@ -39,18 +39,18 @@ export async function undoTurn(project: Project, request: UndoRequest): Promise<
   if (request.turn !== undefined) parseTurnName(request.turn);
   const line = await prepareLine(project, request.selector, { needsFiles: true });
   const workspace = requireWorkspace(line, project);
-  const state = await readLine(project.repository.store, line.tip);
+  const { state } = line;
   const wanted = request.turn === undefined ? null : findTurn(state, request.turn);
   const code = await findUndoable(project.repository.store, state, wanted);
   const files = project.filesOf(workspace.root);
-  const checked = await checkUndo(project, { workspace, files, tip: line.tip }, code.changes);
+  const checked = await checkUndo(project, { workspace, files, tip: state.tip }, code.changes);
   requireSome(code.turn, checked.ready, checked.left);
   if (!request.isPartial) requireAll(code.turn, checked.left);
   const ready = await readContents(project.repository.store, workspace, checked.ready);
   const { restored, left } = await restoreFiles(files, ready);
   const allLeft = [...checked.left, ...left];
   requireSome(code.turn, restored, allLeft);
-  const commit = await publishUndo(project, line, state, code.turn, restored);
+  const commit = await publishUndo(project, line, code.turn, restored);
   return { line, turn: code.turn, commit, restored: restored.map(({ path }) => path), left: allLeft };
 }
 
@@ -91,16 +91,10 @@ function requireAll(turn: TurnName, left: LeftFile[]): void {
   );
 }
 
-async function publishUndo(
-  project: Project,
-  line: ReadyLine,
-  state: LineState,
-  turn: TurnName,
-  restored: UndoChange[],
-): Promise<Oid> {
-  const entry = toEntry(project, state, turn, restored);
+async function publishUndo(project: Project, line: ReadyLine, turn: TurnName, restored: UndoChange[]): Promise<Oid> {
+  const entry = toEntry(project, line.state, turn, restored);
   try {
-    const { commit } = await appendEntry(project, line, async (tip) => ({
+    const { commit } = await appendEntry(project, line, async ({ tip }) => ({
       entry,
       files: [],
       codeTree: await writeCode(project, tip, restored),

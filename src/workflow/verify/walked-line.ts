@@ -10,7 +10,7 @@ import type { Entry } from '../../session/entry.ts';
 import { isEditable, isOfSession, turnOfPath } from '../../session/line-paths.ts';
 import { openOrder, type LineOrder } from '../../session/line-order.ts';
 import { isTurnName, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
-import { isOnlyMessage, readTurn, toStatus, toText, type TurnStatus } from '../line/read.ts';
+import { isOnlyMessage, parsePending, readTurn, toStatus, toText, type TurnStatus } from '../line/read.ts';
 import { openCodeTrees } from './code-trees.ts';
 import type { LineBase } from './find-base.ts';
 import type { LogRenderer } from './render-log-again.ts';
@@ -135,7 +135,7 @@ function isUnknownTurn(error: unknown): boolean {
 
 /** Without a report nothing records the grammar: an answer that only spoke by the oldest one closed its turn. */
 export function statusOf({ records, plan, hasReport }: WalkedTurn): TurnStatus {
-  const status = toStatus(records, plan && toText(plan), hasReport);
+  const status = toStatus(records, parsePending(plan && toText(plan), hasReport), hasReport);
   return status === 'planned' && isOnlyMessage(parsePlan(toText(plan), { grammar: 1 })) ? 'closed' : status;
 }
 

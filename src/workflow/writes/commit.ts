@@ -6,7 +6,7 @@ import { decodeEntry, type Entry } from '../../session/entry.ts';
 import type { Oid } from '../../names.ts';
 import type { Install, ValidationSummary, WriteRecord } from '../../write/write.ts';
 import { appendEntry } from '../line/append-entry.ts';
-import { readLine, type LineState } from '../line/read.ts';
+import type { LineState } from '../line/read.ts';
 import { toMessageLines } from './keep-ask.ts';
 import { inspectTarget } from './inspect-target.ts';
 import { isInPlace, targetChangedError } from './install.ts';
@@ -26,13 +26,13 @@ export async function commitWrite(
   if (known !== null) return known;
   const isHead = (await workspace.head()).ref === install.ref;
   const target = { ref: install.ref, workspace: isHead ? workspace : null };
-  const { commit } = await appendEntry(project, target, async (tip) => {
+  const { commit } = await appendEntry(project, target, async (state) => {
     const found = await inspectTarget(project, workspace, record.target);
     if (!isInPlace(project, record, install.sha256, found)) throw targetChangedError(record);
-    const { tree } = await store.readCommit(tip);
+    const { tree } = await store.readCommit(state.tip);
     const codeTree = await workspace.treeOfPaths(tree, [record.target]);
     return {
-      entry: toEntry(project, await readLine(store, tip), record, install, found.bytes?.length ?? 0),
+      entry: toEntry(project, state, record, install, found.bytes?.length ?? 0),
       files: [],
       codeTree,
     };

@@ -7,7 +7,6 @@ import { inspectTarget, refusePartlyStaged, type Target } from './inspect-target
 import type { Oid } from '../../names.ts';
 import { appendEntry } from '../line/append-entry.ts';
 import { keepBytes } from '../line/keep-bytes.ts';
-import { readLine } from '../line/read.ts';
 
 /** `unprepared`: the target has not changed, and there is no `final` to install. */
 export async function installWrite(
@@ -87,9 +86,8 @@ async function takeSnapshotOf(
   ref: Install['ref'],
 ): Promise<void> {
   const isHead = (await workspace.head()).ref === ref;
-  await appendEntry(project, { ref, workspace: isHead ? workspace : null }, async (tip) => {
+  await appendEntry(project, { ref, workspace: isHead ? workspace : null }, async ({ tip, session, entry }) => {
     const codeTree = await findEdit(project, workspace, tip, record);
-    const { session, entry } = await readLine(project.repository.store, tip);
     const id = project.ids.entryId();
     const title = "1 file of the user's own edits";
     return {

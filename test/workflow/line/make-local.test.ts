@@ -42,6 +42,6 @@ test('a line that a plain fetch has brought is checked before it becomes a branc
 
 test('an honest one is, at the tip of the remote', async () => {
   await project.setRef(`refs/remotes/origin/${line}`, tip);
-  expect(await prepareLine(project, session)).toMatchObject({ ref: main, tip });
+  expect(await prepareLine(project, session)).toMatchObject({ ref: main, state: { tip } });
   expect(await project.repository.store.resolve(main)).toBe(tip);
 });
