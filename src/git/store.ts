@@ -253,11 +253,11 @@ function toVariables(role: 'AUTHOR' | 'COMMITTER', ident: string): Record<string
   return { [`GIT_${role}_NAME`]: name, [`GIT_${role}_EMAIL`]: email, [`GIT_${role}_DATE`]: `@${date}` };
 }
 
-/** Asks git once: names do not change within a command. The time is that of each commit, unless the user has set one. */
+/** Found once: names do not change within a command. The time is that of each commit, unless the user has set one. */
 function identReader(
   git: GitRunner,
   env: Environment,
-  settings: () => Promise<ReadonlyMap<string, unknown>>,
+  settings: () => Promise<ReadonlyMap<string, GitSetting>>,
 ): () => Promise<Ident> {
   let asked: Promise<Ident> | undefined;
   return async () => {
@@ -273,12 +273,13 @@ function identReader(
 async function readIdent(
   git: GitRunner,
   env: Environment,
-  settings: () => Promise<ReadonlyMap<string, unknown>>,
+  settings: () => Promise<ReadonlyMap<string, GitSetting>>,
 ): Promise<Ident> {
-  const names = [...Object.keys(env).filter((key) => env[key] !== undefined), ...(await settings()).keys()];
+  const known = await settings();
+  const names = [...Object.keys(env).filter((key) => env[key] !== undefined), ...known.keys()];
   // Without a setting for one of them they are the same, and one process is enough.
   if (!names.some((name) => /^(?:GIT_(?:AUTHOR|COMMITTER)_|(?:author|committer)\.)/.test(name))) {
-    const both = await readVariable(git, 'GIT_COMMITTER_IDENT');
+    const both = toPlainIdent(env, known) ?? (await readVariable(git, 'GIT_COMMITTER_IDENT'));
     return { author: both, committer: both };
   }
   const [author, committer] = await Promise.all([
@@ -286,6 +287,23 @@ async function readIdent(
     readVariable(git, 'GIT_COMMITTER_IDENT'),
   ]);
   return { author, committer };
+}
+
+/** A text that git takes as it is: it removes brackets and control characters, and punctuation at both ends. */
+const plainText = /^(?![\s.,:;"\\'])[^<>\p{Cc}\uFFFD]+(?<![\s.,:;"\\'])$/u;
+
+/**
+ * The ident that git would make of the user's settings, without a process of its own. Null where git has something to decide:
+ * a name that it would clean or guess, or a time zone that the C library may read otherwise than Node does.
+ */
+function toPlainIdent(env: Environment, settings: ReadonlyMap<string, GitSetting>): string | null {
+  const [name, email] = ['user.name', 'user.email'].map((key) => settings.get(key)?.value ?? '');
+  const isPlain = [name, email].every((text = '') => plainText.test(text) && text !== 'true');
+  if (!isPlain || env['TZ'] !== undefined || process.env['TZ'] !== undefined) return null;
+  const now = new Date();
+  const minutes = Math.abs(now.getTimezoneOffset());
+  const zone = String(Math.floor(minutes / 60) * 100 + (minutes % 60)).padStart(4, '0');
+  return `${name} <${email}> ${Math.floor(now.getTime() / 1000)} ${now.getTimezoneOffset() > 0 ? '-' : '+'}${zone}`;
 }
 
 /** git's own words where it knows no name or no address. */

@@ -18,6 +18,7 @@ import { withOwnErrors } from './own-errors.ts';
 import { searchWorkTree } from './search-text.ts';
 import { readSettledStatus, readStatus } from './status.ts';
 import { withDurableNames } from './sync-objects.ts';
+import { treeOfPaths } from './tree-of-paths.ts';
 
 export interface WorkspaceOptions extends PublishOptions {
   store: Store;
@@ -29,18 +30,23 @@ export function gitWorkspace(options: WorkspaceOptions): Workspace {
     root: layout.root,
     head: () => readHead(git, store),
     operationInProgress: (ref) => findOperation(store, layout, ref),
-    status: (wanted) => readSettledStatus(git, layout.gitDir, wanted),
+    status: async (wanted) => (await readSettledStatus(git, layout.gitDir, wanted)).status,
+    headAndStatus: (wanted) => readSettledStatus(git, layout.gitDir, wanted),
     async snapshotTree(except) {
       await refuseMissingIndex(git, store, layout.gitDir);
       return withDurableNames(layout.objectsDir, () =>
-        withPrivateIndex(layout.gitDir, (env) => snapshotTree(git, env, except)),
+        withPrivateIndex(layout.gitDir, async (index) => {
+          await copyIndex(layout.gitDir, index);
+          return snapshotTree(git, { GIT_INDEX_FILE: index }, except);
+        }),
       );
     },
     treeOfPaths: (base, paths) =>
       withDurableNames(layout.objectsDir, () =>
-        withPrivateIndex(layout.gitDir, (env) => treeOfPaths(git, layout.root, env, base, paths)),
+        withPrivateIndex(layout.gitDir, (index) => treeOfPaths({ git, store, root: layout.root, index }, base, paths)),
       ),
-    scan: () => scan(git, layout.root),
+    scan: async () => (await scan(git, layout.root)).scan,
+    headAndScan: () => scan(git, layout.root),
     untrackedDirectories: () => listUntrackedDirectories(git),
     untrackedBelow: async (path) =>
       (await git.list(['ls-files', '--others', '-z', '--', `:(top,literal)${path}`])).map(repoPathFromGit),
@@ -109,16 +115,13 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-async function withPrivateIndex<Value>(
-  gitDir: string,
-  use: (env: { GIT_INDEX_FILE: string }) => Promise<Value>,
-): Promise<Value> {
+/** `use` gets the path of an index that is not there yet. */
+async function withPrivateIndex<Value>(gitDir: string, use: (index: string) => Promise<Value>): Promise<Value> {
   const dir = join(gitDir, 'teddy');
   await mkdir(dir, { recursive: true });
   const path = join(dir, `snapshot-${process.pid}-${randomBytes(4).toString('hex')}`);
   try {
-    await copyIndex(gitDir, path);
-    return await use({ GIT_INDEX_FILE: path });
+    return await use(path);
   } finally {
     await removeFile(path);
     await removeFile(`${path}.lock`);
@@ -146,39 +149,6 @@ async function snapshotTree(git: GitRunner, env: { GIT_INDEX_FILE: string }, exc
     );
   }
   return parseOid(await git.text(['write-tree'], { env }));
-}
-
-async function treeOfPaths(
-  git: GitRunner,
-  root: string,
-  env: { GIT_INDEX_FILE: string },
-  base: Oid,
-  paths: RepoPath[],
-): Promise<Oid> {
-  await git.run(['read-tree', base], { env });
-  const present: RepoPath[] = [];
-  const gone: RepoPath[] = [];
-  for (const path of paths) ((await isFile(root, path)) ? present : gone).push(path);
-  const removals = gone.map((path) => `0 ${'0'.repeat(base.length)}\t${path}\0`).join('');
-  if (removals !== '') await git.run(['update-index', '-z', '--index-info'], { env, input: removals });
-  if (present.length > 0) {
-    const input = present.map((path) => `${path}\0`).join('');
-    // `--remove`: a file that vanishes in this moment is as one that was gone before.
-    await git.run(['update-index', '--add', '--remove', '--replace', '-z', '--stdin'], { env, input });
-  }
-  return parseOid(await git.text(['write-tree'], { env }));
-}
-
-/** A file or link whose parents are real directories: beyond a link, git knows no files. */
-async function isFile(root: string, path: RepoPath): Promise<boolean> {
-  const parts = path.split('/');
-  for (let depth = 1; depth <= parts.length; depth += 1) {
-    const found = await lstatIfThere(join(root, ...parts.slice(0, depth)));
-    if (found === null) return false;
-    if (depth === parts.length) return found.isFile() || found.isSymbolicLink();
-    if (!found.isDirectory()) return false;
-  }
-  return false;
 }
 
 /** Beyond a link git knows no files, and refuses to say whether it ignores one. */
@@ -275,8 +245,9 @@ async function listStaged(git: GitRunner, paths: RepoPath[]): Promise<RepoPath[]
 }
 
 /** Status says which paths differ; size, times and inode say whether one of them changed between two scans. */
-async function scan(git: GitRunner, root: string): Promise<Scan> {
-  const { edits, unmerged, untracked } = await readStatus(git, { untracked: true });
+async function scan(git: GitRunner, root: string): Promise<{ head: Head; scan: Scan }> {
+  const { head, status } = await readStatus(git, { untracked: true });
+  const { edits, unmerged, untracked } = status;
   const rows: [RepoPath, string][] = [
     ...untracked.map((path): [RepoPath, string] => [path, '??']),
     ...unmerged.map((path): [RepoPath, string] => [path, 'UU']),
@@ -289,7 +260,7 @@ async function scan(git: GitRunner, root: string): Promise<Scan> {
     const print = path.endsWith('/') ? 'repository' : await printFile(join(root, path));
     return [path, `${letters} ${print}`];
   });
-  return new Map(await Promise.all(prints));
+  return { head, scan: new Map(await Promise.all(prints)) };
 }
 
 async function printFile(path: string): Promise<string> {

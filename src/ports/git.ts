@@ -444,11 +444,15 @@ export interface Workspace {
   operationInProgress(ref: RefName | null): Promise<string | null>;
   /** With `path` of it alone: no other file is looked at. */
   status(options: { untracked: boolean; path?: RepoPath }): Promise<WorkspaceStatus>;
+  /** The status, and where HEAD was then. */
+  headAndStatus(options: { untracked: boolean }): Promise<{ head: Head; status: WorkspaceStatus }>;
   /** The tree of what is staged plus tracked edits, without those in `except`; the user's index is not touched. Durable. */
   snapshotTree(except: RepoPath[]): Promise<Oid>;
   /** The tree of `base` with exactly these paths as they are on disk (through git's filters). Durable. */
   treeOfPaths(base: Oid, paths: RepoPath[]): Promise<Oid>;
   scan(): Promise<Scan>;
+  /** The scan, and where HEAD was then. */
+  headAndScan(): Promise<{ head: Head; scan: Scan }>;
   /** Directories without a tracked file that git does not ignore, the empty ones too, but those below another such one. */
   untrackedDirectories(): Promise<RepoPath[]>;
   /** Files at or below a path that git does not track, ignored ones included. */

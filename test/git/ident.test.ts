@@ -30,6 +30,23 @@ test('without other settings both are the user', async () => {
   expect(author).toBe(committer);
 });
 
+test.each([
+  ['Ada Example', 'ada@example.org'],
+  ['Zoë "Z" Ångström (home)', 'zoë@bücher.example'],
+  [' Ada, Jr. ', '<ada@example.org>'],
+  ["'Ada'", 'ada@example.org.'],
+  ['Ada <Countess>', 'ada @ example'],
+  ['true', 'x'],
+])('a name and an address are as git cleans them: %j %j', async (name, email) => {
+  await repo.git('config', 'user.name', name);
+  await repo.git('config', 'user.email', email);
+  const theirs = await repo.git('var', 'GIT_COMMITTER_IDENT');
+  expect((await identWith()).committer.replace(/ \d+ /, ' ')).toBe(theirs.replace(/ \d+ /, ' '));
+  expect((await identWith({ TZ: 'Asia/Kathmandu' })).committer).toMatch(/ \+0545$/);
+  await repo.git('config', '--unset', 'user.name');
+  await repo.git('config', '--unset', 'user.email');
+});
+
 test('an author of the environment is not the committer', async () => {
   const { author, committer } = await identWith({ GIT_AUTHOR_NAME: 'Grace', GIT_AUTHOR_EMAIL: 'grace@example.org' });
   expect(nameOf(author)).toBe('Grace <grace@example.org>');
@@ -59,7 +76,8 @@ test('a git that fails for another reason than a missing name is not told as one
     );
   await failing('var', 'echo "fatal: unable to read config file: Input/output error" >&2; exit 128');
   await chmod(join(bin, 'git'), 0o755);
-  const env = { PATH: `${bin}${delimiter}${process.env['PATH']}` };
+  // With a time zone of the environment's, git is asked.
+  const env = { TZ: 'UTC', PATH: `${bin}${delimiter}${process.env['PATH']}` };
   await expect(identWith(env)).rejects.toMatchObject({ code: 'GIT_FAILED', hint: expect.any(String) as string });
   await rm(bin, { recursive: true });
   await repo.git('config', 'user.name', '');

@@ -6,6 +6,7 @@ import { openRepository } from '../../src/git/repository.ts';
 import type { Repository, Workspace } from '../../src/ports/git.ts';
 import type { Oid } from '../../src/names.ts';
 import { path } from '../support/disk.ts';
+import { gitText } from '../support/git-process.ts';
 import { makeScratchRepository, type ScratchRepository } from '../support/scratch-repository.ts';
 
 let repo: ScratchRepository;
@@ -198,4 +199,39 @@ test('sizes are those of what would be read: a link its own, a directory none', 
   await symlink('nowhere', join(repo.root, 'link'));
   const sizes = ['five.txt', 'link', 'dir', 'never/was.txt'].map((name) => workspace.sizeOnDisk(path(name)));
   expect(await Promise.all(sizes)).toEqual([5, 7, null, null]);
+});
+
+test.each<[string, string[]]>([
+  ['plainly', []],
+  ['with line ends of Windows', ['core.autocrlf=true']],
+  ['without modes and links', ['core.fileMode=false', 'core.symlinks=false']],
+  ['with an index of another format', ['index.version=4', 'core.splitIndex=true', 'index.threads=2']],
+])('a tree of paths is what git makes of all of the tree, %s', async (_, settings) => {
+  await repo.commit({ 'kept.txt': 'as\r\non Windows\r\n', 'deep/.gitattributes': '*.up filter=upper\n' });
+  await repo.git('update-index', '--chmod=+x', 'run.sh');
+  await repo.git('commit', '--quiet', '--amend', '--no-edit');
+  head = (await repo.git('rev-parse', 'HEAD')) as Oid;
+  await repo.git('config', 'filter.upper.clean', 'tr a-z A-Z');
+  for (const setting of settings) await repo.git('config', ...(setting.split('=') as [string, string]));
+  // Its attributes are in the tree alone; the user's index says something else of some paths.
+  await rm(join(repo.root, 'deep/.gitattributes'));
+  await repo.git('update-index', '--assume-unchanged', 'b.txt');
+  await repo.git('rm', '--quiet', '--cached', 'gone.txt', 'kept.txt');
+  const names = ['a.txt', 'b.txt', 'kept.txt', 'new.txt', 'deep/x.up', 'deep/er/y.up'];
+  for (const name of names) await repo.write(name, `${name}\r\nedited\r\n`);
+  const many = Array.from({ length: 400 }, (_unused, at) => `many/a directory with a long name/${at}.txt`);
+  for (const name of many) await repo.write(name, `${name}\n`);
+  const all = [...names, 'run.sh', 'gone.txt', 'dir/never.txt', ...many];
+
+  for (const wanted of [names, all, ['dir/never.txt']]) {
+    const reference = join(repo.root, '.git/reference');
+    const git = (args: string[], input = '') => gitText(repo.root, args, { input, env: { GIT_INDEX_FILE: reference } });
+    git(['read-tree', head]);
+    const input = wanted.map((name) => `${name}\0`).join('');
+    git(['update-index', '--add', '--remove', '--replace', '-z', '--stdin'], input);
+    const expected = git(['write-tree']);
+    expect(await workspace.treeOfPaths(head, wanted.map(path))).toBe(expected);
+    expect(await workspace.treeOfPaths(expected as Oid, wanted.map(path))).toBe(expected);
+    await rm(reference);
+  }
 });

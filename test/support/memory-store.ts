@@ -3,7 +3,7 @@ import git from 'isomorphic-git';
 import { TeddyError } from '../../src/errors.ts';
 import type { RefTip, RefUpdate, Store, TreeChange, TreeFile } from '../../src/ports/git.ts';
 import { parseOid, type Oid, type RefName, type RepoPath } from '../../src/names.ts';
-import { editTree } from '../../src/workflow/line/edit-tree.ts';
+import { editTree } from '../../src/session/edit-tree.ts';
 import { listAncestors, memoryMerges } from './memory-merge.ts';
 import {
   gitdir,

@@ -24,22 +24,38 @@ export function memoryWorkspace(disk: MemoryDisk, store: Store, state: MemoryWor
     const ref = /^ref: (.+)\n?$/.exec(text)?.[1];
     return { ref: (ref as RefName | undefined) ?? null, oid: await store.resolve(ref ?? text.trim()) };
   };
-  const status = () => readStatus(disk, store, state, head);
+  const readAll = () => readStatus(disk, store, state, head);
   const write = (files: { path: RepoPath; bytes: Uint8Array | null }[]) => writeFiles(disk, files);
+  const status: Workspace['status'] = async ({ untracked, path }) => {
+    const isMeant = (one: RepoPath) => path === undefined || one === path;
+    const all = await readAll();
+    return {
+      edits: all.edits.filter((edit) => isMeant(edit.path)),
+      unmerged: all.unmerged.filter(isMeant),
+      untracked: untracked ? all.untracked.filter(isMeant) : [],
+    };
+  };
+  const scan: Workspace['scan'] = async () => {
+    const { edits, untracked } = await readAll();
+    const rows = [
+      ...untracked.map((path) => [path, '??'] as const),
+      ...edits.map(({ path, staged, unstaged }) => [path, staged + unstaged] as const),
+    ];
+    const print = async (path: RepoPath) => {
+      const found = await hashDisk(disk, path);
+      return found ? `${found.mode} ${found.oid}` : 'gone';
+    };
+    return new Map(
+      await Promise.all(rows.map(async ([path, letters]) => [path, `${letters} ${await print(path)}`] as const)),
+    );
+  };
 
   return {
     root,
     head,
     operationInProgress: async () => state.operation,
-    async status({ untracked, path }) {
-      const isMeant = (one: RepoPath) => path === undefined || one === path;
-      const all = await status();
-      return {
-        edits: all.edits.filter((edit) => isMeant(edit.path)),
-        unmerged: all.unmerged.filter(isMeant),
-        untracked: untracked ? all.untracked.filter(isMeant) : [],
-      };
-    },
+    status,
+    headAndStatus: async (options) => ({ head: await head(), status: await status(options) }),
     untrackedBelow: async (top) =>
       (await listDisk(disk)).filter((path) => `${path}/`.startsWith(`${top}/`) && !state.index.has(path)),
     async snapshotTree(except) {
@@ -61,20 +77,8 @@ export function memoryWorkspace(disk: MemoryDisk, store: Store, state: MemoryWor
       }
       return writeTreeOf(disk, files);
     },
-    async scan() {
-      const { edits, untracked } = await status();
-      const rows = [
-        ...untracked.map((path) => [path, '??'] as const),
-        ...edits.map(({ path, staged, unstaged }) => [path, staged + unstaged] as const),
-      ];
-      const print = async (path: RepoPath) => {
-        const found = await hashDisk(disk, path);
-        return found ? `${found.mode} ${found.oid}` : 'gone';
-      };
-      return new Map(
-        await Promise.all(rows.map(async ([path, letters]) => [path, `${letters} ${await print(path)}`] as const)),
-      );
-    },
+    scan,
+    headAndScan: async () => ({ head: await head(), scan: await scan() }),
     async untrackedDirectories() {
       const files = await listDisk(disk);
       const isTracked = (directory: string) => [...state.index.keys()].some((path) => path.startsWith(`${directory}/`));
@@ -86,7 +90,7 @@ export function memoryWorkspace(disk: MemoryDisk, store: Store, state: MemoryWor
       return paths.filter((_, at) => flags[at]);
     },
     async search(query) {
-      const { untracked } = await status();
+      const { untracked } = await readAll();
       const paths = [...new Set([...state.index.keys(), ...untracked])];
       const read = await Promise.all(paths.map(async (path) => ({ path, bytes: await readDisk(disk, path) })));
       return searchTexts(

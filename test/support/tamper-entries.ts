@@ -5,7 +5,7 @@ import type { Entry } from '../../src/session/entry.ts';
 import type { Oid, RepoPath } from '../../src/names.ts';
 import type { RecordedLine } from '../../src/workflow/line/find-recorded.ts';
 import { verifyLine } from '../../src/workflow/verify/line.ts';
-import { editTree } from '../../src/workflow/line/edit-tree.ts';
+import { editTree } from '../../src/session/edit-tree.ts';
 import { listSteps } from './tampering.ts';
 
 export interface EntryTampering {

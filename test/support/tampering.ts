@@ -3,7 +3,7 @@ import type { TreeEntry } from '../../src/ports/git.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { decodeEntry, type Entry } from '../../src/session/entry.ts';
 import type { Oid, RepoPath } from '../../src/names.ts';
-import { editTree } from '../../src/workflow/line/edit-tree.ts';
+import { editTree } from '../../src/session/edit-tree.ts';
 
 interface RecordedStep {
   oid: Oid;

@@ -102,8 +102,8 @@ interface Changes extends RestoredFiles {
 }
 
 async function takeStock(place: SessionPlace, kept: KeptFiles): Promise<Changes> {
-  const after = await place.workspace.scan();
-  const changed = listChanged(kept.scan, after).filter((path) => !isGuardedPath(path));
+  const after = await place.workspace.headAndScan();
+  const changed = listChanged(kept.scan, after.scan).filter((path) => !isGuardedPath(path));
   return { changed: changed.toSorted(), ...(await restoreSessionFiles(place, kept, after, 'The command')) };
 }
 

@@ -18,7 +18,7 @@ import { keepArchive } from './keep-archive.ts';
 import type { LandRequest, LandableLine } from './landing.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { readLine } from '../line/read.ts';
-import { editTree } from '../line/edit-tree.ts';
+import { editTree } from '../../session/edit-tree.ts';
 
 export interface Landed {
   line: LandableLine;

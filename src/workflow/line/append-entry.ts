@@ -4,7 +4,7 @@ import type { Publication, Store, TreeMode, Workspace } from '../../ports/git.ts
 import type { Project } from '../../ports/project.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import { shortRef, type Oid, type RefName } from '../../names.ts';
-import type { TreeEdit } from './edit-tree.ts';
+import type { TreeEdit } from '../../session/edit-tree.ts';
 import { readLineAt, type LineState } from './read.ts';
 import { writeCommit, type Draft, type FileEdit } from './write-entry.ts';
 

@@ -33,7 +33,8 @@ export async function draftSnapshot(
 ): Promise<{ state: LineState; drafted: DraftedSnapshot | null; leftOut: LeftOutFile[] }> {
   const { store } = project.repository;
   const { ref, session, workspace } = line;
-  const head = await workspace.head();
+  const wanted = await project.settings.get('snapshot');
+  const { head, status } = await workspace.headAndStatus({ untracked: wanted === 'all' });
   // Edits on another branch are not this line's.
   if (head.ref !== ref || head.oid === null)
     throw new TeddyError(
@@ -43,8 +44,8 @@ export async function draftSnapshot(
     );
   const tip = head.oid;
   const state = await readLineAt(store, line, tip);
-  const wanted = await project.settings.get('snapshot');
-  const { edits, untracked: all } = await readEdits(workspace, wanted === 'all');
+  await refuseUntakable(workspace, status);
+  const { edits, untracked: all } = status;
   const untracked = wanted === undefined || wanted === 'tracked' ? await findMade(project, workspace, state) : all;
   if (edits.length + untracked.length === 0) return { state, drafted: null, leftOut: [] };
   const files = await readSessionEdits(project, { session, workspace, tip }, edits);
@@ -97,23 +98,22 @@ async function changesCode(store: Store, tip: Oid, codeTree: Oid): Promise<boole
   return (await store.diffTrees(tip, codeTree)).some(({ path }) => !isSessionPath(path));
 }
 
-async function readEdits(workspace: Workspace, untracked: boolean): Promise<WorkspaceStatus> {
-  const status = await workspace.status({ untracked });
-  refuseUnmerged(status);
-  refuseUnreadableNames(status);
+async function refuseUntakable(workspace: Workspace, status: WorkspaceStatus): Promise<void> {
+  if (status.unmerged.length > 0)
+    throw new TeddyError(
+      'OPERATION_IN_PROGRESS',
+      `Unmerged: ${status.unmerged.slice(0, 5).join(', ')}.`,
+      'Resolve the conflicts and commit, then run the command again.',
+    );
+  // The paths of a snapshot are written into the index again.
+  const names = status.edits.flatMap(({ quotedName }) => quotedName ?? []);
+  if (names.length > 0)
+    throw new TeddyError(
+      'SNAPSHOT_FAILED',
+      `Edited files whose names are not UTF-8: ${nameSome(names)}. A snapshot cannot hold them.`,
+      'Commit them with git first; teddy then leaves them alone.',
+    );
   await refusePartlyStaged(workspace, status);
-  return status;
-}
-
-/** The paths of a snapshot are written into the index again. */
-function refuseUnreadableNames({ edits }: WorkspaceStatus): void {
-  const names = edits.flatMap(({ quotedName }) => quotedName ?? []);
-  if (names.length === 0) return;
-  throw new TeddyError(
-    'SNAPSHOT_FAILED',
-    `Edited files whose names are not UTF-8: ${nameSome(names)}. A snapshot cannot hold them.`,
-    'Commit them with git first; teddy then leaves them alone.',
-  );
 }
 
 /** Throws PARTIALLY_STAGED: one commit would take both what is staged and what is not. */
@@ -134,15 +134,6 @@ export async function refusePartlyStaged(workspace: Workspace, status: Workspace
 async function isPartlyStaged(workspace: Workspace, { path, staged, unstaged }: Edit): Promise<boolean> {
   if ((staged !== '.' && unstaged !== '.') || unstaged === 'A') return true;
   return staged === 'D' && (await workspace.readDisk(path)) !== null;
-}
-
-function refuseUnmerged(status: WorkspaceStatus): void {
-  if (status.unmerged.length === 0) return;
-  throw new TeddyError(
-    'OPERATION_IN_PROGRESS',
-    `Unmerged: ${status.unmerged.slice(0, 5).join(', ')}.`,
-    'Resolve the conflicts and commit, then run the command again.',
-  );
 }
 
 /**

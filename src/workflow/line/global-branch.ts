@@ -6,7 +6,7 @@ import { isAgentName, toGlobalContext, type GlobalFiles } from '../../session/gl
 import { globalRef, type Oid, type RepoPath } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { retryWhileMoved } from './append-entry.ts';
-import { editTree } from './edit-tree.ts';
+import { editTree } from '../../session/edit-tree.ts';
 import { toText } from './read.ts';
 
 export interface GlobalBranch extends GlobalFiles {

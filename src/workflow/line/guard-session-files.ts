@@ -9,7 +9,7 @@ import type { Head, Scan, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { configPath, globalContextPath, isGuardedPath, isSessionPath, memosPath } from '../../session/global-files.ts';
 import { joinPath, sessionDir, type Oid, type RepoPath, type SessionId } from '../../names.ts';
-import { editTree } from './edit-tree.ts';
+import { editTree } from '../../session/edit-tree.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { findEntry } from './read.ts';
 
@@ -35,7 +35,7 @@ export function editableFiles(session: SessionId): RepoPath[] {
 
 export async function keepSessionFiles(place: SessionPlace): Promise<KeptFiles> {
   const { project, workspace, session } = place;
-  const [head, scan] = await Promise.all([workspace.head(), workspace.scan()]);
+  const { head, scan } = await workspace.headAndScan();
   const bytes = new Map<RepoPath, Uint8Array>();
   for (const path of new Set([...editableFiles(session), ...[...scan.keys()].filter(isSessionPath)])) {
     const isPublished = head.oid !== null && (await project.repository.store.readFile(head.oid, path)) !== null;
@@ -53,10 +53,10 @@ export async function keepSessionFiles(place: SessionPlace): Promise<KeptFiles> 
 export async function restoreSessionFiles(
   place: SessionPlace,
   kept: KeptFiles,
-  after: Scan,
+  { head, scan: after }: { head: Head; scan: Scan },
   who: string,
 ): Promise<RestoredFiles> {
-  const published = await findPublished(place, kept);
+  const published = await findPublished(place, kept.head, head);
   if (published === null) return { restored: [], failure: null, strays: [] };
   const { changed, strays } = await findChanged(place, kept, after, published);
   const staged = listStaged(kept.scan, after);
@@ -76,9 +76,9 @@ export async function restoreSessionFiles(
 
 /** After a run that was killed nobody can tell its commands' changes from the user's: all of them are put back. */
 export async function restoreInterrupted(place: SessionPlace): Promise<void> {
-  const [head, after] = await Promise.all([place.workspace.head(), place.workspace.scan()]);
-  const config = await readPublishedConfig(place, head, after);
-  const kept = { head, scan: new Map(), bytes: new Map(), config };
+  const after = await place.workspace.headAndScan();
+  const config = await readPublishedConfig(place, after.head, after.scan);
+  const kept = { head: after.head, scan: new Map(), bytes: new Map(), config };
   await restoreSessionFiles(place, kept, after, 'The interrupted run, or you since then,');
 }
 
@@ -101,15 +101,15 @@ interface Published {
 }
 
 /** Null: HEAD is not at or above the commit that the command started on. */
-async function findPublished({ project, workspace }: SessionPlace, { head }: KeptFiles): Promise<Published | null> {
+async function findPublished({ project }: SessionPlace, before: Head, after: Head): Promise<Published | null> {
   const { store } = project.repository;
-  const now = (await workspace.head()).oid;
-  if (head.oid === null || now === null) return null;
-  if (now === head.oid) return { base: head.oid, byTeddy: new Set() };
-  if (!(await store.isAncestor(head.oid, now))) return null;
+  const [from, now] = [before.oid, after.oid];
+  if (from === null || now === null) return null;
+  if (now === from) return { base: from, byTeddy: new Set() };
+  if (!(await store.isAncestor(from, now))) return null;
   const { oid: entry } = await findEntry(store, now);
-  const base = (await store.isAncestor(head.oid, entry)) ? entry : head.oid;
-  return { base, byTeddy: new Set((await store.diffTrees(head.oid, base)).map(({ path }) => path)) };
+  const base = (await store.isAncestor(from, entry)) ? entry : from;
+  return { base, byTeddy: new Set((await store.diffTrees(from, base)).map(({ path }) => path)) };
 }
 
 interface ChangedFile {

@@ -77,7 +77,7 @@ async function isOnNote(
 async function restore(project: Project, workspace: Workspace, { session, kept }: CommandNote): Promise<void> {
   const place = { project, workspace, session };
   const who = 'An interrupted command, or you since then,';
-  const { failure } = await restoreSessionFiles(place, kept, await workspace.scan(), who);
+  const { failure } = await restoreSessionFiles(place, kept, await workspace.headAndScan(), who);
   if (failure === null) return;
   throw new TeddyError(
     'WRITE_FAILED',

@@ -4,7 +4,7 @@ import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import type { Oid, RepoPath } from '../../names.ts';
-import { editTree } from './edit-tree.ts';
+import { editTree } from '../../session/edit-tree.ts';
 import {
   anotherRepository,
   findContentReason,

@@ -4,7 +4,7 @@ import type { Project } from '../../ports/project.ts';
 import { encodeEntry, type Entry } from '../../session/entry.ts';
 import { attributesPath, configPath } from '../../session/global-files.ts';
 import { joinPath, sessionDir, type Oid, type RepoPath, type SessionId } from '../../names.ts';
-import { editTree, type TreeEdit } from './edit-tree.ts';
+import { editTree, type TreeEdit } from '../../session/edit-tree.ts';
 import { maskEntry } from './mask-text.ts';
 import { findEntry } from './read.ts';
 

@@ -60,17 +60,17 @@ type Command = Extract<Before, { kind: 'command' }>;
 
 async function takeStock(runner: Runner, index: number, kept: KeptFiles, before: Command): Promise<RestoredFiles> {
   const { place, run } = runner;
-  const after = await place.workspace.scan();
+  const after = await place.workspace.headAndScan();
   const states = new Map(before.kept);
   const changed: RepoPath[] = [];
-  for (const path of listChanged(kept.scan, after)) {
+  for (const path of listChanged(kept.scan, after.scan)) {
     if (isGuardedPath(path)) continue;
-    const isOnlyTouched = await isAsBefore(runner, path, states.get(path), { before: kept.scan, after });
+    const isOnlyTouched = await isAsBefore(runner, path, states.get(path), { before: kept.scan, after: after.scan });
     if (!isOnlyTouched) {
       run.changed.set(path, index);
       changed.push(path);
     }
-    if (run.changed.has(path)) run.left.set(path, after.get(path) ?? null);
+    if (run.changed.has(path)) run.left.set(path, after.scan.get(path) ?? null);
   }
   if (changed.length > 0) run.files.set(index, await noteFiles(runner, changed));
   const files = await restoreSessionFiles(place, kept, after, `Action ${index}`);

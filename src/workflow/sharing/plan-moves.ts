@@ -22,7 +22,7 @@ import { findFork } from '../line/ancestry.ts';
 import { TeddyError } from '../../errors.ts';
 import { parseGlobalFile } from '../../session/global-files.ts';
 import { mergeGlobalFile } from '../../session/merge-global.ts';
-import { type TreeEdit, editTree } from '../line/edit-tree.ts';
+import { type TreeEdit, editTree } from '../../session/edit-tree.ts';
 import { isTrusted, trustTexts } from '../line/foreign-texts.ts';
 import { toText } from '../line/read.ts';
 

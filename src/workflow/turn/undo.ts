@@ -6,7 +6,7 @@ import type { Entry } from '../../session/entry.ts';
 import { parseTurnName, shortRef, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { appendEntry } from '../line/append-entry.ts';
 import { checkUndo, type LeftFile, type SeenChange } from './check-undo.ts';
-import { editTree } from '../line/edit-tree.ts';
+import { editTree } from '../../session/edit-tree.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
 import { findTurn, type LineState } from '../line/read.ts';

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { parseReport } from '../../../src/plan/report-schema.ts';
 import type { Oid, RepoPath } from '../../../src/names.ts';
 import { openEditedCode } from '../../../src/workflow/line/edited-code.ts';
-import { editTree } from '../../../src/workflow/line/edit-tree.ts';
+import { editTree } from '../../../src/session/edit-tree.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import {
   approver,

@@ -5,7 +5,7 @@ import { assembleLog } from '../../../src/session/context-log.ts';
 import type { LogSection } from '../../../src/session/context-log-sections.ts';
 import type { EntryKind } from '../../../src/session/entry.ts';
 import type { Oid, RepoPath } from '../../../src/names.ts';
-import { editTree } from '../../../src/workflow/line/edit-tree.ts';
+import { editTree } from '../../../src/session/edit-tree.ts';
 import { replayLine } from '../../../src/workflow/replay/line.ts';
 import { findRecorded, type RecordedLine } from '../../../src/workflow/line/find-recorded.ts';
 import { verifyLine } from '../../../src/workflow/verify/line.ts';

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Commit, TreeMode } from '../../../src/ports/git.ts';
 import type { Oid, RepoPath } from '../../../src/names.ts';
-import { editTree } from '../../../src/workflow/line/edit-tree.ts';
+import { editTree } from '../../../src/session/edit-tree.ts';
 import { findRecorded, listRecorded, type RecordedLine } from '../../../src/workflow/line/find-recorded.ts';
 import { verifyLine } from '../../../src/workflow/verify/line.ts';
 import type { VerifiedLine } from '../../../src/session/violation.ts';

@@ -1,6 +1,6 @@
 /** Makes a tree from another one, reading and writing only the directories on the way to what changes. */
-import type { ObjectBatch, Store, TreeEntry, TreeMode } from '../../ports/git.ts';
-import type { Oid, RepoPath } from '../../names.ts';
+import type { ObjectBatch, Store, TreeEntry, TreeMode } from '../ports/git.ts';
+import type { Oid, RepoPath } from '../names.ts';
 
 /** `entry` null removes what stands at the path; mode `40000` puts a whole directory there. */
 export interface TreeEdit {
