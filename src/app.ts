@@ -40,14 +40,24 @@ export interface OpenProjectOptions {
   trace?: (line: string) => void;
   /** Called before each step of a publication; a test may crash there. */
   onStep?: (step: string) => void;
+  /** HEAD is looked at right after this: nobody is asked, and nothing is waited for, in between. */
+  actsAtOnce?: boolean;
 }
 
 /** How a file says which process it is of. */
 const processes = { bootId: readBootId, isAlive, startTime: readStartTime };
 
 /** Opens the repository that `cwd` is in. `close` it: it holds a child process. Throws NOT_A_REPOSITORY, GIT_TOO_OLD. */
-export async function openProject({ cwd, env, notices, trace, onStep }: OpenProjectOptions): Promise<Project> {
-  const repository = await openRepository({ cwd, env, ...(trace ? { trace } : {}), ...(onStep ? { onStep } : {}) });
+export async function openProject({
+  cwd,
+  env,
+  notices,
+  trace,
+  onStep,
+  actsAtOnce,
+}: OpenProjectOptions): Promise<Project> {
+  const hooks = { ...(trace ? { trace } : {}), ...(onStep ? { onStep } : {}) };
+  const repository = await openRepository({ cwd, env, ...hooks, actsAtOnce });
   const clock = systemClock();
   const root = repository.workspace?.root ?? null;
   const settings = readSettings({ env, store: repository.store, root, notices });

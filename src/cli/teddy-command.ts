@@ -28,13 +28,21 @@ export abstract class TeddyCommand extends Command<CliContext> {
     }
   }
 
+  /**
+   * Whether the command looks at HEAD as soon as the repository is open. Where it asks somebody first, or reads a long input,
+   * HEAD may have moved by then.
+   */
+  protected actsAtOnce(_terminal: Terminal): boolean {
+    return false;
+  }
+
   /** Opens the project that the command runs in, and closes it whatever happens. */
   protected async withProject(
     terminal: Terminal,
     use: (project: Project) => Promise<number>,
     notices = this.notices(terminal),
   ): Promise<number> {
-    return closeAfter(await openHere(terminal, notices), use);
+    return closeAfter(await openHere(terminal, notices, this.actsAtOnce(terminal)), use);
   }
 
   /** Null when there is no repository here. */
@@ -42,10 +50,12 @@ export abstract class TeddyCommand extends Command<CliContext> {
     terminal: Terminal,
     use: (project: Project | null) => Promise<number>,
   ): Promise<number> {
-    const project = await openHere(terminal, this.notices(terminal)).catch((error: unknown) => {
-      if (error instanceof TeddyError && error.code === 'NOT_A_REPOSITORY') return null;
-      throw error;
-    });
+    const project = await openHere(terminal, this.notices(terminal), this.actsAtOnce(terminal)).catch(
+      (error: unknown) => {
+        if (error instanceof TeddyError && error.code === 'NOT_A_REPOSITORY') return null;
+        throw error;
+      },
+    );
     return project === null ? use(null) : closeAfter(project, use);
   }
 
@@ -100,11 +110,12 @@ function withCommand({ code, message, selector, newest }: AmbiguousSessionError,
   return new TeddyError(code, message, `The newest is ${newest}: \`teddy ${words.map(toShellWord).join(' ')}\`.`);
 }
 
-function openHere(terminal: Terminal, notices: Notices): Promise<Project> {
+function openHere(terminal: Terminal, notices: Notices, actsAtOnce: boolean): Promise<Project> {
   return openProject({
     cwd: readWorkingDirectory(terminal.context),
     env: terminal.context.env,
     notices,
+    actsAtOnce,
     ...(isDebug(terminal.context)
       ? { trace: (line: string) => terminal.say(terminal.style('dim', line, 'stderr')) }
       : {}),

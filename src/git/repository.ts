@@ -17,6 +17,7 @@ import { readGitSettings, type GitSetting } from './settings.ts';
 import { gitStore } from './store.ts';
 import { gitWorkTrees } from './work-trees.ts';
 import { gitWorkspace } from './workspace.ts';
+import type { RefName } from '../names.ts';
 
 export interface OpenOptions {
   cwd: string;
@@ -24,6 +25,8 @@ export interface OpenOptions {
   trace?: (line: string) => void;
   /** Called at each step of a publication, for tests that crash there. */
   onStep?: (step: string) => void;
+  /** The caller looks at HEAD right away: it is where it was found with the repository, and is not asked for once more. */
+  actsAtOnce?: boolean | undefined;
 }
 
 export interface OpenedRepository extends Repository {
@@ -34,7 +37,7 @@ export interface OpenedRepository extends Repository {
 }
 
 /** Throws NOT_A_REPOSITORY, GIT_TOO_OLD, GIT_MISSING. */
-export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): Promise<OpenedRepository> {
+export async function openRepository({ cwd, env, trace, onStep, actsAtOnce }: OpenOptions): Promise<OpenedRepository> {
   const childEnv = toChildEnvironment(env);
   // Only here do GIT_DIR and GIT_WORK_TREE of the user count; from then on our calls name what was found.
   const redirected = { GIT_DIR: env['GIT_DIR'], GIT_WORK_TREE: env['GIT_WORK_TREE'] };
@@ -42,19 +45,19 @@ export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): 
   // Asked for at once, beside the discovery: hardly a command does without, and each process in turn costs its time.
   let loading = readGitSettings(here, env);
   loading.catch(() => undefined);
-  const layout = await findRepository(here);
+  const { layout, head } = await findRepository(here);
   const open = (found: RepositoryLayout, added: Environment = {}): GitRunner =>
     gitRunner(found.root ?? found.gitDir, { ...toLayoutEnvironment(childEnv, found), ...added }, trace, () =>
       removeHalfMadeWorkTrees(found),
     );
   const git = open(layout);
   const store = gitStore({ git, env, ...layout, settings: () => loading, onStep });
-  const workspaceOf = (found: RepositoryLayout & { root: string }) =>
-    gitWorkspace({ git: open(found), store, layout: found, onStep });
+  const workspaceOf = (found: RepositoryLayout & { root: string }, knownHead: RefName | null = null) =>
+    gitWorkspace({ git: open(found), store, layout: found, onStep, knownHead });
   const { root } = layout;
   const openWorkspace = async (path: string): Promise<Workspace> => {
     if (root !== null && path === root) return workspaceOf({ ...layout, root });
-    const found = await discover(gitRunner(path, childEnv, trace));
+    const { layout: found } = await discover(gitRunner(path, childEnv, trace));
     if (found.root === null) throw new TeddyError('NO_WORK_TREE', `${path} is not a work tree.`);
     return workspaceOf({ ...found, root: found.root });
   };
@@ -62,7 +65,7 @@ export async function openRepository({ cwd, env, trace, onStep }: OpenOptions): 
   return withOwnErrors({
     commonDir: layout.commonDir,
     store,
-    workspace: root === null ? null : workspaceOf({ ...layout, root }),
+    workspace: root === null ? null : workspaceOf({ ...layout, root }, actsAtOnce === true ? head : null),
     ...gitWorkTrees({ git, layout, gitAt: (path) => gitRunner(path, childEnv, trace) }),
     openWorkspace,
     async openScratch(commit, holder) {
@@ -104,7 +107,7 @@ function toLayoutEnvironment(env: Environment, layout: RepositoryLayout): Enviro
 }
 
 /** Its version is asked for only when git refuses: an old one does not know the flags, and a new one need not be asked. */
-async function findRepository(git: GitRunner): Promise<RepositoryLayout> {
+async function findRepository(git: GitRunner): Promise<FoundRepository> {
   try {
     return await discover(git);
   } catch (error) {
@@ -113,7 +116,13 @@ async function findRepository(git: GitRunner): Promise<RepositoryLayout> {
   }
 }
 
-async function discover(git: GitRunner): Promise<RepositoryLayout> {
+interface FoundRepository {
+  layout: RepositoryLayout;
+  /** Null where HEAD is detached, or its branch has no commit. */
+  head: RefName | null;
+}
+
+async function discover(git: GitRunner): Promise<FoundRepository> {
   const flags = [
     '--absolute-git-dir',
     '--path-format=absolute',
@@ -121,14 +130,22 @@ async function discover(git: GitRunner): Promise<RepositoryLayout> {
     '--git-path',
     'objects',
     '--show-object-format',
-    // Last: without a work tree git stops here, with everything else already said.
+    // Without a work tree git stops here, with everything else already said.
     '--show-toplevel',
+    // A word after the path, which may have several lines; and nothing after that where HEAD has no commit.
+    '--is-inside-work-tree',
+    '--revs-only',
+    '--symbolic-full-name',
+    'HEAD',
   ];
   const { exitCode, stdout, stderr } = await git.run(['rev-parse', ...flags], { accept: [128, 129] });
   const [gitDir = '', commonDir = '', objectsDir = '', format, ...rest] = stdout.toString('utf8').split('\n');
   if (format !== 'sha1' && format !== 'sha256') throw toDiscoveryError(stderr);
-  const root = exitCode === 0 ? rest.slice(0, -1).join('\n') : null;
-  return { root, gitDir, commonDir, objectsDir, objectFormat: format };
+  const last = rest.at(-2) ?? '';
+  const head = last.startsWith('refs/') ? (last as RefName) : null;
+  const isUnborn = last === 'true' || last === 'false';
+  const root = exitCode === 0 ? rest.slice(0, isUnborn ? -2 : -3).join('\n') : null;
+  return { layout: { root, gitDir, commonDir, objectsDir, objectFormat: format }, head };
 }
 
 function toDiscoveryError(stderr: string): TeddyError {

@@ -86,7 +86,7 @@ async function stageFiles(
   // One plain file: no part of it is shared with another one, and it has an entry for each file.
   const format = ['-c', 'core.splitIndex=false', '-c', 'index.sparse=false'];
   // `--remove`: a file that vanishes in this moment is as one that was gone before.
-  const flags = ['--index-version', '2', '--add', '--remove', '--replace', ...(isShort ? seeds : []), '-z', '--stdin'];
+  const flags = ['--add', '--remove', '--replace', '--index-version', '2', ...(isShort ? seeds : []), '-z', '--stdin'];
   const input = present.map((path) => `${path}\0`).join('');
   await git.run([...format, 'update-index', ...flags], { env, input });
   return readIndex(await readIfThere(index), store.objectFormat === 'sha1' ? 20 : 32);

@@ -22,13 +22,21 @@ import { treeOfPaths } from './tree-of-paths.ts';
 
 export interface WorkspaceOptions extends PublishOptions {
   store: Store;
+  /** The branch that HEAD is on, found just now. Null: it has to be asked for. */
+  knownHead?: RefName | null;
 }
 
 export function gitWorkspace(options: WorkspaceOptions): Workspace {
   const { git, store, layout } = options;
+  let { knownHead = null } = options;
   return withOwnErrors({
     root: layout.root,
-    head: () => readHead(git, store),
+    async head() {
+      const known = knownHead;
+      // From then on it may have moved.
+      knownHead = null;
+      return known === null ? readHead(git, store) : { ref: known, oid: await store.resolve(known) };
+    },
     operationInProgress: (ref) => findOperation(store, layout, ref),
     status: async (wanted) => (await readSettledStatus(git, layout.gitDir, wanted)).status,
     headAndStatus: (wanted) => readSettledStatus(git, layout.gitDir, wanted),

@@ -1,7 +1,7 @@
 /** A git that is killed in the middle of its work, by whomever: what it was doing is done again, or known to be undone. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, link, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, link, mkdir, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openProject } from '../../src/app.ts';
@@ -143,6 +143,9 @@ test('a lock that was there before, or that holds what is not ours, stays when a
   const lock = `${join(repo.root, '.git', await repo.git('symbolic-ref', 'HEAD'))}.lock`;
   await disturb('update-ref -m', killed, 1);
   await writeFile(lock, '');
+  // By more than a clock of files goes in one step.
+  const before = new Date(Date.now() - 1000);
+  await utimes(lock, before, before);
   await expect(say(project, 'Go', null)).rejects.toMatchObject({ code: 'LOCKED' });
   await rm(lock);
   await disturb('update-ref -m', `echo ${'1'.repeat(40)} > ${lock}; ${killed}`, 1);

@@ -165,6 +165,29 @@ async function fakeGit(script: string): Promise<string> {
   return dir;
 }
 
+test('whoever acts at once finds HEAD where it was at first, and from then on where it is', async () => {
+  const place = join(scratch, 'at once');
+  await repo.git('init', '--quiet', '-b', 'unborn', place);
+  const other = openScratchRepository(place);
+  const env = { ...process.env };
+  const heads = async (move: () => Promise<unknown>) => {
+    const { workspace, close } = await openRepository({ cwd: place, env, actsAtOnce: true });
+    await move();
+    try {
+      return [workspace?.root, await workspace?.head(), await workspace?.head()];
+    } finally {
+      await close();
+    }
+  };
+  const none = { ref: 'refs/heads/unborn', oid: null };
+  expect(await heads(async () => undefined)).toEqual([place, none, none]);
+  const oid = await other.commit({ 'a.txt': 'a\n' });
+  const moved = await heads(() => other.git('switch', '--quiet', '-c', 'next'));
+  expect(moved).toEqual([place, { ref: 'refs/heads/unborn', oid }, { ref: 'refs/heads/next', oid }]);
+  await other.git('switch', '--quiet', '--detach');
+  expect(await heads(async () => undefined)).toEqual([place, { ref: null, oid }, { ref: null, oid }]);
+});
+
 test('work trees are listed with their branches; what is bare, gone or detached is told apart', async () => {
   const at = (name: string) => join(scratch, name);
   await repo.git('worktree', 'add', '--quiet', at('with  spaces'), '-b', 'spaces');

@@ -31,6 +31,10 @@ export class SessionCostCommand extends TeddyCommand {
   });
   all = Option.Boolean('--all', false, { description: 'Count every session of the repository, in one table.' });
 
+  protected override actsAtOnce(): boolean {
+    return true;
+  }
+
   protected run(terminal: Terminal): Promise<number> {
     const target = toTarget(this.target, this.session);
     if (this.all && target !== undefined)

@@ -33,6 +33,10 @@ export class SessionDiffCommand extends TeddyCommand {
   only = Option.String('--only', { description: 'Compare one part only: plan, context or code.' });
   stat = Option.Boolean('--stat', false, { description: 'Show how much differs, without the lines.' });
 
+  protected override actsAtOnce(): boolean {
+    return true;
+  }
+
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
       const { comparedParts, diffTurns } = await import('../../../workflow/review/diff-turns.ts');

@@ -36,6 +36,10 @@ export class SessionHistoryCommand extends TeddyCommand {
   format = Option.String('--format', { description: `${historyFormats.join(', ')}; default: openai.` });
   from = Option.String('--from', { description: 'Leave out the turns before this one.' });
 
+  protected override actsAtOnce(): boolean {
+    return true;
+  }
+
   protected run(terminal: Terminal): Promise<number> {
     const format = toFormat(this.format);
     const target = this.toTarget();

@@ -19,6 +19,10 @@ export class SessionListCommand extends TeddyCommand {
 
   archived = Option.Boolean('--archived', false, { description: 'Also list sessions whose branches were archived.' });
 
+  protected override actsAtOnce(): boolean {
+    return true;
+  }
+
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
       const sessions = await listSessions(project, { archived: this.archived });

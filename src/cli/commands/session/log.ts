@@ -34,6 +34,10 @@ export class SessionLogCommand extends TeddyCommand {
   });
   graph = Option.Boolean('--graph', false, { description: 'Draw all lines of the session.' });
 
+  protected override actsAtOnce(): boolean {
+    return true;
+  }
+
   protected run(terminal: Terminal): Promise<number> {
     const target = toTarget(this.target, this.session);
     return this.withProject(terminal, async (project) => {

@@ -29,6 +29,10 @@ export class SessionShowCommand extends TeddyCommand {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
 
+  protected override actsAtOnce(): boolean {
+    return true;
+  }
+
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
       const { showTurn } = await import('../../../workflow/review/show-turn.ts');

@@ -1,0 +1,55 @@
+/** Each start of git takes its time: a command starts it no more often than it has to. */
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createAction, editAction, executeAction, openTeddyProject, planOf } from '../support/teddy-project.ts';
+import type { TeddyProject } from '../support/teddy-project.ts';
+
+let project: TeddyProject;
+let bin: string;
+
+beforeEach(async () => {
+  project = await openTeddyProject({ files: { 'a.txt': 'a\n', 'b.txt': 'b\n' } });
+  bin = await mkdtemp(join(tmpdir(), 'teddy-git-'));
+  const script = `#!/bin/sh\necho "$@" >>'${join(bin, 'starts')}'\nPATH=\${PATH#*:} exec git "$@"\n`;
+  await writeFile(join(bin, 'git'), script);
+  await chmod(join(bin, 'git'), 0o755);
+});
+afterEach(async () => {
+  await project.close();
+  await rm(bin, { recursive: true });
+});
+
+/** The commands of git, in the order of their starts. */
+async function startsOf(...args: string[]): Promise<string[]> {
+  await writeFile(join(bin, 'starts'), '');
+  const env = { PATH: `${bin}${delimiter}${process.env['PATH']}` };
+  const { exitCode, stderr } = await project.run(args, { env, asProcess: true });
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.any(String) as string });
+  const lines = (await readFile(join(bin, 'starts'), 'utf8')).trim().split('\n');
+  return lines.map((line) => /^(?:-c \S+ )*(\S+)/.exec(line)?.[1] ?? line);
+}
+
+test.each<[string, number, string[]]>([
+  ['two edits', 8, [editAction('a.txt', 'a', 'A'), editAction('b.txt', 'b', 'B')]],
+  // Whether git ignores a new file is one more question.
+  ['an edit and a new file', 9, [editAction('a.txt', 'a', 'A'), createAction('c.txt', 'c\n')]],
+  // What a command has changed is found by looking before and after it.
+  ['a new file and a command', 12, [createAction('c.txt', 'c\n'), executeAction('echo d > d.txt')]],
+])('executing %s starts git %i times', async (_, most, actions) => {
+  await project.begin('starts');
+  await project.plan(planOf(...actions));
+  const starts = await startsOf('session', 'execute', '-y');
+  expect(starts.length, starts.join(', ')).toBeLessThanOrEqual(most);
+  expect((await project.report()).run_summary.status).toBe('SUCCESS');
+});
+
+test('looking at a session starts git 3 times', async () => {
+  await project.begin('starts');
+  await project.plan(planOf(createAction('c.txt', 'c\n')));
+  for (const verb of ['show', 'log']) {
+    const starts = await startsOf('session', verb);
+    expect(starts.length, starts.join(', ')).toBeLessThanOrEqual(3);
+  }
+});

@@ -1,0 +1,70 @@
+/** A command reads its line and parses its plan once, and passes both on: again only where somebody else was faster. */
+import { expect, test, vi } from 'vitest';
+import { parsePlan } from '../../../src/plan/parse.ts';
+import type { RepoPath } from '../../../src/names.ts';
+import { memoryProject, withRace, type MemoryProject } from '../../support/memory-repository.ts';
+import { command, create, edit, memos, planOf, run, say, session, start } from '../../support/turns.ts';
+
+vi.mock('../../../src/plan/parse.ts', { spy: true });
+
+interface Readings {
+  plans: number;
+  /** How often the turns of the session were listed, as whoever reads a line does first. */
+  lines: number;
+}
+
+async function readingsOf(
+  project: MemoryProject,
+  use: (counted: MemoryProject) => Promise<unknown>,
+): Promise<Readings> {
+  const { repository } = project;
+  let lines = 0;
+  const readDir: typeof repository.store.readDir = (commit, path) => {
+    if (path === (`.teddy/sessions/${session}` as RepoPath)) lines += 1;
+    return repository.store.readDir(commit, path);
+  };
+  vi.mocked(parsePlan).mockClear();
+  await use({ ...project, repository: { ...repository, store: { ...repository.store, readDir } } });
+  return { plans: vi.mocked(parsePlan).mock.calls.length, lines };
+}
+
+async function pending(actions: string[], ...sections: string[]): Promise<MemoryProject> {
+  const project = await memoryProject({ 'a.txt': 'a\n', 'b.txt': 'b\n' });
+  await start(project);
+  await say(project, 'Do it', planOf(actions, ...sections));
+  return project;
+}
+
+const edits = [edit('a.txt', 'a', 'A'), edit('b.txt', 'b', 'B')];
+
+test.each<[string, () => Promise<MemoryProject>, Parameters<typeof run>[1]]>([
+  ['two actions', () => pending(edits), {}],
+  ['a command', () => pending([create('c.txt'), command('true')]), {}],
+  ['a part of a plan', () => pending(edits), { only: [2] }],
+  ['a plan that is not valid', () => pending([edit('a.txt', 'nothing', 'x')]), {}],
+  ['a plan with memos', () => pending(edits, memos('[+] Remember this')), { memos: { kind: 'yes' } }],
+  ['a plan that is rejected', () => pending(edits), { reject: 'no' }],
+])('to execute %s', async (_, make, request) => {
+  const project = await make();
+  expect(await readingsOf(project, (counted) => run(counted, request))).toEqual({ plans: 1, lines: 1 });
+});
+
+test("with edits of the user's, which become an entry of their own", async () => {
+  const project = await pending(edits);
+  await project.write({ 'b.txt': 'b\nmine\n' });
+  expect(await readingsOf(project, (counted) => run(counted))).toEqual({ plans: 1, lines: 1 });
+});
+
+test('and once more after a lost race', async () => {
+  const project = await pending(edits);
+  const racing = withRace(project, () => project.commit('Mine\n', { 'own.txt': 'x\n' }));
+  expect(await readingsOf(racing, (counted) => run(counted))).toMatchObject({ plans: 2 });
+});
+
+test('a message of the next turn parses the plan of the last one once', async () => {
+  const project = await pending(edits);
+  await run(project);
+  // The line is read before the message, and again when the answer has come: others may have added to it meanwhile.
+  const ask = (counted: MemoryProject) => say(counted, 'And now?', 'It is done.');
+  expect(await readingsOf(project, ask)).toEqual({ plans: 1, lines: 2 });
+});
