@@ -1,4 +1,4 @@
-/** What a snapshot would hold: the user's own edits, without those that must not or cannot be in it. */
+/** Drafts a snapshot: the user's own edits, without those that must not or cannot be in it. */
 import { TeddyError } from '../../errors.ts';
 import type { Edit, Store, Workspace, WorkspaceStatus } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -44,7 +44,7 @@ export async function draftSnapshot(
     );
   const tip = head.oid;
   const state = await readLineAt(store, line, tip);
-  await refuseUntakable(workspace, status);
+  await refuseUnfit(workspace, status);
   const { edits, untracked: all } = status;
   const untracked = wanted === undefined || wanted === 'tracked' ? await findMade(project, workspace, state) : all;
   if (edits.length + untracked.length === 0) return { state, drafted: null, leftOut: [] };
@@ -93,12 +93,13 @@ async function addUntracked(
   return { tree: added.length === 0 ? tracked : tree, added, leftOut };
 }
 
-/** An edit may come to nothing: a file that was only going to be added, and is gone. */
+/** An edit may come to nothing: `git add -N` of a file that is gone by now. */
 async function changesCode(store: Store, tip: Oid, codeTree: Oid): Promise<boolean> {
   return (await store.diffTrees(tip, codeTree)).some(({ path }) => !isSessionPath(path));
 }
 
-async function refuseUntakable(workspace: Workspace, status: WorkspaceStatus): Promise<void> {
+/** Throws OPERATION_IN_PROGRESS, SNAPSHOT_FAILED, PARTIALLY_STAGED. */
+async function refuseUnfit(workspace: Workspace, status: WorkspaceStatus): Promise<void> {
   if (status.unmerged.length > 0)
     throw new TeddyError(
       'OPERATION_IN_PROGRESS',
@@ -130,15 +131,15 @@ export async function refusePartlyStaged(workspace: Workspace, status: Workspace
   }
 }
 
-/** Also a file that is staged as deleted and stands there all the same: after `git rm --cached`, or when the index is gone. */
+/** A file that is staged as deleted may still be there: after `git rm --cached`, or when the index is gone. */
 async function isPartlyStaged(workspace: Workspace, { path, staged, unstaged }: Edit): Promise<boolean> {
   if ((staged !== '.' && unstaged !== '.') || unstaged === 'A') return true;
   return staged === 'D' && (await workspace.readDisk(path)) !== null;
 }
 
 /**
- * Of the session's files in `.teddy/`, three are the user's to edit. A missing one of the others is written again; any
- * other difference is refused: what was published stays as it was.
+ * The user may edit three of the session's files in `.teddy/`. A missing one of the others is written again; any other
+ * difference is refused, since no published file ever changes.
  */
 async function readSessionEdits(
   { repository: { store } }: Project,
@@ -149,17 +150,17 @@ async function readSessionEdits(
   const changed: FileEdit[] = [];
   for (const { path, unstaged } of edits.filter((edit) => isSessionPath(edit.path))) {
     const published = await store.readFile(tip, path);
-    // What git calls gone is gone, also where a directory on the way has become a link.
+    // A file that git calls deleted is gone, also where a directory on the way has become a link.
     const disk = unstaged === 'D' ? null : await workspace.readDisk(path);
     if (published === null || (disk !== null && equalBytes(disk, published.bytes))) continue;
     if (disk === null) await workspace.writeSessionFile(path, published.bytes);
     else if (editable.includes(path)) changed.push({ path, bytes: disk });
-    else throw toModified(path);
+    else throw modifiedError(path);
   }
   return changed;
 }
 
-function toModified(path: RepoPath): TeddyError {
+function modifiedError(path: RepoPath): TeddyError {
   const isPlan = path.endsWith('/plan.md');
   return new TeddyError(
     isPlan ? 'PLAN_MODIFIED' : 'FILE_MODIFIED',
@@ -180,7 +181,7 @@ function toSnapshotEntry(project: Project, last: Entry, turn: TurnName | null, p
   };
 }
 
-/** Whoever speaks in between opens a turn of their own. */
+/** A message that came in between has opened a turn of its own. */
 const turnsBack = 2;
 
 /** New files that commands of the line's last turns have made: they are on disk, and git neither has nor ignores them. */
@@ -197,7 +198,7 @@ async function findMade(project: Project, workspace: Workspace, state: LineState
   return unknown.filter((path) => !ignored.has(path));
 }
 
-/** A transcript may come from elsewhere: a path of it is no better than one of a plan. */
+/** A transcript may come from elsewhere, so its paths are trusted no more than those of a plan. */
 function toOwnPath(text: string): RepoPath[] {
   const parsed = parseRepoPath(text);
   return 'path' in parsed && !isSessionPath(parsed.path) ? [parsed.path] : [];

@@ -1,7 +1,6 @@
 /** Puts an answer on its line, whole or in part, if the turn still waits for it; else keeps it where it can be found. */
 import type { NoteRecord, TranscriptRecord } from '../../conversation/record.ts';
 import { countSaid, encodeRecord, lastMessageId } from '../../conversation/transcript.ts';
-import { TeddyError } from '../../errors.ts';
 import type { AnswerPlace } from '../../ports/disk.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -15,7 +14,7 @@ import type { Received, Usage } from './receive-answer.ts';
 
 export type ReceivedText = Pick<Received, 'text' | 'usage' | 'continuations'>;
 
-/** What only a complete answer has. */
+/** Only a complete answer has these. */
 interface AnswerDraft {
   kind: 'plan' | 'reply';
   title: string;
@@ -68,14 +67,6 @@ export async function keepPart(
   }));
 }
 
-export function toLateAnswer({ turn }: AnswerPlace, anchor: Oid | null): TeddyError {
-  return new TeddyError(
-    'REF_MOVED',
-    `Turn ${turn} was answered by another process meanwhile.`,
-    anchor === null ? undefined : `This answer is kept: \`git cat-file -p ${anchor}\`.`,
-  );
-}
-
 export function toLabelLines(text: string): { title: string; details: string[] } {
   const [title = '', ...details] = text.trim().split('\n');
   return { title, details };
@@ -103,7 +94,7 @@ function findAwaiting({ session, latest }: LineState, place: AnswerPlace): Turn 
   return isSame && countSaid(latest.records) === place.recordCount ? latest : null;
 }
 
-/** What was said or done in a conversation stays in its turn, whatever somebody else has said there since; but no second plan. */
+/** A conversation keeps what it has said or done in its turn, whoever has spoken there since; but a turn gets no second plan. */
 async function findSpoken(
   store: Store,
   state: LineState,
@@ -136,7 +127,7 @@ function toTranscript(
   return { path: joinPath(turnDir(session, turn), 'transcript.jsonl'), bytes: before + added };
 }
 
-/** What the transcript says of an answer that was cut and gone on with. */
+/** Notes for the transcript: where an answer was cut, and where it went on. */
 export function describeContinuations(project: Project, received: ReceivedText): NoteRecord[] {
   const timestamp = project.clock.now().toISOString();
   return received.continuations.map((_, at) => ({
@@ -173,7 +164,7 @@ export function toAnswerEntry(
     provider,
     model,
     ...(usage ? { tokens: { input: usage.input, output: usage.output } } : {}),
-    // Of an amount that is none, nothing is said.
+    // An amount that makes no sense is left out.
     ...(usage?.costUsd !== undefined && usage.costUsd >= 0 && usage.costUsd < 1e9 ? { costUsd: usage.costUsd } : {}),
   };
 }

@@ -31,7 +31,12 @@ export async function openWorkTree(
   if (needsPlan) requirePlan({ ref, state: await readLine(repository.store, local) });
   const root = await findLinked(project, ref);
   if (root !== null) return { ref, root, made: false };
-  if (workspace !== null) throw toCheckedOut(ref, workspace.root);
+  if (workspace !== null)
+    throw new TeddyError(
+      'LINE_CHECKED_OUT',
+      `${shortRef(ref)} is checked out in the main work tree, ${workspace.root}.`,
+      'Leave --worktree out to work there, or switch that work tree to another branch first.',
+    );
   await refuseElsewhere(project, { ref, session, workspace });
   return { ref, ...(await addOrJoin(project, ref)) };
 }
@@ -41,7 +46,7 @@ async function findLinked(project: Project, ref: RefName): Promise<string | null
   return trees.find((tree) => tree.ref === ref && !tree.isGone)?.root ?? null;
 }
 
-/** Of two commands that make one at the same time, the second works in what the first has made. */
+/** Two commands may make one at the same time: the second then works in the one that the first has made. */
 async function addOrJoin(project: Project, ref: RefName): Promise<{ root: string; made: boolean }> {
   await forgetGone(project, ref);
   try {
@@ -55,12 +60,18 @@ async function addOrJoin(project: Project, ref: RefName): Promise<{ root: string
   }
 }
 
-/** Until then git takes the line for checked out there. */
+/** git takes the line for checked out in a work tree that is gone until it is told so. */
 async function forgetGone(project: Project, ref: RefName): Promise<void> {
   const trees = await project.repository.linkedWorkTrees();
   const gone = trees.find((tree) => tree.ref === ref && tree.isGone);
   if (gone === undefined) return;
-  if (gone.madeFor === null) throw toGone(ref, gone.root);
+  // It may be on a disk that is not mounted.
+  if (gone.madeFor === null)
+    throw new TeddyError(
+      'LINE_CHECKED_OUT',
+      `${shortRef(ref)} is checked out in ${gone.root}, which is not there.`,
+      'If it is gone for good, `git worktree prune` forgets it.',
+    );
   await project.repository.removeWorkTree(gone.root);
   project.notices.warn(`The work tree ${gone.root} is gone, with what was not committed in it.`);
 }
@@ -73,21 +84,4 @@ export async function addOrTakeBack(project: Project, ref: RefName, commit: Oid)
     await project.repository.store.updateRefs([{ ref, old: commit, new: null }], 'teddy: taken back');
     throw error;
   }
-}
-
-function toCheckedOut(ref: RefName, root: string): TeddyError {
-  return new TeddyError(
-    'LINE_CHECKED_OUT',
-    `${shortRef(ref)} is checked out in the main work tree, ${root}.`,
-    'Leave --worktree out to work there, or switch that work tree to another branch first.',
-  );
-}
-
-/** It may be on a disk that is not mounted. */
-function toGone(ref: RefName, root: string): TeddyError {
-  return new TeddyError(
-    'LINE_CHECKED_OUT',
-    `${shortRef(ref)} is checked out in ${root}, which is not there.`,
-    'If it is gone for good, `git worktree prune` forgets it.',
-  );
 }

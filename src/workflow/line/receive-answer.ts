@@ -83,21 +83,18 @@ function acceptLimited(model: Model, received: Received, { onText }: Pick<Listen
     roomBytes -= Math.min(bytes, roomBytes);
     received.text += taken;
     if (taken !== '') onText(taken);
-    if (taken.length < text.length) throw toEndless(model);
+    if (taken.length < text.length)
+      throw new TeddyError(
+        'MODEL_FAILED',
+        `The answer of ${model.label} is larger than 10 MiB (10,485,760 bytes), so it was stopped there.`,
+        'Ask for less at once; `teddy session resume` tries again.',
+      );
   };
 }
 
 /** At the end of a character. */
 function cutToBytes(text: string, bytes: number): string {
   return text.slice(0, encoder.encodeInto(text, new Uint8Array(bytes)).read);
-}
-
-function toEndless({ label }: Model): TeddyError {
-  return new TeddyError(
-    'MODEL_FAILED',
-    `The answer of ${label} is larger than 10 MiB (10,485,760 bytes), so it was stopped there.`,
-    'Ask for less at once; `teddy session resume` tries again.',
-  );
 }
 
 async function receiveContinuation(

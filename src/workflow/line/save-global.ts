@@ -49,7 +49,12 @@ async function trustOwn(project: Project, name: string, text: string): Promise<v
 async function mergeEdit(project: Project, current: GlobalBranch, { name, base, mine }: GlobalEdit): Promise<string> {
   const theirs = readGlobalFile(current, name);
   const text = mergeGlobalFile(name, { base, mine, theirs });
-  if (text === null) throw toConflict(name);
+  if (text === null)
+    throw new TeddyError(
+      'REF_MOVED',
+      `${name} was changed by somebody else while you edited it.`,
+      `Edit it again: \`teddy global edit ${name}\`.`,
+    );
   // What is merged from two texts that are trusted brings in nothing new.
   if (name === 'global.context' && (await isTrusted(project, { kind: 'context', text: theirs }))) {
     await trustTexts(project, [{ text }]);
@@ -62,12 +67,4 @@ export function readGlobalFile(global: GlobalBranch | null, name: string): strin
   if (name === 'memos.yaml') return global?.memos ?? '';
   if (name === 'global.context') return global?.globalContext ?? '';
   return global?.agents.get(parseGlobalFile(name).agent ?? '') ?? '';
-}
-
-function toConflict(name: string): TeddyError {
-  return new TeddyError(
-    'REF_MOVED',
-    `${name} was changed by somebody else while you edited it.`,
-    `Edit it again: \`teddy global edit ${name}\`.`,
-  );
 }

@@ -34,7 +34,7 @@ export async function settleCommands(
 
 async function settle(project: Project, place: SettlePlace, command: LeftCommand, onlyLooking: boolean): Promise<void> {
   const { note } = command;
-  if (note === null) throw toDamaged(command);
+  if (note === null) throw damagedNoteError(command);
   const workspace = await findWorkspace(project, note);
   if (workspace === null) return onlyLooking ? undefined : forget(project, note, command);
   if (note.ref !== place.ref && workspace.root !== place.workspace?.root) return;
@@ -42,8 +42,13 @@ async function settle(project: Project, place: SettlePlace, command: LeftCommand
     command: `A command of turn ${note.turn}`,
     starter: 'conversation',
   });
-  if (onlyLooking) throw toUnsettled(note);
-  if (!(await isOnNote(project, workspace, note))) throw toElsewhere(note, workspace, command);
+  if (onlyLooking)
+    throw new TeddyError(
+      'RUN_INTERRUPTED',
+      `A command of turn ${note.turn} on ${shortRef(note.ref)} was interrupted, and what it changed in .teddy/ is still there.`,
+      '`teddy session resume`, and whatever else goes on there, puts that back first.',
+    );
+  if (!(await isOnNote(project, workspace, note))) throw elsewhereError(note, workspace, command);
   await restore(project, workspace, note);
   await command.discard();
 }
@@ -86,15 +91,7 @@ async function restore(project: Project, workspace: Workspace, { session, kept }
   );
 }
 
-function toUnsettled({ turn, ref }: CommandNote): TeddyError {
-  return new TeddyError(
-    'RUN_INTERRUPTED',
-    `A command of turn ${turn} on ${shortRef(ref)} was interrupted, and what it changed in .teddy/ is still there.`,
-    '`teddy session resume`, and whatever else goes on there, puts that back first.',
-  );
-}
-
-function toElsewhere({ turn, ref }: CommandNote, { root }: Workspace, { path }: LeftCommand): TeddyError {
+function elsewhereError({ turn, ref }: CommandNote, { root }: Workspace, { path }: LeftCommand): TeddyError {
   const line = shortRef(ref);
   return new TeddyError(
     'RUN_INTERRUPTED',
@@ -103,7 +100,7 @@ function toElsewhere({ turn, ref }: CommandNote, { root }: Workspace, { path }: 
   );
 }
 
-function toDamaged({ path }: LeftCommand): TeddyError {
+function damagedNoteError({ path }: LeftCommand): TeddyError {
   return new TeddyError(
     'DAMAGED_SESSION',
     `The note of a command that was interrupted cannot be read: ${path}.`,

@@ -50,7 +50,7 @@ export interface LineInFiles {
   state?: LineState;
 }
 
-/** Of the line's own plan: also where its branch was renamed since, or left for another one at the same place. */
+/** Whether the run is of the line's own plan, also where its branch was renamed since, or left for another one at the same place. */
 export function isOfLine(run: RunRecord, { ref, session, workspace }: Omit<LineInFiles, 'tip'>): boolean {
   return run.ref === ref || (run.session === session && run.root === workspace?.root);
 }
@@ -111,7 +111,7 @@ function otherLineError(project: Project, left: LeftRun): TeddyError {
   );
 }
 
-/** Of a line that is checked out nowhere now, or elsewhere: what the run left lies where it ran. */
+/** Refuses a line that is checked out nowhere now, or elsewhere: what the run left lies where it ran. */
 export async function refuseElsewhere(project: Project, line: Omit<LineInFiles, 'tip'>): Promise<void> {
   const run = (await project.journals.list()).find((one) => isOfLine(one, line));
   if (run === undefined || run.root === line.workspace?.root) return;
@@ -128,7 +128,7 @@ export async function refuseElsewhere(project: Project, line: Omit<LineInFiles, 
   );
 }
 
-export function toNotInterrupted({ turn }: { turn: TurnName }): TeddyError {
+export function notInterruptedError({ turn }: { turn: TurnName }): TeddyError {
   return new TeddyError(
     'NO_INTERRUPTED_RUN',
     `No run of turn ${turn} was interrupted.`,

@@ -36,31 +36,34 @@ async function putBack({ project, line: { workspace } }: RunDraft, run: Run, log
   // On a full disk the files are put back all the same; only a crash in the middle of it would be told less well.
   await log.rollBack().catch((error: unknown) => project.notices.warn(toWarning(error)));
   const rolledBack = await rollBack({ project, workspace, journal: log.journal }, log.journaled());
-  tellRolledBack(project, rolledBack);
-  // With a report the journal goes, and what it has kept of these files with it.
-  if (rolledBack.failed.length > 0) throw toIncomplete(log.journaled().run, rolledBack);
+  // With a report the journal goes, and with it what it has kept of the files that are not put back.
+  tellRolledBack(project, log.journaled().run, rolledBack);
   const left = new Set(rolledBack.left.map(({ path }) => path));
   for (const path of run.changed.keys()) if (!left.has(path)) run.changed.delete(path);
   return rolledBack;
 }
 
-export function toIncomplete({ turn }: { turn: TurnName }, { failed }: RolledBack): TeddyError {
-  return new TeddyError(
-    'ROLLBACK_INCOMPLETE',
-    `Not all of turn ${turn} is put back: ${nameSome(failed.map(({ path }) => path))}.`,
-    'Mend that, then `teddy session execute --interrupted=rollback` puts the rest back; =keep leaves it as it is.',
-  );
-}
-
-export function tellRolledBack({ notices }: Project, { left, failed, aside, kept }: RolledBack): void {
+/** Throws ROLLBACK_INCOMPLETE where another try may come further. */
+export function tellRolledBack(
+  { notices }: Project,
+  { turn }: { turn: TurnName },
+  { left, failed, aside, kept }: RolledBack,
+): void {
   const remaining = [...left, ...failed].map(({ path, reason }) => `${path} (${reason})`);
   if (remaining.length > 0) notices.warn(`Not put back: ${nameSome(remaining)}.`);
   if (aside.length > 0) notices.warn(describeAside(aside));
   const [first] = kept;
-  if (first === undefined) return;
-  const files = kept.length === 1 ? '1 file' : `${kept.length} files`;
-  const directory = first.to.slice(0, -first.path.length - 1);
-  notices.info(`What commands had left in ${files} is kept in ${directory}, in case somebody else has edited there.`);
+  if (first !== undefined) {
+    const files = kept.length === 1 ? '1 file' : `${kept.length} files`;
+    const directory = first.to.slice(0, -first.path.length - 1);
+    notices.info(`What commands had left in ${files} is kept in ${directory}, in case somebody else has edited there.`);
+  }
+  if (failed.length > 0)
+    throw new TeddyError(
+      'ROLLBACK_INCOMPLETE',
+      `Not all of turn ${turn} is put back: ${nameSome(failed.map(({ path }) => path))}.`,
+      'Mend that, then `teddy session execute --interrupted=rollback` puts the rest back; =keep leaves it as it is.',
+    );
 }
 
 function describeAside(aside: RolledBack['aside']): string {

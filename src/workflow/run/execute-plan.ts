@@ -23,7 +23,7 @@ import { hasRun, runActions } from './actions.ts';
 import { selectActions, type Selection } from './select-actions.ts';
 import { skipRest, stopRun, takeUpRun, type SettleChoice } from './settle.ts';
 import { takeSnapshot } from '../line/take-snapshot.ts';
-import { InterruptedRun, toNotInterrupted } from '../line/unfinished-run.ts';
+import { InterruptedRun, notInterruptedError } from '../line/unfinished-run.ts';
 
 export interface ExecuteRequest extends Selection {
   selector?: string | undefined;
@@ -52,7 +52,7 @@ const defaultTimeoutS = 120;
 export async function executePlan(project: Project, request: ExecuteRequest): Promise<Executed> {
   return withClaim(project, request.selector, async (claimed) => {
     const { left, place } = claimed;
-    if (left === null && request.interrupted !== undefined) throw toNotInterrupted(place);
+    if (left === null && request.interrupted !== undefined) throw notInterruptedError(place);
     if (left === null) return executeTurn(project, request, claimed);
     if (request.interrupted === undefined) throw new InterruptedRun(project, left, { isOnLine: true });
     return settleTurn(project, request, claimed, left, request.interrupted);

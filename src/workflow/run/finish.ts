@@ -107,7 +107,7 @@ async function publish(
     return { line, ...(await publishReport(project, line, turn.turn, report, run)) };
   } catch (error) {
     const isDone = run.logs.some(({ duration_ms }) => duration_ms !== undefined);
-    throw isDone && error instanceof TeddyError ? await toUnreported(project, report, error) : error;
+    throw isDone && error instanceof TeddyError ? await unreportedError(project, report, error) : error;
   }
 }
 
@@ -116,7 +116,7 @@ function toReported({ restored, left, aside }: RolledBack): ReportedRollback {
 }
 
 /** The report is kept as a blob where that is still possible. */
-async function toUnreported(project: Project, report: Report, error: TeddyError): Promise<TeddyError> {
+async function unreportedError(project: Project, report: Report, error: TeddyError): Promise<TeddyError> {
   const batch = project.repository.store.batch();
   const oid = await batch.blob(renderReport(report));
   const kept = await batch.flush().then(

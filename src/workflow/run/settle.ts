@@ -9,7 +9,7 @@ import type { Project } from '../../ports/project.ts';
 import { isSessionPath } from '../../session/global-files.ts';
 import type { RepoPath, SessionId, TurnName } from '../../names.ts';
 import { withClaim } from './claim-turn.ts';
-import { tellRolledBack, toIncomplete, toWarning } from './close.ts';
+import { tellRolledBack, toWarning } from './close.ts';
 import { listChanged, restoreInterrupted } from '../line/guard-session-files.ts';
 import { logRun } from './log.ts';
 import { toText } from '../line/read.ts';
@@ -17,7 +17,7 @@ import { toParams } from '../../plan/report-params.ts';
 import { rollBack, type RolledBack } from './roll-back.ts';
 import { newRun, type Run, type RunLog } from './run.ts';
 import { toSkippedLog, toUnselectedLog } from './actions.ts';
-import { toNotInterrupted } from '../line/unfinished-run.ts';
+import { notInterruptedError } from '../line/unfinished-run.ts';
 
 /** `resume`: its interrupted action is reported as failed and the rest is run. `keep`: it is reported as it stands. */
 export type SettleChoice = 'resume' | 'keep';
@@ -36,19 +36,18 @@ export async function rollBackRun(
   request: { selector?: string | undefined },
 ): Promise<RolledBackRun> {
   return withClaim(project, request.selector, async ({ line, workspace, place, left }) => {
-    if (left === null) throw toNotInterrupted(place);
+    if (left === null) throw notInterruptedError(place);
     await restoreInterrupted({ project, workspace, session: line.session });
     // Resumed after a crash in the middle of this, the run would go on upon files that are half put back.
     await left.journal.append({ record: 'rollback' }).catch((error: unknown) => project.notices.warn(toWarning(error)));
     const rolledBack = await rollBack({ project, workspace, journal: left.journal }, left);
-    tellRolledBack(project, rolledBack);
-    if (rolledBack.failed.length > 0) throw toIncomplete(place, rolledBack);
+    tellRolledBack(project, place, rolledBack);
     await left.journal.discard();
     return { session: line.session, turn: place.turn, ...rolledBack };
   });
 }
 
-/** What the run had come to, with an end for the action that it was killed in. */
+/** The run as far as it had come, with an end for the action that it was killed in. */
 export async function takeUpRun(
   project: Project,
   workspace: Workspace,
@@ -90,7 +89,7 @@ export function stopRun(plan: Plan, run: Run): void {
   for (const action of rest) run.logs.push(toSkippedLog(action, run.ended));
 }
 
-/** What is left was not chosen, and there is nobody to ask about it. */
+/** The actions that are left were not chosen, and there is nobody to ask about them. */
 export function skipRest(plan: Plan, run: Run): void {
   for (const action of listRest(plan, run)) run.logs.push(toUnselectedLog(action));
 }

@@ -8,9 +8,8 @@ import { formatCount } from '../../session/format-count.ts';
 import type { Oid } from '../../names.ts';
 import { checkRequest } from '../../conversation/check-request.ts';
 import { describeAction } from '../../plan/describe-action.ts';
-import { describeFailure } from './describe-failure.ts';
 import { keepBytes } from '../line/keep-bytes.ts';
-import { keepPart, keepWhole, toLabelLines, toLateAnswer } from '../line/keep-answer.ts';
+import { keepPart, keepWhole, toLabelLines } from '../line/keep-answer.ts';
 import type { OpenTurn } from './open.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import { isOnlyMessage } from '../line/read.ts';
@@ -172,11 +171,15 @@ export async function keepStaged(
     throw error;
   }
   await staged.discard();
-  if (commit === null) throw toLateAnswer(place, anchor);
-  return commit;
+  if (commit !== null) return commit;
+  throw new TeddyError(
+    'REF_MOVED',
+    `Turn ${place.turn} was answered by another process meanwhile.`,
+    anchor === null ? undefined : `This answer is kept: \`git cat-file -p ${anchor}\`.`,
+  );
 }
 
-/** As one entry: a plan where it is one, a reply where not. */
+/** Keeps the answer as one entry: a plan, or a reply where it is no plan. */
 export async function keepAnswer(
   project: Project,
   line: ReadyLine,
@@ -206,7 +209,7 @@ export async function keepAnswer(
   };
 }
 
-/** What is to be said about an answer that is on its line already: what cannot be found out is a warning, not an error. */
+/** An answer that is on its line already: a check of it that fails is a warning, not an error. */
 interface KeptAnswer {
   commit: Oid;
   text: string;
@@ -215,10 +218,10 @@ interface KeptAnswer {
 }
 
 interface CheckedAnswer {
-  /** Of a plan: what `execute` would refuse. */
+  /** What `execute` would refuse of a plan. */
   problems: Problem[];
   notes: Problem[];
-  /** What secrets the answer holds, and where: it is kept as it came. */
+  /** The secrets that the answer holds, and where: it is kept as it came. */
   secrets: MaskedSecret[];
 }
 
@@ -260,4 +263,10 @@ async function findProblems(
 ): Promise<Problem[]> {
   if (parsed === null || workspace === null) return parsed?.problems ?? [];
   return (await runVirtually(parsed, worldOf(project, workspace))).problems;
+}
+
+/** A failure as part of a warning: its reason, and the next step where the error has one. */
+function describeFailure(error: unknown): string {
+  if (error instanceof TeddyError && error.hint !== undefined) return `${error.message} ${error.hint}`;
+  return error instanceof Error ? error.message : String(error);
 }

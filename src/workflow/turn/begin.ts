@@ -1,4 +1,4 @@
-/** What every question to a model begins with: the line is ready, nothing is in the way, the message is on it. */
+/** The beginning of every question to a model: the line is ready, nothing is in the way, the message is on it. */
 import { TeddyError } from '../../errors.ts';
 import type { UserRecord } from '../../conversation/record.ts';
 import type { RunClaim } from '../../ports/git.ts';
@@ -12,10 +12,10 @@ import { nextTurn, refreshLine, type LineState } from '../line/read.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { formatCount } from '../../session/format-count.ts';
 
-type BeginWish = TurnWish & { selector?: string | undefined };
+type BeginOptions = TurnWish & { selector?: string | undefined };
 
 /** Throws PLAN_PENDING, EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT and what a snapshot throws. */
-export async function beginTurn(project: Project, request: BeginWish): Promise<{ line: ReadyLine; open: OpenTurn }> {
+export async function beginTurn(project: Project, request: BeginOptions): Promise<{ line: ReadyLine; open: OpenTurn }> {
   const line = await prepareTurn(project, request);
   return { line, open: await openTurn(project, line, request) };
 }
@@ -26,7 +26,7 @@ export async function beginTurn(project: Project, request: BeginWish): Promise<{
  */
 export async function beginTalk(
   project: Project,
-  request: BeginWish,
+  request: BeginOptions,
 ): Promise<{ line: ReadyLine; open: OpenTurn; claim: RunClaim }> {
   const line = await prepareTurn(project, request);
   const { ref, session, state } = line;
@@ -42,7 +42,7 @@ export async function beginTalk(
   }
 }
 
-async function prepareTurn(project: Project, request: BeginWish): Promise<ReadyLine> {
+async function prepareTurn(project: Project, request: BeginOptions): Promise<ReadyLine> {
   refuseEmpty(request);
   const line = await prepareLine(project, request.selector);
   refusePending(project, line, line.state, request);
@@ -50,14 +50,19 @@ async function prepareTurn(project: Project, request: BeginWish): Promise<ReadyL
   return line;
 }
 
-/** What was said is kept, whoever has the turn. */
-async function addMessage(project: Project, { ref }: ReadyLine, wish: BeginWish, error: unknown): Promise<never> {
-  if (!(error instanceof TeddyError) || error.code !== 'LOCKED' || wish.message === undefined) throw error;
+/** The message is kept, whoever has the turn. */
+async function addMessage(
+  project: Project,
+  { ref }: ReadyLine,
+  { message }: BeginOptions,
+  error: unknown,
+): Promise<never> {
+  if (!(error instanceof TeddyError) || error.code !== 'LOCKED' || message === undefined) throw error;
   const record: UserRecord = {
     type: 'user',
     id: project.ids.entryId(),
     timestamp: project.clock.now().toISOString(),
-    message: { role: 'user', content: wish.message },
+    message: { role: 'user', content: message },
     source: 'text',
   };
   const wanted = { selector: shortRef(ref), records: [record], isFresh: true };
@@ -70,14 +75,22 @@ async function addMessage(project: Project, { ref }: ReadyLine, wish: BeginWish,
   );
 }
 
-/** An answer by hand spends nothing. Throws BUDGET_SPENT. */
-export function refuseSpent(
+/**
+ * Refuses a step that would pass a limit that the user has set to the session: turns, or tokens of all its answers. An answer
+ * by hand spends nothing, and nothing is counted without a limit. Throws BUDGET_SPENT.
+ */
+export async function refuseSpent(
   project: Project,
   state: LineState,
   { choice, asksNobody = false }: Pick<TurnWish, 'choice'> & { asksNobody?: boolean },
 ): Promise<void> {
+  const [maxTurns, maxTokens] = await Promise.all([readLimit(project, 'maxTurns'), readLimit(project, 'maxTokens')]);
+  if (state.latest?.status !== 'open' && maxTurns !== null && state.turns.length >= maxTurns)
+    throw spentBudgetError(state, await countSpent(project, state), 'maxTurns', maxTurns);
   const asksModel = !asksNobody && choice.model !== null && choice.provider !== 'manual';
-  return checkBudget(project, state, { opensTurn: state.latest?.status !== 'open', asksModel });
+  if (!asksModel || maxTokens === null) return;
+  const spent = await countSpent(project, state);
+  if (spent.input + spent.output >= maxTokens) throw spentBudgetError(state, spent, 'maxTokens', maxTokens);
 }
 
 export function refuseEmpty({ message, mode }: Pick<TurnWish, 'message' | 'mode'>): void {
@@ -90,56 +103,37 @@ export function refuseEmpty({ message, mode }: Pick<TurnWish, 'message' | 'mode'
   );
 }
 
-/** The limits that a user sets to a session: turns, and tokens of all its answers. */
-interface Step {
-  /** It would open a turn, not answer one that is open. */
-  opensTurn: boolean;
-  /** It would ask a model, not a person. */
-  asksModel: boolean;
-}
-
 type LimitName = 'maxTurns' | 'maxTokens';
-
-interface Spent {
-  turns: number;
-  inputTokens: number;
-  outputTokens: number;
-}
-
-/** Throws BUDGET_SPENT when the line has reached a limit that the next step would pass. Nothing is counted without a limit. */
-async function checkBudget(project: Project, state: LineState, step: Step): Promise<void> {
-  const [maxTurns, maxTokens] = await Promise.all([readLimit(project, 'maxTurns'), readLimit(project, 'maxTokens')]);
-  if (step.opensTurn && maxTurns !== null && state.turns.length >= maxTurns) {
-    throw toSpentBudget(state, await countSpent(project, state), 'maxTurns', maxTurns);
-  }
-  if (!step.asksModel || maxTokens === null) return;
-  const spent = await countSpent(project, state);
-  if (spent.inputTokens + spent.outputTokens >= maxTokens) throw toSpentBudget(state, spent, 'maxTokens', maxTokens);
-}
+/** Tokens. */
+type Spent = { input: number; output: number };
 
 async function readLimit(project: Project, name: LimitName): Promise<number | null> {
   const text = await project.settings.get(name);
   return text === undefined ? null : Number(text);
 }
 
-/** Of this line along its first parents: on a conversation branch also what led there. Each entry counts once. */
+/** The tokens of this line along its first parents; a conversation branch counts what led there as well. Each entry counts once. */
 async function countSpent(project: Project, state: LineState): Promise<Spent> {
-  const spent: Spent = { turns: state.turns.length, inputTokens: 0, outputTokens: 0 };
+  const spent: Spent = { input: 0, output: 0 };
   const seen = new Set<string>();
   for await (const { commit } of project.repository.store.firstParents(state.entryOid)) {
     const entry = decodeEntry(commit.message);
     if (entry?.session !== state.session || seen.has(entry.id)) continue;
     seen.add(entry.id);
-    spent.inputTokens += entry.tokens?.input ?? 0;
-    spent.outputTokens += entry.tokens?.output ?? 0;
+    spent.input += entry.tokens?.input ?? 0;
+    spent.output += entry.tokens?.output ?? 0;
     if (entry.kind === 'start') break;
   }
   return spent;
 }
 
-function toSpentBudget({ session }: LineState, spent: Spent, name: LimitName, limit: number): TeddyError {
-  const { turns, inputTokens, outputTokens } = spent;
-  const what = `${turns} ${turns === 1 ? 'turn' : 'turns'}, ${formatCount(inputTokens)} tokens in, ${formatCount(outputTokens)} out`;
+function spentBudgetError(
+  { session, turns: { length: turns } }: LineState,
+  { input, output }: Spent,
+  name: LimitName,
+  limit: number,
+): TeddyError {
+  const what = `${turns} ${turns === 1 ? 'turn' : 'turns'}, ${formatCount(input)} tokens in, ${formatCount(output)} out`;
   return new TeddyError(
     'BUDGET_SPENT',
     `Session ${session} has spent its budget: ${what}; teddy.${name} is ${formatCount(limit)}.`,
