@@ -32,9 +32,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
    * Whether the command looks at HEAD as soon as the repository is open. Where it asks somebody first, or reads a long input,
    * HEAD may have moved by then.
    */
-  protected actsAtOnce(_terminal: Terminal): boolean {
-    return false;
-  }
+  protected actsAtOnce = (_terminal: Terminal): boolean => false;
 
   /** Opens the project that the command runs in, and closes it whatever happens. */
   protected async withProject(

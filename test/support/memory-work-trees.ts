@@ -71,11 +71,14 @@ function workspaceOf(
   { root, ref, untracked, operation }: MemoryWorkTree,
   { store, workspace }: { store: Repository['store']; workspace: Workspace },
 ): Workspace {
+  const head = async () => ({ ref, oid: ref === null ? null : await store.resolve(ref) });
+  const status = async () => ({ edits: [], unmerged: [], untracked: untracked as RepoPath[] });
   return {
     ...workspace,
     root,
-    head: async () => ({ ref, oid: ref === null ? null : await store.resolve(ref) }),
-    status: async () => ({ edits: [], unmerged: [], untracked: untracked as RepoPath[] }),
+    head,
+    status,
+    headAndStatus: async () => ({ head: await head(), status: await status() }),
     operationInProgress: async () => operation,
     publish: ({ ref: line, old, new: commit, reflog, durable }) =>
       store.updateRefs([{ ref: line, old, new: commit }], reflog, durable),

@@ -18,9 +18,7 @@ export class StatusCommand extends TeddyCommand {
     examples: [['Where am I?', '$0 status']],
   });
 
-  protected override actsAtOnce(): boolean {
-    return true;
-  }
+  protected override actsAtOnce = () => true;
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, (project) => this.show(terminal, project));

@@ -15,6 +15,7 @@ import {
   type SessionId,
   type TurnName,
 } from '../../names.ts';
+import { repair } from '../line/repair.ts';
 import { ensureGlobal, refuseTeddyBranch } from '../line/global-branch.ts';
 import type { PlannedAttempt } from './imported-attempts.ts';
 import { chooseStart, type Base } from '../line/choose-start.ts';
@@ -80,7 +81,7 @@ export async function previewImport(project: Project, request: ImportRequest): P
  */
 export async function importSession(project: Project, request: ImportRequest): Promise<ImportedSession> {
   const { repository } = project;
-  for (const said of (await repository.workspace?.repair()) ?? []) project.notices.warn(said);
+  await repair(project);
   await refuseTeddyBranch(repository.store);
   await repository.store.ident();
   const { base } = await chooseStart(project);

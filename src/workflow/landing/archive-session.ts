@@ -13,6 +13,7 @@ import {
 } from '../../names.ts';
 import { toArchiveCommand } from './archive-command.ts';
 import { toShellWord } from '../../session/shell-word.ts';
+import { repair } from '../line/repair.ts';
 import { findHeadLine } from '../line/find.ts';
 import { chooseMain, listLines, readBaseBranch, readDefaultBranches, type KnownLine } from '../line/list.ts';
 import { hasLandedAsItStands } from '../line/find-open.ts';
@@ -52,7 +53,7 @@ const maxAttempts = 5;
  * BRANCH_IN_THE_WAY where an archive of the name holds other commits, RUN_INTERRUPTED, LOCKED, REF_MOVED.
  */
 export async function archiveSession(project: Project, target?: string): Promise<ArchivedSession> {
-  for (const said of (await project.repository.workspace?.repair()) ?? []) project.notices.warn(said);
+  await repair(project);
   // The newest one that happens to be there is nothing to put away unasked.
   if (target === undefined && (await findHeadLine(project)) === null) throw unnamedError();
   const { session, ref, name } = await findRecorded(project, target);

@@ -7,6 +7,7 @@ import { encodeLanding, type LandedFrom } from '../../session/landing.ts';
 import { shortRef, type Oid, type RefName, type RepoPath, type SessionId } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { nameSome } from '../../session/name-some.ts';
+import { repair } from '../line/repair.ts';
 import { refuseOperation } from '../line/refuse-operation.ts';
 import { findRecorded } from '../line/find-recorded.ts';
 import { refuseRunsIn } from '../line/unfinished-run.ts';
@@ -67,7 +68,7 @@ function emptyMessageError(): TeddyError {
 }
 
 async function findLandable(project: Project, target?: string): Promise<LandableLine> {
-  for (const said of (await project.repository.workspace?.repair()) ?? []) project.notices.warn(said);
+  await repair(project);
   const { session, name, ref, tip, after } = await findRecorded(project, target, { appends: true });
   if (ref !== null && after === null) return { session, name, ref, tip };
   const hint = 'Name a session or a branch: `teddy session list` shows them.';
@@ -169,10 +170,10 @@ interface Landing {
 }
 
 async function openTarget(project: Project, { ref }: LandingTarget): Promise<Workspace | null> {
-  const { repository, notices } = project;
+  const { repository } = project;
   const tree = (await repository.workTrees()).find((one) => one.ref === ref);
   const workspace = tree === undefined ? null : await repository.openWorkspace(tree.root);
-  for (const said of (await workspace?.repair()) ?? []) notices.warn(said);
+  await repair(project, workspace);
   const looked = workspace ?? repository.workspace;
   if (looked) await refuseOperation(looked, ref);
   if (workspace) await refuseRunsIn(project, workspace);

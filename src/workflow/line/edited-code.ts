@@ -72,9 +72,23 @@ export async function openEditedCode(store: Store, root: Oid): Promise<EditedCod
   };
 }
 
+/** The files of a tree at these paths, in their order; null where there is none. */
+export async function readCodeFiles(store: Store, tree: Oid, paths: RepoPath[]): Promise<(CodeFile | null)[]> {
+  const code = await openEditedCode(store, tree);
+  const files: (CodeFile | null)[] = [];
+  for (const path of paths) files.push(await code.get(path));
+  return files;
+}
+
 async function readDir(store: Store, oid: Oid): Promise<Dir> {
   const entries = await store.readTree(oid);
   return { entries: new Map(entries.map((entry) => [toKey(entry), entry])), below: new Map(), oid };
+}
+
+/** A mode on disk with the execute bit of git's. As git does it, whoever may read the file may execute it. */
+export function withExecutable(mode: number, executable: boolean): number {
+  if (executable === ((mode & 0o100) !== 0)) return mode;
+  return executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
 }
 
 /** Names that are not UTF-8 may read alike; no path means one of them. */

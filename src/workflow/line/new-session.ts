@@ -29,7 +29,7 @@ import { ensureGlobal, readGlobal, refuseTeddyBranch } from './global-branch.ts'
 import { canStay, switchOrTakeBack } from './switch.ts';
 import { refuseOperation } from './refuse-operation.ts';
 import { rememberStart } from './own-start.ts';
-import { repairHere } from './repair-here.ts';
+import { repair } from './repair.ts';
 import { addOrTakeBack } from './open-work-tree.ts';
 
 export interface NewSession {
@@ -62,7 +62,7 @@ export async function newSession(project: Project, request: NewSessionRequest): 
   const workspace = request.switch && !inWorkTree ? repository.workspace : null;
   await refuseTeddyBranch(repository.store);
   await repository.store.ident();
-  await repairHere(project);
+  await repair(project);
   if (workspace) await refuseBusyWorkspace(workspace);
   const { base, note } = await chooseStart(project, request.from);
   await refuseTrackedFile(project, base);

@@ -1,4 +1,4 @@
-/** What every command that adds to a line does first: its branch is there, a crash is repaired, nothing is in the way. */
+/** Prepares a line for whatever adds to it: its branch is there, a crash is repaired, nothing is in the way. */
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { RefName, SessionId } from '../../names.ts';
@@ -6,6 +6,7 @@ import { settleCommands } from './settle-commands.ts';
 import { findLine, lineName } from './find.ts';
 import { ensureGlobal } from './global-branch.ts';
 import { recoverAnswers } from './recover-answer.ts';
+import { repair } from './repair.ts';
 import { refuseOperation } from './refuse-operation.ts';
 import { readLineAt, refreshLine, type LineState } from './read.ts';
 import { makeLocal } from './make-local.ts';
@@ -28,8 +29,9 @@ export interface ReadyLine {
 }
 
 /**
- * With `forks`, the command makes a branch of its own, and HEAD may be detached at an entry. With `recover: false` the line is only to be looked at: what a killed command had received stays where it is. Throws
- * RUN_INTERRUPTED where a run was killed, but for whoever `settles` it.
+ * With `forks`, the command makes a branch of its own, and HEAD may be detached at an entry. With `recover: false` the line is only
+ * looked at: the answer that a killed command had received stays where it is. Throws RUN_INTERRUPTED where a run was killed,
+ * unless the caller `settles` it.
  */
 export async function prepareLine(
   project: Project,
@@ -41,19 +43,17 @@ export async function prepareLine(
   const identified = repository.store.ident();
   identified.catch(() => undefined);
   // Repaired before HEAD is read: a crash of ours may have left the index behind it.
-  for (const said of (await repository.workspace?.repair()) ?? []) notices.warn(said);
+  await repair(project, repository.workspace);
   const line = await findLine(project, selector, { appends: recover, forks, needsFiles });
   await identified;
-  if (line.workspace && line.workspace !== repository.workspace) {
-    for (const said of await line.workspace.repair()) notices.warn(said);
-  }
+  if (line.workspace !== repository.workspace) await repair(project, line.workspace);
   const place = line.workspace ?? repository.workspace;
   if (place) await refuseOperation(place, line.ref);
   await ensureGlobal(project);
   // A clone has the lines, but not the attributes that protect their bytes.
   await repository.installAttributes();
   const tip = line.tip ?? (await makeLocal(project, line));
-  // What HEAD is on needs no telling, and an open session was named when it was found.
+  // The user knows the branch that HEAD is on, and an open session was named when it was found.
   if (line.found === 'named') {
     const where = line.workspace && line.workspace !== repository.workspace ? `, in ${line.workspace.root}` : '';
     notices.info(

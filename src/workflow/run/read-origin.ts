@@ -5,6 +5,7 @@ import type { Project } from '../../ports/project.ts';
 import type { Oid, RepoPath } from '../../names.ts';
 import type { Checkouts } from './read-checkouts.ts';
 import type { KnownOrigin, TouchedFile } from './find-touched.ts';
+import { withExecutable } from '../line/edited-code.ts';
 import { equalBytes } from '../line/guard-session-files.ts';
 import { parentOf } from './keep-before.ts';
 import { anotherRepository } from '../line/new-files.ts';
@@ -13,7 +14,7 @@ import { toText } from '../line/read.ts';
 interface OriginPlace {
   project: Project;
   journal: RunJournal;
-  /** What git would write to the paths whose origin is a blob. */
+  /** The content that git would write to the paths whose origin is a blob. */
   checkouts: Checkouts;
 }
 
@@ -55,7 +56,7 @@ async function findOrigin(
   return entry === undefined ? { kind: 'absent' } : { kind: 'blob', mode: entry.mode, oid: entry.oid };
 }
 
-/** Of a commit's file, git knows no more of the mode than whether it can be executed: the rest is as it is `found`. */
+/** git keeps no more of a file's mode than whether it can be executed: the rest is as it is `found`. */
 export async function readWanted(
   { project, journal, checkouts }: OriginPlace,
   path: RepoPath,
@@ -71,12 +72,6 @@ export async function readWanted(
   const executable = mode === '100755';
   if (found.kind !== 'file') return { kind: 'new-file', bytes, executable };
   return { kind: 'file', bytes, mode: withExecutable(found.mode, executable) };
-}
-
-/** Whoever may read it may execute it, as git does it. */
-function withExecutable(mode: number, executable: boolean): number {
-  if (executable === ((mode & 0o100) !== 0)) return mode;
-  return executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
 }
 
 export function isSame(found: FileState, wanted: FileState | NewFile): boolean {

@@ -3,6 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { RefUpdate, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { fetchedRef, shortRef, type RefName } from '../../names.ts';
+import { repair } from '../line/repair.ts';
 import { refuseOperation } from '../line/refuse-operation.ts';
 import { refuseRunsIn } from '../line/unfinished-run.ts';
 import type { Move } from './plan-moves.ts';
@@ -86,7 +87,7 @@ async function refuseWorkspace(
   isCheckedOut: (ref: RefName) => boolean,
 ): Promise<void> {
   const { ref, tail } = move;
-  for (const said of await workspace.repair()) project.notices.warn(said);
+  await repair(project, workspace);
   await refuseOperation(workspace, ref);
   await refuseRunsIn(project, workspace);
   if (tail === null) return refuseEdits(project, workspace, move);

@@ -2,7 +2,7 @@
 import type { Project } from '../../ports/project.ts';
 import { chooseRemote } from './choose-remote.ts';
 import { chooseScope } from './choose-session.ts';
-import { repairHere } from '../line/repair-here.ts';
+import { repair } from '../line/repair.ts';
 import { retryWhileChanged } from './retry-while-changed.ts';
 import { sortLines, type Shared, type ShareRequest } from './shared-line.ts';
 import { listedPrefixes } from './shared-refs.ts';
@@ -14,7 +14,7 @@ import { takeIn } from './take-in.ts';
  * taken. Throws UNKNOWN_REMOTE, UNKNOWN_SESSION, REMOTE_CHANGED, and as `Remotes`.
  */
 export async function pullSessions(project: Project, request: ShareRequest): Promise<Shared> {
-  await repairHere(project);
+  await repair(project);
   const remote = await chooseRemote(project, request.remote, { isPush: false });
   return retryWhileChanged(request.signal, async () => {
     const { refs: listed } = await project.repository.remotes.list(remote.name, listedPrefixes, request);

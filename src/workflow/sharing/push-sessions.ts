@@ -9,7 +9,7 @@ import { chooseRemote, type ChosenRemote } from './choose-remote.ts';
 import { chooseScope } from './choose-session.ts';
 import { readStandings, type StandingTips } from './plan-moves.ts';
 import { moveTracking, pushLines, toPushes } from './push-lines.ts';
-import { repairHere } from '../line/repair-here.ts';
+import { repair } from '../line/repair.ts';
 import { toSharedLine, type Shared, type SharedLine, type ShareRequest } from './shared-line.ts';
 import { readSharedTips, listedPrefixes } from './shared-refs.ts';
 
@@ -19,7 +19,7 @@ import { readSharedTips, listedPrefixes } from './shared-refs.ts';
  */
 export async function pushSessions(project: Project, request: ShareRequest): Promise<Shared> {
   const { store, remotes } = project.repository;
-  await repairHere(project);
+  await repair(project);
   const remote = await chooseRemote(project, request.remote, { isPush: true });
   const { refs: listed, isEmpty } = await remotes.list(remote.name, listedPrefixes, request);
   const scope = await chooseScope(project, { ...request, offLine: 'open' }, listed);

@@ -8,7 +8,7 @@ import { chooseScope } from './choose-session.ts';
 import { readStandings } from './plan-moves.ts';
 import { pushLines, toPushes } from './push-lines.ts';
 import { notePushed, toEmpty } from './push-sessions.ts';
-import { repairHere } from '../line/repair-here.ts';
+import { repair } from '../line/repair.ts';
 import { retryWhileChanged } from './retry-while-changed.ts';
 import { sortLines, type Shared, type SharedLine, type ShareRequest } from './shared-line.ts';
 import { listedPrefixes } from './shared-refs.ts';
@@ -16,7 +16,7 @@ import { takeIn, type TakenIn } from './take-in.ts';
 
 /** Throws as `pullSessions`, and REMOTE_EMPTY. What keeps the rest from being pushed after that is its `refusal`. */
 export async function syncSessions(project: Project, request: ShareRequest): Promise<Shared> {
-  await repairHere(project);
+  await repair(project);
   const remote = await chooseRemote(project, request.remote, { isPush: false });
   let before: SharedLine[] = [];
   return retryWhileChanged(request.signal, async ({ isLast }) => {

@@ -1,8 +1,9 @@
 /** Which files of a turn can be taken back: those that are as the turn left them. */
 import type { FileState, ProjectFiles } from '../../ports/disk.ts';
-import type { TreeFile, Workspace } from '../../ports/git.ts';
+import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, RepoPath } from '../../names.ts';
+import { readCodeFiles, type CodeFile } from '../line/edited-code.ts';
 import type { UndoChange } from './read-code.ts';
 
 export interface LeftFile {
@@ -11,7 +12,7 @@ export interface LeftFile {
 }
 
 export interface SeenChange extends UndoChange {
-  /** What was on disk when it was found to be as the turn left it. */
+  /** The file on disk when it was found to be as the turn left it. */
   seen: FileState;
 }
 
@@ -32,13 +33,14 @@ export async function checkUndo(
     changes.map(async (change) => ({ ...change, seen: await files.readState(change.path) })),
   );
   const paths = changes.map(({ path }) => path);
-  const tree = await workspace.treeOfPaths((await store.readCommit(tip)).tree, paths);
-  const [onDisk, onLine] = (await Promise.all([store.listTree(tree), store.listTree(tip)])).map(toMap);
+  const { tree: line } = await store.readCommit(tip);
+  const disk = await workspace.treeOfPaths(line, paths);
+  const [onDisk, onLine] = await Promise.all([disk, line].map((tree) => readCodeFiles(store, tree, paths)));
   const { edits, unmerged } = await workspace.status({ untracked: false });
   const staged = new Set([...edits.filter((edit) => edit.staged !== '.').map(({ path }) => path), ...unmerged]);
-  const found = seen.map((change) => ({
+  const found = seen.map((change, at) => ({
     change,
-    reason: findReason(change, onDisk?.get(change.path), onLine?.get(change.path), staged),
+    reason: findReason(change, onDisk?.[at] ?? null, onLine?.[at] ?? null, staged),
   }));
   return {
     ready: found.flatMap(({ change, reason }) => (reason === null ? [change] : [])),
@@ -54,12 +56,12 @@ export async function checkUndo(
  */
 function findReason(
   { path, before, after }: UndoChange,
-  onDisk: TreeFile | undefined,
-  onLine: TreeFile | undefined,
+  onDisk: CodeFile | null,
+  onLine: CodeFile | null,
   staged: Set<RepoPath>,
 ): string | null {
   if (staged.has(path)) return 'it has staged changes';
-  // What is in a submodule is not looked at: only its line says where it is.
+  // Nobody looks into a submodule: only the line says where it is.
   const isSubmodule = [before, after].some((file) => file?.mode === '160000');
   const isBefore = isSame(isSubmodule ? onLine : onDisk, before);
   if (isBefore && !isSame(onLine, after)) return 'undone';
@@ -67,10 +69,6 @@ function findReason(
   return isBefore || isSame(onDisk, after) ? null : 'it has changed since the turn';
 }
 
-function isSame(file: TreeFile | undefined, other: TreeFile | null): boolean {
+function isSame(file: CodeFile | null, other: CodeFile | null): boolean {
   return file?.oid === other?.oid && file?.mode === other?.mode;
-}
-
-function toMap(files: TreeFile[]): Map<RepoPath, TreeFile> {
-  return new Map(files.map((file) => [file.path, file]));
 }

@@ -1,16 +1,17 @@
-/** What code a turn has changed: its report commit against the commit before. */
+/** Finds the code that a turn has changed: its report commit against the commit before. */
 import { TeddyError } from '../../errors.ts';
-import type { Store, TreeFile } from '../../ports/git.ts';
+import type { Store } from '../../ports/git.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import type { Oid, RepoPath, TurnName } from '../../names.ts';
+import { readCodeFiles, type CodeFile } from '../line/edited-code.ts';
 import type { LineState } from '../line/read.ts';
 
 export interface UndoChange {
   path: RepoPath;
   /** Null: the turn added it. */
-  before: TreeFile | null;
+  before: CodeFile | null;
   /** Null: the turn deleted it. */
-  after: TreeFile | null;
+  after: CodeFile | null;
 }
 
 export interface TurnCode {
@@ -39,16 +40,10 @@ export async function findUndoable(store: Store, state: LineState, wanted: TurnN
 
 async function readChanges(store: Store, before: Oid | null, after: Oid): Promise<UndoChange[]> {
   if (before === null) return [];
-  const paths = (await store.diffTrees(before, after)).map(({ path }) => path).filter((path) => !isTeddys(path));
-  if (paths.length === 0) return [];
-  const [old, made] = await Promise.all([readFiles(store, before), readFiles(store, after)]);
-  return paths.map((path) => ({ path, before: old.get(path) ?? null, after: made.get(path) ?? null }));
-}
-
-function isTeddys(path: RepoPath): boolean {
-  return path.startsWith('.teddy/');
-}
-
-async function readFiles(store: Store, treeish: Oid): Promise<Map<RepoPath, TreeFile>> {
-  return new Map((await store.listTree(treeish)).map((file) => [file.path, file]));
+  const changed = (await store.diffTrees(before, after)).map(({ path }) => path);
+  const paths = changed.filter((path) => !path.startsWith('.teddy/'));
+  const [old, made] = await Promise.all(
+    [before, after].map(async (commit) => readCodeFiles(store, (await store.readCommit(commit)).tree, paths)),
+  );
+  return paths.map((path, at) => ({ path, before: old?.[at] ?? null, after: made?.[at] ?? null }));
 }

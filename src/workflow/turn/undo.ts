@@ -1,11 +1,13 @@
 /** Takes back the code of a turn where the files are as the turn left them; an edit of the user's is never lost. */
 import { TeddyError } from '../../errors.ts';
-import type { TreeFile, Store, Workspace } from '../../ports/git.ts';
+import type { Store, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
 import { parseTurnName, shortRef, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import { appendEntry } from '../line/append-entry.ts';
 import { checkUndo, type LeftFile, type SeenChange } from './check-undo.ts';
+import { withExecutable, type CodeFile } from '../line/edited-code.ts';
+import { equalBytes } from '../line/guard-session-files.ts';
 import { editTree } from '../../session/edit-tree.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
@@ -135,7 +137,7 @@ function toEntry(project: Project, state: LineState, turn: TurnName, restored: U
 
 /** Puts the files of a turn back as they were before it, links as links. */
 interface ReadyChange extends SeenChange {
-  /** What is to be put back: a file through the user's filters, the target of a link; null: nothing was there. */
+  /** The content to put back: a file through the user's filters, the target of a link; null: nothing was there. */
   bytes: Uint8Array | null;
 }
 
@@ -169,7 +171,7 @@ async function restoreFile(files: ProjectFiles, change: ReadyChange): Promise<st
     const found = await files.readState(path);
     if (!isAsSeen(found, seen)) return 'it has changed just now';
     if (found.kind === 'other') return 'it is no file now';
-    // Of an undo that was killed in the middle.
+    // An undo that was killed in the middle may have left some.
     await files.removeLeftovers(path);
     const wanted = toWanted(change);
     if (wanted === null) return 'the target of the link is not UTF-8';
@@ -188,18 +190,12 @@ function toWanted({ before, seen, bytes }: ReadyChange): FileState | NewFile | n
   if (isLink(before)) return toLink(bytes);
   const executable = before.mode === '100755';
   if (seen.kind !== 'file') return { kind: 'new-file', bytes, executable };
-  return { kind: 'file', bytes, mode: toMode(seen.mode, executable) };
+  return { kind: 'file', bytes, mode: withExecutable(seen.mode, executable) };
 }
 
 function toLink(bytes: Uint8Array): FileState | null {
   const target = decodeText(bytes);
   return target === null ? null : { kind: 'link', target };
-}
-
-/** As git does it: whoever may read it may execute it. */
-function toMode(mode: number, executable: boolean): number {
-  if (executable === ((mode & 0o100) !== 0)) return mode;
-  return executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
 }
 
 /** The deepest first. */
@@ -208,7 +204,7 @@ function listParents(path: RepoPath): RepoPath[] {
   return parts.map((_, at) => parts.slice(0, parts.length - at).join('/') as RepoPath);
 }
 
-function isLink({ mode }: TreeFile): boolean {
+function isLink({ mode }: CodeFile): boolean {
   return mode === '120000';
 }
 
@@ -216,10 +212,6 @@ function isLink({ mode }: TreeFile): boolean {
 function isAsSeen(found: FileState, seen: FileState): boolean {
   if (found.kind === 'link') return seen.kind === 'link' && found.target === seen.target;
   if (found.kind === 'file')
-    return seen.kind === 'file' && found.mode === seen.mode && isSameBytes(found.bytes, seen.bytes);
+    return seen.kind === 'file' && found.mode === seen.mode && equalBytes(found.bytes, seen.bytes);
   return found.kind === seen.kind || (found.kind === 'absent' && seen.kind === 'other');
-}
-
-function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, at) => byte === b[at]);
 }

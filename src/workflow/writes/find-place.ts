@@ -6,6 +6,7 @@ import { shortRef, type RefName, type SessionId } from '../../names.ts';
 import { findHeadLine, lineName } from '../line/find.ts';
 import { listMainLines } from '../line/list-main.ts';
 import { newSession } from '../line/new-session.ts';
+import { repair } from '../line/repair.ts';
 import { prepareLine } from '../line/prepare.ts';
 import { refuseOperation } from '../line/refuse-operation.ts';
 import { refuseRunsIn } from '../line/unfinished-run.ts';
@@ -31,13 +32,12 @@ export async function findPlace(project: Project, selector: string | undefined):
 }
 
 async function findPlainPlace(project: Project): Promise<WritePlace> {
-  const { repository, notices } = project;
-  const { workspace, store } = repository;
+  const { workspace, store } = project.repository;
   if (!workspace) {
     throw new TeddyError('NO_WORK_TREE', 'A bare repository has no files to write.', 'Run it in a clone of it.');
   }
   await store.ident();
-  for (const said of await workspace.repair()) notices.warn(said);
+  await repair(project);
   await refuseOperation(workspace, (await workspace.head()).ref ?? ('HEAD' as RefName));
   await refuseRunsIn(project, workspace);
   await findNewestWrites(project);

@@ -84,11 +84,11 @@ test('a roll back that is killed in the middle is finished by the next one, and 
 test('what a command has changed is put back also where it could not be looked at when the command ended', async () => {
   const project = await pending(command('work'));
   const { workspace } = project.repository;
-  const { scan } = workspace;
+  const { headAndScan } = workspace;
   const { run: work } = project.command;
   project.command.run = async (...args) => {
-    workspace.scan = () => {
-      workspace.scan = scan;
+    workspace.headAndScan = () => {
+      workspace.headAndScan = headAndScan;
       return Promise.reject(new TeddyError('SNAPSHOT_FAILED', 'No.'));
     };
     return work(...args);

@@ -76,9 +76,7 @@ export class SessionExecuteCommand extends TeddyCommand {
     description: 'What to do about a run that was killed: resume, rollback or keep. In a terminal, teddy asks.',
   });
 
-  protected override actsAtOnce({ isInteractive }: Terminal): boolean {
-    return !isInteractive;
-  }
+  protected override actsAtOnce = ({ isInteractive }: Terminal) => !isInteractive;
 
   protected run(terminal: Terminal): Promise<number> {
     const wish = this.toWish(terminal);

@@ -36,9 +36,7 @@ export class SessionHistoryCommand extends TeddyCommand {
   format = Option.String('--format', { description: `${historyFormats.join(', ')}; default: openai.` });
   from = Option.String('--from', { description: 'Leave out the turns before this one.' });
 
-  protected override actsAtOnce(): boolean {
-    return true;
-  }
+  protected override actsAtOnce = () => true;
 
   protected run(terminal: Terminal): Promise<number> {
     const format = toFormat(this.format);

@@ -19,9 +19,7 @@ export class SessionListCommand extends TeddyCommand {
 
   archived = Option.Boolean('--archived', false, { description: 'Also list sessions whose branches were archived.' });
 
-  protected override actsAtOnce(): boolean {
-    return true;
-  }
+  protected override actsAtOnce = () => true;
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {

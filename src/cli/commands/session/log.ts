@@ -34,9 +34,7 @@ export class SessionLogCommand extends TeddyCommand {
   });
   graph = Option.Boolean('--graph', false, { description: 'Draw all lines of the session.' });
 
-  protected override actsAtOnce(): boolean {
-    return true;
-  }
+  protected override actsAtOnce = () => true;
 
   protected run(terminal: Terminal): Promise<number> {
     const target = toTarget(this.target, this.session);

@@ -31,9 +31,7 @@ export class SessionReviewCommand extends TeddyCommand {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
 
-  protected override actsAtOnce(): boolean {
-    return true;
-  }
+  protected override actsAtOnce = () => true;
 
   protected run(terminal: Terminal): Promise<number> {
     const target = toTarget(this.target, this.session);

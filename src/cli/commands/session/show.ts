@@ -29,9 +29,7 @@ export class SessionShowCommand extends TeddyCommand {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
 
-  protected override actsAtOnce(): boolean {
-    return true;
-  }
+  protected override actsAtOnce = () => true;
 
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {

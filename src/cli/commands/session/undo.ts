@@ -34,9 +34,7 @@ export class SessionUndoCommand extends TeddyCommand {
     description: 'Undo files that are as the turn left them, and leave the others.',
   });
 
-  protected override actsAtOnce({ isInteractive }: Terminal): boolean {
-    return !isInteractive;
-  }
+  protected override actsAtOnce = ({ isInteractive }: Terminal) => !isInteractive;
 
   protected run(terminal: Terminal): Promise<number> {
     // Undoing is short, and files without their entry are worse than waiting, so it finishes despite Ctrl-C.

@@ -53,9 +53,7 @@ export class SessionVerifyCommand extends TeddyCommand {
       'Require every entry to be signed by this key: its fingerprint, or a file with public ssh keys. Give it several times to allow several keys.',
   });
 
-  protected override actsAtOnce(): boolean {
-    return true;
-  }
+  protected override actsAtOnce = () => true;
 
   protected run(terminal: Terminal): Promise<number> {
     const target = this.toTarget();

@@ -1,0 +1,7 @@
+/** Puts right what a command that was killed has left in a work tree: a lock of its own would be in the way. */
+import type { Workspace } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+
+export async function repair({ repository, notices }: Project, workspace: Workspace | null = repository.workspace) {
+  for (const said of (await workspace?.repair()) ?? []) notices.warn(said);
+}
