@@ -10,7 +10,7 @@ import { writeCommit, type Draft, type FileEdit } from './write-entry.ts';
 
 const maxAttempts = 10;
 
-/** What to append; with `entry: null` nothing is. `value` is handed back to the caller in both cases. */
+/** The entry to append; with `entry: null` nothing is appended. The caller gets `value` back in both cases. */
 type Decision = (Draft | { entry: null }) & { value?: unknown };
 
 /** `commit` is null where the decision was to append nothing. */
@@ -108,7 +108,7 @@ export async function publishDraft(
   return outcome === 'done' ? commit : null;
 }
 
-/** What index and work tree have to follow: exactly the paths that the commit changed. */
+/** Index and work tree follow exactly the paths that the commit changed. */
 async function findFollowers(
   store: Store,
   tip: Oid | null,

@@ -70,7 +70,7 @@ async function maskRecords(project: Project, records: KnownRecord[]): Promise<Kn
 interface Unit {
   entry: UnitKind;
   records: KnownRecord[];
-  /** What somebody has sent already, perhaps in this moment. */
+  /** Finds what somebody has sent already, perhaps in this moment. */
   find(state: LineState): Promise<FoundRecord | null>;
 }
 

@@ -48,7 +48,7 @@ export async function decideMemos(
   return applyMemos(project, line, turn, open);
 }
 
-/** What there is to decide: a memo that is known, or a removal of what is not there, is only reported. */
+/** The changes to decide on: a memo that is known, or the removal of one that is not there, is only reported. */
 async function findOpen(project: Project, changes: MemoChange[]): Promise<MemoChange[]> {
   if (changes.length === 0) return [];
   const changed = changeMemos((await readGlobal(project))?.memos ?? '', changes);
@@ -122,7 +122,7 @@ export async function finishMemos(
   return { memos: await readTaken(store, decided.commit), state: copied };
 }
 
-/** What a commit of `teddy/global` did to the list: nobody else's change is in it. */
+/** The change that a commit of `teddy/global` made to the list: nobody else's change is in it. */
 async function readTaken(store: Store, commit: Commit): Promise<DecidedMemos> {
   const read = async (treeish: Oid | undefined) =>
     treeish === undefined ? [] : parseMemos(toText((await store.readFile(treeish, globalMemosPath))?.bytes ?? null));
@@ -131,7 +131,7 @@ async function readTaken(store: Store, commit: Commit): Promise<DecidedMemos> {
   return { added: without(after, before), removed: without(before, after), rejected: [] };
 }
 
-/** Of what a plan proposes, that on which no earlier run has decided. */
+/** The proposals of a plan on which no earlier run has decided. */
 export function listUndecided(changes: MemoChange[], { added, removed }: DecidedMemos): MemoChange[] {
   return changes.filter(({ kind, fact }) => !(kind === 'add' ? added : removed).includes(fact.trim()));
 }

@@ -1,7 +1,7 @@
 /**
- * What no command of a plan or a conversation may decide: the files of `.teddy/`. Three of them are the user's to edit, and say what a
- * model is shown, and one has settings; what a command has written there is taken back before anybody takes it for an edit
- * of the user's.
+ * Guards the files of `.teddy/`, which no command of a plan or a conversation may change. Three of them are the user's to edit and
+ * say what a model is shown, and one has settings. Whatever a command has written there is taken back before anybody takes it
+ * for an edit of the user's.
  */
 import { TeddyError } from '../../errors.ts';
 import type { KeptFiles } from '../../ports/disk.ts';
@@ -28,7 +28,7 @@ export interface RestoredFiles {
   strays: RepoPath[];
 }
 
-/** Of the session's files, those that the user edits. */
+/** The session's files that the user edits. */
 export function editableFiles(session: SessionId): RepoPath[] {
   return [joinPath(sessionDir(session), 'session.context'), memosPath, globalContextPath];
 }
@@ -96,7 +96,7 @@ async function readPublishedConfig(
 interface Published {
   /** The commit that says what the files are. */
   base: Oid;
-  /** What teddy itself has published while the command ran: that stays. */
+  /** The files that teddy itself has published while the command ran: they stay. */
   byTeddy: Set<RepoPath>;
 }
 
@@ -114,9 +114,9 @@ async function findPublished({ project }: SessionPlace, before: Head, after: Hea
 
 interface ChangedFile {
   path: RepoPath;
-  /** As it has to be; null when it must not be there. */
+  /** The content that it has to have; null when it must not be there. */
   wanted: Uint8Array | null;
-  /** As it is; null when it is gone. */
+  /** The content that it has; null when it is gone. */
   found: Uint8Array | null;
 }
 
@@ -157,7 +157,7 @@ export function listChanged(before: Scan, after: Scan): RepoPath[] {
   return [...paths].filter((path) => before.get(path) !== after.get(path));
 }
 
-/** What is in the index of `.teddy/` and was not before the command. */
+/** The paths of `.teddy/` that are in the index and were not before the command. */
 function listStaged(before: Scan, after: Scan): RepoPath[] {
   const letter = (print = '..') => (print.startsWith('.A') ? 'A' : print.charAt(0).replace('?', '.'));
   return listChanged(before, after).filter((path) => {

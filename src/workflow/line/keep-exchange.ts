@@ -40,7 +40,7 @@ export async function keepExchange(
   });
 }
 
-/** What was said first, then the calls, then their results in the order of the calls, whichever ended first. */
+/** Text comes first, then the calls, then their results in the order of the calls, whichever ended first. */
 function inOrder(records: readonly KnownRecord[]): KnownRecord[] {
   const calls = records.filter(isCall);
   const results = records.filter(isResult);

@@ -1,4 +1,4 @@
-/** What a plan is checked against in a work tree. */
+/** A plan is checked against this in a work tree. */
 import type { World } from '../../plan/validate.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';

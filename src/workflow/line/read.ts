@@ -1,4 +1,4 @@
-/** What a line holds at one of its commits: its turns, and how far the latest one has come. */
+/** Reads a line at one of its commits: its turns, and how far the latest one has come. */
 import type { TranscriptRecord } from '../../conversation/record.ts';
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import { endsDenied, lastAnswer } from '../../conversation/transcript.ts';
@@ -140,7 +140,7 @@ export async function readTurn(
   };
 }
 
-/** What was said in a turn; its plan and its report are not read. */
+/** The records of a turn; its plan and its report are not read. */
 export async function readRecords(
   store: Store,
   { entryOid, session }: LineTurns,

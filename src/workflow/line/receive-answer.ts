@@ -15,16 +15,16 @@ export interface Usage {
 interface Continuation {
   /** Where in the answer, in characters. */
   at: number;
-  /** What it repeated of the answer's end. */
+  /** The bytes of the answer's end that it repeated. */
   droppedBytes: number;
 }
 
-/** As far as it has come. */
+/** An answer as far as it has come. */
 export interface Received {
   text: string;
   /** After the text. */
   calls: ModelToolCall[];
-  /** Of all requests together. */
+  /** The sum of all requests. */
   usage: Usage | null;
   finish: Extract<ModelEvent, { type: 'finish' }>['reason'] | null;
   continuations: Continuation[];
@@ -34,7 +34,7 @@ export interface Received {
 export interface Listener {
   signal: AbortSignal;
   onText(text: string): void;
-  /** Of all requests until now. */
+  /** Called with the sum of all requests until now. */
   onUsage?(usage: Usage): void;
 }
 

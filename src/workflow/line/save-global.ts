@@ -55,7 +55,7 @@ async function mergeEdit(project: Project, current: GlobalBranch, { name, base, 
       `${name} was changed by somebody else while you edited it.`,
       `Edit it again: \`teddy global edit ${name}\`.`,
     );
-  // What is merged from two texts that are trusted brings in nothing new.
+  // A merge of two texts that are trusted brings in nothing new.
   if (name === 'global.context' && (await isTrusted(project, { kind: 'context', text: theirs }))) {
     await trustTexts(project, [{ text }]);
   }

@@ -59,7 +59,7 @@ export async function previewSnapshot(project: Project, line: CheckedOutLine): P
   await tellLeftOut(project, leftOut);
   if (drafted === null) return { state, global, count: 0 };
   const { draft, count } = drafted;
-  // What the user has edited, they have read, also before it is committed.
+  // The user has read what they have edited, also before it is committed.
   await trustOwnList(project, draft.files);
   let merged = global;
   for (const edit of await readGlobalEdits(project, state.tip, draft.files)) {
@@ -83,7 +83,7 @@ async function tellLeftOut({ notices, masker }: Project, leftOut: LeftOutFile[])
   notices.warn(`Not in the snapshot: ${await maskString(masker, named)}.`);
 }
 
-/** What the user has edited, they have read. */
+/** The user has read a list that they have edited. */
 async function trustOwnList(project: Project, files: FileEdit[]): Promise<void> {
   const lists = files.filter(({ path }) => path.endsWith('/session.context'));
   await trustTexts(

@@ -27,7 +27,7 @@ export interface Draft {
 export interface WrittenEntry {
   commit: Oid;
   message: string;
-  /** Of the draft's own files. */
+  /** The edits that the draft's own files make. */
   edits: TreeEdit[];
   /** The entry changes nothing of the tip's tree but these files. */
   isOnTip: boolean;
@@ -94,7 +94,7 @@ async function readBase(
   return { tree: await flushed(batch, await editTree(store, batch, codeTree ?? tree, edits)), isTip: false };
 }
 
-/** Of `.teddy/`, the code's tree decides about nothing but the user's own file. */
+/** In `.teddy/`, the code's tree decides about nothing but the user's own file. */
 async function keepSessionFiles(store: Store, tip: Oid, codeTree: Oid): Promise<TreeEdit[]> {
   const [kept, code] = await Promise.all([tip, codeTree].map((tree) => store.readDir(tree, teddyDir)));
   const config = code?.entries.find(({ name }) => joinPath(teddyDir, name) === configPath);

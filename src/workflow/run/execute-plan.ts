@@ -34,7 +34,7 @@ export interface ExecuteRequest extends Selection {
   reject?: string | undefined;
   /** A run that does not come to its end puts back what it has changed. */
   rollback?: boolean;
-  /** What to do about an earlier run of the plan that was killed. */
+  /** Says how to settle an earlier run of the plan that was killed. */
   interrupted?: SettleChoice | undefined;
   signal: AbortSignal;
   /** When it is known what will be run. */

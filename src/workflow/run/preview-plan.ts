@@ -1,4 +1,4 @@
-/** What executing a line's pending plan would do. Nothing is changed to find it out, and nobody is asked. */
+/** Previews what executing a line's pending plan would do. Nothing is changed to find it out, and nobody is asked. */
 import { TeddyError } from '../../errors.ts';
 import { renderUnifiedDiff } from '../../plan/diff.ts';
 import type { Effect } from '../../plan/effect.ts';
@@ -52,7 +52,7 @@ export interface PreviewedMemo extends MemoChange {
 export interface PreviewedFile {
   path: RepoPath;
   change: 'added' | 'modified';
-  /** Of all writes together. */
+  /** The diff of all writes together. */
   diff: string;
 }
 

@@ -116,7 +116,7 @@ async function takeCode(project: Project, workspace: Workspace, before: Oid, run
   }
 }
 
-/** What git refuses it refuses again; what was in its way for a moment is not told as its refusal. */
+/** git is asked twice: it refuses a file again where it means it, and not where something was in its way for a moment. */
 async function treeOfPaths(workspace: Workspace, before: Oid, paths: RepoPath[]): Promise<Oid> {
   return workspace.treeOfPaths(before, paths).catch((error: unknown) => {
     if (!(error instanceof TeddyError) || error.code !== 'GIT_FAILED') throw error;
@@ -128,7 +128,7 @@ function toFailure({ run_summary }: Report, failure: string | null): Pick<Report
   return { run_summary: failure === null ? run_summary : { ...run_summary, status: 'FAILURE', error: failure } };
 }
 
-/** What must not get into a commit by itself: what git ignores, secrets, and big new files. */
+/** Nothing of this gets into a commit by itself: what git ignores, secrets, and big new files. */
 async function findLeftOut(project: Project, workspace: Workspace, before: Oid, run: Run): Promise<LeftOutFile[]> {
   const { store } = project.repository;
   const paths = [...run.changed.keys()];
@@ -149,7 +149,7 @@ async function findLeftOut(project: Project, workspace: Workspace, before: Oid, 
   return [...left, ...[...run.strays].map((path) => ({ path, reason: notTeddys }))];
 }
 
-/** What the plan itself says is read by whoever approves it; what a command makes is not. */
+/** Whoever approves a plan reads the files that it writes itself, but not those that its commands make. */
 async function findReason(project: Project, workspace: Workspace, path: RepoPath, run: Run): Promise<string | null> {
   const byCommand = run.logs.find(({ index }) => index === run.changed.get(path))?.action_type === 'EXECUTE';
   const named = byCommand ? await findPathReason(project, path) : findNameReason(path);

@@ -92,7 +92,7 @@ async function isAsBefore(
   return isSame(await files.readState(path), wanted);
 }
 
-/** As a whole: of an output that is cut first, a piece of a secret might stay. */
+/** The output is masked as a whole: where it is cut first, a piece of a secret might stay. */
 async function maskResult(masker: Masker, result: CommandResult): Promise<CommandResult> {
   const [stdout, stderr] = await Promise.all([result.stdout, result.stderr].map((text) => maskString(masker, text)));
   return { ...result, stdout: stdout ?? '', stderr: stderr ?? '' };

@@ -52,7 +52,7 @@ export async function branchSession(project: Project, request: BranchRequest): P
   return { from: line, ref, turn, commit, switched: place !== null };
 }
 
-/** Of these one comes first in a turn; what came first may have been said by the assistant. */
+/** One of these comes first in a turn; the assistant may have spoken first. */
 const opening: ReadonlySet<EntryKind> = new Set(['message', 'branch', 'reply', 'exchange']);
 
 /** The parent of the entry that opened the turn: there the code is exactly what the turn saw. */

@@ -33,7 +33,7 @@ export interface OpenTurn {
   info: RequestInfo;
   /** The record of the message. */
   messageId: string;
-  /** What came since the message: calls with their results, interrupted answers. */
+  /** The records since the message: calls with their results, interrupted answers. */
   records: TranscriptRecord[];
   /** How many records of the turn say something: by it a late answer finds that somebody else was faster. */
   recordCount: number;
