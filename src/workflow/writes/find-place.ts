@@ -72,7 +72,7 @@ export async function openPlace(project: Project, { record, write }: HeldWrite):
   const { line } = record;
   const workspace = await openRoot(project.repository, record);
   // A crash of ours may have left its lock on the index, and the index behind HEAD.
-  for (const said of await workspace.repair()) project.notices.warn(said);
+  await repair(project, workspace);
   const { ref } = await workspace.head();
   // A content in its place only lacks the entry.
   if (write.state.phase !== 'installed') {
