@@ -45,6 +45,11 @@ const valueNames: Record<string, string> = {
   '--server': ' <url>',
   '--color': '[=when]',
 };
+/** The options without which a command refuses. Clipanion has a way to require one, but then names no reason. */
+const requiredOptions: Record<string, string[]> = {
+  'teddy write begin': ['--target', '--operation', '--intent'],
+  'teddy write stream': ['--target', '--operation'],
+};
 const width = 80;
 
 /** `style` adds colours; without it, the text is plain. */
@@ -70,9 +75,14 @@ export function renderCommandHelp(definition: Definition, style: (style: Style, 
   ].join('\n');
 }
 
-/** The command's words and its parameters, without its options. */
+/** The command's words, its parameters, and the options that it needs. */
 export function withParameters({ path, usage }: Definition): string {
-  return `${path} ${usage.slice(path.length).trim()}`.trimEnd();
+  const required = (requiredOptions[path] ?? []).map((name) => `${name}${valueNameOf(path, name)}`);
+  return [path, usage.slice(path.length).trim(), ...required].filter((part) => part !== '').join(' ');
+}
+
+function valueNameOf(path: string, option: string): string {
+  return valueNames[`${path} ${option}`] ?? valueNames[option] ?? '';
 }
 
 type OptionRow = [names: string, text: string];
@@ -92,10 +102,7 @@ function toRow(path: string, { definition, description = '' }: Definition['optio
   const names = (definition.split(' ')[0] ?? '').split(',');
   const long = names.find((name) => name.startsWith('--')) ?? '';
   const short = names.find((name) => !name.startsWith('--'));
-  return [
-    `${short === undefined ? '    ' : `${short}, `}${long}${valueNames[`${path} ${long}`] ?? valueNames[long] ?? ''}`,
-    description.trim(),
-  ];
+  return [`${short === undefined ? '    ' : `${short}, `}${long}${valueNameOf(path, long)}`, description.trim()];
 }
 
 function wrapParagraphs(text: string): string {

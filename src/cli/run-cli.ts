@@ -16,21 +16,7 @@ import { HooksInstallCommand } from './commands/hooks/install.ts';
 import { HooksStatusCommand } from './commands/hooks/status.ts';
 import { HooksUninstallCommand } from './commands/hooks/uninstall.ts';
 import { InitCommand } from './commands/init.ts';
-import {
-  GlobalHelp,
-  globalSummary,
-  HooksHelp,
-  hooksSummary,
-  MemoHelp,
-  memoSummary,
-  NamespaceHelp,
-  RootHelp,
-  summary,
-  WorktreeHelp,
-  worktreeSummary,
-  WriteHelp,
-  writeSummary,
-} from './commands/help.ts';
+import { findGroupHelp, helpCommands } from './commands/help.ts';
 import { MemoAddCommand } from './commands/memo/add.ts';
 import { MemoListCommand } from './commands/memo/list.ts';
 import { MemoRemoveCommand } from './commands/memo/remove.ts';
@@ -80,15 +66,9 @@ import { WorktreeRemoveCommand } from './commands/worktree/remove.ts';
 import { WriteAskCommand } from './commands/write/ask.ts';
 
 const commands: CommandClass<CliContext>[] = [
-  RootHelp,
+  ...helpCommands,
   TeddyAlone,
   StatusCommand,
-  NamespaceHelp,
-  MemoHelp,
-  GlobalHelp,
-  WorktreeHelp,
-  WriteHelp,
-  HooksHelp,
   HookCommand,
   HooksInstallCommand,
   HooksUninstallCommand,
@@ -206,7 +186,7 @@ export function listDefinitions(): Definition[] {
 function findNamed(words: string[]): CommandClass<CliContext>[] {
   const isNamed = (path: string[]) => path.length > 0 && path.every((name, at) => words[at] === name);
   const named = commands.filter(({ paths = [] }) => paths.some(isNamed));
-  // A command without its own usage is the help of a family, and `teddy --json session list` does not begin with a
+  // A command without its own usage is the help of a group, and `teddy --json session list` does not begin with a
   // name.
   const [only] = named.filter(({ usage }) => usage !== undefined);
   return only === undefined ? commands : [only];
@@ -235,24 +215,13 @@ function asksForHelp(words: string[]): boolean {
   return words.slice(0, end === -1 ? words.length : end).some((word) => /^(?:-h|--help)(?:=|$)/.test(word));
 }
 
-const namespaces = new Map([
-  ['', summary],
-  ['help', summary],
-  ['session', summary],
-  ['memo', memoSummary],
-  ['global', globalSummary],
-  ['worktree', worktreeSummary],
-  ['write', writeSummary],
-  ['hooks', hooksSummary],
-]);
-
 function printHelp(context: CliContext, cli: Cli<CliContext>, words: string[]): number {
-  const command = findDefinition(cli, words);
+  const names = words.filter((word) => !word.startsWith('-'));
+  const command = findDefinition(cli, names);
   const terminal = openTerminal(context, 'auto');
-  const named = words.filter((word) => !word.startsWith('-')).join(' ');
-  if (command !== undefined) terminal.print(renderCommandHelp(command, terminal.style));
-  else if (namespaces.has(named)) terminal.print(namespaces.get(named) ?? summary);
-  else throw toUnknownCommand(words, pathsOf(cli));
+  const text = command === undefined ? findGroupHelp(names) : renderCommandHelp(command, terminal.style);
+  if (text === null) throw toUnknownCommand(names, pathsOf(cli));
+  terminal.print(text);
   return 0;
 }
 

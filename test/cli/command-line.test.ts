@@ -1,5 +1,6 @@
 /** The surface that scripts and people rely on: streams, JSON, colours, help, spellings of options. */
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runTeddy, teddyPath, environmentOf } from '../support/run-teddy.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
@@ -20,6 +21,23 @@ const shared = [
   ...['list', 'add', 'remove', 'edit'].map((verb) => `memo ${verb}`),
   ...['edit', 'remove', 'trust'].map((verb) => `global ${verb}`),
 ];
+
+/** `npm run docs` generates it from the definitions of the commands, and a test fails when it is stale. */
+const reference = readFileSync('docs/commands.md', 'utf8');
+const paths = [...reference.matchAll(/^### `(teddy(?: [a-z]+)+)/gm)].map(([, path]) => path ?? '');
+const grouped = paths.filter((path) => path.split(' ').length === 3);
+const groups = [...new Set(grouped.map((path) => path.split(' ')[1] ?? ''))];
+/** `hook` is for git, and no help names it. */
+const alone = paths
+  .filter((path) => path.split(' ').length === 2)
+  .map((path) => path.slice('teddy '.length))
+  .filter((name) => name !== 'hook');
+const coreLoop = ['new', 'plan', 'execute', 'land'].map((verb) => `teddy session ${verb}`);
+
+/** The commands that have a line of their own, in order. */
+function namesIn(help: string): string[] {
+  return [...help.matchAll(/^ {2}(teddy(?: [a-z]+){1,2})/gm)].map(([, name]) => name ?? '');
+}
 
 beforeAll(async () => {
   project = await openTeddyProject();
@@ -76,12 +94,78 @@ describe('help', () => {
     }
   });
 
-  slowTest('teddy and teddy session alone print what there is and exit 0', async () => {
-    for (const args of [[], ['session'], ['--help'], ['-h'], ['help'], ['session', '--help']]) {
-      const { exitCode, stdout, stderr } = await runTeddy(args, { cwd: '/' });
-      expect({ exitCode, stderr }, args.join(' ')).toEqual({ exitCode: 0, stderr: '' });
-      for (const command of commands) expect(stdout).toContain(`teddy ${command}`);
+  slowTest(
+    'teddy alone outside a repository, --help, -h and help show the core loop first, then every group and command',
+    async () => {
+      for (const args of [[], ['--help'], ['-h'], ['help']]) {
+        const { exitCode, stdout, stderr } = await runTeddy(args, { cwd: '/' });
+        expect({ exitCode, stderr }, args.join(' ')).toEqual({ exitCode: 0, stderr: '' });
+        expect(namesIn(stdout).slice(0, 5)).toEqual([...coreLoop, 'teddy status']);
+        for (const group of groups) expect(stdout).toContain(`\n  teddy ${group} ...  `);
+        for (const name of alone) expect(stdout).toContain(`\n  teddy ${name}`);
+        for (const path of grouped) expect(stdout, path).toMatch(new RegExp(`\\b${path.split(' ').at(-1)}\\b`));
+        expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+      }
+    },
+  );
+
+  test('a group alone, with --help or after help shows its commands, each with a line, and exits 0', async () => {
+    expect(groups.toSorted()).toEqual(['global', 'hooks', 'memo', 'session', 'worktree', 'write']);
+    for (const group of groups) {
+      const help = await runTeddy([group], { cwd: '/' });
+      expect({ ...help, stdout: '' }, group).toEqual({ exitCode: 0, signal: null, stdout: '', stderr: '' });
+      for (const args of [
+        [group, '--help'],
+        [group, '-h'],
+        ['--help', group],
+        ['help', group],
+      ])
+        expect(await runTeddy(args, { cwd: '/' }), args.join(' ')).toEqual(help);
+      expect(help.stdout).toMatch(new RegExp(`^teddy ${group}: [a-z].*\n\n`));
+      const paths = grouped.filter((path) => path.startsWith(`teddy ${group} `));
+      expect([...new Set(namesIn(help.stdout))].toSorted()).toEqual(paths.toSorted());
+      expect(help.stdout).toContain(`\`teddy ${group} <command> --help\` explains a command.`);
+      expect(help.stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
     }
+  });
+
+  test('the help of sessions begins with the core loop', async () => {
+    const { stdout } = await runTeddy(['session', '--help'], { cwd: '/' });
+    expect(namesIn(stdout).slice(0, 4)).toEqual(coreLoop);
+  });
+
+  test('--help before the words of a command is the same as after them', async () => {
+    const help = await runTeddy(['memo', 'add', '--help'], { cwd: '/' });
+    expect(await runTeddy(['--help', 'memo', 'add'], { cwd: '/' })).toEqual(help);
+  });
+
+  test('the usage of a command names the options without which it refuses', async () => {
+    const values = { '--target': '<file>', '--operation': '<name>', '--intent': '<text>' };
+    for (const [verb, options] of [
+      ['begin', ['--target', '--operation', '--intent']],
+      ['stream', ['--target', '--operation']],
+    ] as const) {
+      const required = options.map((option) => `${option} ${values[option]}`);
+      const { stdout } = await runTeddy(['write', verb, '--help'], { cwd: '/' });
+      expect(stdout).toContain(`\nUsage\n  teddy write ${verb} ${required.join(' ')} [options]\n`);
+      for (const missing of required) {
+        const given = required.filter((option) => option !== missing).flatMap((option) => option.split(' '));
+        const { exitCode, stderr } = await runTeddy(['write', verb, ...given], { cwd: '/' });
+        expect({ exitCode, stderr }).toEqual({
+          exitCode: 2,
+          stderr: expect.stringContaining(`\`teddy write ${verb}\` needs ${missing.split(' ')[0]}. [USAGE]`),
+        });
+      }
+    }
+  });
+
+  test('every help text writes exit codes in the same way', () => {
+    const lists = reference.match(/\bExit codes?:.*/g) ?? [];
+    expect(lists.length).toBeGreaterThan(25);
+    expect(lists.filter((list) => !/^Exit codes: (?:\d+ [^;]|those )/.test(list) || /\d:/.test(list))).toEqual([]);
+  });
+
+  slowTest('teddy --version prints the version', async () => {
     for (const flag of ['--version', '-v']) {
       const { exitCode, stdout } = await runTeddy([flag], { cwd: '/', asProcess: true });
       expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });

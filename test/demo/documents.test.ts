@@ -212,7 +212,7 @@ function readCommandTable(text: string): Map<string, string[]> {
 }
 
 function toPath(name: string): string {
-  return name.replace(/ [<[].*$/, '');
+  return name.replace(/ (?:[<[]|--).*$/, '');
 }
 
 /** From the source, since help is written by hand. `teddy memo` and its like, in help.ts, only print what there is. */

@@ -9,10 +9,11 @@ export class WriteAppendCommand extends ServedCommand {
     category: 'Write large files',
     description: 'Add what comes on stdin to the content of a write session.',
     details: `
-      The bytes are taken as they are, and are on disk when the command ends; a line DONE is content too. Prints where the next byte belongs. With \`--offset\` a
-      call can be repeated: what is known already must be the same, and only the rest is added.
+      teddy takes the bytes as they are, and they are on disk when the command ends; a line DONE is content too. It
+      prints where the next byte belongs. With \`--offset\` you can repeat a call: what is there already must be the
+      same, and teddy adds only the rest.
 
-      Exit codes: 0: added; 1: the content is too large; 2: no such session; 3: other bytes are known there, or there is a gap.
+      Exit codes: 0 added; 1 the content is too large; 2 no such session; 3 other bytes are there, or there is a gap.
     `,
     examples: [
       ['Add a part', '$0 write append 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 < part-1.md'],

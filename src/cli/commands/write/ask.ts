@@ -20,7 +20,8 @@ export class WriteAskCommand extends TeddyCommand {
 
       Ctrl-C, or a connection that is cut, loses nothing that had come: \`--resume <id>\` has the model go on from there, with the same message.
 
-      Exit codes: 0: done; 1: the content stayed invalid, or never ended; 3: another session is active; 4: not approved; 5: the model failed.
+      Exit codes: 0 done; 1 the content stayed invalid, or never ended; 2 wrong usage; 3 another session is active; 4 not
+      approved; 5 the model failed.
     `,
     examples: [
       ['Write a file', '$0 write ask -m "Write docs/guide.md: how to install and use the tool"'],
@@ -29,10 +30,10 @@ export class WriteAskCommand extends TeddyCommand {
     ],
   });
 
-  message = Option.String('-m,--message', { description: 'What is to be written, in your words.' });
+  message = Option.String('-m,--message', { description: 'What you want, in your words.' });
   yes = Option.Boolean('-y,--yes', false, { description: 'Approve every file.' });
   resume = Option.String('--resume', {
-    description: 'Go on with this write session, or send this message again: which was interrupted.',
+    description: 'Go on with this interrupted write session, or send this message again.',
   });
   session = Option.String('-s,--session', {
     description: 'A session id or a unique part of it, a branch, or a session directory.',

@@ -13,7 +13,8 @@ export class WriteBeginCommand extends AnnounceCommand {
 
       create makes a new file, overwrite replaces one as a whole, append adds to its end. The entry goes to the line that HEAD is on, else to a session named \`writes\`.
 
-      Exit codes: 0: begun; 2: a bad operation or target; 3: another session is active, or the target stands against the operation.
+      Exit codes: 0 begun; 2 a bad operation or target, or something is missing; 3 another session is active, or the
+      target does not fit the operation.
     `,
     examples: [
       [

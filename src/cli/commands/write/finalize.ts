@@ -10,25 +10,30 @@ export class WriteFinalizeCommand extends ServedCommand {
     category: 'Write large files',
     description: 'Check the content, put it in place, and commit it once.',
     details: `
-      What comes on stdin is the whole content, in place of what was received; where nothing comes, or stdin is a terminal, it is what was received. \`--received\` never
-      looks at stdin, which a program needs that leaves it open.
+      What comes on stdin is the whole content, in place of what was received. If nothing comes, or stdin is a
+      terminal, the content is what was received. With \`--received\` teddy never reads stdin, for programs that leave
+      it open.
 
-      Prints the path and the commit. What is found in the content is shown with its lines, and nothing is written; a corrected content is taken twice. The same
-      content again is answered the same and makes no second commit.
+      It prints the path and the commit. If a check finds something in the content, teddy shows it with its lines and
+      writes nothing; you can send a corrected content twice. The same content again gets the same answer, and no
+      second commit.
 
-      Exit codes: 0: committed; 1: something was found, or the content is too large; 2: no such session; 3: the target has changed since the session began.
+      Exit codes: 0 committed; 1 a check found something, or the content is too large; 2 no such session; 3 the target
+      has changed since the session began.
     `,
     examples: [
       ['What was received', '$0 write finalize 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --received'],
       ['A content as a whole', '$0 write finalize 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 < guide.md'],
-      ['Whatever was found in it', '$0 write finalize 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --received --force'],
+      ['In spite of what was found in it', '$0 write finalize 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --received --force'],
     ],
   });
 
   id = Option.String({ name: 'id' });
-  force = Option.Boolean('--force', false, { description: 'Write it whatever is found; the commit says so.' });
+  force = Option.Boolean('--force', false, { description: 'Write it in spite of what is found; the commit says so.' });
   content = Option.String('--content', { description: 'The whole content: a file, or - for stdin.' });
-  received = Option.Boolean('--received', false, { description: 'What was received; stdin is left alone.' });
+  received = Option.Boolean('--received', false, {
+    description: 'The content is what was received; do not read stdin.',
+  });
 
   protected run(terminal: Terminal): Promise<number> {
     requireOne({ '--content': this.content !== undefined, '--received': this.received });

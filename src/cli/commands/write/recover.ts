@@ -10,15 +10,18 @@ export class WriteRecoverCommand extends TeddyCommand {
     category: 'Write large files',
     description: 'Go on with a write session that a crash, a mistake or a long silence has left.',
     details: `
-      Without an id it is the only one there is. Without a way a terminal asks; elsewhere the ways are printed, and the exit code is 2.
+      Without an id, it is the only one there is. If you give no choice, teddy asks on a terminal; elsewhere it prints
+      the choices, and the exit code is 2.
 
-      A damaged one can still be shown and written to a file: all bytes that are on disk, also those that no save has confirmed.
+      Even a damaged one can be shown, or written to a file: all bytes that are on disk, also those that no save has
+      confirmed.
 
-      Exit codes: 0: done; 1: something was found, or it is damaged; 2: no such session, or no way was told; 3: another session is active, or the target has changed.
+      Exit codes: 0 done; 1 a check found something, or the session is damaged; 2 no such session, or no choice was
+      given; 3 another session is active, or the target has changed.
     `,
     examples: [
       ['What can be done', '$0 write recover'],
-      ['It was whole', '$0 write recover 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --finalize'],
+      ['It was complete', '$0 write recover 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --finalize'],
       ['The rest of it', '$0 write recover 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --continue < rest.md'],
       ['To a file of its own', '$0 write recover 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77 --output rescued.md'],
     ],
@@ -29,9 +32,11 @@ export class WriteRecoverCommand extends TeddyCommand {
     description: 'Add what comes on stdin, up to a line DONE, and commit.',
   });
   finalize = Option.Boolean('--finalize', false, {
-    description: 'What has arrived is whole: check it, and commit it.',
+    description: 'What has arrived is complete: check it, and commit it.',
   });
-  force = Option.Boolean('--force', false, { description: 'With --finalize or --continue: whatever is found.' });
+  force = Option.Boolean('--force', false, {
+    description: 'With --finalize or --continue: in spite of what is found.',
+  });
   eofIsDone = Option.Boolean('--eof-is-done', false, {
     description: 'With --continue: the end of stdin stands for DONE.',
   });

@@ -9,7 +9,7 @@ export class WriteStatusCommand extends ServedCommand {
   static override usage = Command.Usage({
     category: 'Write large files',
     description: 'Show how far a write session has come.',
-    details: 'To look never makes a session live longer. After success its commit is known for an hour.',
+    details: 'Looking never makes a session live longer. After success, teddy shows its commit for an hour.',
     examples: [['One session', '$0 write status 3f0e9c1a-5d5e-4a08-9b0c-1f1d6c1f2a77']],
   });
 

@@ -14,10 +14,12 @@ export class WriteStreamCommand extends AnnounceCommand {
       it, and it is checked, put in place and committed at once; what comes after that line is kept in git, and is not in the file. When nothing comes for two
       seconds, the writer is asked on stderr whether it has finished, three times at most.
 
-      Prints the path and the commit. In a terminal a content in which something was found can be sent again, twice.
+      It prints the path and the commit. On a terminal, you can send a content in which a check found something again,
+      twice.
 
-      Exit codes: 0: committed; 1: something was found, there was no DONE, or it is too large; 2: a bad operation or target; 3: another session is active, or the target
-      has changed; 130: interrupted. What had come is saved.
+      Exit codes: 0 committed; 1 a check found something, there was no DONE, or the content is too large; 2 a bad
+      operation or target; 3 another session is active, or the target has changed; 130 interrupted, and what had come
+      is saved.
     `,
     examples: [
       ['What a program writes', 'my-model | $0 write stream --target docs/guide.md --operation create'],
@@ -33,7 +35,7 @@ export class WriteStreamCommand extends AnnounceCommand {
   });
 
   eofIsDone = Option.Boolean('--eof-is-done', false, { description: 'The end of stdin stands for DONE.' });
-  force = Option.Boolean('--force', false, { description: 'Write it whatever is found; the commit says so.' });
+  force = Option.Boolean('--force', false, { description: 'Write it in spite of what is found; the commit says so.' });
 
   protected run(terminal: Terminal): Promise<number> {
     const announced = this.announce('teddy write stream', false);
