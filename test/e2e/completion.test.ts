@@ -59,6 +59,11 @@ test('bash completes commands, options and session names, and may load the scrip
   expect(await askBash(['teddy', 'completion', 'f'])).toEqual(['fish']);
 });
 
+test('a group is offered with what it is for', async () => {
+  const { stdout } = await runTeddy(['complete', '--', 'mem'], { cwd: project.repo.root });
+  expect(stdout).toContain('memo\tfacts that every session of this repository is told\n');
+});
+
 test('bash runs nothing of what is typed, and writes to no file', async () => {
   await project.repo.write('kept.txt', 'kept\n');
   for (const word of ['$(touch made)', '`touch made`', '"$(touch made)"', ';touch made', '> kept.txt'])

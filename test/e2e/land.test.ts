@@ -40,6 +40,12 @@ test('a session lands with HEAD where it was, is archived, found by its id, and 
 
   await project.repo.write('a.txt', 'A\n');
   const archive = `refs/teddy/archive/${session}`;
+  await project.repo.git('switch', '--quiet', 'main');
+  expect(await project.refuses('USAGE', 2, ['session', 'archive'])).toContain(
+    'error: You are on no branch of a session, so teddy cannot tell which one to archive. [USAGE]\n' +
+      'hint:  Name one of those that `teddy session list` shows: `teddy session archive <session>`.\n',
+  );
+  await project.repo.git('switch', '--quiet', `teddy/${session}`);
   expect(await project.ok('session', 'archive', session)).toBe(`teddy/${session} is now ${archive}\n`);
   expect(await project.repo.git('symbolic-ref', '--short', 'HEAD')).toBe('main');
   expect(await project.repo.git('for-each-ref', '--format=%(refname)', 'refs/heads/teddy', 'refs/teddy')).toBe(

@@ -58,6 +58,7 @@ test('in a clone of a colleague nothing is taken that was not named, and an arch
   expect(await theirs.fingerprint()).toEqual(before);
 
   expect(await project.run(['session', 'pull'], { cwd: clone })).toMatchObject({ exitCode: 0 });
+  expect((await project.run(['doctor'], { cwd: clone })).stdout).toContain(', remotes as last fetched, ');
   expect(await project.ok('session', 'archive')).toContain(`teddy/${session} is now `);
   expect(await project.repo.git('symbolic-ref', '--short', 'HEAD')).toBe('main');
   await project.ok('session', 'sync', '--all');

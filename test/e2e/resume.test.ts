@@ -42,6 +42,9 @@ async function openWithMessage(...answers: string[]): Promise<string> {
 describe('without a terminal', () => {
   test('each call is one step: the open message is asked again as it was, its plan is executed, and then nothing waits', async () => {
     const session = await openWithMessage(answer);
+    expect(await project.ok('status')).toBe(
+      `On teddy/${session}.\nTurn 01 waits for an answer.\nNext: teddy session resume\n  or: teddy session plan --from <file>\n`,
+    );
     const asked = await project.run(resume);
     expect(asked).toMatchObject({ exitCode: 0, stdout: answer });
     expect(asked.stderr).toContain(`Going on with turn 01 of ${session}: its message waits for an answer.\n`);

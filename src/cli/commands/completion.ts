@@ -4,6 +4,7 @@ import { Command, Option, type Definition } from 'clipanion';
 import { openProject } from '../../app.ts';
 import { TeddyError } from '../../errors.ts';
 import { readWorkingDirectory, type CliContext } from '../context.ts';
+import { describeGroup } from './help.ts';
 import { TeddyCommand } from '../teddy-command.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -78,7 +79,7 @@ function describeCommand(
   if (name === '') return;
   // tab reaches `session plan` only where there is `session`.
   const [family = ''] = name.split(' ');
-  if (!root.commands.has(family)) root.command(family, `teddy ${family} ...`);
+  if (!root.commands.has(family)) root.command(family, describeGroup(family));
   const command = root.command(name, description ?? '');
   const offer = (complete: (value: string, description: string) => void) => {
     for (const session of sessions) complete(session, 'session');

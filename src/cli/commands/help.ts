@@ -167,6 +167,11 @@ export function findGroupHelp(words: readonly string[]): string | null {
   return text === undefined ? null : `${text}\n\`teddy ${name} <command> --help\` explains a command.\n`;
 }
 
+/** The line that its help begins with. */
+export function describeGroup(name: string): string {
+  return /^teddy [a-z]+: (.*)/.exec(groups[name] ?? '')?.[1] ?? '';
+}
+
 /** Each prints its help and exits with 0: `teddy help`, `teddy session`, ... */
 export const helpCommands: CommandClass<CliContext>[] = [
   printing(summary, [['--help'], ['-h'], ['help']]),

@@ -29,7 +29,7 @@ export const findDivergedLines: Examination = async ({ project, lines }) => {
     ...(ahead.length === 0 ? [] : [`Not pushed yet, as far as is known: ${nameSome(ahead)}.`]),
     ...(behind.length === 0 ? [] : [`A remote has more, as last fetched, of: ${nameSome(behind)}.`]),
   ];
-  return { found, seen: pairs === 0 ? null : 'remotes, as last fetched', notes };
+  return { found, seen: pairs === 0 ? null : 'remotes as last fetched', notes };
 };
 
 async function compare(store: Store, a: RefTip, b: RefTip): Promise<'same' | 'ahead' | 'behind' | 'diverged'> {

@@ -219,8 +219,8 @@ async function findWorkTrees({ repository }: Project, lines: ArchivedLine[]): Pr
 }
 
 function unnamedError(): TeddyError {
-  const hint = '`teddy session list` shows the sessions; name one: `teddy session archive <session>`.';
-  return new TeddyError('USAGE', 'HEAD is on no line, so it is not known which session to archive.', hint);
+  const hint = 'Name one of those that `teddy session list` shows: `teddy session archive <session>`.';
+  return new TeddyError('USAGE', 'You are on no branch of a session, so teddy cannot tell which one to archive.', hint);
 }
 
 function commitError(name: string): TeddyError {

@@ -35,7 +35,7 @@ export function requirePlan({ ref, state: { latest } }: { ref: RefName; state: L
     'NO_PENDING_PLAN',
     `${shortRef(ref)} has no plan to execute. ${last}`,
     latest?.status === 'open'
-      ? '`teddy session plan` asks the model again.'
+      ? '`teddy session plan` asks the model again; with `--from <file>` it takes an answer of your own.'
       : 'Say what is next: `teddy session plan -m "..."`.',
   );
 }

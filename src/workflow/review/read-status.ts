@@ -119,7 +119,7 @@ async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line
     return [line.workspace === null ? `git switch ${name}` : `cd ${toShellWord(line.workspace.root)}`];
   const recover = leftoverWrites.length > 0 ? ['teddy write recover'] : [];
   if (isInterrupted || plan !== null) return ['teddy session execute', 'teddy session show', ...recover];
-  if (turn?.status === 'open') return ['teddy session resume', ...recover];
+  if (turn?.status === 'open') return ['teddy session resume', 'teddy session plan --from <file>', ...recover];
   const plans = 'teddy session plan -m "what you want"';
   if (hasLanded) return [`teddy session archive ${line.session}`, plans, ...recover];
   if (turn === null) return [plans, ...recover];

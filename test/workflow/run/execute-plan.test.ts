@@ -329,7 +329,7 @@ describe('refused', () => {
     await say(project, 'Do it', null);
     await expect(run(project)).rejects.toMatchObject({
       code: 'NO_PENDING_PLAN',
-      hint: expect.stringContaining('asks the model again'),
+      hint: '`teddy session plan` asks the model again; with `--from <file>` it takes an answer of your own.',
     });
     await say(project, undefined, planOf([create('a.txt')]));
     await run(project);
