@@ -12,7 +12,7 @@ import { keyedOpenaiModel, keyFromEnvironment, toNoModel, type ApiKey } from './
 import { parseEndpoint } from './model/openai-settings.ts';
 import { readRecordedDirectory } from './model/recorded-directory.ts';
 import { recordedModel, type RecordedAnswer } from './model/recorded.ts';
-import type { ExportDirectory, ExportPlace, Remains, SourceFile } from './ports/disk.ts';
+import type { ExportDirectory, ExportTarget, Remains, SourceFile } from './ports/disk.ts';
 import type { HookSource, MessageFile, Repository, Store } from './ports/git.ts';
 import type { Model, ProviderName } from './ports/model.ts';
 import type { Clock, Notices, Project } from './ports/project.ts';
@@ -154,7 +154,7 @@ export async function openSource(path: string, cwd: string): Promise<SourceFile>
 }
 
 /** `force`: what stands there is replaced. */
-export async function openExportFile(path: string, options: { cwd: string; force: boolean }): Promise<ExportPlace> {
+export async function openExportFile(path: string, options: { cwd: string; force: boolean }): Promise<ExportTarget> {
   return (await import('./system/export-file.ts')).exportFile(path, options);
 }
 
@@ -170,7 +170,7 @@ async function findOtherRoots({ commonDir, workspace, workTrees }: OpenedReposit
   return (await workTrees()).map(({ root }) => root);
 }
 
-export interface ModelWish {
+export interface ModelOptions {
   provider?: string | undefined;
   model?: string | undefined;
   /** A file with the answer; `-` is stdin. */
@@ -198,10 +198,10 @@ export interface ChosenModel {
 const defaultOpenaiModel = 'gpt-5';
 
 /** Flags, then the settings. Throws UNKNOWN_PROVIDER, BAD_SETTING, FILE_NOT_FOUND, BAD_RECORDING. */
-export async function chooseModel(project: Project, wish: ModelWish): Promise<ChosenModel> {
-  const implied = wish.from !== undefined ? 'manual' : wish.recording !== undefined ? 'recorded' : undefined;
-  if (wish.provider !== undefined) refuseUnknownProvider(wish.provider);
-  const provider = wish.provider ?? implied ?? (await project.settings.get('provider'));
+export async function chooseModel(project: Project, options: ModelOptions): Promise<ChosenModel> {
+  const implied = options.from !== undefined ? 'manual' : options.recording !== undefined ? 'recorded' : undefined;
+  if (options.provider !== undefined) refuseUnknownProvider(options.provider);
+  const provider = options.provider ?? implied ?? (await project.settings.get('provider'));
   if (implied !== undefined && provider !== implied) {
     const flag = implied === 'manual' ? '--from' : '--recording';
     throw new TeddyError(
@@ -211,11 +211,12 @@ export async function chooseModel(project: Project, wish: ModelWish): Promise<Ch
     );
   }
   if (provider === 'manual') {
-    if (wish.from === '-' && wish.stdin.isTTY === true) project.notices.info('Paste the answer, then press Ctrl-D.');
-    return chooseManual(project, wish);
+    if (options.from === '-' && options.stdin.isTTY === true)
+      project.notices.info('Paste the answer, then press Ctrl-D.');
+    return chooseManual(project, options);
   }
-  if (provider === 'recorded') return chooseRecorded(project, wish);
-  return chooseOpenai(project, wish);
+  if (provider === 'recorded') return chooseRecorded(project, options);
+  return chooseOpenai(project, options);
 }
 
 function refuseUnknownProvider(name: string): void {
@@ -227,17 +228,19 @@ function refuseUnknownProvider(name: string): void {
   );
 }
 
-async function chooseManual(project: Project, wish: ModelWish): Promise<ChosenModel> {
+async function chooseManual(project: Project, options: ModelOptions): Promise<ChosenModel> {
   const chosen = { provider: 'manual' as const, name: 'manual', parameters: {}, missing: null };
-  if (wish.from === undefined && !wish.inEditor) return { ...chosen, model: null };
+  if (options.from === undefined && !options.inEditor) return { ...chosen, model: null };
   // Read before anything is committed: a missing file is wrong usage, not an open turn.
   const answer =
-    wish.from === undefined ? await composeText(project, wish, '', 'plan.md') : await readAnswer(wish.from, wish);
+    options.from === undefined
+      ? await composeText(project, options, '', 'plan.md')
+      : await readAnswer(options.from, options);
   return { ...chosen, model: manualModel({ readAnswer: () => Promise.resolve(answer) }) };
 }
 
-async function chooseRecorded(project: Project, wish: ModelWish): Promise<ChosenModel> {
-  const source = wish.recording ?? (await project.settings.get('recording'));
+async function chooseRecorded(project: Project, options: ModelOptions): Promise<ChosenModel> {
+  const source = options.recording ?? (await project.settings.get('recording'));
   if (source === undefined) {
     throw new TeddyError(
       'BAD_RECORDING',
@@ -245,25 +248,25 @@ async function chooseRecorded(project: Project, wish: ModelWish): Promise<Chosen
       'Name it: --recording <directory, bundle or branch>.',
     );
   }
-  const answers = await readRecording(project.repository, wish, source);
+  const answers = await readRecording(project.repository, options, source);
   const model = recordedModel({ source, answers, onNotice: (text) => project.notices.warn(text) });
   return { provider: 'recorded', name: model.model, parameters: {}, model, missing: null };
 }
 
-async function readRecording(repository: Repository, wish: ModelWish, source: string): Promise<RecordedAnswer[]> {
-  const path = resolve(wish.cwd, source);
+async function readRecording(repository: Repository, options: ModelOptions, source: string): Promise<RecordedAnswer[]> {
+  const path = resolve(options.cwd, source);
   const found = await stat(path).catch(() => null);
   if (found?.isDirectory()) return readRecordedDirectory(path, sha256);
-  if (!found?.isFile()) return wish.readRecordedLine(repository.store, source);
-  const bundle = await openBundle(source, wish);
+  if (!found?.isFile()) return options.readRecordedLine(repository.store, source);
+  const bundle = await openBundle(source, options);
   try {
-    return await wish.readRecordedLine(bundle.store);
+    return await options.readRecordedLine(bundle.store);
   } finally {
     await bundle.close();
   }
 }
 
-async function chooseOpenai(project: Project, { model: wished, env }: ModelWish): Promise<ChosenModel> {
+async function chooseOpenai(project: Project, { model: wished, env }: ModelOptions): Promise<ChosenModel> {
   const { settings, notices } = project;
   const baseUrl = await settings.get('baseUrl');
   const known = keyFromEnvironment(env);

@@ -1,5 +1,5 @@
 /** The library: open a project, then call the verbs of the workflow. */
-export { chooseModel, openProject, type ChosenModel, type ModelWish, type OpenProjectOptions } from './app.ts';
+export { chooseModel, openProject, type ChosenModel, type ModelOptions, type OpenProjectOptions } from './app.ts';
 export { exitCodes, TeddyError, type ErrorCode } from './errors.ts';
 export type { Model, ModelEvent, ModelRequest } from './ports/model.ts';
 export type { Notices, Project } from './ports/project.ts';
@@ -30,7 +30,7 @@ export { newSession } from './workflow/line/new-session.ts';
 export type { GivenRecord } from './conversation/given-record.ts';
 export { appendRecords, type AppendedRecords } from './workflow/line/append-records.ts';
 export { chatTurn } from './workflow/chat/turn.ts';
-export type { CallDecision, ChatListener, ChatOutcome, ChatWish } from './workflow/chat/chat.ts';
+export type { CallDecision, ChatListener, ChatOutcome, ChatOptions } from './workflow/chat/chat.ts';
 export { followLine } from './workflow/conversation/follow-line.ts';
 export { importSession } from './workflow/conversation/import-session.ts';
 export { readConversation } from './workflow/line/read-conversation.ts';

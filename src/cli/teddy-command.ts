@@ -20,7 +20,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
   async execute(): Promise<number> {
     let terminal = openTerminal(this.context, 'auto');
     try {
-      terminal = openTerminal(this.context, this.toColorWish());
+      terminal = openTerminal(this.context, this.toColorMode());
       return await this.run(terminal);
     } catch (error) {
       const told = error instanceof AmbiguousSessionError ? withCommand(error, this.context.words) : error;
@@ -89,7 +89,7 @@ export abstract class TeddyCommand extends Command<CliContext> {
     terminal.print(toJson({ schema: `teddy.${schema}/1`, ...value }));
   }
 
-  private toColorWish(): 'auto' | 'always' | 'never' {
+  private toColorMode(): 'auto' | 'always' | 'never' {
     if (this.color === undefined) return 'auto';
     if (this.color === true) return 'always';
     if (this.color === false) return 'never';

@@ -4,7 +4,7 @@ import { styleText } from 'node:util';
 import type { CliContext } from './context.ts';
 
 export type Style = Parameters<typeof styleText>[0];
-export type ColorWish = 'auto' | 'always' | 'never';
+export type ColorMode = 'auto' | 'always' | 'never';
 
 export interface Terminal {
   readonly context: CliContext;
@@ -37,10 +37,10 @@ const eraseLine = '\r\u001b[K';
 const withoutWrap = '\u001b[?7l';
 const withWrap = '\u001b[?7h';
 
-export function openTerminal(context: CliContext, wish: ColorWish): Terminal {
+export function openTerminal(context: CliContext, options: ColorMode): Terminal {
   const { env, stdin, stdout, stderr } = context;
   const hasColor = (stream: CliContext['stdout']) => {
-    if (wish !== 'auto') return wish === 'always';
+    if (options !== 'auto') return options === 'always';
     if (env['NO_COLOR']) return false;
     if (env['FORCE_COLOR'] !== undefined && env['FORCE_COLOR'] !== '') return env['FORCE_COLOR'] !== '0';
     return stream.isTTY === true && env['TERM'] !== 'dumb';

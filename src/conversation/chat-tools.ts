@@ -3,7 +3,7 @@
  */
 import type { ModelTool, ModelToolCall } from '../ports/model.ts';
 import { numberOf, parseArguments, quoteName, textOf, type Values } from './call-arguments.ts';
-import { beginTool, parseToolCall, type BeginWish } from './write-tool.ts';
+import { beginTool, parseToolCall, type BeginArguments } from './write-tool.ts';
 
 const maxQueryLength = 1000;
 const maxTimeoutS = 86_400;
@@ -117,7 +117,7 @@ export interface RunCommandCall {
   timeoutMs: number | null;
 }
 
-type BeginCall = { name: 'WritePlanTool_begin' } & BeginWish;
+type BeginCall = { name: 'WritePlanTool_begin' } & BeginArguments;
 
 /** Paths are as the model wrote them. */
 export type ParsedCall = ReadFileCall | ListFilesCall | SearchTextCall | RunCommandCall | BeginCall;
@@ -143,8 +143,8 @@ export function parseCall(call: ModelToolCall): ParsedCall | { problem: string }
 }
 
 function parseBegin(text: string): BeginCall | { problem: string } {
-  const wish = parseToolCall(text);
-  return 'problem' in wish ? wish : { name: 'WritePlanTool_begin', ...wish };
+  const options = parseToolCall(text);
+  return 'problem' in options ? options : { name: 'WritePlanTool_begin', ...options };
 }
 
 function toReadFile(values: Values): ReadFileCall | string {

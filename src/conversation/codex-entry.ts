@@ -1,12 +1,12 @@
 /** One line of a Codex rollout without its envelope. */
-import type { Place } from './import-ids.ts';
+import type { SourcePosition } from './import-ids.ts';
 import { isObject } from './import-values.ts';
 
 export interface CodexEntry {
   kind: 'item' | 'event' | 'compacted' | 'other';
   payload: Record<string, unknown>;
   timestamp: unknown;
-  place: Place;
+  place: SourcePosition;
 }
 
 /** Where what stands in a rollout twice is taken from. */
@@ -16,7 +16,7 @@ export interface CodexSource {
 }
 
 /** With an envelope, or the bare items and the head that older versions wrote; null if it is neither. */
-export function toCodexEntry(object: Record<string, unknown>, place: Place): CodexEntry | null {
+export function toCodexEntry(object: Record<string, unknown>, place: SourcePosition): CodexEntry | null {
   const { type, timestamp } = object;
   const payload = isObject(object['payload']) ? object['payload'] : object['item'];
   const base = { timestamp, place };

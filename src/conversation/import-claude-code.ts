@@ -9,7 +9,7 @@ import {
 import { toOutput, toText } from './import-content.ts';
 import { addSummary } from './import-summary.ts';
 import type { ImportOptions } from './importer.ts';
-import type { Place } from './import-ids.ts';
+import type { SourcePosition } from './import-ids.ts';
 import { openRewindFinder, type RewindFinder } from './rewinds.ts';
 import { asText, fieldsOf, hasText, toStorable } from './import-values.ts';
 
@@ -28,7 +28,7 @@ export function openClaudeCodeImporter(options: ImportOptions): MeasuredImporter
   let isSubagent: boolean | null = null;
   const { part } = options;
   const finder = part === undefined ? openRewindFinder() : null;
-  const read = (object: Fields, place: Place): void => {
+  const read = (object: Fields, place: SourcePosition): void => {
     const { type, uuid } = object;
     if (part?.takes(place.line, uuid ?? null) === false) return;
     if (typeof type !== 'string') return context.log.skip(place.line, 'an object without a type');
@@ -48,12 +48,12 @@ export function openClaudeCodeImporter(options: ImportOptions): MeasuredImporter
   };
   const title = () => titles['custom-title'] ?? titles['ai-title'] ?? titles['summary'] ?? null;
   const readLine = objectReader(context, read);
-  const line = (place: Place): void => (part?.takes(place.line) === false ? undefined : readLine(place));
+  const line = (place: SourcePosition): void => (part?.takes(place.line) === false ? undefined : readLine(place));
   const importer = openLineImporter(context, { line, title });
   return finder === null ? importer : { ...importer, rewinds: finder.find };
 }
 
-function addToTree(finder: RewindFinder | null, object: Fields, { line }: Place): void {
+function addToTree(finder: RewindFinder | null, object: Fields, { line }: SourcePosition): void {
   const { type, uuid, parentUuid, logicalParentUuid } = object;
   if (finder === null || !hasText(uuid)) return;
   const named = parentUuid === null ? (logicalParentUuid ?? null) : parentUuid;
@@ -92,7 +92,7 @@ function keepTitle(titles: Partial<Record<string, string>>, object: Fields): boo
   return hasText(title);
 }
 
-function readAnswer(context: ImportContext, object: Fields, place: Place): void {
+function readAnswer(context: ImportContext, object: Fields, place: SourcePosition): void {
   const message = fieldsOf(object['message']);
   const { content } = message;
   const answer = hasText(message['id']) ? message['id'] : null;
@@ -105,7 +105,7 @@ function readAnswer(context: ImportContext, object: Fields, place: Place): void 
 
 interface AnswerLine {
   object: Fields;
-  place: Place;
+  place: SourcePosition;
   answer: string | null;
 }
 
@@ -128,7 +128,7 @@ function readAnswerBlock(context: ImportContext, { object, place, answer }: Answ
   units.say(answer, { type: 'assistant', ...base(), message, source: 'import' });
 }
 
-function readUser(context: ImportContext, object: Fields, place: Place): void {
+function readUser(context: ImportContext, object: Fields, place: SourcePosition): void {
   const { content } = fieldsOf(object['message']);
   const blocks = Array.isArray(content) ? content : [content];
   const results = blocks.map(fieldsOf).filter(isResult);
@@ -139,7 +139,7 @@ function readUser(context: ImportContext, object: Fields, place: Place): void {
   readSaid(context, object, place, said);
 }
 
-function readSaid(context: ImportContext, object: Fields, place: Place, said: readonly unknown[]): void {
+function readSaid(context: ImportContext, object: Fields, place: SourcePosition, said: readonly unknown[]): void {
   const { log, units } = context;
   const texts = said.map((block) => toText(typeof block === 'string' ? block : [block], log)).filter(hasText);
   if (texts.some(isInterruption)) {
@@ -153,26 +153,26 @@ function readSaid(context: ImportContext, object: Fields, place: Place, said: re
 }
 
 /** The user said this while the model worked: it stands nowhere else. */
-function readAttachment(context: ImportContext, object: Fields, place: Place): void {
+function readAttachment(context: ImportContext, object: Fields, place: SourcePosition): void {
   const { type, prompt, commandMode } = fieldsOf(object['attachment']);
   if (type !== 'queued_command' || (commandMode ?? 'prompt') !== 'prompt')
     return context.log.leaveOut('lines of bookkeeping');
   readSaid(context, object, place, Array.isArray(prompt) ? prompt : [prompt]);
 }
 
-function readSummary(context: ImportContext, object: Fields, place: Place, hasBegun: boolean): void {
+function readSummary(context: ImportContext, object: Fields, place: SourcePosition, hasBegun: boolean): void {
   const text = toText(fieldsOf(object['message'])['content'], context.log);
   if (!hasText(text)) return context.log.leaveOut('empty texts');
   if (!hasBegun) return addMessage(context, object, place, text);
   addSummary(context, context.base(place, object['timestamp'], object['uuid']), text);
 }
 
-function addMessage(context: ImportContext, object: Fields, place: Place, content: string): void {
+function addMessage(context: ImportContext, object: Fields, place: SourcePosition, content: string): void {
   const base = context.base(place, object['timestamp'], object['uuid']);
   context.units.message({ type: 'user', ...base, message: { role: 'user', content }, source: 'import' });
 }
 
-function addNote(context: ImportContext, object: Fields, place: Place, text: string): void {
+function addNote(context: ImportContext, object: Fields, place: SourcePosition, text: string): void {
   context.units.aside({ type: 'note', ...context.base(place, object['timestamp'], object['uuid']), text });
 }
 
@@ -180,7 +180,7 @@ function isResult(block: Fields): boolean {
   return asText(block['type'])?.endsWith('tool_result') ?? false;
 }
 
-function readResult(context: ImportContext, object: Fields, place: Place, block: Fields): void {
+function readResult(context: ImportContext, object: Fields, place: SourcePosition, block: Fields): void {
   const base = context.base(place, object['timestamp'], object['uuid']);
   const result = { ...base, output: toOutput(block['content'], context.log), is_error: block['is_error'] === true };
   context.units.result(asText(block['tool_use_id']) ?? '', result, place);

@@ -10,7 +10,7 @@ import {
 } from './import-context.ts';
 import { addSummary } from './import-summary.ts';
 import type { ImportOptions } from './importer.ts';
-import type { Place } from './import-ids.ts';
+import type { SourcePosition } from './import-ids.ts';
 import { asText, hasText, toStorable } from './import-values.ts';
 
 export const maxHeldLines = 256;
@@ -43,7 +43,7 @@ export function openCodexImporter(options: ImportOptions): MeasuredImporter {
     for (const entry of held) use(entry, decided);
     [held, heldChars] = [[], 0];
   };
-  const read = (object: Record<string, unknown>, place: Place): void => {
+  const read = (object: Record<string, unknown>, place: SourcePosition): void => {
     const entry = toCodexEntry(object, place);
     if (entry === null) return context.log.skip(place.line, 'neither an item nor an event of Codex');
     if (source !== null) return use(entry, source);

@@ -1,6 +1,6 @@
 /** The state that every importer works with, and the one loop over the lines of a source. */
 import type { Importer, ImportFormat, ImportOptions, ImportUnit } from './importer.ts';
-import { openImportIds, toPlace, type ImportIds, type Place } from './import-ids.ts';
+import { openImportIds, toPlace, type ImportIds, type SourcePosition } from './import-ids.ts';
 import { openLines, readObjects, type SourceLine } from './import-lines.ts';
 import { openImportLog, type ImportLog } from './import-report.ts';
 import { openUnits, type ImportUnits } from './import-units.ts';
@@ -11,12 +11,12 @@ export interface ImportContext {
   log: ImportLog;
   units: ImportUnits;
   /** `id` and `timestamp` of a record: the source's, as far as they can be used. */
-  base(place: Place, timestamp: unknown, sourceId?: unknown): { id: string; timestamp: string };
+  base(place: SourcePosition, timestamp: unknown, sourceId?: unknown): { id: string; timestamp: string };
 }
 
 /** Reads what a line holds into the units of its context. */
 export interface LineReader {
-  line(place: Place): void;
+  line(place: SourcePosition): void;
   /** There is no more. */
   end?(): void;
   title(): string | null;
@@ -83,7 +83,7 @@ export function toImporter(
 /** A line reader for objects: what is no object is counted, what is glued together is taken apart. */
 export function objectReader(
   { log }: ImportContext,
-  read: (object: Record<string, unknown>, place: Place) => void,
+  read: (object: Record<string, unknown>, place: SourcePosition) => void,
 ): LineReader['line'] {
   return (place) => {
     const { objects, mended, lost } = readObjects(place.text);

@@ -2,7 +2,7 @@
 import type { Hash } from '../ports/project.ts';
 
 /** Where something stands in a source. */
-export interface Place {
+export interface SourcePosition {
   /** From 1; of one JSON document, the message. */
   line: number;
   text: string;
@@ -16,14 +16,14 @@ export interface ImportIds {
   /** Whether this is the first time that it is asked for. */
   isNew(id: string): boolean;
   /** The id of the source, if it has one that nothing had before; else one that the same source always gives. */
-  idFor(place: Place, sourceId?: unknown): string;
-  digestOf(place: Place): string;
+  idFor(place: SourcePosition, sourceId?: unknown): string;
+  digestOf(place: SourcePosition): string;
 }
 
 // Two of these are kept at most: some 25 MB, and enough for the lines of a source of 500 MB.
 const generationSize = 131_072;
 
-export function toPlace(line: number, text: string): Place {
+export function toPlace(line: number, text: string): SourcePosition {
   return { line, text, made: 0 };
 }
 
@@ -54,12 +54,12 @@ export function openIdMemory(maxIds: number) {
   };
 }
 
-function makeId(format: string, hash: Hash, place: Place): string {
+function makeId(format: string, hash: Hash, place: SourcePosition): string {
   place.made += 1;
   return toUuid(hash(`${format}\n${place.line}\n${place.made}\n${digestOf(place, hash)}`));
 }
 
-function digestOf(place: Place, hash: Hash): string {
+function digestOf(place: SourcePosition, hash: Hash): string {
   place.digest ??= hash(place.text);
   return place.digest;
 }

@@ -3,7 +3,7 @@
  * waits for a result; what comes in the meantime queues behind it, the user's messages as well, up to a limit.
  */
 import type { ImportUnit } from './importer.ts';
-import type { ImportIds, Place } from './import-ids.ts';
+import type { ImportIds, SourcePosition } from './import-ids.ts';
 import type { ImportLog } from './import-report.ts';
 import {
   abortedOutput,
@@ -28,8 +28,8 @@ type LooseResult = Omit<ToolResultRecord, 'tool_call_id' | 'type'>;
 export interface ImportUnits {
   message(record: UserRecord): void;
   say(answer: string | null, record: SpokenRecord): void;
-  call(answer: string | null, key: string, record: ToolUseRecord, place: Place): void;
-  result(key: string, record: LooseResult, place: Place): void;
+  call(answer: string | null, key: string, record: ToolUseRecord, place: SourcePosition): void;
+  result(key: string, record: LooseResult, place: SourcePosition): void;
   aside(record: Aside): void;
   /** The user has stopped the answer. */
   interrupt(): void;
@@ -44,7 +44,7 @@ export interface ImportUnits {
 interface OpenCall {
   key: string;
   use: ToolUseRecord;
-  place: Place;
+  place: SourcePosition;
   result: ToolResultRecord | null;
   /** How many messages came before it. */
   messages: number;
@@ -208,7 +208,7 @@ function toPartial(record: SpokenRecord): PartialRecord {
 }
 
 /** Some sources number their calls anew in every answer. */
-function withOwnCallId(record: ToolUseRecord, place: Place, ids: ImportIds, log: ImportLog): ToolUseRecord {
+function withOwnCallId(record: ToolUseRecord, place: SourcePosition, ids: ImportIds, log: ImportLog): ToolUseRecord {
   const { tool_call_id: callId } = record;
   if (callId !== '' && ids.isNew(`call ${callId}`)) return record;
   if (callId !== '') log.repair(place.line, `call ${shown(callId)} has the id of an earlier one: it got another`);

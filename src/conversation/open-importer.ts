@@ -9,7 +9,7 @@ import {
   openLineImporter,
   type ImportContext,
 } from './import-context.ts';
-import { type Place, toPlace } from './import-ids.ts';
+import { type SourcePosition, toPlace } from './import-ids.ts';
 import { isObject, parseJson, asText, hasText, toStorable } from './import-values.ts';
 import { openJsonElements, type JsonPart } from './json-elements.ts';
 import { readOpenaiMessage } from './openai-messages.ts';
@@ -45,7 +45,7 @@ function openOpenaiImporter(options: ImportOptions): MeasuredImporter {
   let number = 0;
   let answers = 0;
 
-  const readMessage = (value: unknown, place: Place): void => {
+  const readMessage = (value: unknown, place: SourcePosition): void => {
     const messages = isObject(value) && Array.isArray(value['messages']) ? value['messages'] : [value];
     for (const message of messages) {
       answers += 1;
@@ -98,7 +98,7 @@ function openOpenaiImporter(options: ImportOptions): MeasuredImporter {
 /** Voice stays voice, and a front end's records stay what they are; everything else comes from an `import`. */
 function openJsonlImporter(options: ImportOptions): MeasuredImporter {
   const context = openContext('jsonl', options);
-  const line = (place: Place): void => {
+  const line = (place: SourcePosition): void => {
     const { records, skipped, mended } = decodeTranscript(place.text, splitContent);
     for (const { reason } of skipped) context.log.skip(place.line, reason);
     for (const { reason } of mended) context.log.repair(place.line, reason);
@@ -107,7 +107,7 @@ function openJsonlImporter(options: ImportOptions): MeasuredImporter {
   return openLineImporter(context, { line, title: () => null });
 }
 
-function read(context: ImportContext, record: TranscriptRecord, place: Place): void {
+function read(context: ImportContext, record: TranscriptRecord, place: SourcePosition): void {
   if (record.type === 'other') return context.log.leaveOut('records of an unknown type');
   if (!isFirst(context, record, place)) return context.log.leaveOut('repeated records');
   const base = context.base(place, record.timestamp, record.id);
@@ -117,11 +117,11 @@ function read(context: ImportContext, record: TranscriptRecord, place: Place): v
 }
 
 /** The same id on the same line was said once; on another line it is something else. */
-function isFirst({ ids }: ImportContext, { id, type }: KnownRecord, place: Place): boolean {
+function isFirst({ ids }: ImportContext, { id, type }: KnownRecord, place: SourcePosition): boolean {
   return id === '' || ids.isNew(`${type} ${id} ${ids.digestOf(place)}`);
 }
 
-function readRecord(context: ImportContext, record: KnownRecord, place: Place): void {
+function readRecord(context: ImportContext, record: KnownRecord, place: SourcePosition): void {
   const { units } = context;
   switch (record.type) {
     case 'user':
@@ -142,7 +142,11 @@ function readRecord(context: ImportContext, record: KnownRecord, place: Place): 
   }
 }
 
-function readSaid(context: ImportContext, record: UserRecord | AssistantRecord | PartialRecord, place: Place): void {
+function readSaid(
+  context: ImportContext,
+  record: UserRecord | AssistantRecord | PartialRecord,
+  place: SourcePosition,
+): void {
   const { log, units } = context;
   if ('file' in record.message) {
     log.repair(place.line, `the text stands in ${record.message.file.slice(0, 60)}, which is no part of the source`);

@@ -2,24 +2,24 @@
 import type { ImportContext } from './import-context.ts';
 import { toContentCall, toContentResult, withoutCalls } from './content-calls.ts';
 import { toOutput, toText } from './import-content.ts';
-import type { Place } from './import-ids.ts';
+import type { SourcePosition } from './import-ids.ts';
 import { asText, fieldsOf, hasText, isObject, toInput, toStorable } from './import-values.ts';
 
 /** `answer` is another one for each message. `created`: the time of the document, for a message that has none. */
-export interface MessagePlace {
-  place: Place;
+export interface MessagePosition {
+  place: SourcePosition;
   answer: string;
   created: unknown;
 }
 
 interface Message {
   fields: Record<string, unknown>;
-  place: Place;
+  place: SourcePosition;
   answer: string;
   timestamp: unknown;
 }
 
-export function readOpenaiMessage(context: ImportContext, value: unknown, at: MessagePlace): void {
+export function readOpenaiMessage(context: ImportContext, value: unknown, at: MessagePosition): void {
   const { place, answer, created } = at;
   if (!isObject(value)) return context.log.skip(place.line, 'not an object');
   const timestamp = value['timestamp'] ?? value['created_at'] ?? value['create_time'] ?? created;

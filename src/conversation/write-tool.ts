@@ -24,7 +24,7 @@ export const beginTool = {
   },
 };
 
-export interface BeginWish {
+export interface BeginArguments {
   intent: string;
   target: string;
   /** Not checked: whoever begins the session says what is wrong with it. */
@@ -32,7 +32,7 @@ export interface BeginWish {
 }
 
 /** The values of a call, or what the model is told to do better. */
-export function parseToolCall(text: string): BeginWish | { problem: string } {
+export function parseToolCall(text: string): BeginArguments | { problem: string } {
   const value = parseObject(text);
   if (value === null) {
     return { problem: `The arguments are not a JSON object. ${callAgain}` };

@@ -175,7 +175,7 @@ export function readHeadCommit(
 }
 
 /** Puts the files back that a checkout had written when it was killed, before it came to HEAD. */
-interface Place {
+interface CheckoutDirs {
   git: GitRunner;
   store: Store;
   root: string;
@@ -190,7 +190,7 @@ const filesAtATime = 100;
  * git has looked for work of the user's in its way before it wrote the first file, and would have refused. So a file that was
  * changed since, and holds what git writes or the beginning of that, is git's; any other one stays.
  */
-async function takeBackFiles(place: Place, { from, to }: Checkout, notedMs: number): Promise<void> {
+async function takeBackFiles(place: CheckoutDirs, { from, to }: Checkout, notedMs: number): Promise<void> {
   const { git, store } = place;
   const changes = (await store.diffTrees(from, to)).filter(({ mode }) => mode !== '160000');
   const staged = await readStaged(git, changes);
@@ -211,7 +211,12 @@ async function readStaged(git: GitRunner, changes: TreeChange[]): Promise<Map<st
   );
 }
 
-async function takeBackSome(place: Place, from: Oid | null, changes: TreeChange[], notedMs: number): Promise<void> {
+async function takeBackSome(
+  place: CheckoutDirs,
+  from: Oid | null,
+  changes: TreeChange[],
+  notedMs: number,
+): Promise<void> {
   const { git, store, root } = place;
   const wanted = (side: 'before' | 'after') =>
     changes.flatMap((change) => {
@@ -258,7 +263,12 @@ async function readMode(store: Store, commit: Oid, path: RepoPath): Promise<stri
   return dir?.entries.find(({ name }) => name === path.slice(path.lastIndexOf('/') + 1))?.mode ?? null;
 }
 
-async function writeBack({ gitDir }: Place, path: string, bytes: Uint8Array, mode: string | null): Promise<void> {
+async function writeBack(
+  { gitDir }: CheckoutDirs,
+  path: string,
+  bytes: Uint8Array,
+  mode: string | null,
+): Promise<void> {
   if (mode === '120000') {
     await removeFile(path);
     return symlink(Buffer.from(bytes), path);

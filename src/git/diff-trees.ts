@@ -19,15 +19,20 @@ export async function diffTrees(
 
 type Tell = (path: string, before: TreeEntry | undefined, after: TreeEntry | undefined) => void;
 
-interface Wish {
+interface DiffOptions {
   readTree: ReadTree;
   tell: Tell;
   without: RepoPath | undefined;
 }
 
-async function diffDirectories(wish: Wish, below: string, before: Oid | null, after: Oid | null): Promise<void> {
+async function diffDirectories(
+  options: DiffOptions,
+  below: string,
+  before: Oid | null,
+  after: Oid | null,
+): Promise<void> {
   if (before === after) return;
-  const { readTree, tell, without } = wish;
+  const { readTree, tell, without } = options;
   const [old, now] = await Promise.all(
     [before, after].map(async (oid) => toMap(oid === null ? [] : await readTree(oid))),
   );
@@ -38,7 +43,7 @@ async function diffDirectories(wish: Wish, below: string, before: Oid | null, af
     if (path === without) continue;
     const [fileBefore, fileAfter] = [toFile(a), toFile(b)];
     if (fileBefore || fileAfter) tell(path, fileBefore, fileAfter);
-    await diffDirectories(wish, `${path}/`, toDirectory(a), toDirectory(b));
+    await diffDirectories(options, `${path}/`, toDirectory(a), toDirectory(b));
   }
 }
 

@@ -32,7 +32,7 @@ export async function withWorkTreeNote<Value>(
   }
 }
 
-type Place = Pick<RepositoryLayout, 'root' | 'commonDir'>;
+type WorkTreeDirs = Pick<RepositoryLayout, 'root' | 'commonDir'>;
 
 interface DeadNote {
   path: string;
@@ -62,7 +62,7 @@ async function readPlace(path: string): Promise<string | null> {
 }
 
 /** Keeps a work tree that is whole by now: it belongs to its line. A git that is at work here may still be making it. */
-export async function removeHalfMadeWorkTrees({ root, commonDir }: Place): Promise<void> {
+export async function removeHalfMadeWorkTrees({ root, commonDir }: WorkTreeDirs): Promise<void> {
   for (const { path, place } of await findDeadWorkTreeNotes(commonDir)) {
     if (place !== null && (await findLivingGits([root ?? commonDir, commonDir]))?.length) continue;
     if (place !== null) await removeHalfMade(commonDir, place);

@@ -2,7 +2,7 @@
 import { chmod, copyFile, link, lstat, mkdir, open, realpath, readlink, rename, symlink } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { randomBytes } from 'node:crypto';
-import type { HookFile, HookPlace, Hooks } from '../ports/git.ts';
+import type { HookFile, HookTarget, Hooks } from '../ports/git.ts';
 import { removeFile, syncDir } from '../disk/replace-file.ts';
 import type { RepositoryLayout } from './layout.ts';
 import { withOwnErrors } from './own-errors.ts';
@@ -31,7 +31,7 @@ export function gitHooks(options: HooksOptions): Hooks {
   } satisfies Hooks);
 }
 
-async function locate({ git, layout, env }: HooksOptions): Promise<HookPlace> {
+async function locate({ git, layout, env }: HooksOptions): Promise<HookTarget> {
   const found = await readHooksPath(git, env);
   if (found === null) return placeOf(layout, join(layout.commonDir, 'hooks'), null, false);
   // Hooks run there, so git resolves a relative path from there.
@@ -62,7 +62,7 @@ async function placeOf(
   dir: string,
   origin: string | null,
   isForAll: boolean,
-): Promise<HookPlace> {
+): Promise<HookTarget> {
   const real = await realOf(dir);
   const common = await realOf(commonDir);
   // The main work tree too, where this one is linked.

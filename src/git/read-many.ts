@@ -63,16 +63,16 @@ function passWanted(
     // Only whole rows: a character may be torn apart at the end of a piece.
     const end = all.lastIndexOf(0) + 1;
     rest = all.subarray(end);
-    let wish = '';
+    let options = '';
     for (const row of all.toString('utf8', 0, end).split('\0')) {
       const tab = row.indexOf('\t');
       const path = row.slice(tab + 1);
       const [, type, oid] = row.slice(0, Math.max(tab, 0)).split(' ');
       if (type !== 'blob' || !isWanted(path)) continue;
       asked.push(path);
-      wish += `${oid}\n`;
+      options += `${oid}\n`;
     }
-    contents.stdin.write(wish);
+    contents.stdin.write(options);
   });
   listing.stdout.on('close', () => contents.stdin.end());
   return asked;

@@ -52,7 +52,7 @@ export async function withRefRecord<Value>(
 }
 
 /** Removes the locks that dead processes of ours have left on refs. */
-export async function repairRefLocks(git: GitRunner, layout: LockPlace): Promise<void> {
+export async function repairRefLocks(git: GitRunner, layout: LockDirs): Promise<void> {
   for (const { path, updates } of await findDeadRefRecords(layout.commonDir)) {
     const written = await stat(path).catch(() => null);
     const notedMs = written?.mtimeMs ?? 0;
@@ -63,7 +63,7 @@ export async function repairRefLocks(git: GitRunner, layout: LockPlace): Promise
 }
 
 type GitDirs = Pick<RepositoryLayout, 'gitDir' | 'commonDir'>;
-type LockPlace = GitDirs & Pick<RepositoryLayout, 'root'>;
+type LockDirs = GitDirs & Pick<RepositoryLayout, 'root'>;
 
 /** `values`: what else than the new id the lock may hold. `gitDir`: of the work tree whose HEAD may be locked with it. */
 export interface NotedUpdate {
@@ -76,7 +76,7 @@ export interface NotedUpdate {
 /** The locks of a child that died while it moved these refs. False: a git is at work here, so nobody knows whose they are. */
 export async function releaseRefLocks(
   git: GitRunner,
-  layout: LockPlace,
+  layout: LockDirs,
   updates: readonly NotedUpdate[],
   atWork: AtWork,
 ): Promise<boolean> {
@@ -95,7 +95,7 @@ export async function releaseRefLocks(
 
 interface Release {
   git: GitRunner;
-  layout: LockPlace;
+  layout: LockDirs;
   atWork: AtWork;
   /** When no git was at work here any more; null: one still is. */
   awaitQuiet(): Promise<number | null>;
@@ -202,7 +202,7 @@ async function removeGitLock(
 }
 
 /** When it was seen that no git is at work here; null: one still is. */
-async function awaitQuiet({ root, gitDir, commonDir }: LockPlace): Promise<number | null> {
+async function awaitQuiet({ root, gitDir, commonDir }: LockDirs): Promise<number | null> {
   const linked = await readWorkTreeDirs(commonDir).catch(() => new Map<string, string>());
   const dirs = [root, gitDir, commonDir, ...linked.keys()].filter((dir) => dir !== null);
   const deadline = performance.now() + lockWaitMs;

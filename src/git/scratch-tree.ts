@@ -14,11 +14,11 @@ interface ScratchTreeOptions {
   git: GitRunner;
   layout: RepositoryLayout;
   /** Bound to the repository at this place: where that is gone they fail, and find no other one above it. */
-  gitAt(place: Place): GitRunner;
-  open(place: Place): Promise<Repository>;
+  gitAt(place: ScratchDirs): GitRunner;
+  open(place: ScratchDirs): Promise<Repository>;
 }
 
-interface Place {
+interface ScratchDirs {
   root: string;
   gitDir: string;
 }
@@ -68,7 +68,11 @@ async function printDirectory(path: string): Promise<string | null> {
 }
 
 /** Refs and settings are copies, objects are read where they are: whatever becomes of these, the project's are as they were. */
-async function fillRepository({ git, layout }: ScratchTreeOptions, inside: GitRunner, place: Place): Promise<void> {
+async function fillRepository(
+  { git, layout }: ScratchTreeOptions,
+  inside: GitRunner,
+  place: ScratchDirs,
+): Promise<void> {
   const { commonDir, objectFormat } = layout;
   const asFiles = ['-c', 'init.defaultRefFormat=files'];
   const init = ['init', '--quiet', '--template=', '--initial-branch=main', `--object-format=${objectFormat}`];

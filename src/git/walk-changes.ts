@@ -134,10 +134,10 @@ function toEndless(oid: Oid): TeddyError {
   );
 }
 
-type Told = Pick<ChangedCommit, 'oid' | 'changes'>;
+type ListedChanges = Pick<ChangedCommit, 'oid' | 'changes'>;
 
-async function* readChanges({ stdout, failure }: Diff): AsyncGenerator<Told, undefined> {
-  let told: Told | null = null;
+async function* readChanges({ stdout, failure }: Diff): AsyncGenerator<ListedChanges, undefined> {
+  let told: ListedChanges | null = null;
   for await (const [header, path] of joinRows(stdout)) {
     if (path !== null) {
       told?.changes.push(toChange(header, path));

@@ -26,7 +26,7 @@ interface Service {
 }
 
 const maxRetries = 2;
-// A person waits in front of the terminal: a server that asks for more gets no retry, and the error names its wish.
+// A person waits in front of the terminal: a server that asks for more gets no retry, and the error names its options.
 const maxRetryAfterMs = 60_000;
 
 /** Throws BAD_SETTING for a base URL or key that could never be sent; everything else fails in `answer`. */

@@ -19,7 +19,7 @@ export interface Substitution {
  * `start` to `end` of the text, in UTF-16 units, becomes what `toReplacement` gives: not a string, because places that
  * overlap may be as many as lines, each with a long replacement that nothing reads.
  */
-export interface Place {
+export interface MatchSite {
   start: number;
   end: number;
   toReplacement(): string;
@@ -32,7 +32,7 @@ const maxCompared = 16;
 /** How many lines of FIND are looked for one by one before a text is split into lines. */
 const maxLookedFor = 100;
 
-const matchers: readonly { kind: PlaceKind; findPlaces: (text: string, wanted: Substitution) => Place[] }[] = [
+const matchers: readonly { kind: PlaceKind; findPlaces: (text: string, wanted: Substitution) => MatchSite[] }[] = [
   { kind: 'lines', findPlaces: findWholeLines },
   { kind: 'part', findPlaces: findParts },
   { kind: 'trailing-space', findPlaces: findTrimmedLines },
@@ -40,7 +40,7 @@ const matchers: readonly { kind: PlaceKind; findPlaces: (text: string, wanted: S
 ];
 
 /** All places of the first kind that has one, in order; they may overlap. Null when FIND stands nowhere. */
-export function findPlaces(text: string, wanted: Substitution): { kind: PlaceKind; places: Place[] } | null {
+export function findPlaces(text: string, wanted: Substitution): { kind: PlaceKind; places: MatchSite[] } | null {
   for (const { kind, findPlaces } of matchers) {
     const places = findPlaces(text, wanted);
     if (places.length > 0) return { kind, places };
@@ -48,7 +48,7 @@ export function findPlaces(text: string, wanted: Substitution): { kind: PlaceKin
   return null;
 }
 
-function findWholeLines(text: string, { find, replace }: Substitution): Place[] {
+function findWholeLines(text: string, { find, replace }: Substitution): MatchSite[] {
   if (text === '') return [];
   const needle = endLastLine(find);
   const replacement = replace === '' ? '' : endLastLine(replace);
@@ -58,7 +58,7 @@ function findWholeLines(text: string, { find, replace }: Substitution): Place[] 
   return starts.map((start) => ({ start, end: Math.min(start + needle.length, text.length), toReplacement }));
 }
 
-function findParts(text: string, { find, replace }: Substitution): Place[] {
+function findParts(text: string, { find, replace }: Substitution): MatchSite[] {
   const needle = withoutLastNewline(find);
   const replacement = withoutLastNewline(replace);
   if (joinsLines(needle, replacement)) return [];
@@ -66,7 +66,7 @@ function findParts(text: string, { find, replace }: Substitution): Place[] {
   return findAll(text, needle).map((start) => ({ start, end: start + needle.length, toReplacement }));
 }
 
-function findTrimmedLines(text: string, { find, replace }: Substitution): Place[] {
+function findTrimmedLines(text: string, { find, replace }: Substitution): MatchSite[] {
   const wanted = splitLines(find);
   if (!mayHold(text, wanted)) return [];
   const lines = splitLines(text);
@@ -75,7 +75,7 @@ function findTrimmedLines(text: string, { find, replace }: Substitution): Place[
   return findSequence(lines.map(toKey), wanted.map(toKey)).map((first) => toPlace(first, noOffset));
 }
 
-function findIndentedLines(text: string, { find, replace }: Substitution): Place[] {
+function findIndentedLines(text: string, { find, replace }: Substitution): MatchSite[] {
   const wanted = splitLines(find);
   if (!mayHold(text, wanted)) return [];
   const lines = splitLines(text);
@@ -93,7 +93,7 @@ function mayHold(text: string, wanted: Line[]): boolean {
   );
 }
 
-function makePlacer(lines: Line[], height: number, replace: string): (first: number, offset: Offset) => Place {
+function makePlacer(lines: Line[], height: number, replace: string): (first: number, offset: Offset) => MatchSite {
   const replacing = splitLines(replace);
   return (first, offset) => {
     const toReplacement = () => replacing.map((line) => `${applyOffset(line, offset)}\n`).join('');

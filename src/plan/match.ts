@@ -1,7 +1,7 @@
 /** Applies the pairs of an EDIT to a text: exact and positional, never a guess. */
 import { newestGrammar, type Grammar } from '../session/grammar.ts';
 import { describeMiss } from './match-miss.ts';
-import { type Place, type PlaceKind, findPlaces } from './match-places.ts';
+import { type MatchSite, type PlaceKind, findPlaces } from './match-places.ts';
 import type { EditAction, EditPair, Problem } from './plan.ts';
 
 /** How a FIND was found; `file`: there was none, the whole file is replaced. */
@@ -73,7 +73,7 @@ function applyPair(
 }
 
 /** Of places that overlap, the first one counts, as in every editor. */
-function withoutOverlaps(places: Place[]): Place[] {
+function withoutOverlaps(places: MatchSite[]): MatchSite[] {
   let end = 0;
   return places.filter((place) => {
     if (place.start < end) return false;
@@ -82,7 +82,7 @@ function withoutOverlaps(places: Place[]): Place[] {
   });
 }
 
-function describeAmbiguity(text: string, places: Place[]): Pick<Problem, 'message' | 'hint'> {
+function describeAmbiguity(text: string, places: MatchSite[]): Pick<Problem, 'message' | 'hint'> {
   const lines = [...new Set(toLineNumbers(text, places))];
   const listed = lines.slice(0, maxListedLines).join(', ');
   const more = lines.length > maxListedLines ? ` and ${lines.length - maxListedLines} more` : '';
@@ -93,7 +93,7 @@ function describeAmbiguity(text: string, places: Place[]): Pick<Problem, 'messag
 }
 
 /** The lines, from 1, at which the places start. */
-function toLineNumbers(text: string, places: Place[]): number[] {
+function toLineNumbers(text: string, places: MatchSite[]): number[] {
   let line = 1;
   let newline = text.indexOf('\n');
   return places.map(({ start }) => {

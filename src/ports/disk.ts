@@ -3,7 +3,7 @@ import type { Oid, RefName, RepoPath, SessionId, TurnName } from '../names.ts';
 import type { JournalRecord, JournaledRun, ProcessGroup, RunRecord } from '../plan/journal.ts';
 import type { Limits } from '../session/write-limits.ts';
 import type { WriteRecord, WriteState } from '../write/write.ts';
-import type { FileBelow, Head, RefTip, RunClaim, RunPlace, Scan } from './git.ts';
+import type { FileBelow, Head, RefTip, RunClaim, RunDirs, Scan } from './git.ts';
 
 /** The target of a path of the project, after following symlinks inside it. */
 export type FileTarget =
@@ -85,9 +85,9 @@ export interface LeftRun extends JournaledRun {
 /** Whoever begins or goes on with a run holds its claim. */
 export interface RunJournals {
   /** So that a turn is executed once at a time, within a process as among several. Throws LOCKED. */
-  claim(place: RunPlace): Promise<RunClaim>;
-  begin(place: RunPlace): RunJournal;
-  find(place: RunPlace): Promise<LeftRun | null>;
+  claim(place: RunDirs): Promise<RunClaim>;
+  begin(place: RunDirs): RunJournal;
+  find(place: RunDirs): Promise<LeftRun | null>;
   /** Lists the runs of all lines. One that cannot be read is left out: whoever asks for its line hears of it. */
   list(): Promise<RunRecord[]>;
 }
@@ -103,7 +103,7 @@ export interface KeptFiles {
 }
 
 /** A command that a conversation runs, and what puts `.teddy/` back. */
-export interface CommandNote extends RunPlace {
+export interface CommandNote extends RunDirs {
   /** Absolute: the work tree that it runs in. */
   root: string;
   /** That is not the main one. */
@@ -176,7 +176,7 @@ export interface Shell {
 }
 
 /** Which answer it is that arrives. */
-export interface AnswerPlace {
+export interface AnswerTarget {
   /** The id of the record that will hold the answer: an answer that is on the line already is known by it. */
   id: string;
   session: SessionId;
@@ -220,7 +220,7 @@ export interface LeftAnswer {
 export interface OrphanedAnswer {
   id: string;
   /** Null: damaged; nothing says where it belongs. */
-  place: AnswerPlace | null;
+  place: AnswerTarget | null;
   /** Takes it over, so that of several commands one recovers it; null: another has, or it cannot be read now. */
   claim(): Promise<LeftAnswer | null>;
   /** After `claim`. */
@@ -229,8 +229,8 @@ export interface OrphanedAnswer {
 
 export interface AnswerStaging {
   /** The right to answer a turn in a conversation: its tools are run once. Throws LOCKED. */
-  claim(place: RunPlace): Promise<RunClaim>;
-  begin(place: AnswerPlace): StagedAnswer;
+  claim(place: RunDirs): Promise<RunClaim>;
+  begin(place: AnswerTarget): StagedAnswer;
   orphans(): Promise<OrphanedAnswer[]>;
 }
 
@@ -350,7 +350,7 @@ export interface SourceReading {
 }
 
 /** Where an export goes: a file, a directory, stdout. */
-export interface ExportPlace {
+export interface ExportTarget {
   /** For a person. */
   name: string;
   /** Before anything is read. Throws FILES_IN_THE_WAY, FILE_NOT_FOUND. */
@@ -359,7 +359,7 @@ export interface ExportPlace {
   put(pieces: AsyncIterable<Uint8Array>): Promise<void>;
 }
 
-export interface ExportDirectory extends Omit<ExportPlace, 'put'> {
+export interface ExportDirectory extends Omit<ExportTarget, 'put'> {
   /** The same for files. */
   put(files: AsyncIterable<FileBelow>): Promise<void>;
 }
@@ -383,7 +383,7 @@ export type Remain =
   /** The block in `info/attributes` was changed. */
   | { kind: 'attributes'; path: string }
   /** `place` null: nothing says where the answer belongs. */
-  | { kind: 'answer'; path: string; place: AnswerPlace | null; bytes: number; isDamaged: boolean }
+  | { kind: 'answer'; path: string; place: AnswerTarget | null; bytes: number; isDamaged: boolean }
   | { kind: 'write'; path: string; found: FoundWrite }
   /** `run` null: its journal cannot be read. */
   | { kind: 'run'; path: string; run: JournaledRun | null }

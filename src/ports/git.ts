@@ -206,7 +206,7 @@ export interface Cache {
 }
 
 /** Which run it is: a line executes a turn once at a time, and two lines may have a turn of the same name. */
-export interface RunPlace {
+export interface RunDirs {
   session: SessionId;
   turn: TurnName;
   ref: RefName;
@@ -272,7 +272,7 @@ export interface MessageFile {
 }
 
 /** Where git looks for the hooks of this repository. */
-export interface HookPlace {
+export interface HookTarget {
   /** Absolute. */
   dir: string;
   /**
@@ -292,7 +292,7 @@ export interface HookFile {
 
 /** The scripts that git runs. Paths are absolute. All but `locate` throw WRITE_FAILED. */
 export interface Hooks {
-  locate(): Promise<HookPlace>;
+  locate(): Promise<HookTarget>;
   /** Null: there is none. */
   read(path: string): Promise<HookFile | null>;
   /** Makes a second name for the file, which stays what it is, mode and all; never in place of another file. */

@@ -5,7 +5,7 @@ import { isPattern } from './context-target.ts';
 type ContextLevel = 'global' | 'session' | 'turn';
 
 /** A line of a list; `line` counts from 1 within its level, `text` is as written. */
-export interface Place {
+export interface LinePosition {
   level: ContextLevel;
   line: number;
   text: string;
@@ -14,7 +14,7 @@ export interface Place {
 /** A line that means something. `refusal`: why it is not followed all the same. */
 interface PlacedLine {
   line: ContextLine;
-  place: Place;
+  place: LinePosition;
   refusal: { kind: 'refused'; reason: string } | null;
 }
 

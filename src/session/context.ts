@@ -1,6 +1,6 @@
 /** The cascade: which files of the project a turn shows to the model, and why others are not among them. */
 import type { TreeFile } from '../ports/git.ts';
-import { type Place, readLevels } from './context-levels.ts';
+import { type LinePosition, readLevels } from './context-levels.ts';
 import type { ContextLine } from './context-lines.ts';
 import { coversPath, findTarget, isOwn, isPattern, type Surroundings, type Target } from './context-target.ts';
 import type { IsIgnored } from './ignore-rules.ts';
@@ -14,7 +14,7 @@ export interface ContextFile {
   /** A blob of the tree, a page that has to have been fetched as `page`, or nothing that the tree has. */
   source: { kind: 'blob'; oid: Oid } | { kind: 'page'; page: string } | { kind: 'absent'; isPattern: boolean };
   /** The line that brought it in. */
-  place: Place;
+  place: LinePosition;
   /** Whose line names exactly this file; the user's counts more. */
   aloneBy: 'user' | 'model' | null;
   /** The user's own lists bring it in: what a model may not ask for is then shown all the same. */
@@ -25,20 +25,20 @@ export interface ContextFile {
 export interface LeftOut {
   path: string;
   reason: string;
-  place: Place;
+  place: LinePosition;
   /** Only what `.teddyignore` takes out of a directory or pattern, which nobody has to be told. */
   isQuiet: boolean;
 }
 
 interface TakenAway {
   path: string;
-  place: Place;
-  by: Place;
+  place: LinePosition;
+  by: LinePosition;
 }
 
 interface Rule {
   removes: boolean;
-  place: Place;
+  place: LinePosition;
   covers(path: string): boolean;
 }
 
@@ -129,7 +129,7 @@ function freezeUsers({ files, rules }: Selection): Selection['users'] {
   return { paths: new Set(files.keys()), rules: [...rules] };
 }
 
-function follow(line: ContextLine, target: Target, place: Place, selection: Selection): void {
+function follow(line: ContextLine, target: Target, place: LinePosition, selection: Selection): void {
   if (target.kind === 'refused') {
     const path = `${line.removes ? '!' : ''}${line.text}`;
     selection.leftOut.push({ path, reason: target.reason, place, isQuiet: false });
@@ -170,7 +170,7 @@ function toAbsent(path: string, isPatternText: boolean): Candidate {
   return { path, source: { kind: 'absent', isPattern: isPatternText }, alone: true };
 }
 
-function add(candidate: Candidate, place: Place, selection: Selection): void {
+function add(candidate: Candidate, place: LinePosition, selection: Selection): void {
   const { path, source, alone } = candidate;
   const against = whyNot(candidate, selection);
   if (against !== null) {
@@ -204,7 +204,7 @@ function whyNot(
 const ignoredReason = '.teddyignore leaves it out';
 
 /** `session.context, line 3 (!docs/)`. */
-function describePlace({ level, line, text }: Place): string {
+function describePlace({ level, line, text }: LinePosition): string {
   return `${level}.context, line ${line} (${text})`;
 }
 

@@ -2,7 +2,7 @@
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isUtf8 } from 'node:buffer';
-import type { AnswerPlace, AnswerStaging, LeftAnswer, OrphanedAnswer, StagedAnswer } from '../ports/disk.ts';
+import type { AnswerTarget, AnswerStaging, LeftAnswer, OrphanedAnswer, StagedAnswer } from '../ports/disk.ts';
 import type { Clock } from '../ports/project.ts';
 import { isSessionId, isTurnName, type RefName } from '../names.ts';
 import {
@@ -49,7 +49,7 @@ const staleMs = 60_000;
 const underWay = new Set<string>();
 
 interface Metadata {
-  place: AnswerPlace;
+  place: AnswerTarget;
   pid: number;
   bootId: string;
   /** ISO 8601. */
@@ -64,7 +64,7 @@ export function answerStaging(options: AnswerStagingOptions): AnswerStaging {
   };
 }
 
-function stageAnswer(options: AnswerStagingOptions, place: AnswerPlace): StagedAnswer {
+function stageAnswer(options: AnswerStagingOptions, place: AnswerTarget): StagedAnswer {
   const { dir, clock, bootId, warn, onStep = () => undefined, pace = usualPace } = options;
   const path = join(dir, place.id);
   const begun = clock.now().toISOString();
@@ -202,7 +202,7 @@ async function inspect(options: AnswerStagingOptions, name: string): Promise<Orp
 export async function readPlace(
   options: Pick<AnswerStagingOptions, 'dir' | 'clock' | 'isAlive'>,
   name: string,
-): Promise<{ id: string; place: AnswerPlace | null; isHeld: boolean } | null> {
+): Promise<{ id: string; place: AnswerTarget | null; isHeld: boolean } | null> {
   const path = join(options.dir, name);
   const [, id, claimant, itsBootId] = namePattern.exec(name) ?? [];
   if (id === undefined) return null;
@@ -218,7 +218,7 @@ export async function isStale({ clock }: Pick<AnswerStagingOptions, 'clock'>, pa
   return clock.now().getTime() - (await stat(path)).mtimeMs > staleMs;
 }
 
-function toOrphan(options: AnswerStagingOptions, path: string, id: string, place: AnswerPlace | null): OrphanedAnswer {
+function toOrphan(options: AnswerStagingOptions, path: string, id: string, place: AnswerTarget | null): OrphanedAnswer {
   let mine = path;
   return {
     id,
@@ -260,8 +260,8 @@ function parseMetadata(value: unknown, id: string): Metadata | null {
   return metadata as Metadata;
 }
 
-function isPlace(value: unknown): value is AnswerPlace {
-  const place = (value ?? {}) as Partial<Record<keyof AnswerPlace, unknown>>;
+function isPlace(value: unknown): value is AnswerTarget {
+  const place = (value ?? {}) as Partial<Record<keyof AnswerTarget, unknown>>;
   const texts = [place.id, place.session, place.turn, place.ref, place.provider, place.model, place.agent];
   if (!texts.every((text) => typeof text === 'string') || typeof place.recordCount !== 'number') return false;
   return isSessionId(String(place.session)) && isTurnName(String(place.turn)) && isBranchRef(place.ref as RefName);

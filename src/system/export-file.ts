@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import type { ExportDirectory, ExportPlace } from '../ports/disk.ts';
+import type { ExportDirectory, ExportTarget } from '../ports/disk.ts';
 import type { FileBelow } from '../ports/git.ts';
 import { syncDirectory } from '../disk/durable-file.ts';
 import { errorCode, errorReason } from '../disk/system-error.ts';
 
 /** `path`: as the user names it, from `cwd`. */
-export function exportFile(path: string, { cwd, force }: { cwd: string; force: boolean }): ExportPlace {
+export function exportFile(path: string, { cwd, force }: { cwd: string; force: boolean }): ExportTarget {
   const target = resolve(cwd, path);
   return {
     name: path,

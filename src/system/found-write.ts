@@ -10,7 +10,7 @@ import { readStagingMetadata } from './staging-directory.ts';
 import { errorCode, ignoreSystemError } from '../disk/system-error.ts';
 import { readTailsAside } from './tails-aside.ts';
 
-export interface WritePlace extends Processes {
+export interface WriteStore extends Processes {
   /** Holds a directory for each session, `<uuid>`, and the claims. */
   dir: string;
 }
@@ -21,16 +21,16 @@ export const goneSuffix = '.gone';
 /** Sessions that this very process receives, in whichever of its projects. */
 export const controlled = new Set<string>();
 
-export function directoryOf({ dir }: WritePlace, id: string): string {
+export function directoryOf({ dir }: WriteStore, id: string): string {
   return join(dir, id);
 }
 
 /** Without a look at any of them; what is being removed counts too, until it is gone. */
-export async function isEmpty(place: WritePlace): Promise<boolean> {
+export async function isEmpty(place: WriteStore): Promise<boolean> {
   return (await readNames(place)).every((name) => !isWriteId(name) && !name.endsWith(goneSuffix));
 }
 
-async function readNames({ dir }: WritePlace): Promise<string[]> {
+async function readNames({ dir }: WriteStore): Promise<string[]> {
   return readdir(dir).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return [];
     throw error;
@@ -38,27 +38,27 @@ async function readNames({ dir }: WritePlace): Promise<string[]> {
 }
 
 /** Oldest first. */
-export async function listWrites(place: WritePlace): Promise<FoundWrite[]> {
+export async function listWrites(place: WriteStore): Promise<FoundWrite[]> {
   return inspectAll(place, readVerified);
 }
 
 /** The same without a look at the contents: whether these are damaged is not known. */
-export async function listStates(place: WritePlace): Promise<FoundWrite[]> {
+export async function listStates(place: WriteStore): Promise<FoundWrite[]> {
   return inspectAll(place, async (path) => ({ facts: await readFacts(path), tailBytes: 0 }));
 }
 
-export async function findWrite(place: WritePlace, id: string): Promise<FoundWrite | null> {
+export async function findWrite(place: WriteStore, id: string): Promise<FoundWrite | null> {
   return isWriteId(id) ? inspect(place, id, readVerified) : null;
 }
 
-export async function readWriteContent(place: WritePlace, id: string): Promise<WriteContent | null> {
+export async function readWriteContent(place: WriteStore, id: string): Promise<WriteContent | null> {
   if (!(await isThere(place, id))) return null;
   const path = directoryOf(place, id);
   const { verified, tail } = await readStaging(path);
   return { verified, tail, aside: await readTailsAside(path) };
 }
 
-export async function isThere(place: WritePlace, id: string): Promise<boolean> {
+export async function isThere(place: WriteStore, id: string): Promise<boolean> {
   return isWriteId(id) && (await lastWritten(directoryOf(place, id))) !== null;
 }
 
@@ -71,11 +71,11 @@ async function readVerified(path: string): ReturnType<Read> {
 }
 
 /** As `listWrites`, and what is being removed is left as it is. */
-export async function lookAtWrites(place: WritePlace): Promise<FoundWrite[]> {
+export async function lookAtWrites(place: WriteStore): Promise<FoundWrite[]> {
   return inspectNamed(place, await readNames(place), readVerified);
 }
 
-async function inspectAll(place: WritePlace, read: Read): Promise<FoundWrite[]> {
+async function inspectAll(place: WriteStore, read: Read): Promise<FoundWrite[]> {
   const names = await readNames(place);
   for (const name of names.filter((one) => one.endsWith(goneSuffix)))
     // The next command can remove what cannot be removed now: nothing reads it.
@@ -83,7 +83,7 @@ async function inspectAll(place: WritePlace, read: Read): Promise<FoundWrite[]> 
   return inspectNamed(place, names, read);
 }
 
-async function inspectNamed(place: WritePlace, names: string[], read: Read): Promise<FoundWrite[]> {
+async function inspectNamed(place: WriteStore, names: string[], read: Read): Promise<FoundWrite[]> {
   const all = await Promise.all(names.filter(isWriteId).map((id) => inspect(place, id, read)));
   return all.filter((found) => found !== null).toSorted((a, b) => toBegunMs(a) - toBegunMs(b));
 }
@@ -93,7 +93,7 @@ function toBegunMs({ record, savedAt }: FoundWrite): number {
 }
 
 /** Null: there is none, or it goes just now. */
-async function inspect(place: WritePlace, id: string, read: Read): Promise<FoundWrite | null> {
+async function inspect(place: WriteStore, id: string, read: Read): Promise<FoundWrite | null> {
   const path = directoryOf(place, id);
   const savedAt = await lastWritten(path);
   if (savedAt === null) return null;
@@ -112,7 +112,7 @@ async function inspect(place: WritePlace, id: string, read: Read): Promise<Found
   }
 }
 
-async function isReceived({ isAlive }: WritePlace, record: WriteRecord): Promise<boolean> {
+async function isReceived({ isAlive }: WriteStore, record: WriteRecord): Promise<boolean> {
   const { hasController, pid, bootId } = record;
   if (!hasController) return false;
   return pid === process.pid ? controlled.has(record.id) : isAlive(pid, bootId);

@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TeddyError } from '../errors.ts';
-import type { RunClaim, RunPlace } from '../ports/git.ts';
+import type { RunClaim, RunDirs } from '../ports/git.ts';
 import { runName } from '../names.ts';
 import { claimFile, type ClaimOptions } from '../disk/claim-file.ts';
 
@@ -14,7 +14,7 @@ const doings = {
 /** `runs`: the directory of claims. Throws LOCKED, also while this very process has the claim. */
 export async function claimRun(
   runs: string,
-  place: RunPlace,
+  place: RunDirs,
   options: ClaimOptions,
   doing: keyof typeof doings = 'executed',
 ): Promise<RunClaim> {

@@ -18,7 +18,7 @@ import {
   listStates,
   listWrites,
   readWriteContent,
-  type WritePlace,
+  type WriteStore,
 } from './found-write.ts';
 import { parseRecord, parseWriteState } from './parse-write.ts';
 import { makePrivateDirectory } from '../disk/private-directory.ts';
@@ -36,7 +36,7 @@ import {
 import { errorCode, ignoreSystemError } from '../disk/system-error.ts';
 import { isExpired } from '../write/step.ts';
 
-export interface WriteStagingOptions extends WritePlace {
+export interface WriteStagingOptions extends WriteStore {
   clock: Clock;
   onStep?: ((step: string) => void) | undefined;
   /** For another process that has the session, or decides who gets the slot. */

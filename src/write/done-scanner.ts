@@ -41,7 +41,7 @@ export interface Scanner {
  * `line`: at the beginning of one. `mark`: after a part of the marker. `pad`: after all of it. `last`: after the line of a
  * marker in a fence, which counts if only white space follows. `text`: in a line that is no marker's. `over`: it was found.
  */
-type Place = 'line' | 'mark' | 'pad' | 'last' | 'text' | 'over';
+type ScanState = 'line' | 'mark' | 'pad' | 'last' | 'text' | 'over';
 
 /**
  * Linear, and independent of how the bytes are cut. A marker's line may end with spaces, tabs and carriage returns; a lone
@@ -51,7 +51,7 @@ export function openScanner({ marker, isMarkdown, before = nothing }: ScannerOpt
   const mark = new TextEncoder().encode(marker);
   const fences = isMarkdown ? trackFences() : null;
   if (fences !== null) for (const byte of before) fences.take(byte);
-  let place: Place = 'line';
+  let place: ScanState = 'line';
   let matched = 0;
   /** What was held back of earlier pieces. */
   const held = openByteBuffer();
@@ -113,7 +113,7 @@ export function openScanner({ marker, isMarkdown, before = nothing }: ScannerOpt
   }
 
   /** It was text after all. */
-  function release(next: Place): false {
+  function release(next: ScanState): false {
     isReleased ||= held.length() > 0;
     lines += heldLines;
     heldLines = 0;

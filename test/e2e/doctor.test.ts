@@ -14,14 +14,14 @@ beforeAll(async () => {
 });
 afterAll(() => project.close());
 
-interface Told {
+interface Finding {
   schema: string;
   findings: { kind: string; thing: string; outcome: string; todo: string | null }[];
 }
 
-async function examine(...args: string[]): Promise<Told & { exitCode: number }> {
+async function examine(...args: string[]): Promise<Finding & { exitCode: number }> {
   const { exitCode, stdout } = await project.run(['doctor', '--json', ...args]);
-  return { exitCode, ...(JSON.parse(stdout) as Told) };
+  return { exitCode, ...(JSON.parse(stdout) as Finding) };
 }
 
 test('a healthy repository is told so in two lines, with exit code 0; where there is none it is 2', async () => {

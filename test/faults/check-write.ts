@@ -17,7 +17,7 @@ import { openScratchRepository, type ScratchRepository } from '../support/scratc
 import { findLeftovers, repair } from './check-run.ts';
 import type { ChildRun } from './run-child.ts';
 import { readStatus, type Scene } from './scenes.ts';
-import { afterOf, contentOf, isWriteSceneName, writeWishes, type WriteWish } from './write-wishes.ts';
+import { afterOf, contentOf, isWriteSceneName, writeWishes, type WriteScene } from './write-cases.ts';
 
 /** How often each way on was gone. */
 export const wentOn = new Map<string, number>();
@@ -25,7 +25,7 @@ export const wentOn = new Map<string, number>();
 interface Known {
   scene: Scene;
   repository: ScratchRepository;
-  wish: WriteWish;
+  wish: WriteScene;
   run: Pick<ChildRun, 'acknowledged' | 'savedBytes' | 'begun'>;
   problems: string[];
 }
@@ -108,7 +108,7 @@ interface Look {
 /** The looks of the templates. */
 const looks = new Map<Scene, Look>();
 
-async function look(repository: ScratchRepository, wish: WriteWish): Promise<Look> {
+async function look(repository: ScratchRepository, wish: WriteScene): Promise<Look> {
   const rows = (await repository.git('ls-files', '--stage')).split('\n');
   return {
     head: await readFile(join(repository.root, '.git/HEAD'), 'utf8'),
@@ -118,11 +118,11 @@ async function look(repository: ScratchRepository, wish: WriteWish): Promise<Loo
 }
 
 /** A file that is being installed when a process is killed stays until somebody goes on. */
-function isOwnRow(row: string, { target }: WriteWish): boolean {
+function isOwnRow(row: string, { target }: WriteScene): boolean {
   return row.slice(3) === target || /^\?\? (?:.*\/)?\.teddy-tmp-[0-9a-f]{16}$/.test(row);
 }
 
-async function readUserFiles({ root }: ScratchRepository, { target }: WriteWish): Promise<Record<string, string>> {
+async function readUserFiles({ root }: ScratchRepository, { target }: WriteScene): Promise<Record<string, string>> {
   const paths = ['src/kept.txt', 'src/edited.txt', 'src/staged.txt', 'src/untracked.txt', 'README.md'];
   const texts: Record<string, string> = {};
   for (const path of paths.filter((one) => one !== target)) texts[path] = await readFile(join(root, path), 'utf8');
@@ -193,7 +193,7 @@ function toText(error: unknown): string {
 
 let choices = 0;
 
-function chooseWay(wish: WriteWish, entries: WriteEntry[], view: WriteView | null, staged: string): keyof typeof ways {
+function chooseWay(wish: WriteScene, entries: WriteEntry[], view: WriteView | null, staged: string): keyof typeof ways {
   if (view === null) return entries.length > 0 ? 'nothing left' : 'begin anew';
   if (view.stage === 'committed') return 'ask again';
   if (staged === contentOf(wish) || entries.length > 0) return 'finalize';

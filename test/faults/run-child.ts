@@ -84,9 +84,9 @@ function killAt(pid: number, everything: boolean): void {
   }
 }
 
-type Told = Omit<ChildRun, 'exitCode' | 'signal' | 'stderr' | 'durationMs' | 'timedOut'>;
+type ChildReport = Omit<ChildRun, 'exitCode' | 'signal' | 'stderr' | 'durationMs' | 'timedOut'>;
 
-function readLines(stdout: string): Told {
+function readLines(stdout: string): ChildReport {
   const lines = stdout
     .split('\n')
     .slice(0, -1)

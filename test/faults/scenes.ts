@@ -11,7 +11,7 @@ import { answerText, failingText, memoAnswerText, runText } from './plans.ts';
 import { runChild } from './run-child.ts';
 import type { ChatSceneName } from './chat-script.ts';
 import type { SyncSceneName } from './sync-scenes.ts';
-import type { WriteSceneName } from './write-wishes.ts';
+import type { WriteSceneName } from './write-cases.ts';
 
 export type SceneName =
   | 'append-on-line'

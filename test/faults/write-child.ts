@@ -17,7 +17,7 @@ import { heldDestination, receiveInto } from '../../src/workflow/writes/run-writ
 import { takeUpWrite } from '../../src/workflow/writes/recover.ts';
 import { endChild } from './end-child.ts';
 import { passStep, print } from './fault-points.ts';
-import { contentOf, isWriteSceneName, writeWishes, type WriteWish } from './write-wishes.ts';
+import { contentOf, isWriteSceneName, writeWishes, type WriteScene } from './write-cases.ts';
 
 const [, , operation = '', root = '', countText = '1', name = 'one', startAtMs = '0'] = process.argv;
 const count = Number(countText);
@@ -52,14 +52,14 @@ async function act(project: Project): Promise<void> {
 }
 
 /** Writes the way a controller does, which receives the content itself. */
-async function writeStream(project: Project, wish: WriteWish): Promise<void> {
+async function writeStream(project: Project, wish: WriteScene): Promise<void> {
   const { held } = await beginHeldWrite(project, toRequest(wish, true));
   print({ line: 'begun', id: held.record.id });
   await finishStream(project, held, wish.pieces);
 }
 
 /** Goes on after another process: the pieces that it had no confirmation of come again. */
-async function goOn(project: Project, wish: WriteWish): Promise<void> {
+async function goOn(project: Project, wish: WriteScene): Promise<void> {
   const [found] = await project.writes.list();
   const held = await takeUpWrite(project, found?.id ?? '');
   print({ line: 'begun', id: held.record.id });
@@ -100,18 +100,18 @@ function announceSaves(staged: StagedWrite): void {
 }
 
 /** Writes the way separate commands do, or the calls of the API. */
-async function writeInCommands(project: Project, wish: WriteWish): Promise<void> {
+async function writeInCommands(project: Project, wish: WriteScene): Promise<void> {
   const id = await beginAndAppend(project, wish);
   const content = wish.replacement === null ? undefined : Buffer.from(wish.replacement);
   report(await finalizeWrite(project, { id, content }));
 }
 
-async function beginAndCancel(project: Project, wish: WriteWish): Promise<void> {
+async function beginAndCancel(project: Project, wish: WriteScene): Promise<void> {
   await cancelWrite(project, await beginAndAppend(project, wish));
   print({ line: 'acknowledged', commit: 'cancelled' });
 }
 
-async function beginAndAppend(project: Project, wish: WriteWish): Promise<string> {
+async function beginAndAppend(project: Project, wish: WriteScene): Promise<string> {
   const { record } = await beginWrite(project, toRequest(wish, false));
   const { id } = record;
   print({ line: 'begun', id });
@@ -153,7 +153,7 @@ async function meet(place: string): Promise<void> {
   while (!existsSync(at(name === 'one' ? 'two' : 'one'))) await sleep(1);
 }
 
-function toRequest({ target, operation: kind }: WriteWish, hasController: boolean) {
+function toRequest({ target, operation: kind }: WriteScene, hasController: boolean) {
   return { intent: 'faults are tested', target, operation: kind, hasController };
 }
 

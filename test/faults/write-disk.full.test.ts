@@ -12,15 +12,15 @@ import { heldDestination, receiveInto } from '../../src/workflow/writes/run-writ
 import { checkWrite } from './check-write.ts';
 import { failedCleanly } from './failure.ts';
 import { runChild } from './run-child.ts';
-import { contentOf, writeWishes } from './write-wishes.ts';
+import { contentOf, writeWishes } from './write-cases.ts';
 import { openWriteStage, type WriteStage } from './write-scenes.ts';
 
 const run = promisify(execFile);
 const pageBytes = 4096;
 const places = ['.git/teddy/write_sessions', 'new/dir', '.git/objects'] as const;
-type Place = (typeof places)[number];
+type DiskTarget = (typeof places)[number];
 /** Where a session needs more, no more free pages are tried. */
-const mostPages: Record<Place, number> = { '.git/teddy/write_sessions': 16, 'new/dir': 3, '.git/objects': 12 };
+const mostPages: Record<DiskTarget, number> = { '.git/teddy/write_sessions': 16, 'new/dir': 3, '.git/objects': 12 };
 
 let stage: WriteStage;
 let isRoot = false;

@@ -7,7 +7,7 @@ import { makeScratchRepository, type ScratchRepository } from '../support/scratc
 import { buildChild } from './build-child.ts';
 import { runChild } from './run-child.ts';
 import { copiesIn, dirty, readStatus, type Copies, type Scene } from './scenes.ts';
-import { keptText, type WriteSceneName } from './write-wishes.ts';
+import { keptText, type WriteSceneName } from './write-cases.ts';
 
 export interface WriteStage extends Copies {
   scenes: Record<WriteSceneName, Scene>;

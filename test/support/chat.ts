@@ -2,7 +2,7 @@
 import type { Model, ModelToolCall } from '../../src/ports/model.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { chatTurn } from '../../src/workflow/chat/turn.ts';
-import type { CallDecision, ChatListener, ChatOutcome, ChatWish, ShownCall } from '../../src/workflow/chat/chat.ts';
+import type { CallDecision, ChatListener, ChatOutcome, ChatOptions, ShownCall } from '../../src/workflow/chat/chat.ts';
 import { scriptedModel } from './scripted-model.ts';
 
 export interface NotedListener extends ChatListener {
@@ -39,10 +39,10 @@ export function chat(
   project: Project,
   message: string | undefined,
   model: Model | string | null,
-  { listener = notedListener(), ...more }: Partial<ChatWish> & { listener?: ChatListener } = {},
+  { listener = notedListener(), ...more }: Partial<ChatOptions> & { listener?: ChatListener } = {},
 ): Promise<ChatOutcome> {
   const asked = typeof model === 'string' ? scriptedModel(model) : model;
-  const wish: ChatWish = {
+  const wish: ChatOptions = {
     message,
     choice: { provider: asked ? 'recorded' : 'none', name: asked?.model ?? 'none', parameters: {}, model: asked },
     signal: new AbortController().signal,

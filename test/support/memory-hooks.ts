@@ -1,9 +1,9 @@
 /** Hooks in memory: a place that a test chooses, and files by their path. */
 import { TeddyError } from '../../src/errors.ts';
-import type { HookFile, HookPlace, Hooks } from '../../src/ports/git.ts';
+import type { HookFile, HookTarget, Hooks } from '../../src/ports/git.ts';
 
 export interface MemoryHooks {
-  place: HookPlace;
+  place: HookTarget;
   files: Map<string, HookFile>;
 }
 

@@ -2,12 +2,12 @@
 import { TeddyError } from '../../src/errors.ts';
 import { decodeJournal, encodeRecord } from '../../src/plan/journal.ts';
 import type { RunJournal, RunJournals } from '../../src/ports/disk.ts';
-import type { RunPlace } from '../../src/ports/git.ts';
+import type { RunDirs } from '../../src/ports/git.ts';
 import { runName } from '../../src/names.ts';
 import { root, type MemoryDisk } from './memory-objects.ts';
 
 export interface MemoryJournal {
-  place: RunPlace;
+  place: RunDirs;
   /** The text of the file. */
   text: string;
   kept: Uint8Array[];
@@ -16,7 +16,7 @@ export interface MemoryJournal {
 }
 
 export function memoryJournals({ fs }: MemoryDisk, journals: Map<string, MemoryJournal>): RunJournals {
-  const open = (place: RunPlace, journal: MemoryJournal): RunJournal => {
+  const open = (place: RunDirs, journal: MemoryJournal): RunJournal => {
     const name = runName(place);
     let waiting = '';
     const write = () => {

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import git from 'isomorphic-git';
 import { TeddyError } from '../../src/errors.ts';
-import type { AnswerPlace, AnswerStaging, CommandResult, LeftAnswer, ScratchFiles } from '../../src/ports/disk.ts';
+import type { AnswerTarget, AnswerStaging, CommandResult, LeftAnswer, ScratchFiles } from '../../src/ports/disk.ts';
 import type { Repository, Workspace } from '../../src/ports/git.ts';
 import type { Masked, Project, Settings } from '../../src/ports/project.ts';
 import { applyMasks } from '../../src/session/mask.ts';
@@ -87,7 +87,7 @@ export interface MemoryProject extends Project {
 
 interface StagedText extends Partial<LeftAnswer> {
   /** Null: damaged. */
-  place: AnswerPlace | null;
+  place: AnswerTarget | null;
   text: string;
   /** Its process is at work on it. */
   isAlive?: boolean;

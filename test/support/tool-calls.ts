@@ -3,7 +3,7 @@ import { parseCall } from '../../src/conversation/chat-tools.ts';
 import type { Project } from '../../src/ports/project.ts';
 import type { TurnName } from '../../src/names.ts';
 import { prepareLine } from '../../src/workflow/line/prepare.ts';
-import type { CallPlace } from '../../src/workflow/chat/files.ts';
+import type { CallContext } from '../../src/workflow/chat/files.ts';
 import { performCall } from '../../src/workflow/chat/perform-call.ts';
 import type { ToolOutcome } from '../../src/workflow/chat/chat.ts';
 
@@ -12,7 +12,7 @@ export async function callTool(
   project: Project,
   name: string,
   values: object,
-  { selector, ...more }: Partial<CallPlace> & { selector?: string } = {},
+  { selector, ...more }: Partial<CallContext> & { selector?: string } = {},
 ): Promise<ToolOutcome> {
   const call = parseCall({ id: 'call_1', name, arguments: JSON.stringify(values) });
   if ('problem' in call) throw new Error(call.problem);

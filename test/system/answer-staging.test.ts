@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { AnswerPlace, AnswerStaging } from '../../src/ports/disk.ts';
+import type { AnswerTarget, AnswerStaging } from '../../src/ports/disk.ts';
 import type { RefName, SessionId, TurnName } from '../../src/names.ts';
 import { answerStaging, type AnswerStagingOptions } from '../../src/system/answer-staging.ts';
 import { startWait } from '../support/wait.ts';
 import { runs } from '../support/runs.ts';
 
 const id = '019bf000-0000-7000-8000-000000000001';
-const place: AnswerPlace = {
+const place: AnswerTarget = {
   id,
   session: '20260124-add-login' as SessionId,
   turn: '01' as TurnName,
@@ -57,7 +57,7 @@ const path = (name: string) => join(dir, id, name);
 const readState = async () => JSON.parse(await readFile(path('state.json'), 'utf8')) as { size: number };
 
 /** Leaves an answer for another process that was never told of it: this one still counts the answer as its own. */
-async function leave(text: string, tail = '', more: Partial<AnswerPlace> = {}): Promise<string> {
+async function leave(text: string, tail = '', more: Partial<AnswerTarget> = {}): Promise<string> {
   const other = `019bf000-0000-7000-8000-${String((left += 1)).padStart(12, '0')}`;
   const answer = staging().begin({ ...place, id, ...more });
   answer.add(text);

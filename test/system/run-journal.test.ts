@@ -18,13 +18,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { BeginRecord, EndRecord, JournalRecord, RunRecord } from '../../src/plan/journal.ts';
-import type { RunPlace } from '../../src/ports/git.ts';
+import type { RunDirs } from '../../src/ports/git.ts';
 import { mainLineRef, type RefName, type SessionId, type TurnName } from '../../src/names.ts';
 import { runJournals } from '../../src/system/run-journal.ts';
 import { bytes } from '../support/disk.ts';
 
 const session = '20260124-add-login' as SessionId;
-const place: RunPlace = { session, turn: '01' as TurnName, ref: mainLineRef(session) };
+const place: RunDirs = { session, turn: '01' as TurnName, ref: mainLineRef(session) };
 let root: string;
 let dir: string;
 
@@ -229,7 +229,7 @@ describe('a journal', () => {
 test('the list has every run by its place, leaves out what cannot be read, and makes nothing', async () => {
   expect(await journals().list()).toEqual([]);
   expect(await readdir(root)).toEqual([]);
-  const other: RunPlace = { ...place, turn: '02' as TurnName, ref: 'refs/heads/try/again' as RefName };
+  const other: RunDirs = { ...place, turn: '02' as TurnName, ref: 'refs/heads/try/again' as RefName };
   for (const one of [place, other]) {
     const journal = journals().begin(one);
     await journal.note({ ...record, ...one });

@@ -1,5 +1,5 @@
 /** Chooses the model, and asks the user to accept foreign texts that it would be sent. */
-import { chooseModel, type ChosenModel, type ModelWish } from '../../app.ts';
+import { chooseModel, type ChosenModel, type ModelOptions } from '../../app.ts';
 import type { Project } from '../../ports/project.ts';
 import type { ApproveForeign } from '../../workflow/line/foreign-texts.ts';
 import { toSurroundings, type CliContext } from '../context.ts';
@@ -9,7 +9,7 @@ import type { Terminal } from '../terminal.ts';
 export function chooseFromFlags(
   project: Project,
   context: CliContext,
-  flags: Omit<ModelWish, 'cwd' | 'env' | 'stdin' | 'readRecordedLine'>,
+  flags: Omit<ModelOptions, 'cwd' | 'env' | 'stdin' | 'readRecordedLine'>,
 ): Promise<ChosenModel> {
   return chooseModel(project, {
     ...flags,

@@ -9,7 +9,7 @@ import type { Terminal } from '../terminal.ts';
 /** After so much silence, the user is told that the command is waiting. */
 const patienceMs = 2000;
 
-export interface InputWish {
+export interface InputOptions {
   terminal: Terminal;
   /** A single byte more ends the reading at once. */
   maxBytes: number;
@@ -19,7 +19,7 @@ export interface InputWish {
 }
 
 /** Reads all of stdin. Throws CONTENT_TOO_LARGE, INTERRUPTED. */
-export async function readInput({ terminal, maxBytes, signal, waiting }: InputWish): Promise<Uint8Array> {
+export async function readInput({ terminal, maxBytes, signal, waiting }: InputOptions): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   const { stdin } = terminal.context;
@@ -48,8 +48,8 @@ export async function readInput({ terminal, maxBytes, signal, waiting }: InputWi
 /**
  * Reads all of stdin as text; errors call it `what`. Throws USAGE if it is not UTF-8, CONTENT_TOO_LARGE, INTERRUPTED.
  */
-export async function readTextInput(what: string, wish: InputWish): Promise<string> {
-  const text = decodeText(await readInput(wish).catch((error: unknown) => throwTooLong(error, what, wish)));
+export async function readTextInput(what: string, options: InputOptions): Promise<string> {
+  const text = decodeText(await readInput(options).catch((error: unknown) => throwTooLong(error, what, options)));
   // A byte order mark is not part of the text.
   if (text !== null) return text.replace(/^\uFEFF/, '');
   throw new TeddyError(
@@ -60,7 +60,7 @@ export async function readTextInput(what: string, wish: InputWish): Promise<stri
 }
 
 /** No setting raises this limit, so the usual hint does not apply. */
-function throwTooLong(error: unknown, what: string, { maxBytes }: InputWish): never {
+function throwTooLong(error: unknown, what: string, { maxBytes }: InputOptions): never {
   if (!(error instanceof TeddyError) || error.code !== 'CONTENT_TOO_LARGE') throw error;
   throw new TeddyError(
     'CONTENT_TOO_LARGE',
@@ -79,13 +79,13 @@ function toInterrupted(): TeddyError {
 }
 
 /** `from` is a path, or `-` for stdin. Throws FILE_NOT_FOUND, CONTENT_TOO_LARGE, INTERRUPTED. */
-export async function readContentFrom(from: string, wish: InputWish): Promise<Uint8Array> {
-  if (from === '-') return readInput(wish);
-  const bytes = await readFile(resolvePath(wish.terminal.context, from)).catch((error: unknown) => {
+export async function readContentFrom(from: string, options: InputOptions): Promise<Uint8Array> {
+  if (from === '-') return readInput(options);
+  const bytes = await readFile(resolvePath(options.terminal.context, from)).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message.replace(/,.*$/, '') : String(error);
     const message = `The content cannot be read from ${from}: ${reason}.`;
     throw new TeddyError('FILE_NOT_FOUND', message, 'Give a file, or - for stdin.');
   });
-  if (bytes.length > wish.maxBytes) throw new ContentTooLarge(wish);
+  if (bytes.length > options.maxBytes) throw new ContentTooLarge(options);
   return bytes;
 }

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { Command, Option } from 'clipanion';
 import { openMessageFile } from '../../app.ts';
 import { TeddyError } from '../../errors.ts';
-import type { Place } from '../../workflow/hooks/describe-place.ts';
+import type { LinePosition } from '../../workflow/hooks/describe-place.ts';
 import type { CheckedPush } from '../../workflow/hooks/check-push.ts';
 import type { RewrittenEntry } from '../../workflow/hooks/find-rewritten.ts';
 import { resolvePath } from '../context.ts';
@@ -104,7 +104,7 @@ export class HookCommand extends TeddyCommand {
   }
 }
 
-function renderPlace({ session, line, turn }: Place): string {
+function renderPlace({ session, line, turn }: LinePosition): string {
   const where = line === null ? `session ${session}` : `${line}, a line of session ${session}`;
   if (turn === null) return `teddy: ${where}, no turn yet; next: teddy session plan -m <message>`;
   const [state, next] = {

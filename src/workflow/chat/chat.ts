@@ -3,12 +3,12 @@ import type { ResultReason } from '../../conversation/record.ts';
 import type { Oid, RepoPath, TurnName } from '../../names.ts';
 import type { WriteRecord } from '../../write/write.ts';
 import type { Answered } from '../turn/ask-model.ts';
-import type { TurnWish } from '../context/compose-request.ts';
+import type { TurnOptions } from '../context/compose-request.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import type { Usage } from '../line/receive-answer.ts';
 import type { FileListener } from '../writes/receive-from-model.ts';
 
-export interface ChatWish extends TurnWish {
+export interface ChatOptions extends TurnOptions {
   selector?: string | undefined;
   signal: AbortSignal;
 }

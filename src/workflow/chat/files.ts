@@ -24,13 +24,13 @@ export interface ChatFiles {
   search(query: TextQuery): Promise<TextHits[]>;
 }
 
-export interface LinePlace {
+export interface LineContext {
   project: Project;
   line: ReadyLine;
 }
 
 /** Where a call of the model's works. */
-export interface CallPlace extends LinePlace {
+export interface CallContext extends LineContext {
   /** Which turn calls. */
   place: { turn: TurnName };
   signal: AbortSignal;
@@ -39,7 +39,7 @@ export interface CallPlace extends LinePlace {
 }
 
 /** HEAD may have been switched since the line was prepared. */
-export async function openChatFiles({ project, line }: LinePlace): Promise<ChatFiles> {
+export async function openChatFiles({ project, line }: LineContext): Promise<ChatFiles> {
   const { store } = project.repository;
   const tip = (await store.resolve(line.ref)) ?? line.state.tip;
   const workspace = await findWorkspace(line);
@@ -94,7 +94,7 @@ export type Reach =
  * The path if a plan's READ may name it: no way out of the project, nothing that git ignores, nothing named like a secret, and nothing
  * that the user's own lists take away.
  */
-export async function reachPath({ project, line }: LinePlace, files: ChatFiles, text: string): Promise<Reach> {
+export async function reachPath({ project, line }: LineContext, files: ChatFiles, text: string): Promise<Reach> {
   const parsed = parseRepoPath(text, files.workspace?.root);
   if ('problem' in parsed) return parsed;
   const { path } = parsed;

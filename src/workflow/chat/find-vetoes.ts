@@ -9,7 +9,7 @@ import { openCodeTree } from '../context/code-tree.ts';
 import { readGlobal } from '../line/global-branch.ts';
 import { readIgnored, readList } from '../context/read.ts';
 
-interface ListPlace {
+interface ListContext {
   session: SessionId;
   tip: Oid;
   workspace: Workspace | null;
@@ -18,7 +18,7 @@ interface ListPlace {
 /** Path -> why a READ of it would not show it in the next turn either; paths without a reason are not in it. */
 export async function findVetoes(
   project: Project,
-  { session, tip, workspace }: ListPlace,
+  { session, tip, workspace }: ListContext,
   paths: readonly RepoPath[],
 ): Promise<Map<string, string>> {
   const { store } = project.repository;

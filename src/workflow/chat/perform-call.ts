@@ -2,7 +2,7 @@
 import type { ParsedCall, ListFilesCall, ReadFileCall, SearchTextCall } from '../../conversation/chat-tools.ts';
 import { TeddyError } from '../../errors.ts';
 import { maskString } from '../line/mask-text.ts';
-import { type CallPlace, openChatFiles, reachPath, type ChatFiles, toFileText } from './files.ts';
+import { type CallContext, openChatFiles, reachPath, type ChatFiles, toFileText } from './files.ts';
 import type { ToolOutcome } from './chat.ts';
 import { runCommand } from './run-command-tool.ts';
 import { refuseAborted, toFailure } from './tool-failure.ts';
@@ -19,7 +19,7 @@ import { findVetoes } from './find-vetoes.ts';
  * the reason `aborted`. Files are not written here: whoever receives their content begins that.
  */
 export async function performCall(
-  place: CallPlace,
+  place: CallContext,
   call: Exclude<ParsedCall, { name: 'WritePlanTool_begin' }>,
 ): Promise<ToolOutcome> {
   refuseAborted(place.signal);
@@ -33,7 +33,7 @@ export async function performCall(
   }
 }
 
-function perform(place: CallPlace, call: Parameters<typeof performCall>[1]): Promise<ToolOutcome> {
+function perform(place: CallContext, call: Parameters<typeof performCall>[1]): Promise<ToolOutcome> {
   switch (call.name) {
     case 'read_file':
       return readFile(place, call);
@@ -47,13 +47,13 @@ function perform(place: CallPlace, call: Parameters<typeof performCall>[1]): Pro
 }
 
 /** Where masking itself has failed, its error quotes nothing. */
-async function describe({ project: { masker } }: CallPlace, error: TeddyError): Promise<string> {
+async function describe({ project: { masker } }: CallContext, error: TeddyError): Promise<string> {
   const text = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
   return error.code === 'MASKING_FAILED' ? text : maskString(masker, text);
 }
 
 /** `list_files`: the files of the project that git does not ignore, folded like the tree of a request. */
-async function listFiles(place: CallPlace, { path, pattern }: ListFilesCall): Promise<ToolOutcome> {
+async function listFiles(place: CallContext, { path, pattern }: ListFilesCall): Promise<ToolOutcome> {
   const files = await openChatFiles(place);
   const reached = path === null ? null : await reachPath(place, files, path);
   if (reached !== null && 'problem' in reached) return toFailure(`list_files ${path}: ${reached.problem}.`);
@@ -101,7 +101,7 @@ const maxLines = 2_000;
 const maxBytes = 256 * 1024;
 
 /** `read_file`: the lines of a text file, masked. */
-async function readFile(place: CallPlace, call: ReadFileCall): Promise<ToolOutcome> {
+async function readFile(place: CallContext, call: ReadFileCall): Promise<ToolOutcome> {
   const reached = await reachPath(place, await openChatFiles(place), call.path);
   if ('problem' in reached) return toFailure(`read_file ${call.path}: ${reached.problem}.`);
   const { path, target } = reached;
@@ -156,7 +156,7 @@ const maxLineLength = 300;
 /** The vetoes for so many files are looked up at once, and for no more files than are shown. */
 const filesAtOnce = 500;
 
-async function searchText(place: CallPlace, call: SearchTextCall): Promise<ToolOutcome> {
+async function searchText(place: CallContext, call: SearchTextCall): Promise<ToolOutcome> {
   const files = await openChatFiles(place);
   const reached = call.path === null ? null : await reachPath(place, files, call.path);
   if (reached !== null && 'problem' in reached) return toFailure(`search_text in ${call.path}: ${reached.problem}.`);
@@ -178,7 +178,7 @@ function isNameable({ path }: TextHits): boolean {
 
 /** No more than may be shown, and nothing of what lies beyond: how many more there are would spell a secret out, query by query. */
 async function showFirst(
-  place: CallPlace,
+  place: CallContext,
   files: ChatFiles,
   call: SearchTextCall,
   found: TextHits[],
@@ -194,14 +194,18 @@ async function showFirst(
   return rows.slice(0, maxMatches);
 }
 
-function findVetoesOf({ project, line }: CallPlace, files: ChatFiles, found: TextHits[]): Promise<Map<string, string>> {
+function findVetoesOf(
+  { project, line }: CallContext,
+  files: ChatFiles,
+  found: TextHits[],
+): Promise<Map<string, string>> {
   const paths = found.map(({ path }) => path);
   return findVetoes(project, { ...line, ...files }, paths);
 }
 
 /** Nothing of a file that cannot be read after all: one that lies beyond a link, or is too large to find its secrets. */
 async function showFile(
-  { project: { masker } }: CallPlace,
+  { project: { masker } }: CallContext,
   files: ChatFiles,
   call: SearchTextCall,
   { path, lines }: TextHits,

@@ -11,7 +11,7 @@ import {
 import { parseCall, type ParsedCall } from '../../conversation/chat-tools.ts';
 import { encodeRecord } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
-import type { AnswerPlace, StagedAnswer } from '../../ports/disk.ts';
+import type { AnswerTarget, StagedAnswer } from '../../ports/disk.ts';
 import type { ModelMessage, ModelToolCall } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid } from '../../names.ts';
@@ -51,7 +51,7 @@ export interface RunCalls {
 }
 
 interface Batch extends CallRun {
-  place: AnswerPlace;
+  place: AnswerTarget;
   journal: StagedAnswer;
   records: KnownRecord[];
   /** The reason why the batch ended early; the calls that are left get results that say so. */
@@ -97,7 +97,7 @@ function describeMisunderstood(calls: readonly ModelToolCall[]): string | null {
 async function beginBatch(run: CallRun, { place, received, staged }: StagedReception): Promise<Batch> {
   const { project } = run;
   const records = await toRecords(project, place, received);
-  const ownPlace: AnswerPlace = { ...place, id: project.ids.entryId(), unit: 'exchange' };
+  const ownPlace: AnswerTarget = { ...place, id: project.ids.entryId(), unit: 'exchange' };
   const journal = project.answers.begin(ownPlace);
   for (const record of records) journal.add(encodeRecord(record));
   await journal.save();
@@ -107,7 +107,7 @@ async function beginBatch(run: CallRun, { place, received, staged }: StagedRecep
 
 async function toRecords(
   project: Project,
-  { id }: AnswerPlace,
+  { id }: AnswerTarget,
   received: StagedReception['received'],
 ): Promise<KnownRecord[]> {
   const timestamp = project.clock.now().toISOString();

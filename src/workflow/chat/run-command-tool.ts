@@ -17,12 +17,12 @@ import {
   listChanged,
   restoreSessionFiles,
   type RestoredFiles,
-  type SessionPlace,
+  type SessionTarget,
 } from '../line/guard-session-files.ts';
 import { maskPaths, maskString } from '../line/mask-text.ts';
 import { maskedOutput } from '../line/masked-output.ts';
 import { toReason } from '../run/scripts.ts';
-import { findWorkspace, type CallPlace } from './files.ts';
+import { findWorkspace, type CallContext } from './files.ts';
 import type { ToolOutcome } from './chat.ts';
 import { refuseAborted, toFailure } from './tool-failure.ts';
 
@@ -31,7 +31,7 @@ const maxShownLength = 32 * 1024;
 const maxNamed = 50;
 
 /** The user has approved it. What it changes stays in the work tree, but for `.teddy/`, which is as it was before. */
-export async function runCommand(place: CallPlace, call: RunCommandCall): Promise<ToolOutcome> {
+export async function runCommand(place: CallContext, call: RunCommandCall): Promise<ToolOutcome> {
   const { project, line, signal } = place;
   refuseAborted(signal);
   const workspace = await findWorkspace(line);
@@ -60,7 +60,7 @@ function toNowhere(ref: RefName): string {
 
 /** Durable before the command starts: after a crash nobody else could tell its changes of `.teddy/` from the user's. */
 async function noteCommand(
-  { project, line, place }: CallPlace,
+  { project, line, place }: CallContext,
   { root }: Workspace,
   kept: KeptFiles,
 ): Promise<OpenCommandNote> {
@@ -85,7 +85,7 @@ function tell({ warn }: Notices, error: unknown): void {
 }
 
 async function runScript(
-  { project, signal, onOutput }: CallPlace,
+  { project, signal, onOutput }: CallContext,
   workspace: Workspace,
   note: OpenCommandNote,
   { command, cwd, timeoutMs }: { command: string; cwd: string; timeoutMs: number },
@@ -101,7 +101,7 @@ interface Changes extends RestoredFiles {
   changed: RepoPath[];
 }
 
-async function takeStock(place: SessionPlace, kept: KeptFiles): Promise<Changes> {
+async function takeStock(place: SessionTarget, kept: KeptFiles): Promise<Changes> {
   const after = await place.workspace.headAndScan();
   const changed = listChanged(kept.scan, after.scan).filter((path) => !isGuardedPath(path));
   return { changed: changed.toSorted(), ...(await restoreSessionFiles(place, kept, after, 'The command')) };

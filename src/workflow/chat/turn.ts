@@ -6,19 +6,19 @@ import type { KnownRecord, TranscriptRecord } from '../../conversation/record.ts
 import { renderOpenai } from '../../conversation/render-openai.ts';
 import { countSaid, toFinishedCalls } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
-import type { AnswerPlace } from '../../ports/disk.ts';
+import type { AnswerTarget } from '../../ports/disk.ts';
 import type { Model, ModelMessage, ModelRequest } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
 import { joinPath, turnDir } from '../../names.ts';
 import { estimateTokens } from '../../session/tokens.ts';
 import { keepAnswer, receiveStaged, toPlace, toRequest } from '../turn/ask-model.ts';
 import { beginTalk, refuseSpent } from '../turn/begin.ts';
-import { readWishedBudget } from '../context/build-request.ts';
+import { readBudget } from '../context/build-request.ts';
 import type { OpenTurn } from '../turn/open.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import { refreshLine } from '../line/read.ts';
 import { sumUsage, type Listener, type Usage } from '../line/receive-answer.ts';
-import type { ChatListener, ChatOutcome, ChatWish } from './chat.ts';
+import type { ChatListener, ChatOutcome, ChatOptions } from './chat.ts';
 import { runCalls, type RunCalls } from './run-calls.ts';
 import { writingTools } from './write-file.ts';
 
@@ -32,7 +32,7 @@ interface Exchange {
   line: ReadyLine;
   open: OpenTurn;
   model: Model;
-  wish: ChatWish;
+  options: ChatOptions;
   listener: ChatListener;
   /** The records since the message. */
   records: TranscriptRecord[];
@@ -46,10 +46,10 @@ interface Exchange {
  * answer when it is whole. Without a message it answers the turn that waits. Throws PLAN_PENDING, EMPTY_MESSAGE, BUDGET_SPENT,
  * UNKNOWN_AGENT, EMPTY_ANSWER, LOCKED, INTERRUPTED, the MODEL_ codes and what a snapshot throws; what had come by then is kept.
  */
-export async function chatTurn(project: Project, wish: ChatWish, listener: ChatListener): Promise<ChatOutcome> {
-  const { line, open, claim } = await beginTalk(project, { ...wish, mode: 'chat' });
+export async function chatTurn(project: Project, options: ChatOptions, listener: ChatListener): Promise<ChatOutcome> {
+  const { line, open, claim } = await beginTalk(project, { ...options, mode: 'chat' });
   try {
-    return await answerTurn(project, line, open, wish, listener);
+    return await answerTurn(project, line, open, options, listener);
   } finally {
     await claim.release();
   }
@@ -59,24 +59,24 @@ async function answerTurn(
   project: Project,
   line: ReadyLine,
   open: OpenTurn,
-  wish: ChatWish,
+  options: ChatOptions,
   listener: ChatListener,
 ): Promise<ChatOutcome> {
-  const { model } = wish.choice;
+  const { model } = options.choice;
   if (model === null) {
     const logPath = joinPath(turnDir(line.session, open.turn), '_context.log');
     return { kind: 'open', line, turn: open.turn, logPath };
   }
   const { records, recordCount } = open;
-  return converse({ project, line, open, model, wish, listener, records: [...records], recordCount, usage: null });
+  return converse({ project, line, open, model, options, listener, records: [...records], recordCount, usage: null });
 }
 
 async function converse(exchange: Exchange): Promise<ChatOutcome> {
-  const { project, line, open, model, wish, listener } = exchange;
+  const { project, line, open, model, options, listener } = exchange;
   const { turn, info } = open;
   let mistakes: string[] = [];
   for (let request = 1; ; request += 1) {
-    refuseAborted(wish.signal);
+    refuseAborted(options.signal);
     listener.onAsk({ line, turn, agent: info.agent, label: model.label, request });
     const asked = await toChatRequest(exchange);
     const place = toChatPlace(exchange);
@@ -92,7 +92,7 @@ async function converse(exchange: Exchange): Promise<ChatOutcome> {
         usage: sumUsage(exchange.usage, answered.usage),
       };
     }
-    const run = { project, line, listener, signal: wish.signal, messages: asked.messages };
+    const run = { project, line, listener, signal: options.signal, messages: asked.messages };
     const writing = { model, request: { ...asked, tools: writingTools } };
     const ran = await runCalls({ ...run, writing }, reception);
     take(exchange, ran);
@@ -108,8 +108,8 @@ async function converse(exchange: Exchange): Promise<ChatOutcome> {
 
 /** The request of the message, then natively what came since. */
 async function toChatRequest(exchange: Exchange): Promise<ModelRequest> {
-  const { project, open, wish } = exchange;
-  const request = toRequest(project, open, wish.signal);
+  const { project, open, options } = exchange;
+  const request = toRequest(project, open, options.signal);
   const messages = [...open.messages, ...(await fitFollowing(project, open, toFollowing(open, exchange.records)))];
   return {
     ...request,
@@ -121,7 +121,7 @@ async function toChatRequest(exchange: Exchange): Promise<ModelRequest> {
 
 async function fitFollowing(project: Project, open: OpenTurn, following: ModelMessage[]): Promise<ModelMessage[]> {
   if (following.length === 0) return following;
-  const budget = await readWishedBudget(project, open.info);
+  const budget = await readBudget(project, open.info);
   const taken = open.messages.reduce((sum, { content }) => sum + estimateTokens(content), 0);
   const { messages, leftOut } = fitResults(following, budget - taken);
   const what = `${leftOut} ${leftOut === 1 ? 'result' : 'results'} of tools`;
@@ -143,14 +143,14 @@ function toFollowing({ turn, message }: OpenTurn, records: TranscriptRecord[]): 
   return toModelMessages(renderOpenai(toHistory([{ turn, transcript }]))).slice(1);
 }
 
-function toChatPlace({ project, line, open, model, recordCount }: Exchange): AnswerPlace {
+function toChatPlace({ project, line, open, model, recordCount }: Exchange): AnswerTarget {
   return { ...toPlace(project, line, { ...open, recordCount }, model), isChat: true, messageId: open.messageId };
 }
 
 function toHeard(exchange: Exchange): Listener {
-  const { listener, wish } = exchange;
+  const { listener, options } = exchange;
   return {
-    signal: wish.signal,
+    signal: options.signal,
     onText: (text) => listener.onText(text),
     onUsage: (usage) => listener.onUsage(sumUsage(exchange.usage, usage) ?? usage),
   };
@@ -181,9 +181,9 @@ function refuseMistakes(model: Model, mistakes: readonly string[]): void {
   );
 }
 
-async function refuseMore({ project, line, model, wish }: Exchange, requests: number): Promise<void> {
+async function refuseMore({ project, line, model, options }: Exchange, requests: number): Promise<void> {
   // The calls and their results are entries of their own: the line has moved, and others may have added to it as well.
-  await refuseSpent(project, await refreshLine(project.repository.store, line), wish);
+  await refuseSpent(project, await refreshLine(project.repository.store, line), options);
   if (requests < maxRequests) return;
   throw new TeddyError(
     'MODEL_FAILED',

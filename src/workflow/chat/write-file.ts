@@ -11,7 +11,7 @@ import { beginHeldWrite } from '../writes/begin.ts';
 import { toFreeId, type Dialogue } from '../writes/dialogue.ts';
 import { receiveFromModel } from '../writes/receive-from-model.ts';
 import type { ChatListener, ToolOutcome } from './chat.ts';
-import { beginTool, renderBegun, renderToolError, type BeginWish } from '../../conversation/write-tool.ts';
+import { beginTool, renderBegun, renderToolError, type BeginArguments } from '../../conversation/write-tool.ts';
 
 export interface WritingModel {
   model: Model;
@@ -37,7 +37,7 @@ export async function writeFile(
   { project, line, listener, writing }: WritingContext,
   messages: readonly ModelMessage[],
   call: ModelToolCall,
-  { intent, target, operation }: BeginWish,
+  { intent, target, operation }: BeginArguments,
 ): Promise<WrittenOutcome> {
   let dialogue: Dialogue | null = null;
   let record: WriteRecord | null = null;

@@ -20,7 +20,7 @@ import { readTurnFile, toText, type LineState } from '../line/read.ts';
 import { noteDamagedReport } from './read-turn-logs.ts';
 import { findAgent } from '../../conversation/agents.ts';
 
-export interface RequestWish {
+export interface RequestOptions {
   info: RequestInfo;
   message: string;
   /** The work tree whose HEAD is on the line, if any. */
@@ -44,15 +44,15 @@ export async function buildRequest(
   project: Project,
   state: LineState,
   global: GlobalBranch | null,
-  wish: RequestWish,
+  options: RequestOptions,
 ): Promise<BuiltRequest> {
-  const { info, message } = wish;
+  const { info, message } = options;
   const older = state.turns.filter((name) => name !== info.turn).toReversed();
   const code = openCodeTree(project, state.tip);
   const [parts, context, earlier, newestOlder] = await Promise.all([
     readParts(project, state, global, { info, code, mask: (text, path) => maskText(project, text, path) }),
-    readMaskedContext(project, state, global, wish, code),
-    readEarlier(project, state, wish),
+    readMaskedContext(project, state, global, options, code),
+    readEarlier(project, state, options),
     readNewestTurns(project, state, older),
   ]);
   const newestFirst = [...earlier.map(({ turn }) => turn), ...older];
@@ -88,7 +88,7 @@ export async function buildRequest(
 async function readEarlier(
   project: Project,
   { latest }: LineState,
-  { info, message }: RequestWish,
+  { info, message }: RequestOptions,
 ): Promise<HistoryTurn[]> {
   if (latest?.turn !== info.turn) return [];
   const earlier = await readEarlierOfTurn(project, latest, { message, mode: info.mode });
@@ -101,14 +101,14 @@ export async function rebuildRequest(
   state: LineState,
   log: string,
   global: GlobalBranch | null,
-  wish: RequestWish,
+  options: RequestOptions,
 ): Promise<BuiltRequest> {
-  const { info, message } = wish;
+  const { info, message } = options;
   const [{ replaceRequest }, budget, system, [earlier = null]] = await Promise.all([
     import('../../session/context-log-parse.ts'),
-    readWishedBudget(project, info),
+    readBudget(project, info),
     readSystem(project, info, global),
-    readEarlier(project, state, wish),
+    readEarlier(project, state, options),
   ]);
   const rebuilt = replaceRequest(log, { info, system, message, earlier }, project.hash);
   refuseTooLarge(rebuilt, budget, { session: info.session, keepsFiles: true });
@@ -169,7 +169,7 @@ function toHistory(newestFirst: readonly TurnName[], kept: readonly HistoryTurn[
 }
 
 /** In tokens. Throws BAD_SETTING. */
-export async function readWishedBudget(project: Project, { model }: Pick<RequestInfo, 'model'>): Promise<number> {
+export async function readBudget(project: Project, { model }: Pick<RequestInfo, 'model'>): Promise<number> {
   const setting = await project.settings.get('contextTokens');
   return toBudget(setting === undefined ? undefined : Number(setting), model);
 }
@@ -191,7 +191,7 @@ async function readParts(
   { info, code, mask }: { info: RequestInfo; code: CodeTree; mask: Mask },
 ): Promise<RequestParts> {
   const [budget, system, memos, tree] = await Promise.all([
-    readWishedBudget(project, info),
+    readBudget(project, info),
     readSystem(project, info, global, mask),
     readMemos(project, state.tip, global, mask),
     code.listing().then((text) => mask(text)),
@@ -229,7 +229,7 @@ async function readMaskedContext(
   project: Project,
   state: LineState,
   global: GlobalBranch | null,
-  { info, workspace }: RequestWish,
+  { info, workspace }: RequestOptions,
   code: CodeTree,
 ): Promise<ReadContext> {
   const context = await readContext(project, state, info.turn, global, workspace, { code });

@@ -26,7 +26,7 @@ interface ModelChoice {
 }
 
 /** The options of a turn. */
-export interface TurnWish {
+export interface TurnOptions {
   /** Undefined: answer the open turn. */
   message?: string | undefined;
   agent?: string | undefined;
@@ -49,7 +49,7 @@ export async function composeRequest(
   project: Project,
   line: ReadyLine,
   state: LineState,
-  request: TurnWish,
+  request: TurnOptions,
   previewed?: GlobalBranch | null,
 ): Promise<Composed> {
   const { store } = project.repository;
@@ -61,13 +61,13 @@ export async function composeRequest(
   const asked = { session: state.session, turn, agent, provider, model: name, parameters };
   const info: RequestInfo = { ...asked, ...(request.mode === undefined ? {} : { mode: request.mode }) };
   const global = previewed ?? (await readGlobal(project));
-  const wish = { info, message, workspace: line.workspace };
+  const options = { info, message, workspace: line.workspace };
   const kept = isBranchTurn(turn) ? await readBranchRequest(store, state, turn) : null;
   const steering = await readSteering(project, state, global, { agent, keepsContext: kept !== null });
   await requireTrust(project, shortRef(line.ref), steering, request.approveForeign);
   const built = kept
-    ? await rebuildRequest(project, state, await maskLog(project, kept.log), global, wish)
-    : await buildRequest(project, state, global, wish);
+    ? await rebuildRequest(project, state, await maskLog(project, kept.log), global, options)
+    : await buildRequest(project, state, global, options);
   return { turn, message, info, built };
 }
 

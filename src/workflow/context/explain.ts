@@ -1,6 +1,6 @@
 /** Why a path is shown to the model, or is not: the lines that speak of it. */
 import { parseRepoPath } from '../../session/paths.ts';
-import type { Place } from '../../session/context-levels.ts';
+import type { LinePosition } from '../../session/context-levels.ts';
 import type { ReadContext } from './read.ts';
 import type { ContextRow } from './rows.ts';
 
@@ -20,7 +20,12 @@ export interface Explanation {
 /** `wanted` is a path of the project, or a URL. `from` says which line a place is. */
 export function explainPath(
   wanted: string,
-  about: { root: string | undefined; resolved: Resolved; files: readonly ContextRow[]; from: (place: Place) => string },
+  about: {
+    root: string | undefined;
+    resolved: Resolved;
+    files: readonly ContextRow[];
+    from: (place: LinePosition) => string;
+  },
 ): Explanation {
   const { root, resolved, files, from } = about;
   const parsed = parseRepoPath(wanted, root);

@@ -1,6 +1,6 @@
 /** The files of a context as a person reads them: what is shown of each, how much it is, and which line brought it in. */
 import type { ShownFile } from '../../session/context-files.ts';
-import type { Place } from '../../session/context-levels.ts';
+import type { LinePosition } from '../../session/context-levels.ts';
 import { estimateTokens } from '../../session/tokens.ts';
 import type { ReadContext } from './read.ts';
 
@@ -20,7 +20,7 @@ export interface ContextRow {
 
 export function toContextRows(
   { files, resolved }: Pick<ReadContext, 'files' | 'resolved'>,
-  from: (place: Place) => string,
+  from: (place: LinePosition) => string,
 ): ContextRow[] {
   const places = new Map(resolved.files.map(({ path, place }) => [path, place]));
   return files.flatMap((file) => {

@@ -4,7 +4,7 @@ import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { ShownFile } from '../../session/context-files.ts';
 import { parseTurnContext, type TurnLine } from '../../session/context-lines.ts';
-import type { Place } from '../../session/context-levels.ts';
+import type { LinePosition } from '../../session/context-levels.ts';
 import { joinPath, sessionDir, type SessionId, type TurnName } from '../../names.ts';
 import { toContextRows, type ContextRow } from './rows.ts';
 import { isBranchTurn, previewFit } from './build-request.ts';
@@ -61,7 +61,7 @@ export async function showContext(
   const code = openCodeTree(project, state.tip);
   const context = await readContext(project, state, turn, global, line.workspace, { sessionContext: editedList, code });
   const origins = await traceOrigins(store, state, turn, context.turnList);
-  const from = (place: Place) => describePlace(place, origins);
+  const from = (place: LinePosition) => describePlace(place, origins);
   const fitted =
     keeps === null ? await fit(project, state, turn, global, { context, code }) : { files: context.files, notes: [] };
   const files = toContextRows({ ...context, files: fitted.files }, from);
@@ -122,7 +122,7 @@ async function countEdits({ workspace }: Line): Promise<number> {
 /** Text of a line of a turn's own list -> the action or vault that first put it there. */
 type Origins = ReadonlyMap<string, string>;
 
-function describePlace({ level, line, text }: Place, origins: Origins): string {
+function describePlace({ level, line, text }: LinePosition, origins: Origins): string {
   return level === 'turn' ? (origins.get(text) ?? 'turn.context') : `${level}.context:${line}`;
 }
 

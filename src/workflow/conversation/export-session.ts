@@ -1,6 +1,6 @@
 /** Hands out a session: its directory, its history as text, or its branch as a git bundle. Nothing is changed or masked. */
 import { TeddyError } from '../../errors.ts';
-import type { ExportDirectory, ExportPlace } from '../../ports/disk.ts';
+import type { ExportDirectory, ExportTarget } from '../../ports/disk.ts';
 import type { FileBelow } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { sessionDir, type Oid, type SessionId } from '../../names.ts';
@@ -8,8 +8,8 @@ import { findLine, lineName } from '../line/find.ts';
 import { findConversation } from '../line/read-conversation.ts';
 import { showHistory } from './show-history.ts';
 
-export type ExportWish =
-  { kind: 'dir'; place: ExportDirectory } | { kind: 'md' | 'jsonl' | 'bundle'; place: ExportPlace };
+export type ExportOptions =
+  { kind: 'dir'; place: ExportDirectory } | { kind: 'md' | 'jsonl' | 'bundle'; place: ExportTarget };
 
 export interface ExportedSession {
   session: SessionId;
@@ -22,12 +22,12 @@ export interface ExportedSession {
 export async function exportSession(
   project: Project,
   selector: string | undefined,
-  wish: ExportWish,
+  options: ExportOptions,
 ): Promise<ExportedSession> {
-  await wish.place.refuse();
-  if (wish.kind === 'dir') return exportFiles(project, selector, wish.place);
-  if (wish.kind === 'bundle') return exportBundle(project, selector, wish.place);
-  return exportHistory(project, selector, wish.kind, wish.place);
+  await options.place.refuse();
+  if (options.kind === 'dir') return exportFiles(project, selector, options.place);
+  if (options.kind === 'bundle') return exportBundle(project, selector, options.place);
+  return exportHistory(project, selector, options.kind, options.place);
 }
 
 async function exportFiles(
@@ -45,7 +45,7 @@ async function exportHistory(
   project: Project,
   selector: string | undefined,
   kind: 'md' | 'jsonl',
-  place: ExportPlace,
+  place: ExportTarget,
 ): Promise<ExportedSession> {
   const format = kind === 'md' ? 'markdown' : 'jsonl';
   const { session, commit, text, repairs } = await showHistory(project, { target: selector, format });
@@ -57,7 +57,7 @@ async function exportHistory(
 async function exportBundle(
   project: Project,
   selector: string | undefined,
-  place: ExportPlace,
+  place: ExportTarget,
 ): Promise<ExportedSession> {
   const line = await findLine(project, selector);
   if (line.tip === null) {

@@ -5,7 +5,7 @@ import type { History, HistoryFormat, Repair } from '../../conversation/history.
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';
-import { findConversation, readTurns, type ConversationPlace } from '../line/read-conversation.ts';
+import { findConversation, readTurns, type ConversationTarget } from '../line/read-conversation.ts';
 
 export interface HistoryRequest {
   /** A session, as of `-s`, or anything that git takes for a commit. */
@@ -61,7 +61,7 @@ export async function showHistory(project: Project, request: HistoryRequest): Pr
 
 async function renderAndKeep(
   project: Project,
-  place: ConversationPlace,
+  place: ConversationTarget,
   format: HistoryFormat,
   from: TurnName | undefined,
   key: string,
@@ -85,7 +85,7 @@ function* takeAll(turns: TurnRecords[]): Generator<TurnRecords> {
 }
 
 /** Each renderer is loaded only where it is needed. Never a history that breaks a rule of its format. */
-async function render(history: History, format: HistoryFormat, place: ConversationPlace): Promise<unknown[] | string> {
+async function render(history: History, format: HistoryFormat, place: ConversationTarget): Promise<unknown[] | string> {
   const rendered = await renderAs(history, format);
   const [violation, ...more] = checkHistory(format, rendered);
   if (violation === undefined) return rendered;
@@ -158,7 +158,7 @@ function parseRepairs(text: string): Repair[] | null {
 }
 
 /** A session is meant first; what is none may be a commit. Without a target the line may be one that a shallow clone cut off. */
-async function findTarget(project: Project, target: string | undefined): Promise<ConversationPlace> {
+async function findTarget(project: Project, target: string | undefined): Promise<ConversationTarget> {
   try {
     return await findConversation(project, { selector: target });
   } catch (error) {
@@ -177,7 +177,7 @@ function saysLess(reason: unknown, target: string | undefined): boolean {
   return reason.code === 'UNKNOWN_COMMIT' && !isCommitLike;
 }
 
-function toUnknownTurn({ session }: ConversationPlace, from: TurnName): TeddyError {
+function toUnknownTurn({ session }: ConversationTarget, from: TurnName): TeddyError {
   return new TeddyError(
     'UNKNOWN_TURN',
     `${session} has no turn ${from}, nor one after it.`,

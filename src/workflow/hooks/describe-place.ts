@@ -4,7 +4,7 @@ import { mainLineRef, type SessionId, type TurnName } from '../../names.ts';
 import { findHeadLine, lineName } from '../line/find.ts';
 import { readLine, type TurnStatus } from '../line/read.ts';
 
-export interface Place {
+export interface LinePosition {
   session: SessionId;
   /** Null: the session's main line. */
   line: string | null;
@@ -13,7 +13,7 @@ export interface Place {
 }
 
 /** Null: HEAD is on no line, or git is in the middle of something. */
-export async function describePlace(project: Project): Promise<Place | null> {
+export async function describePlace(project: Project): Promise<LinePosition | null> {
   const line = await findHeadLine(project);
   if (line === null || line.tip === null) return null;
   if ((await line.workspace?.operationInProgress(line.ref)) !== null) return null;

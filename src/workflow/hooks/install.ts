@@ -1,10 +1,10 @@
 /** Puts teddy's hooks where git looks for them. What is there already is kept, and runs first. */
 import { TeddyError } from '../../errors.ts';
-import type { HookPlace, Hooks, HookSource } from '../../ports/git.ts';
+import type { HookTarget, Hooks, HookSource } from '../../ports/git.ts';
 import { beforePath, callOf, listHooks, renderHook, type HookedProject, type ListedHook } from './list.ts';
 
 export interface InstalledHooks {
-  place: HookPlace;
+  place: HookTarget;
   /** The hooks by now; `changed`: this call has changed them. */
   hooks: (ListedHook & { changed: boolean })[];
   /** Files of the project, which are its authors' to edit, each with the line that it needs. */
@@ -29,7 +29,7 @@ export async function installHooks(
   return { place, hooks: now.hooks.map((hook) => ({ ...hook, changed: changed.has(hook.name) })), byHand: [] };
 }
 
-function leaveToAuthors(place: HookPlace, hooks: ListedHook[]): InstalledHooks {
+function leaveToAuthors(place: HookTarget, hooks: ListedHook[]): InstalledHooks {
   const silent = hooks.filter(({ state }) => state === 'foreign' || state === 'missing');
   return {
     place,
@@ -38,7 +38,7 @@ function leaveToAuthors(place: HookPlace, hooks: ListedHook[]): InstalledHooks {
   };
 }
 
-function toSwitchedOff({ origin }: HookPlace): TeddyError {
+function toSwitchedOff({ origin }: HookTarget): TeddyError {
   return new TeddyError(
     'HOOK_IN_THE_WAY',
     `Hooks are switched off: core.hooksPath is /dev/null (${origin}).`,
@@ -46,11 +46,11 @@ function toSwitchedOff({ origin }: HookPlace): TeddyError {
   );
 }
 
-export function toShared({ dir, origin }: HookPlace, wish: string): TeddyError {
+export function toShared({ dir, origin }: HookTarget, options: string): TeddyError {
   return new TeddyError(
     'HOOK_IN_THE_WAY',
     `Other repositories use the same hooks: core.hooksPath is ${dir} (${origin}).`,
-    `With \`--shared\` they are ${wish}; or give this repository hooks of its own: \`git config core.hooksPath .git/hooks\`.`,
+    `With \`--shared\` they are ${options}; or give this repository hooks of its own: \`git config core.hooksPath .git/hooks\`.`,
   );
 }
 

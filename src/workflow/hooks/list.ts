@@ -1,6 +1,6 @@
 /** Lists the files where git looks for hooks: ours, somebody else's, or none. */
 import { toShellWord } from '../../session/shell-word.ts';
-import type { HookFile, HookName, HookPlace, HookProgram, HookSource } from '../../ports/git.ts';
+import type { HookFile, HookName, HookTarget, HookProgram, HookSource } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 
 export const hookNames = [
@@ -32,7 +32,7 @@ export interface ListedHook {
 export type HookedProject = Pick<Project, 'repository' | 'hash'>;
 
 interface ListedHooks {
-  place: HookPlace;
+  place: HookTarget;
   hooks: ListedHook[];
 }
 
@@ -45,7 +45,7 @@ export async function listHooks(project: HookedProject, source: HookSource): Pro
 async function lookAt(
   { repository: { hooks }, hash }: HookedProject,
   source: HookSource,
-  place: HookPlace,
+  place: HookTarget,
   name: HookName,
 ): Promise<ListedHook> {
   const path = hookPath(place, name);
@@ -64,11 +64,11 @@ async function lookAt(
 }
 
 /** husky generates what git runs, in `.husky/_`; the user's own files are one directory above. */
-function hookPath({ dir, kind }: HookPlace, name: HookName): string {
+function hookPath({ dir, kind }: HookTarget, name: HookName): string {
   return kind === 'work-tree' && isHuskyDir(dir) ? `${dir.slice(0, -2)}/${name}` : `${dir}/${name}`;
 }
 
-function isHusky({ dir, kind }: HookPlace): boolean {
+function isHusky({ dir, kind }: HookTarget): boolean {
   return kind === 'work-tree' && isHuskyDir(dir);
 }
 

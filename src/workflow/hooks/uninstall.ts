@@ -1,10 +1,10 @@
 /** Takes teddy's hooks away, and puts back what was there before, as it was. */
-import type { HookPlace, HookSource } from '../../ports/git.ts';
+import type { HookTarget, HookSource } from '../../ports/git.ts';
 import { toShared } from './install.ts';
 import { listHooks, type HookedProject, type ListedHook } from './list.ts';
 
 export interface UninstalledHooks {
-  place: HookPlace;
+  place: HookTarget;
   hooks: (ListedHook & { removed: boolean; restored: boolean })[];
 }
 

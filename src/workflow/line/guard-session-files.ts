@@ -13,7 +13,7 @@ import { editTree } from '../../session/edit-tree.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { findEntry } from './read.ts';
 
-export interface SessionPlace {
+export interface SessionTarget {
   project: Project;
   workspace: Workspace;
   session: SessionId;
@@ -33,7 +33,7 @@ export function editableFiles(session: SessionId): RepoPath[] {
   return [joinPath(sessionDir(session), 'session.context'), memosPath, globalContextPath];
 }
 
-export async function keepSessionFiles(place: SessionPlace): Promise<KeptFiles> {
+export async function keepSessionFiles(place: SessionTarget): Promise<KeptFiles> {
   const { project, workspace, session } = place;
   const { head, scan } = await workspace.headAndScan();
   const bytes = new Map<RepoPath, Uint8Array>();
@@ -51,7 +51,7 @@ export async function keepSessionFiles(place: SessionPlace): Promise<KeptFiles> 
  * the line. `who` begins a sentence.
  */
 export async function restoreSessionFiles(
-  place: SessionPlace,
+  place: SessionTarget,
   kept: KeptFiles,
   { head, scan: after }: { head: Head; scan: Scan },
   who: string,
@@ -75,7 +75,7 @@ export async function restoreSessionFiles(
 }
 
 /** After a run that was killed nobody can tell its commands' changes from the user's: all of them are put back. */
-export async function restoreInterrupted(place: SessionPlace): Promise<void> {
+export async function restoreInterrupted(place: SessionTarget): Promise<void> {
   const after = await place.workspace.headAndScan();
   const config = await readPublishedConfig(place, after.head, after.scan);
   const kept = { head: after.head, scan: new Map(), bytes: new Map(), config };
@@ -84,7 +84,7 @@ export async function restoreInterrupted(place: SessionPlace): Promise<void> {
 
 /** Null as well where a sparse checkout keeps them away. */
 async function readPublishedConfig(
-  { project, workspace }: SessionPlace,
+  { project, workspace }: SessionTarget,
   { oid }: Head,
   now: Scan,
 ): Promise<Uint8Array | null> {
@@ -101,7 +101,7 @@ interface Published {
 }
 
 /** Null: HEAD is not at or above the commit that the command started on. */
-async function findPublished({ project }: SessionPlace, before: Head, after: Head): Promise<Published | null> {
+async function findPublished({ project }: SessionTarget, before: Head, after: Head): Promise<Published | null> {
   const { store } = project.repository;
   const [from, now] = [before.oid, after.oid];
   if (from === null || now === null) return null;
@@ -121,7 +121,7 @@ interface ChangedFile {
 }
 
 async function findChanged(
-  { project, workspace, session }: SessionPlace,
+  { project, workspace, session }: SessionTarget,
   kept: KeptFiles,
   after: Scan,
   { base, byTeddy }: Published,

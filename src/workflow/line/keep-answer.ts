@@ -1,7 +1,7 @@
 /** Puts an answer on its line, whole or in part, if the turn still waits for it; else keeps it where it can be found. */
 import type { NoteRecord, TranscriptRecord } from '../../conversation/record.ts';
 import { countSaid, encodeRecord, lastMessageId } from '../../conversation/transcript.ts';
-import type { AnswerPlace } from '../../ports/disk.ts';
+import type { AnswerTarget } from '../../ports/disk.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
@@ -25,7 +25,7 @@ interface AnswerDraft {
 export async function keepWhole(
   project: Project,
   target: Target,
-  place: AnswerPlace,
+  place: AnswerTarget,
   received: ReceivedText,
   { kind, title, details }: AnswerDraft,
 ): Promise<Oid | null> {
@@ -47,7 +47,7 @@ export async function keepWhole(
 export async function keepPart(
   project: Project,
   target: Target,
-  place: AnswerPlace,
+  place: AnswerTarget,
   received: ReceivedText,
 ): Promise<Oid | null> {
   const { text } = received;
@@ -76,7 +76,7 @@ export function toLabelLines(text: string): { title: string; details: string[] }
 export async function appendIfAwaited(
   project: Project,
   target: Target,
-  place: AnswerPlace,
+  place: AnswerTarget,
   options: { isPlan: boolean },
   draft: (state: LineState, turn: Turn) => Draft,
 ): Promise<Oid | null> {
@@ -89,7 +89,7 @@ export async function appendIfAwaited(
 }
 
 /** The turn, as it was when the model was asked. */
-function findAwaiting({ session, latest }: LineState, place: AnswerPlace): Turn | null {
+function findAwaiting({ session, latest }: LineState, place: AnswerTarget): Turn | null {
   const isSame = session === place.session && latest?.turn === place.turn && latest.status === 'open';
   return isSame && countSaid(latest.records) === place.recordCount ? latest : null;
 }
@@ -98,7 +98,7 @@ function findAwaiting({ session, latest }: LineState, place: AnswerPlace): Turn 
 async function findSpoken(
   store: Store,
   state: LineState,
-  place: AnswerPlace,
+  place: AnswerTarget,
   { isPlan }: { isPlan: boolean },
 ): Promise<Turn | null> {
   if (state.session !== place.session || !state.turns.includes(place.turn)) return null;
@@ -108,7 +108,7 @@ async function findSpoken(
 }
 
 /** Where another message has come meanwhile, that one still waits. */
-function toReplyTo({ messageId }: AnswerPlace, { records }: Turn): { reply_to?: string } {
+function toReplyTo({ messageId }: AnswerTarget, { records }: Turn): { reply_to?: string } {
   return messageId === undefined || lastMessageId(records) === messageId ? {} : { reply_to: messageId };
 }
 
@@ -116,7 +116,7 @@ function toReplyTo({ messageId }: AnswerPlace, { records }: Turn): { reply_to?: 
 function toTranscript(
   project: Project,
   { transcript }: Turn,
-  { id, session, turn }: AnswerPlace,
+  { id, session, turn }: AnswerTarget,
   received: ReceivedText,
   record: Omit<Extract<TranscriptRecord, { type: 'assistant' | 'assistant_partial' }>, 'id' | 'timestamp'>,
 ): FileEdit {
@@ -148,7 +148,7 @@ function describeContinuation({ continuations }: ReceivedText, at: number): stri
 export function toAnswerEntry(
   project: Project,
   state: LineState,
-  { turn, agent, provider, model }: AnswerPlace,
+  { turn, agent, provider, model }: AnswerTarget,
   kind: 'plan' | 'reply' | 'exchange',
   usage: Usage | null,
 ): Entry {

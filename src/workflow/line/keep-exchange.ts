@@ -8,7 +8,7 @@ import {
   type TranscriptRecord,
 } from '../../conversation/record.ts';
 import { encodeRecord } from '../../conversation/transcript.ts';
-import type { AnswerPlace } from '../../ports/disk.ts';
+import type { AnswerTarget } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
 import { joinPath, turnDir, type Oid } from '../../names.ts';
 import type { Target } from './append-entry.ts';
@@ -21,7 +21,7 @@ import { describeRecords } from './describe-records.ts';
 export async function keepExchange(
   project: Project,
   target: Target,
-  place: AnswerPlace,
+  place: AnswerTarget,
   records: readonly KnownRecord[],
   usage: Usage | null,
 ): Promise<Oid | null> {

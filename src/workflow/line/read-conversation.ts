@@ -23,7 +23,7 @@ import { findLine, lineName } from './find.ts';
 import { findArchived, type RecordedLine } from './find-recorded.ts';
 
 /** Where a conversation stands. */
-export interface ConversationPlace {
+export interface ConversationTarget {
   session: SessionId;
   /** Null: a commit was asked for. */
   line: string | null;
@@ -32,28 +32,28 @@ export interface ConversationPlace {
   source: Oid;
 }
 
-export interface Conversation extends Omit<ConversationPlace, 'source'> {
+export interface Conversation extends Omit<ConversationTarget, 'source'> {
   turns: TurnRecords[];
   /** What of the turns' files had to be put right. */
   repairs: Repair[];
 }
 
 /** `selector`: as of `-s`; `commit`: anything that git takes for one. Neither: the line that HEAD is on, else the newest session. */
-export interface ConversationWish {
+export interface ConversationOptions {
   selector?: string | undefined;
   commit?: string | undefined;
 }
 
 /** Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION, UNKNOWN_COMMIT, NOT_ON_LINE, DAMAGED_SESSION. */
-export async function readConversation(project: Project, wish: ConversationWish): Promise<Conversation> {
-  const { source, ...place } = await findConversation(project, wish);
+export async function readConversation(project: Project, options: ConversationOptions): Promise<Conversation> {
+  const { source, ...place } = await findConversation(project, options);
   return { ...place, ...(await readTurns(project.repository.store, { ...place, source })) };
 }
 
 export async function findConversation(
   project: Project,
-  { selector, commit }: ConversationWish,
-): Promise<ConversationPlace> {
+  { selector, commit }: ConversationOptions,
+): Promise<ConversationTarget> {
   if (commit !== undefined) return findAtCommit(project, commit);
   const line = await findLineOrArchive(project, selector);
   return { ...(await findSource(project.repository.store, line.tip, line.session)), line: line.name, commit: line.tip };
@@ -79,7 +79,7 @@ async function findLineOrArchive(
 /** Turns before `from` are not read. */
 export async function readTurns(
   store: Store,
-  { source, session }: ConversationPlace,
+  { source, session }: ConversationTarget,
   from?: TurnName,
 ): Promise<{ turns: TurnRecords[]; repairs: Repair[] }> {
   const found: ReadTurn[] = [];
@@ -129,7 +129,7 @@ function isOfTurn(path: string, from: TurnName | undefined): boolean {
   );
 }
 
-async function findAtCommit(project: Project, revision: string): Promise<ConversationPlace> {
+async function findAtCommit(project: Project, revision: string): Promise<ConversationTarget> {
   const { store } = project.repository;
   const commit = await store.resolve(revision);
   if (commit === null) {

@@ -60,7 +60,7 @@ export async function readLine(store: Store, tip: Oid, options: ParseOptions = {
   };
 }
 
-interface LinePlace {
+interface LineTarget {
   /** The work tree whose HEAD is on the line, if any. */
   workspace: { root: string } | null;
   /** The line as it was when it was read. */
@@ -68,14 +68,14 @@ interface LinePlace {
 }
 
 /** The line at this commit. It is read only where its state there is not known already. */
-export async function readLineAt(store: Store, { workspace, state }: LinePlace, tip: Oid): Promise<LineState> {
+export async function readLineAt(store: Store, { workspace, state }: LineTarget, tip: Oid): Promise<LineState> {
   return state?.tip === tip ? state : readLine(store, tip, workspace ? { projectRoot: workspace.root } : {});
 }
 
 /** The line as its branch has it now. It is read again only where the branch has moved since. */
 export async function refreshLine(
   store: Store,
-  line: LinePlace & { ref: RefName; state: LineState },
+  line: LineTarget & { ref: RefName; state: LineState },
 ): Promise<LineState> {
   return readLineAt(store, line, (await store.resolve(line.ref)) ?? line.state.tip);
 }

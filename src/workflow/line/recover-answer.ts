@@ -1,7 +1,7 @@
 /** Keeps what a command that was killed had received of an answer: on its line, or anchored where the line has gone on. */
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import type { TranscriptRecord } from '../../conversation/record.ts';
-import type { AnswerPlace, LeftAnswer, OrphanedAnswer } from '../../ports/disk.ts';
+import type { AnswerTarget, LeftAnswer, OrphanedAnswer } from '../../ports/disk.ts';
 import type { Project } from '../../ports/project.ts';
 import { formatCount } from '../../session/format-count.ts';
 import type { Target } from './append-entry.ts';
@@ -51,7 +51,7 @@ async function recover(project: Project, line: Target, { id, place }: OrphanedAn
 }
 
 /** The command was killed after the answer was on the line. */
-async function isKept(project: Project, { ref }: Target, place: AnswerPlace, { text }: LeftAnswer): Promise<boolean> {
+async function isKept(project: Project, { ref }: Target, place: AnswerTarget, { text }: LeftAnswer): Promise<boolean> {
   const { store } = project.repository;
   const tip = place.ref === ref ? await store.resolve(ref) : null;
   if (tip === null) return false;
@@ -70,7 +70,7 @@ async function keepOrAnchor(
   project: Project,
   line: Target,
   id: string,
-  place: AnswerPlace | null,
+  place: AnswerTarget | null,
   { text, unconfirmedBytes }: LeftAnswer,
 ): Promise<string> {
   if (place?.unit === 'exchange') return keepCalls(project, line, place, text);
@@ -88,7 +88,7 @@ async function keepOrAnchor(
 }
 
 /** The results that are there stay; a call that was running gets one that says that nobody knows what it did. */
-async function keepCalls(project: Project, line: Target, place: AnswerPlace, journal: string): Promise<string> {
+async function keepCalls(project: Project, line: Target, place: AnswerTarget, journal: string): Promise<string> {
   const records = closeExchange(project, journal);
   const calls = records.filter(({ type }) => type === 'tool_use').length;
   const lost = records.filter((record) => record.type === 'tool_result' && record.reason === 'recovered').length;

@@ -9,7 +9,7 @@ import { restoreSessionFiles } from './guard-session-files.ts';
 import { refuseRunning } from './refuse-running.ts';
 
 /** Where somebody is about to write, or to look. */
-export interface SettlePlace {
+export interface SettleTarget {
   /** Null: the files alone matter. */
   ref: RefName | null;
   workspace: { root: string } | null;
@@ -21,7 +21,7 @@ export interface SettlePlace {
  */
 export async function settleCommands(
   project: Project,
-  place: SettlePlace,
+  place: SettleTarget,
   { onlyLooking = false }: { onlyLooking?: boolean } = {},
 ): Promise<void> {
   const left = await project.commands.left();
@@ -32,7 +32,12 @@ export async function settleCommands(
   }
 }
 
-async function settle(project: Project, place: SettlePlace, command: LeftCommand, onlyLooking: boolean): Promise<void> {
+async function settle(
+  project: Project,
+  place: SettleTarget,
+  command: LeftCommand,
+  onlyLooking: boolean,
+): Promise<void> {
   const { note } = command;
   if (note === null) throw damagedNoteError(command);
   const workspace = await findWorkspace(project, note);

@@ -23,7 +23,7 @@ export interface CommandReplay {
   replay(run: RecordedRun, findings: Findings): Promise<void>;
 }
 
-interface Place {
+interface ReplayContext {
   project: Project;
   scratch: ScratchTree;
   files: ProjectFiles;
@@ -74,7 +74,7 @@ function isRunAgain({ logs }: RecordedRun, action: Action): action is ExecuteAct
 
 /** Whether it was done again, and not taken from the record. */
 async function doAgain(
-  place: Place,
+  place: ReplayContext,
   run: RecordedRun,
   action: Action,
   changed: Changed,
@@ -105,7 +105,7 @@ async function doAgain(
 
 /** With the rules of a run. */
 async function runCommand(
-  { project, scratch, signal }: Place,
+  { project, scratch, signal }: ReplayContext,
   run: RecordedRun,
   action: ExecuteAction,
   changed: Changed,
@@ -153,7 +153,7 @@ async function maskResult({ masker }: Project, result: CommandResult): Promise<C
 
 /** Takes the commit's version: nobody knows the ones in between. */
 async function applyRecorded(
-  { scratch, files }: Place,
+  { scratch, files }: ReplayContext,
   run: RecordedRun,
   { index }: Action,
   changed: Changed,
@@ -169,7 +169,12 @@ async function applyRecorded(
   }
 }
 
-async function compareTrees(place: Place, run: RecordedRun, changed: Changed, findings: Findings): Promise<void> {
+async function compareTrees(
+  place: ReplayContext,
+  run: RecordedRun,
+  changed: Changed,
+  findings: Findings,
+): Promise<void> {
   const { store } = place.scratch;
   const made = new Map((await readMade(place, run.base, changed)).map((change) => [change.path, change]));
   for (const path of new Set([...made.keys(), ...run.changes.keys()])) {
@@ -184,7 +189,7 @@ async function compareTrees(place: Place, run: RecordedRun, changed: Changed, fi
   }
 }
 
-async function readMade({ scratch }: Place, base: Oid, changed: Changed): Promise<TreeChange[]> {
+async function readMade({ scratch }: ReplayContext, base: Oid, changed: Changed): Promise<TreeChange[]> {
   const { store } = scratch;
   const { tree } = await store.readCommit(base);
   const paths = [...changed.keys()];
@@ -200,7 +205,7 @@ function isSame(a: TreeChange | undefined, b: TreeChange | undefined): boolean {
 }
 
 /** A run keeps these files out of its commit, too. */
-async function isLeftOut({ project, scratch }: Place, path: RepoPath): Promise<boolean> {
+async function isLeftOut({ project, scratch }: ReplayContext, path: RepoPath): Promise<boolean> {
   if ((await findPathReason(project, path)) !== null) return true;
   if (((await scratch.workspace.sizeOnDisk(path)) ?? 0) > maxNewFileBytes) return true;
   const bytes = await scratch.workspace.readDisk(path);

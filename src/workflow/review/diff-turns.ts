@@ -40,7 +40,7 @@ export interface TurnComparison {
 }
 
 /** Each as of `findTurnOf`. `b` undefined: `a` is compared with the turn before it on its line. */
-export interface DiffWish {
+export interface DiffOptions {
   a: string;
   b?: string | undefined;
   selector?: string | undefined;
@@ -56,7 +56,7 @@ interface Side extends ComparedTurn {
 }
 
 /** Throws UNKNOWN_TURN, and what `findRecorded` throws. */
-export async function diffTurns(project: Project, { a, b, selector, only }: DiffWish): Promise<TurnComparison> {
+export async function diffTurns(project: Project, { a, b, selector, only }: DiffOptions): Promise<TurnComparison> {
   const { store } = project.repository;
   const [one, other] = await readSides(project, { a, b, selector });
   const wants = (part: ComparedPart) => only === undefined || only === part;
@@ -70,7 +70,7 @@ export async function diffTurns(project: Project, { a, b, selector, only }: Diff
   };
 }
 
-async function readSides(project: Project, { a, b, selector }: DiffWish): Promise<[Side, Side]> {
+async function readSides(project: Project, { a, b, selector }: DiffOptions): Promise<[Side, Side]> {
   const { store } = project.repository;
   const first = await findTurnOf(project, { text: a, selector });
   if (b === undefined) return [await readBefore(store, first), await readSide(store, first)];

@@ -16,7 +16,7 @@ export interface FoundTurn {
   turn: TurnName;
 }
 
-export interface TurnWish {
+export interface TurnSelection {
   /** A turn; or a line, or a commit: then its last turn. Nothing: the last turn of the line. */
   text?: string | undefined;
   /** The line that has the turn, in the words of `findRecorded`. */
@@ -24,7 +24,7 @@ export interface TurnWish {
 }
 
 /** `02` of a line without one is `02-branch-01` there. Throws UNKNOWN_TURN, USAGE, and what `findRecorded` throws. */
-export async function findTurnOf(project: Project, { text, selector }: TurnWish): Promise<FoundTurn> {
+export async function findTurnOf(project: Project, { text, selector }: TurnSelection): Promise<FoundTurn> {
   if (text === undefined) return lastTurnOf(project, await findRecorded(project, selector));
   if (!isTurnLike(text)) return findByTarget(project, text, selector);
   const line = await findRecorded(project, selector);
@@ -34,7 +34,7 @@ export async function findTurnOf(project: Project, { text, selector }: TurnWish)
 }
 
 /** As `findTurnOf`, but what has exactly this name counts first, also on the main line: for two that are compared. */
-export async function findExactTurn(project: Project, { text, selector }: TurnWish): Promise<FoundTurn> {
+export async function findExactTurn(project: Project, { text, selector }: TurnSelection): Promise<FoundTurn> {
   if (text !== undefined && isTurnLike(text)) {
     const line = await findRecorded(project, selector);
     const state = await readLineTurns(project.repository.store, line.tip);

@@ -26,7 +26,7 @@ export interface TurnTexts extends TurnFiles {
   cut: CutFile[];
 }
 
-export interface TurnPlace {
+export interface TurnSource {
   /** Whose tree has the turn. */
   commit: Oid;
   session: SessionId;
@@ -47,7 +47,7 @@ interface Reading<Value> {
 }
 
 /** `whole`: nothing is cut. Throws DAMAGED_SESSION. */
-export async function readTurnTexts(store: Store, place: TurnPlace, whole = false): Promise<TurnTexts> {
+export async function readTurnTexts(store: Store, place: TurnSource, whole = false): Promise<TurnTexts> {
   const read = async <Value>(
     file: string,
     reading: Reading<Value>,
@@ -74,7 +74,7 @@ export async function readTurnTexts(store: Store, place: TurnPlace, whole = fals
   };
 }
 
-function toCommand({ commit, session, turn }: TurnPlace, file: string): string {
+function toCommand({ commit, session, turn }: TurnSource, file: string): string {
   return `git show ${commit.slice(0, 10)}:${joinPath(turnDir(session, turn), file)}`;
 }
 

@@ -12,7 +12,7 @@ import { performAction } from './perform-action.ts';
 import type { Run, RunLog, Runner, RunSettings } from './run.ts';
 import { toParams } from '../../plan/report-params.ts';
 
-interface ActionsPlace {
+interface ActionsContext {
   workspace: Workspace;
   session: SessionId;
   log: RunLog;
@@ -23,7 +23,7 @@ interface ActionsPlace {
 /** Adds to `run`, action by action. */
 export async function runActions(
   project: Project,
-  { workspace, session, log: runLog, run }: ActionsPlace,
+  { workspace, session, log: runLog, run }: ActionsContext,
   plan: Plan,
   approver: Approver,
   settings: RunSettings,

@@ -1,7 +1,7 @@
 /** The right to execute a line's pending plan, for as long as it takes. */
 import { TeddyError } from '../../errors.ts';
 import type { LeftRun } from '../../ports/disk.ts';
-import type { RunPlace, Workspace } from '../../ports/git.ts';
+import type { RunDirs, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { requirePlan, requireWorkspace } from '../line/pending-plan.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
@@ -11,7 +11,7 @@ import { describeWays, isOfLine, refuseElsewhere } from '../line/unfinished-run.
 export interface ClaimedTurn {
   line: ReadyLine;
   workspace: Workspace;
-  place: RunPlace;
+  place: RunDirs;
   /** A run of the plan that was killed. */
   left: LeftRun | null;
 }
@@ -47,7 +47,7 @@ export async function withClaim<Value>(
 }
 
 /** Where the disk took no more and a run is left, the same command would only be told of that run. */
-async function toWayOut(project: Project, place: RunPlace, error: unknown): Promise<unknown> {
+async function toWayOut(project: Project, place: RunDirs, error: unknown): Promise<unknown> {
   if (!(error instanceof TeddyError) || error.code !== 'DISK_FULL') return error;
   const run = await project.journals.find(place).catch(() => null);
   if (run === null) return error;

@@ -51,7 +51,7 @@ export function mayChangeFiles({ action_type: type, status }: Pick<ActionLog, 'a
   return status !== 'SKIPPED' && ['CREATE', 'EDIT', 'EXECUTE', 'RESEARCH'].includes(type);
 }
 
-interface TreePlace {
+interface TreeContext {
   store: Store;
   /** Trees of the commits before the report and of it; null: it changes no code. */
   before: Oid;
@@ -62,7 +62,7 @@ interface TreePlace {
 
 /** The same logs with a tree for each action after which it is known. */
 export async function addTrees(
-  place: TreePlace,
+  place: TreeContext,
   logs: ActionLog[],
   run: Run,
   isRolledBack: boolean,
@@ -75,7 +75,7 @@ export async function addTrees(
 }
 
 async function listTrees(
-  { store, before, after, leftOut }: TreePlace,
+  { store, before, after, leftOut }: TreeContext,
   logs: ActionLog[],
   { files }: Run,
   isRolledBack: boolean,

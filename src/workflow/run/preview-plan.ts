@@ -5,7 +5,7 @@ import type { Effect } from '../../plan/effect.ts';
 import { joinWrites } from '../../plan/join-writes.ts';
 import type { Action, ParsedPlan, Problem } from '../../plan/plan.ts';
 import { comparePositions, runVirtually } from '../../plan/validate.ts';
-import type { RunPlace, Workspace } from '../../ports/git.ts';
+import type { RunDirs, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { changeMemos, type MemoChange } from '../../session/memos.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../../names.ts';
@@ -95,7 +95,7 @@ function requireLocal(line: Line): Oid {
 }
 
 /** Whether its process is alive is not for us to find out: to do that is to claim the run. */
-async function tellBegun({ journals, notices }: Project, place: RunPlace): Promise<void> {
+async function tellBegun({ journals, notices }: Project, place: RunDirs): Promise<void> {
   const left = await journals.find(place);
   const last = left?.begun.at(-1);
   if (last === undefined) return;

@@ -11,7 +11,7 @@ import { parentOf } from './keep-before.ts';
 import { anotherRepository } from '../line/new-files.ts';
 import { toText } from '../line/read.ts';
 
-interface OriginPlace {
+interface OriginContext {
   project: Project;
   journal: RunJournal;
   /** The content that git would write to the paths whose origin is a blob. */
@@ -58,7 +58,7 @@ async function findOrigin(
 
 /** git keeps no more of a file's mode than whether it can be executed: the rest is as it is `found`. */
 export async function readWanted(
-  { project, journal, checkouts }: OriginPlace,
+  { project, journal, checkouts }: OriginContext,
   path: RepoPath,
   origin: Exclude<KnownOrigin, { kind: 'out-of-reach' }>,
   found: FileState,

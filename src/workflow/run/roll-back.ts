@@ -31,14 +31,14 @@ interface LeftPath {
   reason: string;
 }
 
-export interface RollbackPlace {
+export interface RollbackContext {
   project: Project;
   workspace: Workspace;
   journal: RunJournal;
 }
 
 /** May be done again after a crash: what is as it was before the run already is passed over. */
-export async function rollBack(place: RollbackPlace, run: JournaledRun): Promise<RolledBack> {
+export async function rollBack(place: RollbackContext, run: JournaledRun): Promise<RolledBack> {
   const { project, workspace } = place;
   const files = project.filesOf(workspace.root);
   const since = new Date(run.begun[0]?.startedAt ?? run.run.startedAt);
@@ -103,7 +103,7 @@ function onePerDirectory(touched: TouchedFile[]): RepoPath[] {
 
 /** The deepest first. What may be the user's is told by its age. */
 async function findMadeDirectories(
-  { project, workspace }: RollbackPlace,
+  { project, workspace }: RollbackContext,
   touched: TouchedFile[],
   since: Date,
 ): Promise<RepoPath[]> {
@@ -115,7 +115,7 @@ async function findMadeDirectories(
   return [...made].toSorted((a, b) => b.split('/').length - a.split('/').length);
 }
 
-interface Putting extends RollbackPlace {
+interface Putting extends RollbackContext {
   files: ProjectFiles;
   origins: ReadonlyMap<TouchedFile, KnownOrigin>;
   checkouts: Checkouts;

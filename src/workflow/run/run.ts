@@ -7,7 +7,7 @@ import type { Masker } from '../../ports/project.ts';
 import type { Pages } from '../../ports/web.ts';
 import type { RepoPath } from '../../names.ts';
 import type { Approver } from './approver.ts';
-import type { SessionPlace } from '../line/guard-session-files.ts';
+import type { SessionTarget } from '../line/guard-session-files.ts';
 
 export interface Run {
   logs: ActionLog[];
@@ -39,7 +39,7 @@ export interface RunSettings {
 
 /** What an action is run with, and the run that it adds to. */
 export interface Runner {
-  place: SessionPlace;
+  place: SessionTarget;
   files: ProjectFiles;
   shell: Shell;
   masker: Masker;

@@ -1,7 +1,7 @@
 /** Asks the model for an open turn, and keeps what it answers: a plan, a reply, or the part that arrived. */
 import { TeddyError } from '../../errors.ts';
 import { isPlan, parsePlan } from '../../plan/parse.ts';
-import type { AnswerPlace, StagedAnswer } from '../../ports/disk.ts';
+import type { AnswerTarget, StagedAnswer } from '../../ports/disk.ts';
 import type { Model, ModelRequest } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
 import { formatCount } from '../../session/format-count.ts';
@@ -40,7 +40,7 @@ export interface Answered extends CheckedAnswer {
 
 /** A whole answer that is in staging, and not on the line yet. */
 export interface StagedReception {
-  place: AnswerPlace;
+  place: AnswerTarget;
   received: Received;
   staged: StagedAnswer;
 }
@@ -62,7 +62,7 @@ export async function askModel(
 export async function receiveStaged(
   project: Project,
   line: ReadyLine,
-  place: AnswerPlace,
+  place: AnswerTarget,
   model: Model,
   request: ModelRequest,
   listener: Listener,
@@ -91,7 +91,7 @@ export function toPlace(
   { ref }: ReadyLine,
   { info, turn, recordCount }: OpenTurn,
   model: Model,
-): AnswerPlace {
+): AnswerTarget {
   const { session, agent } = info;
   const id = project.ids.entryId();
   return { id, session, turn, ref, recordCount, provider: model.provider, model: model.model, agent };
@@ -134,7 +134,7 @@ function whyEmpty({ finish, calls }: Received): string {
 async function keepInterrupted(
   project: Project,
   line: ReadyLine,
-  place: AnswerPlace,
+  place: AnswerTarget,
   received: Received,
   staged: StagedAnswer,
 ): Promise<void> {
@@ -156,7 +156,7 @@ async function keepInterrupted(
 /** If what is to keep it fails, it stays on disk: the next command finds it there, in this process as well. */
 export async function keepStaged(
   project: Project,
-  place: AnswerPlace,
+  place: AnswerTarget,
   text: string,
   staged: StagedAnswer,
   keep: () => Promise<Oid | null>,

@@ -5,14 +5,14 @@ import type { RunClaim } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef } from '../../names.ts';
 import { appendRecords } from '../line/append-records.ts';
-import type { TurnWish } from '../context/compose-request.ts';
+import type { TurnOptions } from '../context/compose-request.ts';
 import { openTurn, refusePending, type OpenTurn } from './open.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
 import { nextTurn, refreshLine, type LineState } from '../line/read.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { formatCount } from '../../session/format-count.ts';
 
-type BeginOptions = TurnWish & { selector?: string | undefined };
+type BeginOptions = TurnOptions & { selector?: string | undefined };
 
 /** Throws PLAN_PENDING, EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT and what a snapshot throws. */
 export async function beginTurn(project: Project, request: BeginOptions): Promise<{ line: ReadyLine; open: OpenTurn }> {
@@ -82,7 +82,7 @@ async function addMessage(
 export async function refuseSpent(
   project: Project,
   state: LineState,
-  { choice, asksNobody = false }: Pick<TurnWish, 'choice'> & { asksNobody?: boolean },
+  { choice, asksNobody = false }: Pick<TurnOptions, 'choice'> & { asksNobody?: boolean },
 ): Promise<void> {
   const [maxTurns, maxTokens] = await Promise.all([readLimit(project, 'maxTurns'), readLimit(project, 'maxTokens')]);
   if (state.latest?.status !== 'open' && maxTurns !== null && state.turns.length >= maxTurns)
@@ -93,7 +93,7 @@ export async function refuseSpent(
   if (spent.input + spent.output >= maxTokens) throw spentBudgetError(state, spent, 'maxTokens', maxTokens);
 }
 
-export function refuseEmpty({ message, mode }: Pick<TurnWish, 'message' | 'mode'>): void {
+export function refuseEmpty({ message, mode }: Pick<TurnOptions, 'message' | 'mode'>): void {
   if (message === undefined || message.trim() !== '') return;
   const command = mode === 'chat' ? 'chat' : 'plan';
   throw new TeddyError(

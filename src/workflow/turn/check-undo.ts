@@ -16,7 +16,7 @@ export interface SeenChange extends UndoChange {
   seen: FileState;
 }
 
-interface UndoPlace {
+interface UndoContext {
   workspace: Workspace;
   files: ProjectFiles;
   tip: Oid;
@@ -25,7 +25,7 @@ interface UndoPlace {
 /** Compared as git sees the files, through filters; read before that, so that an edit meanwhile is noticed. */
 export async function checkUndo(
   project: Project,
-  { workspace, files, tip }: UndoPlace,
+  { workspace, files, tip }: UndoContext,
   changes: UndoChange[],
 ): Promise<{ ready: SeenChange[]; left: LeftFile[] }> {
   const { store } = project.repository;

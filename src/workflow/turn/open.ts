@@ -17,7 +17,7 @@ import { joinPath, shortRef, turnDir, type Oid, type TurnName } from '../../name
 import { toShellWord } from '../../session/shell-word.ts';
 import { appendEntry } from '../line/append-entry.ts';
 import { readStoredRequest } from '../context/build-request.ts';
-import { composeRequest, type Composed, type TurnWish } from '../context/compose-request.ts';
+import { composeRequest, type Composed, type TurnOptions } from '../context/compose-request.ts';
 import { requireTrust } from '../line/foreign-texts.ts';
 import { readGlobal } from '../line/global-branch.ts';
 import { maskMessage } from '../line/mask-message.ts';
@@ -40,8 +40,8 @@ export interface OpenTurn {
 }
 
 /** Makes sure that the line has an open turn with a request: the stored one, or a new `message` entry. */
-export async function openTurn(project: Project, line: ReadyLine, wish: TurnWish): Promise<OpenTurn> {
-  const request = await maskMessage(project, wish);
+export async function openTurn(project: Project, line: ReadyLine, options: TurnOptions): Promise<OpenTurn> {
+  const request = await maskMessage(project, options);
   const stored = await reuseStored(project, line, request);
   if (stored) return stored;
   const snapped = { ...line, state: await takeSnapshot(project, line, null) };
@@ -67,7 +67,7 @@ export function refusePending(
   { repository }: Project,
   line: Pick<ReadyLine, 'ref' | 'workspace'>,
   { latest }: LineState,
-  request: Pick<TurnWish, 'message'>,
+  request: Pick<TurnOptions, 'message'>,
 ): void {
   if (latest?.status === 'planned') {
     // Where HEAD is on the line, a command means it without being told.
@@ -113,7 +113,7 @@ function refuseOtherTurn(before: LineState, now: LineState): void {
 export async function reuseStored(
   project: Project,
   line: ReadyLine,
-  request: TurnWish,
+  request: TurnOptions,
 ): Promise<(OpenTurn & { log: string }) | null> {
   const { state } = line;
   const { latest } = state;
@@ -149,7 +149,7 @@ async function requirePrompt(
   line: ReadyLine,
   turn: TurnName,
   log: string,
-  { choice, approveForeign }: TurnWish,
+  { choice, approveForeign }: TurnOptions,
 ): Promise<void> {
   if (choice.provider === 'manual' && choice.model !== null) return;
   const { readStoredPrompt } = await import('../context/stored-prompt.ts');

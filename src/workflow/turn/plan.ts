@@ -3,14 +3,14 @@ import type { Project } from '../../ports/project.ts';
 import { joinPath, turnDir, type TurnName } from '../../names.ts';
 import { askModel, type Answered } from './ask-model.ts';
 import { beginTurn, refuseEmpty, refuseSpent } from './begin.ts';
-import { composeRequest, type TurnWish } from '../context/compose-request.ts';
+import { composeRequest, type TurnOptions } from '../context/compose-request.ts';
 import { maskMessage } from '../line/mask-message.ts';
 import { openTurn, refusePending, reuseStored } from './open.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
 import type { Listener } from '../line/receive-answer.ts';
 import { previewSnapshot } from '../line/take-snapshot.ts';
 
-export interface PlanRequest extends TurnWish, Listener {
+export interface PlanRequest extends TurnOptions, Listener {
   selector?: string | undefined;
   /** When the message is on the line, before the request leaves. */
   onAsk?(asked: { line: ReadyLine; turn: TurnName; agent: string; label: string }): void;
@@ -38,7 +38,7 @@ export async function planTurn(project: Project, request: PlanRequest): Promise<
 /** Commits the message and asks nobody: the turn stays open. Throws as `planTurn` does. */
 export async function recordMessage(
   project: Project,
-  request: TurnWish & Pick<PlanRequest, 'selector'>,
+  request: TurnOptions & Pick<PlanRequest, 'selector'>,
 ): Promise<{ turn: TurnName }> {
   refuseEmpty(request);
   const line = await prepareLine(project, request.selector);
@@ -49,11 +49,11 @@ export async function recordMessage(
 /** The request as it would be sent, the user's edits included. No branch of the line moves; objects may be written. */
 export async function previewRequest(
   project: Project,
-  wish: TurnWish & Pick<PlanRequest, 'selector'>,
+  options: TurnOptions & Pick<PlanRequest, 'selector'>,
 ): Promise<string> {
-  refuseEmpty(wish);
-  const line = await prepareLine(project, wish.selector, { recover: false });
-  const request = await maskMessage(project, wish);
+  refuseEmpty(options);
+  const line = await prepareLine(project, options.selector, { recover: false });
+  const request = await maskMessage(project, options);
   refusePending(project, line, line.state, request);
   const stored = await reuseStored(project, line, request);
   if (stored) return stored.log;
@@ -63,7 +63,7 @@ export async function previewRequest(
 }
 
 /** A real turn commits the user's edits first, and shows them. */
-async function composePreview(project: Project, line: ReadyLine, request: TurnWish) {
+async function composePreview(project: Project, line: ReadyLine, request: TurnOptions) {
   const { workspace } = line;
   if (workspace === null) return composeRequest(project, line, line.state, request);
   const { state, global, count } = await previewSnapshot(project, { ...line, workspace });

@@ -13,14 +13,14 @@ import { refuseRunsIn } from '../line/unfinished-run.ts';
 import type { HeldWrite } from './held.ts';
 import type { WriteRecord } from '../../write/write.ts';
 
-export interface WritePlace {
+export interface WriteTarget {
   workspace: Workspace;
   /** Null when HEAD is on no line: the entry goes to the session named `writes`. */
   line: { ref: RefName; session: SessionId } | null;
 }
 
 /** Throws NO_WORK_TREE, NOT_ON_LINE, UNKNOWN_SESSION, OPERATION_IN_PROGRESS, RUN_INTERRUPTED. */
-export async function findPlace(project: Project, selector: string | undefined): Promise<WritePlace> {
+export async function findPlace(project: Project, selector: string | undefined): Promise<WriteTarget> {
   if (selector === undefined && (await findHeadLine(project)) === null) return findPlainPlace(project);
   const { ref, session, workspace } = await prepareLine(project, selector);
   if (workspace) return { workspace, line: { ref, session } };
@@ -31,7 +31,7 @@ export async function findPlace(project: Project, selector: string | undefined):
   );
 }
 
-async function findPlainPlace(project: Project): Promise<WritePlace> {
+async function findPlainPlace(project: Project): Promise<WriteTarget> {
   const { workspace, store } = project.repository;
   if (!workspace) {
     throw new TeddyError('NO_WORK_TREE', 'A bare repository has no files to write.', 'Run it in a clone of it.');

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { checkHistory } from '../../../src/conversation/check-history.ts';
 import { toOpenaiMessages } from '../../../src/conversation/model-messages.ts';
 import { TeddyError } from '../../../src/errors.ts';
-import type { AnswerPlace } from '../../../src/ports/disk.ts';
+import type { AnswerTarget } from '../../../src/ports/disk.ts';
 import type { ModelRequest } from '../../../src/ports/model.ts';
 import { encodeRecord } from '../../../src/conversation/transcript.ts';
 import { decodeEntry } from '../../../src/session/entry.ts';
@@ -705,7 +705,7 @@ describe('a message that came after an interruption', () => {
 });
 
 describe('calls that a crash has interrupted', () => {
-  const place: AnswerPlace = {
+  const place: AnswerTarget = {
     id: '019bf000-0000-7000-8000-00000000abcd',
     session: session as never,
     turn: '01' as never,
@@ -751,7 +751,7 @@ describe('calls that a crash has interrupted', () => {
 
   test('are flagged, and the text before them is not kept a second time', async () => {
     const project = await beginOpen();
-    const ofText: AnswerPlace = { ...place, id: 't', unit: undefined } as never;
+    const ofText: AnswerTarget = { ...place, id: 't', unit: undefined } as never;
     project.staged.push({ place: ofText, text: 'I look.' }, { place, text: journal.map(encodeRecord).join('') });
     await chat(project, undefined, null);
     expect(await entryAt(project)).toMatchObject({ kind: 'exchange', status: 'RECOVERED' });

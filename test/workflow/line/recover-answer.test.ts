@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { decodeTranscript } from '../../../src/conversation/decode-transcript.ts';
 import type { TranscriptRecord } from '../../../src/conversation/record.ts';
 import { TeddyError } from '../../../src/errors.ts';
-import type { AnswerPlace } from '../../../src/ports/disk.ts';
+import type { AnswerTarget } from '../../../src/ports/disk.ts';
 import { decodeEntry } from '../../../src/session/entry.ts';
 import type { RefName, SessionId, TurnName } from '../../../src/names.ts';
 import { previewRequest } from '../../../src/workflow/turn/plan.ts';
@@ -12,7 +12,7 @@ import { scriptedModel } from '../../support/scripted-model.ts';
 import { create, line, planOf, run, say, session, start, storyOfLine } from '../../support/turns.ts';
 import { slowTest } from '../../support/slow-test.ts';
 
-const place: AnswerPlace = {
+const place: AnswerTarget = {
   id: '019bf000-0000-7000-8000-00000000abcd',
   session: session as SessionId,
   turn: '01' as TurnName,

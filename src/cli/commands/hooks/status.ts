@@ -1,6 +1,6 @@
 import { Command } from 'clipanion';
 import { hookSource } from '../../../app.ts';
-import type { HookPlace } from '../../../ports/git.ts';
+import type { HookTarget } from '../../../ports/git.ts';
 import type { ListedHook } from '../../../workflow/hooks/list.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import { toVisible, type Terminal } from '../../terminal.ts';
@@ -32,7 +32,7 @@ export class HooksStatusCommand extends TeddyCommand {
   }
 }
 
-export function toPlaceJson({ dir, kind, origin }: HookPlace) {
+export function toPlaceJson({ dir, kind, origin }: HookTarget) {
   return { directory: dir, kind, hooksPath: origin };
 }
 
@@ -42,7 +42,7 @@ export function toHookJson({ name, path, state, before, program }: ListedHook) {
 
 const kinds = { own: '', shared: ', shared with other repositories', 'work-tree': ', in the work tree' };
 
-export function renderPlace({ dir, kind, origin }: HookPlace): string {
+export function renderPlace({ dir, kind, origin }: HookTarget): string {
   const set = origin === null ? '' : `, by core.hooksPath (${origin})`;
   return toVisible(`Hooks in ${dir}${set}${kinds[kind]}`);
 }

@@ -6,7 +6,7 @@ import type { ExecuteRequest } from '../../../workflow/run/execute-plan.ts';
 import { rollBackRun, type SettleChoice } from '../../../workflow/run/settle.ts';
 import { InterruptedRun, describeInterrupted } from '../../../workflow/line/unfinished-run.ts';
 import { askingApprover, askMemos, flagApprover } from '../../ask/approval.ts';
-import { type ExecutionWish, type InterruptedChoice, interruptedChoices } from './execution-wish.ts';
+import { type ExecutionOptions, type InterruptedChoice, interruptedChoices } from './execution-options.ts';
 import { toLineOption } from '../../render/name-line.ts';
 import { showNext, showRolledBack, toExecutedJson, toExitCode, toRolledBackJson } from '../../render/executed.ts';
 import { showReplanning } from './replanning.ts';
@@ -28,37 +28,41 @@ export interface Execution {
 }
 
 /** Returns the exit code. */
-export async function executeAndShow(execution: Execution, wish: ExecutionWish): Promise<number> {
+export async function executeAndShow(execution: Execution, options: ExecutionOptions): Promise<number> {
   const { terminal, signal } = execution;
-  const { interrupted } = wish;
-  if (interrupted !== undefined) return settleAndShow(execution, wish, interrupted);
+  const { interrupted } = options;
+  if (interrupted !== undefined) return settleAndShow(execution, options, interrupted);
   try {
-    return await runAndShow(execution, wish, undefined);
+    return await runAndShow(execution, options, undefined);
   } catch (error) {
     // Running nothing does not decide what to do about actions that have already run.
-    if (!(error instanceof InterruptedRun) || !canAsk(terminal, wish) || wish.reject !== undefined) throw error;
+    if (!(error instanceof InterruptedRun) || !canAsk(terminal, options) || options.reject !== undefined) throw error;
     const choice = await askInterrupted(terminal, signal, error);
     if (choice === null) throw error;
-    return settleAndShow(execution, wish, choice);
+    return settleAndShow(execution, options, choice);
   }
 }
 
-async function settleAndShow(execution: Execution, wish: ExecutionWish, choice: InterruptedChoice): Promise<number> {
-  if (choice !== 'rollback') return runAndShow(execution, wish, choice);
-  const rolledBack = await rollBackRun(execution.project, wish);
-  if (wish.printJson) wish.printJson('execute-rollback', toRolledBackJson(rolledBack));
-  else showRolledBack(execution.terminal, rolledBack, wish.selector);
+async function settleAndShow(
+  execution: Execution,
+  options: ExecutionOptions,
+  choice: InterruptedChoice,
+): Promise<number> {
+  if (choice !== 'rollback') return runAndShow(execution, options, choice);
+  const rolledBack = await rollBackRun(execution.project, options);
+  if (options.printJson) options.printJson('execute-rollback', toRolledBackJson(rolledBack));
+  else showRolledBack(execution.terminal, rolledBack, options.selector);
   return 0;
 }
 
 async function runAndShow(
   execution: Execution,
-  wish: ExecutionWish,
+  options: ExecutionOptions,
   interrupted: SettleChoice | undefined,
 ): Promise<number> {
   const { terminal, project, signal, namesNext = false, isInChat = false } = execution;
-  const { replans, printJson } = wish;
-  const request = { ...toRequest(execution, wish), interrupted };
+  const { replans, printJson } = options;
+  const request = { ...toRequest(execution, options), interrupted };
   // Replanning is for plans that are not valid, and a killed run had a valid one.
   const tries = interrupted === undefined ? replans : 0;
   const replanning = showReplanning(terminal, project, { replans: tries, json: printJson !== null, signal });
@@ -69,14 +73,14 @@ async function runAndShow(
   return toExitCode(done.executed, request.reject !== undefined || interrupted === 'keep');
 }
 
-function canAsk(terminal: Terminal, { printJson }: ExecutionWish): boolean {
+function canAsk(terminal: Terminal, { printJson }: ExecutionOptions): boolean {
   return terminal.isInteractive && printJson === null;
 }
 
-function toRequest({ terminal, project, signal, page }: Execution, wish: ExecutionWish): ExecuteRequest {
-  const { selector, yes, selection, reject, memos, rollback, printJson } = wish;
+function toRequest({ terminal, project, signal, page }: Execution, options: ExecutionOptions): ExecuteRequest {
+  const { selector, yes, selection, reject, memos, rollback, printJson } = options;
   const isJson = printJson !== null;
-  const isAsking = canAsk(terminal, wish);
+  const isAsking = canAsk(terminal, options);
   const edit = (initial: string, fileName: string) =>
     composeText(project, toSurroundings(terminal.context), initial, fileName);
   return {

@@ -2,7 +2,7 @@ import { Command, Option } from 'clipanion';
 import { exitCodes, TeddyError } from '../../../errors.ts';
 import type { Selection } from '../../../workflow/run/select-actions.ts';
 import { parseActionList } from './action-list.ts';
-import { interruptedChoices, type ExecutionWish } from './execution-wish.ts';
+import { interruptedChoices, type ExecutionOptions } from './execution-options.ts';
 import { openOwnWorkTree } from './own-work-tree.ts';
 import { requireOne } from '../../plan-options.ts';
 import { parseReplans } from './replanning.ts';
@@ -79,8 +79,8 @@ export class SessionExecuteCommand extends TeddyCommand {
   protected override actsAtOnce = ({ isInteractive }: Terminal) => !isInteractive;
 
   protected run(terminal: Terminal): Promise<number> {
-    const wish = this.toWish(terminal);
-    if (this.dryRun) return this.preview(terminal, wish.selection);
+    const options = this.toOptions(terminal);
+    if (this.dryRun) return this.preview(terminal, options.selection);
     // This is loaded while git is asked about the repository.
     const loading = Promise.all([import('./execute-and-show.ts'), import('../../ask/typed-ahead.ts')]);
     return withInterrupt(terminal, 'teddy session execute', (signal) =>
@@ -93,13 +93,13 @@ export class SessionExecuteCommand extends TeddyCommand {
           ? await openOwnWorkTree(project, this.session, { needsPlan: true })
           : this.session;
         const page = (text: string) => this.page(terminal, project, text);
-        return executeAndShow({ terminal: asking, project, signal, page }, { ...wish, selector });
+        return executeAndShow({ terminal: asking, project, signal, page }, { ...options, selector });
       }),
     );
   }
 
   /** Throws USAGE. */
-  private toWish(terminal: Terminal): ExecutionWish {
+  private toOptions(terminal: Terminal): ExecutionOptions {
     const reject = this.reject === true ? '' : this.reject === false ? undefined : this.reject;
     const replans = parseReplans(this.replan);
     const interrupted = parseWord('--interrupted', this.interrupted, interruptedChoices);

@@ -1,8 +1,8 @@
 import { Command, Option } from 'clipanion';
 import { openExportDirectory, openExportFile } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
-import type { ExportPlace } from '../../../ports/disk.ts';
-import type { ExportWish } from '../../../workflow/conversation/export-session.ts';
+import type { ExportTarget } from '../../../ports/disk.ts';
+import type { ExportOptions } from '../../../workflow/conversation/export-session.ts';
 import { readWorkingDirectory } from '../../context.ts';
 import { requireOne } from '../../plan-options.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
@@ -46,10 +46,10 @@ export class SessionExportCommand extends TeddyCommand {
     requireNames({ '--dir': dir, '--md': md, '--jsonl': jsonl, '--bundle': bundle });
     return this.withProject(terminal, async (project) => {
       const { exportSession } = await import('../../../workflow/conversation/export-session.ts');
-      const wish = await this.openWish();
-      const exported = await exportSession(project, this.session, wish);
-      const to = wish.place.name;
-      if (this.json) this.printJson(terminal, 'export', { ...exported, kind: wish.kind, path: to });
+      const options = await this.openOptions();
+      const exported = await exportSession(project, this.session, options);
+      const to = options.place.name;
+      if (this.json) this.printJson(terminal, 'export', { ...exported, kind: options.kind, path: to });
       else {
         for (const repair of exported.repairs.slice(0, 5)) terminal.say(toVisible(repair));
         if (to !== '-') terminal.say(`Exported ${exported.session} to ${toVisible(to)}.`);
@@ -58,7 +58,7 @@ export class SessionExportCommand extends TeddyCommand {
     });
   }
 
-  private async openWish(): Promise<ExportWish> {
+  private async openOptions(): Promise<ExportOptions> {
     const { dir, force } = this;
     const cwd = readWorkingDirectory(this.context);
     if (dir !== undefined) {
@@ -74,7 +74,7 @@ export class SessionExportCommand extends TeddyCommand {
     throw new TeddyError('USAGE', 'No option says what to export.', 'Give one of --dir, --md, --jsonl and --bundle.');
   }
 
-  private stdout(): ExportPlace {
+  private stdout(): ExportTarget {
     const { stdout } = this.context;
     if (this.json) throw new TeddyError('USAGE', '--json and an export to stdout exclude each other.', 'Name a file.');
     return {

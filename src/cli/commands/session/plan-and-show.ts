@@ -6,7 +6,7 @@ import { toExecuteCommand, toLineOption } from '../../render/name-line.ts';
 import { showCommitted, showPlanProblems, showRemarks, viewAnswer } from '../../render/show-answer.ts';
 import { toVisible, type Terminal } from '../../terminal.ts';
 
-export interface PlanningWish extends Omit<PlanRequest, 'choice' | 'onText' | 'onUsage' | 'onAsk'> {
+export interface PlanningOptions extends Omit<PlanRequest, 'choice' | 'onText' | 'onUsage' | 'onAsk'> {
   choice: ChosenModel;
   /** Whether the answer is shown when it is complete, not as it arrives. */
   isQuiet: boolean;
@@ -17,8 +17,8 @@ export interface PlanningWish extends Omit<PlanRequest, 'choice' | 'onText' | 'o
 }
 
 /** Throws NO_MODEL after the message is safe. */
-export async function planAndShow(terminal: Terminal, project: Project, wish: PlanningWish): Promise<number> {
-  const { choice, isQuiet, printJson, isInChat: _isInChat, ...request } = wish;
+export async function planAndShow(terminal: Terminal, project: Project, options: PlanningOptions): Promise<number> {
+  const { choice, isQuiet, printJson, isInChat: _isInChat, ...request } = options;
   const isShown = !isQuiet && !printJson && terminal.isOutputTty;
   const view = viewAnswer(terminal, {
     isStreamed: isShown,
@@ -29,7 +29,7 @@ export async function planAndShow(terminal: Terminal, project: Project, wish: Pl
   try {
     const outcome = await planTurn(project, { ...request, ...view, choice });
     const elapsedMs = view.end();
-    return showOutcome(terminal, project, outcome, wish, {
+    return showOutcome(terminal, project, outcome, options, {
       isShown,
       elapsedMs,
       option: toLineOption(project, outcome.line),
@@ -43,11 +43,11 @@ function showOutcome(
   terminal: Terminal,
   project: Project,
   outcome: PlanOutcome,
-  wish: PlanningWish,
+  options: PlanningOptions,
   { isShown, elapsedMs, option }: { isShown: boolean; elapsedMs: number | null; option: string },
 ): number {
-  const { choice, printJson } = wish;
-  if (outcome.kind === 'open') return showOpen(terminal, outcome, wish, option);
+  const { choice, printJson } = options;
+  if (outcome.kind === 'open') return showOpen(terminal, outcome, options, option);
   const { line, turn, commit, entry, text, problems, notes, secrets, actions, usage } = outcome;
   if (printJson) {
     printJson('plan', {
@@ -70,14 +70,14 @@ function showOutcome(
   showPlanProblems(terminal, problems);
   // The time that a recorded answer takes means nothing.
   showCommitted(terminal, outcome, choice.provider === 'openai' ? elapsedMs : null);
-  if (!wish.isInChat) sayNext(terminal, project, outcome, option);
+  if (!options.isInChat) sayNext(terminal, project, outcome, option);
   return 0;
 }
 
 function showOpen(
   terminal: Terminal,
   outcome: Extract<PlanOutcome, { kind: 'open' }>,
-  { choice, printJson }: PlanningWish,
+  { choice, printJson }: PlanningOptions,
   option: string,
 ): number {
   const { line, turn, logPath } = outcome;

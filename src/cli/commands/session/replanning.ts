@@ -21,7 +21,7 @@ export function parseReplans(text: string | undefined): number | undefined {
   );
 }
 
-interface Wish {
+interface ReplanningOptions {
   /** Undefined when the option was not given. */
   replans: number | undefined;
   json: boolean;
@@ -33,8 +33,8 @@ export interface ShownReplanning extends Replanning {
   end(): void;
 }
 
-export function showReplanning(terminal: Terminal, project: Project, wish: Wish): ShownReplanning {
-  const { replans, json, signal } = wish;
+export function showReplanning(terminal: Terminal, project: Project, options: ReplanningOptions): ShownReplanning {
+  const { replans, json, signal } = options;
   const canAsk = terminal.isInteractive && !json;
   const isStreamed = terminal.isOutputTty && !json;
   const maxTries = replans ?? (canAsk ? replansInTerminal : 0);

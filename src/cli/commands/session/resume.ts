@@ -5,7 +5,7 @@ import { shortRef } from '../../../names.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import type { NextStep } from '../../../workflow/turn/find-next-step.ts';
 import { askingForeign, chooseFromFlags } from '../../ask/choose-model.ts';
-import type { ExecutionWish } from './execution-wish.ts';
+import type { ExecutionOptions } from './execution-options.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -66,7 +66,7 @@ export class SessionResumeCommand extends TeddyCommand {
   private async executePending({ terminal, project, signal }: Resuming): Promise<number> {
     const { executeAndShow } = await import('./execute-and-show.ts');
     const page = (text: string) => this.page(terminal, project, text);
-    return executeAndShow({ terminal, project, signal, page, namesNext: true }, this.toExecutionWish(terminal));
+    return executeAndShow({ terminal, project, signal, page, namesNext: true }, this.toExecutionOptions(terminal));
   }
 
   private async ask({ terminal, project, signal }: Resuming, message?: string): Promise<number> {
@@ -123,7 +123,7 @@ export class SessionResumeCommand extends TeddyCommand {
     return terminal.isInteractive && !this.json;
   }
 
-  private toExecutionWish(terminal: Terminal): ExecutionWish {
+  private toExecutionOptions(terminal: Terminal): ExecutionOptions {
     return {
       selector: this.session,
       yes: this.yes,
@@ -137,7 +137,7 @@ export class SessionResumeCommand extends TeddyCommand {
     };
   }
 
-  private toJsonPrinter(terminal: Terminal): ExecutionWish['printJson'] {
+  private toJsonPrinter(terminal: Terminal): ExecutionOptions['printJson'] {
     return this.json ? (schema, value) => this.printJson(terminal, schema, value) : null;
   }
 }

@@ -41,8 +41,8 @@ export class SessionUndoCommand extends TeddyCommand {
     return withInterrupt(terminal, 'teddy session undo', (signal) =>
       this.withProject(terminal, async (project) => {
         await this.offerOrphans(terminal, project, signal);
-        const wish = { turn: this.turn, selector: this.session, isPartial: this.partial };
-        const undone = await undoTurn(project, wish);
+        const options = { turn: this.turn, selector: this.session, isPartial: this.partial };
+        const undone = await undoTurn(project, options);
         if (this.json) this.printJson(terminal, 'session-undo', toUndoneJson(undone));
         else showUndone(terminal, undone);
         return undone.left.length === 0 || this.partial ? 0 : exitCodes.UNDO_INCOMPLETE;

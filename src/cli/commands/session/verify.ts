@@ -61,24 +61,24 @@ export class SessionVerifyCommand extends TeddyCommand {
       const bundled = await openIfBundle(this.context, here, target);
       try {
         const project = bundled ?? here;
-        const wish = {
+        const options = {
           target: bundled === null ? target : undefined,
           all: this.all || bundled !== null,
           fsck: this.fsck,
           signedBy: await this.readKeys(project),
         };
-        return await this.verify(terminal, project, wish);
+        return await this.verify(terminal, project, options);
       } finally {
         await bundled?.repository.close();
       }
     });
   }
 
-  private async verify(terminal: Terminal, project: Project, wish: VerifySessionRequest): Promise<number> {
+  private async verify(terminal: Terminal, project: Project, options: VerifySessionRequest): Promise<number> {
     const { verifySession } = await import('../../../workflow/verify/session.ts');
     const onProgress = toProgress(terminal);
     const verified = await withInterrupt(terminal, 'teddy session verify', (signal) =>
-      verifySession(project, { ...wish, signal, onProgress }),
+      verifySession(project, { ...options, signal, onProgress }),
     );
     terminal.redraw(null);
     if (this.json) this.printJson(terminal, 'session-verify', { ok: isClean(verified), ...verified });

@@ -1,22 +1,22 @@
 /** Sends one message of a conversation, and shows the answer as it arrives. */
 import type { ChosenModel } from '../../../../app.ts';
 import type { Project } from '../../../../ports/project.ts';
-import type { ChatListener, ChatOutcome, ChatWish } from '../../../../workflow/chat/chat.ts';
+import type { ChatListener, ChatOutcome, ChatOptions } from '../../../../workflow/chat/chat.ts';
 import { askingForeign } from '../../../ask/choose-model.ts';
-import { viewChat, type CalledTool, type ChatViewWish } from './view.ts';
+import { viewChat, type CalledTool, type ChatViewOptions } from './view.ts';
 import { toLineOption } from '../../../render/name-line.ts';
 import { describeEffort } from '../../../render/progress.ts';
 import { showPlanProblems, showRemarks } from '../../../render/show-answer.ts';
 import { toVisible, type Terminal } from '../../../terminal.ts';
 
-export interface Chat extends Pick<ChatViewWish, 'approval' | 'isStreamed' | 'isQuiet'> {
+export interface Chat extends Pick<ChatViewOptions, 'approval' | 'isStreamed' | 'isQuiet'> {
   terminal: Terminal;
   project: Project;
   choice: ChosenModel;
   agent: string | undefined;
   /** Whether somebody is at the terminal, even if `approval` needs nobody. */
   canAsk: boolean;
-  chatTurn(project: Project, wish: ChatWish, listener: ChatListener): Promise<ChatOutcome>;
+  chatTurn(project: Project, options: ChatOptions, listener: ChatListener): Promise<ChatOutcome>;
 }
 
 export interface Asking {

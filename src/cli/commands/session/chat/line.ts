@@ -51,9 +51,9 @@ export async function openChatLine(project: Project, selector: string | undefine
   };
 }
 
-type Place = Pick<Chat, 'terminal' | 'project' | 'choice'> & { line: ChatLine };
+type LineContext = Pick<Chat, 'terminal' | 'project' | 'choice'> & { line: ChatLine };
 
-export async function sayStart(place: Place): Promise<void> {
+export async function sayStart(place: LineContext): Promise<void> {
   const { terminal, choice, line } = place;
   const branch = line.ref === mainLineRef(line.session) ? '' : ` (${shortRef(line.ref)})`;
   const model = choice.model === null ? '' : `, with ${toVisible(choice.model.label)}`;
@@ -69,7 +69,7 @@ function sayMissing(terminal: Terminal, { message, hint }: TeddyError): void {
 }
 
 /** Empty when nothing waits. */
-export async function sayWaiting({ terminal, project, line }: Place): Promise<void> {
+export async function sayWaiting({ terminal, project, line }: LineContext): Promise<void> {
   const step = await findNextStep(project, shortRef(line.ref));
   if (step.kind === 'execute') terminal.say(`Turn ${step.turn} has a plan that waits: /execute runs it.`);
   if (step.kind === 'ask') terminal.say(`Turn ${step.turn} has a message without an answer: /retry asks again.`);

@@ -10,7 +10,7 @@ import { isDebug, type CliContext } from '../../../context.ts';
 import { withInterrupt } from '../../../teddy-command.ts';
 import { toVisible, type Terminal } from '../../../terminal.ts';
 import { askingForeign } from '../../../ask/choose-model.ts';
-import type { ExecutionWish } from '../execution-wish.ts';
+import type { ExecutionOptions } from '../execution-options.ts';
 
 /** Returns the exit code. Throws NO_MODEL after the message is safe. */
 export async function chatLoop(conversation: Conversation): Promise<number> {
@@ -46,10 +46,10 @@ function watchEnding({ signals }: CliContext): { isAsked(): boolean; stop(): voi
 }
 
 async function answer(talking: Talking, typed: string): Promise<'leave' | 'stay'> {
-  const wish = await respond(talking, typed);
+  const options = await respond(talking, typed);
   // An empty line separates the next prompt from the output above it.
-  if (wish === 'stay' && typed.trim() !== '') talking.terminal.say('');
-  return wish;
+  if (options === 'stay' && typed.trim() !== '') talking.terminal.say('');
+  return options;
 }
 
 /** An error is shown, and the conversation goes on, unless nobody can be asked any more. */
@@ -158,7 +158,7 @@ async function plan(talking: Talking, message: string, signal: AbortSignal): Pro
 async function execute(talking: Talking, signal: AbortSignal): Promise<void> {
   const { terminal, project, line, page, approval } = talking;
   const { executeAndShow } = await import('../execute-and-show.ts');
-  const wish: ExecutionWish = {
+  const options: ExecutionOptions = {
     selector: await line.selector(),
     yes: approval === 'all',
     selection: { only: undefined, skip: undefined },
@@ -169,7 +169,7 @@ async function execute(talking: Talking, signal: AbortSignal): Promise<void> {
     interrupted: undefined,
     printJson: null,
   };
-  await executeAndShow({ terminal, project, signal, page, isInChat: true }, wish);
+  await executeAndShow({ terminal, project, signal, page, isInChat: true }, options);
   await sayWaiting(talking);
 }
 
@@ -190,8 +190,8 @@ async function undo({ terminal, project, line }: Talking, turn: string): Promise
     import('../../../../workflow/turn/undo.ts'),
     import('../../../render/undone.ts'),
   ]);
-  const wish = { turn: turn === '' ? undefined : turn, selector: await line.selector() };
-  showUndone(terminal, await undoTurn(project, wish));
+  const options = { turn: turn === '' ? undefined : turn, selector: await line.selector() };
+  showUndone(terminal, await undoTurn(project, options));
 }
 
 async function showHistory({ terminal, project, line, page }: Talking): Promise<void> {

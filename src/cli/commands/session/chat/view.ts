@@ -11,7 +11,7 @@ import { parseObject } from '../../../../session/parse-object.ts';
 import { TeddyError } from '../../../../errors.ts';
 import { askLine } from '../../../ask/line.ts';
 
-export interface ChatViewWish {
+export interface ChatViewOptions {
   signal: AbortSignal;
   /** Whether the text is printed as it arrives. */
   isStreamed: boolean;
@@ -38,7 +38,7 @@ export interface ChatView {
   end(): number | null;
 }
 
-interface Viewing extends ChatViewWish {
+interface Viewing extends ChatViewOptions {
   terminal: Terminal;
   calls: CalledTool[];
   /** Whether the user has seen them. */
@@ -50,11 +50,11 @@ interface Viewing extends ChatViewWish {
   file: WriteProgress;
 }
 
-export function viewChat(terminal: Terminal, wish: ChatViewWish): ChatView {
+export function viewChat(terminal: Terminal, options: ChatViewOptions): ChatView {
   const calls: CalledTool[] = [];
   const file = showWriteProgress(terminal);
   const viewing: Viewing = {
-    ...wish,
+    ...options,
     terminal,
     calls,
     shown: new Set(),
@@ -64,7 +64,7 @@ export function viewChat(terminal: Terminal, wish: ChatViewWish): ChatView {
     file,
   };
   const output = openOutputLines((line) => {
-    if (!wish.isQuiet) sayDim(terminal, `  ${line}`);
+    if (!options.isQuiet) sayDim(terminal, `  ${line}`);
   });
   return {
     calls,

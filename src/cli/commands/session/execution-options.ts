@@ -7,7 +7,7 @@ export type InterruptedChoice = SettleChoice | 'rollback';
 
 export const interruptedChoices: readonly InterruptedChoice[] = ['resume', 'rollback', 'keep'];
 
-export interface ExecutionWish {
+export interface ExecutionOptions {
   selector?: string | undefined;
   yes: boolean;
   selection: Selection;

@@ -11,7 +11,7 @@ export type WriteSceneName =
   | 'write-left'
   | 'write-cancel';
 
-export interface WriteWish {
+export interface WriteScene {
   target: string;
   operation: Operation;
   /** The pieces in the order in which they come; each is saved before the next. */
@@ -27,7 +27,7 @@ const textPieces = [words('first'), words('second'), words('third')];
 const numbers = (from: number) => Array.from({ length: 100 }, (_, at) => `  ${from + at},\n`).join('');
 const jsonPieces = [`[\n${numbers(0)}`, numbers(100), `${numbers(200)}  300\n]\n`];
 
-const made: WriteWish = {
+const made: WriteScene = {
   target: 'new/dir/made.json',
   operation: 'create',
   pieces: jsonPieces,
@@ -37,7 +37,7 @@ const made: WriteWish = {
 
 export const keptText = 'kept\n';
 
-export const writeWishes: Record<WriteSceneName, WriteWish> = {
+export const writeWishes: Record<WriteSceneName, WriteScene> = {
   'write-create': made,
   'write-overwrite': { ...made, target: 'src/kept.txt', operation: 'overwrite', pieces: textPieces, before: keptText },
   'write-append': { ...made, target: 'src/kept.txt', operation: 'append', pieces: textPieces, before: keptText },
@@ -49,12 +49,12 @@ export const writeWishes: Record<WriteSceneName, WriteWish> = {
 };
 
 /** The whole of what was received. */
-export function contentOf({ pieces, replacement }: WriteWish): string {
+export function contentOf({ pieces, replacement }: WriteScene): string {
   return replacement ?? pieces.join('');
 }
 
 /** The target at the end. */
-export function afterOf(wish: WriteWish): string {
+export function afterOf(wish: WriteScene): string {
   return `${wish.operation === 'append' ? wish.before : ''}${contentOf(wish)}`;
 }
 
