@@ -201,6 +201,28 @@ slowTest('a branch can be made without switching, and its message recorded witho
   ]);
 });
 
+test('a branch without a message waits for one, and status, execute and land say nothing else', async () => {
+  project = await openTeddyProject({ answers: [plan('one')] });
+  const session = await project.begin('quiet');
+  await project.ok('session', 'plan', '-m', 'Make one');
+  await project.ok('session', 'execute', '-y');
+  await project.ok('session', 'branch', '01');
+  const line = `teddy/${session}--01-branch-01`;
+  expect(await project.ok('status')).toBe(
+    `On ${line}, a line of ${session}.\n` +
+      'Turn 01-branch-01 has no message yet.\n' +
+      'Next: teddy session plan -m "what you want"\n',
+  );
+  expect(JSON.parse(await project.ok('status', '--json'))).toMatchObject({
+    turn: { turn: '01-branch-01', status: 'open', hasMessage: false },
+    next: ['teddy session plan -m "what you want"'],
+  });
+  expect(await project.refuses('NO_PENDING_PLAN', 3, ['session', 'execute'])).toContain(
+    'hint:  Say what is next: `teddy session plan -m "..."`.\n',
+  );
+  expect(await project.refuses('NOTHING_TO_LAND', 3, ['session', 'land'])).not.toContain('waits for an answer');
+});
+
 test('a branch of plain git is a line whatever its name, and the own commits of the user do not hide it', async () => {
   project = await openTeddyProject({ answers: ['one', 'two', 'three'].map(plan) });
   const { repo } = project;

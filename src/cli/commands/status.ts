@@ -72,7 +72,8 @@ function describeTurn({ line, turn, plan, isInterrupted, hasLanded }: Status): s
     const title = plan.title === null ? '' : `: ${toVisible(plan.title)}`;
     return [`Turn ${turn.turn} has a plan to execute${title} (${count(plan.actions, 'action')}).`];
   }
-  if (turn.status === 'open') return [`Turn ${turn.turn} waits for an answer.`];
+  if (turn.status === 'open')
+    return [turn.hasMessage ? `Turn ${turn.turn} waits for an answer.` : `Turn ${turn.turn} has no message yet.`];
   return [`Turn ${turn.turn} is closed${hasLanded ? ', and all of the line has landed' : ''}.`];
 }
 

@@ -1,4 +1,5 @@
 /** Brings the code of a line to a branch, as one commit there; of `.teddy/` the branch keeps its own. */
+import { userMessages } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { ObjectBatch, Store, TreeChange, TreeEntry, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -274,7 +275,7 @@ async function tellUnlanded(project: Project, line: LandableLine): Promise<void>
   const { latest } = await readLine(project.repository.store, line.tip);
   if (latest?.status === 'planned')
     project.notices.warn(`Turn ${latest.turn} has a plan that was not executed: nothing of it is landed.`);
-  if (latest?.status === 'open')
+  if (latest?.status === 'open' && userMessages(latest.records).length > 0)
     project.notices.warn(`Turn ${latest.turn} waits for an answer: nothing of it is landed.`);
   await tellEdits(project, line);
 }

@@ -1,4 +1,5 @@
 /** The plan that a line waits to have executed, and the files to execute it in. */
+import { userMessages } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Repository, Workspace } from '../../ports/git.ts';
 import type { ParsedPlan } from '../../plan/plan.ts';
@@ -33,8 +34,8 @@ export function requirePlan({ ref, state: { latest } }: { ref: RefName; state: L
   const last = latest === null ? 'It has no turn yet.' : `Its last turn, ${latest.turn}, is ${latest.status}.`;
   throw new TeddyError(
     'NO_PENDING_PLAN',
-    `${shortRef(ref)} has no plan to execute. ${last}`,
-    latest?.status === 'open'
+    `${shortRef(line.ref)} has no plan to execute. ${last}`,
+    latest?.status === 'open' && userMessages(latest.records).length > 0
       ? '`teddy session plan` asks the model again; with `--from <file>` it takes an answer of your own.'
       : 'Say what is next: `teddy session plan -m "..."`.',
   );

@@ -1,4 +1,5 @@
 /** Where one stands: the line, its turn, what is pending, what is edited or left over, and what comes next. */
+import { userMessages } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import { parsePlan } from '../../plan/parse.ts';
 import type { Project } from '../../ports/project.ts';
@@ -17,7 +18,7 @@ export interface Status {
   /** The line that a command without `-s` takes; null: there is none. */
   line: { session: SessionId; name: string; found: Line['found'] } | null;
   /** Null: nothing was said yet. */
-  turn: { turn: TurnName; status: TurnStatus } | null;
+  turn: { turn: TurnName; status: TurnStatus; hasMessage: boolean } | null;
   /** A plan that was not executed. */
   plan: { title: string | null; actions: number } | null;
   /** A run of the plan was killed. */
@@ -78,7 +79,11 @@ async function readLineStatus(project: Project, line: Line): Promise<LineStatus 
   const plan = latest?.status === 'planned' ? parsePlan(toText(latest.plan)).plan : null;
   const runs = latest === null ? [] : await project.journals.list();
   return {
-    turn: latest && { turn: latest.turn, status: latest.status },
+    turn: latest && {
+      turn: latest.turn,
+      status: latest.status,
+      hasMessage: userMessages(latest.records).length > 0,
+    },
     plan: plan && { title: plan.title, actions: plan.actions.length },
     isInterrupted: runs.some(({ ref, turn }) => ref === line.ref && turn === latest?.turn),
     hasLanded:
@@ -119,9 +124,10 @@ async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line
     return [line.workspace === null ? `git switch ${name}` : `cd ${toShellWord(line.workspace.root)}`];
   const recover = leftoverWrites.length > 0 ? ['teddy write recover'] : [];
   if (isInterrupted || plan !== null) return ['teddy session execute', 'teddy session show', ...recover];
-  if (turn?.status === 'open') return ['teddy session resume', 'teddy session plan --from <file>', ...recover];
+  if (turn?.status === 'open' && turn.hasMessage)
+    return ['teddy session resume', 'teddy session plan --from <file>', ...recover];
   const plans = 'teddy session plan -m "what you want"';
   if (hasLanded) return [`teddy session archive ${line.session}`, plans, ...recover];
-  if (turn === null) return [plans, ...recover];
+  if (turn === null || turn.status === 'open') return [plans, ...recover];
   return [plans, 'teddy session land', ...recover];
 }
