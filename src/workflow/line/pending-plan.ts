@@ -34,7 +34,7 @@ export function requirePlan({ ref, state: { latest } }: { ref: RefName; state: L
   const last = latest === null ? 'It has no turn yet.' : `Its last turn, ${latest.turn}, is ${latest.status}.`;
   throw new TeddyError(
     'NO_PENDING_PLAN',
-    `${shortRef(line.ref)} has no plan to execute. ${last}`,
+    `${shortRef(ref)} has no plan to execute. ${last}`,
     latest?.status === 'open' && userMessages(latest.records).length > 0
       ? '`teddy session plan` asks the model again; with `--from <file>` it takes an answer of your own.'
       : 'Say what is next: `teddy session plan -m "..."`.',
