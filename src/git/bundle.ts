@@ -5,16 +5,24 @@ import { join, resolve } from 'node:path';
 import { TeddyError } from '../errors.ts';
 import type { Repository } from '../ports/git.ts';
 import { openRepository } from './repository.ts';
-import { openPorcelain } from './porcelain.ts';
-import { toChildEnvironment, type Environment } from './run.ts';
-import type { SimpleGit } from 'simple-git';
+import { gitRunner, toChildEnvironment, type Environment } from './run.ts';
 
 /** `path`: as the user names it, from `cwd`. `close` removes it again. Throws BAD_RECORDING when the file is no bundle that stands on its own. */
 export async function openBundle(path: string, { cwd, env }: { cwd: string; env: Environment }): Promise<Repository> {
   const dir = await mkdtemp(join(tmpdir(), 'teddy-bundle-'));
   const remove = () => rm(dir, { recursive: true, force: true });
   try {
-    await cloneBundle(await openPorcelain(dir, toChildEnvironment(env)), path, resolve(cwd, path), dir);
+    const git = gitRunner(dir, toChildEnvironment(env));
+    const { exitCode, stderr } = await git.run(['clone', '--quiet', '--mirror', resolve(cwd, path), dir], {
+      accept: [1, 128],
+    });
+    if (exitCode !== 0) {
+      throw new TeddyError(
+        'BAD_RECORDING',
+        `${path} cannot be read as a git bundle: ${toReason(stderr)}`,
+        'Make one with `git bundle create <file> teddy/<session>`.',
+      );
+    }
     const repository = await openRepository({
       cwd: dir,
       env: { ...env, GIT_DIR: undefined, GIT_WORK_TREE: undefined },
@@ -28,19 +36,6 @@ export async function openBundle(path: string, { cwd, env }: { cwd: string; env:
     await remove();
     throw error;
   }
-}
-
-async function cloneBundle(git: SimpleGit, path: string, source: string, dir: string): Promise<void> {
-  const isRead = await git.mirror(source, dir).then(
-    () => null,
-    (error: Error) => error,
-  );
-  if (isRead === null) return;
-  throw new TeddyError(
-    'BAD_RECORDING',
-    `${path} cannot be read as a git bundle: ${toReason(isRead.message)}`,
-    'Make one with `git bundle create <file> teddy/<session>`.',
-  );
 }
 
 /** git says last that it gave up, and before that why. */

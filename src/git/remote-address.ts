@@ -28,7 +28,7 @@ export async function findRemote(git: SimpleGit, cwd: string, remote: string): P
 }
 
 export async function readRemoteNames(git: SimpleGit): Promise<string[]> {
-  return (await answerOf('remote', git.getRemotes())).map(({ name }) => name);
+  return (await answerOf('remote', () => git.getRemotes())).map(({ name }) => name);
 }
 
 /** Tells a path from `host:path` by git's own rule. */
@@ -40,7 +40,7 @@ function isPath(remote: string): boolean {
 
 /** `url.<base>.insteadOf` may make an address of any word. */
 async function isRewritten(git: SimpleGit, remote: string): Promise<boolean> {
-  return (await answerOf('ls-remote', git.listRemote(['--get-url', '--', remote]))).replace(/\n$/, '') !== remote;
+  return (await answerOf('ls-remote', () => git.listRemote(['--get-url', '--', remote]))).replace(/\n$/, '') !== remote;
 }
 
 function toUnknown(label: string, names: readonly string[]): TeddyError {

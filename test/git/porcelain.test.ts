@@ -32,21 +32,39 @@ test('a user may have set what simple-git takes for unsafe', async () => {
     SSH_ASKPASS: '/bin/false',
   });
   const git = await openPorcelain(repo.root, env);
-  expect(await answerOf('remote', git.getRemotes())).toEqual([{ name: 'origin' }]);
-  expect(await answerOf('config', git.raw('config', '--get', 'core.sshCommand'))).toBe('ssh\n');
+  expect(await answerOf('remote', () => git.getRemotes())).toEqual([{ name: 'origin' }]);
+  expect(await answerOf('config', () => git.raw('config', '--get', 'core.sshCommand'))).toBe('ssh\n');
+});
+
+test.each([
+  'url.https://x/.insteadOf',
+  'credential.helper',
+  'core.gitProxy',
+  'alias.x',
+  'protocol.file.allow',
+  'filter.x.clean',
+])('the environment may set %s', async (key) => {
+  const env = { ...process.env, GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: key, GIT_CONFIG_VALUE_0: 'always' };
+  const git = await openPorcelain(repo.root, toChildEnvironment(env));
+  expect(await answerOf('remote', () => git.getRemotes())).toEqual([]);
 });
 
 test('a git that a signal ends has failed, whatever it has printed', async () => {
   const git = await withGit('echo origin; kill -9 $$');
-  await expect(answerOf('remote', git.getRemotes())).rejects.toMatchObject({
+  await expect(answerOf('remote', () => git.getRemotes())).rejects.toMatchObject({
     code: 'GIT_FAILED',
-    message: 'git remote failed: a signal ended it',
+    message: 'git remote was killed.',
   });
+});
+
+test('a git that a signal ends once is asked again', async () => {
+  const git = await withGit('if mkdir .git/asked 2>/dev/null; then kill -2 $$; fi; echo origin');
+  expect(await answerOf('remote', () => git.getRemotes())).toEqual([{ name: 'origin' }]);
 });
 
 test('a git that fails is told in its own words', async () => {
   const git = await withGit('echo "fatal: it is Monday" >&2; exit 3');
-  await expect(answerOf('remote', git.getRemotes())).rejects.toMatchObject({
+  await expect(answerOf('remote', () => git.getRemotes())).rejects.toMatchObject({
     code: 'GIT_FAILED',
     message: 'git remote failed: fatal: it is Monday',
   });
@@ -54,5 +72,5 @@ test('a git that fails is told in its own words', async () => {
 
 test('a git that is not there is named', async () => {
   const git = await openPorcelain(repo.root, { PATH: '/nowhere' });
-  await expect(answerOf('remote', git.getRemotes())).rejects.toMatchObject({ code: 'GIT_MISSING' });
+  await expect(answerOf('remote', () => git.getRemotes())).rejects.toMatchObject({ code: 'GIT_MISSING' });
 });

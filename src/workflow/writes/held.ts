@@ -44,8 +44,12 @@ export async function readWriteLimits({ settings, repository, notices }: Project
   if (warned.has(settings)) return limits;
   warned.add(settings);
   const set = (await repository.store.settings('teddy.write.')).map(({ key }) => key.toLowerCase());
-  for (const name of retiredSettings.filter((one) => set.includes(one.toLowerCase())))
-    notices.warn(`${name} is no longer a setting and has no effect. Remove it: \`git config --unset ${name}\`.`);
+  for (const name of retiredSettings.filter((one) => set.includes(one.toLowerCase()))) {
+    const [scope = ''] = (await repository.store.settingOrigin(name))?.split(' ') ?? [];
+    const isInFile = ['system', 'global', 'local', 'worktree'].includes(scope);
+    const way = isInFile ? ` Remove it: \`git config --${scope} --unset ${name}\`.` : '';
+    notices.warn(`${name} is no longer a setting and has no effect.${way}`);
+  }
   return limits;
 }
 

@@ -1,4 +1,5 @@
 /** Receives a content as plain text, up to its end marker: saved as it comes, and its writer asked when nothing does. */
+import { defaultLimits } from '../../session/write-limits.ts';
 import { ContentTooLarge, isDiskError } from '../../write/write-errors.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Clock, Notices } from '../../ports/project.ts';
@@ -53,6 +54,8 @@ export interface ReceivedContent {
 /** A stream that is still open may stay silent this long behind the marker, and is read no longer than `patienceMs`. */
 const silenceMs = 250;
 const patienceMs = 2000;
+/** A lower limit for the content of a stream does not cut the text behind it. */
+const maxTrailingBytes = defaultLimits.maxBytes;
 
 interface Intake {
   readonly options: ReceiveOptions;
@@ -151,20 +154,27 @@ function add(intake: Intake, { content, lines }: Scanned): Effect[] {
   return effects;
 }
 
-function addTrailing({ trailing, write }: Intake, bytes: Uint8Array): void {
-  if (bytes.length > 0) trailing.append(bytes.subarray(0, write.limits.maxBytes - trailing.length()));
+function addTrailing({ trailing, write, options }: Intake, bytes: Uint8Array): void {
+  const most = options.readsOn === true ? Math.max(write.limits.maxBytes, maxTrailingBytes) : write.limits.maxBytes;
+  if (bytes.length > 0) trailing.append(bytes.subarray(0, most - trailing.length()));
 }
 
 /** The content is whole, and a failure behind it does not undo that. */
 async function receiveTrailing(intake: Intake, arrivals: Arrivals): Promise<void> {
   const { isAnswer, notices } = intake.options;
   const endMs = isAnswer ? Number.POSITIVE_INFINITY : nowMs(intake) + patienceMs;
+  let silentMs = nowMs(intake) + silenceMs;
+  let hasRung = false;
   try {
     while (nowMs(intake) < endMs) {
-      const arrival = await arrivals.next(isAnswer ? null : nowMs(intake) + silenceMs);
+      const arrival = await arrivals.next(isAnswer ? null : silentMs);
       if (arrival.type === 'abort' && isAnswer) throw new Aborted();
-      if (arrival.type !== 'bytes') return;
-      addTrailing(intake, arrival.bytes);
+      if (arrival.type === 'bytes') {
+        addTrailing(intake, arrival.bytes);
+        [silentMs, hasRung] = [nowMs(intake) + silenceMs, false];
+      } else if (arrival.type !== 'tick' || hasRung || nowMs(intake) >= silentMs) return;
+      // An alarm that was set earlier has rung: it was for the content, or for the piece before.
+      else hasRung = true;
     }
   } catch (error) {
     if (error instanceof Aborted) throw error;

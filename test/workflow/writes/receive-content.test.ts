@@ -214,6 +214,25 @@ describe('a content that comes slowly', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
+  test.each([
+    ['the next save', {}, 1900],
+    ['the prompt of a silent writer', { idlePromptMs: 2000 }, 1900],
+    ['nothing', {}, 10],
+  ])('that is done is read on until the stream is silent, also where %s is due by then', async (_due, limits, atMs) => {
+    const source = openSource();
+    const { outcome } = watch(source.bytes, { readsOn: true, limits: { maxBytes: 8, ...limits } });
+    source.send('a\n');
+    await pass(atMs);
+    source.send('DONE\n');
+    await pass(200);
+    source.send('the tail, ');
+    await pass(200);
+    source.send('whole');
+    await pass(300);
+    source.send('too late');
+    expect(await outcome).toMatchObject({ text: 'a\n', rest: 'the tail, whole', isDone: true });
+  });
+
   test('is saved with every 50 lines', async () => {
     const source = openSource();
     const { log } = watch(source.bytes);

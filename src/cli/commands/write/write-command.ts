@@ -74,7 +74,7 @@ function callLocally(project: Project, signal: AbortSignal): Calling {
   return { writes, project, notices, clock, limits, signal };
 }
 
-/** Says in the words of the command line that a content is too large. `http/client-errors.ts` does it for a server. */
+/** Says in the words of the command line that a content is too large. The HTTP client does it for a server. */
 async function inOwnWords<Value>(work: Promise<Value>): Promise<Value> {
   try {
     return await work;
