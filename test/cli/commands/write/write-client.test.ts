@@ -84,7 +84,7 @@ describe('the calls with --server', () => {
     expect(server.project.said).toEqual(
       ['networkTries', 'networkDelayMs'].map(
         (name) =>
-          `warning: teddy.write.${name} is no longer a setting and has no effect. Remove it: \`git config --unset teddy.write.${name}\`.`,
+          `warning: teddy.write.${name} is no longer a setting and has no effect. Remove it: \`git config --local --unset teddy.write.${name}\`.`,
       ),
     );
   });
