@@ -41,7 +41,7 @@ export async function treeOfPaths(tools: TreeTools, base: Oid, paths: readonly R
 type StagedFiles = Map<RepoPath, { mode: TreeMode; oid: Oid }>;
 
 /**
- * What git goes by besides the file: the entry that the path has, which decides about line ends and, where the disk knows no
+ * git goes by these besides the file: the entry that the path has, which decides about line ends and, where the disk knows no
  * modes, about the mode; and attributes that are not on disk.
  */
 async function findKnown(store: Store, base: Oid, present: readonly RepoPath[]): Promise<StagedFiles> {

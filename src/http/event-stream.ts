@@ -119,7 +119,7 @@ function openClient(response: ServerResponse, limits: StreamLimits, signal: Abor
     clearTimeout(stall);
     stall = undefined;
   };
-  // What cannot be sent now need not be said: the client has not even read what came before.
+  // A client that has not read the earlier events needs no comment now.
   const heartbeat = setInterval(() => response.writableNeedDrain || write(':\n\n'), limits.heartbeatMs);
   response.on('drain', resume).on('close', () => {
     clearInterval(heartbeat);

@@ -60,7 +60,7 @@ export type RefusalCode = keyof typeof statusOfRefusal;
 export type ErrorStatus =
   (typeof statusOfCode)[keyof typeof statusOfCode] | (typeof statusOfRefusal)[RefusalCode] | 500;
 
-/** What a code means to one call, where that differs from the table. */
+/** The meaning of a code for one call, where that differs from the table. */
 export type StatusChanges = Partial<Record<ErrorCode, ErrorStatus>>;
 
 export function toErrorStatus(code: ErrorCode, changes: StatusChanges = {}): ErrorStatus {

@@ -9,20 +9,20 @@ export interface ParameterSpec {
   aliases: string[];
   type: ParameterType;
   required: boolean;
-  /** What a model is told. */
+  /** The model reads this. */
   purpose: string;
   /** A correct value. */
   example: string;
 }
 
-/** What follows the parameters: nothing, one fence, FIND and REPLACE pairs, fences of lines, or free Markdown. */
+/** The body after the parameters: nothing, one fence, FIND and REPLACE pairs, fences of lines, or free Markdown. */
 export type BodyKind = 'none' | 'content' | 'pairs' | 'script' | 'queries' | 'markdown';
 
 /** A parameter that models give and the action cannot have. */
 interface RefusedParameter {
   names: string[];
   problem: string;
-  /** What to do instead. */
+  /** The thing to do instead. */
   hint: string;
 }
 

@@ -1,7 +1,7 @@
-/** What a report shows of a command's output, and how the whole of it is stored. */
+/** Cuts a command's output to the part that a report shows, and says how the whole of it is stored. */
 import type { CommandResult } from '../ports/disk.ts';
 
-/** Of a stream, when the plan does not say. */
+/** A report shows so many lines of a stream when the plan does not say. */
 export const shownLines = 100;
 
 export function takeLast(text: string, count: number): string {

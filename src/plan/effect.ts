@@ -1,4 +1,4 @@
-/** What an action comes to: the effect it would have, or the problems that stand against it. */
+/** The result of checking an action: the effect it would have, or the problems that stand against it. */
 import type { RepoPath } from '../names.ts';
 import type { Grammar } from '../session/grammar.ts';
 import type { EditMatch } from './match.ts';
@@ -74,7 +74,7 @@ export type Effect =
   WriteEffect | CommandEffect | ReadEffect | FetchEffect | SearchEffect | PruneEffect | AskEffect | InvokeEffect;
 export type EffectOutcome = { effect: Effect } | { problems: Problem[] };
 
-/** What an action is checked against. What is absent is not checked. */
+/** An action is checked against this world. Parts that are absent are not checked. */
 export interface PlanWorld {
   inspect: Inspect;
   /** Untracked paths that git ignores. */

@@ -1,4 +1,4 @@
-/** What all writes of a run come to, file by file. */
+/** Joins all writes of a run, file by file. */
 import type { Effect } from './effect.ts';
 
 type WriteEffect = Extract<Effect, { kind: 'write' }>;

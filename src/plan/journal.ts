@@ -7,7 +7,7 @@ import type { ActionLog, ReportedMemos } from './report.ts';
 /** How a run stands after an action: on its way, or why the rest is not run. */
 export type RunEnd = 'done' | 'failed' | 'quit' | 'interrupted';
 
-/** What stood at a path; `key` are bytes that the journal keeps, `mode` permission bits. */
+/** The state of a path; `key` are bytes that the journal keeps, `mode` permission bits. */
 export type KeptState =
   { kind: 'absent' } | { kind: 'file'; key: string; mode: number } | { kind: 'link'; target: string };
 
@@ -25,11 +25,11 @@ export interface RunRecord {
   chosen: number[];
   /** A run that does not come to its end puts its files back. */
   rollback: boolean;
-  /** What was decided before the first action; it is not asked again. */
+  /** The decisions before the first action; nobody asks for them again. */
   memos: ReportedMemos;
 }
 
-/** What an action may change, as it was before. */
+/** The state of everything that an action may change, before it. */
 export type Before =
   /** `afterSha256` is of what will be written; `madeDirectories` are the parents that did not exist, the outermost first. */
   | { kind: 'write'; path: RepoPath; state: KeptState; afterSha256: string; madeDirectories: RepoPath[] }
@@ -76,14 +76,14 @@ export interface LeftFile {
   after: { mode?: '100644' | '100755' | '120000'; oid: Oid } | null;
 }
 
-/** What came of an action, also of one that was never begun. `output` and `page` are keys of texts that the journal keeps. */
+/** The outcome of an action, also of one that was never begun. `output` and `page` are keys of texts that the journal keeps. */
 export interface EndRecord {
   record: 'end';
   log: ActionLog;
   ended: RunEnd;
   /**
-   * What the action changed, each with a print of what it left there (`Run.left`). What it only wrote again, with the same
-   * bytes, has the `owner` that had changed it before.
+   * The paths that the action changed, each with a print of what it left there (`Run.left`). A path that it only wrote again,
+   * with the same bytes, has the `owner` that had changed it before.
    */
   changed: [path: RepoPath, left: string | null, owner?: number][];
   strays: RepoPath[];
@@ -93,7 +93,7 @@ export interface EndRecord {
   files?: LeftFile[] | null;
   /** An earlier process of the run was killed in the action. */
   crashed?: true;
-  /** What it changed could not be looked at: `changed` says nothing. */
+  /** True when its changes could not be looked at: `changed` says nothing. */
   unseen?: true;
 }
 
@@ -104,7 +104,7 @@ interface RollbackRecord {
 
 export type JournalRecord = RunRecord | BeginRecord | StartRecord | EndRecord | RollbackRecord;
 
-/** What the records of one run come to. */
+/** The records of one run, folded. */
 export interface JournaledRun {
   run: RunRecord;
   /** In the order in which they began. */
@@ -158,7 +158,7 @@ function decodeRecord(line: string, number: number): JournalRecord {
   throw toDamaged(number);
 }
 
-/** What the fold reads is there; the rest is ours, as we wrote it. */
+/** Checks the fields that the fold reads; the rest is ours, as we wrote it. */
 function isRecord(value: unknown): value is JournalRecord {
   if (!isObject(value)) return false;
   switch (value.record) {

@@ -51,7 +51,7 @@ function describeApplied(text: string, { find, replace }: Substitution, region: 
   return appliedAt(line);
 }
 
-/** As reports without a recorded grammar have it: wherever REPLACE stands. */
+/** Reports without a recorded grammar say it so: wherever REPLACE stands. */
 function describeStanding(text: string, replace: string): string {
   const place = replace.trim() === '' ? undefined : findPlaces(text, { find: replace, replace })?.places[0];
   return place === undefined ? '' : appliedAt(toLines(text.slice(0, place.start + 1)).length);
@@ -90,7 +90,7 @@ function describeDifference(lines: string[], find: string[], { firstLine, lastLi
   return `${where}; ${describeCharacters(found, expected)}.`;
 }
 
-/** What is left of both lines without the beginning and the end that they share. */
+/** Shows the rest of both lines without the beginning and the end that they share. */
 function describeCharacters(found: string, expected: string): string {
   const from = firstDifference(found, expected);
   const most = Math.min(found.length, expected.length) - from;

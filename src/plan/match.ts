@@ -72,7 +72,7 @@ function applyPair(
   return { ended: replaceEnded(ended, replaced, own), kind: found.kind, lines: toLineNumbers(text, places) };
 }
 
-/** Of places that overlap, the first one counts, as in every editor. */
+/** The first of overlapping places counts, the same as in every editor. */
 function withoutOverlaps(places: MatchSite[]): MatchSite[] {
   let end = 0;
   return places.filter((place) => {

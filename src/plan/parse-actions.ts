@@ -190,7 +190,7 @@ function buildAction(reading: Reading, part: ActionPart, parameters: Parameters,
     }
     case 'INVOKE': {
       const agent = values.word('Agent')?.toLowerCase() ?? null;
-      // What an INVOKE is for may be all that there is to say.
+      // An INVOKE may have nothing more to say than what it is for.
       const isBare = reading.grammar !== 1 && body.every(({ kind }) => kind === 'rule');
       const text = isBare ? base.description : null;
       const message = text ?? readMarkdown(reading, part, body);

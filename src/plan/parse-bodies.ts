@@ -1,4 +1,4 @@
-/** What stands below an action's parameters: a fence, FIND and REPLACE pairs, or free Markdown. */
+/** Parses the body below an action's parameters: a fence, FIND and REPLACE pairs, or free Markdown. */
 import { findActionSpec } from './actions.ts';
 import { addNote, addProblem, excerpt, type Reading } from './parse-outline.ts';
 import type { ActionPart } from './parse-parameters.ts';
@@ -171,7 +171,7 @@ function isBlank(reading: Reading, fence: Fence): boolean {
 const leaveOut =
   'Leave it out, or put it under `## Rationale` or `## Message`: an Action Plan holds nothing but actions.';
 
-/** What is missing is a heading where the text has the name of an action: `**CREATE**`. */
+/** The text needs a heading where it has the name of an action: `**CREATE**`. */
 export function hintOfStray(found: string): string | null {
   const spec = findActionSpec(found);
   return spec ? `An action begins with a heading: ### ${spec.type}` : null;

@@ -14,7 +14,7 @@ export function beginsAction(text: string, heading: Heading, next: Block | undef
   return key !== undefined && findParameterSpec(spec, key) !== undefined;
 }
 
-/** As the protocol writes them: a heading in a sentence's letters may be an ordinary one. */
+/** The protocol writes them so: a heading in a sentence's letters may be an ordinary one. */
 function isInCapitals({ text }: Heading): boolean {
   return /[A-Z]{4}/.test(text) && !/[a-z]/.test(text);
 }
@@ -53,7 +53,7 @@ function findMisplaced(text: string, { name, heading, blocks }: Section, hasActi
     case 'action plan':
       return [];
     case 'rationale':
-      // What a rationale says of the actions that follow is text.
+      // A rationale's words about the actions that follow are text.
       return hasActionPlan ? [] : findHeadings(blocks, begins);
     case 'message':
       return findHeadings(blocks, begins);

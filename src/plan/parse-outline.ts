@@ -31,7 +31,7 @@ export interface Outline {
   before: Block[];
   /** The first heading, if it is an H1. */
   title: Heading | null;
-  /** What stands between the title and the first section. */
+  /** The blocks between the title and the first section. */
   preamble: Block[];
   sections: Section[];
 }
@@ -42,9 +42,9 @@ export interface ScannedPlan {
   end: number;
   /** The fence around the whole answer. */
   outer: Fence | null;
-  /** What stands before and after that fence. */
+  /** The blocks before and after that fence. */
   around: Block[];
-  /** What else was taken off around the plan, or read in its one meaning. */
+  /** Notes about other things that were taken off around the plan, or read in their one meaning. */
   notes: Problem[];
 }
 

@@ -8,7 +8,7 @@ export interface Position {
   column: number;
 }
 
-/** What is wrong, or worth knowing, at one place of a plan. */
+/** A fault, or something worth knowing, at one place of a plan. */
 export interface Problem extends Position {
   /** Names what was found and what was expected; one line. */
   message: string;
@@ -50,7 +50,7 @@ export type Resource = { kind: 'path'; path: RepoPath } | { kind: 'url'; url: st
 export interface ReadAction extends ActionBase {
   type: 'READ';
   resource: Resource;
-  /** As written: `10-20`, `-20`, `50-`, `5`; null for the whole file. */
+  /** The range in the plan's words: `10-20`, `-20`, `50-`, `5`; null for the whole file. */
   lines: string | null;
 }
 

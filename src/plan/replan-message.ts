@@ -1,4 +1,4 @@
-/** What is said to the model about a plan that is not valid, so that it writes another one. */
+/** Tells the model about a plan that is not valid, so that it writes another one. */
 import { renderFenced } from '../session/fenced-text.ts';
 import type { TurnName } from '../names.ts';
 import type { Problem } from './plan.ts';

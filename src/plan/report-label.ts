@@ -1,4 +1,4 @@
-/** What the entry of a report says of it. */
+/** Describes a report for the label of its entry. */
 import type { Report } from './report.ts';
 
 export function labelReport({ run_summary: { status, error }, plan, action_logs }: Report): {

@@ -1,4 +1,7 @@
-/** What a report says of its plan's grammar and of each action. Read on every turn, so without the schema, which takes its time to load. */
+/**
+ * Reads a report's grammar and its log of each action. Every turn reads it, so it goes without the schema, which takes its time
+ * to load.
+ */
 import { readPlainYaml } from '../session/plain-yaml.ts';
 import { parseUntrustedYaml } from '../session/untrusted-yaml.ts';
 import { newestGrammar, toGrammar, type Grammar } from '../session/grammar.ts';

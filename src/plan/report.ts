@@ -1,4 +1,4 @@
-/** What became of a plan: `report.md`, rendered as one YAML document. The names are those of the file. */
+/** The outcome of a plan: `report.md`, rendered as one YAML document. The names are those of the file. */
 import { Document, Scalar, visit } from 'yaml';
 import type { Oid, RepoPath, SessionId, TurnName } from '../names.ts';
 import type { ActionType, Problem } from './plan.ts';
@@ -40,7 +40,7 @@ interface RunSummary {
   error: string | null;
 }
 
-/** What was put back after a failure, and what could not be. */
+/** The files that were put back after a failure, and those that could not be. */
 export interface ReportedRollback {
   restored: RepoPath[];
   left: { path: RepoPath; reason: string }[];
@@ -65,7 +65,7 @@ export interface ActionLog {
   modified_by_user?: boolean;
   duration_ms?: number;
   /**
-   * Of an action that may change files: the id of git's tree after it, of the code as this report's commit would have it then, without
+   * The id of git's tree after an action that may change files: the code that this report's commit would have had then, without
    * `.teddy/`. Absent where it could not be told, and in reports from before there was one.
    */
   tree?: Oid;
@@ -90,7 +90,7 @@ export interface ActionDetails {
   stderr?: string;
   timed_out?: boolean;
   truncated?: boolean;
-  /** What to do about it, where the reason can be told from the output. */
+  /** Advice, where the output tells the reason. */
   note?: string;
   /** RESEARCH: the queries that were run, in order. */
   searches?: ReportedSearch[];
@@ -102,7 +102,7 @@ export interface ActionDetails {
   url?: string;
   final_url?: string;
   content_type?: string;
-  /** Of the stored page; `masked` is how many secrets of it are masked. */
+  /** The size of the stored page; `masked` is how many secrets of it are masked. */
   bytes?: number;
   masked?: number;
   /** Where the page is, relative to the turn. */
@@ -126,7 +126,7 @@ export interface ReportedChange {
   change: 'added' | 'modified' | 'deleted';
   before: Oid | null;
   after: Oid | null;
-  /** Of git, after the run, where the file is anything else than a plain one (100644). */
+  /** git's mode after the run, where the file is anything else than a plain one (100644). */
   mode?: '100755' | '120000' | '160000';
   /** The index of the action that made it. */
   action: number;

@@ -1,4 +1,4 @@
-/** What one action will do to the files as they are, or why it cannot. Validation and execution both ask here. */
+/** Finds the effect of one action on the files as they are, or why it can have none. Validation and execution both ask here. */
 import type { FileTarget } from '../ports/disk.ts';
 import { decodeText } from './decode-text.ts';
 import type { EffectOutcome, PlanWorld, Effect } from './effect.ts';

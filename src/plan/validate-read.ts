@@ -29,7 +29,7 @@ function toFetchEffect(action: ReadAction, url: string): { effect: FetchEffect }
   return { effect: { kind: 'fetch', action: action.index, url: parsed.url, lines: action.lines } };
 }
 
-/** What a model asks for never brings in secrets, nor what the repository does not have. */
+/** A model that asks for a file never gets secrets, nor files that the repository does not have. */
 export function whyWithheld(
   path: RepoPath,
   target: FileTarget,

@@ -5,7 +5,7 @@ import type { Effect, PlanWorld } from './effect.ts';
 import { toEffect } from './validate-action.ts';
 import { layerFiles } from './virtual-files.ts';
 
-/** What a plan is checked against. What is absent is not checked. */
+/** A plan is checked against this world. Parts that are absent are not checked. */
 export interface World extends Omit<PlanWorld, 'ignored' | 'agents' | 'canSearch'> {
   /** Untracked paths, of these, that git ignores. Asked once at most, and only for what READ names. */
   findIgnored?(paths: RepoPath[]): Promise<RepoPath[]>;
@@ -18,7 +18,7 @@ export interface World extends Omit<PlanWorld, 'ignored' | 'agents' | 'canSearch
 interface VirtualRun {
   /** The parser's problems and those of the actions, in the order of the plan's text. */
   problems: Problem[];
-  /** Of the actions that can run, in order. What a command will change is not known, and left out of account. */
+  /** The effects of the actions that can run, in order. The changes of a command are not known, and left out of account. */
   effects: Effect[];
 }
 
@@ -41,7 +41,7 @@ export async function runVirtually({ plan, problems }: ParsedPlan, world: World)
   for (const action of plan.actions) {
     const outcome = await toEffect(action, seen);
     if ('problems' in outcome) {
-      // What the parser has found at a place is not said twice, in other words.
+      // The parser has named the fault at this place already.
       run.problems.push(
         ...outcome.problems.filter((problem) => !problems.some((known) => isSamePlace(known, problem))),
       );

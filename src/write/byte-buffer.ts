@@ -4,7 +4,7 @@ export interface ByteBuffer {
   append(bytes: Uint8Array): void;
   /** From `from` on, without a copy; what is appended later is not in it. Valid until `take`. */
   view(from?: number): Uint8Array;
-  /** What is in it, followed by `more`, in a new array; it is empty then. */
+  /** Returns the bytes in it, followed by `more`, in a new array; it is empty then. */
   take(more?: Uint8Array): Uint8Array<ArrayBuffer>;
 }
 

@@ -1,4 +1,4 @@
-/** What is validated: the content that came, and the target as it stood when the session began. */
+/** The input of a validation: the content that came, and the target at the time when the session began. */
 import type { RepoPath } from '../names.ts';
 import { fileKind, type FileKind } from './file-kind.ts';
 import type { Finding } from './write.ts';
@@ -61,7 +61,7 @@ export function isUtf8(bytes: Uint8Array): boolean {
   return decode(bytes).isUtf8;
 }
 
-/** As git tells: a NUL among the first bytes. */
+/** git uses the same rule: a NUL among the first bytes. */
 function looksBinary(bytes: Uint8Array): boolean {
   return bytes.subarray(0, 8000).includes(0);
 }

@@ -109,7 +109,7 @@ function isBareOmission(line: string): boolean {
   return inner.dotsBefore && inner.words.includes(' ') && behindDots.test(inner.words);
 }
 
-/** What is left without brackets, dots and punctuation around it, in lower case. */
+/** The text without brackets, dots and punctuation around it, in lower case. */
 interface Inner {
   words: string;
   dotsBefore: boolean;

@@ -14,7 +14,7 @@ export interface ScannerOptions {
   before?: Uint8Array;
 }
 
-/** What a piece has shown. Each array may share memory with the piece. */
+/** The result of a piece. Each array may share memory with the piece. */
 export interface Scanned {
   /** Bytes that are known to be content now; they follow those of the calls before. */
   content: Uint8Array;
@@ -53,7 +53,7 @@ export function openScanner({ marker, isMarkdown, before = nothing }: ScannerOpt
   if (fences !== null) for (const byte of before) fences.take(byte);
   let place: ScanState = 'line';
   let matched = 0;
-  /** What was held back of earlier pieces. */
+  /** Bytes that were held back of earlier pieces. */
   const held = openByteBuffer();
   let heldLines = 0;
   /** Where in this piece begins what is held back; 0: or in an earlier one. */

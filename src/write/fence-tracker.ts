@@ -9,7 +9,10 @@ const space = 32;
 const backtick = 96;
 const tilde = 126;
 
-/** Of a line. `run`: in the marks of a fence. `info`: behind an opening one. `end`: behind a closing one. `text`: no fence. */
+/**
+ * The part of a line. `run`: in the marks of a fence. `info`: behind an opening one. `end`: behind a closing one. `text`: no
+ * fence.
+ */
 type Part = 'indent' | 'run' | 'info' | 'end' | 'text';
 
 export interface FenceTracker {
@@ -20,7 +23,7 @@ export interface FenceTracker {
 }
 
 export function trackFences(): FenceTracker {
-  /** Of the open fence; 0: there is none. */
+  /** The mark of the open fence; 0 when there is none. */
   let openMark = 0;
   let openLength = 0;
   let part: Part = 'indent';

@@ -6,7 +6,7 @@ export interface Fence {
   /** Offset after the closing line, or the end of the text. */
   end: number;
   isClosed: boolean;
-  /** What stands behind the opening marks: `ts`. */
+  /** The text behind the opening marks: `ts`. */
   info: string;
 }
 

@@ -1,4 +1,4 @@
-/** What a target's name says of its content. */
+/** Derives the kind of a content from the name of its target. */
 
 /** `code` also stands for data and configuration: whatever a program reads. `prose` is all that nothing is known of. */
 export type FileKind = 'markdown' | 'prose' | 'code' | 'binary';

@@ -38,7 +38,7 @@ function linesAround(line: number | undefined): number[] {
   return Array.from({ length: 2 * around + 1 }, (_, at) => line - around + at).filter((each) => each > 0);
 }
 
-/** Of a long line the part with the column. */
+/** Shows the part of a long line that has the column. */
 function cutAround(text: string, column: number): string {
   if (text.length <= maxShownLength) return text;
   const start = Math.max(0, Math.min(column - 1 - maxShownLength / 2, text.length - maxShownLength));
@@ -46,7 +46,7 @@ function cutAround(text: string, column: number): string {
   return `${start > 0 ? '…' : ''}${text.slice(start, end)}${end < text.length ? '…' : ''}`;
 }
 
-/** What a person cannot see, or what would change what is seen around it, is shown by its number. */
+/** Shows by its number a character that a person cannot see, or that would change the text around it. */
 function toVisible(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]|\p{Cs}/gu, (character) => {
     if (character === '\t') return character;

@@ -35,7 +35,7 @@ test.each<[string, number, string[]]>([
   ['two edits', 8, [editAction('a.txt', 'a', 'A'), editAction('b.txt', 'b', 'B')]],
   // Whether git ignores a new file is one more question.
   ['an edit and a new file', 9, [editAction('a.txt', 'a', 'A'), createAction('c.txt', 'c\n')]],
-  // What a command has changed is found by looking before and after it.
+  // A command's changes are found by looking before and after it.
   ['a new file and a command', 12, [createAction('c.txt', 'c\n'), executeAction('echo d > d.txt')]],
 ])('executing %s starts git %i times', async (_, most, actions) => {
   await project.begin('starts');

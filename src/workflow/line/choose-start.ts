@@ -14,7 +14,7 @@ export interface Base {
 
 export interface ChosenStart {
   base: Base;
-  /** What a person should know of it. */
+  /** A sentence about it for a person. */
   note: string | null;
 }
 

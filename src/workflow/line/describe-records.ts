@@ -3,7 +3,7 @@ import type { KnownRecord, ResultReason } from '../../conversation/record.ts';
 import type { Entry } from '../../session/entry.ts';
 import { toLabelLines } from './keep-answer.ts';
 
-/** What a commit says of them: the first lines of a text, the calls by name. */
+/** Describes records for a commit: the first lines of a text, the calls by name. */
 export function describeRecords(records: readonly KnownRecord[]): Pick<Entry, 'title' | 'details'> {
   const calls = records.flatMap((record) => (record.type === 'tool_use' ? [record] : []));
   if (calls.length > 0) return describeCalls(records, calls);

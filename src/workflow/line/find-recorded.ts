@@ -1,4 +1,4 @@
-/** What a person who looks back means: a line, also one that is archived or only on a remote; a commit; a range of commits. */
+/** Finds the target of a look back: a line, also one that is archived or only on a remote; a commit; a range of commits. */
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -23,7 +23,7 @@ export interface RecordedLine {
   /** Null: a commit was asked for. */
   ref: RefName | null;
   tip: Oid;
-  /** Of a range: only what comes after this commit. */
+  /** A range begins after this commit. */
   after: Oid | null;
 }
 
@@ -133,7 +133,7 @@ async function findCommit({ repository: { store } }: Project, target: string): P
   return null;
 }
 
-/** What it says of memos are entries as well, and it is no line. */
+/** Its commits about memos are entries as well, and it is no line. */
 async function isGlobal(store: Store, tip: Oid): Promise<boolean> {
   const tips = await store.listRefs(globalRef, 'refs/remotes/*/teddy/global');
   return tips.some(({ oid }) => oid === tip);
@@ -149,7 +149,7 @@ export async function requireCommit(store: Store, revision: string): Promise<Oid
   );
 }
 
-/** As git shortens it: `archive/...` for what is kept. */
+/** Shortens a ref the way git does: `archive/...` for a kept line. */
 function toName(ref: RefName): string {
   return ref.startsWith(archivePrefix) ? `archive/${ref.slice(archivePrefix.length)}` : shortRef(ref);
 }

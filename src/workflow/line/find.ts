@@ -216,7 +216,10 @@ async function openLine(project: Project, at: LineTip, found: Line['found']): Pr
   };
 }
 
-/** What was archived here goes before an older state that a remote still has: going on from that one would leave turns out. */
+/**
+ * A line that was archived here goes before an older state that a remote still has: going on from that one would leave turns
+ * out.
+ */
 async function refuseOlder({ repository: { store } }: Project, { branchRef, session, oid }: LineTip): Promise<void> {
   const kept = parseLineRef(branchRef) === null ? null : await store.resolve(archiveRef(branchRef));
   if (kept !== null && !(await isOnLine(store, oid, kept))) throw archivedError(session);

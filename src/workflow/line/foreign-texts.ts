@@ -6,7 +6,7 @@ import { fetchedRef, joinPath, sessionDir, type Oid } from '../../names.ts';
 import type { GlobalBranch } from './global-branch.ts';
 import { toText, type LineState } from './read.ts';
 
-/** What decides what a model is told or shown. `name` says where it stands: `agents/dev.md on teddy/global`. */
+/** A text that decides what a model is told or shown. `name` says where it stands: `agents/dev.md on teddy/global`. */
 export interface SteeringText {
   kind: 'agent' | 'context';
   name: string;
@@ -64,7 +64,7 @@ export async function hasRemote(project: Project): Promise<boolean> {
   return (await store.listRefs('refs/remotes/', fetchedRef)).length > 0 || (await store.resolve('FETCH_HEAD')) !== null;
 }
 
-/** What will steer the line's next request. `keepsContext`: its files were chosen and stored before. */
+/** Reads the texts that will steer the line's next request. `keepsContext`: its files were chosen and stored before. */
 export async function readSteering(
   project: Project,
   state: Pick<LineState, 'tip' | 'session'>,

@@ -34,7 +34,7 @@ export async function listMainLines(project: Project, options: { archived?: bool
     });
 }
 
-/** What is on a branch counts, then what a remote has; a conversation branch never counts before a main line. */
+/** A branch counts first, then a remote's; a conversation branch never counts before a main line. */
 function toMainLine(lines: readonly KnownLine[]): MainLine | null {
   const local = lines.filter(({ remote, isArchived }) => remote === null && !isArchived);
   const own = chooseMain(local) ?? null;

@@ -12,7 +12,7 @@ export interface ListedWorkTree extends LinkedWorkTree {
   end: LineEnd | null;
   /** How many paths differ from HEAD or are untracked and not ignored. */
   changes: number;
-  /** What git ignores, a directory as one: it would go with the work tree. */
+  /** The files that git ignores, a directory as one: they would go with the work tree. */
   ignored: string[];
   /** `merge`, `rebase`, ... when git is in the middle of one. */
   operation: string | null;

@@ -31,7 +31,7 @@ export interface KnownLine {
   isArchived: boolean;
   /** Named `teddy/<session>`. */
   isMain: boolean;
-  /** Of a branch that is named like a conversation branch of the session. */
+  /** The turn in the name of a branch that is named like a conversation branch of the session. */
   branch: TurnName | null;
   nearest: NearestEntry;
 }

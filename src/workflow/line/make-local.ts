@@ -6,7 +6,7 @@ import { shortRef, type Oid, type RefName, type SessionId } from '../../names.ts
 interface RemoteLine {
   ref: RefName;
   session: SessionId;
-  /** What a remote-tracking branch is at; null: the line has no commit anywhere. */
+  /** The tip of the remote-tracking branch; null when the line has no commit anywhere. */
   remoteTip: Oid | null;
 }
 

@@ -1,4 +1,4 @@
-/** What a person says to a model, without secrets. */
+/** Masks the secrets in a person's message to a model. */
 import type { Project } from '../../ports/project.ts';
 
 /** A secret in a message goes no further than here. */

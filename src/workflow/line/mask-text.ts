@@ -38,7 +38,7 @@ export async function maskDetails(masker: Masker, details: ActionDetails): Promi
   };
 }
 
-/** What was copied from the plan stays as the plan has it; actions are masked as they are logged. */
+/** The parts that were copied from the plan stay unchanged; actions are masked as they are logged. */
 export async function maskReport(masker: Masker, report: Report): Promise<Report> {
   const { error } = report.run_summary;
   const { rollback } = report;

@@ -15,7 +15,7 @@ export interface NearestEntry {
 
 export interface LookedUpTip {
   oid: Oid;
-  /** Of the commit, where it is known already. */
+  /** The message of the commit, where it is known already. */
   message?: string;
 }
 
@@ -145,7 +145,7 @@ async function walkAll(
   if (open > 0) {
     try {
       for await (const { oid, parent, message } of project.repository.store.firstParentsOf(tips)) {
-        // What came after the end of all walks that passed here.
+        // This commit came after the end of all walks that passed here.
         if (!waiting.has(oid)) continue;
         await step(oid, parent, message);
         if (open === 0 || passed.size >= maxWalked) break;
@@ -191,7 +191,7 @@ async function readKnown(project: Project, row: Row): Promise<NearestEntry | nul
   return entry && { oid: row, entry };
 }
 
-/** What was read once is true for as long as the process lives. */
+/** A row that was read once is true for as long as the process lives. */
 const opened = new WeakMap<Cache, Promise<Map<Oid, Row>>>();
 
 function openRows(cache: Cache): Promise<Map<Oid, Row>> {

@@ -18,7 +18,7 @@ export const notTeddys = 'only teddy itself adds files to .teddy/';
 
 export const anotherRepository = 'it is another repository';
 
-/** As git and a scan name it: a submodule, or one that git does not know. */
+/** git and a scan name a repository so: a submodule, or one that git does not know. */
 export function isRepository(path: RepoPath): boolean {
   return path.endsWith('/');
 }
@@ -35,7 +35,7 @@ export async function findPathReason(project: Project, path: RepoPath): Promise<
   return findNameReason(path) ?? ((await project.masker.mask(path)).count > 0 ? 'its name holds a secret' : null);
 }
 
-/** Of a file whose size is known to be small. */
+/** Looks at a file whose size is known to be small. */
 export async function findContentReason(project: Project, path: RepoPath, bytes: Uint8Array): Promise<string | null> {
   const text = new TextDecoder().decode(bytes);
   // As UTF-16, a secret has a NUL between its letters.

@@ -41,7 +41,7 @@ export interface NewSession {
   switched: boolean;
   /** The root of the linked work tree that was made for it, absolute. */
   workTree: string | null;
-  /** What else was made; null when it was there. */
+  /** The ref that was made; null when it was there. */
   made: string | null;
 }
 

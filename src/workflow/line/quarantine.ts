@@ -30,7 +30,7 @@ export async function listLeftInQuarantine(project: Project): Promise<RefTip[]> 
   return tips.filter(({ ref }) => dead.has(toProcessName(ref)));
 }
 
-/** What a sync that was killed has left. */
+/** Removes the refs of a sync that was killed. */
 export async function clearQuarantine(project: Project): Promise<void> {
   await removeRefs(project, await listLeftInQuarantine(project));
 }

@@ -15,7 +15,7 @@ type ReadContent = (oid: Oid, maxBytes: number) => Promise<Content>;
 export interface AwaitedContent {
   /** Each time anew where there was no room to keep it. */
   read(): Promise<Content>;
-  /** What is known without reading it now; `unread`: it is there, and not too large. */
+  /** Returns the content if it is known without reading it now; `unread`: it is there, and not too large. */
   peek(): Promise<Content>;
   /** It is not asked for any more, and its room is for others. */
   release(): void;
@@ -30,7 +30,7 @@ export interface ContentReader {
   await(oid: Oid, maxBytes: number): AwaitedContent;
 }
 
-/** What is kept of all contents that are awaited: memory has a limit, and a few objects of a hostile pack can be gigabytes. */
+/** Awaited contents may take so much together: memory has a limit, and a few objects of a hostile pack can be gigabytes. */
 const awaitedBytes = 64 * 1024 * 1024;
 
 export function contentReader(store: Store): ContentReader {

@@ -34,7 +34,7 @@ export interface ConversationTarget {
 
 export interface Conversation extends Omit<ConversationTarget, 'source'> {
   turns: TurnRecords[];
-  /** What of the turns' files had to be put right. */
+  /** The repairs that the turns' files needed. */
   repairs: Repair[];
 }
 

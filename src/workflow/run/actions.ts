@@ -16,7 +16,7 @@ interface ActionsContext {
   workspace: Workspace;
   session: SessionId;
   log: RunLog;
-  /** What an earlier process has come to; its actions are not run again. */
+  /** The run of an earlier process; its actions are not run again. */
   run: Run;
 }
 
@@ -139,7 +139,7 @@ async function runAction(
   return { decision, log: { ...performed, ...modified, approved_by: approver.by, duration_ms } };
 }
 
-/** What the user wrote is taken as it is: the rules for plans are for models. */
+/** The user's own text is taken unchanged: the rules for plans are for models. */
 function withEdited(action: Action, effect: Effect, edited: string): { action: Action; effect: Effect } {
   if (effect.kind === 'write') {
     return { action, effect: { ...effect, after: new TextEncoder().encode(edited), matches: [] } };

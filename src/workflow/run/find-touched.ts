@@ -1,4 +1,7 @@
-/** What a journaled run has touched, how each of these files was before it, and whether what is there now is the run's own. */
+/**
+ * Finds the files that a journaled run has touched, how each of them was before it, and whether the present one is the run's
+ * own.
+ */
 import type { BeginRecord, JournaledRun, KeptState } from '../../plan/journal.ts';
 import type { Scan, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';

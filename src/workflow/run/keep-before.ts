@@ -1,4 +1,4 @@
-/** What an action may change is kept before it starts, so that it can be put back, also after a crash. */
+/** Keeps the files that an action may change before it starts, so that they can be put back, also after a crash. */
 import { TeddyError } from '../../errors.ts';
 import type { Before, JournaledRun, KeptState } from '../../plan/journal.ts';
 import type { FileState, KeptFiles, ProjectFiles, RunJournal } from '../../ports/disk.ts';
@@ -10,7 +10,7 @@ import type { RunLog } from './run.ts';
 
 type Command = Extract<Before, { kind: 'command' }>;
 
-/** Of what git does not track, files up to this size are copied before a command. */
+/** Untracked files up to this size are copied before a command. */
 const maxKeptBytes = 1024 * 1024;
 
 /** `path` is where the file lies itself, not a link to it. */
@@ -46,7 +46,7 @@ export async function keepEdits(
   return { kind: 'command', head: head.oid, scan: [...scan], kept, notKept, directories: await directories };
 }
 
-/** What the journal has from the command before, and which has not changed since: there may be thousands of files. */
+/** The journal's files from the command before that have not changed since: there may be thousands of files. */
 function findKept({ begun }: JournaledRun, now: Scan): Map<RepoPath, KeptState> {
   const last = begun.map(({ before }) => before).findLast((before) => before.kind === 'command');
   const prints = new Map(last?.scan);
@@ -73,7 +73,7 @@ function toUnreadable(error: unknown): null {
   throw error;
 }
 
-/** As a scan's print says it. */
+/** A scan's print says it. */
 export function isUntracked(print: string): boolean {
   return print.startsWith('??');
 }

@@ -1,4 +1,4 @@
-/** What a run notes in its journal: each action before it starts, and what came of it. */
+/** Notes in the run's journal each action before it starts, and its outcome. */
 import { TeddyError } from '../../errors.ts';
 import { foldJournal, type EndRecord, type JournaledRun, type JournalRecord } from '../../plan/journal.ts';
 import type { ActionLog } from '../../plan/report.ts';
@@ -55,7 +55,7 @@ export function logRun(
   };
 }
 
-/** What is the action's own, and what it has only written again. */
+/** Tells the action's own changes from files that it has only written again. */
 function noteChanged(noted: Map<RepoPath, string | null>, index: number, run: Run): EndRecord['changed'] {
   const rows: EndRecord['changed'] = [];
   for (const [path, owner] of run.changed) {

@@ -177,7 +177,7 @@ function toOutcome(searches: Search[], failure: string | null): { status: Perfor
   return { status: 'FAILURE', reason: `the search command ${how} for query ${searches.length}: ${last.query}` };
 }
 
-/** What the report shows; the whole is kept beside it where that is less. */
+/** Returns the part that the report shows; the whole is kept beside it where that is less. */
 function keepSearches(run: Run, index: number, found: Search[]): { searches: ReportedSearch[]; output_file?: string } {
   const searches = found.map(toReported);
   const isCut = found.some(

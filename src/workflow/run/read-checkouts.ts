@@ -1,4 +1,4 @@
-/** What git would write for the files that a commit has: asked for by the hundred, since they are in memory together. */
+/** Reads the files of a commit in the form that git would write: by the hundred, since they are in memory together. */
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
@@ -9,7 +9,7 @@ import type { KnownOrigin, TouchedFile } from './find-touched.ts';
 export type Checkouts = ReadonlyMap<RepoPath, Uint8Array | TeddyError>;
 
 const maxFiles = 200;
-/** As git has them; filters may make more of it. One file may have more. */
+/** The limit for git's own form; filters may make more of it. One file may have more. */
 const maxBytes = 64 * 1024 * 1024;
 
 /** Files that are put back together, in their order. */

@@ -20,7 +20,7 @@ export interface RolledBack {
   left: LeftPath[];
   /** The same, where another try may come further. */
   failed: LeftPath[];
-  /** What was found there and may be somebody's own: where it is now, absolute. */
+  /** The files that were found there and may be somebody's own, with the absolute paths where they are now. */
   aside: { path: RepoPath; to: string }[];
   /** The same for what commands had left there: nobody else is known to have edited it. */
   kept: { path: RepoPath; to: string }[];

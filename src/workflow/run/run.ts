@@ -13,7 +13,10 @@ export interface Run {
   logs: ActionLog[];
   /** Path -> the index of the last action that changed it. */
   changed: Map<RepoPath, number>;
-  /** Of each changed path, a print of what the run left there: `sha256:...` of a content, or that of a scan; null: as HEAD. */
+  /**
+   * A print of what the run left at each changed path: `sha256:...` of a content, or that of a scan; null when it is as in
+   * HEAD.
+   */
   left: Map<RepoPath, string | null>;
   /** New files in `.teddy/` that commands made. */
   strays: Set<RepoPath>;
@@ -37,7 +40,7 @@ export interface RunSettings {
   signal: AbortSignal;
 }
 
-/** What an action is run with, and the run that it adds to. */
+/** The tools that an action is run with, and the run that it adds to. */
 export interface Runner {
   place: SessionTarget;
   files: ProjectFiles;
@@ -53,7 +56,7 @@ export interface Runner {
 /** The journal of this run, action by action. */
 export interface RunLog {
   journal: RunJournal;
-  /** What it holds by now. */
+  /** The journal's records by now. */
   journaled(): JournaledRun;
   /** Before anything of the action happens. Throws DISK_FULL or WRITE_FAILED: nothing may start then. */
   begin(action: Action, before: Before): Promise<void>;

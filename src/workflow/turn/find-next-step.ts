@@ -1,4 +1,4 @@
-/** What a line waits for. */
+/** Finds the next step of a line. */
 import { userMessages } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
