@@ -9,7 +9,7 @@ export function readKnownSteps(): string[] {
 }
 
 /** Of `sync`, `pull`, `push` and `land`. */
-export const sharingSteps: readonly string[] = ['fetched', 'pushed', 'fast-forwarded'];
+export const sharingSteps: readonly string[] = ['fetched', 'pushed', 'checked-out', 'fast-forwarded'];
 
 /** Those of a line that is written as one pack. */
 export function readImportSteps(): string[] {

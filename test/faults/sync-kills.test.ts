@@ -19,6 +19,7 @@ const kills: Partial<Record<SyncSceneName, Fault[]>> = {
     { kind: 'kill-at-first', step: 'pushed' },
   ],
   pull: [
+    { kind: 'kill-at-first', step: 'checked-out' },
     { kind: 'kill-at-first', step: 'fast-forwarded' },
     { kind: 'kill-in-transaction', at: 2 },
   ],
