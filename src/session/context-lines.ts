@@ -27,6 +27,30 @@ export function renderTurnContext(paths: readonly string[]): string {
   return paths.map((path) => `${renderLiteral(path)}\n`).join('');
 }
 
+/** Appends a line to a list; `text` is a path or a pattern as a user writes it. A line that takes it away goes. */
+export function addContextLine(list: string, text: string, { removes = false }: { removes?: boolean } = {}): string {
+  const kept = dropContextLine(list, text, { removes: !removes });
+  const line = `${removes ? '!' : ''}${renderLiteral(text)}\n`;
+  return `${kept}${kept === '' || kept.endsWith('\n') ? '' : '\n'}${line}`;
+}
+
+/** Takes every line with just this text out of a list; the rest stays byte for byte. */
+export function dropContextLine(list: string, text: string, { removes = false }: { removes?: boolean } = {}): string {
+  const wanted = trimSlashes(text);
+  const isWanted = (line: string) => {
+    const parsed = parseContextLine(line);
+    return parsed !== null && parsed.removes === removes && trimSlashes(parsed.text) === wanted;
+  };
+  return list
+    .split(/(?<=\n)/)
+    .filter((line) => !isWanted(line))
+    .join('');
+}
+
+function trimSlashes(text: string): string {
+  return text.replace(/^\.\//, '').replace(/\/+$/, '');
+}
+
 /** More than any list has: each line is a path, a pattern or an address, and each path a file of the project. */
 const listLimits = { lines: 1_000_000, lineLength: 65_536 };
 

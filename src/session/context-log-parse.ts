@@ -22,6 +22,8 @@ interface FrontMatter extends RequestInfo {
   /** How many secrets were masked, in all sections. */
   masked: number;
   boundary: string;
+  /** The first digits of the sha256 of all section bodies; null in logs of earlier versions. */
+  digest: string | null;
 }
 
 const frontMatterSchema = z.object({
@@ -36,6 +38,7 @@ const frontMatterSchema = z.object({
   tokens: z.number(),
   masked: z.optional(z.int().check(z.positive())),
   boundary: z.string().check(z.regex(/^teddy-[0-9a-f]+(?:-\d+)?$/)),
+  digest: z.optional(z.string()),
 });
 
 export interface ParsedContextLog {
@@ -90,7 +93,14 @@ interface NewRequest {
  */
 export function replaceRequest(log: string, request: NewRequest, hash: Hash): ContextLog {
   const { frontMatter, sections } = parseContextLog(log);
-  const { mode: _mode, tokens: _tokens, masked: _masked, boundary: _boundary, ...before } = frontMatter;
+  const {
+    mode: _mode,
+    tokens: _tokens,
+    masked: _masked,
+    boundary: _boundary,
+    digest: _digest,
+    ...before
+  } = frontMatter;
   const info: RequestInfo = { ...before, ...request.info };
   return assembleLog(
     info,
@@ -107,9 +117,9 @@ export function replaceRequest(log: string, request: NewRequest, hash: Hash): Co
 function addToHistory(sections: LogSection[], earlier: (NewRequest['earlier'] & object) | null): LogSection[] {
   if (earlier === null) return sections;
   const known = sections.find(({ name }) => name === 'history');
-  const masked = known?.provenance.kind === 'shown' ? known.provenance.masked : 0;
+  const { masked, clipped } = known?.provenance.kind === 'shown' ? known.provenance : { masked: 0 };
   const before = known === undefined ? '' : `${known.body}\n`;
-  const history = historySection({ text: `${before}${earlier.text}`, masked: masked + earlier.masked });
+  const history = historySection({ text: `${before}${earlier.text}`, masked: masked + earlier.masked, clipped });
   const rest = sections.filter(({ name }) => name !== 'history');
   const memos = rest.filter(({ name }) => name === 'memos');
   return [...memos, history, ...rest.filter(({ name }) => name !== 'memos')];
@@ -134,9 +144,21 @@ function parseFrontMatter(text: string): FrontMatter {
     const [issue] = read.error.issues;
     throw damaged(`its front matter is wrong at \`${issue?.path.join('.')}\`: ${issue?.message}`);
   }
-  const { session, turn, agent, mode, provider, model, parameters, tokens, masked = 0, boundary } = read.data;
+  const {
+    session,
+    turn,
+    agent,
+    mode,
+    provider,
+    model,
+    parameters,
+    tokens,
+    masked = 0,
+    boundary,
+    digest = null,
+  } = read.data;
   const asked = { session, turn, agent, provider, model, parameters, ...(mode === undefined ? {} : { mode }) };
-  return { ...asked, tokens, masked, boundary };
+  return { ...asked, tokens, masked, boundary, digest };
 }
 
 function readYaml(text: string): unknown {

@@ -20,7 +20,14 @@ type SectionName = 'system' | 'memos' | 'history' | 'tree' | 'file' | 'message';
 /** Where the text of a section came from, or why there is none. */
 type Provenance =
   /** `source` null: derived from the line itself, as history, tree and message are. */
-  | { kind: 'shown'; source: Source | null; lossy: boolean; masked: number }
+  | {
+      kind: 'shown';
+      source: Source | null;
+      lossy: boolean;
+      /** Only in a history: bodies with more tokens than this are shown by their beginning and end. */
+      clipped?: number;
+      masked: number;
+    }
   | { kind: 'not-shown'; bytes: number; reason: 'binary' | 'large' | 'budget' }
   | { kind: 'refused'; reason: string }
   | { kind: 'missing' };
@@ -42,8 +49,16 @@ export function memosSection({ text, source, masked }: SourcedText): LogSection 
   return { name: 'memos', path: null, provenance: shown(source, masked), body: renderFenced(text, 'yaml') };
 }
 
-export function historySection({ text, masked }: { text: string; masked: number }): LogSection {
-  return { name: 'history', path: null, provenance: shown(null, masked), body: endLine(text) };
+export interface HistoryText {
+  text: string;
+  masked: number;
+  /** What `clipBody` was given; undefined when no body is clipped. */
+  clipped?: number | undefined;
+}
+
+export function historySection({ text, masked, clipped }: HistoryText): LogSection {
+  const provenance = { ...shown(null, masked), ...(clipped === undefined ? {} : { clipped }) };
+  return { name: 'history', path: null, provenance, body: endLine(text) };
 }
 
 export function treeSection({ text, masked }: { text: string; masked: number }): LogSection {
@@ -100,6 +115,12 @@ export function countTokens(section: LogSection): number {
   return estimateTokens(`<!-- teddy-00000000 ${renderLabel(section)} -->\n${section.body}`);
 }
 
+/** What the bodies of the history were clipped to; undefined when none is. */
+export function clippedTo(sections: readonly LogSection[]): number | undefined {
+  const history = sections.find(({ name }) => name === 'history');
+  return history?.provenance.kind === 'shown' ? history.provenance.clipped : undefined;
+}
+
 export function countMasked(sections: readonly LogSection[]): number {
   return sections.reduce((sum, { provenance }) => sum + (provenance.kind === 'shown' ? provenance.masked : 0), 0);
 }
@@ -109,17 +130,18 @@ const missingBody = 'Missing: the project has no such file.\n';
 const notShown = 'Not shown: ';
 const reasonTexts = { binary: 'it is binary', large: 'it is large', budget: 'it does not fit the budget' };
 
-function shown(source: Source | null, masked: number): Provenance {
+function shown(source: Source | null, masked: number): Provenance & { kind: 'shown' } {
   return { kind: 'shown', source, lossy: false, masked };
 }
 
 function renderProvenance(provenance: Provenance): string {
   if (provenance.kind === 'not-shown') return `not-shown ${provenance.bytes} bytes`;
   if (provenance.kind !== 'shown') return provenance.kind;
-  const { source, lossy, masked } = provenance;
+  const { source, lossy, clipped, masked } = provenance;
   return [
     ...(source === null ? [] : [renderSource(source)]),
     ...(lossy ? ['not-utf8'] : []),
+    ...(clipped === undefined ? [] : [`clipped ${clipped}`]),
     ...(masked > 0 ? [`masked ${masked}`] : []),
   ].join(' ');
 }
@@ -137,11 +159,14 @@ function parseProvenance(text: string, body: string): Provenance | null {
   }
   const size = /^not-shown (\d+) bytes$/.exec(text)?.[1];
   if (size !== undefined) return parseNotShown(Number(size), parseReason(body));
-  const found = /^(?:(blob|builtin) ([0-9a-f]+)|(stored))? ?(not-utf8)? ?(?:masked (\d+))?$/.exec(text);
+  const found = /^(?:(blob|builtin) ([0-9a-f]+)|(stored))? ?(not-utf8)? ?(?:clipped (\d+))? ?(?:masked (\d+))?$/.exec(
+    text,
+  );
   if (!found) return null;
-  const [, kind, id = '', stored, lossy, masked = '0'] = found;
+  const [, kind, id = '', stored, lossy, clipped, masked = '0'] = found;
   const source = stored ? { kind: 'stored' as const } : parseSource(kind, id);
-  return { kind: 'shown', source, lossy: lossy !== undefined, masked: Number(masked) };
+  const cut = clipped === undefined ? {} : { clipped: Number(clipped) };
+  return { kind: 'shown', source, lossy: lossy !== undefined, ...cut, masked: Number(masked) };
 }
 
 function parseSource(kind: string | undefined, id: string): Source | null {
@@ -164,7 +189,12 @@ function parseReason(body: string): string | null {
 function belongs(name: SectionName, provenance: Provenance): boolean {
   if (provenance.kind !== 'shown') return name === 'file';
   const isDerived = name === 'history' || name === 'tree' || name === 'message';
-  return isDerived === (provenance.source === null) && (name === 'file' || !provenance.lossy);
+  const isClipped = provenance.clipped !== undefined;
+  return (
+    isDerived === (provenance.source === null) &&
+    (name === 'file' || !provenance.lossy) &&
+    (name === 'history' || !isClipped)
+  );
 }
 
 function endLine(text: string): string {

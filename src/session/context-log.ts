@@ -12,6 +12,7 @@ import {
   renderLabel,
   systemSection,
   treeSection,
+  type HistoryText,
   type LogSection,
   type SourcedText,
 } from './context-log-sections.ts';
@@ -36,7 +37,7 @@ export interface ContextLogInput {
   system: SourcedText;
   /** `memos.yaml` as it is; null leaves the section out, as it does for the next two. */
   memos: SourcedText | null;
-  history: { text: string; masked: number } | null;
+  history: HistoryText | null;
   tree: { text: string; masked: number } | null;
   files: readonly ShownFile[];
   message: string;
@@ -69,25 +70,33 @@ export function renderContextLog(input: ContextLogInput, hash: Hash): ContextLog
   );
 }
 
+interface AssembleOptions {
+  /** How many tokens sections have; what is given may remember what it has counted. */
+  count?: (sections: readonly LogSection[]) => number;
+  /** Logs without a digest, of earlier versions, took their boundary from the bodies: every request began anew. */
+  hasDigest?: boolean;
+}
+
 /**
  * Puts sections, `system` first and `message` last, under one boundary and a front matter. Half a surrogate pair, which
- * no file can hold, becomes U+FFFD: what is sent is what is written. `count`: how many tokens sections
- * have; what is given for it may remember what it has counted.
+ * no file can hold, becomes U+FFFD: what is sent is what is written.
  */
 export function assembleLog(
   info: RequestInfo,
   given: readonly LogSection[],
   hash: Hash,
-  count: (sections: readonly LogSection[]) => number = countAll,
+  { count = countAll, hasDigest = true }: AssembleOptions = {},
 ): ContextLog {
   const sections = given.map(toWellFormed);
   const bodies = sections.map(({ body }) => body);
-  const boundary = findBoundary(bodies, hash);
+  const digest = hash(bodies.join('')).slice(0, 8);
+  const boundary = findBoundary(bodies, hasDigest ? hash(info.session).slice(0, 8) : digest);
   const markers = sections.map((section) => `<!-- ${boundary} ${renderLabel(section)} -->\n`);
   const systemContent = bodies[0] ?? '';
   const userContent = bodies.map((body, at) => (at === 0 ? '' : `${markers[at]}${body}`)).join('');
   const tokens = count(sections);
-  const head = renderFrontMatter(info, { tokens, masked: countMasked(sections), boundary });
+  const masked = countMasked(sections);
+  const head = renderFrontMatter(info, { tokens, masked, boundary, digest: hasDigest ? digest : null });
   return {
     log: `${head}${markers[0] ?? ''}${systemContent}${userContent}`,
     messages: [
@@ -109,9 +118,12 @@ function toWellFormed(section: LogSection): LogSection {
   return /[\uD800-\uDFFF]/.test(body) ? { ...section, body: body.replace(/\p{Surrogate}/gu, '\uFFFD') } : section;
 }
 
-/** 8 digits of the sha256 of all bodies, and a counter if a body happens to contain them. */
-function findBoundary(bodies: readonly string[], hash: Hash): string {
-  const first = `teddy-${hash(bodies.join('')).slice(0, 8)}`;
+/**
+ * The same in every request of a session, so that the beginning of a request is the same too, and a provider finds it in
+ * its cache. A counter follows if a body happens to contain it.
+ */
+function findBoundary(bodies: readonly string[], digits: string): string {
+  const first = `teddy-${digits}`;
   let boundary = first;
   for (let n = 2; bodies.some((body) => body.includes(boundary)); n += 1) boundary = `${first}-${n}`;
   return boundary;
@@ -119,7 +131,7 @@ function findBoundary(bodies: readonly string[], hash: Hash): string {
 
 function renderFrontMatter(
   info: RequestInfo,
-  { tokens, masked, boundary }: { tokens: number; masked: number; boundary: string },
+  { tokens, masked, boundary, digest }: { tokens: number; masked: number; boundary: string; digest: string | null },
 ): string {
   const { session, turn, agent, mode, provider, model, parameters } = info;
   const given = Object.entries(parameters).map(([name, value]) => `${renderScalar(name)}: ${renderScalar(value)}`);
@@ -136,6 +148,7 @@ function renderFrontMatter(
     `tokens: ${tokens} # estimate`,
     ...(masked === 0 ? [] : [`masked: ${masked}`]),
     `boundary: ${boundary}`,
+    ...(digest === null ? [] : [`digest: ${JSON.stringify(digest)}`]),
     '---',
   ].join('\n')}\n`;
 }

@@ -61,11 +61,16 @@ export function isAgentName(text: string): boolean {
   return /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(text);
 }
 
-const usualDocuments = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'AGENTS.md'];
+const usualDocuments = [
+  /^readme(?:\.(?:md|markdown|rst|adoc|txt))?$/i,
+  /^ARCHITECTURE\.md$/,
+  /^CONTRIBUTING\.md$/,
+  /^AGENTS\.md$/,
+];
 
 /** The first `global.context`: the documents that the project has, of those that explain a project. */
 export function toGlobalContext(topLevel: readonly string[]): string {
-  const present = usualDocuments.filter((name) => topLevel.includes(name));
+  const present = usualDocuments.flatMap((usual) => topLevel.filter((name) => usual.test(name)));
   return [
     '# Files that the model is shown in every turn of every session, one path a line.',
     '# A directory stands for all files in it; `!path` takes one away again.',
@@ -79,7 +84,7 @@ export function isUsualContext(text: string): boolean {
   return text
     .split('\n')
     .map(parseContextLine)
-    .every((line) => line === null || (!line.removes && usualDocuments.includes(line.text)));
+    .every((line) => line === null || (!line.removes && usualDocuments.some((usual) => usual.test(line.text))));
 }
 
 export const sessionContextText = `# Files that the model is shown in every turn of this session, one path a line.

@@ -1,6 +1,8 @@
 /** The earlier turns of a line, as the model reads them. */
 import { renderFenced } from './fenced-text.ts';
 import { turnNumber, type TurnName } from '../names.ts';
+import { formatCount } from './format-count.ts';
+import { estimateTokens } from './tokens.ts';
 
 /** One thing that was said, called or answered. */
 export interface HistoryPart {
@@ -35,6 +37,66 @@ export function joinHistory(leftOut: readonly TurnName[], turns: readonly string
 
 export function renderLeftOut(turns: readonly TurnName[]): string {
   return `Left out to fit the budget: ${listTurns(turns)}.`;
+}
+
+/** The newest turn that the first line of a history leaves out; null: it leaves out none. */
+export function parseLeftOut(history: string): string | null {
+  const [start = ''] = renderLeftOut([]).split(':');
+  const line = history.slice(0, history.indexOf('\n'));
+  if (!line.startsWith(`${start}: `)) return null;
+  return /(\d{2,}(?:-branch-\d{2,})?)\.$/.exec(line)?.[1] ?? '';
+}
+
+interface ClippedPart {
+  part: HistoryPart;
+  /** What is left out, for a person: `the answer of turn 18 (612 KB)`. */
+  leftOut: string;
+}
+
+/**
+ * Shows a body of more than `limit` tokens by its beginning and its end, so that it has about as many. Null: it has no
+ * more. Pure: `verify` does the same again.
+ */
+export function clipPart(turn: TurnName, part: HistoryPart, limit: number): ClippedPart | null {
+  const { text } = part;
+  // No character has more than three tokens, and most texts are short.
+  if (text.length * 3 <= limit) return null;
+  const tokens = estimateTokens(text);
+  if (tokens <= limit) return null;
+  let half = Math.floor((text.length * limit) / tokens / 2);
+  let clipped = cutMiddle(turn, part, half);
+  while (half > 0 && estimateTokens(clipped.text) > limit) {
+    half = Math.floor(half * 0.9);
+    clipped = cutMiddle(turn, part, half);
+  }
+  const { noun, size } = clipped;
+  return { part: { ...part, text: clipped.text }, leftOut: `the ${noun} of turn ${turn} (${size})` };
+}
+
+/** Cuts at ends of lines where that loses little, and never through a character. */
+function cutMiddle(turn: TurnName, { title, text }: HistoryPart, half: number) {
+  const head = text.slice(0, half);
+  const tail = half === 0 ? '' : text.slice(-half);
+  const [newline, next] = [head.lastIndexOf('\n') + 1, tail.indexOf('\n') + 1];
+  const begin = newline > half / 2 ? head.slice(0, newline) : head.replace(/[\uD800-\uDBFF]$/, '');
+  const end = next > 0 && next < half / 2 ? tail.slice(next) : tail.replace(/^[\uDC00-\uDFFF]/, '');
+  const noun = nouns[title.split(' ')[0] ?? ''] ?? 'text';
+  const size = formatSize(new TextEncoder().encode(text.slice(begin.length, text.length - end.length)).length);
+  const mark = `[... ${size} of this ${noun} left out; session show ${turn} has it]`;
+  return { text: `${begin}${begin.endsWith('\n') || begin === '' ? '' : '\n'}${mark}\n${end}`, noun, size };
+}
+
+const nouns: Record<string, string> = {
+  Message: 'message',
+  Reply: 'answer',
+  Plan: 'plan',
+  Report: 'report',
+  Tool: 'call',
+  Result: 'result',
+};
+
+function formatSize(bytes: number): string {
+  return bytes < 1024 ? `${bytes} bytes` : `${formatCount(Math.round(bytes / 1024))} KB`;
 }
 
 function renderPart({ title, tool, text, language }: HistoryPart): string {

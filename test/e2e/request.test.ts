@@ -27,7 +27,7 @@ test('secrets are masked and old turns left out, and the model gets exactly the 
   const preview = await project.ok('session', 'plan', '-m', 'What now?', '--dry-run');
   const planned = await project.run(['session', 'plan', '-m', 'What now?']);
   expect(planned).toMatchObject({ exitCode: 0 });
-  expect(planned.stderr).toContain('Left out to fit the budget: turn 01.');
+  expect(planned.stderr).toContain('Left out to fit the budget: turns 01-02.');
 
   const log = await readLog(session, '04');
   expect(log).toBe(preview);
@@ -45,7 +45,7 @@ test('secrets are masked and old turns left out, and the model gets exactly the 
   expect(readme?.provenance).toEqual({ kind: 'shown', source: { kind: 'blob', oid: blob }, lossy: false, masked: 1 });
   expect(readme?.body).toMatch(/token = "\[masked: [^\]]+\]"/);
   const history = sections.find(({ name }) => name === 'history')?.body ?? '';
-  expect(history.startsWith('Left out to fit the budget: turn 01.\n\n## Turn 02\n')).toBe(true);
+  expect(history.startsWith('Left out to fit the budget: turns 01-02.\n\n## Turn 03\n')).toBe(true);
   expect(history).not.toContain('Make file 1');
   const [commit = ''] = (await project.repo.git('log', '--format=%H', '--grep', '^Teddy-Entry: message', '-1')).split(
     '\n',

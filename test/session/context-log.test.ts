@@ -4,7 +4,12 @@ import { describe, expect, test } from 'vitest';
 import type { ShownFile } from '../../src/session/context-files.ts';
 import { parseContextLog, replaceRequest } from '../../src/session/context-log-parse.ts';
 import { sectionText, type LogSection } from '../../src/session/context-log-sections.ts';
-import { type ContextLogInput, renderContextLog, type RequestInfo } from '../../src/session/context-log.ts';
+import {
+  assembleLog,
+  type ContextLogInput,
+  renderContextLog,
+  type RequestInfo,
+} from '../../src/session/context-log.ts';
 import type { Oid, RepoPath, SessionId, TurnName } from '../../src/names.ts';
 import { estimateTokens } from '../../src/session/tokens.ts';
 import { runs } from '../support/runs.ts';
@@ -94,7 +99,7 @@ const anyInput: fc.Arbitrary<ContextLogInput> = fc.record({
   }),
   system: fc.record({ text, source: fc.oneof(source, builtin), masked }),
   memos: fc.option(fc.record({ text, source, masked })),
-  history: fc.option(maskedText),
+  history: fc.option(fc.record({ text, masked, clipped: fc.constantFrom(undefined, 100) })),
   tree: fc.option(maskedText),
   files: fc.array(file, { maxLength: 4 }),
   message: text,
@@ -130,6 +135,7 @@ describe('_context.log', () => {
         `tokens: ${tokens} # estimate`,
         'masked: 3',
         'boundary: teddy-7f3a91c2',
+        'digest: "7f3a91c2"',
         '---',
         `<!-- teddy-7f3a91c2 system builtin ${'b'.repeat(64)} -->`,
         'You are an agent.',
@@ -167,9 +173,21 @@ describe('_context.log', () => {
     expect(log.endsWith(messages[0].content + messages[1].content)).toBe(true);
   });
 
-  test('the boundary is the hash of all bodies', () => {
+  test('the boundary is the hash of the session, the same in every request, and the digest that of all bodies', () => {
     const { log } = renderContextLog(input, sha256);
     const { frontMatter, sections } = parseContextLog(log);
+    expect(frontMatter.boundary).toBe(`teddy-${sha256(info.session).slice(0, 8)}`);
+    expect(frontMatter.digest).toBe(sha256(sections.map(({ body }) => body).join('')).slice(0, 8));
+    const next = parseContextLog(renderContextLog({ ...input, message: 'Another' }, sha256).log).frontMatter;
+    expect(next.boundary).toBe(frontMatter.boundary);
+    expect(next.digest).not.toBe(frontMatter.digest);
+  });
+
+  test('of an earlier version has no digest, and the hash of all bodies for a boundary', () => {
+    const { sections } = renderContextLog(input, sha256);
+    const { log } = assembleLog(info, sections, sha256, { hasDigest: false });
+    const { frontMatter } = parseContextLog(log);
+    expect(frontMatter.digest).toBeNull();
     expect(frontMatter.boundary).toBe(`teddy-${sha256(sections.map(({ body }) => body).join('')).slice(0, 8)}`);
   });
 
@@ -340,11 +358,11 @@ describe('another request on the same context', () => {
     );
   });
 
-  test('has new front matter, boundary, prompt and message', () => {
+  test('has new front matter, digest, prompt and message', () => {
     const { log } = renderContextLog(input, sha256);
     const after = parseContextLog(replaceRequest(log, request, sha256).log);
     expect(after.frontMatter).toMatchObject({ ...info, ...request.info, masked: 10 });
-    expect(after.frontMatter.boundary).not.toBe(parseContextLog(log).frontMatter.boundary);
+    expect(after.frontMatter.digest).not.toBe(parseContextLog(log).frontMatter.digest);
     expect(after.messages[0].content).toBe('New.\n');
     expect(after.sections.at(-1)?.body).toBe('Other');
   });

@@ -26,6 +26,12 @@ describe('the first global.context', () => {
     expect(toGlobalContext(['src', 'README.md', 'AGENTS.md'])).toMatch(/\nREADME\.md\nAGENTS\.md\n$/);
   });
 
+  test.each(['Readme.md', 'README.rst', 'readme.txt', 'README'])('names a README that is called %s', (name) => {
+    const text = toGlobalContext(['src', name]);
+    expect(text.split('\n').at(-2)).toBe(name);
+    expect(isUsualContext(text)).toBe(true);
+  });
+
   test('names the README of a project that has none yet', () => {
     expect(toGlobalContext([])).toMatch(/\nREADME\.md\n$/);
   });

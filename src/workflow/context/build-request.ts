@@ -1,20 +1,29 @@
 /** Builds the request that the model sees in a turn, and the files that record it. */
+import { isDamage } from '../../errors.ts';
 import type { Store, Workspace } from '../../ports/git.ts';
 import type { ModelMessage } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
-import { countFitting, refuseTooLarge, toBudget } from '../../session/budget.ts';
+import { refuseTooLarge, toBudget } from '../../session/budget.ts';
 import type { ShownFile } from '../../session/context-files.ts';
 import { renderTurnContext } from '../../session/context-lines.ts';
-import { countTokens, historySection, type SourcedText } from '../../session/context-log-sections.ts';
+import {
+  clippedTo,
+  countTokens,
+  historySection,
+  type HistoryText,
+  type LogSection,
+  type SourcedText,
+} from '../../session/context-log-sections.ts';
 import { renderContextLog, type ContextLog, type RequestInfo } from '../../session/context-log.ts';
 import { memosPath } from '../../session/global-files.ts';
-import { joinHistory, renderLeftOut } from '../../session/history-text.ts';
+import { parseLeftOut } from '../../session/history-text.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import type { FileEdit } from '../line/write-entry.ts';
 import { openCodeTree, type CodeTree } from './code-tree.ts';
 import { fitFiles } from './fit-files.ts';
 import type { GlobalBranch } from '../line/global-branch.ts';
 import { readContext, type ReadContext } from './read.ts';
+import { fitHistory, toHistory } from './fit-history.ts';
 import { readEarlierOfTurn, readNewestTurns, readOlderTurns, type HistoryTurn } from './read-history.ts';
 import { readTurnFile, toText, type LineState } from '../line/read.ts';
 import { noteDamagedReport } from './read-turn-logs.ts';
@@ -46,42 +55,99 @@ export async function buildRequest(
   global: GlobalBranch | null,
   options: RequestOptions,
 ): Promise<BuiltRequest> {
-  const { info, message } = options;
-  const older = state.turns.filter((name) => name !== info.turn).toReversed();
+  const { info } = options;
   const code = openCodeTree(project, state.tip);
-  const [parts, context, earlier, newestOlder] = await Promise.all([
-    readParts(project, state, global, { info, code, mask: (text, path) => maskText(project, text, path) }),
-    readMaskedContext(project, state, global, options, code),
-    readEarlier(project, state, options),
-    readNewestTurns(project, state, older),
-  ]);
-  const newestFirst = [...earlier.map(({ turn }) => turn), ...older];
-  const newest = [...earlier, ...newestOlder];
-  const { budget } = parts;
-  const renderWith = (files: readonly ShownFile[], history: MaskedText | null) =>
-    renderContextLog({ ...parts, info, history, files, message }, project.hash);
-  const whole = renderWith(context.files, null);
-  const fitted = await fitContext(project, context, { tokens: whole.tokens, budget, newestFirst });
-  const bare = fitted.leftOut.size === 0 ? whole : renderWith(fitted.files, null);
-  const render = (history: MaskedText) => renderWith(fitted.files, history);
+  const readContextFiles = () => readMaskedContext(project, state, global, options, code);
+  const fitted = await fitRequest(project, state, global, options, { readContext: readContextFiles, code });
+  const { log, bare, budget, paths, notes } = fitted;
   const place = { session: info.session, keepsFiles: false };
   refuseTooLarge(bare, budget, place);
-  const turns = await readOlderTurns(project, state, newestFirst, newest, budget - bare.tokens);
-  const { log, leftOut } = turns.length === 0 ? { log: bare, leftOut: [] } : fit(newestFirst, turns, budget, render);
   // Not even the line that says what is left out may fit.
   refuseTooLarge(log, budget, place);
   const list = {
     path: joinPath(turnDir(info.session, info.turn), 'turn.context'),
-    bytes: renderTurnContext(context.paths.filter((path) => !fitted.leftOut.has(path))),
+    bytes: renderTurnContext(paths),
   };
   const damaged = noteDamagedReport(state, info.turn);
-  const notes = [
-    ...damaged,
-    ...context.notes,
-    ...fitted.notes,
-    ...(leftOut.length === 0 ? [] : [renderLeftOut(leftOut)]),
-  ];
-  return { log: log.log, messages: log.messages, files: [list, toLogFile(info, log)], notes };
+  const isFirst = state.turns.every((name) => name === info.turn);
+  if (isFirst && fitted.files.every(({ kind }) => kind !== 'shown')) notes.push(nothingShown);
+  return { log: log.log, messages: log.messages, files: [list, toLogFile(info, log)], notes: [...damaged, ...notes] };
+}
+
+const nothingShown =
+  'The model is shown no file, only the names of all. Show it some: `teddy session context add <path>`.';
+
+export interface FittedRequest {
+  log: ContextLog;
+  /** The request without history. */
+  bare: ContextLog;
+  budget: number;
+  files: readonly ShownFile[];
+  /** The lines of `turn.context`. */
+  paths: string[];
+  /** Sentences for a person: files and turns that are left out. */
+  notes: string[];
+}
+
+/** Bodies with more than this share of the budget are clipped where the history does not fit. */
+const largestBody = 1 / 8;
+
+/** Fits files and history into the budget as well as it can be done; refuses nothing. Throws UNKNOWN_AGENT, BAD_SETTING. */
+export async function fitRequest(
+  project: Project,
+  state: LineState,
+  global: GlobalBranch | null,
+  options: RequestOptions,
+  { readContext: read, code }: { readContext: () => Promise<ReadContext>; code: CodeTree },
+): Promise<FittedRequest> {
+  const { info, message } = options;
+  const older = state.turns.filter((name) => name !== info.turn).toReversed();
+  const budget = await readBudget(project, info);
+  const limit = Math.floor(budget * largestBody);
+  const [parts, context, earlier, newestOlder] = await Promise.all([
+    readParts(project, state, global, { info, code, mask: (text, path) => maskText(project, text, path) }),
+    read(),
+    readEarlier(project, state, options, limit),
+    readNewestTurns(project, state, older, limit),
+  ]);
+  const newestFirst = [...earlier.map(({ turn }) => turn), ...older];
+  const newest = [...earlier, ...newestOlder];
+  const renderWith = (files: readonly ShownFile[], history: HistoryText | null) =>
+    renderContextLog({ ...parts, info, history, files, message }, project.hash);
+  const whole = renderWith(context.files, null);
+  const fitted = await fitContext(project, context, { tokens: whole.tokens, budget, newestFirst });
+  const bare = fitted.leftOut.size === 0 ? whole : renderWith(fitted.files, null);
+  const room = budget - bare.tokens;
+  const turns = await readOlderTurns(project, state, newestFirst, newest, { room, limit });
+  const history = await fitHistory(
+    { newestFirst, turns, limit, budget, bare: bare.tokens, render: (shown) => renderWith(fitted.files, shown) },
+    () => readLastCut(project, state, older[0]),
+  );
+  return {
+    log: history?.log ?? bare,
+    bare,
+    budget,
+    files: fitted.files,
+    paths: context.paths.filter((path) => !fitted.leftOut.has(path)),
+    notes: [...context.notes, ...fitted.notes, ...(history?.notes ?? [])],
+  };
+}
+
+/** The newest turn that the request of `turn` left out, or null. */
+async function readLastCut(
+  { repository: { store } }: Project,
+  state: LineState,
+  turn: TurnName | undefined,
+): Promise<string | null> {
+  if (turn === undefined) return null;
+  try {
+    const stored = await readStoredRequest(store, state, turn);
+    return parseLeftOut(stored?.sections.find(({ name }) => name === 'history')?.body ?? '');
+  } catch (error) {
+    // What an older turn was shown only says where to cut; `verify` reports the damage.
+    if (isDamage(error)) return null;
+    throw error;
+  }
 }
 
 /** Reads the earlier words of the turn itself, when it is open. */
@@ -89,9 +155,10 @@ async function readEarlier(
   project: Project,
   { latest }: LineState,
   { info, message }: RequestOptions,
+  limit: number,
 ): Promise<HistoryTurn[]> {
   if (latest?.turn !== info.turn) return [];
-  const earlier = await readEarlierOfTurn(project, latest, { message, mode: info.mode });
+  const earlier = await readEarlierOfTurn(project, latest, { message, mode: info.mode, limit });
   return earlier === null ? [] : [earlier];
 }
 
@@ -104,13 +171,14 @@ export async function rebuildRequest(
   options: RequestOptions,
 ): Promise<BuiltRequest> {
   const { info, message } = options;
-  const [{ replaceRequest }, budget, system, [earlier = null]] = await Promise.all([
-    import('../../session/context-log-parse.ts'),
+  const { parseContextLog, replaceRequest } = await import('../../session/context-log-parse.ts');
+  const [budget, system, [earlier]] = await Promise.all([
     readBudget(project, info),
     readSystem(project, info, global),
-    readEarlier(project, state, options),
+    readEarlier(project, state, options, clippedTo(parseContextLog(log).sections) ?? Number.POSITIVE_INFINITY),
   ]);
-  const rebuilt = replaceRequest(log, { info, system, message, earlier }, project.hash);
+  const own = earlier === undefined ? null : { ...earlier, text: earlier.clipped?.text ?? earlier.text };
+  const rebuilt = replaceRequest(log, { info, system, message, earlier: own }, project.hash);
   refuseTooLarge(rebuilt, budget, { session: info.session, keepsFiles: true });
   return { log: rebuilt.log, messages: rebuilt.messages, files: [toLogFile(info, rebuilt)], notes: [] };
 }
@@ -126,13 +194,14 @@ export async function readStoredRequest(store: Store, state: LineState, turn: Tu
   // Loaded only here: a new turn reads no log, and a schema takes its time to load.
   const { parseContextLog } = await import('../../session/context-log-parse.ts');
   const { frontMatter, messages, sections } = parseContextLog(log);
-  return { log, messages, info: frontMatter, message: sections.at(-1)?.body ?? '' };
+  return { log, messages, info: frontMatter, sections, message: sections.at(-1)?.body ?? '' };
 }
 
 export interface StoredRequest {
   log: string;
   messages: ModelMessage[];
   info: RequestInfo;
+  sections: readonly LogSection[];
   /** The last section of the log. */
   message: string;
 }
@@ -140,32 +209,6 @@ export interface StoredRequest {
 interface MaskedText {
   text: string;
   masked: number;
-}
-
-/** The request with as many of the newest turns as the budget has room for; `turns` are those that were read. */
-function fit(
-  newestFirst: readonly TurnName[],
-  turns: readonly HistoryTurn[],
-  budget: number,
-  render: (history: MaskedText) => ContextLog,
-): { log: ContextLog; leftOut: TurnName[] } {
-  const rendered = new Map<number, ContextLog>();
-  const renderWith = (kept: number) => {
-    const log = rendered.get(kept) ?? render(toHistory(newestFirst, turns.slice(0, kept)));
-    rendered.set(kept, log);
-    return log;
-  };
-  const tokens = turns.map((turn) => turn.tokens);
-  const kept = countFitting(tokens, budget, (count) => renderWith(count).tokens);
-  return { log: renderWith(kept), leftOut: newestFirst.slice(kept).toReversed() };
-}
-
-function toHistory(newestFirst: readonly TurnName[], kept: readonly HistoryTurn[]): MaskedText {
-  const texts = kept.map(({ text }) => text).toReversed();
-  return {
-    text: joinHistory(newestFirst.slice(kept.length).toReversed(), texts),
-    masked: kept.reduce((sum, { masked }) => sum + masked, 0),
-  };
 }
 
 /** In tokens. Throws BAD_SETTING. */
@@ -176,7 +219,6 @@ export async function readBudget(project: Project, { model }: Pick<RequestInfo, 
 
 /** The parts of a request beside its history, the files and the message. */
 interface RequestParts {
-  budget: number;
   system: SourcedText;
   memos: SourcedText | null;
   tree: MaskedText;
@@ -190,28 +232,12 @@ async function readParts(
   global: GlobalBranch | null,
   { info, code, mask }: { info: RequestInfo; code: CodeTree; mask: Mask },
 ): Promise<RequestParts> {
-  const [budget, system, memos, tree] = await Promise.all([
-    readBudget(project, info),
+  const [system, memos, tree] = await Promise.all([
     readSystem(project, info, global, mask),
     readMemos(project, state.tip, global, mask),
     code.listing().then((text) => mask(text)),
   ]);
-  return { budget, system, memos, tree };
-}
-
-/** Finds the files that the next request has room for, as far as that can be told without its message. Nothing is masked. */
-export async function previewFit(
-  project: Project,
-  state: LineState,
-  global: GlobalBranch | null,
-  info: RequestInfo,
-  { context, code }: { context: ReadContext; code: CodeTree },
-): ReturnType<typeof fitFiles> {
-  const mask: Mask = async (text) => ({ text, masked: 0 });
-  const parts = await readParts(project, state, global, { info, code, mask });
-  const whole = { ...parts, info, history: null, files: context.files, message: '' };
-  const { tokens } = renderContextLog(whole, project.hash);
-  return fitContext(project, context, { tokens, budget: parts.budget, newestFirst: state.turns.toReversed() });
+  return { system, memos, tree };
 }
 
 /** `tokens` of the request without history. Room is left for the line that says which turns are left out. */

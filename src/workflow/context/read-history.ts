@@ -3,7 +3,7 @@ import type { TranscriptRecord } from '../../conversation/record.ts';
 import type { TurnFiles } from '../../conversation/resolve-files.ts';
 import { afterLastMessage, toEarlierReplies, toFinishedCalls, userMessages } from '../../conversation/transcript.ts';
 import type { Project } from '../../ports/project.ts';
-import { renderTurn, type HistoryPart } from '../../session/history-text.ts';
+import { clipPart, renderTurn, type HistoryPart } from '../../session/history-text.ts';
 import type { TurnName } from '../../names.ts';
 import { estimateTokens } from '../../session/tokens.ts';
 import { toTurnHistory } from '../../conversation/turn-history.ts';
@@ -15,6 +15,18 @@ export interface HistoryTurn {
   masked: number;
   /** An estimate, rounded up. */
   tokens: number;
+  /** The turn with its large bodies shown by beginning and end, and what that leaves out; null: it has none. */
+  clipped: { text: string; tokens: number; leftOut: string[] } | null;
+}
+
+/** Masks nothing: for what stays here, and for comparing. */
+export function withoutMasks(project: Project): Project {
+  return { ...project, masker: { mask: async (text) => ({ text, count: 0, found: [] }) } };
+}
+
+/** How many tokens a turn has at least: its large bodies may be clipped. */
+export function countClipped({ clipped, tokens }: HistoryTurn): number {
+  return clipped?.tokens ?? tokens;
 }
 
 /** Turns are read so many at a time: one by one would wait for git each time, all at once would read what is not shown. */
@@ -24,22 +36,24 @@ export function readNewestTurns(
   project: Project,
   state: LineState,
   newestFirst: readonly TurnName[],
+  limit: number,
 ): Promise<HistoryTurn[]> {
-  return readTurns(project, state, newestFirst.slice(0, turnsAtATime));
+  return readTurns(project, state, newestFirst.slice(0, turnsAtATime), limit);
 }
 
-/** Goes on after `newest`, and reads at least what fits into `room` tokens. */
+/** Goes on after `newest`, and reads at least what fits into `room` tokens. `limit`: what `clipPart` is given. */
 export async function readOlderTurns(
   project: Project,
   state: LineState,
   newestFirst: readonly TurnName[],
   newest: readonly HistoryTurn[],
-  room: number,
+  { room, limit }: { room: number; limit: number },
 ): Promise<HistoryTurn[]> {
   const turns = [...newest];
   let tokens = countAtLeast(newest);
   while (turns.length < newestFirst.length && tokens <= room) {
-    const older = await readTurns(project, state, newestFirst.slice(turns.length, turns.length + turnsAtATime));
+    const names = newestFirst.slice(turns.length, turns.length + turnsAtATime);
+    const older = await readTurns(project, state, names, limit);
     turns.push(...older);
     tokens += countAtLeast(older);
   }
@@ -53,14 +67,14 @@ export async function readOlderTurns(
 export async function readEarlierOfTurn(
   project: Project,
   { turn, records }: Turn,
-  { message, mode }: { message: string; mode: 'chat' | undefined },
+  { message, mode, limit }: { message: string; mode: 'chat' | undefined; limit: number },
 ): Promise<HistoryTurn | null> {
   const since = afterLastMessage(records);
   const isSaid = userMessages(records).at(-1) === message;
   const before = records.slice(0, records.length - since.length - 1);
   const calls = mode === 'chat' ? [] : toFinishedCalls(since);
   const earlier = isSaid ? [...before, ...toEarlierReplies(since), ...calls] : records;
-  return earlier.length === 0 ? null : renderRecords(project, turn, earlier, { plan: null, report: null });
+  return earlier.length === 0 ? null : renderRecords(project, turn, earlier, { plan: null, report: null }, limit);
 }
 
 /** Everything in its order, masked part by part, so that no mask reaches from one part into the next. Throws MASKING_FAILED. */
@@ -69,25 +83,41 @@ async function renderRecords(
   turn: TurnName,
   records: readonly TranscriptRecord[],
   files: TurnFiles,
+  limit: number,
 ): Promise<HistoryTurn> {
   const { parts } = toTurnHistory(turn, records, files);
   const masked = await Promise.all(parts.map((part) => maskPart(project, part)));
-  const text = renderTurn({ turn, parts: masked.map(({ part }) => part) });
+  const shown = masked.map(({ part }) => part);
+  const text = renderTurn({ turn, parts: shown });
   const count = masked.reduce((sum, one) => sum + one.count, 0);
-  return { turn, text, masked: count, tokens: estimateTokens(text) };
+  return { turn, text, masked: count, tokens: estimateTokens(text), clipped: clipTurn(turn, shown, limit) };
+}
+
+function clipTurn(turn: TurnName, parts: readonly HistoryPart[], limit: number): HistoryTurn['clipped'] {
+  const clipped = parts.map((part) => clipPart(turn, part, limit));
+  const leftOut = clipped.flatMap((one) => (one === null ? [] : [one.leftOut]));
+  if (leftOut.length === 0) return null;
+  const text = renderTurn({ turn, parts: parts.map((part, at) => clipped[at]?.part ?? part) });
+  return { text, tokens: estimateTokens(text), leftOut };
 }
 
 /** Each estimate is rounded up: together they may have nearly one token a turn less. */
 function countAtLeast(turns: readonly HistoryTurn[]): number {
-  return turns.reduce((sum, { tokens }) => sum + tokens - 1, 0);
+  return turns.reduce((sum, turn) => sum + countClipped(turn) - 1, 0);
 }
 
-function readTurns(project: Project, state: LineState, turns: readonly TurnName[]): Promise<HistoryTurn[]> {
+function readTurns(
+  project: Project,
+  state: LineState,
+  turns: readonly TurnName[],
+  limit: number,
+): Promise<HistoryTurn[]> {
   const { store } = project.repository;
   return Promise.all(
     turns.map(async (name) => {
       const { records, plan, report } = await readTurn(store, state.entryOid, state.session, name);
-      return renderRecords(project, name, records, { plan: plan && toText(plan), report: report && toText(report) });
+      const files = { plan: plan && toText(plan), report: report && toText(report) };
+      return renderRecords(project, name, records, files, limit);
     }),
   );
 }

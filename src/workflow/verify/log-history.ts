@@ -1,11 +1,12 @@
 /** The history that a log shows, as the line before its entry gives it; each turn is rendered once. */
 import type { Project } from '../../ports/project.ts';
 import type { ParsedContextLog } from '../../session/context-log-parse.ts';
-import { historySection, type LogSection } from '../../session/context-log-sections.ts';
-import { joinHistory, renderLeftOut } from '../../session/history-text.ts';
+import { clippedTo, countMasked, historySection, type LogSection } from '../../session/context-log-sections.ts';
+import { joinHistory, parseLeftOut } from '../../session/history-text.ts';
 import { sessionDir, type Oid, type TurnName } from '../../names.ts';
-import { readEarlierOfTurn, readNewestTurns } from '../context/read-history.ts';
+import { readEarlierOfTurn, readNewestTurns, withoutMasks, type HistoryTurn } from '../context/read-history.ts';
 import type { LineState } from '../line/read.ts';
+import { isMaskedFrom } from './compare-section.ts';
 import type { Expected } from './verify.ts';
 
 export interface Histories {
@@ -25,20 +26,25 @@ const maxKept = 64 * 1024 * 1024;
 
 export function openHistories(given: Project): Histories {
   // Text that was masked when the log was made is compared around its masks (`isMaskedFrom`).
-  const project: Project = { ...given, masker: { mask: async (text) => ({ text, count: 0, found: [] }) } };
+  const project = withoutMasks(given);
   // Logs are rendered many at a time, and most show the same turns.
-  const texts = new Map<Oid, Promise<string>>();
+  const texts = new Map<string, Promise<string>>();
   let kept = 0;
 
-  function renderTurn(state: LineState, turn: TurnName, tree: Oid | undefined): Promise<string> {
-    const known = tree === undefined ? undefined : texts.get(tree);
+  function renderTurn(
+    state: LineState,
+    turn: TurnName,
+    { tree, clipped }: { tree: Oid | undefined; clipped: number | undefined },
+  ): Promise<string> {
+    const key = `${tree} ${clipped}`;
+    const known = tree === undefined ? undefined : texts.get(key);
     if (known !== undefined) return known;
-    const rendering = readNewestTurns(project, state, [turn]).then(([shown]) => shown?.text ?? '');
-    if (tree !== undefined) keep(tree, rendering);
+    const rendering = readNewestTurns(project, state, [turn], toLimit(clipped)).then(([shown]) => toShown(shown));
+    if (tree !== undefined) keep(key, rendering);
     return rendering;
   }
 
-  function keep(tree: Oid, rendering: Promise<string>): void {
+  function keep(tree: string, rendering: Promise<string>): void {
     if (kept > maxKept) {
       texts.clear();
       kept = 0;
@@ -57,15 +63,19 @@ export function openHistories(given: Project): Histories {
     return new Map(wanted.map(({ name, oid }) => [name, oid]));
   }
 
-  const earlier: Histories['earlier'] = async (state, { frontMatter: { turn, mode } }, message) => {
+  const earlier: Histories['earlier'] = async (state, { frontMatter: { turn, mode }, sections }, message) => {
     const { latest } = state;
-    return latest?.turn === turn ? readEarlierOfTurn(project, latest, { message, mode }) : null;
+    if (latest?.turn !== turn) return null;
+    const limit = toLimit(clippedTo(sections));
+    const own = await readEarlierOfTurn(project, latest, { message, mode, limit });
+    return own && { ...own, text: toShown(own) };
   };
 
   return {
     earlier,
     async expect(state, parsed, section) {
       const { turn } = parsed.frontMatter;
+      const clipped = clippedTo([section]);
       const own = await earlier(state, parsed, parsed.sections.at(-1)?.body ?? '');
       const older = state.turns.filter((name) => name !== turn).toReversed();
       const newestFirst = [...(own === null ? [] : [turn]), ...older];
@@ -74,21 +84,32 @@ export function openHistories(given: Project): Histories {
       const shown = newestFirst.slice(0, count);
       const trees = await readTrees(state, shown);
       const rendered = await Promise.all(
-        shown.map((name) => (own !== null && name === turn ? own.text : renderTurn(state, name, trees.get(name)))),
+        shown.map((name) =>
+          own !== null && name === turn ? own.text : renderTurn(state, name, { tree: trees.get(name), clipped }),
+        ),
       );
       const text = joinHistory(newestFirst.slice(count).toReversed(), rendered.toReversed());
-      return { kind: 'text', body: historySection({ text, masked: 0 }).body };
+      const { body } = historySection({ text, masked: 0 });
+      // Masks have another length than what they stand for, so a text that is clipped after them is clipped elsewhere.
+      const isProvable = clipped === undefined || countMasked([section]) === 0 || isMaskedFrom(section.body, body);
+      return isProvable ? { kind: 'text', body } : { kind: 'unknown' };
     },
     isExpected: (state, turn) => state.turns.some((name) => name !== turn),
   };
 }
 
+function toLimit(clipped: number | undefined): number {
+  return clipped ?? Number.POSITIVE_INFINITY;
+}
+
+function toShown(turn: HistoryTurn | undefined): string {
+  return turn?.clipped?.text ?? turn?.text ?? '';
+}
+
 /** How many of the newest turns there was room for: the first line names the others. */
 function countShown(body: string, newestFirst: readonly TurnName[]): number | null {
-  const [start = ''] = renderLeftOut([]).split(':');
-  const line = body.slice(0, body.indexOf('\n'));
-  if (!body.startsWith(start)) return newestFirst.length;
-  const last = /((?:\d{2,})(?:-branch-\d{2,})?)\.$/.exec(line)?.[1];
+  const last = parseLeftOut(body);
+  if (last === null) return newestFirst.length;
   const newest = newestFirst.findIndex((name) => name === last);
   return newest === -1 ? null : newest;
 }

@@ -250,7 +250,8 @@ function checkFrame(
   if (frontMatter.session !== session) add(`It is of the session ${frontMatter.session}.`);
   // The log of a conversation branch was taken over from the turn that it left.
   if (frontMatter.turn !== turn && !isBranchTurn(turn)) add(`It is of turn ${frontMatter.turn}.`);
-  if (assembleLog(frontMatter, sections, hash, count).log !== log) add('It is not what the sections give.');
+  const again = assembleLog(frontMatter, sections, hash, { count, hasDigest: frontMatter.digest !== null });
+  if (again.log !== log) add('It is not what the sections give.');
   const ranks = sections.map(({ name }) => order.indexOf(name));
   const isOrdered = ranks.every(
     (rank, at) => at === 0 || rank > (ranks[at - 1] ?? 0) || (rank === filesAt && ranks[at - 1] === filesAt),

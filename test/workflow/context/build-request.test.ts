@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { parseContextLog, type ParsedContextLog } from '../../../src/session/context-log-parse.ts';
-import { sectionText } from '../../../src/session/context-log-sections.ts';
+import { countTokens, sectionText } from '../../../src/session/context-log-sections.ts';
 import { mainLineRef, parseSessionId, toTurnName, type Oid, type RepoPath } from '../../../src/names.ts';
 import { estimateTokens } from '../../../src/session/tokens.ts';
 import { appendEntry } from '../../../src/workflow/line/append-entry.ts';
@@ -45,6 +45,17 @@ async function talk(project: MemoryProject, count: number): Promise<void> {
   for (let number = 1; number <= count; number += 1) {
     await say(project, `Question ${number}: ${'why '.repeat(20)}`, `Answer ${number}.`);
   }
+}
+
+/** Another turn, and the request that it sent. */
+async function talkOn(project: MemoryProject, number: number): Promise<ParsedContextLog> {
+  await say(project, `Question ${number}: ${'why '.repeat(20)}`, `Answer ${number}.`);
+  return parseContextLog((await project.read(`${dir}/${toTurnName(number)}/_context.log`)) ?? '');
+}
+
+/** The tokens of a request without its history. */
+function bareTokens(log: ParsedContextLog): number {
+  return log.frontMatter.tokens - countTokens(sectionOf(log, 'history'));
 }
 
 /** The same, `count` turns in one commit. */
@@ -199,25 +210,60 @@ describe('a secret', () => {
 });
 
 describe('the history', () => {
-  test('is whole at exactly the tokens that it needs, and loses its oldest turn at one token less', async () => {
+  test('is whole at exactly the tokens that it needs, and goes down to two thirds of its share at one token less', async () => {
     const project = await begin();
-    await talk(project, 5);
+    await talk(project, 6);
     const whole = await preview(project);
-    expect(turnsIn(whole)).toEqual(['01', '02', '03', '04', '05']);
+    expect(turnsIn(whole)).toEqual(['01', '02', '03', '04', '05', '06']);
     project.configuration.set('teddy.contextTokens', String(whole.frontMatter.tokens));
     expect(await preview(project)).toEqual(whole);
 
-    project.configuration.set('teddy.contextTokens', String(whole.frontMatter.tokens - 1));
+    const budget = whole.frontMatter.tokens - 1;
+    project.configuration.set('teddy.contextTokens', String(budget));
     const trimmed = await preview(project);
-    expect(turnsIn(trimmed)).toEqual(['02', '03', '04', '05']);
-    expect(firstLineOfHistory(trimmed)).toBe('Left out to fit the budget: turn 01.');
+    const share = budget - bareTokens(whole);
+    expect(turnsIn(trimmed)).toEqual(['04', '05', '06']);
+    expect(firstLineOfHistory(trimmed)).toBe('Left out to fit the budget: turns 01-03.');
+    expect(countTokens(sectionOf(trimmed, 'history'))).toBeLessThanOrEqual((share * 2) / 3);
+  });
 
-    project.configuration.set('teddy.contextTokens', String(trimmed.frontMatter.tokens));
-    expect(await preview(project)).toEqual(trimmed);
-    project.configuration.set('teddy.contextTokens', String(trimmed.frontMatter.tokens - 1));
-    const again = await preview(project);
-    expect(turnsIn(again)).toEqual(['03', '04', '05']);
-    expect(firstLineOfHistory(again)).toBe('Left out to fit the budget: turns 01-02.');
+  test('leaves out the same turns until no more fits, so that requests begin alike', async () => {
+    const project = await begin();
+    await talk(project, 6);
+    const whole = await preview(project);
+    project.configuration.set('teddy.contextTokens', String(whole.frontMatter.tokens - 1));
+    const first = await talkOn(project, 7);
+    expect(firstLineOfHistory(first)).toBe('Left out to fit the budget: turns 01-03.');
+    const [second, third, fourth] = [await talkOn(project, 8), await talkOn(project, 9), await talkOn(project, 10)];
+    expect(turnsIn(second)).toEqual(['04', '05', '06', '07']);
+    expect(sectionOf(second, 'history').body.startsWith(sectionOf(first, 'history').body)).toBe(true);
+    expect(sectionOf(third, 'history').body.startsWith(sectionOf(second, 'history').body)).toBe(true);
+    // The next one does not fit any more, so a third becomes free again.
+    expect(turnsIn(fourth)).toEqual(['07', '08', '09']);
+    expect(fourth.frontMatter.boundary).toBe(first.frontMatter.boundary);
+    expect((await verifyLine(project, await findRecorded(project, line))).violations).toEqual([]);
+  });
+
+  test('shows one large answer by its beginning and end before it leaves out whole turns', async () => {
+    const project = await begin();
+    await talk(project, 3);
+    const long = Array.from({ length: 3000 }, (_, at) => `line ${at} of it`).join('\n');
+    await say(project, 'Tell me all', `It begins.\n${long}\nIt ends.`);
+    const { frontMatter } = await preview(project);
+    const budget = Math.floor(frontMatter.tokens / 2);
+    project.configuration.set('teddy.contextTokens', String(budget));
+    const log = await talkOn(project, 5);
+    expect(turnsIn(log)).toEqual(['01', '02', '03', '04']);
+    const { body, provenance } = sectionOf(log, 'history');
+    expect(provenance).toMatchObject({ clipped: Math.floor(budget / 8) });
+    expect(body).toMatch(
+      /It begins\.\nline 0 of it\n[^]*\n\[\.\.\. \d+ KB of this answer left out; session show 04 has it\]\n[^]*It ends\./,
+    );
+    expect(project.said).toContainEqual(
+      expect.stringMatching(/^warning: Shown by its beginning and end: the answer of turn 04 \(\d+ KB\)\.$/),
+    );
+    expect(log.frontMatter.tokens).toBeLessThanOrEqual(budget);
+    expect((await verifyLine(project, await findRecorded(project, line))).violations).toEqual([]);
   });
 
   test('is nothing but a line where not one turn fits, and without that line the request is too large', async () => {
@@ -265,9 +311,12 @@ describe('the history', () => {
       const shown = sectionOf(trimmed, 'history').body;
       expect(shown).toBe(`Left out to fit the budget: turns 01-${name}.\n\n${texts.slice(leftOut).join('')}`);
       expect(trimmed.frontMatter.tokens).toBeLessThanOrEqual(budget);
-      expect(trimmed.frontMatter.tokens + estimateTokens(texts[leftOut - 1] ?? '')).toBeGreaterThan(budget);
+      const target = bareTokens(whole) + Math.floor(((budget - bareTokens(whole)) * 2) / 3);
+      expect(trimmed.frontMatter.tokens).toBeLessThanOrEqual(target);
+      expect(trimmed.frontMatter.tokens + estimateTokens(texts[leftOut - 1] ?? '')).toBeGreaterThan(target);
       const dirs = new Set(read.mock.calls.map(([, path]) => path).filter((path) => /\/\d+$/.test(path)));
-      expect(dirs.size).toBeLessThanOrEqual(kept + 33);
+      // What fits into the whole share is read, and two thirds of it are shown.
+      expect(dirs.size).toBeLessThanOrEqual(Math.ceil(kept * 1.5) + 33);
       read.mockRestore();
     }
   });

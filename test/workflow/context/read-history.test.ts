@@ -80,6 +80,7 @@ describe('what was said earlier in an open turn', () => {
     readEarlierOfTurn(project, await readTurn(project.repository.store, at, session as SessionId, '01' as TurnName), {
       message,
       mode: 'chat',
+      limit: Number.POSITIVE_INFINITY,
     });
 
   test('is all before the message that waits, without that and what came after it', async () => {
