@@ -26,6 +26,7 @@ import { SessionArchiveCommand } from './commands/session/archive.ts';
 import { SessionBranchCommand } from './commands/session/branch.ts';
 import { SessionChatCommand } from './commands/session/chat.ts';
 import { SessionContextCommand } from './commands/session/context.ts';
+import { SessionContextAddCommand, SessionContextDropCommand } from './commands/session/context/edit.ts';
 import { SessionCostCommand } from './commands/session/cost.ts';
 import { SessionDiffCommand } from './commands/session/diff.ts';
 import { SessionExecuteCommand } from './commands/session/execute.ts';
@@ -94,6 +95,8 @@ const commands: CommandClass<CliContext>[] = [
   SessionReviewCommand,
   SessionCostCommand,
   SessionContextCommand,
+  SessionContextAddCommand,
+  SessionContextDropCommand,
   SessionHistoryCommand,
   SessionReplayCommand,
   SessionVerifyCommand,
@@ -185,10 +188,13 @@ export function listDefinitions(): Definition[] {
 /** The command that the words begin with, or else all: preparing all of them takes longer than running some of them. */
 function findNamed(words: string[]): CommandClass<CliContext>[] {
   const isNamed = (path: string[]) => path.length > 0 && path.every((name, at) => words[at] === name);
-  const named = commands.filter(({ paths = [] }) => paths.some(isNamed));
   // A command without its own usage is the help of a group, and `teddy --json session list` does not begin with a
-  // name.
-  const [only] = named.filter(({ usage }) => usage !== undefined);
+  // name. Of `session context` and `session context add`, the longer one is meant.
+  const lengthOf = ({ paths = [] }: CommandClass<CliContext>) =>
+    Math.max(0, ...paths.filter(isNamed).map((path) => path.length));
+  const [only] = commands
+    .filter((command) => command.usage !== undefined && lengthOf(command) > 0)
+    .toSorted((a, b) => lengthOf(b) - lengthOf(a));
   return only === undefined ? commands : [only];
 }
 
@@ -204,10 +210,11 @@ function pathsOf(cli: Cli<CliContext>): string[] {
 
 /** The command that the first words name, as help describes it. */
 function findDefinition(cli: Cli<CliContext>, words: string[]): Definition | undefined {
-  return cli.definitions().find(({ path }) => {
+  const named = cli.definitions().filter(({ path }) => {
     const names = path.split(' ').slice(1);
     return names.every((name, at) => words[at] === name);
   });
+  return named.toSorted((a, b) => b.path.length - a.path.length)[0];
 }
 
 function asksForHelp(words: string[]): boolean {

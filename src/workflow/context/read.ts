@@ -58,13 +58,23 @@ export async function readContext(
   const tree = await code.filesFor([...lines, ...carried.map(({ text }) => text), ...dropped], workspace?.root);
   const turnList = await dropLines(carried, dropped, tree, workspace?.root);
   const levels = { ...lists, turn: turnList.map(({ text }) => text) };
+  const shown = await readListed(project, levels, tree, workspace, (urls) => findPages(store, state, earlier, urls));
+  return { ...shown, turnList };
+}
+
+/** What lists show on a tree and on disk. `findFetched`: the pages of these URLs that were fetched. */
+export async function readListed(
+  project: Project,
+  levels: { global: string; session: string; turn: readonly string[] },
+  tree: readonly TreeFile[],
+  workspace: Workspace | null,
+  findFetched: (urls: readonly string[]) => Promise<Map<string, Oid>>,
+): Promise<Omit<ReadContext, 'turnList'>> {
+  const { store } = project.repository;
   const isIgnored = await readIgnored(store, tree);
   const named = await resolveContext(levels, tree, { root: workspace?.root, isIgnored });
   const { paths, pages } = outsidePaths(named);
-  const [onDisk, fetched] = await Promise.all([
-    readDisk(project, workspace, paths),
-    findPages(store, state, earlier, pages),
-  ]);
+  const [onDisk, fetched] = await Promise.all([readDisk(project, workspace, paths), findFetched(pages)]);
   const untrackedRules = await noteUntrackedRules(workspace, isIgnored);
   const resolved = settleContext(named, { ...onDisk, pages: fetched });
   const files = await readContextFiles(resolved.files, { read: store.readBlob, size: store.readSize });
@@ -73,7 +83,6 @@ export async function readContext(
     paths: turnContextPaths(files),
     notes: [...toNotes(resolved.leftOut), ...resolved.notes, ...untrackedRules, ...files.flatMap(noteStored)],
     resolved,
-    turnList,
   };
 }
 

@@ -3,17 +3,19 @@ import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { ShownFile } from '../../session/context-files.ts';
+import { countTokens, type LogSection } from '../../session/context-log-sections.ts';
 import { parseTurnContext, type TurnLine } from '../../session/context-lines.ts';
 import type { LinePosition } from '../../session/context-levels.ts';
 import { joinPath, sessionDir, type SessionId, type TurnName } from '../../names.ts';
 import { toContextRows, type ContextRow } from './rows.ts';
-import { isBranchTurn, previewFit } from './build-request.ts';
+import { fitRequest, isBranchTurn, readBudget, readStoredRequest } from './build-request.ts';
 import { openCodeTree, type CodeTree } from './code-tree.ts';
 import { readLastAgent } from './compose-request.ts';
 import { explainPath, type Explanation } from './explain.ts';
+import { withoutMasks } from './read-history.ts';
 import { findLine, lineName, type Line } from '../line/find.ts';
 import { readGlobal, type GlobalBranch } from '../line/global-branch.ts';
-import { readContext, type ReadContext } from './read.ts';
+import { readContext, readListed, type ReadContext } from './read.ts';
 import { nextTurn, readLine, readTurnFile, toText, type LineState } from '../line/read.ts';
 import { readTurnList } from './read-turn-list.ts';
 import { defaultAgent } from '../../conversation/agents.ts';
@@ -38,14 +40,31 @@ export interface ShownContext {
    * `request`: the turn is open, and sends its request unchanged when it is asked again without a new message.
    */
   keeps: 'context' | 'request' | null;
+  budget: SpentBudget;
   /** Why a path is shown or not, when that was asked. */
   why: Explanation | null;
 }
 
-export async function showContext(
-  project: Project,
-  request: { selector?: string | undefined; why?: string | undefined },
-): Promise<ShownContext> {
+/** Estimates, in tokens. */
+export interface SpentBudget {
+  total: number;
+  /** The model that the budget is for; empty when none is set. */
+  model: string;
+  spent: Record<BudgetPart, number>;
+  /** Below 0 when the files that the user named are too large. */
+  left: number;
+}
+
+type BudgetPart = 'prompt' | 'memos' | 'history' | 'tree' | 'files' | 'message';
+
+interface ContextQuery {
+  selector?: string | undefined;
+  why?: string | undefined;
+  /** The user's lists, where they are not those that are saved. */
+  lists?: { session?: string | undefined; global?: string | undefined };
+}
+
+export async function showContext(project: Project, request: ContextQuery): Promise<ShownContext> {
   const { store } = project.repository;
   const line = await findLine(project, request.selector);
   const tip = line.tip ?? line.remoteTip;
@@ -53,33 +72,33 @@ export async function showContext(
   const state = await readLine(store, tip);
   const turn = nextTurn(state);
   const keeps = await findKept(store, state, turn);
-  const [global, editedList, edited] = await Promise.all([
+  const [saved, editedList, edited] = await Promise.all([
     readGlobal(project),
-    keeps === 'context' ? undefined : readEditedList(line),
+    request.lists?.session ?? (keeps === 'context' ? undefined : readEditedList(line)),
     countEdits(line),
   ]);
+  const global = saved && { ...saved, globalContext: request.lists?.global ?? saved.globalContext };
   const code = openCodeTree(project, state.tip);
   const context = await readContext(project, state, turn, global, line.workspace, { sessionContext: editedList, code });
   const origins = await traceOrigins(store, state, turn, context.turnList);
   const from = (place: LinePosition) => describePlace(place, origins);
-  const fitted =
-    keeps === null ? await fit(project, state, turn, global, { context, code }) : { files: context.files, notes: [] };
-  const files = toContextRows({ ...context, files: fitted.files }, from);
+  const { files: shown, notes: left, budget } = await fit(project, state, turn, global, { context, code, keeps });
+  const files = toContextRows({ ...context, files: shown }, from);
   const { leftOut, takenAway } = context.resolved;
-  const notes = [...context.resolved.notes, ...fitted.notes];
-  const told = leftOut.filter(({ isQuiet }) => !isQuiet);
+  const notes = [...context.resolved.notes, ...left];
   return {
     session: state.session,
     line: lineName(line),
     turn,
     files,
     tokens: files.reduce((sum, { tokens }) => sum + tokens, 0),
-    leftOut: told.map(({ path, reason, place }) => ({ path, reason, from: from(place) })),
+    leftOut: toLeftOut(context.resolved, from),
     ignored: new Set(leftOut.filter(({ isQuiet }) => isQuiet).map(({ path }) => path)).size,
     takenAway: takenAway.map(({ path, place, by }) => ({ path, from: from(place), by: from(by) })),
     notes,
     edited,
     keeps,
+    budget,
     why:
       request.why === undefined
         ? null
@@ -87,18 +106,79 @@ export async function showContext(
   };
 }
 
-/** For the agent and the model that `plan` would ask without a flag. */
+/** What a `global.context` shows of HEAD: where there is no session yet. */
+export async function showListed(
+  project: Project,
+  global: string,
+): Promise<Pick<ShownContext, 'files' | 'leftOut'> & { budget: null }> {
+  const { store, workspace } = project.repository;
+  const head = await store.resolve('HEAD');
+  const tree = head === null ? [] : await openCodeTree(project, head).filesFor(global.split('\n'), workspace?.root);
+  const levels = { global, session: '', turn: [] };
+  const { files, resolved } = await readListed(project, levels, tree, workspace, async () => new Map());
+  const from = (place: LinePosition) => describePlace(place, new Map());
+  return {
+    files: toContextRows({ files, resolved }, from),
+    leftOut: toLeftOut(resolved, from),
+    budget: null,
+  };
+}
+
+function toLeftOut(
+  { leftOut }: Pick<ReadContext['resolved'], 'leftOut'>,
+  from: (place: LinePosition) => string,
+): ShownContext['leftOut'] {
+  const told = leftOut.filter(({ isQuiet }) => !isQuiet);
+  return told.map(({ path, reason, place }) => ({ path, reason, from: from(place) }));
+}
+
+interface Fitted {
+  files: ShownFile[];
+  notes: string[];
+  budget: SpentBudget;
+}
+
+/** For the agent and the model that `plan` would ask without a flag. A request that is sent unchanged is measured itself. */
 async function fit(
   project: Project,
   state: LineState,
   turn: TurnName,
   global: GlobalBranch | null,
-  read: { context: ReadContext; code: CodeTree },
-): Promise<{ files: ShownFile[]; notes: string[] }> {
+  { context, code, keeps }: { context: ReadContext; code: CodeTree; keeps: ShownContext['keeps'] },
+): Promise<Fitted> {
   const agent = (await readLastAgent(project, state)) ?? defaultAgent;
   const model = (await project.settings.get('model')) ?? state.entry.model ?? 'none';
   const info = { session: state.session, turn, agent, provider: 'none', model, parameters: {} };
-  return previewFit(project, state, global, info, read);
+  if (keeps !== null) {
+    const stored = await readStoredRequest(project.repository.store, state, turn);
+    const total = await readBudget(project, { model: stored?.info.model ?? model });
+    const budget = toSpent(stored?.sections ?? [], { total, model: stored?.info.model ?? model });
+    return { files: context.files, notes: [], budget };
+  }
+  const options = { info, message: '', workspace: null };
+  const fitted = await fitRequest(withoutMasks(project), state, global, options, {
+    readContext: async () => context,
+    code,
+  });
+  const notes = fitted.notes.filter((note) => !context.notes.includes(note));
+  return { files: [...fitted.files], notes, budget: toSpent(fitted.log.sections, { total: fitted.budget, model }) };
+}
+
+const partOf: Record<LogSection['name'], BudgetPart> = {
+  system: 'prompt',
+  memos: 'memos',
+  history: 'history',
+  tree: 'tree',
+  file: 'files',
+  message: 'message',
+};
+
+function toSpent(sections: readonly LogSection[], { total, model }: { total: number; model: string }): SpentBudget {
+  const spent: SpentBudget['spent'] = { prompt: 0, memos: 0, history: 0, tree: 0, files: 0, message: 0 };
+  // The marker line alone, while there is no message yet, is nothing that a person would count.
+  for (const section of sections) if (section.body !== '') spent[partOf[section.name]] += countTokens(section);
+  const left = total - Object.values(spent).reduce((sum, tokens) => sum + tokens, 0);
+  return { total, model: model === 'none' ? '' : model, spent, left };
 }
 
 async function findKept(store: Store, state: LineState, turn: TurnName): Promise<ShownContext['keeps']> {

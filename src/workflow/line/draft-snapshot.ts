@@ -169,7 +169,8 @@ function modifiedError(path: RepoPath): TeddyError {
   );
 }
 
-function toSnapshotEntry(project: Project, last: Entry, turn: TurnName | null, paths: RepoPath[]): Entry {
+/** Names the user's own edits. */
+export function toSnapshotEntry(project: Project, last: Entry, turn: TurnName | null, paths: RepoPath[]): Entry {
   return {
     kind: 'snapshot',
     session: last.session,

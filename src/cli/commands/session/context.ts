@@ -1,11 +1,10 @@
-import { existsSync } from 'node:fs';
-import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import { formatCount } from '../../../session/format-count.ts';
 import type { Explanation } from '../../../workflow/context/explain.ts';
 import type { ContextRow } from '../../../workflow/context/rows.ts';
-import type { ShownContext } from '../../../workflow/context/show.ts';
+import type { ShownContext, SpentBudget } from '../../../workflow/context/show.ts';
+import { toProjectPath } from './context/edit.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import { toVisible, type Terminal } from '../../terminal.ts';
 
@@ -15,7 +14,7 @@ export class SessionContextCommand extends TeddyCommand {
     category: 'Look',
     description: 'Show which files the model is shown next, and why.',
     details:
-      'One row per file: its tokens (an estimate), and the line that put it there. Then come the files that were left out, with the reason. Nothing changes.',
+      'One row per file: its tokens (an estimate), and the line that put it there. Then come the files that were left out, with the reason, and a bar of what the next request spends of its budget. Nothing changes; `context add` and `context drop` change the list.',
     examples: [
       ['The context of the next turn', '$0 session context'],
       ['Why a file is shown, or is not', '$0 session context --why src/app.ts'],
@@ -52,13 +51,6 @@ export class SessionContextCommand extends TeddyCommand {
   }
 }
 
-/** A path is relative to the current folder, as for git, or else to the project's root, as in the lists. */
-function toProjectPath(cwd: string, text: string, root: string | undefined): string {
-  if (root === undefined || text.includes('://') || isAbsolute(text)) return text;
-  const here = resolve(cwd, text);
-  return existsSync(here) ? relative(root, here).split(sep).join('/') || '.' : text;
-}
-
 function describeCaveats({ keeps, turn, edited }: ShownContext): string[] {
   const kept = {
     context: `Turn ${turn} shows the model what the turn that it branched from did; edits to the lists count from the next turn on.`,
@@ -89,12 +81,43 @@ function renderContext(terminal: Terminal, shown: ShownContext): string {
     ...renderRows(terminal, files),
     ...(out.length === 0 ? [] : [title('Left out'), ...out]),
     ...notes.map((note) => toVisible(`note: ${note}`)),
+    ...renderBudget(terminal, shown.budget),
   ].join('\n')}\n`;
+}
+
+const partStyles = {
+  prompt: ['p', 'blue'],
+  memos: ['m', 'magenta'],
+  history: ['h', 'cyan'],
+  tree: ['t', 'yellow'],
+  files: ['f', 'green'],
+  message: ['u', 'bold'],
+} as const;
+
+/** A bar of the budget, in the order of the request; every part that spends anything has at least one character. */
+function renderBudget(terminal: Terminal, { total, model, spent, left }: SpentBudget): string[] {
+  const width = Math.min((terminal.context.stdout.columns || 80) - 4, 76);
+  const parts = (Object.keys(partStyles) as (keyof typeof partStyles)[]).map((name) => ({ name, tokens: spent[name] }));
+  const used = total - left;
+  const scale = width / Math.max(total, used, 1);
+  const cells = parts.map(({ name, tokens }) => {
+    const [letter, style] = partStyles[name];
+    const count = tokens === 0 ? 0 : Math.max(1, Math.round(tokens * scale));
+    return { count, text: terminal.style(style, letter.repeat(count)) };
+  });
+  const free = Math.max(0, width - cells.reduce((sum, { count }) => sum + count, 0));
+  const rest = left < 0 ? `${formatCount(-left)} too many` : `${formatCount(left)} left`;
+  const whose = model === '' ? '' : ` for ${toVisible(model)}`;
+  return [
+    terminal.style('bold', `Budget${whose}: about ${formatCount(used)} of ${formatCount(total)} tokens, ${rest}`),
+    `  [${cells.map(({ text }) => text).join('')}${'.'.repeat(free)}]`,
+    `  ${parts.map(({ name, tokens }) => `${name} ${formatCount(tokens)}`).join(', ')}`,
+  ];
 }
 
 function summarize({ files, tokens }: ShownContext): string {
   const count = files.filter(({ kind }) => kind === 'shown').length;
-  if (files.length === 0) return 'No file is shown. Name some in session.context, one path per line.';
+  if (files.length === 0) return 'No file is shown. Name some: `teddy session context add <path>`.';
   return `${countOf(count, 'file')} shown, about ${countOf(tokens, 'token')}`;
 }
 

@@ -1,0 +1,116 @@
+/** `teddy session context add` and `drop`: the user's own lists, without an editor. */
+import { existsSync } from 'node:fs';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { Command, Option } from 'clipanion';
+import { formatCount } from '../../../../session/format-count.ts';
+import { isPattern } from '../../../../session/context-target.ts';
+import type { EditedList } from '../../../../workflow/context/edit-list.ts';
+import type { ContextRow } from '../../../../workflow/context/rows.ts';
+import { TeddyCommand } from '../../../teddy-command.ts';
+import { toVisible, type Terminal } from '../../../terminal.ts';
+import { TeddyError } from '../../../../errors.ts';
+
+abstract class ContextEditCommand extends TeddyCommand {
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  global = Option.Boolean('--global', false, { description: 'Edit global.context, the list of all sessions.' });
+
+  protected edit(terminal: Terminal, kind: 'add' | 'drop', given: readonly string[]): Promise<number> {
+    if (given.some((path) => path.trim() === '')) {
+      throw new TeddyError('USAGE', 'A path is empty.', `Name a file, a directory or a pattern.`);
+    }
+    return this.withProject(terminal, async (project) => {
+      const { editContextList } = await import('../../../../workflow/context/edit-list.ts');
+      const root = project.repository.workspace?.root;
+      const paths = given.map((path) => toProjectPath(this.context.cwd(), path, root));
+      const edited = await editContextList(project, { selector: this.session, kind, paths, isGlobal: this.global });
+      if (this.json) this.printJson(terminal, `session-context-${kind}`, edited);
+      else showEdited(terminal, edited);
+      return 0;
+    });
+  }
+}
+
+export class SessionContextAddCommand extends ContextEditCommand {
+  static override paths = [['session', 'context', 'add']];
+  static override usage = Command.Usage({
+    category: 'Look',
+    description: 'Show the model more files from the next turn on.',
+    details: `
+      Each path goes into the session's own list, \`session.context\`; with \`--global\`, into the list of all sessions.
+      A path is a file, a directory, a pattern in quotes, or a URL that an approved READ has fetched. Nothing is added
+      if one of the paths brings in nothing, or if the files do not fit the budget of the request.
+    `,
+    examples: [
+      ['Show a file and a directory', '$0 session context add src/app.ts docs'],
+      ['Show all tests of a kind', "$0 session context add 'test/**/*.test.ts'"],
+    ],
+  });
+
+  named = Option.Rest({ name: 'path', required: 1 });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.edit(terminal, 'add', this.named);
+  }
+}
+
+export class SessionContextDropCommand extends ContextEditCommand {
+  static override paths = [['session', 'context', 'drop']];
+  static override usage = Command.Usage({
+    category: 'Look',
+    description: 'Show the model fewer files from the next turn on.',
+    details: `
+      The path's own line goes from the list. If other lines still show it, or the model asked for it itself, a line
+      \`!path\` takes it away.
+    `,
+    examples: [['Stop showing a directory', '$0 session context drop docs']],
+  });
+
+  named = Option.Rest({ name: 'path', required: 1 });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.edit(terminal, 'drop', this.named);
+  }
+}
+
+/** A path is relative to the current folder, as for git, or else to the project's root, as in the lists. */
+export function toProjectPath(cwd: string, text: string, root: string | undefined): string {
+  if (root === undefined || text.includes('://')) return text;
+  const here = resolve(cwd, text);
+  // In a list, `/docs` is the project's own; what exists under that name elsewhere is meant as it stands.
+  const isHere = existsSync(here) || (!isAbsolute(text) && isPattern(text) && !existsSync(resolve(root, text)));
+  return isHere ? relative(root, here).split(sep).join('/') || '.' : text;
+}
+
+function showEdited(terminal: Terminal, edited: EditedList): void {
+  const { file, session, commit, cameIn, wentOut, already, secrets, budget } = edited;
+  for (const row of renderRows(cameIn, '+')) terminal.print(`${terminal.style('green', row)}\n`);
+  for (const row of renderRows(wentOut, '-')) terminal.print(`${terminal.style('red', row)}\n`);
+  for (const { path, from } of already) terminal.say(`${toVisible(path)} is shown already (${toVisible(from)}).`);
+  for (const path of secrets)
+    terminal.say(
+      `${terminal.style('yellow', 'warning:', 'stderr')} ${toVisible(path)} is named like a secret. The model will see it, because you named it; only values that look like secrets are masked.`,
+    );
+  if (commit === null) return;
+  const whose =
+    file === 'session.context' ? `session.context of ${session}` : 'global.context, the list of all sessions';
+  terminal.say(`Saved in ${whose}, as ${commit.slice(0, 10)}.`);
+  if (budget === null) return;
+  const spent = formatCount(budget.total - budget.left);
+  terminal.say(`The next request has about ${spent} of ${formatCount(budget.total)} tokens.`);
+}
+
+const maxRows = 20;
+
+function renderRows(rows: readonly ContextRow[], sign: '+' | '-'): string[] {
+  const shown = rows.slice(0, maxRows).map(({ path, kind, tokens, reason }) => {
+    const size =
+      kind === 'shown' ? `${formatCount(tokens)} tokens` : kind === 'missing' ? 'missing' : `only listed: ${reason}`;
+    return `${sign} ${toVisible(path)}  ${size}`;
+  });
+  const rest = rows.slice(maxRows);
+  if (rest.length === 0) return shown;
+  const tokens = rest.reduce((sum, row) => sum + row.tokens, 0);
+  return [...shown, `${sign} and ${formatCount(rest.length)} more, ${formatCount(tokens)} tokens`];
+}

@@ -1,0 +1,216 @@
+/** Adds paths to the user's own context lists and drops them; a list is saved only when every path means something. */
+import { TeddyError, type ErrorCode } from '../../errors.ts';
+import { joinPath, sessionDir, shortRef, type Oid, type RepoPath, type SessionId } from '../../names.ts';
+import type { Project } from '../../ports/project.ts';
+import { addContextLine, dropContextLine } from '../../session/context-lines.ts';
+import { formatCount } from '../../session/format-count.ts';
+import { isSecretName } from '../../session/secret-names.ts';
+import { appendEntry } from '../line/append-entry.ts';
+import { toSnapshotEntry } from '../line/draft-snapshot.ts';
+import { ensureGlobal, readGlobal } from '../line/global-branch.ts';
+import { prepareLine, type ReadyLine } from '../line/prepare.ts';
+import { toText } from '../line/read.ts';
+import { trustTexts } from '../line/foreign-texts.ts';
+import { saveGlobalFile } from '../line/save-global.ts';
+import type { ContextRow } from './rows.ts';
+import { showContext, showListed, type ShownContext, type SpentBudget } from './show.ts';
+
+interface ListEdit {
+  selector?: string | undefined;
+  kind: 'add' | 'drop';
+  /** Paths of the project, directories, patterns or URLs. */
+  paths: readonly string[];
+  /** `global.context` in place of `session.context`. */
+  isGlobal: boolean;
+}
+
+export interface EditedList {
+  file: 'session.context' | 'global.context';
+  session: SessionId | null;
+  /** On the line, or on `teddy/global`. Null: nothing was changed. */
+  commit: Oid | null;
+  cameIn: ContextRow[];
+  wentOut: ContextRow[];
+  /** The paths that changed nothing, each with the line that shows it already. */
+  already: { path: string; from: string }[];
+  /** Paths that came in and are named like secrets. */
+  secrets: string[];
+  budget: SpentBudget | null;
+}
+
+/** A list on its way: where it is, what it says, what it shows. */
+interface OpenList {
+  file: EditedList['file'];
+  text: string;
+  show(text: string): Promise<Shown>;
+  save(text: string): Promise<Oid | null>;
+}
+
+type Shown = Pick<ShownContext, 'files' | 'leftOut'> & { budget: SpentBudget | null };
+
+/** Throws BAD_TARGET, FILE_NOT_FOUND, CONTEXT_TOO_LARGE, and what `prepareLine` throws; then nothing has changed. */
+export async function editContextList(project: Project, edit: ListEdit): Promise<EditedList> {
+  const line = await findOwnLine(project, edit);
+  const list = edit.isGlobal ? await openGlobalList(project, line) : await openSessionList(project, requireLine(line));
+  const before = await list.show(list.text);
+  const changed = edit.kind === 'add' ? await addAll(list, edit.paths) : await dropAll(list, edit.paths);
+  const { text, already } = changed;
+  const after = text === list.text ? before : await list.show(text);
+  const cameIn = findNew(after, before);
+  if (edit.kind === 'add' && text !== list.text) refuseOverBudget(list.file, after, cameIn);
+  return {
+    file: list.file,
+    session: line?.session ?? null,
+    commit: text === list.text ? null : await list.save(text),
+    cameIn,
+    wentOut: findNew(before, after),
+    already,
+    secrets: cameIn.flatMap(({ path }) => (isSecretName(path as RepoPath) ? [path] : [])),
+    budget: after.budget,
+  };
+}
+
+/** Null: the list of all sessions is meant, and there is no session whose next turn could show the effect. */
+async function findOwnLine(project: Project, { selector, isGlobal }: ListEdit): Promise<ReadyLine | null> {
+  try {
+    return await prepareLine(project, selector);
+  } catch (error) {
+    const isNone = error instanceof TeddyError && noSession.includes(error.code);
+    if (isGlobal && selector === undefined && isNone) return null;
+    throw error;
+  }
+}
+
+const noSession: readonly ErrorCode[] = ['NO_OPEN_SESSION', 'UNKNOWN_SESSION'];
+
+function requireLine(line: ReadyLine | null): ReadyLine {
+  if (line === null) throw new TeddyError('NO_OPEN_SESSION', 'There is no session yet.', '`teddy session new <name>`.');
+  return line;
+}
+
+async function openSessionList(project: Project, line: ReadyLine): Promise<OpenList> {
+  const { ref, session, workspace, state } = line;
+  const { store } = project.repository;
+  const path = joinPath(sessionDir(session), 'session.context');
+  const published = (await store.readFile(state.tip, path))?.bytes ?? null;
+  const text = toText((await workspace?.readDisk(path)) ?? published);
+  const selector = shortRef(ref);
+  return {
+    file: 'session.context',
+    text,
+    show: (edited) => showContext(project, { selector, lists: { session: edited } }),
+    async save(edited) {
+      // The user has read what they name.
+      await trustTexts(project, [{ text: edited }]);
+      const { commit } = await appendEntry(project, line, ({ entry, latest }) => {
+        const turn = latest === null || latest.status === 'closed' ? null : latest.turn;
+        return { entry: toSnapshotEntry(project, entry, turn, [path]), files: [{ path, bytes: edited }] };
+      });
+      return commit;
+    },
+  };
+}
+
+async function openGlobalList(project: Project, line: ReadyLine | null): Promise<OpenList> {
+  await ensureGlobal(project);
+  const text = (await readGlobal(project))?.globalContext ?? '';
+  const selector = line === null ? undefined : shortRef(line.ref);
+  return {
+    file: 'global.context',
+    text,
+    show: (edited) =>
+      line === null ? showListed(project, edited) : showContext(project, { selector, lists: { global: edited } }),
+    save: (edited) => saveGlobalFile(project, 'global.context', { base: text, mine: edited }),
+  };
+}
+
+type Changed = { text: string; already: EditedList['already'] };
+
+/** Each path has to bring something in by a line of its own; what is shown anyway needs none. */
+async function addAll(list: OpenList, paths: readonly string[]): Promise<Changed> {
+  const { file, show } = list;
+  let { text } = list;
+  const already: EditedList['already'] = [];
+  for (const path of paths) {
+    const undone = dropContextLine(text, path, { removes: true });
+    const added = addContextLine(undone, path);
+    const shown = await show(added);
+    const place = `${file}:${countLines(added)}`;
+    const rows = shown.files.filter(({ from }) => from === place);
+    if (rows.length > 0) {
+      refuseMissing(path, rows);
+      text = added;
+      continue;
+    }
+    const reasons = shown.leftOut.filter(({ from }) => from === place).map(({ reason }) => reason);
+    if (reasons.length > 0) throw new TeddyError('BAD_TARGET', `${path}: ${reasons[0]}.`, unchanged(file));
+    const known = shown.files.find((row) => isAt(row.path, path));
+    // A pattern is shown already where other lines show all that it matches.
+    already.push({ path, from: known?.from ?? shown.files[0]?.from ?? file });
+    text = undone;
+  }
+  return { text, already };
+}
+
+/** A path's own line goes; where others still show it, a line with `!` takes it away. */
+async function dropAll(list: OpenList, paths: readonly string[]): Promise<Changed> {
+  const { file, show } = list;
+  let { text } = list;
+  for (const path of paths) {
+    const dropped = dropContextLine(text, path);
+    const vetoed = addContextLine(dropped, path, { removes: true });
+    const [without, against] = [await show(dropped), await show(vetoed)];
+    const bad = against.leftOut.find(
+      ({ path: refused, from }) => from === `${file}:${countLines(vetoed)}` && refused === `!${path}`,
+    );
+    if (bad !== undefined) throw new TeddyError('BAD_TARGET', `${path}: ${bad.reason}.`, unchanged(file));
+    if (against.files.length < without.files.length) text = vetoed;
+    else if (dropped !== text) text = dropped;
+    else
+      throw new TeddyError(
+        'FILE_NOT_FOUND',
+        `${path} is not in the context, so there is nothing to drop.`,
+        '`teddy session context` lists what the model is shown.',
+      );
+  }
+  return { text, already: [] };
+}
+
+function countLines(text: string): number {
+  return text.split('\n').length - 1;
+}
+
+function isAt(path: string, wanted: string): boolean {
+  const directory = wanted.replace(/^\.\//, '').replace(/\/+$/, '');
+  return path === directory || directory === '.' || path.startsWith(`${directory}/`);
+}
+
+function refuseMissing(path: string, rows: readonly ContextRow[]): void {
+  if (rows.some(({ kind }) => kind !== 'missing')) return;
+  throw new TeddyError(
+    'FILE_NOT_FOUND',
+    `The project has no file or directory ${path}.`,
+    "Name one that is there, or a pattern in quotes: `teddy session context add 'src/**/*.ts'`.",
+  );
+}
+
+function unchanged(file: string): string {
+  return `${file} is as it was. \`teddy session context\` lists what the model is shown.`;
+}
+
+function refuseOverBudget(file: string, { budget }: Shown, cameIn: readonly ContextRow[]): void {
+  if (budget === null || budget.left >= 0 || cameIn.length === 0) return;
+  const tokens = cameIn.reduce((sum, row) => sum + row.tokens, 0);
+  const files = `${formatCount(cameIn.length)} ${cameIn.length === 1 ? 'file' : 'files'}`;
+  throw new TeddyError(
+    'CONTEXT_TOO_LARGE',
+    `That is ${files} with about ${formatCount(tokens)} tokens, and the request would be ${formatCount(-budget.left)} over its budget of ${formatCount(budget.total)}; ${file} is as it was.`,
+    'Name fewer files, or raise the budget: `git config teddy.contextTokens <number>`.',
+  );
+}
+
+/** The rows of one that the other does not show. */
+function findNew({ files }: Shown, than: Shown): ContextRow[] {
+  const known = new Set(than.files.map(({ path }) => path));
+  return files.filter(({ path }) => !known.has(path));
+}

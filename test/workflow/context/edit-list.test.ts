@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest';
+import { editContextList } from '../../../src/workflow/context/edit-list.ts';
+import { showContext } from '../../../src/workflow/context/show.ts';
+import { findRecorded } from '../../../src/workflow/line/find-recorded.ts';
+import { verifyLine } from '../../../src/workflow/verify/line.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { create, line, planOf, say, session, start, storyOfLine, turn } from '../../support/turns.ts';
+
+const list = `.teddy/sessions/${session}/session.context`;
+const files = {
+  'README.md': '# Read me\n',
+  'src/app.ts': 'export {};\n',
+  'src/db.ts': 'export {};\n',
+  'docs/a.md': '# A\n',
+  '.env': 'A=1\n',
+  'image.bin': 'a\0b',
+};
+
+async function begin(): Promise<MemoryProject> {
+  const project = await memoryProject(files);
+  await start(project);
+  return project;
+}
+
+const edit = (project: MemoryProject, kind: 'add' | 'drop', paths: string[], more = {}) =>
+  editContextList(project, { kind, paths, isGlobal: false, ...more });
+
+/** The lines of the list that are no comments. */
+async function linesOf(project: MemoryProject, path = list): Promise<string[]> {
+  const text = (await project.read(path)) ?? '';
+  return text.split('\n').filter((one) => one !== '' && !one.startsWith('#'));
+}
+
+async function shownIn(project: MemoryProject): Promise<string[]> {
+  const { files: rows } = await showContext(project, {});
+  return rows.filter(({ kind }) => kind === 'shown').map(({ path }) => path);
+}
+
+describe('adding to the list of a session', () => {
+  test('commits it at once, says what came in, and the next turn shows it', async () => {
+    const project = await begin();
+    const added = await edit(project, 'add', ['src', 'docs/*.md']);
+    expect(added.cameIn.map(({ path, tokens }) => [path, tokens > 0])).toEqual([
+      ['src/app.ts', true],
+      ['src/db.ts', true],
+      ['docs/a.md', true],
+    ]);
+    expect(await linesOf(project)).toEqual(['src', 'docs/*.md']);
+    expect(await storyOfLine(project)).toEqual(["'First commit'", 'start', 'snapshot']);
+    await say(project, 'Go', 'x');
+    expect(await project.read(`.teddy/sessions/${session}/01/turn.context`)).toContain('src/db.ts\n');
+    expect((await verifyLine(project, await findRecorded(project, line))).violations).toEqual([]);
+  });
+
+  test('takes back a line that takes away, and adds no line for what is shown already', async () => {
+    const project = await begin();
+    await edit(project, 'add', ['src']);
+    await edit(project, 'drop', ['src/db.ts']);
+    expect(await linesOf(project)).toEqual(['src', '!src/db.ts']);
+    const back = await edit(project, 'add', ['src/db.ts']);
+    expect(back.cameIn.map(({ path }) => path)).toEqual(['src/db.ts']);
+    expect(await linesOf(project)).toEqual(['src']);
+    const tip = await project.tipOf(line);
+    const again = await edit(project, 'add', ['README.md']);
+    expect(again).toMatchObject({
+      commit: null,
+      cameIn: [],
+      already: [{ path: 'README.md', from: 'global.context:3' }],
+    });
+    expect(await project.tipOf(line)).toBe(tip);
+  });
+
+  test('keeps comments and the last line without a newline', async () => {
+    const project = await begin();
+    await project.write({ [list]: '# Mine\n  src/app.ts # the app' });
+    await edit(project, 'add', ['docs']);
+    expect(await project.read(list)).toBe('# Mine\n  src/app.ts # the app\ndocs\n');
+  });
+
+  test.each([
+    ['../outside', 'BAD_TARGET', 'it leaves the project'],
+    ['.git/config', 'BAD_TARGET', ''],
+    ['nothere', 'FILE_NOT_FOUND', 'no file or directory nothere'],
+    ['src/*.go', 'BAD_TARGET', 'it matches no file'],
+    ['https://example.com/', 'BAD_TARGET', 'only an approved READ fetches it'],
+  ])('refuses %s, and changes nothing, also where another path is fine', async (path, code, message) => {
+    const project = await begin();
+    const tip = await project.tipOf(line);
+    await expect(edit(project, 'add', ['src', path])).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(message),
+    });
+    expect(await linesOf(project)).toEqual([]);
+    expect(await project.tipOf(line)).toBe(tip);
+  });
+
+  test('names a file that is named like a secret', async () => {
+    const project = await begin();
+    expect((await edit(project, 'add', ['.env', 'src'])).secrets).toEqual(['.env']);
+  });
+
+  test('refuses what does not fit the budget of the request', async () => {
+    const project = await begin();
+    const { budget } = await showContext(project, {});
+    project.configuration.set('teddy.contextTokens', String(budget.total - budget.left + 5));
+    await expect(edit(project, 'add', ['src'])).rejects.toMatchObject({
+      code: 'CONTEXT_TOO_LARGE',
+      message: expect.stringMatching(/^That is 2 files with about \d+ tokens, .* session\.context is as it was\.$/),
+    });
+    expect(await linesOf(project)).toEqual([]);
+  });
+
+  test('edits the list of all sessions with --global, also before there is a session', async () => {
+    const project = await memoryProject(files);
+    const added = await edit(project, 'add', ['src'], { isGlobal: true });
+    expect(added).toMatchObject({ file: 'global.context', session: null, budget: null });
+    expect(added.cameIn.map(({ path }) => path)).toEqual(['src/app.ts', 'src/db.ts']);
+    await start(project);
+    expect(await shownIn(project)).toEqual(['README.md', 'src/app.ts', 'src/db.ts']);
+  });
+
+  test('edits the list of a line that is not checked out', async () => {
+    const project = await begin();
+    await project.switchTo('main');
+    const { commit } = await edit(project, 'add', ['src'], { selector: session });
+    expect(await project.tipOf(line)).toBe(commit);
+  });
+});
+
+describe('dropping from the list of a session', () => {
+  test('takes the own line out, or takes away what others bring in', async () => {
+    const project = await begin();
+    await edit(project, 'add', ['src', 'docs']);
+    const dropped = await edit(project, 'drop', ['docs/', 'README.md']);
+    expect(dropped.wentOut.map(({ path }) => path)).toEqual(['README.md', 'docs/a.md']);
+    expect(await linesOf(project)).toEqual(['src', '!README.md']);
+  });
+
+  test('takes away what the model brought in', async () => {
+    const project = await begin();
+    await turn(project, 'First', create('made.txt'));
+    expect(await shownIn(project)).toContain('made.txt');
+    await edit(project, 'drop', ['made.txt']);
+    expect(await shownIn(project)).not.toContain('made.txt');
+  });
+
+  test('refuses what is not shown', async () => {
+    const project = await begin();
+    await expect(edit(project, 'drop', ['src'])).rejects.toMatchObject({ code: 'FILE_NOT_FOUND' });
+    await expect(edit(project, 'drop', ['../x'])).rejects.toMatchObject({ code: 'BAD_TARGET' });
+  });
+});
+
+describe('the budget', () => {
+  test('is spent by the parts of the request, and the parts and what is left add up', async () => {
+    const project = await begin();
+    await say(project, 'First', planOf([]));
+    await say(project, 'Hello', 'Hello.');
+    const { budget } = await showContext(project, {});
+    expect(budget.spent).toMatchObject({ memos: 0, message: 0 });
+    for (const part of ['prompt', 'history', 'tree', 'files'] as const) expect(budget.spent[part]).toBeGreaterThan(0);
+    const spent = Object.values(budget.spent).reduce((sum, tokens) => sum + tokens, 0);
+    expect(spent + budget.left).toBe(budget.total);
+  });
+
+  test('of an open turn is that of the request that would be sent again', async () => {
+    const project = await begin();
+    await say(project, 'A message of some words', null);
+    expect((await showContext(project, {})).budget.spent.message).toBeGreaterThan(0);
+  });
+});
