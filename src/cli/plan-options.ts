@@ -1,11 +1,12 @@
 /** The options of the commands that ask a model for a plan: `session plan`, and `session branch` with a message. */
 import { Option } from 'clipanion';
-import { composeText, type ChosenModel } from '../app.ts';
+import type { ChosenModel } from '../app.ts';
 import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports/project.ts';
 import type { ApproveForeign } from '../workflow/line/foreign-texts.ts';
 import { askingForeign, chooseFromFlags } from './ask/choose-model.ts';
-import { toSurroundings, type CliContext } from './context.ts';
+import { editMessage } from './ask/message.ts';
+import type { GoingOn } from './commands/session/plan-and-run.ts';
 import { TeddyCommand } from './teddy-command.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -46,8 +47,17 @@ export abstract class PlanningCommand extends TeddyCommand {
     return askingForeign(terminal, signal, { canAsk: terminal.isInteractive && !this.json });
   }
 
-  protected async composeMessage(project: Project): Promise<string | undefined> {
-    return this.edit ? editMessage(this.context, project, this.message) : this.message;
+  /** `-m -` is read from stdin. */
+  protected async composeMessage(
+    terminal: Terminal,
+    project: Project,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    if (this.message !== '-') return this.edit ? editMessage(this.context, project, this.message) : this.message;
+    requireOne({ '-m -': true, '--edit': this.edit });
+    requireOne({ '-m -': true, '--from -': this.from === '-' });
+    const { readMessage } = await import('./ask/read-input.ts');
+    return readMessage(terminal, signal);
   }
 
   /** Asks the model that the options name, and shows the answer. Throws NO_MODEL after the message is safe. */
@@ -56,8 +66,9 @@ export abstract class PlanningCommand extends TeddyCommand {
     project: Project,
     message: string | undefined,
     signal: AbortSignal,
+    going: Partial<Pick<GoingOn, 'run' | 'yes'>> & { isInstead?: boolean } = {},
   ): Promise<number> {
-    return this.askAndShow(terminal, project, message, signal, await this.choose(terminal, project));
+    return this.askAndShow(terminal, project, message, signal, await this.choose(terminal, project), going);
   }
 
   /** Does the same when the model is already chosen. */
@@ -67,9 +78,10 @@ export abstract class PlanningCommand extends TeddyCommand {
     message: string | undefined,
     signal: AbortSignal,
     choice: ChosenModel,
+    { isInstead = false, ...going }: Partial<Pick<GoingOn, 'run' | 'yes'>> & { isInstead?: boolean } = {},
   ): Promise<number> {
-    const { planAndShow } = await import('./commands/session/plan-and-show.ts');
-    return planAndShow(terminal, project, {
+    const { planAndRun } = await import('./commands/session/plan-and-run.ts');
+    const options = {
       selector: this.session,
       message,
       agent: this.agent,
@@ -77,20 +89,14 @@ export abstract class PlanningCommand extends TeddyCommand {
       approveForeign: this.toForeignApproval(terminal, signal),
       signal,
       isQuiet: this.noStream,
-      printJson: this.json ? (schema, value) => this.printJson(terminal, schema, value) : null,
-    });
+      isInstead,
+      printJson: this.json ? (schema: string, value: object) => this.printJson(terminal, schema, value) : null,
+    };
+    // Stdin that gave the message or the answer cannot answer a question too.
+    const canAsk = terminal.isInteractive && terminal.isOutputTty && !this.json;
+    const page = (text: string) => this.page(terminal, project, text);
+    return planAndRun(terminal, project, options, { run: canAsk ? 'ask' : 'never', yes: false, page, ...going });
   }
-}
-
-/** Opens the user's editor; the result is empty if they want no message. */
-export async function editMessage(context: CliContext, project: Project, initial = ''): Promise<string> {
-  const hint = '\n# What do you want? Lines that begin with # are left out; an empty message cancels.\n';
-  const text = await composeText(project, toSurroundings(context), `${initial}${hint}`, 'MESSAGE.md');
-  return text
-    .split('\n')
-    .filter((line) => !line.startsWith('#'))
-    .join('\n')
-    .trim();
 }
 
 export function requireOne(values: Record<string, boolean>): void {

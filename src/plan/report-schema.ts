@@ -25,6 +25,7 @@ const search = z.object({
 
 const details = z.object({
   reason: z.exactOptional(text),
+  comment: z.exactOptional(text),
   match: z.exactOptional(text),
   line: z.exactOptional(position),
   matches: z.exactOptional(z.array(z.object({ pair: position, match: text, line: position }))),

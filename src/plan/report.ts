@@ -78,6 +78,8 @@ export type ReportedParam = string | number | boolean | Record<string, string>;
 export interface ActionDetails {
   /** Why it was skipped, failed or aborted. */
   reason?: string;
+  /** The user's words with their no. */
+  comment?: string;
   /** EDIT: how and at which line (from 1) the first place was found; `matches` when there was more than one. */
   match?: string;
   line?: number;
@@ -186,6 +188,7 @@ function logInOrder({ details, ...log }: ActionLog): object {
 
 const detailKeys: (keyof ActionDetails)[] = [
   'reason',
+  'comment',
   'match',
   'line',
   'matches',

@@ -31,14 +31,16 @@ describe.skipIf(!hasTerminal)('before an action runs', () => {
     expect(first).toContain(
       'The plan: 1 file, 1 command, 1 other action\n  a.txt  +2 -0  new\n  $ echo one ...\n  read README.md\n\n1/3',
     );
-    expect(first).toMatch(/Write this\? \[y,n,a,e,d$/);
+    expect(first).toMatch(/Write this\? \[y,n,c,a,e,d$/);
     run.press('n\n');
     const second = await run.waitFor(question);
     expect(second).not.toContain('The plan:');
-    expect(second).toMatch(/Run this\? \[y,n,a,e$/);
+    expect(second).toMatch(/Run this\? \[y,n,c,a,e$/);
     run.press('n\n');
-    expect(await run.waitFor(question)).toMatch(/Show this to the model\? \[y,n,a$/);
+    expect(await run.waitFor(question)).toMatch(/Show this to the model\? \[y,n,c,a$/);
     run.press('q\n');
+    await run.waitFor('Why? (Enter for no reason) ');
+    run.press('\n');
     expect(await run.exitCode).toBe(4);
   });
 
@@ -120,7 +122,33 @@ describe.skipIf(!hasTerminal)('before an action runs', () => {
     run.press('d\n');
     expect(await run.waitFor(question)).toContain('paged:+line 59');
     run.press('q\n');
+    await run.waitFor('Why? (Enter for no reason) ');
+    run.press('\n');
     expect(await run.exitCode).toBe(4);
-    expect((await project.report()).run_summary.status).toBe('ABORTED');
+    const report = await project.report();
+    expect(report.run_summary.status).toBe('ABORTED');
+    expect(report.action_logs[0]?.details).not.toHaveProperty('comment');
+  });
+
+  test('c says why with the no: the rest goes on or not, and the words are in the report and the next request', async () => {
+    const run = await ask([createAction('a.txt', 'a\n'), createAction('b.txt', 'b\n'), createAction('c.txt', 'c\n')]);
+    await run.waitFor(question);
+    run.press('c\n');
+    await run.waitFor('What should be different? ');
+    run.press('call it first.txt\n');
+    await run.waitFor('Go on with the other actions? [y,n] ');
+    run.press('y\n');
+    expect(await run.waitFor(question)).toContain('SKIPPED 1/3 CREATE a.txt (declined)\n  call it first.txt\n');
+    run.press('c\n');
+    await run.waitFor('What should be different? ');
+    run.press('stop here\n');
+    await run.waitFor('Go on with the other actions? [y,n] ');
+    run.press('n\n');
+    expect(await run.exitCode).toBe(4);
+    const { action_logs, run_summary } = await project.report();
+    expect(run_summary.status).toBe('ABORTED');
+    expect(action_logs.map(({ details }) => details?.comment)).toEqual(['call it first.txt', 'stop here', undefined]);
+    const preview = await project.ok('session', 'plan', '-m', 'Again', '--dry-run');
+    expect(preview).toContain('comment: call it first.txt');
   });
 });

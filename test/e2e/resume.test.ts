@@ -175,6 +175,8 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     const run = inTerminal();
     expect(await run.waitFor('Message: ')).toContain(`Nothing waits in ${session}.\n`);
     run.press('  Make a file: ü \n');
+    await run.waitFor('[k]eep? ');
+    run.press('k\n');
     expect(await run.exitCode).toBe(0);
     expect(lastLine(run.text())).toBe('Next: teddy session execute');
     expect(await project.subjects()).toContain('turn 01 message: Make a file: ü');
@@ -213,6 +215,8 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     const run = inTerminal({ GIT_EDITOR: `cp '${project.repo.root}/.git/message'` });
     await run.waitFor('Message: ');
     run.press('e\n');
+    await run.waitFor('[k]eep? ');
+    run.press('k\n');
     expect(await run.exitCode).toBe(0);
     expect(await project.repo.git('log', '-1', '--skip=1', '--format=%B')).toMatch(
       /^turn 01 message: Make a file\n\n\nwith two lines/,
@@ -231,6 +235,8 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     await project.repo.git('config', 'teddy.provider', 'manual');
     await project.repo.write('.git/answer.md', answer);
     const run = inTerminal({ GIT_EDITOR: `cp '${project.repo.root}/.git/answer.md'` });
+    await run.waitFor('[k]eep? ');
+    run.press('k\n');
     expect(await run.exitCode).toBe(0);
     expect(await project.repo.read(`.teddy/sessions/${session}/01/plan.md`)).toBe(answer);
   });

@@ -98,10 +98,13 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     quit.press('y\n');
     await quit.waitFor(question);
     quit.press('q\n');
+    await quit.waitFor('Why? (Enter for no reason) ');
+    quit.press('too many\n');
     expect(await quit.exitCode).toBe(4);
     const stopped = await project.report();
     expect(stopped.run_summary).toMatchObject({ status: 'ABORTED', error: 'stopped by the user' });
     expect(stopped.action_logs.map(({ status }) => status)).toEqual(['SUCCESS', 'SKIPPED', 'SKIPPED']);
+    expect(stopped.action_logs[1]?.details).toMatchObject({ comment: 'too many' });
 
     await project.plan(createPlan('none.txt', 'x\n'));
     const none = inTerminal('session', 'execute');
@@ -247,12 +250,16 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
       expect(run.text()).toContain(shows);
     };
     const streamed = inTerminal('session', 'plan', '-m', 'Hello');
+    await streamed.waitFor('[k]eep? ');
+    streamed.press('k\n');
     expect(await streamed.exitCode).toBe(0);
     isClean(streamed);
     const executed = inTerminal('session', 'execute', '-y');
     expect(await executed.exitCode).toBe(0);
     isClean(executed);
     const whole = inTerminal('session', 'plan', '--no-stream', '-m', 'Hello \u001b[2J');
+    await whole.waitFor('[k]eep? ');
+    whole.press('k\n');
     expect(await whole.exitCode).toBe(0);
     isClean(whole);
     for (const command of ['show', 'log', 'list']) {
@@ -288,6 +295,8 @@ describe.skipIf(!hasTerminal)('an answer by hand', () => {
     await project.repo.write('answer-by-hand.md', createPlan('made.txt', 'x\n'));
     const env = { ...project.env, GIT_EDITOR: `cp '${project.repo.root}/answer-by-hand.md'` };
     const run = runInTerminal(['session', 'plan', '--provider', 'manual'], { cwd: project.repo.root, env });
+    await run.waitFor('[r]un it, [k]eep? ');
+    run.press('\u0004');
     expect(await run.exitCode).toBe(0);
     expect(await isPending()).toBe(true);
   });

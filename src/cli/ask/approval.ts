@@ -107,9 +107,10 @@ function showDone(terminal: Terminal, log: ActionLog, count: number): void {
   const code =
     log.details?.return_code === undefined || log.details.return_code === 0 ? '' : `, exit ${log.details.return_code}`;
   const reason = log.details?.reason === undefined ? '' : ` (${toVisible(log.details.reason)})`;
+  const comment = log.details?.comment === undefined ? '' : `\n  ${toVisible(log.details.comment)}`;
   const note = log.details?.note === undefined ? '' : `\n  ${toVisible(log.details.note)}`;
   terminal.say(
-    `${terminal.style(marks[log.status], log.status, 'stderr')} ${log.index}/${count} ${log.action_type} ${target}${code}${reason}${note}`,
+    `${terminal.style(marks[log.status], log.status, 'stderr')} ${log.index}/${count} ${log.action_type} ${target}${code}${reason}${comment}${note}`,
   );
 }
 
@@ -180,6 +181,7 @@ interface Asked {
 const letters = {
   y: 'yes, do it',
   n: 'no, skip this action and go on',
+  c: 'no, and say why: the model reads it',
   a: 'yes, and all the rest',
   e: 'edit it first, in your editor',
   d: 'show the whole diff',
@@ -188,7 +190,7 @@ const letters = {
 };
 type Letter = keyof typeof letters;
 
-const decisions = { y: 'yes', n: 'no', a: 'all', q: 'quit' } as const;
+const decisions = { y: 'yes', n: 'no', a: 'all' } as const;
 
 const verbs = {
   write: 'Write this?',
@@ -223,8 +225,19 @@ export async function askAction(tools: ActionTools, { action, effect, count }: A
       showEffect(terminal, withText(effect, edited), title);
     } else if (letter === 'd') await showWholeDiff(tools, shown);
     else if (letter === null || letter === '?') terminal.say(renderHelp(usable));
+    else if (letter === 'c' || letter === 'q') return askWhy(tools, letter);
     else return toApproval(decisions[letter], edited);
   }
+}
+
+/** The end of the input takes back no no. */
+async function askWhy({ terminal, signal }: ActionTools, letter: 'c' | 'q'): Promise<Approval> {
+  const ask = (question: string) => askLine(terminal, signal, terminal.style('bold', question, 'stderr'));
+  const comment = (await ask(letter === 'q' ? 'Why? (Enter for no reason) ' : 'What should be different? '))?.trim();
+  const why = comment === undefined || comment === '' ? {} : { comment };
+  if (letter === 'q') return { decision: 'quit', ...why };
+  const goesOn = (await ask('Go on with the other actions? [y,n] '))?.trim().toLowerCase();
+  return { decision: goesOn === 'y' || goesOn === 'yes' ? 'no' : 'quit', ...why };
 }
 
 function toApproval(decision: Approval['decision'], edited: string | undefined): Approval {
@@ -235,7 +248,7 @@ function toApproval(decision: Approval['decision'], edited: string | undefined):
 /** Reads letters and whole words. Null when the answer is neither. */
 function toLetter(answer: string, usable: Letter[]): Letter | null {
   const word = answer.trim().toLowerCase();
-  const words: Record<string, Letter> = { yes: 'y', no: 'n', all: 'a', edit: 'e', diff: 'd', quit: 'q' };
+  const words: Record<string, Letter> = { yes: 'y', no: 'n', comment: 'c', all: 'a', edit: 'e', diff: 'd', quit: 'q' };
   return usable.find((letter) => letter === (words[word] ?? word)) ?? null;
 }
 

@@ -2,7 +2,8 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { askLine } from './line.ts';
-import { editMessage } from '../plan-options.ts';
+import { composeText } from '../../app.ts';
+import { toSurroundings, type CliContext } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** Null when the user says nothing. Throws INTERRUPTED on Ctrl-C. */
@@ -18,4 +19,15 @@ export async function askMessage(terminal: Terminal, project: Project, signal: A
   const answer = line?.trim() ?? '';
   const message = answer === 'e' ? await editMessage(terminal.context, project) : answer;
   return message === '' ? null : message;
+}
+
+/** Opens the user's editor; the result is empty if they want no message. */
+export async function editMessage(context: CliContext, project: Project, initial = ''): Promise<string> {
+  const hint = '\n# What do you want? Lines that begin with # are left out; an empty message cancels.\n';
+  const text = await composeText(project, toSurroundings(context), `${initial}${hint}`, 'MESSAGE.md');
+  return text
+    .split('\n')
+    .filter((line) => !line.startsWith('#'))
+    .join('\n')
+    .trim();
 }

@@ -59,6 +59,14 @@ export async function readTextInput(what: string, options: InputOptions): Promis
   );
 }
 
+const maxMessageBytes = 10 * 1024 * 1024;
+
+/** Reads the message of `-m -`. Throws as `readTextInput` does. */
+export function readMessage(terminal: Terminal, signal: AbortSignal): Promise<string> {
+  const waiting = 'Reading the message from stdin; Ctrl-D ends it.';
+  return readTextInput('message', { terminal, maxBytes: maxMessageBytes, signal, waiting });
+}
+
 /** No setting raises this limit, so the usual hint does not apply. */
 function throwTooLong(error: unknown, what: string, { maxBytes }: InputOptions): never {
   if (!(error instanceof TeddyError) || error.code !== 'CONTENT_TOO_LARGE') throw error;

@@ -280,6 +280,14 @@ function archivedError(session: SessionId): TeddyError {
   );
 }
 
+/** Names a line for the next step of the same command; undefined where HEAD is on it, which needs no name. */
+export function toSelector(
+  { repository }: Project,
+  { ref, workspace }: Pick<Line, 'ref' | 'workspace'>,
+): string | undefined {
+  return workspace !== null && workspace === repository.workspace ? undefined : shortRef(ref);
+}
+
 export function lineName(line: Pick<Line, 'ref'>): string {
   return shortRef(line.ref);
 }

@@ -28,10 +28,11 @@ export async function maskProblems(masker: Masker, problems: Problem[]): Promise
 
 /** All but the output, which is masked before it is cut. */
 export async function maskDetails(masker: Masker, details: ActionDetails): Promise<ActionDetails> {
-  const { reason, failed_command, answer, restored } = details;
+  const { reason, comment, failed_command, answer, restored } = details;
   return {
     ...details,
     ...(reason === undefined ? {} : { reason: await maskString(masker, reason) }),
+    ...(comment === undefined ? {} : { comment: await maskString(masker, comment) }),
     ...(failed_command === undefined ? {} : { failed_command: await maskString(masker, failed_command) }),
     ...(answer === undefined ? {} : { answer: await maskString(masker, answer) }),
     ...(restored === undefined ? {} : { restored: await maskPaths(masker, restored) }),

@@ -89,8 +89,9 @@ export function toUnselectedLog(action: Action): ActionLog {
   return { index, action_type: type, params: toParams(action), ...skipped(notSelected) };
 }
 
-function skipped(reason: string): Outcome {
-  return { status: 'SKIPPED', approved_by: 'none', details: { reason } };
+function skipped(reason: string, comment?: string): Outcome {
+  const details = { reason, ...(comment === undefined ? {} : { comment }) };
+  return { status: 'SKIPPED', approved_by: 'none', details };
 }
 
 /** Whether there is anything to report. */
@@ -122,14 +123,14 @@ async function runAction(
     return { decision: 'yes', log: { status: 'FAILURE', approved_by: 'none', details: { reason } } };
   }
   const { effect } = outcome;
-  const { decision, edited }: Approval = approvesAll
+  const { decision, edited, comment }: Approval = approvesAll
     ? { decision: 'yes' }
     : await approver.action({ action, effect, count: plan.actions.length });
   if (settings.signal.aborted) return { decision: 'quit', log: skipped(skipReasons.interrupted) };
-  if (decision === 'quit') return { decision, log: skipped(skipReasons.quit) };
+  if (decision === 'quit') return { decision, log: skipped(skipReasons.quit, comment) };
   if (decision === 'end')
     return { decision, log: skipped(hasRun(runner.run) ? skipReasons.quit : skipReasons.interrupted) };
-  if (decision !== 'yes' && decision !== 'all') return { decision, log: skipped('declined') };
+  if (decision !== 'yes' && decision !== 'all') return { decision, log: skipped('declined', comment) };
   const started = project.clock.now().getTime();
   const wanted = edited === undefined ? { action, effect } : withEdited(action, effect, edited);
   const performed = await performAction(runner, wanted.action, wanted.effect);

@@ -1,11 +1,14 @@
 /** Executes the pending plan; where it is not valid asks for another one and executes that, as often as is allowed. */
 import { TeddyError } from '../../errors.ts';
+import { comparePlans, type PlanDifference } from '../../plan/describe-action.ts';
+import { parsePlan } from '../../plan/parse.ts';
 import { haveSameProblems, renderReplanMessage } from '../../plan/replan-message.ts';
 import type { Project } from '../../ports/project.ts';
-import { shortRef, type TurnName } from '../../names.ts';
+import type { Oid, TurnName } from '../../names.ts';
 import { executePlan, type ExecuteRequest } from './execute-plan.ts';
 import type { Executed } from './finish.ts';
 import type { Answer, PlanOutcome, PlanRequest } from '../turn/plan.ts';
+import { findLine, toSelector } from '../line/find.ts';
 import { readTurnFile } from '../line/read.ts';
 
 export interface Replanning extends Pick<PlanRequest, 'approveForeign'> {
@@ -51,7 +54,7 @@ export async function executeOrReplan(
   if (replanning.maxTries === 0 || !isInvalid(executed)) return { executed, tries, stopped: null };
   const choice = await replanning.chooseModel();
   if (choice.model === null) return { executed, tries, stopped: null };
-  const again = { ...request, selector: shortRef(executed.line.ref) };
+  const again = { ...request, selector: toSelector(project, executed.line) };
   while (isInvalid(executed)) {
     const stopped =
       findStop(tries, executed, replanning) ??
@@ -61,6 +64,46 @@ export async function executeOrReplan(
     executed = await execute(project, again, replanning);
   }
   return { executed, tries, stopped: null };
+}
+
+/** A plan that was refused for another one. */
+export interface Replaced {
+  turn: TurnName;
+  /** The commit of its report. */
+  commit: Oid;
+  /** What the new plan does otherwise; null where the answer is no plan. */
+  difference: PlanDifference | null;
+}
+
+/**
+ * Closes the pending plan without running any of it, with the message as the reason, and asks for another one. The model
+ * sees its plan and why it was refused. Throws NO_PENDING_PLAN, and what `planTurn` throws; the report stays then.
+ */
+export async function planInstead(
+  project: Project,
+  request: PlanRequest & { message: string; signal: AbortSignal },
+  onRefused: (refused: Executed) => void,
+): Promise<{ replaced: Replaced; outcome: PlanOutcome }> {
+  const { planTurn, refuseUnready } = await import('../turn/plan.ts');
+  const line = await findLine(project, request.selector, { appends: true });
+  // What could be refused later is refused before the plan is closed.
+  await refuseUnready(project, line, request);
+  const { message, signal } = request;
+  const selector = toSelector(project, line);
+  const refused = await executePlan(project, {
+    selector,
+    approver: null,
+    memos: { kind: 'none' },
+    reject: message,
+    signal,
+  });
+  onRefused(refused);
+  const outcome = await planTurn(project, { ...request, selector });
+  const { report, commit } = refused;
+  const isPlan = outcome.kind === 'answered' && outcome.entry === 'plan';
+  const before = await readTurnFile(project.repository.store, commit, report.session, report.turn, 'plan.md');
+  const difference = isPlan ? comparePlans(parsePlan(before ?? '').plan, parsePlan(outcome.text).plan) : null;
+  return { replaced: { turn: report.turn, commit, difference }, outcome };
 }
 
 async function execute(

@@ -81,7 +81,7 @@ export function refusePending(
     throw new TeddyError(
       'PLAN_PENDING',
       `Turn ${latest.turn} has a plan but no report.`,
-      `Run \`${execute}\` first, or \`teddy session show ${latest.turn}${option}\` to read the plan.`,
+      `Run \`${execute}\` first, or refuse it and say what to do instead: \`teddy session plan${option} --instead -m "..."\`.`,
     );
   }
   if (request.message !== undefined || (latest?.status === 'open' && hasMessage(latest))) return;

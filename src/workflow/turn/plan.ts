@@ -1,12 +1,16 @@
 /** One turn with the model: the message is committed before the request leaves, the answer as soon as it is whole. */
 import type { Project } from '../../ports/project.ts';
 import { joinPath, turnDir, type TurnName } from '../../names.ts';
+import { findAgent } from '../../conversation/agents.ts';
+import type { Line } from '../line/find.ts';
+import { readGlobal } from '../line/global-branch.ts';
 import { askModel, type Answered } from './ask-model.ts';
 import { beginTurn, refuseEmpty, refuseSpent } from './begin.ts';
 import { composeRequest, type TurnOptions } from '../context/compose-request.ts';
 import { maskMessage } from '../line/mask-message.ts';
 import { openTurn, refusePending, reuseStored } from './open.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
+import { readLine } from '../line/read.ts';
 import type { Listener } from '../line/receive-answer.ts';
 import { previewSnapshot } from '../line/take-snapshot.ts';
 
@@ -33,6 +37,13 @@ export async function planTurn(project: Project, request: PlanRequest): Promise<
   request.onAsk?.({ line, turn: open.turn, agent: open.info.agent, label: model.label });
   const answered = await askModel(project, line, open, model, request);
   return { kind: 'answered', line, turn: open.turn, ...answered };
+}
+
+/** Throws what `planTurn` would throw for a message after the pending plan: EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT. */
+export async function refuseUnready(project: Project, { tip }: Pick<Line, 'tip'>, request: TurnOptions): Promise<void> {
+  refuseEmpty(request);
+  if (tip !== null) await refuseSpent(project, await readLine(project.repository.store, tip), request);
+  if (request.agent !== undefined) findAgent(request.agent, (await readGlobal(project))?.agents ?? new Map());
 }
 
 /** Commits the message and asks nobody: the turn stays open. Throws as `planTurn` does. */

@@ -31,7 +31,7 @@ export class SessionBranchCommand extends PlanningCommand {
     return withInterrupt(terminal, 'teddy session plan', (signal) =>
       this.withProject(terminal, async (project) => {
         await this.offerOrphans(terminal, project, signal);
-        const message = await this.composeMessage(project);
+        const message = await this.composeMessage(terminal, project, signal);
         if (message?.trim() === '')
           throw new TeddyError('EMPTY_MESSAGE', 'The message is empty.', 'Say what you want: -m "...".');
         const choice = message === undefined ? null : await this.choose(terminal, project);

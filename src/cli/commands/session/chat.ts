@@ -84,7 +84,7 @@ export class SessionChatCommand extends TeddyCommand {
     return withInterrupt(terminal, 'teddy session show', async (signal) => {
       const isRead = given === '-';
       await this.offerOrphans(terminal, project, signal, !isRead);
-      const message = isRead ? await readMessage(terminal, signal) : given;
+      const message = isRead ? await (await import('../../ask/read-input.ts')).readMessage(terminal, signal) : given;
       const [{ chatOnce }, { keepingTypedAhead }] = await Promise.all([
         import('./chat/once.ts'),
         import('../../ask/typed-ahead.ts'),
@@ -104,15 +104,6 @@ export class SessionChatCommand extends TeddyCommand {
     const choice = await chooseFromFlags(project, this.context, { provider, model, recording, inEditor: false });
     return openChat(terminal, project, { agent, choice, yes, json, noStream, mayAsk });
   }
-}
-
-// The same limit as for a plan.
-const maxMessageBytes = 10 * 1024 * 1024;
-
-async function readMessage(terminal: Terminal, signal: AbortSignal): Promise<string> {
-  const { readTextInput } = await import('../../ask/read-input.ts');
-  const waiting = 'Reading the message from stdin; Ctrl-D ends it.';
-  return readTextInput('message', { terminal, maxBytes: maxMessageBytes, signal, waiting });
 }
 
 function toNoTerminal(isJson: boolean): TeddyError {

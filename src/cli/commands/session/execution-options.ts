@@ -7,6 +7,19 @@ export type InterruptedChoice = SettleChoice | 'rollback';
 
 export const interruptedChoices: readonly InterruptedChoice[] = ['resume', 'rollback', 'keep'];
 
+/** The options of a run for which nothing else was asked. */
+export function toExecutionOptions(given: Pick<ExecutionOptions, 'selector' | 'yes' | 'printJson'>): ExecutionOptions {
+  return {
+    selection: { only: undefined, skip: undefined },
+    reject: undefined,
+    memos: undefined,
+    replans: undefined,
+    rollback: false,
+    interrupted: undefined,
+    ...given,
+  };
+}
+
 export interface ExecutionOptions {
   selector?: string | undefined;
   yes: boolean;

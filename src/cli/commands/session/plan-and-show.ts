@@ -1,6 +1,8 @@
 /** Asks for a plan and shows the answer: for `session plan`, `session branch` with a message, and `session resume`. */
 import type { ChosenModel } from '../../../app.ts';
 import type { Project } from '../../../ports/project.ts';
+import { planInstead, type Replaced } from '../../../workflow/run/execute-or-replan.ts';
+import type { Executed } from '../../../workflow/run/finish.ts';
 import { planTurn, type Answer, type PlanOutcome, type PlanRequest } from '../../../workflow/turn/plan.ts';
 import { toExecuteCommand, toLineOption } from '../../render/name-line.ts';
 import { showCommitted, showPlanProblems, showRemarks, viewAnswer } from '../../render/show-answer.ts';
@@ -12,13 +14,18 @@ export interface PlanningOptions extends Omit<PlanRequest, 'choice' | 'onText' |
   isQuiet: boolean;
   /** Null when the result is for a person. */
   printJson: ((schema: string, value: object) => void) | null;
-  /** Whether the caller says what comes next. */
-  isInChat?: boolean;
+  /** Whether the message refuses the pending plan; there must be one. */
+  isInstead?: boolean;
+  signal: AbortSignal;
 }
 
-/** Throws NO_MODEL after the message is safe. */
-export async function planAndShow(terminal: Terminal, project: Project, options: PlanningOptions): Promise<number> {
-  const { choice, isQuiet, printJson, isInChat: _isInChat, ...request } = options;
+/** Returns the answer; null: the message is committed, and nobody was asked. Throws NO_MODEL after the message is safe. */
+export async function planAndShow(
+  terminal: Terminal,
+  project: Project,
+  options: PlanningOptions,
+): Promise<Answer | null> {
+  const { choice, isQuiet, printJson, isInstead = false, ...request } = options;
   const isShown = !isQuiet && !printJson && terminal.isOutputTty;
   const view = viewAnswer(terminal, {
     isStreamed: isShown,
@@ -27,13 +34,13 @@ export async function planAndShow(terminal: Terminal, project: Project, options:
       choice.provider === 'manual' ? null : `Turn ${turn} of ${line.session}: asking ${label} as ${agent} ...`,
   });
   try {
-    const outcome = await planTurn(project, { ...request, ...view, choice });
+    const { replaced, outcome } = isInstead
+      ? await planInstead(project, { ...request, ...view, choice, message: request.message ?? '' }, (refused) => {
+          if (!printJson) sayRefused(terminal, refused);
+        })
+      : { replaced: null, outcome: await planTurn(project, { ...request, ...view, choice }) };
     const elapsedMs = view.end();
-    return showOutcome(terminal, project, outcome, options, {
-      isShown,
-      elapsedMs,
-      option: toLineOption(project, outcome.line),
-    });
+    return showOutcome(terminal, project, outcome, options, { isShown, elapsedMs, replaced });
   } finally {
     view.end();
   }
@@ -44,10 +51,13 @@ function showOutcome(
   project: Project,
   outcome: PlanOutcome,
   options: PlanningOptions,
-  { isShown, elapsedMs, option }: { isShown: boolean; elapsedMs: number | null; option: string },
-): number {
+  { isShown, elapsedMs, replaced }: { isShown: boolean; elapsedMs: number | null; replaced: Replaced | null },
+): Answer | null {
   const { choice, printJson } = options;
-  if (outcome.kind === 'open') return showOpen(terminal, outcome, options, option);
+  if (outcome.kind === 'open') {
+    showOpen(terminal, outcome, options, toLineOption(project, outcome.line));
+    return null;
+  }
   const { line, turn, commit, entry, text, problems, notes, secrets, actions, usage } = outcome;
   if (printJson) {
     printJson('plan', {
@@ -62,16 +72,39 @@ function showOutcome(
       notes,
       secrets,
       usage,
+      ...(replaced === null ? {} : { replaced }),
     });
-    return 0;
+    return outcome;
   }
   if (!isShown) terminal.print(`${toVisible(text).replace(/\n$/, '')}\n`);
   showRemarks(terminal, outcome);
   showPlanProblems(terminal, problems);
   // The time that a recorded answer takes means nothing.
   showCommitted(terminal, outcome, choice.provider === 'openai' ? elapsedMs : null);
-  if (!options.isInChat) sayNext(terminal, project, outcome, option);
-  return 0;
+  if (replaced !== null) showDifference(terminal, replaced, outcome);
+  return outcome;
+}
+
+function sayRefused(terminal: Terminal, { line, report }: Executed): void {
+  terminal.say(`Turn ${report.turn} of ${line.session}: refused; nothing of it was run.`);
+}
+
+const maxDifferences = 12;
+
+/** Says in short what the new plan does otherwise. */
+function showDifference(terminal: Terminal, { turn: old, difference }: Replaced, { turn }: Answer): void {
+  if (difference === null) return;
+  const { removed, added, changed } = difference;
+  const rows = [
+    ...removed.map((row) => terminal.style('red', toVisible(`  - ${row}`), 'stderr')),
+    ...added.map((row) => terminal.style('green', toVisible(`  + ${row}`), 'stderr')),
+    ...changed.map((row) => toVisible(`  ~ ${row}`)),
+  ];
+  const more = rows.length <= maxDifferences ? [] : [`  and ${rows.length - maxDifferences} more`];
+  if (rows.length === 0) return terminal.say(`It does the same as the plan of turn ${old}.`);
+  const shown = [`It differs from the plan of turn ${old}:`, ...rows.slice(0, maxDifferences), ...more];
+  terminal.say(shown.join('\n'));
+  terminal.say(`All of it: teddy session diff ${old} ${turn} --only plan`);
 }
 
 function showOpen(
@@ -79,7 +112,7 @@ function showOpen(
   outcome: Extract<PlanOutcome, { kind: 'open' }>,
   { choice, printJson }: PlanningOptions,
   option: string,
-): number {
+): void {
   const { line, turn, logPath } = outcome;
   if (choice.missing !== null) {
     if (!printJson) terminal.say(`Turn ${turn} of ${line.session}: your message is committed; no model was asked.`);
@@ -93,10 +126,10 @@ function showOpen(
     terminal.say(`then bring its answer: teddy session plan${option} --from <file>  (or --from - to paste it).`);
     terminal.print(`${logPath}\n`);
   }
-  return 0;
 }
 
-function sayNext(terminal: Terminal, project: Project, { line, isPending, problems }: Answer, option: string): void {
+export function sayNext(terminal: Terminal, project: Project, { line, isPending, problems }: Answer): void {
+  const option = toLineOption(project, line);
   if (!isPending) return terminal.say(`Next: teddy session plan${option} -m "..."`);
   if (problems.length > 0)
     terminal.say('The plan is not valid. Executing it runs nothing and records why; then plan again.');

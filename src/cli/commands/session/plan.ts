@@ -1,4 +1,7 @@
 import { Command, Option } from 'clipanion';
+import { TeddyError } from '../../../errors.ts';
+import { shortRef } from '../../../names.ts';
+import type { Project } from '../../../ports/project.ts';
 import { openOwnWorkTree } from './own-work-tree.ts';
 import { PlanningCommand, requireOne } from '../../plan-options.ts';
 import { withInterrupt } from '../../teddy-command.ts';
@@ -15,31 +18,55 @@ export class SessionPlanCommand extends PlanningCommand {
       one. It refuses if the main work tree is on the line.
 
       Without \`-m\`, it asks the model again about a turn that has no answer yet, with exactly the same request.
+
+      If the last plan was not run yet, \`--instead\` refuses it: the message is the reason, and the model answers it
+      with another plan. In a terminal, teddy asks what to do with a plan; \`--run\` goes on to run it at once, as
+      \`session execute\` does, with its exit codes.
     `,
     examples: [
       ['Ask for a plan', '$0 session plan -m "Add a login route"'],
       ['Ask again after an error', '$0 session plan'],
       ['See what would be sent', '$0 session plan -m "Add a login route" --dry-run'],
+      ['Refuse the pending plan', '$0 session plan --instead -m "Keep the old API"'],
+      ['Plan and run without a question', '$0 session plan -m "Fix the typo in README.md" --run -y'],
       ['Answer by hand', '$0 session plan --from answer.md'],
     ],
   });
 
   dryRun = Option.Boolean('--dry-run', false, { description: 'Print what would be sent; change nothing.' });
 
+  instead = Option.Boolean('--instead', false, {
+    description: 'Refuse the pending plan; the message says what to do instead.',
+  });
+
+  runs = Option.Boolean('--run', false, { description: 'Run the plan at once.' });
+
+  yes = Option.Boolean('-y,--yes', false, { description: 'With --run: approve every action, but no memos.' });
+
   worktree = Option.Boolean('--worktree', false, { description: 'Use a linked work tree of its own.' });
 
   protected run(terminal: Terminal): Promise<number> {
     requireOne({ '--dry-run': this.dryRun, '--worktree': this.worktree });
+    requireOne({ '--dry-run': this.dryRun, '--instead': this.instead });
+    requireOne({ '--dry-run': this.dryRun, '--run': this.runs });
+    if (this.yes && !this.runs)
+      throw new TeddyError('USAGE', '-y approves the actions of a plan that is run.', 'Add --run, or leave out -y.');
+    if (this.instead && this.message === undefined && !this.edit)
+      throw new TeddyError(
+        'EMPTY_MESSAGE',
+        '--instead needs a message that says what to do instead.',
+        'Give it with -m, or write it with --edit.',
+      );
     requireOne({ '--from': this.from !== undefined, '--recording': this.recording !== undefined });
     // This is loaded while git is asked about the repository.
     void import('../../../workflow/turn/plan.ts');
     return withInterrupt(terminal, 'teddy session plan', (signal) =>
       this.withProject(terminal, async (project) => {
         if (!this.dryRun) await this.offerOrphans(terminal, project, signal);
-        const message = await this.composeMessage(project);
+        const message = await this.composeMessage(terminal, project, signal);
         if (message?.trim() !== '' && this.worktree)
           this.session = await openOwnWorkTree(project, this.session, { needsPlan: false });
-        if (!this.dryRun) return this.planAndShow(terminal, project, message, signal);
+        if (!this.dryRun) return this.plan(terminal, project, message, signal);
         const { previewRequest } = await import('../../../workflow/turn/plan.ts');
         const choice = await this.choose(terminal, project);
         const log = await previewRequest(project, {
@@ -54,5 +81,35 @@ export class SessionPlanCommand extends PlanningCommand {
         return 0;
       }),
     );
+  }
+
+  private async plan(
+    terminal: Terminal,
+    project: Project,
+    message: string | undefined,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const going = { ...(this.runs ? { run: 'now' as const } : {}), yes: this.yes, isInstead: this.instead };
+    try {
+      return await this.planAndShow(terminal, project, message, signal, going);
+    } catch (error) {
+      const canAsk = terminal.isInteractive && !this.json && message !== undefined;
+      if (!(error instanceof TeddyError) || error.code !== 'PLAN_PENDING' || !canAsk) throw error;
+      const [{ askPending, runPlan }, { findNextStep }] = await Promise.all([
+        import('./plan-and-run.ts'),
+        import('../../../workflow/turn/find-next-step.ts'),
+      ]);
+      const step = await findNextStep(project, this.session);
+      const choice = step.kind === 'execute' ? await askPending(terminal, signal, step.turn) : null;
+      if (choice === null) throw error;
+      this.session = shortRef(step.line.ref);
+      if (choice === 'instead')
+        return this.planAndShow(terminal, project, message, signal, { ...going, isInstead: true });
+      const page = (text: string) => this.page(terminal, project, text);
+      const exitCode = await runPlan(terminal, project, step, { yes: false, page, signal, printJson: null });
+      if (exitCode === 0) return this.planAndShow(terminal, project, message, signal, going);
+      terminal.say('Your message was not sent.');
+      return exitCode;
+    }
   }
 }

@@ -5,7 +5,7 @@ import { shortRef } from '../../../names.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import type { NextStep } from '../../../workflow/turn/find-next-step.ts';
 import { askingForeign, chooseFromFlags } from '../../ask/choose-model.ts';
-import type { ExecutionOptions } from './execution-options.ts';
+import { toExecutionOptions, type ExecutionOptions } from './execution-options.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -66,12 +66,17 @@ export class SessionResumeCommand extends TeddyCommand {
   private async executePending({ terminal, project, signal }: Resuming): Promise<number> {
     const { executeAndShow } = await import('./execute-and-show.ts');
     const page = (text: string) => this.page(terminal, project, text);
-    return executeAndShow({ terminal, project, signal, page, namesNext: true }, this.toExecutionOptions(terminal));
+    const options = toExecutionOptions({
+      selector: this.session,
+      yes: this.yes,
+      printJson: this.toJsonPrinter(terminal),
+    });
+    return executeAndShow({ terminal, project, signal, page, namesNext: true }, options);
   }
 
   private async ask({ terminal, project, signal }: Resuming, message?: string): Promise<number> {
-    const { planAndShow } = await import('./plan-and-show.ts');
-    return planAndShow(terminal, project, {
+    const { planAndRun } = await import('./plan-and-run.ts');
+    const options = {
       selector: this.session,
       message,
       choice: await chooseFromFlags(project, this.context, {
@@ -81,6 +86,12 @@ export class SessionResumeCommand extends TeddyCommand {
       signal,
       isQuiet: false,
       printJson: this.toJsonPrinter(terminal),
+    };
+    const page = (text: string) => this.page(terminal, project, text);
+    return planAndRun(terminal, project, options, {
+      run: this.canAsk(terminal) ? 'ask' : 'never',
+      yes: this.yes,
+      page,
     });
   }
 
@@ -121,20 +132,6 @@ export class SessionResumeCommand extends TeddyCommand {
 
   private canAsk(terminal: Terminal): boolean {
     return terminal.isInteractive && !this.json;
-  }
-
-  private toExecutionOptions(terminal: Terminal): ExecutionOptions {
-    return {
-      selector: this.session,
-      yes: this.yes,
-      selection: { only: undefined, skip: undefined },
-      reject: undefined,
-      memos: undefined,
-      replans: undefined,
-      rollback: false,
-      interrupted: undefined,
-      printJson: this.toJsonPrinter(terminal),
-    };
   }
 
   private toJsonPrinter(terminal: Terminal): ExecutionOptions['printJson'] {

@@ -10,7 +10,7 @@ import { isDebug, type CliContext } from '../../../context.ts';
 import { withInterrupt } from '../../../teddy-command.ts';
 import { toVisible, type Terminal } from '../../../terminal.ts';
 import { askingForeign } from '../../../ask/choose-model.ts';
-import type { ExecutionOptions } from '../execution-options.ts';
+import { toExecutionOptions } from '../execution-options.ts';
 
 /** Returns the exit code. Throws NO_MODEL after the message is safe. */
 export async function chatLoop(conversation: Conversation): Promise<number> {
@@ -150,7 +150,6 @@ async function plan(talking: Talking, message: string, signal: AbortSignal): Pro
     signal,
     isQuiet: !isStreamed,
     printJson: null,
-    isInChat: true,
   });
   await sayWaiting(talking);
 }
@@ -158,17 +157,7 @@ async function plan(talking: Talking, message: string, signal: AbortSignal): Pro
 async function execute(talking: Talking, signal: AbortSignal): Promise<void> {
   const { terminal, project, line, page, approval } = talking;
   const { executeAndShow } = await import('../execute-and-show.ts');
-  const options: ExecutionOptions = {
-    selector: await line.selector(),
-    yes: approval === 'all',
-    selection: { only: undefined, skip: undefined },
-    reject: undefined,
-    memos: undefined,
-    replans: undefined,
-    rollback: false,
-    interrupted: undefined,
-    printJson: null,
-  };
+  const options = toExecutionOptions({ selector: await line.selector(), yes: approval === 'all', printJson: null });
   await executeAndShow({ terminal, project, signal, page, isInChat: true }, options);
   await sayWaiting(talking);
 }

@@ -1,0 +1,136 @@
+/** Shows a plan and goes on with it in the same process: runs it, asks for another one instead, or leaves it pending. */
+import { exitCodes } from '../../../errors.ts';
+import type { Project } from '../../../ports/project.ts';
+import { toSelector } from '../../../workflow/line/find.ts';
+import type { Answer } from '../../../workflow/turn/plan.ts';
+import { askLine } from '../../ask/line.ts';
+import { askMessage } from '../../ask/message.ts';
+import { keepingTypedAhead } from '../../ask/typed-ahead.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toExecutionOptions } from './execution-options.ts';
+import { planAndShow, sayNext, type PlanningOptions } from './plan-and-show.ts';
+
+export interface GoingOn {
+  /** `ask`: the user is asked after each plan that can be run. */
+  run: 'ask' | 'now' | 'never';
+  /** Approve every action, as `execute -y` does. */
+  yes: boolean;
+  page(text: string): Promise<void>;
+}
+
+/** Returns the exit code: that of `execute` if the plan is run. Throws NO_MODEL after the message is safe. */
+export async function planAndRun(
+  given: Terminal,
+  project: Project,
+  options: PlanningOptions,
+  going: GoingOn,
+): Promise<number> {
+  // A key that was pressed before the question was shown decides nothing.
+  const terminal = keepingTypedAhead(given, () => undefined);
+  const { printJson, signal } = options;
+  let asked = options;
+  for (;;) {
+    let planned: object | null = null;
+    const keepJson =
+      going.run === 'now' && printJson ? (_: string, value: object) => void (planned = value) : printJson;
+    const answer = await planAndShow(terminal, project, { ...asked, printJson: keepJson });
+    const runs = answer !== null && answer.isPending && going.run === 'now';
+    if (runs && printJson) return runForJson(terminal, project, answer, { going, signal, printJson, planned });
+    if (planned !== null) printJson?.('plan', planned);
+    if (answer === null || printJson !== null) return 0;
+    if (runs) return runPlan(terminal, project, answer, { ...going, signal, printJson: null });
+    // A plan is executed in files: elsewhere, the next step is only named.
+    const isHere = toSelector(project, answer.line) === undefined;
+    const isAsked = going.run === 'ask' && answer.isPending && answer.problems.length === 0 && isHere;
+    const next = isAsked ? await askNext(terminal, project, answer, options) : { kind: 'keep' as const };
+    if (next.kind === 'run') return runPlan(terminal, project, answer, { ...going, signal, printJson: null });
+    if (next.kind === 'keep') {
+      sayNext(terminal, project, answer);
+      if (signal.aborted) return exitCodes.INTERRUPTED;
+      return 0;
+    }
+    asked = { ...options, selector: toSelector(project, answer.line), message: next.message, isInstead: true };
+  }
+}
+
+type Next = { kind: 'run' } | { kind: 'keep' } | { kind: 'instead'; message: string };
+
+/** The end of the input, and Ctrl-C, leave the plan pending. */
+async function askNext(
+  terminal: Terminal,
+  project: Project,
+  { turn }: Answer,
+  { choice, signal }: PlanningOptions,
+): Promise<Next> {
+  // Whoever brings answers by hand brings the next one by a command.
+  const canAskAgain = choice.provider !== 'manual';
+  for (;;) {
+    const question = canAskAgain ? '[r]un it, [i]nstead, [k]eep? ' : '[r]un it, [k]eep? ';
+    const answer = await askLine(terminal, signal, terminal.style('bold', question, 'stderr'));
+    const word = answer?.trim().toLowerCase() ?? 'k';
+    if (word === 'r' || word === 'run') return { kind: 'run' };
+    if (word === 'k' || word === 'keep' || word === 'q') return { kind: 'keep' };
+    if (canAskAgain && (word === 'i' || word === 'instead')) {
+      const message = await askMessage(terminal, project, signal);
+      if (message !== null) return { kind: 'instead', message };
+      continue;
+    }
+    terminal.say(`r  run it: you are asked about each action of turn ${turn}`);
+    if (canAskAgain) terminal.say('i  refuse it, and say what to do instead: the model is asked again');
+    terminal.say('k  keep it: it stays pending');
+  }
+}
+
+/** What becomes of a plan that was not run, when there is another message; null: it stays, and nothing is sent. */
+export async function askPending(
+  terminal: Terminal,
+  signal: AbortSignal,
+  turn: string,
+): Promise<'run' | 'instead' | null> {
+  const asking = keepingTypedAhead(terminal, () => undefined);
+  asking.say(`Turn ${turn} has a plan that was not run.`);
+  for (;;) {
+    const question = '[r]un it, plan [i]nstead, [k]eep and stop? ';
+    const word = (await askLine(asking, signal, asking.style('bold', question, 'stderr')))?.trim().toLowerCase() ?? 'k';
+    if (word === 'r' || word === 'run') return 'run';
+    if (word === 'i' || word === 'instead') return 'instead';
+    if (word === 'k' || word === 'keep' || word === 'q') return null;
+  }
+}
+
+interface RunOptions extends Omit<GoingOn, 'run'> {
+  signal: AbortSignal;
+  printJson: PlanningOptions['printJson'];
+}
+
+export async function runPlan(
+  terminal: Terminal,
+  project: Project,
+  { line }: { line: Pick<Answer['line'], 'ref' | 'workspace'> },
+  { yes, page, signal, printJson }: RunOptions,
+): Promise<number> {
+  const { executeAndShow } = await import('./execute-and-show.ts');
+  const options = toExecutionOptions({ selector: toSelector(project, line), yes, printJson });
+  return executeAndShow({ terminal, project, signal, page, namesNext: true }, options);
+}
+
+/** One document for both: the plan, with the execution in it. */
+async function runForJson(
+  terminal: Terminal,
+  project: Project,
+  answer: Answer,
+  {
+    going,
+    signal,
+    printJson,
+    planned,
+  }: {
+    going: GoingOn;
+    signal: AbortSignal;
+    printJson: NonNullable<PlanningOptions['printJson']>;
+    planned: object | null;
+  },
+): Promise<number> {
+  const print = (_: string, execution: object) => printJson('plan', { ...planned, execution });
+  return runPlan(terminal, project, answer, { ...going, signal, printJson: print });
+}
