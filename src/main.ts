@@ -14,10 +14,8 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {
 
 async function run(): Promise<void> {
   // Loaded only now: the version is asked for often, by scripts that want it at once.
-  const { loadCompiled } = await import('./cli/compiled-code.ts');
-  const isWord = (word: string) => /^[a-z]+$/.test(word);
-  const command = argv.slice(0, 2).filter(isWord).join('-');
-  const code = loadCompiled<typeof import('./cli/run-cli.ts')>(new URL('cli.cjs', import.meta.url), command);
+  const { loadCompiled, nameUse } = await import('./cli/compiled-code.ts');
+  const code = loadCompiled<typeof import('./cli/run-cli.ts')>(new URL('cli.cjs', import.meta.url), nameUse(argv));
   process.exitCode = await code.exports.runCli(argv);
   if (process.exitCode === 0) code.keep();
 }

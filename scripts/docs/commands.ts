@@ -1,4 +1,5 @@
 /** `docs/commands.md`: every command, its options, details and examples. */
+import { shortForms } from '../../src/cli/arguments.ts';
 import { readCommands, readCommonOptions, type CommandPage } from './definitions.ts';
 import { code, generated, renderTable } from './table.ts';
 
@@ -17,6 +18,11 @@ If HEAD is on no line, the command takes your newest open session (a local branc
 first. A command that changes the line asks you before it goes on, if it has a terminal.
 
 If HEAD is detached at an older entry, you see the session as it was there. To add anything, make a branch first.
+
+## Short forms
+
+${shortForms.map((name) => code(`teddy ${name}`)).join(', ')} are the commands of \`teddy session\` by the same name. \`ls\` is understood as
+\`list\`, \`st\` as \`status\`, and \`run\` as \`execute\`.
 
 \`git teddy\` works as well as \`teddy\`. Ask it for help with \`-h\`, because git keeps \`--help\` for manual pages.
 `;

@@ -12,7 +12,7 @@ export function renderManual(): string {
     'git\\-teddy \\- work with an AI on a code base, one commit for every step',
     '.SH SYNOPSIS',
     '.nf',
-    ...['session new <name>', 'session plan -m <message>', 'session execute', 'session land'].map(
+    ...['new <name>', 'plan -m <message>', 'execute', 'land', 'status'].map(
       (words) => `\\fBteddy\\fR ${escape(words)}`,
     ),
     '.fi',

@@ -1,8 +1,29 @@
-/** Short options with values, in all the spellings that users of git expect: `-m x`, `-mx`, `--message=x`. */
+/** The words of a command line: short forms of commands, and short options in the spellings that users of git expect. */
 import { TeddyError } from '../errors.ts';
 
 const longNames: Record<string, string> = { m: 'message', s: 'session', a: 'agent' };
 const withValue = new Set(Object.values(longNames).map((name) => `--${name}`));
+
+/** The commands of `session` that need not be called so: `teddy plan` is `teddy session plan`. */
+export const shortForms = ['new', 'plan', 'execute', 'chat', 'log', 'show', 'land', 'list'] as const;
+/** Other names that people type, of a command with or without `session` before it. */
+const synonyms = new Map([
+  ['ls', 'list'],
+  ['run', 'execute'],
+  ['st', 'status'],
+]);
+
+/** Spells the command out: `ls` and `session ls` become `session list`. */
+export function expandShortForm(words: readonly string[]): string[] {
+  const at = words.findIndex((word) => !word.startsWith('-'));
+  const hasGroup = words[at] === 'session';
+  const typed = words[hasGroup ? at + 1 : at] ?? '';
+  const name = synonyms.get(typed) ?? typed;
+  const isShort = shortForms.some((one) => one === name);
+  if (!isShort && name !== 'status') return [...words];
+  const path = isShort ? ['session', name] : [name];
+  return [...words.slice(0, at), ...path, ...words.slice(at + (hasGroup ? 2 : 1))];
+}
 
 /** Throws USAGE if the same option is given twice: one of the two values would be lost. */
 export function refuseRepeated(words: readonly string[]): void {

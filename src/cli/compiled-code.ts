@@ -9,11 +9,18 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Script } from 'node:vm';
+import { expandShortForm } from './arguments.ts';
 
 export interface CompiledCode<Exports> {
   exports: Exports;
   /** Stores the code that was compiled so far for the next process, once for each version of the bundle. */
   keep(): void;
+}
+
+/** The name of a command as part of a file name: `teddy ls` uses the code of `session-list`. */
+export function nameUse(argv: readonly string[]): string {
+  const isWord = (word: string) => /^[a-z]+$/.test(word);
+  return expandShortForm(argv).slice(0, 2).filter(isWord).join('-');
 }
 
 /**

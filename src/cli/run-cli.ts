@@ -2,7 +2,7 @@
 import { isatty } from 'node:tty';
 import { Cli, type CommandClass, type Definition } from 'clipanion';
 import { version } from '../../package.json';
-import { normalizeArguments, refuseRepeated } from './arguments.ts';
+import { expandShortForm, normalizeArguments, refuseRepeated } from './arguments.ts';
 import { renderCommandHelp } from './command-help.ts';
 import type { CliContext } from './context.ts';
 import { CompletionCommand, completeWords } from './commands/completion.ts';
@@ -142,7 +142,7 @@ export async function runCli(argv: string[]): Promise<number> {
 export async function runCommand(context: CliContext): Promise<number> {
   // A shell asks for completions; the words that follow are those of another command.
   if (context.words[0] === 'complete') return completeWords(context, toCli(commands).definitions());
-  const words = askForHelp(normalizeArguments(context.words));
+  const words = expandShortForm(askForHelp(normalizeArguments(context.words)));
   let command;
   try {
     if (asksForHelp(words)) return printHelp(context, toCli(commands), words);

@@ -1,6 +1,7 @@
 /** Rewrites the usage errors of clipanion, whose own words name neither what was given nor what is missing. */
 import type { Definition } from 'clipanion';
 import { TeddyError } from '../errors.ts';
+import { shortForms } from './arguments.ts';
 import { nearestName } from '../session/nearest-name.ts';
 
 /** `command` is the one that the words name, if any. `paths` has every command, such as `teddy session plan`. */
@@ -29,15 +30,13 @@ export function toUnknownCommand([first = '', second = '']: readonly string[], p
   );
 }
 
-/**
- * `teddy plan` means `teddy session plan`; `teddy session exec` and `teddy session excute` mean `teddy session
- * execute`.
- */
+/** `teddy undo` means `teddy session undo`, `teddy lst` means `teddy list`, and `teddy session exec` means `teddy session execute`. */
 function findMeant(family: string, word: string, paths: readonly string[]): string | null {
   const elsewhere = paths.filter((path) => path.endsWith(` ${word}`));
   if (elsewhere.length === 1) return elsewhere[0] ?? null;
   const inside = paths.filter((path) => path.startsWith(`${family} `));
-  const names = [...new Set(inside.map((path) => path.slice(family.length + 1).split(' ')[0] ?? ''))];
+  const ownNames = inside.map((path) => path.slice(family.length + 1).split(' ')[0] ?? '');
+  const names = [...new Set([...ownNames, ...(family === 'teddy' ? shortForms : [])])];
   const begun = names.filter((name) => name.startsWith(word));
   const name = begun.length === 1 ? begun[0] : nearestName(word, names);
   return name ? `${family} ${name}` : null;

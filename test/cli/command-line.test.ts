@@ -32,7 +32,7 @@ const alone = paths
   .filter((path) => path.split(' ').length === 2)
   .map((path) => path.slice('teddy '.length))
   .filter((name) => name !== 'hook');
-const coreLoop = ['new', 'plan', 'execute', 'land'].map((verb) => `teddy session ${verb}`);
+const coreLoop = ['new', 'plan', 'execute', 'land'].map((verb) => `teddy ${verb}`);
 
 /** The commands that have a line of their own, in order. */
 function namesIn(help: string): string[] {
@@ -131,7 +131,7 @@ describe('help', () => {
 
   test('the help of sessions begins with the core loop', async () => {
     const { stdout } = await runTeddy(['session', '--help'], { cwd: '/' });
-    expect(namesIn(stdout).slice(0, 4)).toEqual(coreLoop);
+    expect(namesIn(stdout).slice(0, 4)).toEqual(coreLoop.map((name) => name.replace('teddy', 'teddy session')));
   });
 
   test('--help before the words of a command is the same as after them', async () => {
@@ -206,13 +206,32 @@ describe('wrong usage', () => {
 slowTest('a command that is nearly there is offered, and none that is far', async () => {
   const offered = async (...args: string[]) =>
     /Is it `(.*?)`\?/.exec((await runTeddy(args, { cwd: project.repo.root })).stderr)?.[1];
-  expect(await offered('plan', '-m', 'x')).toBe('teddy session plan');
+  expect(await offered('undo', '02')).toBe('teddy session undo');
+  expect(await offered('lst')).toBe('teddy list');
+  expect(await offered('session', 'pln')).toBe('teddy session plan');
   expect(await offered('session', 'exec')).toBe('teddy session execute');
   expect(await offered('session', 'excute', '-y')).toBe('teddy session execute');
   expect(await offered('sesion', 'list')).toBe('teddy session');
   expect(await offered('memo', 'lst')).toBe('teddy memo list');
-  for (const far of [['frobnicate'], ['session', 'frob'], ['list'], ['memo', '--frob']])
+  for (const far of [['frobnicate'], ['session', 'frob'], ['memo', '--frob']])
     expect(await offered(...far), far.join(' ')).toBeUndefined();
+});
+
+test('a short form is the command of session by the same name: its result, its help and its errors', async () => {
+  const run = (words: string) => runTeddy(words.split(' '), { cwd: project.repo.root });
+  for (const [short, whole] of [
+    ['list --json', 'session list --json'],
+    ['ls --json', 'session list --json'],
+    ['session ls --json', 'session list --json'],
+    ['--json log', 'session log --json'],
+    ['st --json', 'status --json'],
+    ['session status --json', 'status --json'],
+    ['run --help', 'session execute --help'],
+    ['help new', 'session new --help'],
+    ['plan --nothing', 'session plan --nothing'],
+    ['show 09 --json', 'session show 09 --json'],
+  ] as const)
+    expect(await run(short), short).toEqual(await run(whole));
 });
 
 describe('spellings of options', () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { loadCompiled } from '../../src/cli/compiled-code.ts';
+import { loadCompiled, nameUse } from '../../src/cli/compiled-code.ts';
 
 let dir: string;
 const bundle = () => join(dir, 'cli.cjs');
@@ -66,4 +66,10 @@ test('a bundle that is not of plain ASCII is read as UTF-8', async () => {
 test('what is built is of plain ASCII, which loads in half the time', async () => {
   for (const name of ['cli.cjs', 'server-packages.cjs'])
     expect(isAscii(await readFile(new URL(`../../dist/${name}`, import.meta.url))), name).toBe(true);
+});
+
+test('a short form uses the code of its command, and names of sessions make no caches', () => {
+  expect(
+    ['list', 'ls', 'session list', 'log my-session', 'st', '--version'].map((words) => nameUse(words.split(' '))),
+  ).toEqual(['session-list', 'session-list', 'session-list', 'session-log', 'status', '']);
 });

@@ -53,6 +53,8 @@ test('bash completes commands, options and session names, and may load the scrip
   expect(await askBash(['teddy', 'sess'])).toEqual(['session']);
   expect(await askBash(['teddy', 'session', 'pl'])).toEqual(['plan']);
   expect(await askBash(['teddy', 'session', 'land', '--on'])).toEqual(['--onto']);
+  expect(await askBash(['teddy', 'pl'])).toEqual(['plan']);
+  expect(await askBash(['teddy', 'land', '--on'])).toEqual(['--onto']);
   expect(await askBash(['teddy', 'session', 'land', ''])).toEqual([session]);
   expect(await askBash(['teddy', 'session', 'plan', '--session', ''])).toEqual([session]);
   expect(await askBash(['teddy', 'session', 'plan', '-s', session.slice(0, 3)])).toEqual([session]);

@@ -3,6 +3,7 @@ import type { RootCommand } from '@bomb.sh/tab';
 import { Command, Option, type Definition } from 'clipanion';
 import { openProject } from '../../app.ts';
 import { TeddyError } from '../../errors.ts';
+import { shortForms } from '../arguments.ts';
 import { readWorkingDirectory, type CliContext } from '../context.ts';
 import { describeGroup } from './help.ts';
 import { TeddyCommand } from '../teddy-command.ts';
@@ -64,7 +65,11 @@ export async function completeWords(context: CliContext, definitions: Definition
   const { RootCommand } = await import('@bomb.sh/tab');
   const root = new RootCommand();
   const sessions = await listSessionNames(context);
-  for (const definition of definitions) describeCommand(root, definition, sessions);
+  const short = definitions.flatMap((definition) => {
+    const name = shortForms.find((one) => definition.path === `teddy session ${one}`);
+    return name === undefined ? [] : [{ ...definition, path: `teddy ${name}` }];
+  });
+  for (const definition of [...definitions, ...short]) describeCommand(root, definition, sessions);
   const words = context.words.slice(context.words[1] === '--' ? 2 : 1);
   context.stdout.write(collectOutput(() => root.parse(words)));
   return 0;

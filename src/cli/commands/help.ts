@@ -7,12 +7,14 @@ import type { Terminal } from '../terminal.ts';
 export const summary = `teddy: work with an AI on a code base, one commit for every step
 
 The core loop
-  teddy session new <name>          make a session and switch to its branch
-  teddy session plan -m <message>   say what you want; the answer is a plan
-  teddy session execute             run the plan, asking about each action
-  teddy session land                bring its code to the branch where it began
+  teddy new <name>                  make a session and switch to its branch
+  teddy plan -m <message>           say what you want; the answer is a plan
+  teddy execute                     run the plan, asking about each action
+  teddy land                        bring its code to the branch where it began
   teddy status                      where you are, and what comes next;
                                     \`teddy\` alone says the same
+  teddy chat, list, log, show       short for \`teddy session chat\`, ..., as are
+                                    the first four
 
 Groups
   teddy session ...                 everything else that a session can do
