@@ -73,6 +73,7 @@ const packageHomes: Record<string, string[]> = {
   yaml: ['session', 'plan', 'conversation', 'write', 'cli', 'system'],
   'smol-toml': ['system'],
   'css-tree': ['system'],
+  'get-east-asian-width': ['cli'],
   '@rgrove/parse-xml': ['system'],
   'oxc-parser': ['system'],
   zod: ['session', 'plan', 'conversation', 'write', 'git', 'model', 'system', 'http'],

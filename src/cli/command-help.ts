@@ -33,6 +33,7 @@ const valueNames: Record<string, string> = {
   '--reject': '[=reason]',
   '--replan': ' <n>',
   '--resume': ' <id>',
+  '--limit': ' <n>',
   '--port': ' <n>',
   '--role': ' <name>',
   '--id': ' <id>',

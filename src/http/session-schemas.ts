@@ -108,6 +108,9 @@ const listedSession = z
     conversationBranches: z.array(z.string()),
     current: z.boolean().openapi({ description: 'HEAD is on it.' }),
     archived: z.boolean().openapi({ description: 'Its branches are gone; always false here.' }),
+    state: z.enum(['pending', 'open', 'closed', 'failed', 'landed', 'archived', 'remote']),
+    title: z.string().openapi({ description: 'The title of the last step.' }),
+    updated: z.string().openapi({ description: 'The time of the last entry.' }),
   })
   .openapi('ListedSession');
 

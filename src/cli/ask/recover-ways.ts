@@ -7,7 +7,6 @@ import { showWrite, type WriteView } from '../../workflow/writes/list.ts';
 import { discardWrite, finalizeLeft } from '../../workflow/writes/recover.ts';
 import { askOrStop, askYes, showFinalized } from './finish-write.ts';
 import {
-  describeAge,
   describeAside,
   describeBytes,
   describeTarget,
@@ -15,6 +14,7 @@ import {
   showFindings,
   toAsideJson,
 } from '../render/write.ts';
+import { describeAge } from '../render/time.ts';
 import { toVisible, type Terminal } from '../terminal.ts';
 import { type FinalizedAnswer, toFinalizedAnswer, toStatusAnswer } from '../../http/write-api.ts';
 

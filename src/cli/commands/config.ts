@@ -5,6 +5,7 @@ import type { Project } from '../../ports/project.ts';
 import { requireUsable, type FoundSetting } from '../../session/decide-setting.ts';
 import { parseSettingName, settingOf, settings } from '../../session/settings.ts';
 import { TeddyCommand } from '../teddy-command.ts';
+import { padTo, widthOf } from '../render/cut-to-width.ts';
 import { toVisible, type Terminal } from '../terminal.ts';
 
 export class ConfigCommand extends TeddyCommand {
@@ -76,12 +77,12 @@ function renderSettings(terminal: Terminal, found: FoundSetting[], key: string |
   const keyCells = ['key', key === null ? 'none' : 'set', key ?? 'default'];
   rows.push({ cells: keyCells, purpose: 'what the endpoint knows you by', isSet: key !== null });
   const shown = rows.map((row) => ({ ...row, cells: row.cells.map((cell) => toVisible(cell)) }));
-  const widths = [0, 1, 2].map((at) => Math.max(...shown.map(({ cells }) => (cells[at] ?? '').length)));
+  const widths = [0, 1, 2].map((at) => Math.max(...shown.map(({ cells }) => widthOf(cells[at] ?? ''))));
   const whole = Math.max(...shown.map(({ purpose }) => purpose.length)) + widths.reduce((sum, one) => sum + one + 2, 0);
   const fits = whole <= terminal.columns;
   return shown
     .map(({ cells, purpose, isSet }) => {
-      const padded = cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  ');
+      const padded = cells.map((cell, at) => padTo(cell, widths[at] ?? 0)).join('  ');
       const line = fits ? `${padded}  ${purpose}` : `${padded.trimEnd()}\n  ${purpose}`;
       return `${isSet ? line : terminal.style('dim', line)}\n`;
     })

@@ -4,6 +4,7 @@ import type { ComparedTurn, TurnComparison } from '../../workflow/review/diff-tu
 import { colorDiff } from './color-diff.ts';
 import { countOf } from './describe-spending.ts';
 import { styleStatus } from './outcome.ts';
+import { padTo, widthOf } from './cut-to-width.ts';
 import { toVisible, type Terminal } from '../terminal.ts';
 
 interface Look {
@@ -77,9 +78,9 @@ const maxBar = 20;
 /** Lists files with the lines that they gained and lost, like `git diff --stat`. Ends without a newline. */
 function renderStat(terminal: Terminal, files: readonly FileDiff[]): string {
   const names = files.map(({ path }) => toVisible(path));
-  const width = Math.max(...names.map((name) => name.length));
+  const width = Math.max(...names.map(widthOf));
   const most = Math.max(...files.map(({ added, removed }) => added + removed), 1);
-  const rows = files.map((file, at) => ` ${(names[at] ?? '').padEnd(width)} | ${renderChange(terminal, file, most)}`);
+  const rows = files.map((file, at) => ` ${padTo(names[at] ?? '', width)} | ${renderChange(terminal, file, most)}`);
   const [added, removed] = [sum(files, 'added'), sum(files, 'removed')];
   return [...rows, ` ${countOf(files.length, 'file')}, +${added} -${removed}`].join('\n');
 }

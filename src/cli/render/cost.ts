@@ -3,7 +3,7 @@ import { formatCount } from '../../session/format-count.ts';
 import type { SessionCost } from '../../workflow/review/count-all-costs.ts';
 import type { BudgetPart, LineCost, Tokens } from '../../workflow/review/count-cost.ts';
 import type { Spending } from '../../workflow/review/count-spending.ts';
-import { cutToWidth } from './cut-to-width.ts';
+import { cutToWidth, padTo, widthOf } from './cut-to-width.ts';
 import { countOf, formatCost } from './describe-spending.ts';
 import { toVisible, type Terminal } from '../terminal.ts';
 
@@ -107,11 +107,11 @@ function renderTable(
 ): string {
   const names = heads.map((head) => head.replace(/>$/, ''));
   const all = [names, ...rows, ...(total === null ? [] : [total])];
-  const widths = heads.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
+  const widths = heads.map((_, column) => Math.max(...all.map((row) => widthOf(row[column] ?? ''))));
   const render = (row: readonly string[]) => {
     const cells = row.map((cell, column) => {
       const width = widths[column] ?? 0;
-      return heads[column]?.endsWith('>') ? cell.padStart(width) : cell.padEnd(width);
+      return heads[column]?.endsWith('>') ? cell.padStart(width) : padTo(cell, width);
     });
     return cutToWidth(cells.join(gap).trimEnd(), terminal.columns);
   };

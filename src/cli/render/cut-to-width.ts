@@ -1,12 +1,48 @@
-/** Cuts a line to fit, with `…` at its end. Counts characters; `columns` may be infinite. */
+/** Widths as a terminal shows them: wide characters of East Asia and emoji take two columns, combining marks take none. */
+import { eastAsianWidth } from 'get-east-asian-width';
+
+export function widthOf(text: string): number {
+  return isPlain(text) ? text.length : measure(text).reduce((sum, { columns }) => sum + columns, 0);
+}
+
+/** Adds blanks up to a width. */
+export function padTo(text: string, columns: number): string {
+  return text + ' '.repeat(Math.max(0, columns - widthOf(text)));
+}
+
+/** Cuts a line to fit, with `…` at its end. `columns` may be infinite. */
 export function cutToWidth(text: string, columns: number): string {
   const room = Math.max(columns, 1);
-  if (text.length <= room) return text;
-  const characters = [...text];
-  return characters.length <= room
-    ? text
-    : `${characters
-        .slice(0, room - 1)
-        .join('')
-        .trimEnd()}…`;
+  if (widthOf(text) <= room) return text;
+  let used = 0;
+  let kept = '';
+  for (const one of measure(text)) {
+    used += one.columns;
+    if (used > room - 1) break;
+    kept += one.character;
+  }
+  return `${kept.trimEnd()}…`;
+}
+
+function isPlain(text: string): boolean {
+  return !/[^\x20-\x7e]/.test(text);
+}
+
+/** `Intl.Segmenter` would find whole clusters, but takes 8 ms to begin; what joins clusters is shown as text by `toVisible`. */
+function measure(text: string): { character: string; columns: number }[] {
+  let before = 0;
+  return [...text].map((character) => {
+    const columns = columnsOf(character, before);
+    if (columns > 0) before = columns;
+    return { character, columns };
+  });
+}
+
+/** `before`: the columns of the character that a mark goes on. */
+function columnsOf(character: string, before: number): number {
+  // It makes an emoji of a narrow symbol.
+  if (character === '\uFE0F') return before === 1 ? 1 : 0;
+  if (/[\p{Mn}\p{Me}\p{Cf}\p{Cc}\u1160-\u11FF]/u.test(character)) return 0;
+  if (before === 2 && /\p{Emoji_Modifier}/u.test(character)) return 0;
+  return eastAsianWidth(character.codePointAt(0) ?? 0);
 }

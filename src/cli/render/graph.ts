@@ -1,6 +1,6 @@
 /** Draws the lines of a session side by side, one row per entry, as wide as the terminal. */
 import type { GraphEntry, GraphLine, SessionGraph } from '../../workflow/review/log-graph.ts';
-import { cutToWidth } from './cut-to-width.ts';
+import { cutToWidth, widthOf } from './cut-to-width.ts';
 import { toVisible, type Style, type Terminal } from '../terminal.ts';
 
 const laneStyles = ['cyan', 'magenta', 'blue', 'yellow'] as const;
@@ -48,7 +48,7 @@ function drawEntry(drawing: Drawing, line: GraphLine, entry: GraphEntry, isTip: 
   const labels = isTip || entry.labels.length === 0 ? '' : `(${toVisible(entry.labels.join(', '))}) `;
   const room = terminal.columns - 2 * (line.depth + 1) - hashLength - 1;
   const shownLabels = cutToWidth(labels, room);
-  const text = cutToWidth(describe(entry), room - shownLabels.length);
+  const text = cutToWidth(describe(entry), room - widthOf(shownLabels));
   return `${lanes}${hash} ${terminal.style('green', shownLabels)}${styleEntry(terminal, entry, text)}`.trimEnd();
 }
 

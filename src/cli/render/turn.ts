@@ -8,6 +8,7 @@ import { colorDiff } from './color-diff.ts';
 import { describeCut } from './describe-cut.ts';
 import { describeSpending } from './describe-spending.ts';
 import { renderOutcome } from './outcome.ts';
+import { formatTime } from './time.ts';
 import { toVisible, type Terminal } from '../terminal.ts';
 
 interface Titled {
@@ -55,12 +56,12 @@ function describeModel({ model, provider, agent }: ShownTurn): string | null {
   return `${model}${by}${agent === null ? '' : `, agent ${agent}`}`;
 }
 
-/** `2026-01-24 10:05 to 10:07 UTC`. */
+/** `2026-01-24 10:05 to 10:07`. */
 function toPeriod(times: readonly string[]): string {
-  const [from = '', to = ''] = [times[0], times.at(-1)].map((time) => (time ?? '').slice(0, 16).replace('T', ' '));
+  const [from = '', to = ''] = [times[0], times.at(-1)].map((time) => formatTime(time ?? ''));
   if (from === '') return '';
-  if (from === to) return `${from} UTC`;
-  return `${from} to ${to.slice(0, 10) === from.slice(0, 10) ? to.slice(11) : to} UTC`;
+  if (from === to) return from;
+  return `${from} to ${to.slice(0, 10) === from.slice(0, 10) ? to.slice(11) : to}`;
 }
 
 /** Whether tools were called, or something was spoken: then the order matters. */

@@ -5,6 +5,7 @@ import { toShellWord } from '../../session/shell-word.ts';
 import { describeValidation } from '../../workflow/writes/commit.ts';
 import type { CleanedWrite } from '../../workflow/writes/clean.ts';
 import { toVisible, type Terminal } from '../terminal.ts';
+import { describeAge } from './time.ts';
 import type { FinalizeAnswer, RejectedAnswer, StatusAnswer } from '../../http/schemas.ts';
 
 export function renderStatus(terminal: Terminal, write: StatusAnswer, nowMs: number): string {
@@ -48,13 +49,6 @@ function describeStage(stage: string): string {
 
 export function describeBytes(bytes: number): string {
   return bytes === 1 ? '1 byte' : `${formatCount(bytes)} bytes`;
-}
-
-/** `12 s`, `5 min`, `3 h`. */
-export function describeAge(since: string, nowMs: number): string {
-  const seconds = Math.max(0, Math.round((nowMs - Date.parse(since)) / 1000));
-  if (seconds < 60) return `${seconds} s`;
-  return seconds < 3600 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`;
 }
 
 /** Prints `<path> <commit>` on stdout, and says on stderr what was checked. */

@@ -1,10 +1,11 @@
 /** Every session, with how far its main line has come and which conversation branches it has. */
 import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
-import { shortRef, turnNumber, type Oid, type SessionId, type TurnName } from '../../names.ts';
+import { shortRef, turnNumber, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import { findHeadLine } from '../line/find.ts';
 import { listMainLines, type MainLine } from '../line/list-main.ts';
 import { readLine, type TurnStatus } from '../line/read.ts';
+import { findLanded, readStarts, type SessionStart } from './find-landed.ts';
 
 export interface ListedSession {
   session: SessionId;
@@ -22,32 +23,82 @@ export interface ListedSession {
   current: boolean;
   /** Its branches are gone; all of it is kept. */
   archived: boolean;
+  /**
+   * `pending`: its plan was not run. `failed`: its last run was not a success. `closed`: its last turn is over. `landed`: all of it
+   * is on a branch that it lands on. `remote`: only a remote has it.
+   */
+  state: 'pending' | 'open' | 'closed' | 'failed' | 'landed' | 'archived' | 'remote';
+  /** The title of its last step; empty before the first. */
+  title: string;
+  /** ISO 8601, the time of its last entry. */
+  updated: string;
 }
 
-/** Oldest first. `archived`: those as well that are put away. */
+/** Oldest first. `mine`: only those whose start was committed with the e-mail address of this repository's user. `archived`: those as well that are put away. */
 export async function listSessions(
   project: Project,
-  { archived = false }: { archived?: boolean } = {},
+  { archived = false, mine = false }: { archived?: boolean; mine?: boolean } = {},
 ): Promise<ListedSession[]> {
-  const [lines, head] = await Promise.all([listMainLines(project, { archived }), findHeadLine(project)]);
+  const [all, head] = await Promise.all([listMainLines(project, { archived }), findHeadLine(project)]);
+  const starts = await readStarts(project, all);
+  const own = mine ? await findOwn(project, starts) : null;
+  const lines = own === null ? all : all.filter(({ session }) => own.has(session));
+  const landed = await findLanded(project, lines, starts);
   return Promise.all(
     lines.map(async (line) => {
       const current = head?.session === line.session;
       // Where the user stands on another line of the session, that is the one to tell of.
       const isElsewhere = current && head.tip !== null && head.ref !== line.ref;
       const shown = isElsewhere ? { ...line, ref: head.ref, oid: head.tip as Oid, entry: null } : line;
+      const progress = await readProgress(project, shown);
       return {
         session: line.session,
         branch: shortRef(shown.ref),
         remote: line.remote,
         created: line.created,
-        ...(await readProgress(project, shown)),
+        ...progress,
         conversationBranches: line.branches,
         current,
         archived: line.isArchived,
+        state: toState(line, progress.status, landed),
+        title: toTitle(line.nearest.entry),
+        updated: toTime(line.nearest.entry),
       };
     }),
   );
+}
+
+async function findOwn(
+  { repository: { store } }: Project,
+  starts: Map<SessionId, SessionStart>,
+): Promise<Set<SessionId>> {
+  const toEmail = (ident: string) => /<(.*)>/.exec(ident)?.[1]?.toLowerCase();
+  const email = toEmail((await store.ident()).author);
+  const authors = await Promise.all(
+    [...starts].map(async ([session, { oid }]) => ({ session, author: (await store.readCommit(oid)).author })),
+  );
+  return new Set(authors.flatMap(({ session, author }) => (toEmail(author) === email ? [session] : [])));
+}
+
+function toState(line: MainLine, status: ListedSession['status'], landed: Set<RefName>): ListedSession['state'] {
+  if (line.isArchived) return 'archived';
+  if (line.remote !== null) return 'remote';
+  if (landed.has(line.ref)) return 'landed';
+  if (status === 'planned') return 'pending';
+  if (status !== 'closed') return 'open';
+  const { kind, status: outcome } = line.nearest.entry;
+  return kind === 'report' && outcome !== undefined && outcome !== 'SUCCESS' ? 'failed' : 'closed';
+}
+
+function toTitle({ kind, status, title }: Entry): string {
+  if (kind === 'start') return '';
+  return status !== undefined && title.startsWith(`${status} `) ? title.slice(status.length + 1) : title;
+}
+
+/** The id of an entry is a UUID v7, which begins with the time. */
+function toTime({ id, created }: Entry): string {
+  const time = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id);
+  return time === null ? created : new Date(Number.parseInt(`${time[1]}${time[2]}`, 16)).toISOString();
 }
 
 /** Most tips say by their label alone how far a line has come; only a plan has to be read. */

@@ -10,7 +10,7 @@ import { appendRecords } from '../../../src/workflow/line/append-records.ts';
 import { assistant, call, result, user } from '../../support/records.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
-import { create, line, planOf, run, say, session, start, turn } from '../../support/turns.ts';
+import { create, edit, line, planOf, run, say, session, start, turn } from '../../support/turns.ts';
 import { slowTest } from '../../support/slow-test.ts';
 
 async function withTurns(): Promise<MemoryProject> {
@@ -78,6 +78,87 @@ describe('list', () => {
     await project.setRef(`refs/remotes/origin/${line}`, tip);
     await project.repository.store.updateRefs([{ ref: `refs/heads/${line}` as RefName, old: tip, new: null }], 'x');
     expect(await listSessions(project)).toMatchObject([{ session, remote: 'origin', turns: 2, current: false }]);
+  });
+});
+
+describe('the state of a listed session', () => {
+  const stateOf = async (project: MemoryProject) => (await listSessions(project)).map(({ state }) => state);
+
+  test('is open, pending, closed or failed by its last turn', async () => {
+    const project = await memoryProject();
+    await start(project);
+    expect(await listSessions(project)).toMatchObject([{ state: 'open', title: '' }]);
+    await say(project, 'Do it', null);
+    expect(await stateOf(project)).toEqual(['open']);
+    await say(project, undefined, planOf([create('a.txt')]));
+    expect(await listSessions(project)).toMatchObject([{ state: 'pending', title: 'Do it' }]);
+    await run(project);
+    expect(await listSessions(project)).toMatchObject([{ state: 'closed', title: 'Do it' }]);
+    await project.commit('Mine\n', { 'own.txt': 'x\n' });
+    await turn(project, 'Break', edit('a.txt', 'not there', 'x'));
+    expect(await listSessions(project)).toMatchObject([{ state: 'failed', title: 'Do it' }]);
+  });
+
+  test('is landed by a landing, by a merge, and on the branch that it started from, until it goes on', async () => {
+    const project = await memoryProject();
+    await project.switchTo('develop', await project.tipOf('main'));
+    await start(project);
+    await turn(project, 'One', create('one.txt'));
+    const first = await project.tipOf(line);
+    expect(await stateOf(project)).toEqual(['closed']);
+    const landing = `Land it\n\nTeddy-Landed-From: ${session}@${first}\n`;
+    await project.switchTo('develop');
+    await project.commit(landing, { 'one.txt': 'one.txt\n' });
+    expect(await stateOf(project)).toEqual(['landed']);
+    expect(await stateOf(project)).toEqual(['landed']);
+    await project.switchTo(line);
+    await turn(project, 'Two', create('two.txt'));
+    expect(await stateOf(project)).toEqual(['closed']);
+    await project.setRef('refs/heads/main', await project.tipOf(line));
+    expect(await stateOf(project)).toEqual(['landed']);
+  });
+
+  test('is landed where this clone is behind what has landed', async () => {
+    const project = await memoryProject();
+    await start(project);
+    await turn(project, 'One', create('one.txt'));
+    const behind = await project.tipOf(line);
+    await turn(project, 'Two', create('two.txt'));
+    const tip = await project.tipOf(line);
+    await project.switchTo('main');
+    await project.commit(`Land it\n\nTeddy-Landed-From: ${session}@${tip}\n`, { 'one.txt': 'one.txt\n' });
+    await project.setRef(`refs/heads/${line}`, behind);
+    expect(await stateOf(project)).toEqual(['landed']);
+  });
+
+  test('takes no git process for each session', async () => {
+    const project = await memoryProject();
+    const { store } = project.repository;
+    const asked: string[] = [];
+    for (const name of ['isAncestor', 'findReachable', 'firstParentsOf', 'listTips'] as const) {
+      const original = store[name] as (...args: unknown[]) => unknown;
+      Object.assign(store, { [name]: (...args: unknown[]) => (asked.push(name), original(...args)) });
+    }
+    for (const name of ['a', 'b', 'c']) {
+      await project.switchTo('main');
+      await start(project, name);
+      await turn(project, name, create(`${name}.txt`));
+    }
+    asked.length = 0;
+    expect(await stateOf(project)).toEqual(['closed', 'closed', 'closed']);
+    expect(asked.toSorted()).toEqual(['findReachable', 'findReachable', 'firstParentsOf', 'listTips']);
+    asked.length = 0;
+    await stateOf(project);
+    expect(asked).toEqual(['listTips']);
+  });
+
+  test('mine: those whose start has my e-mail address', async () => {
+    const project = await withTurns();
+    const { store } = project.repository;
+    expect(await listSessions(project, { mine: true })).toHaveLength(1);
+    store.ident = async () => ({ author: 'B <b@example.com> 1 +0000', committer: 'B <b@example.com> 1 +0000' });
+    expect(await listSessions(project, { mine: true })).toEqual([]);
+    expect(await listSessions(project)).toHaveLength(1);
   });
 });
 

@@ -6,6 +6,7 @@ import type { ContextRow } from '../../../workflow/context/rows.ts';
 import type { ShownContext, SpentBudget } from '../../../workflow/context/show.ts';
 import { toProjectPath } from './context/edit.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
+import { padTo, widthOf } from '../../render/cut-to-width.ts';
 import { toVisible, type Terminal } from '../../terminal.ts';
 
 export class SessionContextCommand extends TeddyCommand {
@@ -124,10 +125,10 @@ function summarize({ files, tokens }: ShownContext): string {
 function renderRows(terminal: Terminal, files: readonly ContextRow[]): string[] {
   const rows = files.map((file) => ({ amount: toAmount(file), path: toVisible(file.path), file }));
   const widest = Math.max(0, ...rows.map(({ amount }) => amount.length));
-  const longest = Math.min(widestPath, Math.max(0, ...rows.map(({ path }) => path.length)));
+  const longest = Math.min(widestPath, Math.max(0, ...rows.map(({ path }) => widthOf(path))));
   return rows.map(({ amount, path, file }) => {
     const from = terminal.style('dim', toVisible(`${file.from}${describeSource(file)}`));
-    return `  ${amount.padStart(widest)}  ${path.padEnd(longest)}  ${from}`;
+    return `  ${amount.padStart(widest)}  ${padTo(path, longest)}  ${from}`;
   });
 }
 

@@ -1,6 +1,9 @@
 import { Command, Option } from 'clipanion';
+import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { type ListedSession, listSessions } from '../../../workflow/review/list-sessions.ts';
+import { requireOne } from '../../plan-options.ts';
+import { renderSessions, sortNewest, takeFirst } from '../../render/sessions.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import { toVisible, type Terminal } from '../../terminal.ts';
 
@@ -8,28 +11,62 @@ export class SessionListCommand extends TeddyCommand {
   static override paths = [['session', 'list']];
   static override usage = Command.Usage({
     category: 'Look',
-    description: 'List all sessions, oldest first.',
-    details:
-      'A star marks the session that HEAD is on. A session that only a remote has is listed with the name of the remote; `plan -s` continues it.',
+    description: 'List all sessions, newest first.',
+    details: `
+      Each is listed with the age of its last step, its state, and the title of that step; the newest step comes first. A terminal
+      shows 50 sessions. A star marks the session that HEAD is on, which is always on the first page.
+
+      A session has a plan that is pending, or it is open, closed, failed (its last run was not a success), landed, archived, or
+      only on a remote; \`session switch\` makes a branch of that one here.
+    `,
     examples: [
       ['All sessions', '$0 session list'],
+      ['My own that have not landed', '$0 session list --mine --open'],
       ['Archived ones as well', '$0 session list --archived'],
     ],
   });
 
   archived = Option.Boolean('--archived', false, { description: 'Also list sessions whose branches were archived.' });
+  limit = Option.String('--limit', { description: 'List so many at most; on a terminal, 50 without it.' });
+  all = Option.Boolean('--all', false, { description: 'List all of them on a terminal, too.' });
+  mine = Option.Boolean('--mine', false, { description: 'List those that you started, by the e-mail address in git.' });
+  open = Option.Boolean('--open', false, { description: 'List those with a branch here that have not landed.' });
 
   protected override actsAtOnce = () => true;
 
   protected run(terminal: Terminal): Promise<number> {
+    requireOne({ '--limit': this.limit !== undefined, '--all': this.all });
+    const limit = this.readLimit(terminal);
     return this.withProject(terminal, async (project) => {
-      const sessions = await listSessions(project, { archived: this.archived });
+      const now = project.clock.now();
+      const known = await listSessions(project, { archived: this.archived, mine: this.mine });
+      const found = sortNewest(this.open ? known.filter(isOpen) : known, now);
+      const sessions = takeFirst(found, limit);
       if (this.json) this.printJson(terminal, 'session-list', { sessions });
-      else if (sessions.length === 0) terminal.say(await describeNone(project));
-      else await this.page(terminal, project, renderSessions(terminal, sessions));
+      else if (found.length === 0)
+        terminal.say(this.mine || this.open ? 'There is no such session.' : await describeNone(project));
+      else {
+        await this.page(terminal, project, renderSessions(terminal, sessions, now.getTime()));
+        if (sessions.length < found.length)
+          terminal.say(`${sessions.length} of ${found.length} sessions. All of them: teddy session list --all`);
+      }
       return 0;
     });
   }
+
+  private readLimit(terminal: Terminal): number {
+    if (this.limit === undefined)
+      return terminal.isOutputTty && !this.all && !this.json ? onTerminal : Number.POSITIVE_INFINITY;
+    if (/^[1-9]\d{0,8}$/.test(this.limit)) return Number(this.limit);
+    const message = `--limit: ${JSON.stringify(this.limit)} is not a number of sessions.`;
+    throw new TeddyError('USAGE', message, 'It is a whole number from 1: --limit 10.');
+  }
+}
+
+const onTerminal = 50;
+
+function isOpen({ state }: ListedSession): boolean {
+  return ['pending', 'open', 'closed', 'failed'].includes(state);
 }
 
 /** Other sessions may be archived, or have only conversation branches. */
@@ -40,21 +77,4 @@ async function describeNone(project: Project): Promise<string> {
   const [first = ''] = others;
   const more = others.length === 1 ? '' : ` and ${others.length - 1} more`;
   return `No session is in progress here; there is only ${toVisible(first)}${more}. Start one: teddy session new <name>`;
-}
-
-function renderSessions(terminal: Terminal, sessions: ListedSession[]): string {
-  const widest = Math.max(...sessions.map(({ session }) => session.length));
-  const rows = sessions.map((one) => {
-    const turns = `${one.turns} ${one.turns === 1 ? 'turn' : 'turns'}`.padEnd(9);
-    const name = one.session.padEnd(widest);
-    const remote = one.archived ? ' [archived]' : one.remote === null ? '' : ` [only on ${one.remote}]`;
-    const count = one.conversationBranches.length;
-    const branches = count === 0 ? '' : ` (+${count} ${count === 1 ? 'branch' : 'branches'})`;
-    // The main line has another name, or HEAD is on another line.
-    const isOther = !one.archived && one.remote === null && one.branch !== `teddy/${one.session}`;
-    const branch = isOther ? ` on ${toVisible(one.branch)}` : '';
-    const mark = one.current ? '*' : ' ';
-    return `${mark} ${one.current ? terminal.style('green', name) : name}  ${turns} ${one.status.padEnd(7)} ${toVisible(one.last)}${branch}${branches}${remote}`.trimEnd();
-  });
-  return `${rows.join('\n')}\n`;
 }

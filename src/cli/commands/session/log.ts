@@ -3,6 +3,7 @@ import { type LoggedEntry, type SessionLog, logSession } from '../../../workflow
 import type { SessionGraph } from '../../../workflow/review/log-graph.ts';
 import { toTarget } from './target-option.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
+import { formatTime } from '../../render/time.ts';
 import { toVisible, type Terminal } from '../../terminal.ts';
 
 export class SessionLogCommand extends TeddyCommand {
@@ -69,7 +70,7 @@ function renderLog(terminal: Terminal, { entries }: SessionLog): string {
 }
 
 function renderEntry(terminal: Terminal, { commit, time, entry, subject }: LoggedEntry): string {
-  const when = time.slice(0, 16).replace('T', ' ');
+  const when = formatTime(time);
   const text = entry === null ? terminal.style('dim', toVisible(subject)) : toVisible(subject);
   return `${terminal.style('yellow', commit.slice(0, 10))} ${terminal.style('dim', when)} ${text}`;
 }

@@ -1,0 +1,59 @@
+/** The rows of `session list`: which ones, in which order, and how wide. */
+import type { ListedSession } from '../../workflow/review/list-sessions.ts';
+import { toVisible, type Style, type Terminal } from '../terminal.ts';
+import { cutToWidth, padTo, widthOf } from './cut-to-width.ts';
+import { describeAge } from './time.ts';
+
+/** A terminal of the usual size has room for so many. */
+const firstPage = 20;
+
+/** Nobody makes a session the newest by writing a time to come. */
+export function sortNewest(sessions: ListedSession[], now: Date): ListedSession[] {
+  const latest = new Date(now.getTime() + 600_000).toISOString();
+  const timeOf = ({ updated }: ListedSession) => (updated > latest ? '' : updated);
+  return sessions.toReversed().toSorted((a, b) => (timeOf(a) < timeOf(b) ? 1 : timeOf(a) > timeOf(b) ? -1 : 0));
+}
+
+export function takeFirst(sessions: ListedSession[], limit: number): ListedSession[] {
+  const at = sessions.findIndex(({ current }) => current);
+  const current = sessions[at];
+  if (limit === Number.POSITIVE_INFINITY || current === undefined || at < Math.min(limit, firstPage))
+    return sessions.slice(0, limit);
+  return [current, ...sessions.filter((one) => one !== current)].slice(0, limit);
+}
+
+const stateStyles: Partial<Record<ListedSession['state'], Style>> = { pending: 'yellow', failed: 'red', landed: 'dim' };
+/** A few long names must not push the other rows out of the terminal. */
+const widestName = 36;
+
+export function renderSessions(terminal: Terminal, sessions: ListedSession[], nowMs: number): string {
+  const rows = sessions.map((one) => ({ one, cells: [one.session, describeAge(one.updated, nowMs), toState(one)] }));
+  const widths = [0, 1, 2].map((at) => Math.max(...rows.map(({ cells }) => widthOf(cells[at] ?? ''))));
+  return rows
+    .map(({ one, cells: [session = '', age = '', state = ''] }) => {
+      const name = padTo(toVisible(session), Math.min(widths[0] ?? 0, widestName));
+      const shownAge = age.padEnd(widths[1] ?? 0);
+      const shownState = state.padEnd(widths[2] ?? 0);
+      const used = 2 + widthOf(name) + 2 + shownAge.length + 2 + shownState.length + 2;
+      const room = Math.max(terminal.columns - used, 10);
+      const branches = describeBranches(one);
+      const title = cutToWidth(toVisible(one.title), Math.max(room - widthOf(branches), 10));
+      const text = cutToWidth(`${title}${branches}`, room);
+      const style = stateStyles[one.state];
+      return `${one.current ? '*' : ' '} ${one.current ? terminal.style('green', name) : name}  ${shownAge}  ${style === undefined ? shownState : terminal.style(style, shownState)}  ${text}`.trimEnd();
+    })
+    .map((row) => `${row}\n`)
+    .join('');
+}
+
+function toState({ state, archived, remote }: ListedSession): string {
+  if (state === 'pending') return 'pending plan';
+  return archived || remote === null ? state : `only on ${remote}`;
+}
+
+/** The main line has another name, HEAD is on another line, or there are conversation branches. */
+function describeBranches({ session, branch, conversationBranches, archived, remote }: ListedSession): string {
+  const isOther = !archived && remote === null && branch !== `teddy/${session}`;
+  const count = conversationBranches.length;
+  return `${isOther ? ` on ${toVisible(branch)}` : ''}${count === 0 ? '' : ` (+${count} ${count === 1 ? 'branch' : 'branches'})`}`;
+}

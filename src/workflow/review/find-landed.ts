@@ -1,0 +1,149 @@
+/** Which of many lines have landed as they stand. However many there are, it takes two git processes for a base branch that has moved, and none for one that has not. */
+import type { Cache } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { decodeEntry } from '../../session/entry.ts';
+import { decodeLandings, landingText } from '../../session/landing.ts';
+import { isOid, parseLineRef, type Oid, type RefName, type SessionId } from '../../names.ts';
+import { isOnLine } from '../line/ancestry.ts';
+import { readDefaultBranches } from '../line/list.ts';
+import type { MainLine } from '../line/list-main.ts';
+import { findNearestEntry } from '../line/nearest-entry.ts';
+
+export interface SessionStart {
+  /** The commit of its `start` entry. */
+  oid: Oid;
+  /** Null: HEAD was detached, or an earlier version has recorded another session's line. */
+  branch: string | null;
+}
+
+/** A session's start never changes: it is looked for once. One whose history is cut off has none. */
+export async function readStarts(project: Project, lines: readonly MainLine[]): Promise<Map<SessionId, SessionStart>> {
+  const { store, cache } = project.repository;
+  const known = new Map((await readRows(cache, 'session-starts')).map((row) => [row[0] ?? '', row]));
+  const unknown = lines.filter((line) => !known.has(toKey(line)));
+  const wanted = new Set(unknown.map(toKey));
+  if (wanted.size > 0) {
+    for await (const { oid, message } of store.firstParentsOf(unknown.map((line) => line.oid))) {
+      const entry = message.includes('Teddy-Entry: start') ? decodeEntry(message) : null;
+      if (entry?.kind !== 'start' || !wanted.delete(toKey(entry))) continue;
+      const { baseBranch: branch } = entry;
+      const isLine = branch === undefined || parseLineRef(`refs/heads/${branch}`) !== null;
+      known.set(toKey(entry), [toKey(entry), oid, ...(isLine ? [] : [branch])]);
+      if (wanted.size === 0) break;
+    }
+    await writeRows(cache, 'session-starts', [...known.values()]);
+  }
+  const starts = new Map<SessionId, SessionStart>();
+  for (const line of lines) {
+    const [, oid = '', branch = null] = known.get(toKey(line)) ?? [];
+    if (isOid(oid)) starts.set(line.session, { oid, branch });
+  }
+  return starts;
+}
+
+/** Another session of the same name may be made on the day that one was deleted. */
+function toKey({ session, created }: Pick<MainLine, 'session' | 'created'>): string {
+  return `${session}@${created.replaceAll(/\s/g, '')}`;
+}
+
+/** By `hasLandedAsItStands`' rules: a base branch has the line's tip, or a commit that says it brought the line as far as that. */
+export async function findLanded(
+  project: Project,
+  lines: readonly MainLine[],
+  starts: ReadonlyMap<SessionId, SessionStart>,
+): Promise<Set<RefName>> {
+  const { store } = project.repository;
+  const defaults = (await readDefaultBranches(project)).filter(({ ref }) => !ref.endsWith('/teddy/global'));
+  const named = new Set(lines.flatMap(({ session }) => starts.get(session)?.branch ?? []));
+  const own = await Promise.all(
+    [...named].map(async (branch) => ({ branch, oid: await store.resolve(`refs/heads/${branch}`) })),
+  );
+  const bases = new Map<Oid, BaseHistory>();
+  for (const { oid } of [...defaults, ...own])
+    if (oid !== null && !bases.has(oid)) bases.set(oid, await readBase(project, oid));
+  const usual = defaults.map(({ oid }) => oid);
+  const landed = new Set<RefName>();
+  for (const line of lines) {
+    // Without a turn there is nothing to land.
+    if (line.nearest.entry.turn === null) continue;
+    const branch = starts.get(line.session)?.branch;
+    const started = own.flatMap((one) => (one.branch === branch && one.oid !== null ? [one.oid] : []));
+    for (const oid of new Set([...usual, ...started])) {
+      const base = bases.get(oid);
+      if (base !== undefined && (await holds(project, base, line))) landed.add(line.ref);
+    }
+  }
+  return landed;
+}
+
+interface BaseHistory {
+  oid: Oid;
+  /** Entries that it reaches: their lines were merged. */
+  entries: ReadonlySet<Oid>;
+  landings: ReadonlyMap<SessionId, Oid[]>;
+}
+
+async function holds(project: Project, base: BaseHistory, line: MainLine): Promise<boolean> {
+  const { oid, nearest } = line;
+  if (
+    base.entries.has(nearest.oid) &&
+    (nearest.oid === oid || (await project.repository.store.isAncestor(oid, base.oid)))
+  )
+    return true;
+  const tips = base.landings.get(line.session) ?? [];
+  if (tips.includes(oid)) return true;
+  for (const tip of tips) if (await isBehind(project, line, tip)) return true;
+  return false;
+}
+
+/** The line is an earlier state of what has landed. Ids of entries are in order of their time, so most are told apart by them. */
+async function isBehind(project: Project, { oid, nearest }: MainLine, tip: Oid): Promise<boolean> {
+  const { store } = project.repository;
+  if ((await store.resolve(tip)) === null) return false;
+  const landed = await findNearestEntry(project, tip);
+  return landed !== null && landed.entry.id >= nearest.entry.id && (await isOnLine(store, tip, oid));
+}
+
+/** Base branches are few; older tips of them are of use to nobody. */
+const maxKnown = 8;
+
+/** A base branch is searched once; after that, only what is new on it. */
+async function readBase(project: Project, oid: Oid): Promise<BaseHistory> {
+  const { store, cache } = project.repository;
+  const known = await readRows(cache, 'bases');
+  const same = known.find(([base]) => base === oid);
+  if (same !== undefined) return decodeRow(oid, same);
+  let before: string[] | undefined;
+  for (const row of known) if (await isBefore(project, row[0] ?? '', oid)) before = row;
+  const not = before === undefined ? [] : [before[0] as Oid];
+  const [entries, landings] = await Promise.all(
+    ['Teddy-Entry-Id: ', landingText].map((text) => store.findReachable(text, oid, not)),
+  );
+  const row = [oid, ...(before?.slice(1) ?? []), ...(entries ?? [])];
+  for (const commit of landings ?? [])
+    for (const { session, tip } of decodeLandings((await store.readCommit(commit)).message))
+      row.push(`${session}@${tip}`);
+  await writeRows(cache, 'bases', [...known.filter((one) => one !== before), row].slice(-maxKnown));
+  return decodeRow(oid, row);
+}
+
+async function isBefore({ repository: { store } }: Project, base: string, oid: Oid): Promise<boolean> {
+  return isOid(base) && (await store.resolve(base)) !== null && store.isAncestor(base, oid);
+}
+
+function decodeRow(oid: Oid, [, ...words]: readonly string[]): BaseHistory {
+  const landings = new Map<SessionId, Oid[]>();
+  for (const { session, tip } of words.flatMap((word) => decodeLandings(`${landingText}${word}`)))
+    landings.set(session, [...(landings.get(session) ?? []), tip]);
+  return { oid, entries: new Set(words.filter(isOid)), landings };
+}
+
+/** A line of words each. */
+async function readRows(cache: Cache, key: string): Promise<string[][]> {
+  const text = new TextDecoder().decode((await cache.read(key)) ?? new Uint8Array());
+  return text.split('\n').flatMap((line) => (line === '' ? [] : [line.split(' ')]));
+}
+
+async function writeRows(cache: Cache, key: string, rows: readonly string[][]): Promise<void> {
+  await cache.write(key, [new TextEncoder().encode(rows.map((row) => `${row.join(' ')}\n`).join(''))]);
+}

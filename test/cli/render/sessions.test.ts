@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest';
+import { renderSessions, sortNewest, takeFirst } from '../../../src/cli/render/sessions.ts';
+import { widthOf } from '../../../src/cli/render/cut-to-width.ts';
+import { openTerminal, type Terminal } from '../../../src/cli/terminal.ts';
+import type { SessionId } from '../../../src/names.ts';
+import type { ListedSession } from '../../../src/workflow/review/list-sessions.ts';
+import { memoryContext } from '../../support/cli-context.ts';
+
+const now = new Date('2026-01-24T12:00:00.000Z');
+const wide = (columns: number): Terminal => ({ ...openTerminal(memoryContext(), 'never'), columns });
+
+function listed(name: string, more: Partial<ListedSession> = {}): ListedSession {
+  return {
+    session: `20260124-${name}` as SessionId,
+    branch: `teddy/20260124-${name}`,
+    remote: null,
+    created: '2026-01-24T09:00:00.000Z',
+    turns: 1,
+    status: 'closed',
+    last: 'report: SUCCESS Do it',
+    conversationBranches: [],
+    current: false,
+    archived: false,
+    state: 'closed',
+    title: 'Do it',
+    updated: '2026-01-24T09:00:00.000Z',
+    ...more,
+  };
+}
+
+test('a row has mark, name, age, state and title, in columns', () => {
+  const rows = renderSessions(
+    wide(80),
+    [
+      listed('short', { current: true, state: 'pending', title: 'Say so' }),
+      listed('a-longer-name', { updated: '2026-01-21T09:00:00.000Z', conversationBranches: ['x'] }),
+      listed('far', { state: 'remote', remote: 'origin' }),
+      listed('renamed', { branch: 'feature/x', state: 'failed' }),
+    ],
+    now.getTime(),
+  );
+  expect(rows).toBe(
+    [
+      '* 20260124-short          3 h     pending plan    Say so',
+      '  20260124-a-longer-name  3 days  closed          Do it (+1 branch)',
+      '  20260124-far            3 h     only on origin  Do it',
+      '  20260124-renamed        3 h     failed          Do it on feature/x',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('the title is cut so that rows fit, in any script', () => {
+  const title = '日本語のとても長い題名がここにあります。'.repeat(5);
+  const sessions = [
+    listed('авторизация', { title }),
+    listed('日本', { title }),
+    listed('plain', { title: 'x'.repeat(200) }),
+  ];
+  for (const columns of [80, 120]) {
+    const rows = renderSessions(wide(columns), sessions, now.getTime()).trimEnd().split('\n');
+    for (const row of rows) expect(widthOf(row)).toBeLessThanOrEqual(columns);
+    expect(new Set(rows.map((row) => widthOf(row.slice(0, row.indexOf('3 h'))))).size).toBe(1);
+    expect(Math.max(...rows.map(widthOf))).toBe(columns);
+  }
+});
+
+test('the newest step comes first; one from the future is no newest one', () => {
+  const at = (name: string, updated: string) => listed(name, { updated });
+  const sorted = sortNewest(
+    [at('old', '2026-01-02'), at('future', '2030-01-01'), at('new', '2026-01-20'), at('middle', '2026-01-10')],
+    now,
+  );
+  expect(sorted.map(({ session }) => session.slice(9))).toEqual(['new', 'middle', 'old', 'future']);
+});
+
+test('a limit takes the first, and the current session is always on the first page', () => {
+  const many = Array.from({ length: 60 }, (_, at) => listed(`s${at}`, { current: at === 55 }));
+  const names = (limit: number, sessions = many) => takeFirst(sessions, limit).map(({ session }) => session.slice(9));
+  expect(names(50)).toEqual(['s55', ...Array.from({ length: 49 }, (_, at) => `s${at}`)]);
+  expect(names(2)).toEqual(['s55', 's0']);
+  expect(names(Number.POSITIVE_INFINITY)).toHaveLength(60);
+  expect(names(3, many.slice(50))).toEqual(['s55', 's50', 's51']);
+  expect(names(8, many.slice(50))).toEqual(Array.from({ length: 8 }, (_, at) => `s${50 + at}`));
+});
