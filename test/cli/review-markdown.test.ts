@@ -57,6 +57,7 @@ function reviewOf(turns: ReviewedTurn[], onRead: () => void = () => undefined): 
     tip: oid,
     base: oid,
     baseBranch: 'main',
+    baseSession: null,
     turns,
     commits: [],
     spent: first?.spent ?? { answers: 0, unreported: 0, inputTokens: 0, outputTokens: 0, costUsd: null },

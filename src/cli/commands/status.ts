@@ -1,7 +1,7 @@
 /** Says in a few lines where you are in a session. */
 import { Command } from 'clipanion';
 import type { Project } from '../../ports/project.ts';
-import type { Status } from '../../workflow/review/read-status.ts';
+import type { FailedOutcome, Status } from '../../workflow/review/read-status.ts';
 import { summary } from './help.ts';
 import { TeddyCommand } from '../teddy-command.ts';
 import { toVisible, type Terminal } from '../terminal.ts';
@@ -64,7 +64,13 @@ function describeHead(terminal: Terminal, { head, line }: Status): string {
   return line.name === `teddy/${line.session}` ? `${place}.` : `${place}, a line of ${line.session}.`;
 }
 
-function describeTurn({ line, turn, plan, isInterrupted, hasLanded }: Status): string[] {
+function describeTurn(status: Status): string[] {
+  const { startsOn } = status;
+  const base = startsOn === null ? [] : [`It starts on top of ${startsOn}, which is not landed.`];
+  return [...describeState(status), ...base];
+}
+
+function describeState({ line, turn, plan, outcome, isInterrupted, hasLanded }: Status): string[] {
   if (line === null) return [];
   if (turn === null) return ['Nothing was said yet.'];
   if (isInterrupted) return [`The run of turn ${turn.turn} was interrupted.`];
@@ -74,7 +80,22 @@ function describeTurn({ line, turn, plan, isInterrupted, hasLanded }: Status): s
   }
   if (turn.status === 'open')
     return [turn.hasMessage ? `Turn ${turn.turn} waits for an answer.` : `Turn ${turn.turn} has no message yet.`];
+  if (outcome !== null)
+    return [`Turn ${turn.turn} ${describeOutcome(outcome)}${hasLanded ? '. All of the line has landed' : ''}.`];
   return [`Turn ${turn.turn} is closed${hasLanded ? ', and all of the line has landed' : ''}.`];
+}
+
+/** `failed: action 2 of 3 (EXECUTE npm test), exit 1`. */
+function describeOutcome({ status, error, failed, actions, problems, isUndone }: FailedOutcome): string {
+  const undone = isUndone ? '; it was undone' : '';
+  if (status === 'VALIDATION_FAILED') return `was not run: its plan is not valid (${count(problems, 'problem')})`;
+  if (status === 'SKIPPED') return `is closed: all of its actions were skipped`;
+  const why = error === null ? '' : `: ${toVisible(error)}`;
+  if (status === 'ABORTED') return `was aborted${why}${undone}`;
+  if (failed === null) return `failed${why}${undone}`;
+  const { index, type, target, exitCode } = failed;
+  const exit = exitCode === null ? '' : `, exit ${exitCode}`;
+  return `failed: action ${index} of ${actions} (${toVisible(`${type} ${target}`.trim())})${exit}${undone}`;
 }
 
 function describeFiles({ edits, operation, leftoverWrites }: Status): string[] {

@@ -48,13 +48,15 @@ async function readShown({ session, readTurns }: ReviewedLine, room: number): Pr
 }
 
 function renderHead(
-  { session, line, tip, base, baseBranch, files, spent }: ReviewedLine,
+  { session, line, tip, base, baseBranch, baseSession, files, spent }: ReviewedLine,
   rows: readonly Row[],
 ): string {
   const ran = rows.filter(({ outcome }) => outcome !== null);
   const failed = ran.filter(({ outcome }) => outcome !== 'SUCCESS').length;
+  const start = baseSession ?? baseBranch;
+  const below = baseSession === null ? '' : ' (a session that is not landed)';
   const from =
-    base === null ? '' : `, from ${baseBranch === null ? '' : `${toCode(baseBranch)} at `}${toCode(base.slice(0, 10))}`;
+    base === null ? '' : `, from ${start === null ? '' : `${toCode(start)} at `}${toCode(base.slice(0, 10))}${below}`;
   const runs =
     ran.length === 0
       ? 'no plan was run'

@@ -1,50 +1,13 @@
 /** Which of many lines have landed as they stand. However many there are, it takes two git processes for a base branch that has moved, and none for one that has not. */
-import type { Cache } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry } from '../../session/entry.ts';
 import { decodeLandings, landingText } from '../../session/landing.ts';
-import { isOid, parseLineRef, type Oid, type RefName, type SessionId } from '../../names.ts';
+import { isOid, type Oid, type RefName, type SessionId } from '../../names.ts';
 import { isOnLine } from '../line/ancestry.ts';
+import { readRows, writeRows } from '../line/cached-rows.ts';
 import { readDefaultBranches } from '../line/list.ts';
 import type { MainLine } from '../line/list-main.ts';
 import { findNearestEntry } from '../line/nearest-entry.ts';
-
-export interface SessionStart {
-  /** The commit of its `start` entry. */
-  oid: Oid;
-  /** Null: HEAD was detached, or an earlier version has recorded another session's line. */
-  branch: string | null;
-}
-
-/** A session's start never changes: it is looked for once. One whose history is cut off has none. */
-export async function readStarts(project: Project, lines: readonly MainLine[]): Promise<Map<SessionId, SessionStart>> {
-  const { store, cache } = project.repository;
-  const known = new Map((await readRows(cache, 'session-starts')).map((row) => [row[0] ?? '', row]));
-  const unknown = lines.filter((line) => !known.has(toKey(line)));
-  const wanted = new Set(unknown.map(toKey));
-  if (wanted.size > 0) {
-    for await (const { oid, message } of store.firstParentsOf(unknown.map((line) => line.oid))) {
-      const entry = message.includes('Teddy-Entry: start') ? decodeEntry(message) : null;
-      if (entry?.kind !== 'start' || !wanted.delete(toKey(entry))) continue;
-      const { baseBranch: branch } = entry;
-      const isLine = branch === undefined || parseLineRef(`refs/heads/${branch}`) !== null;
-      known.set(toKey(entry), [toKey(entry), oid, ...(isLine ? [] : [branch])]);
-      if (wanted.size === 0) break;
-    }
-    await writeRows(cache, 'session-starts', [...known.values()]);
-  }
-  const starts = new Map<SessionId, SessionStart>();
-  for (const line of lines) {
-    const [, oid = '', branch = null] = known.get(toKey(line)) ?? [];
-    if (isOid(oid)) starts.set(line.session, { oid, branch });
-  }
-  return starts;
-}
-
-/** Another session of the same name may be made on the day that one was deleted. */
-function toKey({ session, created }: Pick<MainLine, 'session' | 'created'>): string {
-  return `${session}@${created.replaceAll(/\s/g, '')}`;
-}
+import type { SessionStart } from '../line/session-start.ts';
 
 /** By `hasLandedAsItStands`' rules: a base branch has the line's tip, or a commit that says it brought the line as far as that. */
 export async function findLanded(
@@ -136,14 +99,4 @@ function decodeRow(oid: Oid, [, ...words]: readonly string[]): BaseHistory {
   for (const { session, tip } of words.flatMap((word) => decodeLandings(`${landingText}${word}`)))
     landings.set(session, [...(landings.get(session) ?? []), tip]);
   return { oid, entries: new Set(words.filter(isOid)), landings };
-}
-
-/** A line of words each. */
-async function readRows(cache: Cache, key: string): Promise<string[][]> {
-  const text = new TextDecoder().decode((await cache.read(key)) ?? new Uint8Array());
-  return text.split('\n').flatMap((line) => (line === '' ? [] : [line.split(' ')]));
-}
-
-async function writeRows(cache: Cache, key: string, rows: readonly string[][]): Promise<void> {
-  await cache.write(key, [new TextEncoder().encode(rows.map((row) => `${row.join(' ')}\n`).join(''))]);
 }

@@ -5,7 +5,8 @@ import { shortRef, turnNumber, type Oid, type RefName, type SessionId, type Turn
 import { findHeadLine } from '../line/find.ts';
 import { listMainLines, type MainLine } from '../line/list-main.ts';
 import { readLine, type TurnStatus } from '../line/read.ts';
-import { findLanded, readStarts, type SessionStart } from './find-landed.ts';
+import { readStarts, type SessionStart } from '../line/session-start.ts';
+import { findLanded } from './find-landed.ts';
 
 export interface ListedSession {
   session: SessionId;

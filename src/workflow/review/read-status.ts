@@ -2,14 +2,17 @@
 import { userMessages } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import { parsePlan } from '../../plan/parse.ts';
+import type { ActionLog, RunStatus } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
+import type { Entry } from '../../session/entry.ts';
 import { isSessionPath } from '../../session/global-files.ts';
-import { shortRef, type SessionId, type TurnName } from '../../names.ts';
+import { shortRef, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { findFreeBranch, findLine, lineName, type Line } from '../line/find.ts';
 import { hasLandedAsItStands } from '../line/find-open.ts';
 import { findNearestEntry } from '../line/nearest-entry.ts';
 import { listMainLines } from '../line/list-main.ts';
+import { findUnlandedBase, readStarts } from '../line/session-start.ts';
 import { readLine, toText, type TurnStatus } from '../line/read.ts';
 
 export interface Status {
@@ -21,6 +24,10 @@ export interface Status {
   turn: { turn: TurnName; status: TurnStatus; hasMessage: boolean } | null;
   /** A plan that was not executed. */
   plan: { title: string | null; actions: number } | null;
+  /** How the run of the turn ended, if it was not a success. */
+  outcome: FailedOutcome | null;
+  /** The session that this one was begun on top of, if that has not landed. */
+  startsOn: SessionId | null;
   /** A run of the plan was killed. */
   isInterrupted: boolean;
   /** All that is on the line has landed. */
@@ -33,6 +40,19 @@ export interface Status {
   leftoverWrites: string[];
   /** Commands, of which the first comes next. */
   next: string[];
+}
+
+export interface FailedOutcome {
+  status: Exclude<RunStatus, 'SUCCESS'>;
+  /** Why, in words, where no action says so. */
+  error: string | null;
+  /** The first action that failed. `target`: its path or its command. */
+  failed: { index: number; type: string; target: string; exitCode: number | null } | null;
+  actions: number;
+  problems: number;
+  /** It changed code, and no undo has taken that back. */
+  canUndo: boolean;
+  isUndone: boolean;
 }
 
 export async function readStatus(project: Project): Promise<Status> {
@@ -50,6 +70,8 @@ export async function readStatus(project: Project): Promise<Status> {
     line: found,
     turn: state?.turn ?? null,
     plan: state?.plan ?? null,
+    outcome: state?.outcome ?? null,
+    startsOn: state?.startsOn ?? null,
     isInterrupted: state?.isInterrupted ?? false,
     hasLanded: state?.hasLanded ?? false,
     ...files,
@@ -69,12 +91,12 @@ async function findStatusLine(project: Project): Promise<Line | null> {
   }
 }
 
-type LineStatus = Pick<Status, 'turn' | 'plan' | 'isInterrupted' | 'hasLanded'>;
+type LineStatus = Pick<Status, 'turn' | 'plan' | 'outcome' | 'startsOn' | 'isInterrupted' | 'hasLanded'>;
 
 async function readLineStatus(project: Project, line: Line): Promise<LineStatus | null> {
   const { store } = project.repository;
   if (line.tip === null) return null;
-  const { latest } = await readLine(store, line.tip);
+  const { latest, entry } = await readLine(store, line.tip);
   const nearest = await findNearestEntry(project, line.tip);
   const plan = latest?.status === 'planned' ? parsePlan(toText(latest.plan)).plan : null;
   const runs = latest === null ? [] : await project.journals.list();
@@ -85,10 +107,45 @@ async function readLineStatus(project: Project, line: Line): Promise<LineStatus 
       hasMessage: userMessages(latest.records).length > 0,
     },
     plan: plan && { title: plan.title, actions: plan.actions.length },
+    outcome: latest?.report == null ? null : await readOutcome(latest.report, entry),
+    startsOn: nearest && (await readStartsOn(project, { ...nearest.entry, oid: line.tip })),
     isInterrupted: runs.some(({ ref, turn }) => ref === line.ref && turn === latest?.turn),
     hasLanded:
       nearest !== null && (await hasLandedAsItStands(project, { oid: line.tip, session: line.session, nearest })),
   };
+}
+
+async function readOutcome(report: Uint8Array, entry: Entry): Promise<FailedOutcome | null> {
+  const { parseReport } = await import('../../plan/report-schema.ts');
+  const { run_summary, action_logs: logs, changes, turn, validation_errors } = parseReport(toText(report));
+  const { status, error } = run_summary;
+  if (status === 'SUCCESS') return null;
+  const failed = logs.find((log) => log.status === 'FAILURE');
+  const isUndone = entry.kind === 'undo' && entry.turn === turn;
+  return {
+    status,
+    error,
+    failed: failed === undefined ? null : toFailed(failed),
+    actions: logs.length,
+    problems: validation_errors.length,
+    canUndo: changes.length > 0 && !isUndone,
+    isUndone,
+  };
+}
+
+function toFailed({ index, action_type: type, params, details }: ActionLog): FailedOutcome['failed'] {
+  const [first = ''] = Object.values(params);
+  const target = typeof first === 'object' ? '' : (String(first).split('\n')[0] ?? '');
+  return { index, type, target, exitCode: details?.return_code ?? null };
+}
+
+async function readStartsOn(
+  project: Project,
+  line: { session: SessionId; oid: Oid; created: string },
+): Promise<SessionId | null> {
+  const start = (await readStarts(project, [line])).get(line.session);
+  const base = start === undefined ? undefined : (await project.repository.store.readCommit(start.oid)).parents[0];
+  return base === undefined ? null : findUnlandedBase(project, line.session, base);
 }
 
 async function readFiles({ repository: { workspace } }: Project): Promise<Pick<Status, 'edits' | 'operation'>> {
@@ -116,7 +173,7 @@ async function toStart(project: Project): Promise<string[]> {
 }
 
 async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line): Promise<string[]> {
-  const { turn, plan, isInterrupted, hasLanded, leftoverWrites } = status;
+  const { turn, plan, outcome, isInterrupted, hasLanded, leftoverWrites } = status;
   const name = lineName(line);
   if (line.found === 'detached') return [`git switch -c ${await findFreeBranch(project, line.session)}`];
   // Where HEAD is on no line, it goes there first.
@@ -127,6 +184,13 @@ async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line
   if (turn?.status === 'open' && turn.hasMessage)
     return ['teddy session resume', 'teddy session plan --from <file>', ...recover];
   const plans = 'teddy session plan -m "what you want"';
+  if (outcome !== null && outcome.status !== 'SKIPPED' && !hasLanded)
+    return [
+      'teddy session plan -m "what to do instead"',
+      ...(outcome.canUndo ? ['teddy session undo'] : []),
+      'teddy session show',
+      ...recover,
+    ];
   if (hasLanded) return [`teddy session archive ${line.session}`, plans, ...recover];
   if (turn === null || turn.status === 'open') return [plans, ...recover];
   return [plans, 'teddy session land', ...recover];

@@ -17,6 +17,8 @@ export interface Review {
   /** The commit that the line started from; null when there was none. */
   base: Oid | null;
   baseBranch: string | null;
+  /** The session whose line `base` is on, if that has not landed. */
+  baseSession: SessionId | null;
   turns: ReviewedTurn[];
   /** The user's own. */
   commits: OwnCommit[];

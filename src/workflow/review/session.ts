@@ -8,6 +8,7 @@ import { isStartOf } from './log-session.ts';
 import { readTurnTexts } from './read-turn-texts.ts';
 import { sumSpent } from './count-spending.ts';
 import { listCodeChanges } from './diff-files.ts';
+import { findUnlandedBase } from '../line/session-start.ts';
 import { findRecorded, type RecordedLine } from '../line/find-recorded.ts';
 import {
   countFiles,
@@ -44,6 +45,7 @@ export async function openReview(project: Project, target: string | undefined): 
     tip: line.tip,
     base,
     baseBranch,
+    baseSession: base === null ? null : await findUnlandedBase(project, line.session, base),
     turns: [...groups].map(([turn, own]) => labelTurn(turn, own)),
     commits: listOwn(steps),
     spent: sumSpent(steps.flatMap(({ entry }) => entry ?? [])),

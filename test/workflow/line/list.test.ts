@@ -18,9 +18,10 @@ import { listSessions } from '../../../src/workflow/review/list-sessions.ts';
 import { graphSession } from '../../../src/workflow/review/log-graph.ts';
 import { countAllCosts } from '../../../src/workflow/review/count-all-costs.ts';
 import { listRecorded } from '../../../src/workflow/line/find-recorded.ts';
+import { reviewSession } from '../../../src/workflow/review/session.ts';
 import { readStatus } from '../../../src/workflow/review/read-status.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
-import { create, line, planOf, say, session, start, turn } from '../../support/turns.ts';
+import { command, create, line, planOf, say, session, start, turn } from '../../support/turns.ts';
 import { runs } from '../../support/runs.ts';
 import { slowTest } from '../../support/slow-test.ts';
 
@@ -317,6 +318,53 @@ describe('status', () => {
     const said = project.said.length;
     expect(await readStatus(project)).toMatchObject({ line: { session, found: 'open' }, next: [`git switch ${line}`] });
     expect(project.said).toHaveLength(said);
+  });
+
+  test('says how a run has failed, what helps, and that it was undone', async () => {
+    const project = await withTurn();
+    const { shellOf } = project;
+    project.shellOf = (root) => ({
+      ...shellOf(root),
+      run: async (...given) => ({ ...(await shellOf(root).run(...given)), exitCode: 3 }),
+    });
+    await turn(project, 'Two', create('two.txt'), command('exit 3'), create('three.txt'));
+    expect(await readStatus(project)).toMatchObject({
+      outcome: {
+        status: 'FAILURE',
+        failed: { index: 2, type: 'EXECUTE', target: 'exit 3', exitCode: 3 },
+        actions: 3,
+        canUndo: true,
+        isUndone: false,
+      },
+      next: ['teddy session plan -m "what to do instead"', 'teddy session undo', 'teddy session show'],
+    });
+    await undoTurn(project, {});
+    expect(await readStatus(project)).toMatchObject({
+      outcome: { canUndo: false, isUndone: true },
+      next: ['teddy session plan -m "what to do instead"', 'teddy session show'],
+    });
+    await turn(project, 'Three', create('four.txt'));
+    expect(await readStatus(project)).toMatchObject({
+      outcome: null,
+      next: [expect.any(String), 'teddy session land'],
+    });
+  });
+
+  test('names the session that a line starts on top of until that has landed', async () => {
+    const project = await withTurn();
+    expect(await readStatus(project)).toMatchObject({ startsOn: null });
+    await start(project, 'upper');
+    const upper = 'teddy/20260124-upper';
+    expect(await readStatus(project)).toMatchObject({ line: { name: upper }, startsOn: session });
+    await turn(project, 'Two', create('two.txt'));
+    const review = await reviewSession(project, undefined);
+    expect(review).toMatchObject({ base: await project.tipOf(line), baseBranch: 'main', baseSession: session });
+    expect(review.files.map(({ path }) => path)).toEqual(['two.txt']);
+    await project.switchTo('main');
+    await project.commit(`Land\n\nTeddy-Landed-From: ${session}@${await project.tipOf(line)}\n`, { 'one.txt': 'x\n' });
+    await project.switchTo(upper);
+    expect(await readStatus(project)).toMatchObject({ startsOn: null });
+    expect(await reviewSession(project, undefined)).toMatchObject({ baseSession: null });
   });
 
   test('says that all of a line has landed', async () => {
