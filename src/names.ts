@@ -18,6 +18,8 @@ export type RepoPath = Branded<'RepoPath'>;
 export const globalRef = 'refs/heads/teddy/global' as RefName;
 /** Where lines are kept whose branches are gone, or have landed. */
 export const archivePrefix = 'refs/teddy/archive/';
+/** Where lines are kept for 30 days that `session delete` has deleted. */
+export const deletedPrefix = 'refs/teddy/keep/deleted/';
 /** Says that something here came from elsewhere, also where no remote is configured. */
 export const fetchedRef = 'refs/teddy/keep/fetched' as RefName;
 const maxNameLength = 64;

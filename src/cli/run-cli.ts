@@ -28,6 +28,7 @@ import { SessionChatCommand } from './commands/session/chat.ts';
 import { SessionContextCommand } from './commands/session/context.ts';
 import { SessionContextAddCommand, SessionContextDropCommand } from './commands/session/context/edit.ts';
 import { SessionCostCommand } from './commands/session/cost.ts';
+import { SessionDeleteCommand } from './commands/session/delete.ts';
 import { SessionDiffCommand } from './commands/session/diff.ts';
 import { SessionExecuteCommand } from './commands/session/execute.ts';
 import { SessionExportCommand } from './commands/session/export.ts';
@@ -47,6 +48,7 @@ import { SessionReviewCommand } from './commands/session/review.ts';
 import { SessionVerifyCommand } from './commands/session/verify.ts';
 import { SessionSayCommand } from './commands/session/say.ts';
 import { SessionShowCommand } from './commands/session/show.ts';
+import { SessionSwitchCommand } from './commands/session/switch.ts';
 import { SessionSyncCommand } from './commands/session/sync.ts';
 import { SessionUndoCommand } from './commands/session/undo.ts';
 import { StatusCommand, TeddyAlone } from './commands/status.ts';
@@ -82,12 +84,14 @@ const commands: CommandClass<CliContext>[] = [
   SessionChatCommand,
   SessionExecuteCommand,
   SessionResumeCommand,
+  SessionSwitchCommand,
   SessionBranchCommand,
   SessionSayCommand,
   SessionUndoCommand,
   SessionRestoreCommand,
   SessionLandCommand,
   SessionArchiveCommand,
+  SessionDeleteCommand,
   SessionListCommand,
   SessionLogCommand,
   SessionShowCommand,

@@ -1,5 +1,6 @@
 /** `session land` and `session archive`, as a person sees them. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hasTerminal, runInTerminal } from '../support/run-in-terminal.ts';
 import { createPlan, openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
 let project: TeddyProject;
@@ -56,4 +57,65 @@ test('a session lands with HEAD where it was, is archived, found by its id, and 
   expect(refused).toContain(`teddy session archive --restore ${session}`);
   expect(await project.ok('session', 'archive', '--restore', session)).toBe(`teddy/${session}\n`);
   expect(await project.repo.git('rev-parse', `teddy/${session}`)).toBe(tip);
+});
+
+test('switch goes to a session and back, refuses as git does, and asks which on a terminal', async () => {
+  const { repo } = project;
+  const head = () => repo.git('symbolic-ref', '--short', 'HEAD');
+  await repo.git('switch', '--quiet', 'main');
+  expect(await project.refuses('USAGE', 2, ['session', 'switch'])).toContain('teddy session list');
+  await repo.commit({ 'a.txt': 'other\n' }, 'Another a.txt');
+  await repo.write('a.txt', 'mine\n');
+  expect(await project.refuses('FILES_IN_THE_WAY', 3, ['session', 'switch', session])).toContain('hint:');
+  expect(await head()).toBe('main');
+  await repo.git('checkout', '--', 'a.txt');
+  const { stderr } = await project.run(['session', 'switch', 'try-it']);
+  expect(stderr).toBe(`Switched to teddy/${session}.\nBack: git switch main\n`);
+  expect(await head()).toBe(`teddy/${session}`);
+  await repo.git('switch', '--quiet', 'main');
+  if (!hasTerminal) return;
+  const run = runInTerminal(['session', 'switch'], { cwd: repo.root });
+  expect(await run.waitFor('q: none ')).toContain(` 1    ${session}  `);
+  run.press('7\n');
+  await run.waitFor('Answer a number from 1 to 1');
+  run.press('1\n');
+  expect(await run.exitCode).toBe(0);
+  expect(await head()).toBe(`teddy/${session}`);
+});
+
+test('delete names what would be lost, asks, keeps it, and what it prints takes it back', async () => {
+  const { repo } = project;
+  const tip = await repo.git('rev-parse', `teddy/${session}`);
+  await repo.git('switch', '--quiet', 'main');
+  const archive = `refs/teddy/archive/${session}`;
+  await repo.git('switch', '--quiet', '--create', 'aside', `teddy/${session}~1`);
+  await repo.git('switch', '--quiet', 'main');
+  const refused = await project.refuses('NOT_APPROVED', 4, ['session', 'delete', session]);
+  expect(refused).toContain(`  teddy/${session}  1 turn, landed, not pushed\n  ${archive}  its archive\n`);
+  expect(refused).toContain('aside is your own branch');
+  const deleted = await project.run(['session', 'delete', session, '-y']);
+  expect(deleted.stdout).toBe(`teddy/${session} is deleted\n${archive} is deleted\n`);
+  expect(await repo.git('for-each-ref', '--format=%(refname)', 'refs/heads/teddy', archive)).toBe(
+    'refs/heads/teddy/global',
+  );
+  const [, restore = ''] = /taken back: teddy (.*)/.exec(deleted.stderr) ?? [];
+  expect(await project.ok(...restore.split(' '))).toBe(`teddy/${session} is back\n${archive} is back\n`);
+  expect(await repo.git('rev-parse', `teddy/${session}`, archive)).toBe(`${tip}\n${tip}`);
+  await repo.git('branch', '--quiet', '-D', 'aside');
+});
+
+test('what is deleted for good by the doctor is not found again as lost entries', async () => {
+  const { repo } = project;
+  await project.ok('session', 'delete', session, '-y');
+  const kept = (await repo.git('for-each-ref', '--format=%(refname) %(objectname)', 'refs/teddy/keep/deleted')).split(
+    '\n',
+  );
+  for (const row of kept) {
+    const [ref = '', oid = ''] = row.split(' ');
+    await repo.git('update-ref', ref.replace(/\d{8}T\d{6}Z/, '20200101T000000Z'), oid);
+    await repo.git('update-ref', '-d', ref);
+  }
+  expect(await project.ok('doctor', '--fix')).toContain('deleted more than 30 days ago');
+  expect(await repo.git('for-each-ref', 'refs/teddy/keep', `refs/heads/teddy/${session}*`)).toBe('');
+  expect(await project.ok('doctor')).not.toContain('no branch has');
 });

@@ -19,11 +19,11 @@ The core loop
 Groups
   teddy session ...                 everything else that a session can do
                                     talk: chat, say
-                                    go on: resume, branch, undo, restore
+                                    go on: resume, switch, branch, undo, restore
                                     look: list, log, show, diff, review, cost,
                                     context, history, verify, replay
                                     share: push, pull, sync, import, export
-                                    put away: archive
+                                    put away: archive, delete
   teddy memo ...                    facts that every session is told:
                                     list, add, remove, edit
   teddy global ...                  what every session is shown, and agents of
@@ -65,12 +65,15 @@ Talk
 Go on
   teddy session resume              do what comes next: run the plan, ask again,
                                     or take the next message
+  teddy session switch [session]    go to the branch of a session
   teddy session branch <turn> -m <message>
                                     try again from an earlier turn
   teddy session undo [turn]         undo the code changes of a turn
   teddy session restore <turn>      go back to the end of a turn, on a branch of
                                     its own
   teddy session archive [session]   put away its branches; nothing is lost
+  teddy session delete <session>    delete its branches here; for 30 days they
+                                    can be taken back
 Look
   teddy session list                all sessions
   teddy session log                 the steps of this session; --graph: of all

@@ -1,15 +1,17 @@
 /** Looks at everything that crashes and other clones can leave behind, and mends what is surely ours. */
 import { TeddyError } from '../../errors.ts';
+import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { listLines } from '../line/list.ts';
-import { findDamagedObjects, findLostEntries } from './find-lost-entries.ts';
+import { addForgotten, findDamagedObjects, findLostEntries } from './find-lost-entries.ts';
 import { findDivergedLines, findMemoPairs } from './find-diverged-lines.ts';
 import { findEnvironment, findSessionFiles } from './find-environment.ts';
 import { findRuns, findWrites } from './find-interrupted.ts';
 import { findWorkTrees } from './find-work-trees.ts';
 import { count, type Examination, type Finding, type Found, type Scene, remainsOf } from './finding.ts';
 import { formatCount } from '../../session/format-count.ts';
-import { shortRef } from '../../names.ts';
+import { nameSome } from '../../session/name-some.ts';
+import { deletedPrefix, shortRef, type RefName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { prepareLine } from '../line/prepare.ts';
 import { listLeftInQuarantine, clearQuarantine } from '../line/quarantine.ts';
@@ -286,6 +288,54 @@ const findCommands: Examination = async (scene) => ({
   seen: 'commands of conversations',
 });
 
+/** Sessions that were deleted are kept for so long. */
+const keptMs = 30 * 86_400_000;
+
+/** What `session delete` keeps: it is removed when its time is over, and only by `--fix`. */
+const findDeleted: Examination = async ({ project, refs }) => {
+  const kept = refs.filter(({ ref }) => ref.startsWith(deletedPrefix));
+  if (kept.length === 0) return { found: [], seen: null };
+  const now = project.clock.now().getTime();
+  const isOld = ({ ref }: RefTip) => now - parseStamp(ref) > keptMs;
+  const old = kept.filter(isOld);
+  const names = (tips: RefTip[]) => nameSome([...new Set(tips.map(({ ref }) => ref.split('/').at(-1) ?? ''))]);
+  const recent = kept.filter((tip) => !isOld(tip));
+  return {
+    found: old.length === 0 ? [] : [toExpired(project, old, names(old))],
+    seen: 'deleted sessions',
+    notes:
+      recent.length === 0
+        ? []
+        : [
+            `Deleted sessions are kept for 30 days: ${names(recent)}. Take one back: teddy session delete --restore <session>`,
+          ],
+  };
+};
+
+/** A name that says no time is kept. */
+function parseStamp(ref: RefName): number {
+  const stamp = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\//.exec(ref.slice(deletedPrefix.length));
+  if (stamp === null) return Number.POSITIVE_INFINITY;
+  const [, year, month, day, hour, minute, second] = stamp;
+  return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+}
+
+function toExpired(project: Project, old: RefTip[], names: string): Found {
+  return {
+    kind: 'deleted-session',
+    thing: deletedPrefix,
+    meaning: `${count(old.length, 'branch', 'branches')} of sessions that were deleted more than 30 days ago: ${names}.`,
+    fix: 'removes what is kept of them for good',
+    todo: null,
+    async mend() {
+      const updates = old.map(({ ref, oid }) => ({ ref, old: oid, new: null }));
+      await addForgotten(project, old);
+      const isDone = (await project.repository.store.updateRefs(updates, 'teddy: no longer kept')) === 'done';
+      return isDone ? 'They are removed.' : 'Somebody has moved them meanwhile; they are left.';
+    },
+  };
+}
+
 /** In this order: what stands in the way of the others is mended first. */
 const examinations: Examination[] = [
   findForeignLocks,
@@ -298,6 +348,7 @@ const examinations: Examination[] = [
   findWrites,
   findMemoPairs,
   findQuarantine,
+  findDeleted,
   findDivergedLines,
   findDamagedObjects,
   findLostEntries,

@@ -18,6 +18,7 @@ import { count, type Examination, type Found } from './finding.ts';
 import type { DamagedObject } from '../../ports/disk.ts';
 import { formatCount } from '../../session/format-count.ts';
 import { toShellWord } from '../../session/shell-word.ts';
+import { readRows, writeRows } from '../line/cached-rows.ts';
 import { readDefaultBranches } from '../line/list.ts';
 
 interface LostCommit {
@@ -43,7 +44,14 @@ export const findLostEntries: Examination = async ({ project, refs }) => {
   return { found, seen: 'lost entries' };
 };
 
-async function findLines({ repository: { store }, remains }: Project): Promise<LostLine[]> {
+const forgottenKey = 'deleted-tips';
+
+/** Notes tips whose time is over, so that they are no lost entries. Without the note they would only be offered again. */
+export async function addForgotten({ repository: { cache } }: Project, tips: readonly RefTip[]): Promise<void> {
+  await writeRows(cache, forgottenKey, [...(await readRows(cache, forgottenKey)), ...tips.map(({ oid }) => [oid])]);
+}
+
+async function findLines({ repository: { store, cache }, remains }: Project): Promise<LostLine[]> {
   const unreachable = new Map<Oid, LostCommit>();
   for (const oid of await remains.unreachableCommits()) {
     // An entry that git has half removed already cannot be brought back.
@@ -59,7 +67,8 @@ async function findLines({ repository: { store }, remains }: Project): Promise<L
   );
   if (lines.length === 0) return [];
   const wereTips = await remains.reflogCommits();
-  return dropCopies(lines).filter((line) => wasPublished(line, wereTips));
+  const forgotten = new Set((await readRows(cache, forgottenKey)).flat());
+  return dropCopies(lines).filter((line) => wasPublished(line, wereTips) && !forgotten.has(line.tip.oid));
 }
 
 /** Tips: lost entries that no other lost entry is built on. */

@@ -18,6 +18,7 @@ type FindingKind =
   | 'half-memo-pair'
   | 'diverged-line'
   | 'quarantine'
+  | 'deleted-session'
   | 'damaged-object'
   | 'lost-entry'
   | 'ended-work-tree'

@@ -93,7 +93,10 @@ async function archiveOnce(project: Project, session: SessionId, asked: RefName)
 }
 
 /** Those that teddy has named, and the main line whatever it is called. */
-async function listBranches(project: Project, session: SessionId): Promise<{ branches: KnownLine[]; kept: RefName[] }> {
+export async function listBranches(
+  project: Project,
+  session: SessionId,
+): Promise<{ branches: KnownLine[]; kept: RefName[] }> {
   const lines = (await listLines(project)).filter((line) => line.session === session && line.remote === null);
   const main = chooseMain(lines);
   const isOurs = (line: KnownLine) => line.isMain || line.branch !== null || line === main;
@@ -117,7 +120,7 @@ async function refuseAbsent(
 }
 
 /** Null: none of them is checked out in this work tree. */
-async function refuseCheckedOut(
+export async function refuseCheckedOut(
   { repository }: Project,
   branches: readonly KnownLine[],
 ): Promise<{ workspace: Workspace; line: KnownLine } | null> {
@@ -180,7 +183,7 @@ async function refuseHeldBase(project: Project, workspace: Workspace, line: Know
   );
 }
 
-async function findBase(project: Project, line: KnownLine): Promise<string | null> {
+export async function findBase(project: Project, line: KnownLine): Promise<string | null> {
   const { store } = project.repository;
   const started = await readBaseBranch(project, line.oid);
   const usual = (await readDefaultBranches(project)).map(({ ref }) => ref);
@@ -191,7 +194,7 @@ async function findBase(project: Project, line: KnownLine): Promise<string | nul
 }
 
 /** An answer that a killed command has left goes on its line as long as there is one. */
-async function settle(project: Project, session: SessionId, branches: readonly RefTip[]): Promise<void> {
+export async function settle(project: Project, session: SessionId, branches: readonly RefTip[]): Promise<void> {
   for (const { ref, oid } of branches) {
     await checkUnfinishedRuns(project, { ref, session, tip: oid, workspace: null }, { settles: false });
     await recoverAnswers(project, { ref, workspace: null });
@@ -223,10 +226,10 @@ function unnamedError(): TeddyError {
   return new TeddyError('USAGE', 'You are on no branch of a session, so teddy cannot tell which one to archive.', hint);
 }
 
-function commitError(name: string): TeddyError {
+export function commitError(name: string, done = 'archived'): TeddyError {
   return new TeddyError(
     'USAGE',
-    `${name} is a commit, and what is archived is a session.`,
+    `${name} is a commit, and what is ${done} is a session.`,
     'Name a session: `teddy session list` shows them.',
   );
 }

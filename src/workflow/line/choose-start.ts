@@ -2,6 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import { globalRef, shortRef, type Oid, type RefName } from '../../names.ts';
+import { toShellWord } from '../../session/shell-word.ts';
 import { hasLandedAsItStands } from './find-open.ts';
 import { chooseMain, isLine, listLines, readBaseBranch, readDefaultBranches } from './list.ts';
 import { findNearestEntry, type NearestEntry } from './nearest-entry.ts';
@@ -45,7 +46,9 @@ async function startOnLine(
       base: { oid: base, branch },
       note: `Starts at ${branch}, where ${session} has landed.`,
     };
-  return { base: { oid, branch }, note: `Starts on top of ${session}, which ${hasLanded ? 'has' : 'is not'} landed.` };
+  const note = `Starts on top of ${session}, which ${hasLanded ? 'has' : 'is not'} landed.`;
+  const other = isNamed || branch === null ? '' : ` To start without it: --from ${toShellWord(branch)}`;
+  return { base: { oid, branch }, note: `${note}${other}` };
 }
 
 /** In a bare repository, what its HEAD names. */

@@ -12,6 +12,7 @@ import {
   sessionContextText,
 } from '../../session/global-files.ts';
 import {
+  deletedPrefix,
   joinPath,
   mainLineRef,
   sessionDir,
@@ -75,7 +76,16 @@ export async function newSession(project: Project, request: NewSessionRequest): 
   const workTree = inWorkTree ? await addOrTakeBack(project, ref, commit) : null;
   if (name !== request.name) notices.info(`The name was made ${name}.`);
   if (note !== null) notices.info(note);
+  if (!session.endsWith(`-${name}`)) notices.info(await describeTaken(project, session, name));
   return { session, ref, commit, directory: sessionDir(session), switched: workspace !== null, workTree, made };
+}
+
+/** Why the session has a number at its end, and how to go on with the one that was there. */
+async function describeTaken({ repository: { store } }: Project, session: SessionId, name: string): Promise<string> {
+  const first = `${session.slice(0, '20260124-'.length)}${name}`;
+  const refs = await store.listRefs(mainLineRef(first as SessionId), `refs/remotes/*/teddy/${first}`);
+  const way = refs.length > 0 ? ` To go on with that one: teddy session switch ${first}` : '';
+  return `There is a session ${first} already, so this one is ${session}.${way}`;
 }
 
 async function refuseBusyWorkspace(workspace: Workspace): Promise<void> {
@@ -136,6 +146,7 @@ export async function readTakenIds(project: Project): Promise<Set<string>> {
     'refs/heads/teddy/',
     'refs/remotes/*/teddy/*',
     'refs/teddy/archive/',
+    deletedPrefix,
   );
   return new Set(refs.map(({ ref }) => ref.split('/').at(-1)?.split('--')[0] ?? ''));
 }

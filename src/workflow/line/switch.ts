@@ -1,15 +1,56 @@
-/** Switches to a line that was just made; if git refuses, the line is gone again. */
+/** Switches a work tree to a line. */
 import { TeddyError } from '../../errors.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { Oid, RefName } from '../../names.ts';
+import { shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
+import { toShellWord } from '../../session/shell-word.ts';
+import { findLine } from './find.ts';
+import { makeLocal } from './make-local.ts';
+import { refuseOperation } from './refuse-operation.ts';
 import { refuseRunsIn } from './unfinished-run.ts';
+
+export interface SwitchedSession {
+  session: SessionId;
+  ref: RefName;
+  /** What HEAD was on: a branch, or a commit. */
+  from: RefName | Oid | null;
+  isThere: boolean;
+}
+
+/**
+ * As `git switch` does, with its safety rules. A line that only a remote has is made local first. Throws LINE_CHECKED_OUT, NO_WORK_TREE,
+ * FILES_IN_THE_WAY, OPERATION_IN_PROGRESS, LOCKED, RUN_INTERRUPTED, and what `findLine` throws.
+ */
+export async function switchSession(project: Project, selector: string): Promise<SwitchedSession> {
+  const { workspace } = project.repository;
+  if (workspace === null)
+    throw new TeddyError('NO_WORK_TREE', 'A bare repository has nothing to switch.', 'Run it in a clone of it.');
+  const { ref, session, tip, remoteTip, workspace: holder } = await findLine(project, selector);
+  const head = await workspace.head();
+  const switched = { session, ref, from: head.ref ?? head.oid };
+  if (head.ref === ref) return { ...switched, isThere: true };
+  if (holder !== null)
+    throw new TeddyError(
+      'LINE_CHECKED_OUT',
+      `${shortRef(ref)} is checked out in ${holder.root}.`,
+      `Work on it there: \`cd ${toShellWord(holder.root)}\`.`,
+    );
+  await refuseOperation(workspace, head.ref ?? ('HEAD' as RefName));
+  if (tip === null) {
+    const made = await makeLocal(project, { ref, session, remoteTip });
+    await switchOrTakeBack(project, workspace, ref, made);
+  } else {
+    await refuseRunsIn(project, workspace);
+    await workspace.switchTo(ref);
+  }
+  return { ...switched, isThere: false };
+}
 
 /** The hint for whoever may also stay: `session new` and `session branch`. */
 export const canStay = 'With --no-switch it is made all the same.';
 
 /**
- * `otherWay` is added to the hint where files are in the way. Throws FILES_IN_THE_WAY or LOCKED, as `Workspace.switchTo` does;
+ * If git refuses, the line, which was just made, is gone again. `otherWay` is added to the hint where files are in the way. Throws FILES_IN_THE_WAY or LOCKED, as `Workspace.switchTo` does;
  * LOCKED or RUN_INTERRUPTED for a run in these files.
  */
 export async function switchOrTakeBack(

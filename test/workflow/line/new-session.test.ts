@@ -56,7 +56,9 @@ describe('where a session starts', () => {
     const { commit } = await start(project, 'second');
     expect((await project.repository.store.readCommit(commit)).parents).toEqual([below]);
     expect(await baseOf(project, commit)).toBe('main');
-    expect(project.said).toContain(`Starts on top of ${session}, which is not landed.`);
+    expect(project.said).toContain(
+      `Starts on top of ${session}, which is not landed. To start without it: --from main`,
+    );
   });
 
   test('on a line that has landed as it stands it starts at the branch where it landed, and says so', async () => {
@@ -71,7 +73,9 @@ describe('where a session starts', () => {
     await project.switchTo(line);
     await turn(project, 'Two', create('two.txt'));
     await start(project, 'third');
-    expect(project.said).toContain(`Starts on top of ${session}, which is not landed.`);
+    expect(project.said).toContain(
+      `Starts on top of ${session}, which is not landed. To start without it: --from main`,
+    );
   });
 
   test('a branch that is named is where it starts; one that is not there, and teddy/global, are refused', async () => {
@@ -141,6 +145,14 @@ describe('session new', () => {
     const project = await memoryProject();
     const main = await project.tipOf('main');
     await start(project);
+    await start(project);
+    expect(project.said).toContain(
+      `There is a session ${session} already, so this one is ${session}-2. To go on with that one: teddy session switch ${session}`,
+    );
+    await project.repository.store.updateRefs(
+      [{ ref: `refs/heads/${line}-2` as RefName, old: await project.tipOf(`${line}-2`), new: null }],
+      'x',
+    );
     await project.setRef('refs/remotes/origin/teddy/20260124-add-login-2', main);
     await project.setRef('refs/heads/teddy/20260124-add-login-3--01-branch-01', main);
     expect((await start(project)).session).toBe('20260124-add-login-4');

@@ -1,0 +1,104 @@
+import { Command, Option } from 'clipanion';
+import { TeddyError } from '../../../errors.ts';
+import type { Project } from '../../../ports/project.ts';
+import { shortRef } from '../../../names.ts';
+import type { Deletion } from '../../../workflow/landing/delete-session.ts';
+import { toTarget } from './land.ts';
+import { TeddyCommand } from '../../teddy-command.ts';
+import { toVisible, type Terminal } from '../../terminal.ts';
+
+export class SessionDeleteCommand extends TeddyCommand {
+  static override paths = [['session', 'delete']];
+  static override usage = Command.Usage({
+    category: 'Land',
+    description: 'Delete the branches of a session here.',
+    details: `
+      It lists the main line, the conversation branches and the archive of the session, with what has not landed and what no remote
+      has, and asks. What they held is kept below refs/teddy/keep/deleted/ for 30 days: --restore takes it back. After that,
+      \`teddy doctor --fix\` removes it for good. Branches on a remote stay. To put a session away and keep it, use \`session archive\`.
+
+      Exit codes: 0 done; 2 no such session; 3 a branch is checked out, or a turn, a run or a write session is not finished; 4 it was
+      not approved.
+    `,
+    examples: [
+      ['A session that led nowhere', '$0 session delete try-again'],
+      ['Without being asked', '$0 session delete try-again -y'],
+      ['Take it back', '$0 session delete --restore 20260124-try-again'],
+    ],
+  });
+
+  target = Option.String({ name: 'session', required: false });
+  session = Option.String('-s,--session', {
+    description: 'A session id or a unique part of it, a branch, or a session directory.',
+  });
+  yes = Option.Boolean('-y,--yes', false, { description: 'Delete without asking.' });
+  restore = Option.Boolean('--restore', false, {
+    description: 'Take back what the last deletion of this session id has deleted.',
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    const target = toTarget(this.target, this.session);
+    if (target === undefined)
+      throw new TeddyError(
+        'USAGE',
+        'No session was named.',
+        '`teddy session list` shows them: `teddy session delete <session>`.',
+      );
+    return this.withProject(terminal, (project) =>
+      this.restore ? this.takeBack(terminal, project, target) : this.remove(terminal, project, target),
+    );
+  }
+
+  private async remove(terminal: Terminal, project: Project, target: string): Promise<number> {
+    const { deleteSession, planDeletion } = await import('../../../workflow/landing/delete-session.ts');
+    const deletion = await planDeletion(project, target);
+    const { session, lines, archives, left } = deletion;
+    if (!this.json) describeDeletion(terminal, deletion);
+    if (!this.yes && (await project.notices.confirm?.('Delete them?')) !== true)
+      throw new TeddyError(
+        'NOT_APPROVED',
+        `Nothing of ${session} was deleted.`,
+        `To delete without being asked: \`teddy session delete ${session} -y\`.`,
+      );
+    const kept = await deleteSession(project, deletion);
+    if (this.json) {
+      const deleted = lines.map(({ ref, oid, hasLanded, isPushed }) => ({
+        branch: shortRef(ref),
+        tip: oid,
+        hasLanded,
+        isPushed,
+      }));
+      const more = { archives: archives.map(({ ref }) => ref), left: left.map(shortRef), kept, restored: false };
+      this.printJson(terminal, 'session-delete', { session, lines: deleted, ...more });
+      return 0;
+    }
+    for (const { ref } of [...lines, ...archives]) terminal.print(`${toVisible(shortRef(ref))} is deleted\n`);
+    terminal.say(`For 30 days it can be taken back: teddy session delete --restore ${session}`);
+    return 0;
+  }
+
+  private async takeBack(terminal: Terminal, project: Project, session: string): Promise<number> {
+    const { takeBack } = await import('../../../workflow/landing/delete-session.ts');
+    const refs = (await takeBack(project, session)).map(({ ref }) => ref);
+    if (this.json) this.printJson(terminal, 'session-delete', { session, lines: refs.map(shortRef), restored: true });
+    else for (const ref of refs) terminal.print(`${toVisible(shortRef(ref))} is back\n`);
+    const main = refs.find((ref) => ref.startsWith('refs/heads/'));
+    if (!this.json && main !== undefined) terminal.say(`To work on it: teddy session switch ${session}`);
+    return 0;
+  }
+}
+
+function describeDeletion(terminal: Terminal, { session, lines, archives, left }: Deletion): void {
+  terminal.say(`To be deleted of ${session}, here:`);
+  for (const { ref, turns, hasLanded, isPushed } of lines) {
+    const facts = [
+      `${turns} ${turns === 1 ? 'turn' : 'turns'}`,
+      ...(turns === 0 ? [] : [hasLanded ? 'landed' : 'not landed']),
+      isPushed ? 'also on a remote' : 'not pushed',
+    ];
+    terminal.say(toVisible(`  ${shortRef(ref)}  ${facts.join(', ')}`));
+  }
+  for (const { ref } of archives) terminal.say(toVisible(`  ${ref}  its archive`));
+  for (const ref of left)
+    terminal.say(toVisible(`${shortRef(ref)} is your own branch with turns of this session, and stays.`));
+}

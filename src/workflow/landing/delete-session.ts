@@ -1,0 +1,160 @@
+/** Deletes the branches of a session here. They are kept below `refs/teddy/keep/deleted/` for a while, from where they can be taken back. */
+import { TeddyError } from '../../errors.ts';
+import type { RefTip, RefUpdate } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { isOver } from '../../write/write.ts';
+import {
+  archivePrefix,
+  deletedPrefix,
+  parseArchiveRef,
+  parseLineRef,
+  shortRef,
+  turnNumber,
+  type RefName,
+  type SessionId,
+} from '../../names.ts';
+import { hasLandedAsItStands } from '../line/find-open.ts';
+import { findRecorded } from '../line/find-recorded.ts';
+import { listLines, type KnownLine } from '../line/list.ts';
+import { nextTurn, readLine } from '../line/read.ts';
+import { repair } from '../line/repair.ts';
+import { commitError, findBase, listBranches, refuseCheckedOut, settle } from './archive-session.ts';
+
+interface DoomedLine extends RefTip {
+  turns: number;
+  hasLanded: boolean;
+  /** A remote-tracking branch has all of it. */
+  isPushed: boolean;
+}
+
+export interface Deletion {
+  session: SessionId;
+  lines: DoomedLine[];
+  /** Those of the session below `refs/teddy/archive/`: they go too. */
+  archives: RefTip[];
+  /** Lines of the session with names of their own: they are the user's to delete. */
+  left: RefName[];
+}
+
+/**
+ * What would go. Throws UNKNOWN_SESSION, LINE_CHECKED_OUT, OPERATION_IN_PROGRESS; LOCKED for a turn or a write session that is at work;
+ * RUN_INTERRUPTED, WRITE_ACTIVE for one that is not finished.
+ */
+export async function planDeletion(project: Project, target: string): Promise<Deletion> {
+  await repair(project);
+  const { session, ref, name } = await findRecorded(project, target);
+  if (ref === null) throw commitError(name, 'deleted');
+  const { branches } = await listBranches(project, session);
+  await refuseHere(project, branches);
+  await refuseWrites(project, branches);
+  await settle(project, session, branches);
+  const { branches: settled, kept: left } = await listBranches(project, session);
+  for (const line of settled) await refuseAsking(project, line);
+  const all = await project.repository.store.listRefs(archivePrefix);
+  const archives = all.filter((one) => parseArchiveRef(one.ref)?.session === session);
+  if (settled.length + archives.length === 0)
+    throw new TeddyError(
+      'UNKNOWN_SESSION',
+      `${session} has no branch here to delete; what a remote has stays there.`,
+      '`teddy session list` shows which sessions have one.',
+    );
+  const remote = (await listLines(project)).filter((line) => line.session === session && line.remote !== null);
+  const lines: DoomedLine[] = [];
+  for (const line of settled) lines.push(await describeLine(project, line, remote));
+  return { session, lines, archives, left };
+}
+
+/** All or nothing. Returns the refs that keep them. Throws REF_MOVED. */
+export async function deleteSession(project: Project, { session, lines, archives }: Deletion): Promise<RefName[]> {
+  const stamp = project.clock
+    .now()
+    .toISOString()
+    .replaceAll(/[-:]|\.\d+/g, '');
+  const updates = [...lines, ...archives].flatMap(({ ref, oid }): RefUpdate[] => [
+    { ref: `${deletedPrefix}${stamp}/${ref.slice('refs/'.length)}` as RefName, old: null, new: oid },
+    { ref, old: oid, new: null },
+  ]);
+  if ((await project.repository.store.updateRefs(updates, `teddy: deleted ${session}`)) === 'moved')
+    throw new TeddyError('REF_MOVED', `The branches of ${session} have moved meanwhile.`, 'Run the command again.');
+  return updates.filter(({ old }) => old === null).map(({ ref }) => ref);
+}
+
+/** Makes the refs of the last deletion again, where they are not there; what kept them goes. Throws UNKNOWN_SESSION, REF_MOVED. */
+export async function takeBack(project: Project, session: string): Promise<RefTip[]> {
+  const { store } = project.repository;
+  const kept = (await store.listRefs(deletedPrefix)).flatMap((tip) => {
+    const deleted = parseDeletedRef(tip.ref);
+    return deleted?.session === session ? [{ ...deleted, kept: tip.ref, oid: tip.oid }] : [];
+  });
+  const last = kept
+    .map(({ stamp }) => stamp)
+    .toSorted()
+    .at(-1);
+  if (last === undefined)
+    throw new TeddyError(
+      'UNKNOWN_SESSION',
+      `Nothing is kept of a deleted session ${JSON.stringify(session)}.`,
+      `\`git for-each-ref ${deletedPrefix}\` shows what is kept, by the whole names of the sessions.`,
+    );
+  const wanted = kept.filter(({ stamp }) => stamp === last);
+  const updates = wanted.flatMap(({ ref, oid, kept: from }): RefUpdate[] => [
+    { ref, old: null, new: oid },
+    { ref: from, old: oid, new: null },
+  ]);
+  if ((await store.updateRefs(updates, `teddy: took back ${session}`)) === 'done') return wanted;
+  const inTheWay = wanted.map(({ ref }) => shortRef(ref)).join(', ');
+  throw new TeddyError(
+    'BRANCH_IN_THE_WAY',
+    `One of these is there already: ${inTheWay}. Nothing was changed.`,
+    'Rename it: `git branch -m <name> <other>`.',
+  );
+}
+
+/** The ref that was deleted, and when. Null for what no deletion has made. */
+function parseDeletedRef(kept: RefName): { stamp: string; ref: RefName; session: SessionId } | null {
+  const match = kept.startsWith(deletedPrefix) ? /^(\d{8}T\d{6}Z)\/(.+)$/.exec(kept.slice(deletedPrefix.length)) : null;
+  const ref = `refs/${match?.[2] ?? ''}` as RefName;
+  const session = (parseLineRef(ref) ?? parseArchiveRef(ref))?.session;
+  return match?.[1] === undefined || session === undefined ? null : { stamp: match[1], ref, session };
+}
+
+async function refuseHere(project: Project, branches: readonly KnownLine[]): Promise<void> {
+  const here = await refuseCheckedOut(project, branches);
+  if (here === null) return;
+  const base = await findBase(project, here.line);
+  throw new TeddyError(
+    'LINE_CHECKED_OUT',
+    `${shortRef(here.line.ref)} is checked out here.`,
+    `Leave it first: \`git switch ${base ?? '--detach'}\`.`,
+  );
+}
+
+async function refuseWrites(project: Project, branches: readonly KnownLine[]): Promise<void> {
+  if (await project.writes.isEmpty()) return;
+  const open = (await project.writes.list()).find(
+    ({ record, state }) =>
+      branches.some(({ ref }) => ref === record?.line?.ref) && (state === null || !isOver(state.phase)),
+  );
+  if (open === undefined) return;
+  throw new TeddyError(
+    'WRITE_ACTIVE',
+    `The write session ${open.id} belongs to ${shortRef(open.record?.line?.ref ?? '')}, and is not finished.`,
+    `Finish it or give it up: \`teddy write recover ${open.id}\`, \`teddy write cancel ${open.id}\`.`,
+  );
+}
+
+/** Throws LOCKED while a model is asked for the line's next turn. */
+async function refuseAsking(project: Project, { ref, oid, session }: KnownLine): Promise<void> {
+  const turn = nextTurn(await readLine(project.repository.store, oid));
+  await (await project.answers.claim({ session, ref, turn })).release();
+}
+
+async function describeLine(project: Project, line: KnownLine, remote: readonly KnownLine[]): Promise<DoomedLine> {
+  const { store } = project.repository;
+  const { ref, oid } = line;
+  let isPushed = false;
+  for (const there of remote) isPushed ||= await store.isAncestor(oid, there.oid);
+  const last = (await readLine(store, oid)).turns.at(-1);
+  const turns = last === undefined ? 0 : turnNumber(last);
+  return { ref, oid, turns, hasLanded: await hasLandedAsItStands(project, line), isPushed };
+}
