@@ -13,7 +13,7 @@ import { gitRunner, toChildEnvironment, type Environment, type GitRunner } from 
 import { removeHalfMadeWorkTrees } from './half-made-work-trees.ts';
 import { gitHooks } from './hooks.ts';
 import { withOwnErrors } from './own-errors.ts';
-import { readGitSettings, type GitSetting } from './settings.ts';
+import { changeGitSetting, readGitSettings, type GitSetting } from './settings.ts';
 import { gitStore } from './store.ts';
 import { gitWorkTrees } from './work-trees.ts';
 import { gitWorkspace } from './workspace.ts';
@@ -92,6 +92,7 @@ export async function openRepository({ cwd, env, trace, onStep, actsAtOnce }: Op
         openPorcelain(root ?? layout.gitDir, { ...toLayoutEnvironment(childEnv, layout), ...silentEnvironment });
       return gitRemotes({ git: open(layout, silentEnvironment), porcelain, cwd, onStep });
     }),
+    changeSetting: (scope, key, value) => changeGitSetting(git, scope, key, value),
     reloadSettings() {
       loading = readGitSettings(git, env);
       loading.catch(() => undefined);

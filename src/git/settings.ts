@@ -22,6 +22,19 @@ export async function readGitSettings(git: GitRunner, env: Environment): Promise
   return settings;
 }
 
+/** All values of the key are replaced. False: it was not set. */
+export async function changeGitSetting(
+  git: GitRunner,
+  scope: 'local' | 'global',
+  key: string,
+  value: string | null,
+): Promise<boolean> {
+  const change = value === null ? ['--unset-all', '--', key] : ['--replace-all', '--', key, value];
+  // git says 5 for a key that is not there.
+  const { exitCode } = await git.run(['config', `--${scope}`, ...change], { accept: value === null ? [5] : [] });
+  return exitCode === 0;
+}
+
 function toOrigin(scope: string, source: string, home: string | undefined): string {
   const path = source.replace(/^file:/, '');
   if (scope === 'command' || path === source) return source.replace(/:$/, '');

@@ -240,6 +240,8 @@ export interface Repository {
   readonly cache: Cache;
   readonly hooks: Hooks;
   readonly remotes: Remotes;
+  /** Sets a key of git's configuration, for this repository or for all of the user's; null takes it away. False: it was not set. */
+  changeSetting(scope: 'local' | 'global', key: string, value: string | null): Promise<boolean>;
   /** A process that lives long asks git's configuration anew: somebody may have changed it. */
   reloadSettings(): void;
   /** Writes teddy's marked block in `info/attributes`, once. */

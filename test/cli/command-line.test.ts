@@ -75,7 +75,7 @@ describe('help', () => {
 
   test('teddy help <command> is its --help, and paragraphs stand apart', async () => {
     const help = await runTeddy(['config', '--help'], { cwd: '/' });
-    expect(help.stdout).toContain('it is not set.\n\nIt changes nothing: ');
+    expect(help.stdout).toContain('it is not set.\n\n`set` checks a value');
     expect(await runTeddy(['help', 'config'], { cwd: '/' })).toEqual(help);
     expect((await runTeddy(['help', 'memo', 'add'], { cwd: '/' })).stdout).toMatch(/^teddy memo add: /);
     expect((await runTeddy(['help', 'memo'], { cwd: '/' })).stdout).toMatch(/^teddy memo: /);

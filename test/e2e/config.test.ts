@@ -144,6 +144,45 @@ test('a file of the project that cannot be read as settings stops nothing and is
   await rm(join(repo.root, '.teddy'), { recursive: true });
 });
 
+test('a setting is set, checked and taken away, here or for all repositories', async () => {
+  project = await openTeddyProject();
+  const { repo } = project;
+  const home = join(repo.root, '.git', 'home');
+  await mkdir(home);
+  const run = (words: string, env = {}) =>
+    project.run(['config', ...words.split(' ')], { env: { HOME: home, ...env } });
+  await repo.git('config', '--add', 'teddy.temperature', '0.1');
+  await repo.git('config', '--add', 'teddy.temperature', '0.3');
+  expect((await run('set teddy.Temperature 0.2')).stderr).toBe(
+    "teddy.temperature is 0.2, in this repository's configuration of git.\n",
+  );
+  expect(await repo.git('config', '--get-all', 'teddy.temperature')).toBe('0.2');
+  expect((await run('set --global temperature 0.7')).stderr).toMatch(
+    /^Here it stays 0\.2: git config \(local .*\.git\/config\) takes precedence\.$/m,
+  );
+  expect((await run('unset temperature')).stderr).toContain(
+    'It is still 0.7 here, from git config (global ~/.gitconfig).',
+  );
+  expect((await run('temperature')).stdout).toBe('0.7\n');
+  expect((await run('unset temperature')).stderr).toContain('was not set');
+  expect((await run('set model gpt-9', { TEDDY_MODEL: 'other' })).stderr).toContain('environment TEDDY_MODEL takes');
+  expect(JSON.parse((await run('set sign yes --json')).stdout)).toMatchObject({
+    settings: [{ name: 'sign', value: 'true', origin: expect.stringContaining('git config (local ') }],
+  });
+  for (const [words, code, text] of [
+    ['set temperature warm', 'BAD_SETTING', 'it takes a number'],
+    ['set baseUrl http://u:secret@h/', 'BAD_SETTING', 'without user name, password'],
+    ['set modle x', 'BAD_SETTING', 'Is it model?'],
+    ['set key sk-1', 'BAD_SETTING', 'no setting holds it'],
+    ['set model', 'USAGE', 'teddy config set <name> <value>'],
+    ['unset model x', 'USAGE', 'teddy config unset <name>'],
+    ['model x', 'USAGE', 'To set one: `teddy config set model x`.'],
+  ] as const)
+    expect(await project.refuses(code, 2, ['config', ...words.split(' ')], { env: { HOME: home } }), words).toContain(
+      text,
+    );
+});
+
 test('a wrong value stops what needs it with its origin, and the list shows it all the same', async () => {
   project = await openTeddyProject();
   await project.begin('wrong');

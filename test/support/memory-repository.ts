@@ -142,6 +142,11 @@ export async function memoryProject(
       },
       hooks: memoryHooks(hooked),
       remotes: memoryRemotes({ disk, store }, remotes),
+      changeSetting: async (_scope, key, value) => {
+        if (value === null) return configuration.delete(key);
+        configuration.set(key, value);
+        return true;
+      },
       reloadSettings: () => undefined,
       installAttributes: async () => undefined,
       credential: async () => null,

@@ -2,8 +2,8 @@ import { Command, Option } from 'clipanion';
 import { findKey } from '../../app.ts';
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { requireUsable, type FoundSetting } from '../../session/decide-setting.ts';
-import { parseSettingName, settingOf, settings } from '../../session/settings.ts';
+import { parseSetting, requireUsable, type FoundSetting } from '../../session/decide-setting.ts';
+import { parseSettingName, settingOf, settings, type SettingName } from '../../session/settings.ts';
 import { TeddyCommand } from '../teddy-command.ts';
 import { padTo, widthOf } from '../render/cut-to-width.ts';
 import { toVisible, type Terminal } from '../terminal.ts';
@@ -12,25 +12,34 @@ export class ConfigCommand extends TeddyCommand {
   static override paths = [['config']];
   static override usage = Command.Usage({
     category: 'Look',
-    description: 'List all settings: the value, where it comes from, what it is for.',
+    description: 'List all settings, or set one.',
     details: `
       Options take precedence over the environment; then come \`git config teddy.<name>\` and
       \`.teddy/config.yaml\`, which the project tracks and which can therefore set only a few. With a name, it
       prints that value alone, or nothing if it is not set.
 
-      It changes nothing: use \`git config teddy.<name> <value>\`. The API key is \`OPENAI_API_KEY\`, or what \`git
+      \`set\` checks a value and gives it to \`git config\`, for this repository or, with --global, for all of yours; \`unset\` takes
+      it away again. Where another source takes precedence, it says so. The API key is \`OPENAI_API_KEY\`, or what \`git
       credential\` keeps for the endpoint's host and the user name \`teddy\`; it is never printed.
     `,
     examples: [
       ['All settings', '$0 config'],
       ['One value', '$0 config model'],
+      ['Set it here', '$0 config set model gpt-5'],
+      ['Set it for all repositories of yours', '$0 config set --global temperature 0.2'],
+      ['Take it away', '$0 config unset model'],
     ],
   });
 
-  name = Option.String({ name: 'name', required: false });
+  name = Option.String({ name: 'set|unset|name', required: false });
+  key = Option.String({ name: 'name', required: false });
+  value = Option.String({ name: 'value', required: false });
+  global = Option.Boolean('--global', false, { description: 'Set or unset it for all repositories of yours.' });
 
   protected run(terminal: Terminal): Promise<number> {
+    const change = this.readChange();
     return this.withProject(terminal, async (project) => {
+      if (change !== null) return this.change(terminal, project, change);
       if (this.name !== undefined) return this.showOne(terminal, project, this.name);
       const found = await Promise.all(settings.map(({ name }) => project.settings.find(name)));
       const key = isUsable(found, 'baseUrl') ? ((await findKey(project, this.context.env))?.origin ?? null) : null;
@@ -42,15 +51,63 @@ export class ConfigCommand extends TeddyCommand {
       for (const one of found.filter(({ problem }) => problem !== null)) {
         project.notices.warn(`teddy.${one.name} cannot be used: ${one.problem}.`);
       }
-      terminal.say(terminal.style('dim', 'Set one: git config teddy.<name> <value>', 'stderr'));
+      terminal.say(terminal.style('dim', 'Set one: teddy config set <name> <value>', 'stderr'));
       return 0;
     });
   }
 
-  private async showOne(terminal: Terminal, project: Project, text: string): Promise<number> {
-    if (/^(?:teddy\.)?key$/i.test(text)) {
-      throw new TeddyError('BAD_SETTING', 'The key is never printed.', '`teddy config` says where it comes from.');
+  /** Null: nothing is to be changed. */
+  private readChange(): Change | null {
+    const { name, key, value } = this;
+    if (name !== 'set' && name !== 'unset') {
+      if (key === undefined && !this.global) return null;
+      const hint = `To set one: \`teddy config set ${name ?? '<name>'} ${key ?? '<value>'}\`.`;
+      throw new TeddyError('USAGE', 'To change a setting, say `set` or `unset`.', hint);
     }
+    const isSet = name === 'set';
+    if (key === undefined || (value === undefined) === isSet) {
+      const usage = isSet ? '`teddy config set <name> <value>`' : '`teddy config unset <name>`';
+      throw new TeddyError(
+        'USAGE',
+        `\`teddy config ${name}\` takes ${isSet ? 'a name and a value' : 'a name'}.`,
+        usage,
+      );
+    }
+    refuseKey(key);
+    const setting = parseSettingName(key);
+    if (value === undefined) return { name: setting, value: null };
+    const parsed = parseSetting(setting, value);
+    if ('value' in parsed) return { name: setting, value: parsed.value };
+    throw new TeddyError(
+      'BAD_SETTING',
+      `teddy.${setting} was not changed: ${parsed.problem}.`,
+      `It is for: ${settingOf(setting).purpose}. \`teddy config ${setting}\` prints what it is now.`,
+    );
+  }
+
+  private async change(terminal: Terminal, project: Project, { name, value }: Change): Promise<number> {
+    const { repository, settings: known } = project;
+    const scope = this.global ? 'global' : 'local';
+    const key = `teddy.${name}`;
+    const wasSet = await repository.changeSetting(scope, key, value);
+    repository.reloadSettings();
+    const found = await known.find(name);
+    if (this.json) {
+      this.printJson(terminal, 'config', { settings: [toListed(found)] });
+      return 0;
+    }
+    const place = this.global ? 'your own configuration of git' : "this repository's configuration of git";
+    if (value !== null) terminal.say(`${key} is ${toVisible(value)}, in ${place}.`);
+    else terminal.say(wasSet ? `${key} is no longer set in ${place}.` : `${key} was not set in ${place}.`);
+    if (value === null && found.value !== null)
+      terminal.say(toVisible(`It is still ${found.value} here, from ${found.origin}.`));
+    if (value !== null && !found.origin.includes(`(${scope} `))
+      terminal.say(toVisible(`Here it stays ${found.value ?? 'unset'}: ${found.origin} takes precedence.`));
+    return 0;
+  }
+
+  private async showOne(terminal: Terminal, project: Project, text: string): Promise<number> {
+    refuseKey(text);
     const found = await project.settings.find(parseSettingName(text));
     const value = requireUsable(found);
     if (this.json) this.printJson(terminal, 'config', { settings: [toListed(found)] });
@@ -58,6 +115,21 @@ export class ConfigCommand extends TeddyCommand {
     else terminal.print(`${toVisible(value)}\n`);
     return 0;
   }
+}
+
+interface Change {
+  name: SettingName;
+  /** Null: it is taken away. */
+  value: string | null;
+}
+
+function refuseKey(name: string): void {
+  if (!/^(?:teddy\.)?key$/i.test(name)) return;
+  throw new TeddyError(
+    'BAD_SETTING',
+    'The key is never printed, and no setting holds it.',
+    '`teddy config` says where it comes from.',
+  );
 }
 
 function isUsable(found: FoundSetting[], wanted: string): boolean {
