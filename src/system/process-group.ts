@@ -48,7 +48,7 @@ function readStart(id: number): string | null {
 }
 
 /** False when there is nobody (left) in the group that we may signal. */
-function signalGroup(groupId: number, signal: NodeJS.Signals | 0): boolean {
+export function signalGroup(groupId: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-groupId, signal);
   } catch (error) {

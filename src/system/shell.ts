@@ -9,7 +9,7 @@ import { TeddyError } from '../errors.ts';
 import type { CommandResult, Shell } from '../ports/disk.ts';
 import { scratchHolder, scriptPrefix } from '../session/scratch-names.ts';
 import { makePipes, openPipe, type OutputPipe } from './output-pipe.ts';
-import { endGroup, isGroupRunning, readGroup, killGroup } from './process-group.ts';
+import { endGroup, isGroupRunning, readGroup, killGroup, signalGroup } from './process-group.ts';
 import {
   parseFailure,
   toScriptEnvironment,
@@ -221,6 +221,7 @@ export async function runProcess(start: ScriptStart, limits: ScriptLimits): Prom
   const exited = waitForExit(child);
   for (const pipe of pipes) pipe.closeWriteEnd();
   const stop = stopOnLimit(child, limits);
+  const leave = stopTogether(child, stop.extend);
   return withoutSurvivors(child.pid, async () => {
     const [noted, ended] = await Promise.allSettled([
       openGate(child, start.onStart),
@@ -229,7 +230,39 @@ export async function runProcess(start: ScriptStart, limits: ScriptLimits): Prom
     if (noted.status === 'rejected') throw noted.reason;
     if (ended.status === 'rejected') throw ended.reason;
     return ended.value;
-  });
+  }).finally(leave);
+}
+
+interface Stoppable {
+  groupId: number;
+  /** Called with the time for which the script stood still. */
+  extend(ms: number): void;
+}
+
+const stoppable = new Set<Stoppable>();
+
+/** Ctrl-Z stops a script with this process, and `fg` lets both go on. Returns a function that undoes it. */
+function stopTogether({ pid }: ChildProcess, extend: Stoppable['extend']): () => void {
+  if (pid === undefined) return () => undefined;
+  const script = { groupId: pid, extend };
+  if (stoppable.size === 0) process.on('SIGTSTP', stopAll);
+  stoppable.add(script);
+  return () => {
+    stoppable.delete(script);
+    if (stoppable.size === 0) process.off('SIGTSTP', stopAll);
+  };
+}
+
+/** The system ignores SIGTSTP in a group that has no parent in its session, as a script's has none. */
+function stopAll(): void {
+  const stoppedAt = performance.now();
+  for (const { groupId } of stoppable) signalGroup(groupId, 'SIGSTOP');
+  // The call returns when this process goes on.
+  process.kill(process.pid, 'SIGSTOP');
+  for (const { groupId, extend } of stoppable) {
+    signalGroup(groupId, 'SIGCONT');
+    extend(performance.now() - stoppedAt);
+  }
 }
 
 async function openGate({ pid, stdio }: ChildProcess, onStart: ScriptStart['onStart']): Promise<void> {
@@ -282,6 +315,8 @@ function waitForExit(child: ChildProcess): Promise<number> {
 interface Stop {
   /** Why the group was ended before the script ended by itself. */
   reason(): 'timeout' | 'abort' | null;
+  /** Lets it run for longer. */
+  extend(ms: number): void;
   /** No limit applies any more: the script has ended. */
   cancel(): void;
   /** Ends the group, or waits for the end that a limit has begun. */
@@ -289,18 +324,31 @@ interface Stop {
 }
 
 function stopOnLimit(child: ChildProcess, { timeoutMs, signal, graceMs }: ScriptLimits): Stop {
-  const state: { reason: 'timeout' | 'abort' | null; ending: Promise<void> | null } = { reason: null, ending: null };
+  const state: { reason: 'timeout' | 'abort' | null; ending: Promise<void> | null; isOver: boolean } = {
+    reason: null,
+    ending: null,
+    isOver: false,
+  };
   const end = () => (state.ending ??= child.pid === undefined ? Promise.resolve() : endGroup(child.pid, graceMs));
   const stop = (reason: 'timeout' | 'abort') => {
     state.reason ??= reason;
     void end();
   };
   const onAbort = () => stop('abort');
-  const timer = setTimeout(() => stop('timeout'), Math.min(timeoutMs, maxTimerMs));
+  const startTimer = (ms: number) => setTimeout(() => stop('timeout'), Math.min(Math.max(ms, 1), maxTimerMs));
+  let endsAt = performance.now() + timeoutMs;
+  let timer = startTimer(timeoutMs);
   signal.addEventListener('abort', onAbort);
   return {
     reason: () => state.reason,
+    extend(ms) {
+      if (state.isOver) return;
+      endsAt += ms;
+      clearTimeout(timer);
+      timer = startTimer(endsAt - performance.now());
+    },
     cancel() {
+      state.isOver = true;
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
     },

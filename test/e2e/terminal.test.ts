@@ -202,7 +202,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
       planOf(executeAction('echo half > half.txt; sleep 60 & echo "at $$"; wait'), createAction('b', 'b\n')),
     );
     const run = inTerminal('session', 'execute', '-y');
-    await run.waitFor('at ');
+    await run.waitFor('\nat ');
     await run.waitFor('\n');
     const pid = Number(/at (\d+)/.exec(run.text())?.[1]);
     expect(await runningInGroup(pid)).toHaveLength(2);
@@ -214,6 +214,52 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     expect(report.action_logs.map(({ status }) => status)).toEqual(['ABORTED', 'SKIPPED']);
     expect(report.changes.map(({ path }) => path)).toEqual(['half.txt']);
     await project.plan(planOf(), 'Go on');
+  });
+
+  /** A shell with jobs: when teddy is stopped, it prints the word of `stopped`, and brings it back. */
+  const inShell = (stopped: string, ...args: string[]): TerminalRun => {
+    const through = `run() { set -m; "$@"; ${stopped}; fg >/dev/null; }; run`;
+    return runInTerminal(args, { cwd: project.repo.root, env: project.env, through });
+  };
+  const ctrlZ = '\u001a';
+
+  test('Ctrl-Z stops the command together with teddy, fg lets both go on, and its time is shown meanwhile', async () => {
+    await openWithPlan(planOf(executeAction('echo "at $$"; until test -e go; do sleep 0.1; done; echo over')));
+    const run = inShell('cut -d " " -f 3 "/proc/$(cat pid)/stat"; echo STOPPED; touch go', 'session', 'execute', '-y');
+    await run.waitFor('1/1 EXECUTE echo');
+    await run.waitFor('\nat ');
+    await run.waitFor('\n');
+    await project.repo.write('pid', /\nat (\d+)/.exec(run.text())?.[1] ?? '');
+    await run.waitFor('Running 1/1, ');
+    run.press(ctrlZ);
+    expect(await run.waitFor('STOPPED')).toMatch(/T\n$/);
+    await run.waitFor('over\nSUCCESS 1/1 EXECUTE echo');
+    expect(await run.exitCode).toBe(0);
+    expect((await project.report()).action_logs[0]?.details).toMatchObject({ return_code: 0, timed_out: false });
+  });
+
+  test('after Ctrl-Z and fg, a question hears its answer', async () => {
+    await openWithPlan(planOf(createAction('one.txt', '1\n')));
+    const run = inShell('echo STOPPED', 'session', 'execute');
+    await run.waitFor(question);
+    run.press(ctrlZ);
+    await run.waitFor('STOPPED');
+    await run.waitFor(question);
+    run.press('y\n');
+    expect(await run.exitCode).toBe(0);
+    expect((await project.report()).run_summary.status).toBe('SUCCESS');
+  });
+
+  test('after Ctrl-Z and fg, the prompt of a conversation reads on', async () => {
+    project = await openTeddyProject();
+    await project.begin('talk');
+    const run = inShell('echo STOPPED', 'session', 'chat');
+    await run.waitFor('> ');
+    run.press(`/qu${ctrlZ}`);
+    await run.waitFor('STOPPED');
+    await run.waitFor('> /qu');
+    run.press('it\n');
+    expect(await run.exitCode).toBe(0);
   });
 
   test('Ctrl-C in mid-stream keeps message and partial answer, and the next plan answers the same turn', async () => {

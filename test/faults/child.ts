@@ -74,6 +74,7 @@ async function execute(project: Project, rollback: boolean): Promise<string> {
     action: () => Promise.resolve({ decision: 'yes' as const }),
     answer: () => Promise.resolve(null),
     output: () => undefined,
+    during: <Value>(_started: object, use: () => Promise<Value>) => use(),
     done: () => undefined,
   };
   return (await executePlan(project, { approver, memos: { kind: 'yes' }, rollback, signal })).commit;

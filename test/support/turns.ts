@@ -86,6 +86,7 @@ export function approver(
       return answer;
     },
     output: (stream, text) => shown.push(`${stream}: ${text}`),
+    during: (_started, use) => use(),
     done: () => undefined,
   };
 }

@@ -5,6 +5,8 @@ import type { ActionLog } from '../../plan/report.ts';
 import type { Approval, Approver } from '../../workflow/run/approver.ts';
 import type { SteeringText } from '../../workflow/line/foreign-texts.ts';
 import { askLine } from './line.ts';
+import { formatDuration } from '../render/describe-spending.ts';
+import { showRunning } from '../render/progress.ts';
 import { renderForeign } from '../render/foreign.ts';
 import { toVisible, type Terminal } from '../terminal.ts';
 import type { MemoChange } from '../../session/memos.ts';
@@ -21,10 +23,15 @@ import { pairWords } from '../render/word-diff.ts';
 /** `signal` aborts a question. */
 export function askingApprover(tools: ActionTools): Approver {
   const { terminal, signal } = tools;
+  const asked = new Set<number>();
   return {
     by: 'user',
     begin: (effects) => Promise.resolve(showSummary(terminal, effects)),
-    action: (asked) => askAction(tools, asked),
+    action(about) {
+      asked.add(about.action.index);
+      return askAction(tools, about);
+    },
+    during: (started, use) => showDuring(terminal, { ...started, isAnnounced: asked.has(started.action.index) }, use),
     async answer(text) {
       terminal.say(`\n${toVisible(text.trim())}\n`);
       return askLine(terminal, signal, terminal.style('bold', 'Your answer: ', 'stderr'));
@@ -40,6 +47,7 @@ export function flagApprover(terminal: Terminal, isQuiet: boolean): Approver {
     by: 'flag',
     begin: () => Promise.resolve(),
     action: () => Promise.resolve({ decision: 'all' }),
+    during: (started, use) => (isQuiet ? use() : showDuring(terminal, { ...started, isAnnounced: false }, use)),
     answer(text) {
       if (!isQuiet) terminal.say(toVisible(text.trim()));
       return Promise.resolve(null);
@@ -100,17 +108,35 @@ function showOutput(terminal: Terminal, stream: 'stdout' | 'stderr', text: strin
   terminal.say(stream === 'stderr' ? terminal.style('dim', shown, 'stderr') : shown);
 }
 
+async function showDuring<Value>(
+  terminal: Terminal,
+  { action, count, isAnnounced }: { action: Action; count: number; isAnnounced: boolean },
+  use: () => Promise<Value>,
+): Promise<Value> {
+  if (!isAnnounced) announce(terminal, action, count);
+  // A question has the line for itself.
+  if (action.type === 'CHAT_WITH_USER' || action.type === 'PROMPT') return use();
+  const stop = showRunning(terminal, `Running ${action.index}/${count}`);
+  return use().finally(stop);
+}
+
+function announce(terminal: Terminal, action: Action, count: number): void {
+  const title = toVisible(describeAction(action));
+  terminal.say(terminal.style('bold', `${action.index}/${count} ${title}`, 'stderr'));
+}
+
 const marks = { SUCCESS: 'green', FAILURE: 'red', SKIPPED: 'yellow', ABORTED: 'red' } as const;
 
 function showDone(terminal: Terminal, log: ActionLog, count: number): void {
   const target = toVisible(String(Object.values(log.params)[0] ?? '').split('\n')[0] ?? '');
   const code =
     log.details?.return_code === undefined || log.details.return_code === 0 ? '' : `, exit ${log.details.return_code}`;
+  const time = log.duration_ms === undefined ? '' : `, ${formatDuration(log.duration_ms)}`;
   const reason = log.details?.reason === undefined ? '' : ` (${toVisible(log.details.reason)})`;
   const comment = log.details?.comment === undefined ? '' : `\n  ${toVisible(log.details.comment)}`;
   const note = log.details?.note === undefined ? '' : `\n  ${toVisible(log.details.note)}`;
   terminal.say(
-    `${terminal.style(marks[log.status], log.status, 'stderr')} ${log.index}/${count} ${log.action_type} ${target}${code}${reason}${comment}${note}`,
+    `${terminal.style(marks[log.status], log.status, 'stderr')} ${log.index}/${count} ${log.action_type} ${target}${code}${time}${reason}${comment}${note}`,
   );
 }
 
@@ -207,7 +233,7 @@ export async function askAction(tools: ActionTools, { action, effect, count }: A
   const { terminal, signal } = tools;
   const title = describeAction(action);
   terminal.say('');
-  terminal.say(terminal.style('bold', `${action.index}/${count} ${toVisible(title)}`, 'stderr'));
+  announce(terminal, action, count);
   if (action.description !== null) terminal.say(terminal.style('dim', toVisible(action.description), 'stderr'));
   let edited: string | undefined;
   showEffect(terminal, effect, title);

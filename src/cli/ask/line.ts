@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events';
 import { createInterface, type Interface } from 'node:readline/promises';
 import type { CliContext } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
@@ -16,6 +17,7 @@ export async function askLine(terminal: Terminal, signal: AbortSignal, question:
   });
   // In raw mode Ctrl-C is a key, not a signal; it has to mean the same.
   lines.once('SIGINT', () => context.raise('SIGINT'));
+  stopOnKey(lines, context);
   try {
     return await Promise.race([lines.question(question, { signal }), ended]);
   } catch (error) {
@@ -24,6 +26,18 @@ export async function askLine(terminal: Terminal, signal: AbortSignal, question:
   } finally {
     lines.close();
   }
+}
+
+/** So has Ctrl-Z. What readline does by itself leaves the terminal deaf after `fg`. */
+export function stopOnKey(lines: EventEmitter & { prompt(keepsCursor: boolean): void }, context: CliContext): void {
+  const { stdin, raise } = context;
+  lines.on('SIGTSTP', () => {
+    stdin.setRawMode?.(false);
+    // This returns when the process goes on.
+    raise('SIGTSTP');
+    stdin.setRawMode?.(true);
+    lines.prompt(true);
+  });
 }
 
 /** Null when the terminal is already closed: then it cannot be put into raw mode. */

@@ -1,7 +1,7 @@
 /** Shows the progress of an answer as a line on stderr, redrawn in place on a terminal, and its cost at the end. */
 import { formatCount } from '../../session/format-count.ts';
 import type { Usage } from '../../workflow/line/receive-answer.ts';
-import type { Terminal } from '../terminal.ts';
+import { toVisible, type Terminal } from '../terminal.ts';
 
 export interface AnswerProgress {
   text(text: string): void;
@@ -44,6 +44,20 @@ export function showProgress(terminal: Terminal, { isStreamed }: { isStreamed: b
   };
 }
 
+/** Shows how long a command has been running. Returns a function that removes the line. */
+export function showRunning(terminal: Terminal, what: string): () => void {
+  const begunMs = performance.now();
+  const timer = setInterval(() => {
+    const elapsed = Math.floor((performance.now() - begunMs) / 1000);
+    terminal.redraw(terminal.style('dim', `${what}, ${elapsed} s`, 'stderr'));
+  }, 1000);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    terminal.redraw(null);
+  };
+}
+
 function describeProgress(elapsedMs: number, bytes: number, usage: Usage | null): string {
   const elapsed = `${Math.floor(elapsedMs / 1000)} s`;
   if (bytes === 0) return `Waiting for the answer, ${elapsed}`;
@@ -58,23 +72,35 @@ function describeProgress(elapsedMs: number, bytes: number, usage: Usage | null)
 }
 
 /**
- * `1,234 tokens in, 567 out, 12.3 s, 46 tokens/s, $0.0123`, as far as it is known. The time is null when no model was
- * asked. There is no speed when the time includes tools or waiting for a person.
+ * `gpt-5, 1,234 tokens in (1,024 cached), 567 out, 12.3 s, 46 tokens/s, $0.0123`, as far as it is known. The time is null
+ * when no model was asked. There is no speed when the time includes tools or waiting for a person.
  */
-export function describeEffort(usage: Usage | null, elapsedMs: number | null, { isOnlyModel = true } = {}): string {
+export function describeEffort(
+  usage: CachedUsage | null,
+  elapsedMs: number | null,
+  { isOnlyModel = true, model = null }: { isOnlyModel?: boolean; model?: string | null } = {},
+): string {
   const seconds = elapsedMs === null ? [] : [`${(elapsedMs / 1000).toFixed(1)} s`];
-  const tokens = usage === null ? [] : [`${formatCount(usage.input)} tokens in`, `${formatCount(usage.output)} out`];
   return [
-    ...tokens,
+    ...(model === null ? [] : [toVisible(model)]),
+    ...(usage === null ? [] : describeTokens(usage)),
     ...seconds,
     ...(isOnlyModel ? describeSpeed(usage?.output ?? 0, elapsedMs ?? 0) : []),
     ...describeCost(usage),
   ].join(', ');
 }
 
-// Less than a second is too short to measure a speed.
+type CachedUsage = Usage & { cached?: number };
+
+function describeTokens({ input, output, cached = 0 }: CachedUsage): string[] {
+  const known = cached === 0 ? '' : ` (${formatCount(cached)} cached)`;
+  return [`${formatCount(input)} tokens in${known}`, `${formatCount(output)} out`];
+}
+
+// Less than a second, or less than a token a second, is too little to measure a speed.
 function describeSpeed(tokens: number, elapsedMs: number): string[] {
-  return tokens === 0 || elapsedMs < 1000 ? [] : [`${formatCount(Math.round(tokens / (elapsedMs / 1000)))} tokens/s`];
+  const speed = elapsedMs < 1000 ? 0 : Math.round(tokens / (elapsedMs / 1000));
+  return speed === 0 ? [] : [`${formatCount(speed)} tokens/s`];
 }
 
 function describeCost(usage: Usage | null): string[] {

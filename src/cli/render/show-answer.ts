@@ -1,4 +1,5 @@
 /** Shows the answer of a model as it arrives, and remarks on it when it is on its line. */
+import type { ChosenModel } from '../../app.ts';
 import type { Answer, PlanRequest } from '../../workflow/turn/plan.ts';
 import { describeEffort, showProgress, type AnswerProgress } from './progress.ts';
 import { toVisible, visibleChunks, type Terminal } from '../terminal.ts';
@@ -68,13 +69,24 @@ export function showHint(terminal: Terminal, hint: string | undefined): void {
   for (const line of hint?.split('\n') ?? []) terminal.say(`         ${toVisible(line)}`);
 }
 
-/** The time is null when it would mean nothing. */
-export function showCommitted(terminal: Terminal, answer: Answer, elapsedMs: number | null): void {
+/** Both are null when they would mean nothing. */
+export interface Effort {
+  elapsedMs: number | null;
+  model: string | null;
+}
+
+export function showCommitted(terminal: Terminal, answer: Answer, { elapsedMs, model }: Effort): void {
   const { line, turn, commit, usage } = answer;
-  const effort = describeEffort(usage, elapsedMs);
+  const effort = describeEffort(usage, elapsedMs, { model });
   terminal.say(
     `Turn ${turn} of ${line.session}: ${describeAnswer(answer)} committed as ${commit.slice(0, 10)}${effort === '' ? '' : `; ${effort}`}.`,
   );
+}
+
+/** The time that a recorded answer takes means nothing. */
+export function toEffort({ provider, model }: ChosenModel, elapsedMs: number | null): Effort {
+  const isAsked = provider !== 'manual' && provider !== 'recorded';
+  return { elapsedMs: isAsked ? elapsedMs : null, model: (isAsked && model?.model) || null };
 }
 
 function describeAnswer({ entry, actions, problems }: Answer): string {

@@ -133,7 +133,9 @@ async function runAction(
   if (decision !== 'yes' && decision !== 'all') return { decision, log: skipped('declined', comment) };
   const started = project.clock.now().getTime();
   const wanted = edited === undefined ? { action, effect } : withEdited(action, effect, edited);
-  const performed = await performAction(runner, wanted.action, wanted.effect);
+  const performed = await approver.during({ action, count: plan.actions.length }, () =>
+    performAction(runner, wanted.action, wanted.effect),
+  );
   const duration_ms = project.clock.now().getTime() - started;
   const modified =
     edited === undefined ? {} : { modified_by_user: true, params: await reportEdited(wanted.action, mask) };

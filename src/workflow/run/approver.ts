@@ -22,6 +22,8 @@ export interface Approver {
   action(asked: { action: Action; effect: Effect; count: number }): Promise<Approval>;
   /** The answer to CHAT_WITH_USER or PROMPT; null without somebody to ask. */
   answer(text: string): Promise<string | null>;
+  /** Announces an action that nobody was asked about, and shows that it runs until `use` is over. */
+  during<Value>(started: { action: Action; count: number }, use: () => Promise<Value>): Promise<Value>;
   /** Live output of a command. */
   output(stream: 'stdout' | 'stderr', text: string): void;
   /** After each action. */

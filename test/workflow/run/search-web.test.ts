@@ -100,6 +100,7 @@ test('a search command that is gone when its action comes fails the action', asy
     begin: async () => undefined,
     answer: async () => null,
     output: () => undefined,
+    during: <Value>(_started: object, use: () => Promise<Value>) => use(),
     done: () => undefined,
     action: async () => {
       project.configuration.delete('teddy.searchCommand');

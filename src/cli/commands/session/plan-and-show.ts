@@ -5,7 +5,7 @@ import { planInstead, type Replaced } from '../../../workflow/run/execute-or-rep
 import type { Executed } from '../../../workflow/run/finish.ts';
 import { planTurn, type Answer, type PlanOutcome, type PlanRequest } from '../../../workflow/turn/plan.ts';
 import { toExecuteCommand, toLineOption } from '../../render/name-line.ts';
-import { showCommitted, showPlanProblems, showRemarks, viewAnswer } from '../../render/show-answer.ts';
+import { showCommitted, showPlanProblems, showRemarks, toEffort, viewAnswer } from '../../render/show-answer.ts';
 import { toVisible, type Terminal } from '../../terminal.ts';
 
 export interface PlanningOptions extends Omit<PlanRequest, 'choice' | 'onText' | 'onUsage' | 'onAsk'> {
@@ -79,8 +79,7 @@ function showOutcome(
   if (!isShown) terminal.print(`${toVisible(text).replace(/\n$/, '')}\n`);
   showRemarks(terminal, outcome);
   showPlanProblems(terminal, problems);
-  // The time that a recorded answer takes means nothing.
-  showCommitted(terminal, outcome, choice.provider === 'openai' ? elapsedMs : null);
+  showCommitted(terminal, outcome, toEffort(choice, elapsedMs));
   if (replaced !== null) showDifference(terminal, replaced, outcome);
   return outcome;
 }

@@ -1,10 +1,11 @@
 /** `--replan`: asks the model for another plan when one is not valid, and shows the answer. */
+import type { ChosenModel } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { Replanning } from '../../../workflow/run/execute-or-replan.ts';
 import { askingForeign, chooseFromFlags } from '../../ask/choose-model.ts';
 import { showExecuted } from '../../render/executed.ts';
-import { showCommitted, showRemarks, viewAnswer, type AnswerView } from '../../render/show-answer.ts';
+import { showCommitted, showRemarks, toEffort, viewAnswer, type AnswerView } from '../../render/show-answer.ts';
 import { toVisible, type Terminal } from '../../terminal.ts';
 
 const maxReplans = 10;
@@ -39,13 +40,13 @@ export function showReplanning(terminal: Terminal, project: Project, options: Re
   const isStreamed = terminal.isOutputTty && !json;
   const maxTries = replans ?? (canAsk ? replansInTerminal : 0);
   let view: AnswerView | null = null;
-  let isTimed = false;
+  let chosen: ChosenModel | null = null;
   return {
     maxTries,
     approveForeign: askingForeign(terminal, signal, { canAsk }),
     async chooseModel() {
       const choice = await chooseFromFlags(project, terminal.context, { inEditor: false });
-      isTimed = choice.provider === 'openai';
+      chosen = choice;
       if (choice.model !== null || replans === undefined) return choice;
       throw choice.missing ?? toNobody();
     },
@@ -63,7 +64,7 @@ export function showReplanning(terminal: Terminal, project: Project, options: Re
       // A plan is shown when it is executed; an answer with nothing to run is itself the result.
       if (!isStreamed && answer.actions === 0) terminal.print(`${toVisible(answer.text).replace(/\n$/, '')}\n`);
       showRemarks(terminal, answer);
-      showCommitted(terminal, answer, isTimed ? elapsedMs : null);
+      showCommitted(terminal, answer, chosen === null ? { elapsedMs: null, model: null } : toEffort(chosen, elapsedMs));
     },
     onExecuted(executed) {
       if (!json) showExecuted(terminal, executed);

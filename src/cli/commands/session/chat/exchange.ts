@@ -6,7 +6,7 @@ import { askingForeign } from '../../../ask/choose-model.ts';
 import { viewChat, type CalledTool, type ChatViewOptions } from './view.ts';
 import { toLineOption } from '../../../render/name-line.ts';
 import { describeEffort } from '../../../render/progress.ts';
-import { showPlanProblems, showRemarks } from '../../../render/show-answer.ts';
+import { showPlanProblems, showRemarks, toEffort, type Effort } from '../../../render/show-answer.ts';
 import { toVisible, type Terminal } from '../../../terminal.ts';
 
 export interface Chat extends Pick<ChatViewOptions, 'approval' | 'isStreamed' | 'isQuiet'> {
@@ -29,8 +29,7 @@ export interface Asking {
 export interface Exchanged {
   outcome: ChatOutcome;
   calls: CalledTool[];
-  /** Null when no model was asked, or when the time means nothing. */
-  elapsedMs: number | null;
+  effort: Effort;
 }
 
 /** Throws what `chatTurn` throws. */
@@ -42,7 +41,7 @@ export async function exchange(chat: Chat, asking: Asking): Promise<Exchanged> {
   try {
     const outcome = await chatTurn(project, { ...asking, agent, choice, approveForeign }, view.listener);
     const elapsedMs = view.end();
-    return { outcome, calls: view.calls, elapsedMs: choice.provider === 'openai' ? elapsedMs : null };
+    return { outcome, calls: view.calls, effort: toEffort(choice, elapsedMs) };
   } finally {
     view.end();
   }
@@ -52,7 +51,7 @@ export async function exchange(chat: Chat, asking: Asking): Promise<Exchanged> {
  * Prints the answer on stdout, unless it was streamed there, and the rest on stderr. Throws NO_MODEL if that is why
  * no model was asked.
  */
-export function showExchanged(chat: Chat, { outcome, calls, elapsedMs }: Exchanged): void {
+export function showExchanged(chat: Chat, { outcome, calls, effort }: Exchanged): void {
   if (outcome.kind === 'open') return showOpen(chat, outcome);
   const { terminal, isStreamed } = chat;
   const { turn, commit, usage } = outcome;
@@ -61,9 +60,9 @@ export function showExchanged(chat: Chat, { outcome, calls, elapsedMs }: Exchang
     showRemarks(terminal, outcome);
     showPlanProblems(terminal, outcome.problems);
   }
-  const effort = describeEffort(usage, elapsedMs, { isOnlyModel: calls.length === 0 });
+  const took = describeEffort(usage, effort.elapsedMs, { isOnlyModel: calls.length === 0, model: effort.model });
   const end = outcome.kind === 'denied' ? 'ended with a denied call,' : describeEntry(outcome);
-  const text = `Turn ${turn} ${end} committed as ${commit.slice(0, 10)}${effort === '' ? '' : `; ${effort}`}.`;
+  const text = `Turn ${turn} ${end} committed as ${commit.slice(0, 10)}${took === '' ? '' : `; ${took}`}.`;
   terminal.say(terminal.style('dim', text, 'stderr'));
 }
 

@@ -3,6 +3,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { quoteSlash } from './commands.ts';
 import type { CliContext } from '../../../context.ts';
 import type { Terminal } from '../../../terminal.ts';
+import { stopOnKey } from '../../../ask/line.ts';
 import { takeTypedAhead, toEditText } from '../../../ask/typed-ahead.ts';
 
 export const nothingGathered: Gathering = { lines: [], isQuoted: false };
@@ -103,6 +104,7 @@ function listen(asked: Asked, signal: AbortSignal): () => void {
   };
   lines.on('line', (line) => takeLine(asked, line));
   lines.on('SIGINT', () => forget(asked));
+  stopOnKey(lines, asked.terminal.context);
   lines.on('close', () => end(asked, { kind: 'end' }));
   // Every attempt to read a closed terminal, or to change its mode, is an error.
   lines.on('error', () => end(asked, { kind: 'end' }));

@@ -3,7 +3,7 @@ import type { ResultReason } from '../../../../conversation/record.ts';
 import type { CallDecision, ChatListener, ShownCall, ToolOutcome } from '../../../../workflow/chat/chat.ts';
 import type { WriteRecord } from '../../../../write/write.ts';
 import { openOutputLines, type OutputLines } from './output.ts';
-import { showProgress, type AnswerProgress } from '../../../render/progress.ts';
+import { showProgress, showRunning, type AnswerProgress } from '../../../render/progress.ts';
 import { toVisible, visibleChunks, type Terminal } from '../../../terminal.ts';
 import { showWriteProgress, type WriteProgress } from '../../../render/write-progress.ts';
 import { formatCount } from '../../../../session/format-count.ts';
@@ -48,6 +48,8 @@ interface Viewing extends ChatViewOptions {
   /** The text of the answer since the last call, not printed yet. */
   held: string;
   file: WriteProgress;
+  /** Removes the time of the command that runs. */
+  stopRunning(): void;
 }
 
 export function viewChat(terminal: Terminal, options: ChatViewOptions): ChatView {
@@ -62,6 +64,7 @@ export function viewChat(terminal: Terminal, options: ChatViewOptions): ChatView
     progress: null,
     held: '',
     file,
+    stopRunning: () => undefined,
   };
   const output = openOutputLines((line) => {
     if (!options.isQuiet) sayDim(terminal, `  ${line}`);
@@ -76,6 +79,7 @@ export function viewChat(terminal: Terminal, options: ChatViewOptions): ChatView
     },
     end() {
       viewing.progress?.end();
+      viewing.stopRunning();
       file.hide();
       output.end();
       terminal.endLine();
@@ -128,10 +132,12 @@ function viewCalls(viewing: Viewing, output: OutputLines): Pick<ChatListener, 'o
     onCall(call) {
       endText(viewing);
       show(call);
+      if (!isQuiet && call.name === 'run_command') viewing.stopRunning = showRunning(terminal, 'Running');
     },
     onOutput: (stream, text) => output.take(stream, text),
     onResult(call, outcome) {
       endText(viewing);
+      viewing.stopRunning();
       output.end();
       calls.push({ name: call.name, summary: call.summary, outcome: toWord(outcome) });
       // A call that was denied, or not understood, never ran.
