@@ -49,12 +49,14 @@ function findWrong(values: Values, { properties, required }: Tool['parameters'])
 }
 
 function isOfType(value: unknown, { type, minimum = -Infinity, maximum = Infinity }: Parameter): boolean {
+  if (type === 'array') return Array.isArray(value);
   if (type !== 'integer') return typeof value === type;
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= minimum && value <= maximum;
 }
 
 function describeType({ type, minimum, maximum }: Parameter): string {
   if (type === 'string') return 'a text';
+  if (type === 'array') return 'a list';
   if (type === 'boolean') return 'true or false';
   return `a whole number${minimum === undefined ? '' : ` from ${minimum}`}${maximum === undefined ? '' : ` to ${maximum}`}`;
 }

@@ -83,7 +83,38 @@ const runCommandTool = {
   },
 };
 
-export const chatTools: ModelTool[] = [readFileTool, listFilesTool, searchTextTool, runCommandTool, beginTool];
+const editFileTool = {
+  name: 'edit_file',
+  description:
+    'Replaces passages of one text file of the project, and commits it. The user sees the diff and approves it. Each edit ' +
+    'applies to the result of those before it; its `find` is copied exactly from the file and found there once.',
+  parameters: {
+    type: 'object',
+    properties: {
+      path: { type: 'string', description: `The path of the file, ${pathForm}` },
+      edits: {
+        type: 'array',
+        minItems: 1,
+        description: 'The edits, in order.',
+        items: {
+          type: 'object',
+          properties: {
+            find: { type: 'string', description: 'The lines to replace, exactly as they are in the file.' },
+            replace: { type: 'string', description: 'What takes their place; empty to delete them.' },
+          },
+          required: ['find', 'replace'],
+          additionalProperties: false,
+        },
+      },
+      match_all: { type: 'boolean', description: 'Replaces every place where a `find` is found, not just one.' },
+    },
+    required: ['path', 'edits'],
+    additionalProperties: false,
+  },
+};
+
+const lookingTools = [readFileTool, listFilesTool, searchTextTool];
+export const chatTools: ModelTool[] = [...lookingTools, runCommandTool, editFileTool, beginTool];
 
 /** Lines count from 1; `toLine` is read as well. */
 export interface ReadFileCall {
@@ -117,10 +148,18 @@ export interface RunCommandCall {
   timeoutMs: number | null;
 }
 
+/** `edits` is not empty. */
+export interface EditFileCall {
+  name: 'edit_file';
+  path: string;
+  edits: { find: string; replace: string }[];
+  matchAll: boolean;
+}
+
 type BeginCall = { name: 'WritePlanTool_begin' } & BeginArguments;
 
 /** Paths are as the model wrote them. */
-export type ParsedCall = ReadFileCall | ListFilesCall | SearchTextCall | RunCommandCall | BeginCall;
+export type ParsedCall = ReadFileCall | ListFilesCall | SearchTextCall | RunCommandCall | EditFileCall | BeginCall;
 
 /** `problem`: what the model is told to do better. */
 export function parseCall(call: ModelToolCall): ParsedCall | { problem: string } {
@@ -133,6 +172,8 @@ export function parseCall(call: ModelToolCall): ParsedCall | { problem: string }
       return parseArguments(searchTextTool, call.arguments, toSearchText);
     case 'run_command':
       return parseArguments(runCommandTool, call.arguments, toRunCommand);
+    case 'edit_file':
+      return parseArguments(editFileTool, call.arguments, toEditFile);
     case beginTool.name:
       return parseBegin(call.arguments);
     default: {
@@ -178,6 +219,27 @@ function toRunCommand(values: Values): RunCommandCall | string {
   const timeoutS = numberOf(values, 'timeout_s');
   const timeoutMs = timeoutS === null ? null : timeoutS * 1000;
   return { name: 'run_command', command, cwd: pathOf(values, 'cwd'), timeoutMs };
+}
+
+function toEditFile(values: Values): EditFileCall | string {
+  const edits = (values['edits'] as unknown[]).map(toEdit);
+  if (edits.length === 0) return '`edits` is empty';
+  const wrong = edits.findIndex((edit) => edit === null);
+  if (wrong !== -1)
+    return `Edit ${wrong + 1} of \`edits\` does not have the texts \`find\` and \`replace\`, and nothing else`;
+  const path = textOf(values, 'path') ?? '';
+  return {
+    name: 'edit_file',
+    path,
+    edits: edits.filter((edit) => edit !== null),
+    matchAll: values['match_all'] === true,
+  };
+}
+
+function toEdit(value: unknown): EditFileCall['edits'][number] | null {
+  if (typeof value !== 'object' || value === null || Object.keys(value).length !== 2) return null;
+  const { find, replace } = value as Values;
+  return typeof find === 'string' && typeof replace === 'string' ? { find, replace } : null;
 }
 
 /** Null for the root of the project, however it is written. */

@@ -9,12 +9,13 @@ const problemOf = (name: string, values: unknown) => {
 };
 
 describe('the tools of a conversation', () => {
-  test('are the four of the project and the one that begins a file', () => {
+  test('are the four of the project, the one that edits a file and the one that begins one', () => {
     expect(chatTools.map(({ name }) => name)).toEqual([
       'read_file',
       'list_files',
       'search_text',
       'run_command',
+      'edit_file',
       'WritePlanTool_begin',
     ]);
   });
@@ -24,7 +25,7 @@ describe('the tools of a conversation', () => {
     const { properties, required } = parameters as { properties: Record<string, unknown>; required: string[] };
     for (const property of Object.values(properties))
       expect(property).toMatchObject({
-        type: expect.stringMatching(/^(?:string|integer|boolean)$/),
+        type: expect.stringMatching(/^(?:string|integer|boolean|array)$/),
         description: expect.any(String),
       });
     expect(Object.keys(properties)).toEqual(expect.arrayContaining(required));
@@ -47,6 +48,11 @@ describe('a call', () => {
     ['run_command', { command: 'make' }, { command: 'make', cwd: null, timeoutMs: null }],
     ['run_command', { command: 'make', cwd: 'app', timeout_s: 5 }, { command: 'make', cwd: 'app', timeoutMs: 5000 }],
     [
+      'edit_file',
+      { path: 'a.ts', edits: [{ find: 'a', replace: '' }], match_all: true },
+      { path: 'a.ts', edits: [{ find: 'a', replace: '' }], matchAll: true },
+    ],
+    [
       'WritePlanTool_begin',
       { intent: 'Explain it', target_file: 'guide.md', operation: 'create' },
       { intent: 'Explain it', target: 'guide.md', operation: 'create' },
@@ -56,6 +62,13 @@ describe('a call', () => {
   });
 
   test.each([
+    ['edit_file', { path: 'a', edits: [] }, /^`edits` is empty\. Call edit_file again with path, edits, match_all/],
+    ['edit_file', { path: 'a', edits: 'x' }, /^`edits` is not a list\./],
+    [
+      'edit_file',
+      { path: 'a', edits: [{ find: 'a' }] },
+      /^Edit 1 of `edits` does not have the texts `find` and `replace`/,
+    ],
     ['write_file', {}, /^There is no tool "write_file"\. The tools are read_file, .*WritePlanTool_begin\.$/],
     [
       'read_file',

@@ -16,7 +16,7 @@ export async function callTool(
 ): Promise<ToolOutcome> {
   const call = parseCall({ id: 'call_1', name, arguments: JSON.stringify(values) });
   if ('problem' in call) throw new Error(call.problem);
-  if (call.name === 'WritePlanTool_begin') throw new Error('This begins a file.');
+  if (call.name === 'WritePlanTool_begin' || call.name === 'edit_file') throw new Error('This writes a file.');
   const line = await prepareLine(project, selector);
   const signal = new AbortController().signal;
   const place = { turn: '01' as TurnName };

@@ -20,9 +20,13 @@ export interface ShownCall {
   name: string;
   /** In one line: `run_command npm test`. Without control characters, secrets masked. */
   summary: string;
-  /** The text to read before approving: the whole command; null where the summary says it all. */
+  /** The text to read before approving: the whole command, or a diff; null where the summary says it all. */
   detail: string | null;
+  /** `detail` is the change of a file, as a unified diff. */
+  isDiff?: true;
   needsApproval: boolean;
+  /** The command line that is run, and its directory: what `approve` may remember. Not masked. */
+  command?: { line: string; cwd: string | null };
 }
 
 /** True runs the call, and nothing else does; `instruction` is its result, and the model goes on by it; false ends the turn. */

@@ -20,7 +20,7 @@ import { findVetoes } from './find-vetoes.ts';
  */
 export async function performCall(
   place: CallContext,
-  call: Exclude<ParsedCall, { name: 'WritePlanTool_begin' }>,
+  call: Exclude<ParsedCall, { name: 'WritePlanTool_begin' | 'edit_file' }>,
 ): Promise<ToolOutcome> {
   refuseAborted(place.signal);
   try {

@@ -24,7 +24,8 @@ import type { ReadyLine } from '../line/prepare.ts';
 import { sumUsage, type Usage } from '../line/receive-answer.ts';
 import type { CallDecision, ChatListener, ShownCall, ToolOutcome } from './chat.ts';
 import { performCall } from './perform-call.ts';
-import { writeFile, type WritingModel } from './write-file.ts';
+import { editFile, writeFile, type CheckedChange, type WritingModel } from './write-file.ts';
+import { renderUnifiedDiff } from '../../plan/diff.ts';
 import { toLabel } from '../../session/entry.ts';
 
 export interface CallRun {
@@ -170,14 +171,10 @@ async function decide(batch: Batch, call: ModelToolCall, shown: ShownCall): Prom
   const parsed = parseCall(call);
   if ('problem' in parsed) return { output: await maskString(batch.project.masker, parsed.problem), isError: true };
   try {
+    if (isWriting(parsed)) return await write(batch, call, parsed, shown);
     const decision = shown.needsApproval ? await askFor(listener, shown) : true;
-    if (typeof decision === 'object') return await toInstructed(batch, decision.instruction);
-    if (!decision) {
-      batch.end = 'denied';
-      return denied;
-    }
+    if (decision !== true) return await decline(batch, decision);
     listener.onCall(shown);
-    if (parsed.name === 'WritePlanTool_begin') return await write(batch, call, parsed);
     return await performCall({ ...batch, onOutput: listener.onOutput }, parsed);
   } catch (error) {
     if (!(error instanceof TeddyError) || (error.code !== 'INTERRUPTED' && !signal.aborted)) throw error;
@@ -208,13 +205,41 @@ function toInterrupted(): TeddyError {
   return new TeddyError('INTERRUPTED', 'Interrupted while tools were running; what they had done is kept.');
 }
 
-type FileCall = Extract<ReturnType<typeof parseCall>, { name: 'WritePlanTool_begin' }>;
+async function decline(batch: Batch, decision: Exclude<CallDecision, true>): Promise<ToolOutcome> {
+  if (typeof decision === 'object') return toInstructed(batch, decision.instruction);
+  batch.end = 'denied';
+  return denied;
+}
 
-async function write(batch: Batch, call: ModelToolCall, parsed: FileCall): Promise<ToolOutcome> {
-  const written = await writeFile(batch, batch.messages, call, parsed);
+type WritingCall = Extract<ParsedCall, { name: 'WritePlanTool_begin' | 'edit_file' }>;
+
+function isWriting(call: ParsedCall): call is WritingCall {
+  return call.name === 'WritePlanTool_begin' || call.name === 'edit_file';
+}
+
+/** The user is asked about the change of the file, when it is known. */
+async function write(batch: Batch, call: ModelToolCall, parsed: WritingCall, shown: ShownCall): Promise<ToolOutcome> {
+  const { project, listener } = batch;
+  if (listener.approve === null) return decline(batch, false);
+  listener.onCall(shown);
+  const ask = async (change: CheckedChange) =>
+    askFor(listener, { ...shown, ...(await toShownChange(project, change)) });
+  const context = { ...batch, ask };
+  const written =
+    parsed.name === 'edit_file'
+      ? await editFile(context, parsed)
+      : await writeFile(context, batch.messages, call, parsed);
   batch.usage = sumUsage(batch.usage, written.usage);
   if (written.failure !== null) abort(batch, written.failure);
-  return written.outcome;
+  return written.declined === null ? written.outcome : decline(batch, written.declined);
+}
+
+async function toShownChange(
+  { masker }: Project,
+  { path, before, after }: CheckedChange,
+): Promise<Pick<ShownCall, 'detail' | 'isDiff'>> {
+  const diff = renderUnifiedDiff(path, before, after);
+  return { detail: await maskString(masker, diff === '' ? 'Nothing changes.' : diff), isDiff: true };
 }
 
 /** A call of the model's, as a person sees it before it is done. */
@@ -236,7 +261,7 @@ export async function toShownCall(project: Project, call: ModelToolCall): Promis
     name,
     summary: [name, line, toLine(rest)].filter((part) => part !== '').join(' '),
     detail: line === whole.trimEnd() ? null : whole,
-    needsApproval: parsed.name === 'run_command' || parsed.name === 'WritePlanTool_begin',
+    needsApproval: parsed.name === 'run_command' || isWriting(parsed),
   };
 }
 
@@ -255,6 +280,8 @@ function describeCall(call: ParsedCall): { text: string; after: string } {
       return { text: JSON.stringify(call.query), after: call.path === null ? '' : `in ${call.path}` };
     case 'run_command':
       return { text: call.command, after: describePlace(call) };
+    case 'edit_file':
+      return { text: call.path, after: call.edits.length === 1 ? '' : `(${call.edits.length} edits)` };
     case 'WritePlanTool_begin':
       return { text: `${call.operation} ${call.target}`, after: `(${call.intent})` };
   }

@@ -35,7 +35,7 @@ export async function runCommand(place: CallContext, call: RunCommandCall): Prom
   const { project, line, signal } = place;
   refuseAborted(signal);
   const workspace = await findWorkspace(line);
-  if (workspace === null) return toFailure(`run_command: ${toNowhere(line.ref)}`);
+  if (workspace === null) return toFailure(`run_command: ${toNowhere(line.ref, 'no command can be run')}`);
   const cwd = await findDirectory(call.cwd ?? '.', project.filesOf(workspace.root).inspect);
   if ('problem' in cwd) return toFailure(`run_command: cwd ${call.cwd}: ${cwd.problem}.`);
   const timeoutMs = call.timeoutMs ?? (await readTimeoutMs(project));
@@ -53,9 +53,9 @@ export async function runCommand(place: CallContext, call: RunCommandCall): Prom
   return toOutcome(ran.value, changes, timeoutMs, project);
 }
 
-function toNowhere(ref: RefName): string {
+export function toNowhere(ref: RefName, soWhat: string): string {
   const branch = shortRef(ref);
-  return `${branch} is checked out in no work tree, so no command can be run. The user can check it out: \`git switch ${branch}\`.`;
+  return `${branch} is checked out in no work tree, so ${soWhat}. The user can check it out: \`git switch ${branch}\`.`;
 }
 
 /** Durable before the command starts: after a crash nobody else could tell its changes of `.teddy/` from the user's. */

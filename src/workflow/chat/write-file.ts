@@ -1,31 +1,53 @@
-/** `WritePlanTool_begin` in a conversation: the model's next answer is the content of a file, through a write session. */
+/**
+ * The tools of a conversation that write: `edit_file`, and `WritePlanTool_begin`, after which the model's next answer is the content of a
+ * file. Both go through a write session, and the user sees the diff before anything is installed.
+ */
 import { TeddyError } from '../../errors.ts';
+import type { EditFileCall } from '../../conversation/chat-tools.ts';
+import { beginTool, renderBegun, renderToolError, type BeginArguments } from '../../conversation/write-tool.ts';
 import type { Model, ModelMessage, ModelRequest, ModelToolCall } from '../../ports/model.ts';
+import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
+import type { EditAction, Problem } from '../../plan/plan.ts';
+import type { Effect } from '../../plan/effect.ts';
+import { toEffect } from '../../plan/validate-action.ts';
 import { shortRef } from '../../names.ts';
-import type { WriteRecord } from '../../write/write.ts';
+import { parseRepoPath } from '../../session/paths.ts';
+import type { WriteResult } from '../../write/write.ts';
 import { maskString } from '../line/mask-text.ts';
 import type { ReadyLine } from '../line/prepare.ts';
 import type { Usage } from '../line/receive-answer.ts';
-import { beginHeldWrite } from '../writes/begin.ts';
+import { beginHeldWrite, type Begun, type WriteRequest } from '../writes/begin.ts';
 import { toFreeId, type Dialogue } from '../writes/dialogue.ts';
-import { receiveFromModel } from '../writes/receive-from-model.ts';
-import type { ChatListener, ToolOutcome } from './chat.ts';
-import { beginTool, renderBegun, renderToolError, type BeginArguments } from '../../conversation/write-tool.ts';
+import { receiveFromModel, type FileListener } from '../writes/receive-from-model.ts';
+import { writeWhole } from '../writes/run-write.ts';
+import type { CallDecision, ChatListener, ToolOutcome } from './chat.ts';
+import { findWorkspace } from './files.ts';
+import { toNowhere } from './run-command-tool.ts';
+import { toFailure } from './tool-failure.ts';
 
 export interface WritingModel {
   model: Model;
   request: Omit<ModelRequest, 'messages'>;
 }
 
+type HeldWrite = Awaited<ReturnType<typeof beginHeldWrite>>['held'];
+export type CheckedChange = Parameters<NonNullable<FileListener['approveChange']>>[0];
+/** Asks about a change. Throws INTERRUPTED. */
+type AskChange = (change: CheckedChange) => Promise<CallDecision>;
+
 interface WritingContext {
   project: Project;
   line: ReadyLine;
   listener: ChatListener;
+  signal: AbortSignal;
   writing: WritingModel;
+  ask: AskChange;
 }
 
 export interface WrittenOutcome {
+  /** What the user has said when it was not a yes; nothing was written then. */
+  declined: Exclude<CallDecision, true> | null;
   outcome: ToolOutcome;
   usage: Usage | null;
   /** The model could not be heard to the end, and cannot be asked for more now. */
@@ -34,40 +56,156 @@ export interface WrittenOutcome {
 
 /** The model gets one result for the file, however many answers it took; the content is in the file's own entry. */
 export async function writeFile(
-  { project, line, listener, writing }: WritingContext,
+  context: WritingContext,
   messages: readonly ModelMessage[],
   call: ModelToolCall,
   { intent, target, operation }: BeginArguments,
 ): Promise<WrittenOutcome> {
-  let dialogue: Dialogue | null = null;
-  let record: WriteRecord | null = null;
+  const { project, listener, writing } = context;
+  const writeContext: { dialogue: Dialogue | null; held: HeldWrite | null } = { dialogue: null, held: null };
+  const asked = askOnce(context.ask);
   try {
-    const head = await project.repository.workspace?.head();
-    const session = head?.ref === line.ref ? undefined : shortRef(line.ref);
-    const request = { intent, target, operation, session, hasController: true };
-    const { begun, held } = await beginHeldWrite(project, request);
-    try {
-      for (const warning of begun.warnings) project.notices.warn(warning);
-      ({ record } = begun);
-      listener.file.onBegun(record);
-      dialogue = openDialogue(writing, messages, call, renderBegun(begun));
-      const { result } = await receiveFromModel(project, dialogue, held, listener.file);
-      const output = JSON.stringify({
-        session_id: record.id,
-        status: 'completed',
-        written_path: record.target,
-        commit: result.commit,
-        validation_summary: result.summary,
+    return await inSession(context, { intent, target, operation }, async (begun, held) => {
+      writeContext.held = held;
+      listener.file.onBegun(begun.record);
+      const dialogue = openDialogue(writing, messages, call, renderBegun(begun));
+      writeContext.dialogue = dialogue;
+      const { result } = await receiveFromModel(project, dialogue, held, {
+        ...listener.file,
+        approveChange: asked.approve,
       });
-      return { outcome: { output, isError: false }, usage: dialogue.usage, failure: null };
-    } finally {
-      await held.staged.close();
-    }
+      return { declined: null, outcome: toWritten(held, result), usage: dialogue.usage, failure: null };
+    });
   } catch (error) {
     if (!(error instanceof TeddyError)) throw error;
-    const outcome = await toFailed(project, record, error);
-    return { outcome, usage: dialogue?.usage ?? null, failure: isOfModel(error) ? error : null };
+    const usage = writeContext.dialogue?.usage ?? null;
+    const declined = asked.declined();
+    if (declined !== null) return { declined, outcome: toFailure(error.message), usage, failure: null };
+    const outcome = await toFailed(project, writeContext.held, error);
+    return { declined: null, outcome, usage, failure: isOfModel(error) ? error : null };
   }
+}
+
+/** Nothing stays in staging unless the file is being replaced by then. Throws INTERRUPTED. */
+export async function editFile(context: WritingContext, call: EditFileCall): Promise<WrittenOutcome> {
+  const { project, line } = context;
+  const workspace = await findWorkspace(line);
+  if (workspace === null) return toRefused(`edit_file: ${toNowhere(line.ref, 'no file can be edited')}`);
+  const edit = await findEdit(project, workspace, call);
+  if ('problem' in edit) return toRefused(await maskString(project.masker, `edit_file ${call.path}: ${edit.problem}`));
+  const { path, before, after } = edit;
+  const count = call.edits.length;
+  const intent = `${count} ${count === 1 ? 'edit' : 'edits'} of ${path}`;
+  try {
+    return await inSession(context, { intent, target: path, operation: 'overwrite' }, (_begun, held) =>
+      installEdit(context, held, { before, after }),
+    );
+  } catch (error) {
+    if (!(error instanceof TeddyError) || error.code === 'INTERRUPTED') throw error;
+    if (error.code === 'TARGET_CHANGED') return toRefused(describeChanged(path));
+    const text = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
+    return toRefused(await maskString(project.masker, `edit_file ${path}: ${text}`));
+  }
+}
+
+async function installEdit(
+  { project, signal, ask }: WritingContext,
+  held: HeldWrite,
+  { before, after }: { before: Uint8Array; after: Uint8Array },
+): Promise<WrittenOutcome> {
+  const asked = askOnce(ask);
+  const options = { base: before, content: after, signal, approve: asked.approve, refuses: ['secrets'] };
+  const finalized = await writeWhole(project, held, options);
+  if (finalized.isWritten)
+    return { declined: null, outcome: toWritten(held, finalized.result), usage: null, failure: null };
+  const declined = asked.declined();
+  if (declined !== null) return { ...toRefused('The change was not approved.'), declined };
+  return toRefused(`edit_file ${held.record.target}: ${finalized.message}`);
+}
+
+function describeChanged(path: string): string {
+  return `edit_file ${path}: the file has changed on disk since the edits were applied to it; nothing was written. Read it again.`;
+}
+
+function toRefused(output: string): WrittenOutcome {
+  return { declined: null, outcome: toFailure(output), usage: null, failure: null };
+}
+
+type FoundEdit = { path: string; before: Uint8Array; after: Uint8Array } | { problem: string };
+
+async function findEdit(project: Project, workspace: Workspace, call: EditFileCall): Promise<FoundEdit> {
+  const parsed = parseRepoPath(call.path, workspace.root);
+  if ('problem' in parsed) return { problem: `${parsed.problem}.` };
+  const at = { line: 1, column: 1 };
+  const pairs = call.edits.map((edit) => ({ ...at, ...edit }));
+  const action: EditAction = {
+    ...at,
+    type: 'EDIT',
+    index: 1,
+    description: null,
+    path: parsed.path,
+    matchAll: call.matchAll,
+    pairs,
+  };
+  const { inspect } = project.filesOf(workspace.root);
+  const outcome = await toEffect(action, { inspect, mask: (text) => maskString(project.masker, text) });
+  if ('problems' in outcome)
+    return { problem: outcome.problems.map((found) => describe(found, parsed.path)).join('\n') };
+  const { before, after } = outcome.effect as Extract<Effect, { kind: 'write' }>;
+  if (before === null || project.hash(before) === project.hash(after)) return { problem: 'the edits change nothing.' };
+  return { path: parsed.path, before, after };
+}
+
+/** The hints of a plan name its parameters and actions. */
+function describe({ message, hint }: Problem, path: string): string {
+  const reason = message.replace(`EDIT ${path}: `, '');
+  return [reason, ...(hint === undefined ? [] : [hint])]
+    .join(' ')
+    .replace('`- **Match All:** true`', '`match_all`')
+    .replace('Use CREATE for', `Use ${beginTool.name} for`);
+}
+
+/** Remembers an answer that was not a yes. */
+function askOnce(ask: AskChange): {
+  approve: (change: CheckedChange) => Promise<boolean>;
+  declined(): WrittenOutcome['declined'];
+} {
+  let declined: WrittenOutcome['declined'] = null;
+  return {
+    async approve(change) {
+      const decision = await ask(change);
+      if (decision !== true) declined = decision;
+      return decision === true;
+    },
+    declined: () => declined,
+  };
+}
+
+async function inSession<Value>(
+  { project, line }: WritingContext,
+  wanted: Pick<WriteRequest, 'intent' | 'target' | 'operation'>,
+  use: (begun: Begun, held: HeldWrite) => Promise<Value>,
+): Promise<Value> {
+  const head = await project.repository.workspace?.head();
+  const session = head?.ref === line.ref ? undefined : shortRef(line.ref);
+  const { begun, held } = await beginHeldWrite(project, { ...wanted, session, hasController: true });
+  try {
+    for (const warning of begun.warnings) project.notices.warn(warning);
+    return await use(begun, held);
+  } finally {
+    await held.staged.close();
+  }
+}
+
+function toWritten({ record }: HeldWrite, result: WriteResult): ToolOutcome {
+  const output = JSON.stringify({
+    session_id: record.id,
+    status: 'completed',
+    written_path: record.target,
+    commit: result.commit,
+    validation_summary: result.summary,
+  });
+  return { output, isError: false };
 }
 
 /** The dialogue has only this call of the answer; the others have their turn before or after it. */
@@ -90,9 +228,9 @@ function openDialogue(
   };
 }
 
-async function toFailed(project: Project, record: WriteRecord | null, error: TeddyError): Promise<ToolOutcome> {
+async function toFailed(project: Project, held: HeldWrite | null, error: TeddyError): Promise<ToolOutcome> {
   const text = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
-  const kept = record === null ? '' : ` What had arrived is in write session ${record.id}.`;
+  const kept = held === null ? '' : ` What had arrived is in write session ${held.record.id}.`;
   const output = renderToolError(await maskString(project.masker, `${text}${kept}`));
   return { output, isError: true, ...(error.code === 'INTERRUPTED' ? { reason: 'aborted' as const } : {}) };
 }

@@ -1,6 +1,7 @@
 /** Ends a write session: its content is checked, put in place of its target, and committed, each exactly once. */
 import { isDiskError, unknownWriteError } from '../../write/write-errors.ts';
 import { TeddyError } from '../../errors.ts';
+import type { RepoPath } from '../../names.ts';
 import type { Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Effect, Event } from '../../write/step.ts';
@@ -45,7 +46,26 @@ export type Finalized =
       message: string;
       /** Says why no correction is taken any more; null when one is. The content stays in staging. */
       reason: string | null;
+      /** The change was declined, and staging no longer has the content. */
+      isDeclined: boolean;
     };
+
+/** A change of a file that was checked, before it is installed. */
+interface CheckedChange {
+  path: RepoPath;
+  /** Null for a new file. */
+  before: Uint8Array | null;
+  after: Uint8Array;
+}
+
+/** True installs the change; false gives the session up. */
+export type ApproveChange = (change: CheckedChange) => Promise<boolean>;
+
+export interface FinalizeOptions extends Pick<FinalizeRequest, 'force' | 'signal'> {
+  isOfModel?: boolean;
+  /** Everything is approved if not given. */
+  approve?: ApproveChange | undefined;
+}
 
 /**
  * A session that is finalized again with the same content answers the same, and makes no second commit. Throws
@@ -94,6 +114,7 @@ interface Finalizing {
   force: boolean;
   isOfModel: boolean;
   signal: AbortSignal | undefined;
+  approve: ApproveChange | undefined;
   validated: Validated | null;
 }
 
@@ -101,15 +122,11 @@ interface Finalizing {
 export async function finalizeHeld(
   project: Project,
   held: HeldWrite,
-  {
-    force = false,
-    isOfModel = false,
-    signal,
-  }: Pick<FinalizeRequest, 'force' | 'signal'> & { isOfModel?: boolean } = {},
+  { force = false, isOfModel = false, signal, approve }: FinalizeOptions = {},
 ): Promise<Finalized> {
   if (held.write.state.size === 0) throw emptyContentError();
   const workspace = await openPlace(project, held);
-  const run: Finalizing = { project, held, workspace, force, isOfModel, signal, validated: null };
+  const run: Finalizing = { project, held, workspace, force, isOfModel, signal, approve, validated: null };
   const effects = dispatch(held, { type: 'done', atMs: now(project) });
   try {
     for (let effect = effects.shift(); effect !== undefined; effect = effects.shift()) {
@@ -194,6 +211,9 @@ async function validate(run: Finalizing): Promise<Event> {
   const isForced = force || held.write.state.install?.isForced === true;
   if (findings.length > 0 && !isForced)
     return { type: 'rejected', findings, isOfModel: run.isOfModel, atMs: now(project) };
+  const { final } = run.validated;
+  const isApproved = (await run.approve?.({ path: record.target, before: base.bytes, after: final })) ?? true;
+  if (!isApproved) return { type: 'cancel' };
   const install = await toInstall(project, held.record, content, run.validated, findings.length > 0);
   return { type: 'accepted', install, atMs: now(project) };
 }
@@ -262,7 +282,8 @@ function toFinalized({ held, validated }: Finalizing): Finalized {
   if (write.state.result !== null) return { isWritten: true, record, result: write.state.result };
   if (validated === null) throw new Error('A session ends with a result, or with findings.');
   const { findings, summary, message } = validated;
-  return { isWritten: false, record, findings, summary, message, reason: write.state.reason };
+  const { phase, reason } = write.state;
+  return { isWritten: false, record, findings, summary, message, reason, isDeclined: phase === 'cancelled' };
 }
 
 function now(project: Project): number {

@@ -5,7 +5,7 @@ import type { Project } from '../../ports/project.ts';
 import { renderIdlePrompt } from '../../write/end-marker.ts';
 import type { WriteRecord, WriteResult } from '../../write/write.ts';
 import { maskString } from '../line/mask-text.ts';
-import type { Finalized } from './finalize.ts';
+import type { ApproveChange, Finalized } from './finalize.ts';
 import { readContent, type HeldWrite } from './held.ts';
 import { answerCall, hearAnswer, newAnswer, say, type Answer, type EarlierText, type Dialogue } from './dialogue.ts';
 import { renderToolError } from '../../conversation/write-tool.ts';
@@ -21,6 +21,8 @@ export interface FileListener {
   onPrompt(text: string): void;
   /** The findings go back to the model, or were found once too often. */
   onFindings(text: string): void;
+  /** Asks about the change before the file is written; everything is approved if not given. */
+  approveChange?: ApproveChange | undefined;
 }
 
 export interface FileFromModel {
@@ -44,7 +46,7 @@ interface Receiving {
 
 /**
  * Receives the content that the model has been told to send; with `earlier` the model goes on with what was staged. Throws
- * END_MISSING, VALIDATION_FAILED, MODEL_INTERRUPTED, CONTENT_TOO_LARGE, and what the model and `finalizeHeld` throw; what had
+ * END_MISSING, VALIDATION_FAILED, NOT_APPROVED, MODEL_INTERRUPTED, CONTENT_TOO_LARGE, and what the model and `finalizeHeld` throw; what had
  * arrived is in staging then.
  */
 export function receiveFromModel(
@@ -70,7 +72,11 @@ export function correctWithModel(
 }
 
 function openReceiving(project: Project, dialogue: Dialogue, held: HeldWrite, listener: FileListener): Receiving {
-  const destination = heldDestination(project, held, { isOfModel: true, signal: dialogue.request.signal });
+  const destination = heldDestination(project, held, {
+    isOfModel: true,
+    signal: dialogue.request.signal,
+    approve: listener.approveChange,
+  });
   return { project, dialogue, held, listener, destination, prompts: 0, isRestart: false, lines: 0 };
 }
 
@@ -87,6 +93,12 @@ async function receiveFile(receiving: Receiving, receiveFirst: () => Promise<Ans
     },
   });
   if (finalized.isWritten) return { result: finalized.result, calls: answer.calls };
+  if (finalized.isDeclined)
+    throw new TeddyError(
+      'NOT_APPROVED',
+      `The change of ${finalized.record.target} was not approved.`,
+      'Say what to do instead.',
+    );
   await tellFindings(receiving, finalized);
   throw await toRejected(receiving.project, finalized);
 }

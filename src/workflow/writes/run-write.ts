@@ -3,8 +3,10 @@ import type { Project } from '../../ports/project.ts';
 import { fileKind } from '../../write/file-kind.ts';
 import { step } from '../../write/step.ts';
 import type { WriteState, Write } from '../../write/write.ts';
-import { finalizeHeld, type Finalized } from './finalize.ts';
-import { readContent, type HeldWrite } from './held.ts';
+import { finalizeHeld, type ApproveChange, type Finalized } from './finalize.ts';
+import { replaceContent } from './append.ts';
+import { dispatch, readContent, type HeldWrite } from './held.ts';
+import { targetChangedError } from './install.ts';
 import { keepBytes } from '../line/keep-bytes.ts';
 import { TeddyError } from '../../errors.ts';
 import { receiveContent, type ReceivedContent, type ReceiveOptions } from './receive-content.ts';
@@ -115,7 +117,7 @@ async function keepTrailing(
 export function heldDestination(
   project: Project,
   held: HeldWrite,
-  { isOfModel, signal }: { isOfModel: boolean; signal: AbortSignal },
+  { isOfModel, signal, approve }: { isOfModel: boolean; signal: AbortSignal; approve?: ApproveChange | undefined },
 ): Destination<Finalized> {
   const { record, staged } = held;
   const { id } = record;
@@ -135,8 +137,8 @@ export function heldDestination(
       Object.assign(held, { write, content, isReplaced: replaces, isTolerant: true, isFailing: !isSaved });
     },
     async finalize({ force }) {
-      const outcome = await finalizeHeld(project, held, { force, isOfModel, signal });
-      return { outcome, isRejected: !outcome.isWritten && outcome.reason === null };
+      const outcome = await finalizeHeld(project, held, { force, isOfModel, signal, approve });
+      return { outcome, isRejected: !outcome.isWritten && !outcome.isDeclined && outcome.reason === null };
     },
     remove: () => staged.remove(),
     ways: {
@@ -146,4 +148,36 @@ export function heldDestination(
       giveUp: `teddy write recover ${id} --discard`,
     },
   };
+}
+
+export interface WholeContent {
+  /** The target has to have these bytes still. */
+  base: Uint8Array;
+  content: Uint8Array;
+  signal: AbortSignal;
+  approve: ApproveChange;
+  /** Findings of these checks are refused, and all others are accepted. */
+  refuses: string[];
+}
+
+/** Writes a content that is there as a whole. What is not written leaves nothing in staging. Throws TARGET_CHANGED. */
+export async function writeWhole(
+  project: Project,
+  held: HeldWrite,
+  { base, content, refuses, ...options }: WholeContent,
+): Promise<Finalized> {
+  try {
+    if (held.record.base?.sha256 !== project.hash(base)) throw targetChangedError(held.record);
+    return await runWrite(heldDestination(project, held, { isOfModel: true, ...options }), {
+      force: false,
+      receive: () => replaceContent(project, held, content),
+      decide: async (found) =>
+        !found.isWritten && found.summary.failed.some((check) => refuses.includes(check)) ? 'leave' : 'accept',
+    });
+  } finally {
+    if (!['installing', 'installed', 'committed', 'cancelled'].includes(held.write.state.phase)) {
+      dispatch(held, { type: 'cancel' });
+      await held.staged.remove();
+    }
+  }
 }

@@ -65,6 +65,7 @@ describe('a message', () => {
       'list_files',
       'search_text',
       'run_command',
+      'edit_file',
       'WritePlanTool_begin',
     ]);
   });
@@ -318,6 +319,7 @@ describe('a tool that needs approval', () => {
     const model = scriptedModel(
       { texts: [], calls: [command('b', 'rm -rf build'), command('d', 'make')] },
       { texts: [], calls: [file] },
+      'Some text.\nDONE\n',
       'As you like.',
     );
     answers.push({ instruction: 'Not this file.' });
@@ -338,7 +340,7 @@ describe('a tool that needs approval', () => {
     ]);
     const told = 'Nothing was run. The user says instead: Use trash in place of rm; it is [masked: password].';
     expect(following(model.requests[1])[1]).toMatchObject({ role: 'tool', toolCallId: 'b', content: told });
-    expect(following(model.requests[2]).at(-1)).toMatchObject({
+    expect(following(model.requests[3]).at(-1)).toMatchObject({
       content: 'Nothing was run. The user says instead: Not this file.',
     });
     expect(listener.noted).toContain('result run_command instructed');

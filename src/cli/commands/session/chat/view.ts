@@ -9,6 +9,8 @@ import { showWriteProgress, type WriteProgress } from '../../../render/write-pro
 import { formatCount } from '../../../../session/format-count.ts';
 import { parseObject } from '../../../../session/parse-object.ts';
 import { TeddyError } from '../../../../errors.ts';
+import { colorDiff } from '../../../render/color-diff.ts';
+import { pairWords } from '../../../render/word-diff.ts';
 import { askLine } from '../../../ask/line.ts';
 
 export interface ChatViewOptions {
@@ -157,6 +159,8 @@ function toApproval(viewing: Viewing): ChatListener['approve'] {
   if (approval === 'all') return () => Promise.resolve(true);
   return async (call: ShownCall) => {
     endText(viewing);
+    // The change of a file is known only some time after its call was shown.
+    if (!shown.has(call.id)) terminal.say(terminal.style('bold', toVisible(call.summary), 'stderr'));
     shown.add(call.id);
     return askCall(terminal, signal, call);
   };
@@ -198,7 +202,7 @@ const reasons = {
 
 export function describeResult({ name }: Pick<ShownCall, 'name'>, { output, isError, reason }: ToolOutcome): string {
   if (reason !== undefined) return reasons[reason];
-  if (name === 'WritePlanTool_begin') return describeWritten(output, isError);
+  if (name === 'WritePlanTool_begin' || name === 'edit_file') return describeWritten(output, isError);
   const text = toVisible(output.trim());
   const [first = ''] = text.split('\n');
   if (isError) return first === '' ? 'failed' : `failed: ${cut(first)}`;
@@ -229,7 +233,7 @@ function cut(text: string): string {
 
 /** Throws INTERRUPTED on Ctrl-C; the end of the input means no. */
 async function askCall(terminal: Terminal, signal: AbortSignal, call: ShownCall): Promise<CallDecision> {
-  const isCut = showCall(terminal, call, maxLines(terminal));
+  const isCut = showDetail(terminal, call, maxLines(terminal));
   const usable = isCut ? 'y,n,i,e,?' : 'y,n,i,?';
   for (;;) {
     const answer = await askLine(terminal, signal, terminal.style('bold', `Allow this? [${usable}] `, 'stderr'));
@@ -242,7 +246,7 @@ async function askCall(terminal: Terminal, signal: AbortSignal, call: ShownCall)
       if (instruction !== null) return { instruction };
       continue;
     }
-    if (word === 'e' && isCut) showCall(terminal, call, Number.POSITIVE_INFINITY);
+    if (word === 'e' && isCut) showDetail(terminal, call, Number.POSITIVE_INFINITY);
     else terminal.say(renderLetters(isCut));
   }
 }
@@ -255,12 +259,13 @@ async function askInstruction(terminal: Terminal, signal: AbortSignal): Promise<
 }
 
 /** Cuts a text that would scroll the question out of sight. Returns whether it was cut. */
-function showCall(terminal: Terminal, { summary, detail }: ShownCall, limit: number): boolean {
-  terminal.say(terminal.style('bold', toVisible(summary), 'stderr'));
+function showDetail(terminal: Terminal, { detail, isDiff }: ShownCall, limit: number): boolean {
   if (detail === null) return false;
-  const lines = toVisible(detail.trimEnd()).split('\n');
+  const lines = isDiff
+    ? colorDiff(terminal, detail, 'stderr', pairWords).split('\n')
+    : toVisible(detail.trimEnd()).replace(/^/gm, '  ').split('\n');
   const isCut = lines.length > limit;
-  for (const line of isCut ? lines.slice(0, limit) : lines) terminal.say(`  ${line}`);
+  for (const line of isCut ? lines.slice(0, limit) : lines) terminal.say(line);
   if (isCut) terminal.say(terminal.style('dim', `... ${lines.length - limit} more lines (e shows all)`, 'stderr'));
   return isCut;
 }
