@@ -18,6 +18,7 @@ import type { Model, ProviderName } from './ports/model.ts';
 import type { Clock, Notices, Project } from './ports/project.ts';
 import { providers } from './session/settings.ts';
 import { readAnswer, projectFiles, scratchFiles } from './system/files.ts';
+import { allowedCommands } from './system/allowed-commands.ts';
 import { answerStaging } from './system/answer-staging.ts';
 import { systemClock } from './system/clock.ts';
 import { commandNotes } from './system/command-notes.ts';
@@ -100,6 +101,7 @@ export async function openProject({
     }),
     journals: runJournals({ dir: join(repository.commonDir, 'teddy'), ...processes, onStep }),
     commands: commandNotes({ dir: join(repository.commonDir, 'teddy', 'commands'), ...processes }),
+    allowed: allowedCommands(join(repository.commonDir, 'teddy', 'allowed')),
     remains: lazyRemains(repository, clock),
     trust: gitTrust(repository.commonDir),
     settings,

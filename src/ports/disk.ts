@@ -1,6 +1,7 @@
 /** The workflows' view of the disk and of processes: files, commands, journals, staging, leftovers. Types only. */
 import type { Oid, RefName, RepoPath, SessionId, TurnName } from '../names.ts';
 import type { JournalRecord, JournaledRun, ProcessGroup, RunRecord } from '../plan/journal.ts';
+import type { AllowedCommand } from '../conversation/allowed-commands.ts';
 import type { Limits } from '../session/write-limits.ts';
 import type { WriteRecord, WriteState } from '../write/write.ts';
 import type { FileBelow, Head, RefTip, RunClaim, RunDirs, Scan } from './git.ts';
@@ -322,6 +323,13 @@ interface ServerClaim {
   publish(record: ServerRecord): Promise<void>;
   /** The record goes with it. */
   release(): Promise<void>;
+}
+
+/** The commands that the user has allowed in conversations of a session. They are in no commit. */
+export interface AllowedCommands {
+  list(session: SessionId): Promise<AllowedCommand[]>;
+  /** Replaces the list. Throws DISK_FULL, WRITE_FAILED. */
+  keep(session: SessionId, commands: readonly AllowedCommand[]): Promise<void>;
 }
 
 export interface ServerRecords {

@@ -5,6 +5,7 @@ import type { MaskedSecret } from '../session/mask.ts';
 import type { SettingName } from '../session/settings.ts';
 import type { Finding } from '../write/write.ts';
 import type {
+  AllowedCommands,
   AnswerStaging,
   CommandNotes,
   ProjectFiles,
@@ -109,6 +110,7 @@ export interface Project {
   processes: ProcessNames;
   journals: RunJournals;
   commands: CommandNotes;
+  allowed: AllowedCommands;
   remains: Remains;
   trust: Trust;
   settings: Settings;

@@ -10,7 +10,8 @@ afterEach(() => project.close());
 
 const prompt = '\n> ';
 const question = /Allow this\? /;
-const allow = 'Allow this? [y,n,i,?] ';
+// The letters before these depend on the call.
+const allow = ',n,i,?] ';
 
 async function open(answers: ServerAnswer[], pace: { chunkSize?: number; chunkDelayMs?: number } = {}): Promise<void> {
   project = await openTeddyProject({ answers, ...pace });
@@ -85,6 +86,45 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
       'turn 01 exchange: call read_file',
       'turn 01 message: Which port?',
     ]);
+  });
+
+  test('a and p allow commands for the rest of the session, and /allowed lists them and takes one back', async () => {
+    await open([
+      command('echo one'),
+      'Ran.',
+      command('echo two'),
+      command('echo one'),
+      'Ran.',
+      command('echo one'),
+      'No.',
+    ]);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('Run it\r');
+    await run.waitFor('Allow this? [y,a,p,n,i,?] ');
+    run.press('?\r');
+    expect(await run.waitFor(allow)).toContain('no command that begins with `echo one` is asked about');
+    run.press('a\r');
+    expect(await run.waitFor(prompt)).toContain('Allowed for this session: echo one.');
+    run.press('Again\r');
+    expect(await run.waitFor(allow)).toContain('run_command echo two');
+    run.press('p\r');
+    expect(await run.waitFor(prompt)).toMatch(
+      /Allowed for this session: echo two \.\.\.\..*run_command echo one\n {2}one\n/s,
+    );
+    run.press('/allowed\r');
+    expect(await run.waitFor(prompt)).toContain('1  echo one\n2  echo two ...\n');
+    run.press('/allowed drop 3\r');
+    expect(await run.waitFor(prompt)).toContain('No allowed command has the number 3.');
+    run.press('/allowed drop 1\r');
+    expect(await run.waitFor(prompt)).toContain('Asked about again: echo one');
+    run.press('Once more\r');
+    await run.waitFor(allow);
+    run.press('n\r');
+    await run.waitFor(prompt);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+    expect(await project.repo.git('status', '--porcelain')).toBe('');
   });
 
   test('a denied call is not done, ends the answer, and the conversation goes on', async () => {

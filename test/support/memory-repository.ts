@@ -14,6 +14,7 @@ import { runName, type Oid, type RefName, type RepoPath } from '../../src/names.
 import type { SettingName } from '../../src/session/settings.ts';
 import { syntaxChecker } from '../../src/system/check-syntax.ts';
 import { judgeFetched } from '../../src/workflow/sharing/check-incoming.ts';
+import type { AllowedCommand } from '../../src/conversation/allowed-commands.ts';
 import { memoryCommands, type MemoryCommand } from './memory-commands.ts';
 import { memoryFiles } from './memory-files.ts';
 import { memoryHooks, type MemoryHooks } from './memory-hooks.ts';
@@ -126,6 +127,7 @@ export async function memoryProject(
   const writes: MemoryProject['writing'] = new Map();
   const journals: MemoryProject['left'] = new Map();
   const noted: MemoryProject['noted'] = [];
+  const allowed = new Map<string, AllowedCommand[]>();
   let ticks = 0;
   let ids = 0;
   const clock = { now: () => new Date(Date.UTC(2026, 0, 24, 10, 0, (ticks += 1))) };
@@ -179,6 +181,10 @@ export async function memoryProject(
     journals: memoryJournals(disk, journals),
     left: journals,
     commands: memoryCommands(noted),
+    allowed: {
+      list: async (session) => allowed.get(session) ?? [],
+      keep: async (session, commands) => void allowed.set(session, [...commands]),
+    },
     remains: memoryRemains(),
     noted,
     trust: { has: async (oid) => trusted.has(oid), add: async (oids) => oids.forEach((oid) => trusted.add(oid)) },

@@ -1,4 +1,5 @@
 /** The interface between a conversation in a session and whoever shows it, and the result of one message. */
+import type { Allowable } from '../../conversation/allowed-commands.ts';
 import type { ResultReason } from '../../conversation/record.ts';
 import type { Oid, RepoPath, TurnName } from '../../names.ts';
 import type { WriteRecord } from '../../write/write.ts';
@@ -25,12 +26,15 @@ export interface ShownCall {
   /** `detail` is the change of a file, as a unified diff. */
   isDiff?: true;
   needsApproval: boolean;
-  /** The command line that is run, and its directory: what `approve` may remember. Not masked. */
-  command?: { line: string; cwd: string | null };
+  /** What a command can be allowed as, for the rest of the session; absent where it is asked about each time. */
+  allowable?: Allowable;
 }
 
-/** True runs the call, and nothing else does; `instruction` is its result, and the model goes on by it; false ends the turn. */
-export type CallDecision = boolean | { instruction: string };
+/**
+ * True runs the call; `allow` does too, and allows such commands for the rest of the session. `instruction` is its result, and the
+ * model goes on by it; false ends the turn.
+ */
+export type CallDecision = boolean | { instruction: string } | { allow: keyof Allowable };
 
 /** Secrets are masked in `output`. */
 export interface ToolOutcome {

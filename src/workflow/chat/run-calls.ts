@@ -9,6 +9,7 @@ import {
   type ToolUseRecord,
 } from '../../conversation/record.ts';
 import { parseCall, type ParsedCall } from '../../conversation/chat-tools.ts';
+import { isAllowed, toAllowable } from '../../conversation/allowed-commands.ts';
 import { encodeRecord } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
 import type { AnswerTarget, StagedAnswer } from '../../ports/disk.ts';
@@ -24,7 +25,14 @@ import type { ReadyLine } from '../line/prepare.ts';
 import { sumUsage, type Usage } from '../line/receive-answer.ts';
 import type { CallDecision, ChatListener, ShownCall, ToolOutcome } from './chat.ts';
 import { performCall } from './perform-call.ts';
-import { editFile, writeFile, type CheckedChange, type WritingModel } from './write-file.ts';
+import {
+  editFile,
+  writeFile,
+  type Answer,
+  type AskChange,
+  type CheckedChange,
+  type WritingModel,
+} from './write-file.ts';
 import { renderUnifiedDiff } from '../../plan/diff.ts';
 import { toLabel } from '../../session/entry.ts';
 
@@ -172,7 +180,7 @@ async function decide(batch: Batch, call: ModelToolCall, shown: ShownCall): Prom
   if ('problem' in parsed) return { output: await maskString(batch.project.masker, parsed.problem), isError: true };
   try {
     if (isWriting(parsed)) return await write(batch, call, parsed, shown);
-    const decision = shown.needsApproval ? await askFor(listener, shown) : true;
+    const decision = shown.needsApproval ? await decideCommand(batch, parsed, shown) : true;
     if (decision !== true) return await decline(batch, decision);
     listener.onCall(shown);
     return await performCall({ ...batch, onOutput: listener.onOutput }, parsed);
@@ -183,10 +191,25 @@ async function decide(batch: Batch, call: ModelToolCall, shown: ShownCall): Prom
   }
 }
 
+/** A command that the user has allowed before is not asked about, unless there is nobody to ask at all. */
+async function decideCommand({ project, line, listener }: Batch, call: ParsedCall, shown: ShownCall): Promise<Answer> {
+  const allowed = await project.allowed.list(line.session);
+  const isKnown = call.name === 'run_command' && isAllowed(allowed, call.command, call.cwd);
+  const decision = isKnown && listener.approve !== null ? true : await askFor(listener, shown);
+  if (typeof decision !== 'object' || !('allow' in decision)) return decision;
+  const more = shown.allowable?.[decision.allow];
+  if (more) await project.allowed.keep(line.session, [...allowed, more]);
+  return true;
+}
+
 /** Whoever is asked may be written without types: what is neither exactly a yes nor an instruction is a no. */
 async function askFor({ approve }: ChatListener, shown: ShownCall): Promise<CallDecision> {
   const decision: unknown = await approve?.(shown);
   if (typeof decision !== 'object' || decision === null) return decision === true;
+  if ('allow' in decision)
+    return (decision.allow === 'line' || decision.allow === 'words') && shown.allowable?.[decision.allow]
+      ? { allow: decision.allow }
+      : false;
   if (!('instruction' in decision) || typeof decision.instruction !== 'string') return false;
   return decision.instruction.trim() !== '' && { instruction: decision.instruction };
 }
@@ -205,7 +228,13 @@ function toInterrupted(): TeddyError {
   return new TeddyError('INTERRUPTED', 'Interrupted while tools were running; what they had done is kept.');
 }
 
-async function decline(batch: Batch, decision: Exclude<CallDecision, true>): Promise<ToolOutcome> {
+/** A change has nothing that could be allowed beyond it. */
+async function askChange(listener: ChatListener, shown: ShownCall): Promise<Answer> {
+  const decision = await askFor(listener, shown);
+  return typeof decision === 'object' && 'allow' in decision ? false : decision;
+}
+
+async function decline(batch: Batch, decision: Exclude<Answer, true>): Promise<ToolOutcome> {
   if (typeof decision === 'object') return toInstructed(batch, decision.instruction);
   batch.end = 'denied';
   return denied;
@@ -222,8 +251,7 @@ async function write(batch: Batch, call: ModelToolCall, parsed: WritingCall, sho
   const { project, listener } = batch;
   if (listener.approve === null) return decline(batch, false);
   listener.onCall(shown);
-  const ask = async (change: CheckedChange) =>
-    askFor(listener, { ...shown, ...(await toShownChange(project, change)) });
+  const ask: AskChange = async (change) => askChange(listener, { ...shown, ...(await toShownChange(project, change)) });
   const context = { ...batch, ask };
   const written =
     parsed.name === 'edit_file'
@@ -256,11 +284,14 @@ export async function toShownCall(project: Project, call: ModelToolCall): Promis
   const { text, after } = describeCall(parsed);
   const [whole, rest] = [await masked(text), await masked(after)];
   const line = toLine(whole);
+  // A secret is written down nowhere.
+  const allowable = parsed.name === 'run_command' && whole === text ? toAllowable(parsed.command, parsed.cwd) : null;
   return {
     id,
     name,
     summary: [name, line, toLine(rest)].filter((part) => part !== '').join(' '),
     detail: line === whole.trimEnd() ? null : whole,
+    ...(allowable === null ? {} : { allowable }),
     needsApproval: parsed.name === 'run_command' || isWriting(parsed),
   };
 }

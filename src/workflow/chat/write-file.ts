@@ -33,8 +33,10 @@ export interface WritingModel {
 
 type HeldWrite = Awaited<ReturnType<typeof beginHeldWrite>>['held'];
 export type CheckedChange = Parameters<NonNullable<FileListener['approveChange']>>[0];
+/** A yes, or what is said instead. */
+export type Answer = Exclude<CallDecision, { allow: unknown }>;
 /** Asks about a change. Throws INTERRUPTED. */
-type AskChange = (change: CheckedChange) => Promise<CallDecision>;
+export type AskChange = (change: CheckedChange) => Promise<Answer>;
 
 interface WritingContext {
   project: Project;
@@ -47,7 +49,7 @@ interface WritingContext {
 
 export interface WrittenOutcome {
   /** What the user has said when it was not a yes; nothing was written then. */
-  declined: Exclude<CallDecision, true> | null;
+  declined: Exclude<Answer, true> | null;
   outcome: ToolOutcome;
   usage: Usage | null;
   /** The model could not be heard to the end, and cannot be asked for more now. */

@@ -4,6 +4,7 @@ import { checkHistory } from '../../../src/conversation/check-history.ts';
 import { toOpenaiMessages } from '../../../src/conversation/model-messages.ts';
 import { TeddyError } from '../../../src/errors.ts';
 import type { AnswerTarget } from '../../../src/ports/disk.ts';
+import type { SessionId } from '../../../src/names.ts';
 import type { ModelRequest } from '../../../src/ports/model.ts';
 import { encodeRecord } from '../../../src/conversation/transcript.ts';
 import { decodeEntry } from '../../../src/session/entry.ts';
@@ -345,6 +346,37 @@ describe('a tool that needs approval', () => {
     });
     expect(listener.noted).toContain('result run_command instructed');
     expectValid(model);
+  });
+
+  test('and is allowed by its first words is not asked about again in the session, but with an operator it is', async () => {
+    const project = await begin();
+    const ran: string[] = [];
+    project.command.run = async (script) => (ran.push(script), {});
+    const asked: string[] = [];
+    const listener = notedListener(async ({ summary, allowable }) => {
+      asked.push(summary);
+      return allowable?.words ? { allow: 'words' } : true;
+    });
+    const scripts = ['npm test', 'npm test -- a', 'npm test; ls', 'npm tests'];
+    const calls = scripts.map((script, at) => command(`c${at}`, script));
+    await chat(project, 'Test.', scriptedModel({ texts: [], calls }, 'Fine.'), { listener });
+    expect(ran).toEqual(scripts);
+    expect(asked).toEqual(['run_command npm test', 'run_command npm test; ls', 'run_command npm tests']);
+    expect(await project.allowed.list(session as SessionId)).toMatchObject([
+      { text: 'npm test' },
+      { text: 'npm tests' },
+    ]);
+    const nobody = scriptedModel({ texts: [], calls: [command('n', 'npm test')] });
+    expect(await chat(project, 'Again.', nobody, { listener: notedListener(null) })).toMatchObject({ kind: 'denied' });
+  });
+
+  test('and has a secret in it is not remembered', async () => {
+    const project = await begin();
+    project.secrets.set('hunter2', 'password');
+    const listener = notedListener(async () => ({ allow: 'line' as const }));
+    const model = scriptedModel({ texts: [], calls: [command('c', 'login hunter2')] });
+    expect(await chat(project, 'Log in.', model, { listener })).toMatchObject({ kind: 'denied' });
+    expect(await project.allowed.list(session as SessionId)).toEqual([]);
   });
 
   test.each([

@@ -8,6 +8,7 @@ const commands = {
   retry: { takes: '', does: 'ask again if there is no answer yet' },
   branch: { takes: '<turn> [text]', does: 'try again from an earlier turn, on another branch' },
   history: { takes: '', does: 'read the conversation so far' },
+  allowed: { takes: '[drop <number>]', does: 'list the allowed commands, or take one back' },
   undo: { takes: '[turn]', does: 'undo the code changes of a turn' },
   help: { takes: '', does: 'this help' },
   quit: { takes: '', does: 'leave; Ctrl-D does too' },

@@ -4,6 +4,7 @@ import { shortRef } from '../../../../names.ts';
 import { findNextStep } from '../../../../workflow/turn/find-next-step.ts';
 import { parseChatInput, renderChatHelp, type ChatCommandName, splitTurn, type ChatInput } from './commands.ts';
 import { openChatLine, sayStart, sayWaiting, type Conversation, type Talking } from './line.ts';
+import { describeAllowed } from './view.ts';
 import { exchange, showExchanged } from './exchange.ts';
 import { renderError } from '../../../render/error.ts';
 import { isDebug, type CliContext } from '../../../context.ts';
@@ -134,6 +135,7 @@ async function runChatCommand(talking: Talking, command: Command, signal: AbortS
   if (name === 'plan') await plan(talking, rest, signal);
   else if (name === 'execute') await execute(talking, signal);
   else if (name === 'undo') await undo(talking, rest);
+  else if (name === 'allowed') await showAllowed(talking, rest);
   else await showHistory(talking);
   return null;
 }
@@ -181,6 +183,30 @@ async function undo({ terminal, project, line }: Talking, turn: string): Promise
   ]);
   const options = { turn: turn === '' ? undefined : turn, selector: await line.selector() };
   showUndone(terminal, await undoTurn(project, options));
+}
+
+/** Lists what `a` and `p` have allowed in this session, or takes one back. */
+async function showAllowed({ terminal, project, line: { session } }: Talking, rest: string): Promise<void> {
+  const allowed = await project.allowed.list(session);
+  const [, number] = /^drop\s+(\d+)$/.exec(rest) ?? [];
+  const dropped = allowed[Number(number) - 1];
+  if (rest !== '' && dropped === undefined)
+    throw new TeddyError(
+      'USAGE',
+      number === undefined ? `/allowed does not take ${rest}.` : `No allowed command has the number ${number}.`,
+      '/allowed lists them, and /allowed drop 1 takes the first one back.',
+    );
+  if (dropped !== undefined) {
+    await project.allowed.keep(
+      session,
+      allowed.filter((one) => one !== dropped),
+    );
+    return terminal.say(`Asked about again: ${toVisible(describeAllowed(dropped))}`);
+  }
+  const rows = allowed.map((one, at) => `${at + 1}  ${toVisible(describeAllowed(one))}`);
+  terminal.say(
+    rows.length === 0 ? 'Every command is asked about. a or p at the question allows one.' : rows.join('\n'),
+  );
 }
 
 async function showHistory({ terminal, project, line, page }: Talking): Promise<void> {

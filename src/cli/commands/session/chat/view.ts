@@ -1,4 +1,5 @@
 /** Shows a turn of a conversation as it happens: the answer, the calls and their output, the files that are written. */
+import type { AllowedCommand } from '../../../../conversation/allowed-commands.ts';
 import type { ResultReason } from '../../../../conversation/record.ts';
 import type { CallDecision, ChatListener, ShownCall, ToolOutcome } from '../../../../workflow/chat/chat.ts';
 import type { WriteRecord } from '../../../../write/write.ts';
@@ -234,20 +235,38 @@ function cut(text: string): string {
 /** Throws INTERRUPTED on Ctrl-C; the end of the input means no. */
 async function askCall(terminal: Terminal, signal: AbortSignal, call: ShownCall): Promise<CallDecision> {
   const isCut = showDetail(terminal, call, maxLines(terminal));
-  const usable = isCut ? 'y,n,i,e,?' : 'y,n,i,?';
+  const { allowable } = call;
+  const usable = [
+    'y',
+    ...(allowable ? ['a'] : []),
+    ...(allowable?.words ? ['p'] : []),
+    'n',
+    'i',
+    ...(isCut ? ['e'] : []),
+    '?',
+  ];
   for (;;) {
-    const answer = await askLine(terminal, signal, terminal.style('bold', `Allow this? [${usable}] `, 'stderr'));
+    const answer = await askLine(
+      terminal,
+      signal,
+      terminal.style('bold', `Allow this? [${usable.join(',')}] `, 'stderr'),
+    );
     if (signal.aborted) throw toInterrupted();
     const word = answer?.trim().toLowerCase() ?? 'n';
     if (word === 'y' || word === 'yes') return true;
     if (word === 'n' || word === 'no') return false;
+    const allowed = word === 'a' ? 'line' : word === 'p' ? 'words' : null;
+    if (allowed !== null && allowable?.[allowed]) {
+      terminal.say(`Allowed for this session: ${toVisible(describeAllowed(allowable[allowed]))}.`);
+      return { allow: allowed };
+    }
     if (word === 'i') {
       const instruction = await askInstruction(terminal, signal);
       if (instruction !== null) return { instruction };
       continue;
     }
     if (word === 'e' && isCut) showDetail(terminal, call, Number.POSITIVE_INFINITY);
-    else terminal.say(renderLetters(isCut));
+    else terminal.say(toVisible(renderLetters(call, isCut)));
   }
 }
 
@@ -274,9 +293,18 @@ function maxLines({ context: { stderr } }: Terminal): number {
   return Math.floor(((stderr.rows || 24) * 2) / 3);
 }
 
-function renderLetters(isCut: boolean): string {
+/** `npm test`, or `npm test ...` for whatever begins with these words. */
+export function describeAllowed({ kind, text, cwd }: AllowedCommand): string {
+  return `${text}${kind === 'words' ? ' ...' : ''}${cwd === null ? '' : ` (in ${cwd})`}`;
+}
+
+function renderLetters({ allowable }: ShownCall, isCut: boolean): string {
   return [
-    'y  yes, do it',
+    'y  yes, do it once',
+    ...(allowable ? ['a  yes, and this very command is not asked about again in this session'] : []),
+    ...(allowable?.words
+      ? [`p  yes, and no command that begins with \`${allowable.words.text}\` is asked about again`]
+      : []),
     'n  no; the answer ends there, and you say what to do instead',
     'i  say what to do instead; nothing is run, and the answer goes on',
     ...(isCut ? ['e  show all of it'] : []),

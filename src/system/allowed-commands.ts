@@ -1,0 +1,45 @@
+/** The commands that the user has allowed, in a file for each session: `.git/teddy/allowed/<session>.json`. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { AllowedCommand } from '../conversation/allowed-commands.ts';
+import { makePrivateDirectory } from '../disk/private-directory.ts';
+import { replaceFile, toWriteError } from '../disk/replace-file.ts';
+import { errorCode } from '../disk/system-error.ts';
+import type { AllowedCommands } from '../ports/disk.ts';
+
+export function allowedCommands(dir: string): AllowedCommands {
+  const pathOf = (session: string) => join(dir, `${session}.json`);
+  return {
+    async list(session) {
+      const text = await readFile(pathOf(session), 'utf8').catch((error: unknown) => {
+        if (errorCode(error) === 'ENOENT') return '[]';
+        throw error;
+      });
+      return parse(text);
+    },
+    async keep(session, commands) {
+      try {
+        await makePrivateDirectory(dir);
+        await replaceFile(pathOf(session), `${JSON.stringify(commands, null, 2)}\n`);
+      } catch (error) {
+        throw toWriteError(error, pathOf(session));
+      }
+    },
+  };
+}
+
+/** What cannot be read allows nothing. */
+function parse(text: string): AllowedCommand[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value.filter(isAllowedCommand) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isAllowedCommand(value: unknown): value is AllowedCommand {
+  if (typeof value !== 'object' || value === null) return false;
+  const { kind, text, cwd } = value as Record<string, unknown>;
+  return (kind === 'line' || kind === 'words') && typeof text === 'string' && (cwd === null || typeof cwd === 'string');
+}
