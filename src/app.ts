@@ -8,14 +8,15 @@ import { isAlive, readBootId, readStartTime } from './disk/process-identity.ts';
 import { openRepository, type OpenedRepository } from './git/repository.ts';
 import { gitTrust } from './git/trust.ts';
 import { manualModel } from './model/manual.ts';
-import { keyedOpenaiModel, keyFromEnvironment, toNoModel, type ApiKey } from './model/openai-key.ts';
-import { parseEndpoint } from './model/openai-settings.ts';
+import { parseEndpoint } from './model/endpoint.ts';
+import { keyedModel, keyFromEnvironment, toNoModel, type ApiKey } from './model/keyed-model.ts';
 import { readRecordedDirectory } from './model/recorded-directory.ts';
 import { recordedModel, type RecordedAnswer } from './model/recorded.ts';
 import type { ExportDirectory, ExportTarget, Remains, SourceFile } from './ports/disk.ts';
 import type { HookSource, MessageFile, Repository, Store } from './ports/git.ts';
 import type { Model, ProviderName } from './ports/model.ts';
 import type { Clock, Notices, Project } from './ports/project.ts';
+import { presets } from './session/presets.ts';
 import { providers } from './session/settings.ts';
 import { readAnswer, projectFiles, scratchFiles } from './system/files.ts';
 import { allowedCommands } from './system/allowed-commands.ts';
@@ -178,6 +179,8 @@ export interface ModelOptions {
   /** A file with the answer; `-` is stdin. */
   from?: string | undefined;
   recording?: string | undefined;
+  /** False: the answer is asked for in one piece; undefined: `teddy.stream` decides. */
+  stream?: boolean | undefined;
   /** With the provider manual and no file: the answer is written in the user's editor. */
   inEditor: boolean;
   /** Where relative paths start. */
@@ -268,10 +271,10 @@ async function readRecording(repository: Repository, options: ModelOptions, sour
   }
 }
 
-async function chooseOpenai(project: Project, { model: wished, env }: ModelOptions): Promise<ChosenModel> {
+async function chooseOpenai(project: Project, { model: wished, env, stream }: ModelOptions): Promise<ChosenModel> {
   const { settings, notices } = project;
   const baseUrl = await settings.get('baseUrl');
-  const known = keyFromEnvironment(env);
+  const known = keyFromEnvironment(presets[0], env);
   // OpenAI itself is asked only with a key; any other endpoint was named by the user, and may do without.
   const key = known ?? (baseUrl === undefined ? await findKey(project, env) : null);
   const isReachable = baseUrl !== undefined || key !== null;
@@ -282,11 +285,13 @@ async function chooseOpenai(project: Project, { model: wished, env }: ModelOptio
   }
   const temperature = await settings.get('temperature');
   const parameters = temperature === undefined ? {} : { temperature: Number(temperature) };
-  const model = keyedOpenaiModel({
+  const model = keyedModel({
     baseUrl,
     model: name,
+    isStreamed: stream ?? (await settings.get('stream')) !== 'false',
     key,
     findKey: () => findKey(project, env),
+    onWait: (text) => notices.info(text),
     onWarning: (text) => notices.warn(text),
   });
   return { provider: 'openai', name, parameters, model, missing: null };
@@ -297,9 +302,9 @@ export async function findKey(
   { repository, settings }: Project,
   env: Record<string, string | undefined>,
 ): Promise<ApiKey | null> {
-  const known = keyFromEnvironment(env);
+  const known = keyFromEnvironment(presets[0], env);
   if (known !== null) return known;
-  const value = await repository.credential(parseEndpoint(await settings.get('baseUrl'), undefined).url);
+  const value = await repository.credential(parseEndpoint({ baseUrl: await settings.get('baseUrl') }).url);
   return value === null ? null : { value, origin: 'git credential' };
 }
 

@@ -10,6 +10,13 @@ import type { GoingOn } from './commands/session/plan-and-run.ts';
 import { TeddyCommand } from './teddy-command.ts';
 import type { Terminal } from './terminal.ts';
 
+export function noStreamOption(): boolean {
+  return Option.Boolean('--no-stream', false, {
+    description:
+      'Ask for the answer in one piece, and show it when it is complete; also: git config teddy.stream false.',
+  });
+}
+
 export abstract class PlanningCommand extends TeddyCommand {
   message = Option.String('-m,--message', { description: 'What you want, in your words.' });
   session = Option.String('-s,--session', {
@@ -27,9 +34,7 @@ export abstract class PlanningCommand extends TeddyCommand {
     description: 'Take the answer from a file, or with - from stdin, instead of asking a model.',
   });
   edit = Option.Boolean('--edit', false, { description: 'Write the message in your editor.' });
-  noStream = Option.Boolean('--no-stream', false, {
-    description: 'Show the answer when it is complete, not as it arrives.',
-  });
+  noStream = noStreamOption();
 
   protected choose(terminal: Terminal, project: Project): Promise<ChosenModel> {
     return chooseFromFlags(project, this.context, {
@@ -37,6 +42,7 @@ export abstract class PlanningCommand extends TeddyCommand {
       model: this.model,
       from: this.from,
       recording: this.recording,
+      stream: this.noStream ? false : undefined,
       // With a message, the user first has to be shown the request; without one, they bring the answer.
       inEditor: terminal.isInteractive && this.message === undefined && !this.edit,
     });

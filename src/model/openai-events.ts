@@ -1,14 +1,11 @@
 /** Turns the chunks of a chat completion into the events of the port. Tolerant of what servers leave out. */
 import type { OpenAI } from 'openai';
 import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
+import { CutStream } from './failure.ts';
+import { field } from './wire.ts';
 
 type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
 type FinishReason = Extract<ModelEvent, { type: 'finish' }>['reason'];
-
-/** The stream ended before the answer did. */
-export class CutStream extends Error {
-  override readonly name = 'CutStream';
-}
 
 /**
  * Text as it comes, then its calls (if it was offered tools), usage (if the server told any) and `finish`, once each. Throws
@@ -28,7 +25,7 @@ export async function* toModelEvents(
       const text = half + textOf(chunk);
       half = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? '';
       if (text.length > half.length) yield { type: 'text', text: text.slice(0, text.length - half.length) };
-      if (hasTools) gathered.add(choiceOf(chunk)?.delta?.tool_calls);
+      if (hasTools) gathered.add(field(deltaOf(chunk), 'tool_calls'));
       usage = usageOf(chunk) ?? usage;
       finish = finishOf(chunk) ?? finish;
     }
@@ -54,8 +51,14 @@ function choiceOf(chunk: Chunk | null): Partial<OpenAI.Chat.Completions.ChatComp
   return (chunk as Partial<Chunk> | null)?.choices?.[0];
 }
 
+/** An answer that came whole has a message in place of pieces. */
+function deltaOf(chunk: Chunk): unknown {
+  const choice = choiceOf(chunk);
+  return choice?.delta ?? field(choice, 'message');
+}
+
 function textOf(chunk: Chunk): string {
-  const content: unknown = choiceOf(chunk)?.delta?.content;
+  const content = field(deltaOf(chunk), 'content');
   return typeof content === 'string' ? content : '';
 }
 
@@ -125,13 +128,13 @@ function findPart(parts: Part[], { index, id, name }: Piece): Part | undefined {
 }
 
 function toPiece(value: unknown): Piece {
-  const called = fieldOf(value, 'function');
-  const index = fieldOf(value, 'index');
+  const called = field(value, 'function');
+  const index = field(value, 'index');
   return {
     index: typeof index === 'number' ? index : null,
-    id: toText(fieldOf(value, 'id')),
-    name: toText(fieldOf(called, 'name')),
-    text: toArguments(fieldOf(called, 'arguments')),
+    id: toText(field(value, 'id')),
+    name: toText(field(called, 'name')),
+    text: toArguments(field(called, 'arguments')),
   };
 }
 
@@ -142,10 +145,6 @@ function toArguments(value: unknown): string {
 
 function toText(value: unknown): string {
   return typeof value === 'string' ? value : '';
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
 /** A result names its call by the id: each needs one of its own. */

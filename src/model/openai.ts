@@ -1,65 +1,49 @@
-/** Any OpenAI-compatible endpoint: chat completions, streamed, through the `openai` package. */
-import { setTimeout as sleep } from 'node:timers/promises';
+/** Any OpenAI-compatible endpoint: chat completions through the `openai` package. */
 import type { OpenAI } from 'openai';
-import { TeddyError } from '../errors.ts';
+import type { Stream } from 'openai/streaming';
 import type { Model, ModelEvent, ModelRequest, ModelMessage, ModelTool } from '../ports/model.ts';
+import { WireError } from './failure.ts';
 import { toModelEvents } from './openai-events.ts';
-import { planAgain, toFailure, toTeddyError, type Failure } from './openai-failure.ts';
-import { parseEndpoint, type Endpoint } from './openai-settings.ts';
+import { serverModel, type ServerModelOptions } from './server-model.ts';
+import { post, type Service } from './wire.ts';
 
-interface OpenaiSettings {
-  /** Missing or empty: no `Authorization` header is sent. */
-  apiKey: string | undefined;
-  /** Missing or empty: OpenAI's own. */
-  baseUrl: string | undefined;
-  /** For the advice after a refusal: `git credential`. */
-  keyOrigin?: string | undefined;
-  model: string;
-  /** The wait before the first retry; it doubles for the second. 500 if not given. */
-  retryDelayMs?: number;
-}
-
-interface Service {
-  endpoint: Endpoint;
-  model: string;
-  retryDelayMs: number;
-}
-
-const maxRetries = 2;
-// A person waits in front of the terminal: a server that asks for more gets no retry, and the error names its options.
-const maxRetryAfterMs = 60_000;
+type Sdk = typeof import('openai');
+type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
 
 /** Throws BAD_SETTING for a base URL or key that could never be sent; everything else fails in `answer`. */
-export function openaiModel({ apiKey, keyOrigin, baseUrl, model, retryDelayMs = 500 }: OpenaiSettings): Model {
-  const service = { endpoint: parseEndpoint(baseUrl, apiKey, keyOrigin), model, retryDelayMs };
-  return {
-    provider: 'openai',
-    model,
-    label: `${model} at ${service.endpoint.url}`,
-    answer: (request) => answer(service, request),
-  };
+export function openaiModel(options: ServerModelOptions): Model {
+  return serverModel(options, answer);
 }
 
-async function* answer(service: Service, request: ModelRequest): AsyncGenerator<ModelEvent> {
+async function* answer(service: Service, request: ModelRequest, onBegun: () => void): AsyncGenerator<ModelEvent> {
   // Only a request needs the package, and loading it takes longer than most commands do.
   const sdk = await import('openai');
-  const wire = openWire(service.endpoint.apiKey);
-  const client = toClient(sdk.OpenAI, service.endpoint, wire);
-  let begun = false;
+  const wire = openWire(service);
+  // The package never takes its listener back, and a conversation asks many times under one signal.
+  const signal = AbortSignal.any([request.signal]);
+  const body = toBody(service, request);
+  // The wire makes a stream of every answer, so the package reads one also where none was asked for.
+  const options = { body, signal, stream: true };
   try {
-    const stream = await openStream(client, service, request, (error) => toFailure(sdk, error, false));
-    begun = true;
+    const stream = await toClient(sdk, service, wire).post<Stream<Chunk>>('/chat/completions', options);
+    onBegun();
     yield* toModelEvents(stream, { sawDone: wire.sawDone, hasTools: request.tools !== undefined });
   } catch (error) {
-    if (request.signal.aborted) throw interrupted(service, request);
-    const failure = toFailure(sdk, error, begun);
-    throw failure === null ? error : toTeddyError(failure, service.endpoint, service.model, request.again ?? planAgain);
+    throw isTold(sdk, error) ? new WireError({ kind: 'unreadable', message: error.message }) : error;
   }
 }
 
+/** An error that the server has sent as an event of its stream. */
+function isTold({ APIError, APIConnectionError, APIUserAbortError }: Sdk, error: unknown): error is Error {
+  return error instanceof APIError && !(error instanceof APIConnectionError || error instanceof APIUserAbortError);
+}
+
+// A longer time overflows the timers of Node. The package would otherwise end a slow answer after ten minutes.
+const noTimeout = 2_147_483_647;
+
 // Every option that the package would otherwise take from the environment is given.
-function toClient(Client: typeof OpenAI, endpoint: Endpoint, wire: Wire): OpenAI {
-  return new Client({
+function toClient({ OpenAI }: Sdk, { endpoint }: Service, wire: Wire): OpenAI {
+  return new OpenAI({
     // The package wants some key; the wire sends only the real one.
     apiKey: endpoint.apiKey || 'none',
     baseURL: endpoint.url,
@@ -69,62 +53,25 @@ function toClient(Client: typeof OpenAI, endpoint: Endpoint, wire: Wire): OpenAI
     webhookSecret: null,
     logLevel: 'off',
     maxRetries: 0,
+    timeout: noTimeout,
     fetch: wire.fetch,
   });
 }
 
-/** Sends the request up to three times. Once the server has accepted it, it is never sent again. */
-async function openStream(
-  client: OpenAI,
-  service: Service,
-  request: ModelRequest,
-  classify: (error: unknown) => Failure | null,
-) {
-  const body = toBody(service.model, request);
-  // The package never takes its listener back, and a conversation asks many times under one signal.
-  const signal = AbortSignal.any([request.signal]);
-  for (let retry = 0; ; retry++) {
-    try {
-      return await client.chat.completions.create(body, { signal });
-    } catch (error) {
-      const waitMs = retry < maxRetries ? waitBeforeRetry(classify(error), service.retryDelayMs * 2 ** retry) : null;
-      if (waitMs === null) throw error;
-      await sleep(waitMs, undefined, { signal });
-    }
-  }
-}
-
-/** Null: asking again would not help. */
-function waitBeforeRetry(failure: Failure | null, delayMs: number): number | null {
-  if (failure?.kind === 'unreachable') return withJitter(delayMs);
-  if (failure?.kind !== 'refused' || (failure.status !== 429 && failure.status < 500)) return null;
-  const waitMs = failure.retryAfterMs ?? withJitter(delayMs);
-  return waitMs <= maxRetryAfterMs ? waitMs : null;
-}
-
-// Many clients that were refused at once must not come back at once.
-function withJitter(delayMs: number): number {
-  return delayMs * (0.75 + Math.random() / 4);
-}
-
-function interrupted({ endpoint }: Service, { again = planAgain }: ModelRequest): TeddyError {
-  return new TeddyError('INTERRUPTED', `Interrupted while the model at ${endpoint.url} was answering.`, again);
-}
-
-type Body = OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming;
+type Body = Omit<OpenAI.Chat.Completions.ChatCompletionCreateParams, 'stream'> & { stream: boolean };
 
 /**
  * A request of the port as the body of a chat completion. `parameters` never override what we set. A request without
  * tools has no field that speaks of them.
  */
-function toBody(model: string, { messages, parameters, tools }: ModelRequest): Body {
+function toBody({ model, isStreamed }: Service, { messages, parameters, tools }: ModelRequest): Body {
   return {
     ...parameters,
     model,
     messages: messages.map(toMessage),
     ...(tools === undefined ? {} : { tools: tools.map(toTool) }),
-    stream: true,
-    stream_options: { include_usage: true },
+    stream: isStreamed,
+    ...(isStreamed ? { stream_options: { include_usage: true } } : {}),
   };
 }
 
@@ -150,7 +97,6 @@ function toTool({ name, description, parameters }: ModelTool): NonNullable<Body[
 }
 
 /** The bytes of a request and its answer, underneath the `openai` package. */
-
 interface Wire {
   fetch(url: string | URL | Request, init?: RequestInit): Promise<Response>;
   /** Whether the server has said `[DONE]`, which the package keeps to itself. */
@@ -159,50 +105,26 @@ interface Wire {
 
 /**
  * Sends our own headers instead of the package's, which describe the user's machine and can be added to by
- * OPENAI_CUSTOM_HEADERS. An error's body arrives as `{ error: { message } }`, whatever its dialect was.
+ * OPENAI_CUSTOM_HEADERS.
  */
-function openWire(apiKey: string): Wire {
+function openWire(service: Service): Wire {
+  const { apiKey } = service.endpoint;
   let done = false;
   return {
     async fetch(url, init) {
-      const response = await fetch(url, { ...init, headers: headersOf(apiKey) });
-      if (!response.ok) return toPlainError(response);
+      const response = await post(service, {
+        url: String(url),
+        headers: apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` },
+        body: String(init?.body),
+        signal: init?.signal ?? new AbortController().signal,
+        isAnswer: (value) => 'choices' in value || 'error' in value,
+      });
       return watchForDone(response, () => {
         done = true;
       });
     },
     sawDone: () => done,
   };
-}
-
-function headersOf(apiKey: string): Record<string, string> {
-  const headers = { accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'teddy' };
-  return apiKey === '' ? headers : { ...headers, authorization: `Bearer ${apiKey}` };
-}
-
-// The package drops every message that is not below `error`, as vLLM and FastAPI send them.
-async function toPlainError(response: Response): Promise<Response> {
-  const message = serverMessage(await response.text()) || 'no message';
-  return new Response(JSON.stringify({ error: { message } }), { status: response.status, headers: response.headers });
-}
-
-function serverMessage(body: string): string {
-  const answer = parseJson(body);
-  const error = field(answer, 'error');
-  const dialects = [field(error, 'message'), error, field(answer, 'message'), field(answer, 'detail')];
-  return dialects.find((text) => typeof text === 'string') ?? body;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function field(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
 const longestMark = '\r\ndata: [DONE]'.length;

@@ -1,5 +1,6 @@
 /** The workflows' view of a model. Types only: `model/` implements them. */
 import type { SessionId, TurnName } from '../names.ts';
+import type { PresetName } from '../session/presets.ts';
 
 /** A function that the model may call. */
 export interface ModelTool {
@@ -46,7 +47,7 @@ export type ModelEvent =
   /** `length`: the answer was cut at the model's limit. `tool_calls`: it waits for the results of its calls. */
   | { type: 'finish'; reason: 'stop' | 'length' | 'tool_calls' | 'other' };
 
-export type ProviderName = 'openai' | 'manual' | 'recorded';
+export type ProviderName = PresetName | 'manual' | 'recorded';
 
 /** Answers one request as a stream. Failures are TeddyErrors of the MODEL_ codes. */
 export interface Model {

@@ -56,6 +56,14 @@ export const settings = [
     fallback: 'not sent',
   },
   {
+    name: 'stream',
+    variable: null,
+    tracked: false,
+    takes: 'boolean',
+    purpose: 'answers arrive piece by piece; without it, each is asked for whole',
+    fallback: 'true',
+  },
+  {
     name: 'recording',
     variable: null,
     tracked: false,

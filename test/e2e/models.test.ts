@@ -81,6 +81,22 @@ test('refusals of the endpoint are told with status and next step, not retried, 
   expect((await transcript(session)).map(({ type }) => type)).toEqual(['user']);
 });
 
+test('--no-stream and teddy.stream=false ask for the answer in one piece, which is kept and shown like any other', async () => {
+  const usage = { prompt_tokens: 12, completion_tokens: 3 };
+  project = await openTeddyProject({ answers: [{ status: 500 }, { text: answer, usage }, 'Which one?', 'That one.'] });
+  const session = await project.begin('whole');
+  const planned = await project.run(['session', 'plan', '-m', 'Make it', '--no-stream']);
+  expect(planned).toMatchObject({ exitCode: 0, stdout: answer });
+  expect(await readTurn(session, '01', 'plan.md')).toBe(answer);
+  const tokens = await project.repo.git('log', '-1', '--format=%(trailers:key=Teddy-Tokens,valueonly)');
+  expect(tokens.trim()).toBe('12/3');
+  await project.ok('session', 'execute', '-y');
+  await project.repo.git('config', 'teddy.stream', 'off');
+  expect(await project.ok('session', 'plan', '-m', 'And on')).toBe('Which one?\n');
+  expect(await project.ok('session', 'chat', '-m', 'You say')).toBe('That one.\n');
+  expect(project.server.requests().map(({ body }) => body['stream'])).toEqual([false, false, false, false]);
+});
+
 test('429 with Retry-After and 500 are tried again, and an answer that comes then is a plan like any other', async () => {
   project = await openTeddyProject({
     answers: [{ status: 429, headers: { 'retry-after': '1' } }, { status: 500 }, answer],

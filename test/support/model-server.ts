@@ -47,10 +47,14 @@ interface TextAnswer {
   toolCalls?: { name: string; arguments: string; id?: string }[];
 }
 
-/** These bytes as a 200 event stream, one write each, then the end of the response, or of the socket if `destroy`. */
+/**
+ * These bytes as a 200 event stream, or as what `contentType` says, one write each, then the end of the response, or of
+ * the socket if `destroy`.
+ */
 interface RawAnswer {
   raw: (string | Uint8Array)[];
   destroy?: boolean;
+  contentType?: string;
 }
 
 export type ServerAnswer = string | TextAnswer | ErrorAnswer | CutAnswer | RawAnswer;
@@ -201,8 +205,11 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-async function sendRaw(response: ServerResponse, { raw, destroy = false }: RawAnswer): Promise<void> {
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
+async function sendRaw(
+  response: ServerResponse,
+  { raw, destroy = false, contentType = 'text/event-stream' }: RawAnswer,
+): Promise<void> {
+  response.writeHead(200, { 'content-type': contentType });
   response.flushHeaders();
   for (const bytes of raw) {
     await new Promise<unknown>((resolve) => response.write(bytes, resolve));

@@ -1,5 +1,6 @@
 /** Chooses the model, and asks the user to accept foreign texts that it would be sent. */
 import { chooseModel, type ChosenModel, type ModelOptions } from '../../app.ts';
+import { findPreset } from '../../session/presets.ts';
 import type { Project } from '../../ports/project.ts';
 import type { ApproveForeign } from '../../workflow/line/foreign-texts.ts';
 import { toSurroundings, type CliContext } from '../context.ts';
@@ -19,6 +20,11 @@ export function chooseFromFlags(
       return readRecordedLine(store, project.hash, revision);
     },
   });
+}
+
+/** Whether a model on a server is asked: the time of any other answer means nothing. */
+export function isServer({ provider }: Pick<ChosenModel, 'provider'>): boolean {
+  return findPreset(provider) !== undefined;
 }
 
 /** Undefined when nobody can be asked. */

@@ -4,6 +4,7 @@ import type { Project } from '../../../ports/project.ts';
 import type { Chat } from './chat/exchange.ts';
 import { chooseFromFlags } from '../../ask/choose-model.ts';
 import { openChat } from './chat/open.ts';
+import { noStreamOption } from '../../plan-options.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -45,9 +46,7 @@ export class SessionChatCommand extends TeddyCommand {
     description: 'Take recorded answers from a directory, a bundle or a branch.',
   });
   yes = Option.Boolean('-y,--yes', false, { description: 'Approve every call, and every action of /execute.' });
-  noStream = Option.Boolean('--no-stream', false, {
-    description: 'Show the answer when it is complete, not as it arrives.',
-  });
+  noStream = noStreamOption();
 
   protected run(terminal: Terminal): Promise<number> {
     // This is loaded while git is asked about the repository.
@@ -101,7 +100,13 @@ export class SessionChatCommand extends TeddyCommand {
 
   private async toChat(terminal: Terminal, project: Project, mayAsk = true): Promise<Chat> {
     const { yes, json, noStream, agent, provider, model, recording } = this;
-    const choice = await chooseFromFlags(project, this.context, { provider, model, recording, inEditor: false });
+    const choice = await chooseFromFlags(project, this.context, {
+      provider,
+      model,
+      recording,
+      stream: noStream ? false : undefined,
+      inEditor: false,
+    });
     return openChat(terminal, project, { agent, choice, yes, json, noStream, mayAsk });
   }
 }

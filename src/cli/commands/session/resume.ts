@@ -6,6 +6,7 @@ import { toShellWord } from '../../../session/shell-word.ts';
 import type { NextStep } from '../../../workflow/turn/find-next-step.ts';
 import { askingForeign, chooseFromFlags } from '../../ask/choose-model.ts';
 import { toExecutionOptions, type ExecutionOptions } from './execution-options.ts';
+import { noStreamOption } from '../../plan-options.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -43,6 +44,7 @@ export class SessionResumeCommand extends TeddyCommand {
   yes = Option.Boolean('-y,--yes', false, {
     description: 'Approve every action of a plan and every call of a conversation, but no memos.',
   });
+  noStream = noStreamOption();
 
   protected run(terminal: Terminal): Promise<number> {
     // This is loaded while git is asked about the repository.
@@ -80,11 +82,12 @@ export class SessionResumeCommand extends TeddyCommand {
       selector: this.session,
       message,
       choice: await chooseFromFlags(project, this.context, {
+        stream: this.noStream ? false : undefined,
         inEditor: terminal.isInteractive && message === undefined,
       }),
       approveForeign: askingForeign(terminal, signal, { canAsk: this.canAsk(terminal) }),
       signal,
-      isQuiet: false,
+      isQuiet: this.noStream,
       printJson: this.toJsonPrinter(terminal),
     };
     const page = (text: string) => this.page(terminal, project, text);
@@ -101,9 +104,10 @@ export class SessionResumeCommand extends TeddyCommand {
       import('./chat/once.ts'),
       import('../../ask/typed-ahead.ts'),
     ]);
-    const choice = await chooseFromFlags(project, this.context, { inEditor: false });
-    const { yes, json } = this;
-    const flags = { agent: undefined, choice, yes, json, noStream: false, mayAsk: true };
+    const { yes, json, noStream } = this;
+    const stream = noStream ? false : undefined;
+    const choice = await chooseFromFlags(project, this.context, { stream, inEditor: false });
+    const flags = { agent: undefined, choice, yes, json, noStream, mayAsk: true };
     const asking = { message: undefined, selector: this.session, signal };
     const printJson = json ? (value: object) => this.printJson(terminal, 'chat', value) : null;
     return chatOnce(

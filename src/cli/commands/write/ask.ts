@@ -2,7 +2,8 @@ import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Model, ModelRequest } from '../../../ports/model.ts';
 import type { Project } from '../../../ports/project.ts';
-import { chooseFromFlags } from '../../ask/choose-model.ts';
+import { chooseFromFlags, isServer } from '../../ask/choose-model.ts';
+import { noStreamOption } from '../../plan-options.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -40,6 +41,7 @@ export class WriteAskCommand extends TeddyCommand {
   });
   model = Option.String('--model', { description: 'The model to ask; also: git config teddy.model <name>.' });
   provider = Option.String('--provider', { description: 'openai (default): one that can call tools.' });
+  noStream = noStreamOption();
 
   protected run(terminal: Terminal): Promise<number> {
     this.requireMessage();
@@ -87,8 +89,9 @@ export class WriteAskCommand extends TeddyCommand {
   /** Throws NO_MODEL, and USAGE for a provider that calls no tools. */
   private async chooseCaller(project: Project): Promise<{ model: Model; parameters: ModelRequest['parameters'] }> {
     const { model: name, provider } = this;
-    const chosen = await chooseFromFlags(project, this.context, { provider, model: name, inEditor: false });
-    if (chosen.provider === 'openai' && chosen.model !== null) {
+    const stream = this.noStream ? false : undefined;
+    const chosen = await chooseFromFlags(project, this.context, { provider, model: name, stream, inEditor: false });
+    if (isServer(chosen) && chosen.model !== null) {
       return { model: chosen.model, parameters: chosen.parameters };
     }
     const hint = 'A content of your own goes through `teddy write stream --target <file> --operation create`.';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseRetryAfter } from '../../src/model/openai-failure.ts';
+import { parseRetryAfter } from '../../src/model/failure.ts';
 
 const now = Date.parse('2026-01-24T12:00:00Z');
 

@@ -1,8 +1,10 @@
 /** Which key an endpoint gets, and when it is looked for. */
 import { TeddyError } from '../errors.ts';
 import type { Model } from '../ports/model.ts';
-import { parseEndpoint } from './openai-settings.ts';
+import type { Preset } from '../session/presets.ts';
+import { parseEndpoint } from './endpoint.ts';
 import { openaiModel } from './openai.ts';
+import type { ServerModelOptions } from './server-model.ts';
 
 export interface ApiKey {
   value: string;
@@ -10,9 +12,7 @@ export interface ApiKey {
   origin: string;
 }
 
-interface KeyedModelOptions {
-  baseUrl: string | undefined;
-  model: string;
+interface KeyedModelOptions extends Omit<ServerModelOptions, 'apiKey' | 'keyOrigin'> {
   /** Known from the start; null: `findKey` is asked. */
   key: ApiKey | null;
   /** Asked when a request is about to leave, so that nothing else runs a credential helper. */
@@ -20,15 +20,18 @@ interface KeyedModelOptions {
   onWarning(text: string): void;
 }
 
-export function keyFromEnvironment(env: Record<string, string | undefined>): ApiKey | null {
-  const value = env['OPENAI_API_KEY'];
-  return value ? { value, origin: 'environment OPENAI_API_KEY' } : null;
+export function keyFromEnvironment(
+  { keyVariable }: Pick<Preset, 'keyVariable'>,
+  env: Record<string, string | undefined>,
+): ApiKey | null {
+  const value = keyVariable === null ? undefined : env[keyVariable];
+  return value ? { value, origin: `environment ${keyVariable}` } : null;
 }
 
 /** Throws BAD_SETTING for a base URL or a known key that could never be sent. */
-export function keyedOpenaiModel({ baseUrl, model, key: known, findKey, onWarning }: KeyedModelOptions): Model {
-  const { url } = parseEndpoint(baseUrl, undefined);
-  const { provider, label } = openaiModel({ apiKey: known?.value, baseUrl, model });
+export function keyedModel({ key: known, findKey, onWarning, ...options }: KeyedModelOptions): Model {
+  const { url } = parseEndpoint(options);
+  const { provider, model, label } = openaiModel({ ...options, apiKey: known?.value });
   return {
     provider,
     model,
@@ -36,7 +39,7 @@ export function keyedOpenaiModel({ baseUrl, model, key: known, findKey, onWarnin
     async *answer(request) {
       const key = known ?? (await findKey());
       if (key !== null && isExposed(url)) onWarning(`The key travels unencrypted to ${url}.`);
-      yield* openaiModel({ apiKey: key?.value, keyOrigin: key?.origin, baseUrl, model }).answer(request);
+      yield* openaiModel({ ...options, apiKey: key?.value, keyOrigin: key?.origin }).answer(request);
     },
   };
 }

@@ -1,0 +1,181 @@
+/** Explains why a request failed. */
+import { TeddyError, type ErrorCode } from '../errors.ts';
+import type { ModelRequest } from '../ports/model.ts';
+import { formatCount } from '../session/format-count.ts';
+import { listLargestSent } from '../session/sent-sections.ts';
+import { keyNameOf, urlNameOf, type Endpoint } from './endpoint.ts';
+
+export type Failure =
+  | {
+      kind: 'refused';
+      status: number;
+      url: string;
+      /** The server's own word for it: `context_length_exceeded`. */
+      type: string | null;
+      requestId: string | null;
+      retryAfterMs: number | null;
+      message: string;
+    }
+  /** It accepted the request, and what came is no answer of a model. */
+  | { kind: 'foreign'; url: string; message: string }
+  | { kind: 'unreachable' | 'cut' | 'unreadable'; message: string };
+
+export class WireError extends Error {
+  override readonly name = 'WireError';
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+/** The stream ended before the answer did. */
+export class CutStream extends Error {
+  override readonly name = 'CutStream';
+}
+
+/** `begun`: the server had accepted the request. Null: nothing that a model or network does; a fault of our own. */
+export function toFailure(error: unknown, begun: boolean): Failure | null {
+  for (let at = error; at instanceof Error; at = at.cause) if (at instanceof WireError) return at.failure;
+  if (error instanceof SyntaxError) return { kind: 'unreadable', message: 'it is no stream of events' };
+  if (error instanceof CutStream) return { kind: 'cut', message: error.message };
+  return begun && error instanceof Error ? { kind: 'cut', message: rootMessage(error) } : null;
+}
+
+/** Anthropic's limits, each with what is left of it and the time at which there is more. */
+const limits = ['requests', 'tokens', 'input-tokens', 'output-tokens'].map((name) => `anthropic-ratelimit-${name}`);
+
+/** How long the server asks to wait: by `Retry-After`, else until the first limit that is used up is lifted. */
+export function toRetryAfter(headers: Headers, nowMs: number): number | null {
+  const asked = parseRetryAfter(headers.get('retry-after'), nowMs);
+  if (asked !== null) return asked;
+  const spent = limits.filter((name) => headers.get(`${name}-remaining`) === '0');
+  const waits = spent.flatMap((name) => parseRetryAfter(headers.get(`${name}-reset`), nowMs) ?? []);
+  return waits.length === 0 ? null : Math.max(...waits);
+}
+
+/** Seconds, or an HTTP date; null when there is none or it makes no sense. */
+export function parseRetryAfter(header: string | null, nowMs: number): number | null {
+  const text = header?.trim() ?? '';
+  const waitMs = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
+  return Number.isNaN(waitMs) ? null : Math.max(0, waitMs);
+}
+
+// "fetch failed" and "terminated" say nothing; the cause below them does. An AggregateError has a code but no message.
+export function rootMessage(error: Error): string {
+  if (error.cause instanceof Error) return rootMessage(error.cause);
+  return error.message || String((error as NodeJS.ErrnoException).code ?? error.name);
+}
+
+/** How a request of `session plan` is made again. */
+export const planAgain = '`teddy session plan` without -m tries again; the message is kept.';
+
+/** The failure as the user reads it. The API key is in no part of it, even where the server repeats it. */
+export function toTeddyError(
+  failure: Failure,
+  endpoint: Endpoint,
+  model: string,
+  { again = planAgain, messages }: Pick<ModelRequest, 'again' | 'messages'>,
+): TeddyError {
+  const server = `The model server at ${endpoint.url}`;
+  const reason = oneLine(failure.message, endpoint.apiKey);
+  const urlName = urlNameOf(endpoint.preset);
+  switch (failure.kind) {
+    case 'unreachable':
+      return new TeddyError(
+        'MODEL_UNREACHABLE',
+        `${server} cannot be reached: ${reason}`,
+        `Check the network and ${urlName}; ${again}`,
+      );
+    case 'cut':
+      return new TeddyError('MODEL_INTERRUPTED', `${server} was cut off in mid-answer: ${reason}`, again);
+    case 'unreadable':
+      return new TeddyError('MODEL_FAILED', `${server} broke its answer off: ${reason}`, again);
+    case 'foreign':
+      return new TeddyError(
+        'MODEL_FAILED',
+        `No model has answered: ${failure.url} answered ${reason}.`,
+        `Check ${urlName}, which is most often to end in /v1; ${again}`,
+      );
+    case 'refused': {
+      const id = failure.requestId === null ? '' : ` (request ${oneLine(failure.requestId, endpoint.apiKey)})`;
+      const answered = `${server} answered ${failure.status}${id}: ${reason}`;
+      if (isOverflow(failure)) return toOverflow(answered, model, messages);
+      const [code, advice] = explain(failure, endpoint, model);
+      return new TeddyError(code, answered, `${advice}${again}`);
+    }
+  }
+}
+
+type Refusal = Extract<Failure, { kind: 'refused' }>;
+
+function explain(
+  { status, url, type, retryAfterMs, message }: Refusal,
+  endpoint: Endpoint,
+  model: string,
+): [ErrorCode, string] {
+  const urlName = urlNameOf(endpoint.preset);
+  // OpenRouter says 400 for a model that it does not know.
+  if (status === 404 || (status === 400 && /model_not_found|not a valid model/i.test(`${type} ${message}`)))
+    return [
+      'MODEL_NOT_FOUND',
+      `${url} was asked for ${model}: check teddy.model (\`teddy models\` lists them) and ${urlName}; `,
+    ];
+  switch (status) {
+    case 401:
+    case 403:
+      return ['MODEL_AUTH', adviseOnKey(endpoint)];
+    case 429:
+      if (type === 'insufficient_quota')
+        return ['MODEL_RATE_LIMIT', 'The account has no credit left, and waiting does not help; '];
+      return ['MODEL_RATE_LIMIT', `Wait ${retryAfterMs === null ? 'a while' : toSeconds(retryAfterMs)}; `];
+    default:
+      return ['MODEL_FAILED', status < 500 ? 'The server objects to the request, not to the connection; ' : ''];
+  }
+}
+
+const overflowTypes = ['context_length_exceeded', 'exceed_context_size_error', 'request_too_large'];
+const overflowWords =
+  /context.?(?:length|window|size)|maximum context|prompt is too long|input (?:is )?too long|too many (?:input |prompt )?tokens|(?:prompt|input) token count|exceeds? .{0,60}\bcontext\b/i;
+
+function isOverflow({ status, type, message }: Refusal): boolean {
+  if (![400, 413, 422, 500].includes(status)) return false;
+  return status === 413 || (type !== null && overflowTypes.includes(type)) || overflowWords.test(message);
+}
+
+const listed = 5;
+
+function toOverflow(answered: string, model: string, messages: ModelRequest['messages']): TeddyError {
+  const sections = listLargestSent(messages);
+  const total = sections.reduce((sum, { tokens }) => sum + tokens, 0);
+  const largest = sections.slice(0, listed).map(({ name, tokens }) => `${name} (about ${formatCount(tokens)})`);
+  const lower = Math.max(1000, Math.floor((total * 0.7) / 1000) * 1000);
+  return new TeddyError(
+    'MODEL_OVERFLOW',
+    `The request is too long for ${model}, with about ${formatCount(total)} tokens. ${answered}. The largest: ${largest.join(', ')}.`,
+    `Lower the budget, \`git config teddy.contextTokens ${lower}\`, or show fewer files; then say it again with -m, since without it the same request is sent.`,
+  );
+}
+
+function adviseOnKey({ preset, apiKey, keyOrigin }: Endpoint): string {
+  if (apiKey === '') return `Set ${preset.keyVariable ?? 'a key: `git credential approve`'}; `;
+  return keyOrigin === 'git credential'
+    ? 'Check the key, which came from git credential; '
+    : `Check ${keyNameOf(preset)}; `;
+}
+
+function toSeconds(ms: number): string {
+  return `${Math.ceil(ms / 1000)} s, as the server asks (Retry-After)`;
+}
+
+const maxReasonLength = 300;
+// A shorter "key" is a placeholder such as `none`, which occurs in ordinary text.
+const minKeyLength = 8;
+
+function oneLine(text: string, apiKey: string): string {
+  const safe = apiKey.length < minKeyLength ? text : text.replaceAll(apiKey, '[API key]');
+  const line = safe.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
+  if (line.length <= maxReasonLength) return line || 'no message';
+  return `${line.slice(0, maxReasonLength).replace(/[\uD800-\uDBFF]$/, '')}...`;
+}

@@ -1,0 +1,183 @@
+/** One request to a model's server: sent, sent again where that can help, and its answer as a stream of events. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Endpoint } from './endpoint.ts';
+import { rootMessage, toRetryAfter, WireError, type Failure } from './failure.ts';
+
+export interface Service {
+  endpoint: Endpoint;
+  model: string;
+  /** Whether the answer is asked for as a stream. */
+  isStreamed: boolean;
+  /** The wait before the first retry; it doubles for the second. */
+  retryDelayMs: number;
+  /** The same after a 429 that does not say when to come again: together 30 s. */
+  rateDelayMs: number;
+  /** Called before a wait that a person notices. */
+  onWait?: ((text: string) => void) | undefined;
+}
+
+interface Sending {
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+  signal: AbortSignal;
+  /** Whether a JSON document is an answer, or the error in place of one. */
+  isAnswer(value: Record<string, unknown>): boolean;
+}
+
+export const defaultDelays = { retryDelayMs: 500, rateDelayMs: 10_000 };
+
+const maxRetries = 2;
+// A person waits in front of the terminal: a server that asks for more gets no retry, and the error names its options.
+const maxRetryAfterMs = 60_000;
+const noticedMs = 1000;
+
+/** Sends the request up to three times; once the server has accepted it, it is never sent again. Throws WireError. */
+export async function post(service: Service, sending: Sending): Promise<Response> {
+  for (let retry = 0; ; retry += 1) {
+    try {
+      return await send(sending);
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      const waitMs = retry < maxRetries ? waitBeforeRetry(error.failure, service, retry) : null;
+      if (waitMs === null) throw error;
+      if (waitMs >= noticedMs) service.onWait?.(describeWait(service, error.failure, waitMs, retry));
+      await sleep(waitMs, undefined, { signal: sending.signal });
+    }
+  }
+}
+
+function describeWait({ endpoint }: Service, failure: Failure, waitMs: number, retry: number): string {
+  const what = failure.kind === 'refused' ? `answered ${failure.status}` : 'cannot be reached';
+  const asked = failure.kind === 'refused' && failure.retryAfterMs !== null ? ', as it asks' : '';
+  return `The model server at ${endpoint.url} ${what}; waiting ${Math.ceil(waitMs / 1000)} s${asked}, then asking again (${retry + 2} of ${maxRetries + 1}).`;
+}
+
+/** Null: asking again would not help. */
+function waitBeforeRetry(failure: Failure, { retryDelayMs, rateDelayMs }: Service, retry: number): number | null {
+  if (failure.kind === 'unreachable') return withJitter(retryDelayMs * 2 ** retry);
+  if (failure.kind !== 'refused' || (failure.status !== 429 && failure.status < 500)) return null;
+  if (failure.type === 'insufficient_quota') return null;
+  const delayMs = (failure.status === 429 ? rateDelayMs : retryDelayMs) * 2 ** retry;
+  const waitMs = failure.retryAfterMs ?? withJitter(delayMs);
+  return waitMs <= maxRetryAfterMs ? waitMs : null;
+}
+
+// Many clients that were refused at once must not come back at once.
+function withJitter(delayMs: number): number {
+  return delayMs * (0.75 + Math.random() / 4);
+}
+
+async function send({ url, headers, body, signal, isAnswer }: Sending): Promise<Response> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'teddy', ...headers },
+    body,
+    signal,
+  }).catch((error: unknown) => {
+    if (signal.aborted || !(error instanceof Error)) throw error;
+    throw new WireError({ kind: 'unreachable', message: rootMessage(error) });
+  });
+  if (!response.ok) throw new WireError(await toRefusal(response, url));
+  return toStream(response, url, isAnswer);
+}
+
+async function toRefusal(response: Response, url: string): Promise<Failure> {
+  const { status, headers } = response;
+  // The connection may break within the body of an error, whose status says enough.
+  const body = await response.text().catch(() => '');
+  const answer = parseJson(body);
+  const error = field(answer, 'error');
+  const type = [field(error, 'code'), field(error, 'type'), field(answer, 'code')].find(isText) ?? null;
+  return {
+    kind: 'refused',
+    status,
+    url,
+    type,
+    requestId: headers.get('x-request-id') ?? headers.get('request-id'),
+    retryAfterMs: toRetryAfter(headers, Date.now()),
+    message: isPage(headers) ? `${describePage(headers)} ${quoteWords(body)}` : serverMessage(answer, body),
+  };
+}
+
+/** Every dialect has its own place for the message. */
+function serverMessage(answer: unknown, body: string): string {
+  const error = field(answer, 'error');
+  const dialects = [field(error, 'message'), error, field(answer, 'message'), field(answer, 'detail')];
+  return dialects.find(isText) || (answer === undefined ? body : '') || 'no message';
+}
+
+/** An answer in one JSON document becomes a stream of one event, whatever was asked for. */
+async function toStream(response: Response, url: string, isAnswer: Sending['isAnswer']): Promise<Response> {
+  const { headers, status } = response;
+  const type = headers.get('content-type') ?? 'no content type';
+  const toForeign = (what: string) =>
+    new WireError({ kind: 'foreign', url, message: `${status} (${type}) with ${what}` });
+  if (isPage(headers)) throw toForeign(`an HTML page ${quoteWords(await response.text())}`);
+  if (!/\bjson\b/i.test(type)) return refuseSilence(response, () => toForeign('nothing at all'));
+  const text = await response.text();
+  if (text.trim() === '') throw toForeign('nothing at all');
+  const value = parseJson(text);
+  if (value === undefined) throw toForeign(`text that is no JSON and ${quoteWords(text)}`);
+  if (!isObject(value) || !isAnswer(value)) throw toForeign(`JSON that holds no answer and ${quoteWords(text)}`);
+  return new Response(`data: ${JSON.stringify(value)}\n\ndata: [DONE]\n\n`, { status, headers });
+}
+
+/** A stream without a byte is no answer that was cut. */
+function refuseSilence(response: Response, toError: () => Error): Response {
+  if (response.body === null) throw toError();
+  let isSilent = true;
+  const watch = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      isSilent &&= chunk.length === 0;
+      controller.enqueue(chunk);
+    },
+    flush(controller) {
+      if (isSilent) controller.error(toError());
+    },
+  });
+  return new Response(response.body.pipeThrough(watch), { status: response.status, headers: response.headers });
+}
+
+function isPage(headers: Headers): boolean {
+  return /\bx?html\b/i.test(headers.get('content-type') ?? '');
+}
+
+function describePage(headers: Headers): string {
+  return `an HTML page (${headers.get('content-type')})`;
+}
+
+const maxWords = 120;
+
+/** The beginning of a text or page, without its tags. */
+function quoteWords(text: string): string {
+  const words = text
+    .slice(0, 20_000)
+    .replace(/<(style|script|svg)\b.*?<\/\1\s*>/gis, ' ')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+  if (words === '') return 'without a word';
+  return `that begins ${JSON.stringify(words.length <= maxWords ? words : `${words.slice(0, maxWords)}...`)}`;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Undefined where there is none, as servers leave out whatever they like. */
+export function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
