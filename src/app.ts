@@ -16,7 +16,8 @@ import type { ExportDirectory, ExportTarget, Remains, SourceFile } from './ports
 import type { HookSource, MessageFile, Repository, Store } from './ports/git.ts';
 import type { Model, ProviderName } from './ports/model.ts';
 import type { Clock, Notices, Project } from './ports/project.ts';
-import { presets } from './session/presets.ts';
+import { decideSetting, requireUsable } from './session/decide-setting.ts';
+import { findPreset, presets, type Preset } from './session/presets.ts';
 import { providers } from './session/settings.ts';
 import { readAnswer, projectFiles, scratchFiles } from './system/files.ts';
 import { allowedCommands } from './system/allowed-commands.ts';
@@ -221,7 +222,7 @@ export async function chooseModel(project: Project, options: ModelOptions): Prom
     return chooseManual(project, options);
   }
   if (provider === 'recorded') return chooseRecorded(project, options);
-  return chooseOpenai(project, options);
+  return chooseServer(project, presets.find(({ name }) => name === provider) ?? presets[0], options);
 }
 
 function refuseUnknownProvider(name: string): void {
@@ -271,40 +272,77 @@ async function readRecording(repository: Repository, options: ModelOptions, sour
   }
 }
 
-async function chooseOpenai(project: Project, { model: wished, env, stream }: ModelOptions): Promise<ChosenModel> {
+type Environment = Record<string, string | undefined>;
+
+async function chooseServer(
+  project: Project,
+  preset: (typeof presets)[number],
+  { model: wanted, env, stream }: ModelOptions,
+): Promise<ChosenModel> {
   const { settings, notices } = project;
-  const baseUrl = await settings.get('baseUrl');
-  const known = keyFromEnvironment(presets[0], env);
-  // OpenAI itself is asked only with a key; any other endpoint was named by the user, and may do without.
-  const key = known ?? (baseUrl === undefined ? await findKey(project, env) : null);
-  const isReachable = baseUrl !== undefined || key !== null;
+  const baseUrl = await findBaseUrl(project, preset, env);
+  const known = keyFromEnvironment(preset, env);
+  // A preset's own endpoint is asked only with its key; any other was named by the user, and may do without.
+  const needsKey = baseUrl === undefined && preset.keyVariable !== null;
+  const key = known ?? (needsKey ? await findKeyOf(project, preset, env) : null);
+  const isReachable = !needsKey || key !== null;
   // A model of OpenAI's own is a fair guess only where OpenAI is asked.
-  const name = wished ?? (await settings.get('model')) ?? (baseUrl === undefined ? defaultOpenaiModel : undefined);
+  const guess = preset.name === 'openai' && baseUrl === undefined ? defaultOpenaiModel : undefined;
+  const name = wanted ?? (await settings.get('model')) ?? guess;
   if (!isReachable || name === undefined) {
-    return { provider: 'none', name: 'none', parameters: {}, model: null, missing: toNoModel(isReachable) };
+    return { provider: 'none', name: 'none', parameters: {}, model: null, missing: toNoModel(preset, isReachable) };
   }
-  const temperature = await settings.get('temperature');
-  const parameters = temperature === undefined ? {} : { temperature: Number(temperature) };
   const model = keyedModel({
+    preset: preset.name,
     baseUrl,
     model: name,
     isStreamed: stream ?? (await settings.get('stream')) !== 'false',
     key,
-    findKey: () => findKey(project, env),
+    findKey: () => findKeyOf(project, preset, env),
     onWait: (text) => notices.info(text),
     onWarning: (text) => notices.warn(text),
   });
-  return { provider: 'openai', name, parameters, model, missing: null };
+  return { provider: preset.name, name, parameters: await readParameters(project), model, missing: null };
+}
+
+async function readParameters({ settings }: Project): Promise<ChosenModel['parameters']> {
+  const [temperature, reasoning, maxAnswerTokens] = await Promise.all([
+    settings.get('temperature'),
+    settings.get('reasoning'),
+    settings.get('maxAnswerTokens'),
+  ]);
+  return {
+    ...(temperature === undefined ? {} : { temperature: Number(temperature) }),
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(maxAnswerTokens === undefined ? {} : { maxAnswerTokens: Number(maxAnswerTokens) }),
+  };
+}
+
+/** OPENAI_BASE_URL is for other programs as well, and names no endpoint of another kind. Throws BAD_SETTING. */
+async function findBaseUrl(project: Project, preset: Preset, env: Environment): Promise<string | undefined> {
+  if (preset.name === 'openai') return project.settings.get('baseUrl');
+  const { store } = project.repository;
+  const { urlVariable } = preset;
+  const [key, origin] = await Promise.all([store.setting('teddy.baseUrl'), store.settingOrigin('teddy.baseUrl')]);
+  return requireUsable(
+    decideSetting('baseUrl', [
+      ...(urlVariable === null ? [] : [{ origin: `environment ${urlVariable}`, text: env[urlVariable] }]),
+      { origin: `git config (${origin ?? ''})`, text: key },
+    ]),
+  );
 }
 
 /** For the endpoint in use: the environment's, else what git's credential helpers keep for its host. Nobody is asked. */
-export async function findKey(
-  { repository, settings }: Project,
-  env: Record<string, string | undefined>,
-): Promise<ApiKey | null> {
-  const known = keyFromEnvironment(presets[0], env);
+export async function findKey(project: Project, env: Environment): Promise<ApiKey | null> {
+  const { value } = await project.settings.find('provider');
+  return findKeyOf(project, findPreset(value ?? '') ?? presets[0], env);
+}
+
+async function findKeyOf(project: Project, preset: Preset, env: Environment): Promise<ApiKey | null> {
+  const known = keyFromEnvironment(preset, env);
   if (known !== null) return known;
-  const value = await repository.credential(parseEndpoint({ baseUrl: await settings.get('baseUrl') }).url);
+  const baseUrl = (await findBaseUrl(project, preset, env)) ?? preset.url;
+  const value = await project.repository.credential(parseEndpoint({ baseUrl }).url);
   return value === null ? null : { value, origin: 'git credential' };
 }
 

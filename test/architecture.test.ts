@@ -66,6 +66,7 @@ const packageHomes: Record<string, string[]> = {
   typanion: ['cli'],
   '@bomb.sh/tab': ['cli'],
   openai: ['model'],
+  'eventsource-parser': ['model'],
   hono: ['http'],
   '@hono/node-server': ['http'],
   '@hono/zod-openapi': ['http'],

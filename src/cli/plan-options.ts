@@ -5,6 +5,7 @@ import { TeddyError } from '../errors.ts';
 import type { Project } from '../ports/project.ts';
 import type { ApproveForeign } from '../workflow/line/foreign-texts.ts';
 import { askingForeign, chooseFromFlags } from './ask/choose-model.ts';
+import { providers } from '../session/settings.ts';
 import { editMessage } from './ask/message.ts';
 import type { GoingOn } from './commands/session/plan-and-run.ts';
 import { TeddyCommand } from './teddy-command.ts';
@@ -26,7 +27,7 @@ export abstract class PlanningCommand extends TeddyCommand {
     description: 'Who plans: pathfinder (default), dev, architect, debugger, reviewer, or one of your own.',
   });
   model = Option.String('--model', { description: 'The model to ask; also: git config teddy.model <name>.' });
-  provider = Option.String('--provider', { description: 'openai (default), manual or recorded.' });
+  provider = Option.String('--provider', { description: `${providers.join(', ')}; openai if none is named.` });
   recording = Option.String('--recording', {
     description: 'Take recorded answers from a directory, a bundle or a branch.',
   });

@@ -24,8 +24,10 @@ export function decodeRecord(value: unknown): DecodedRecord {
   const { type } = value;
   // A record of ours without these is still something that was said.
   const base = { id: asText(value['id']) ?? '', timestamp: asText(value['timestamp']) ?? '' };
-  if (type === 'assistant') return withReplyTo(decodeSaid(type, value, base), asText(value['reply_to']));
-  if (type === 'user' || type === 'assistant_partial') return decodeSaid(type, value, base);
+  if (type === 'assistant')
+    return withReplyTo(withTokens(decodeSaid(type, value, base), value['tokens']), asText(value['reply_to']));
+  if (type === 'assistant_partial') return withTokens(decodeSaid(type, value, base), value['tokens']);
+  if (type === 'user') return decodeSaid(type, value, base);
   if (type === 'tool_use') return toDecoded(decodeCall(value, base));
   if (type === 'tool_result') return toDecoded(decodeResult(value, base));
   if (type === 'note') return toDecoded(decodeNote(value, base));
@@ -41,6 +43,27 @@ function withReplyTo(decoded: DecodedRecord, replyTo: string | undefined): Decod
   if (replyTo !== undefined && 'record' in decoded && decoded.record.type === 'assistant')
     decoded.record.reply_to = replyTo;
   return decoded;
+}
+
+/** Counts that make no sense are left out. */
+function withTokens(decoded: DecodedRecord, value: unknown): DecodedRecord {
+  const { input, output, cached, reasoning } = isObject(value) ? value : {};
+  const isAnswer =
+    'record' in decoded && (decoded.record.type === 'assistant' || decoded.record.type === 'assistant_partial');
+  if (isAnswer && isCount(input) && isCount(output))
+    Object.assign(decoded.record, {
+      tokens: {
+        input,
+        output,
+        ...(isCount(cached) ? { cached } : {}),
+        ...(isCount(reasoning) ? { reasoning } : {}),
+      },
+    });
+  return decoded;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
 function toDecoded(found: TranscriptRecord | string): DecodedRecord {

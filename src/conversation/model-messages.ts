@@ -1,5 +1,8 @@
-/** The messages of a request as the port has them, and as chat completions have them. */
+/** The messages of a request as the port has them, and as each provider has them. */
 import type { ModelMessage } from '../ports/model.ts';
+import { parseObject } from '../session/parse-object.ts';
+import { isBlank } from './blank.ts';
+import { addBlocks, withoutTrailingSpace, type AnthropicBlock, type AnthropicMessage } from './render-anthropic.ts';
 import type { OpenaiMessage } from './render-openai.ts';
 
 export function toModelMessages(messages: readonly OpenaiMessage[]): ModelMessage[] {
@@ -35,4 +38,31 @@ export function toOpenaiMessages(messages: readonly ModelMessage[]): OpenaiMessa
       })),
     };
   });
+}
+
+/** The system messages stand apart, and the results of calls in the user's next message. */
+export function toAnthropicMessages(messages: readonly ModelMessage[]): {
+  system: string;
+  messages: AnthropicMessage[];
+} {
+  const rendered: AnthropicMessage[] = [];
+  for (const message of messages) {
+    if (message.role !== 'system')
+      addBlocks(rendered, message.role === 'assistant' ? 'assistant' : 'user', toBlocks(message));
+  }
+  const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
+  return { system: system.join('\n\n'), messages: withoutTrailingSpace(rendered) };
+}
+
+function toBlocks(message: ModelMessage): AnthropicBlock[] {
+  const { content } = message;
+  if (message.role === 'tool') return [{ type: 'tool_result', tool_use_id: message.toolCallId, content }];
+  const text: AnthropicBlock[] = isBlank(content) ? [] : [{ type: 'text', text: content }];
+  const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : [];
+  return [
+    ...text,
+    ...calls.map(({ id, name, arguments: written }): AnthropicBlock => {
+      return { type: 'tool_use', id, name, input: parseObject(written) ?? { input: written } };
+    }),
+  ];
 }

@@ -1,4 +1,5 @@
 /** The records of a transcript: what was said and called, message by message. */
+import type { Tokens } from '../session/entry.ts';
 
 interface RecordBase {
   /** Unique in its session; empty in a damaged line. */
@@ -27,6 +28,8 @@ export interface AssistantRecord extends RecordBase {
   type: 'assistant';
   message: Said<'assistant'>;
   source: RecordSource;
+  /** As the endpoint counted them, with all that led to the answer. */
+  tokens?: Tokens;
   /** The id of the user's message that it answers, where another one has come by then: that one still waits. */
   reply_to?: string;
 }
@@ -36,6 +39,7 @@ export interface PartialRecord extends RecordBase {
   type: 'assistant_partial';
   message: { role: 'assistant'; content: string };
   source: RecordSource;
+  tokens?: Tokens;
 }
 
 export interface ToolUseRecord extends RecordBase {

@@ -34,7 +34,11 @@ export function renderAnthropic(history: History): AnthropicMessage[] {
 }
 
 /** The user's words after the results of calls stand in one message with them. */
-function addBlocks(messages: AnthropicMessage[], role: AnthropicMessage['role'], blocks: AnthropicBlock[]): void {
+export function addBlocks(
+  messages: AnthropicMessage[],
+  role: AnthropicMessage['role'],
+  blocks: AnthropicBlock[],
+): void {
   const last = messages.at(-1);
   if (last?.role === role) last.content.push(...blocks);
   else messages.push({ role, content: blocks });
@@ -57,7 +61,7 @@ function renderResult({ callId, result }: HistoryCall, ids: Map<string, string>)
 }
 
 /** An answer at the end is the beginning of the model's next one, and must not end in white space. */
-function withoutTrailingSpace(messages: AnthropicMessage[]): AnthropicMessage[] {
+export function withoutTrailingSpace(messages: AnthropicMessage[]): AnthropicMessage[] {
   const block = messages.at(-1)?.role === 'assistant' ? messages.at(-1)?.content.at(-1) : undefined;
   if (block?.type !== 'text') return messages;
   while (isBlank(block.text.slice(-1))) block.text = block.text.slice(0, -1);

@@ -1,4 +1,5 @@
 /** `transcript.jsonl`: what was said in a turn, one JSON object a line, appended and never rewritten. */
+import type { Tokens } from '../session/entry.ts';
 import { summarySource, type AssistantRecord, type KnownRecord, type TranscriptRecord } from './record.ts';
 
 /** `line`: from 1. `reason`: in half a sentence, for a person. */
@@ -94,6 +95,15 @@ function inCanonicalOrder(record: TranscriptRecord): object {
   return { type, id, timestamp, ...toFields(record) };
 }
 
+function inOrder({ input, output, cached, reasoning }: Tokens): Tokens {
+  return {
+    input,
+    output,
+    ...(cached === undefined ? {} : { cached }),
+    ...(reasoning === undefined ? {} : { reasoning }),
+  };
+}
+
 function toFields(record: KnownRecord): object {
   switch (record.type) {
     case 'note':
@@ -116,7 +126,13 @@ function toFields(record: KnownRecord): object {
       const { role } = message;
       const said = 'file' in message ? { role, file: message.file } : { role, content: message.content };
       const replyTo = record.type === 'assistant' ? record.reply_to : undefined;
-      return { message: said, source, ...(replyTo === undefined ? {} : { reply_to: replyTo }) };
+      const tokens = record.type === 'user' ? undefined : record.tokens;
+      return {
+        message: said,
+        source,
+        ...(replyTo === undefined ? {} : { reply_to: replyTo }),
+        ...(tokens === undefined ? {} : { tokens: inOrder(tokens) }),
+      };
     }
   }
 }

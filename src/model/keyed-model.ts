@@ -3,6 +3,7 @@ import { TeddyError } from '../errors.ts';
 import type { Model } from '../ports/model.ts';
 import type { Preset } from '../session/presets.ts';
 import { parseEndpoint } from './endpoint.ts';
+import { anthropicModel } from './anthropic.ts';
 import { openaiModel } from './openai.ts';
 import type { ServerModelOptions } from './server-model.ts';
 
@@ -30,8 +31,9 @@ export function keyFromEnvironment(
 
 /** Throws BAD_SETTING for a base URL or a known key that could never be sent. */
 export function keyedModel({ key: known, findKey, onWarning, ...options }: KeyedModelOptions): Model {
-  const { url } = parseEndpoint(options);
-  const { provider, model, label } = openaiModel({ ...options, apiKey: known?.value });
+  const { url, preset } = parseEndpoint(options);
+  const serverModel = preset.wire === 'anthropic' ? anthropicModel : openaiModel;
+  const { provider, model, label } = serverModel({ ...options, apiKey: known?.value });
   return {
     provider,
     model,
@@ -39,7 +41,7 @@ export function keyedModel({ key: known, findKey, onWarning, ...options }: Keyed
     async *answer(request) {
       const key = known ?? (await findKey());
       if (key !== null && isExposed(url)) onWarning(`The key travels unencrypted to ${url}.`);
-      yield* openaiModel({ ...options, apiKey: key?.value, keyOrigin: key?.origin }).answer(request);
+      yield* serverModel({ ...options, apiKey: key?.value, keyOrigin: key?.origin }).answer(request);
     },
   };
 }
@@ -50,12 +52,23 @@ function isExposed(text: string): boolean {
 }
 
 /** The ways out. `isReachable`: there is an endpoint, but no name for a model of it. */
-export function toNoModel(isReachable: boolean): TeddyError {
+export function toNoModel(preset: Pick<Preset, 'name' | 'keyVariable'>, isReachable: boolean): TeddyError {
+  const byHand = 'answer by hand: `teddy session plan --from <file>`.';
+  if (isReachable)
+    return new TeddyError(
+      'NO_MODEL',
+      'No model is named for this endpoint.',
+      '`git config teddy.model <name>` or --model <name>.',
+    );
+  if (preset.name === 'openai')
+    return new TeddyError(
+      'NO_MODEL',
+      'No model is configured.',
+      `Set OPENAI_API_KEY (and OPENAI_BASE_URL, \`git config teddy.model <name>\` for another endpoint), or ${byHand}`,
+    );
   return new TeddyError(
     'NO_MODEL',
-    isReachable ? 'No model is named for this endpoint.' : 'No model is configured.',
-    isReachable
-      ? '`git config teddy.model <name>` or --model <name>.'
-      : 'Set OPENAI_API_KEY (and OPENAI_BASE_URL, `git config teddy.model <name>` for another endpoint), or answer by hand: `teddy session plan --from <file>`.',
+    `The provider ${preset.name} needs a key, and there is none.`,
+    `Set ${preset.keyVariable}, or have git's credential helper keep the key; or ${byHand}`,
   );
 }

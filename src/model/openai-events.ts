@@ -2,7 +2,7 @@
 import type { OpenAI } from 'openai';
 import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
 import { CutStream } from './failure.ts';
-import { field } from './wire.ts';
+import { field, wholeCharacters } from './wire.ts';
 
 type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
 type FinishReason = Extract<ModelEvent, { type: 'finish' }>['reason'];
@@ -19,12 +19,11 @@ export async function* toModelEvents(
   const gathered = gatherToolCalls();
   let finish: FinishReason | null = null;
   let usage: ModelEvent | null = null;
-  let half = '';
+  const characters = wholeCharacters();
   try {
     for await (const chunk of chunks) {
-      const text = half + textOf(chunk);
-      half = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? '';
-      if (text.length > half.length) yield { type: 'text', text: text.slice(0, text.length - half.length) };
+      const text = characters.add(textOf(chunk));
+      if (text !== '') yield { type: 'text', text };
       if (hasTools) gathered.add(field(deltaOf(chunk), 'tool_calls'));
       usage = usageOf(chunk) ?? usage;
       finish = finishOf(chunk) ?? finish;
@@ -33,7 +32,8 @@ export async function* toModelEvents(
     if (finish === null) throw error;
   }
   if (finish === null && !sawDone()) throw new CutStream('the connection was closed before the answer was complete');
-  if (half !== '') yield { type: 'text', text: half };
+  const rest = characters.rest();
+  if (rest !== '') yield { type: 'text', text: rest };
   const calls = gathered.whole();
   for (const call of calls) yield { type: 'tool_call', ...call };
   if (usage !== null) yield usage;
@@ -65,8 +65,16 @@ function textOf(chunk: Chunk): string {
 function usageOf(chunk: Chunk | null): ModelEvent | null {
   const usage: Partial<OpenAI.CompletionUsage> | null | undefined = chunk?.usage;
   if (!usage) return null;
-  const counts = { inputTokens: usage.prompt_tokens ?? 0, outputTokens: usage.completion_tokens ?? 0 };
-  return { type: 'usage', ...counts, ...costOf(usage) };
+  const cached = usage.prompt_tokens_details?.cached_tokens ?? 0;
+  const reasoning = usage.completion_tokens_details?.reasoning_tokens ?? 0;
+  return {
+    type: 'usage',
+    inputTokens: usage.prompt_tokens ?? 0,
+    outputTokens: usage.completion_tokens ?? 0,
+    ...(cached > 0 ? { cachedTokens: cached } : {}),
+    ...(reasoning > 0 ? { reasoningTokens: reasoning } : {}),
+    ...costOf(usage),
+  };
 }
 
 /** OpenRouter and its like report it; the API that they follow does not know it. */

@@ -2,10 +2,11 @@
 import type { OpenAI } from 'openai';
 import type { Stream } from 'openai/streaming';
 import type { Model, ModelEvent, ModelRequest, ModelMessage, ModelTool } from '../ports/model.ts';
+import { presets } from '../session/presets.ts';
 import { WireError } from './failure.ts';
 import { toModelEvents } from './openai-events.ts';
 import { serverModel, type ServerModelOptions } from './server-model.ts';
-import { post, type Service } from './wire.ts';
+import { post, watchBytes, type Service } from './wire.ts';
 
 type Sdk = typeof import('openai');
 type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
@@ -64,9 +65,14 @@ type Body = Omit<OpenAI.Chat.Completions.ChatCompletionCreateParams, 'stream'> &
  * A request of the port as the body of a chat completion. `parameters` never override what we set. A request without
  * tools has no field that speaks of them.
  */
-function toBody({ model, isStreamed }: Service, { messages, parameters, tools }: ModelRequest): Body {
+function toBody({ model, isStreamed, endpoint }: Service, { messages, parameters, tools }: ModelRequest): Body {
+  const { reasoning, maxAnswerTokens, ...rest } = parameters;
+  // OpenAI's newer models refuse the old name; most other servers know no other.
+  const limit = endpoint.url === presets[0].url ? 'max_completion_tokens' : 'max_tokens';
   return {
-    ...parameters,
+    ...rest,
+    ...(reasoning === undefined ? {} : { reasoning_effort: reasoning as 'low' | 'medium' | 'high' }),
+    ...(maxAnswerTokens === undefined ? {} : { [limit]: maxAnswerTokens }),
     model,
     messages: messages.map(toMessage),
     ...(tools === undefined ? {} : { tools: tools.map(toTool) }),
@@ -130,15 +136,12 @@ function openWire(service: Service): Wire {
 const longestMark = '\r\ndata: [DONE]'.length;
 
 function watchForDone(response: Response, onDone: () => void): Response {
-  if (response.body === null) return response;
   let tail = '\n';
-  const watch = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      const text = tail + Buffer.from(chunk).toString('latin1');
+  return watchBytes(response, {
+    onBytes(bytes) {
+      const text = tail + Buffer.from(bytes).toString('latin1');
       if (/[\r\n]data: ?\[DONE\]/.test(text)) onDone();
       tail = text.slice(-longestMark);
-      controller.enqueue(chunk);
     },
   });
-  return new Response(response.body.pipeThrough(watch), { status: response.status, headers: response.headers });
 }

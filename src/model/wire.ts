@@ -125,18 +125,30 @@ async function toStream(response: Response, url: string, isAnswer: Sending['isAn
 
 /** A stream without a byte is no answer that was cut. */
 function refuseSilence(response: Response, toError: () => Error): Response {
-  if (response.body === null) throw toError();
   let isSilent = true;
-  const watch = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      isSilent &&= chunk.length === 0;
-      controller.enqueue(chunk);
+  return watchBytes(response, {
+    onBytes: ({ length }) => {
+      isSilent &&= length === 0;
     },
-    flush(controller) {
-      if (isSilent) controller.error(toError());
+    onEnd() {
+      if (isSilent) throw toError();
     },
   });
-  return new Response(response.body.pipeThrough(watch), { status: response.status, headers: response.headers });
+}
+
+/** Without a TransformStream, which drops what it holds when the connection breaks. */
+export function watchBytes(
+  { body, status, headers }: Response,
+  { onBytes, onEnd }: { onBytes(bytes: Uint8Array): void; onEnd?(): void },
+): Response {
+  async function* pass(): AsyncGenerator<Uint8Array> {
+    for await (const bytes of body ?? []) {
+      onBytes(bytes);
+      yield bytes;
+    }
+    onEnd?.();
+  }
+  return new Response(ReadableStream.from(pass()) as unknown as ReadableStream<Uint8Array>, { status, headers });
 }
 
 function isPage(headers: Headers): boolean {
@@ -169,7 +181,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -180,4 +192,17 @@ export function field(value: unknown, name: string): unknown {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string';
+}
+
+/** Puts the halves of a character together that two pieces of a text have: each piece can then be written by itself. */
+export function wholeCharacters(): { add(text: string): string; rest(): string } {
+  let half = '';
+  return {
+    add(piece) {
+      const text = half + piece;
+      half = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? '';
+      return text.slice(0, text.length - half.length);
+    },
+    rest: () => half,
+  };
 }

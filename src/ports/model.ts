@@ -38,12 +38,26 @@ export interface ModelRequest {
   signal: AbortSignal;
 }
 
+interface ModelUsage {
+  type: 'usage';
+  /** All of them, cached or not. */
+  inputTokens: number;
+  /** All of them, reasoning included. */
+  outputTokens: number;
+  /** How many of the input were read from the endpoint's cache; missing: none, or nobody has said. */
+  cachedTokens?: number;
+  reasoningTokens?: number;
+  /** In US dollars, where the endpoint reports it. */
+  costUsd?: number;
+}
+
 export type ModelEvent =
   | { type: 'text'; text: string }
-  /** `costUsd`: where the endpoint reports what the answer has cost, in US dollars. */
+  /** What the model thinks before and between the texts of its answer, as far as the endpoint shows it. */
+  | { type: 'thought'; text: string }
   /** Whole, after the text of the answer. Of an answer that was cut at its limit the last one may be cut as well. */
   | ({ type: 'tool_call' } & ModelToolCall)
-  | { type: 'usage'; inputTokens: number; outputTokens: number; costUsd?: number }
+  | ModelUsage
   /** `length`: the answer was cut at the model's limit. `tool_calls`: it waits for the results of its calls. */
   | { type: 'finish'; reason: 'stop' | 'length' | 'tool_calls' | 'other' };
 

@@ -145,11 +145,21 @@ const windows: Readonly<Record<string, ModelWindow>> = {
 
 const unknownWindow: ModelWindow = { window: 128_000, answer: 16_384 };
 
-/** Tokens that a request to the model may have. `model` may stand behind its maker: `openai/gpt-5`. */
+/** Tokens that a request to the model may have. */
 export function defaultBudget(model: string): number {
+  const { window, answer } = windowOf(model);
+  return window - answer;
+}
+
+/** Tokens that are kept free for its answer. */
+export function defaultAnswer(model: string): number {
+  return windowOf(model).answer;
+}
+
+/** `model` may stand behind its maker: `openai/gpt-5`. */
+function windowOf(model: string): ModelWindow {
   const name = model.toLowerCase().slice(model.lastIndexOf('/') + 1);
   const known = Object.keys(windows).filter((prefix) => name.startsWith(prefix));
   const longest = known.toSorted((a, b) => b.length - a.length)[0] ?? '';
-  const { window, answer } = windows[longest] ?? unknownWindow;
-  return window - answer;
+  return windows[longest] ?? unknownWindow;
 }

@@ -1,5 +1,13 @@
 /** Tells by its message whether a commit is an entry, a commit of somebody else's, or a forgery. */
-import { decodeEntry, entryKinds, lastParagraph, maxTrailersLength, type Entry, type EntryKind } from './entry.ts';
+import {
+  decodeEntry,
+  entryKinds,
+  lastParagraph,
+  maxTrailersLength,
+  tokensForm,
+  type Entry,
+  type EntryKind,
+} from './entry.ts';
 import { formatCount } from './format-count.ts';
 import { isSessionId, isTurnName } from '../names.ts';
 
@@ -102,7 +110,7 @@ const rules: Record<string, (value: string) => boolean> = {
   Format: (value) => value === '1',
   Turn: isTurnName,
   Created: isTime,
-  Tokens: (value) => /^\d+\/\d+$/.test(value),
+  Tokens: (value) => tokensForm.test(value),
   Cost: (value) => /^\d{1,9}(?:\.\d{1,8})?$/.test(value),
   Status: (value) => /^[A-Z_]+$/.test(value),
   Sha256: (value) => /^[0-9a-f]{64}$/.test(value),

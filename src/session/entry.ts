@@ -16,6 +16,18 @@ export const entryKinds = [
 ] as const;
 export type EntryKind = (typeof entryKinds)[number];
 
+/** As the endpoint has counted them. */
+export interface Tokens {
+  /** All of them, cached or not. */
+  input: number;
+  /** All of them, reasoning included. */
+  output: number;
+  /** How many of the input were read from the endpoint's cache; missing: none, or it has not said. */
+  cached?: number;
+  /** How many of the output the model has thought with; missing as for `cached`. */
+  reasoning?: number;
+}
+
 export interface Entry {
   kind: EntryKind;
   session: SessionId;
@@ -33,7 +45,7 @@ export interface Entry {
   agent?: string;
   provider?: string;
   model?: string;
-  tokens?: { input: number; output: number };
+  tokens?: Tokens;
   /** In US dollars, where the endpoint has said so. */
   costUsd?: number;
   /** The status of a report's run. */
@@ -77,7 +89,7 @@ function toTrailers(entry: Entry): [key: string, value: string][] {
     ...optional('Agent', entry.agent),
     ...optional('Provider', entry.provider),
     ...optional('Model', entry.model),
-    ...optional('Tokens', entry.tokens && `${entry.tokens.input}/${entry.tokens.output}`),
+    ...optional('Tokens', entry.tokens && renderTokens(entry.tokens)),
     ...optional('Cost', entry.costUsd === undefined ? undefined : toDecimal(entry.costUsd)),
     ...optional('Status', entry.status),
     ...optional('Write-Session', entry.write?.id),
@@ -100,7 +112,6 @@ export function decodeEntry(message: string): Entry | null {
   if (turn !== null && !isTurnName(turn)) return null;
   const [subject = '', ...rest] = message.trimEnd().split('\n\n');
   const details = rest.slice(0, -1).join('\n\n');
-  const tokens = /^(\d+)\/(\d+)$/.exec(trailers.get('Tokens') ?? '');
   const optional = <Key extends string>(key: Key, trailer: string) => {
     const value = trailers.get(trailer);
     return (value === undefined ? {} : { [key]: value }) as { [name in Key]?: string };
@@ -117,12 +128,33 @@ export function decodeEntry(message: string): Entry | null {
     ...optional('agent', 'Agent'),
     ...optional('provider', 'Provider'),
     ...optional('model', 'Model'),
-    ...(tokens ? { tokens: { input: Number(tokens[1]), output: Number(tokens[2]) } } : {}),
+    ...readTokens(trailers.get('Tokens')),
     ...readCost(trailers.get('Cost')),
     ...optional('status', 'Status'),
     ...optional('sha256', 'Sha256'),
     ...optional('importFormat', 'Import-Format'),
     ...readWrite(trailers),
+  };
+}
+
+/** `3641/512 cached=3200 reasoning=128`; earlier versions wrote the first two alone. */
+export const tokensForm = /^(\d+)\/(\d+)(?: cached=([1-9]\d*))?(?: reasoning=([1-9]\d*))?$/;
+
+function renderTokens({ input, output, cached = 0, reasoning = 0 }: Tokens): string {
+  const more = [...(cached > 0 ? [`cached=${cached}`] : []), ...(reasoning > 0 ? [`reasoning=${reasoning}`] : [])];
+  return [`${input}/${output}`, ...more].join(' ');
+}
+
+function readTokens(text: string | undefined): Pick<Entry, 'tokens'> {
+  const [whole, input, output, cached, reasoning] = tokensForm.exec(text ?? '') ?? [];
+  if (whole === undefined) return {};
+  return {
+    tokens: {
+      input: Number(input),
+      output: Number(output),
+      ...(cached === undefined ? {} : { cached: Number(cached) }),
+      ...(reasoning === undefined ? {} : { reasoning: Number(reasoning) }),
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 /** The sections of a request as it was sent, found again by their marker lines. */
 import { estimateTokens } from './tokens.ts';
 
-interface SentSection {
+export interface SentSection {
   /** `history`, `file`, `message`, ... */
   name: string;
   /** What its marker line says of it: `file src/app.ts blob <oid>`. */
@@ -11,7 +11,7 @@ interface SentSection {
 }
 
 /** One after the other, the texts are the very bytes of the content. A content that is no log is one `message`. */
-function splitSent(content: string): SentSection[] {
+export function splitSent(content: string): SentSection[] {
   const opening = /^<!-- teddy-[0-9a-f]{8,}(?:-\d+)? /.exec(content)?.[0];
   if (opening === undefined) return [{ name: 'message', label: 'message', text: content }];
   // The boundary occurs in no body.

@@ -2,6 +2,7 @@
 import { TeddyError } from '../errors.ts';
 import { limitSettings } from './write-limits.ts';
 import { nearestName } from './nearest-name.ts';
+import { presets } from './presets.ts';
 
 export interface Setting {
   name: string;
@@ -20,7 +21,7 @@ export interface Setting {
 
 export type ValueKind = 'text' | 'url' | 'count' | 'number' | 'seconds' | 'boolean';
 
-export const providers = ['openai', 'manual', 'recorded'] as const;
+export const providers = [...presets.map(({ name }) => name), 'manual', 'recorded'] as const;
 
 export const settings = [
   {
@@ -54,6 +55,22 @@ export const settings = [
     takes: 'number',
     purpose: 'sent with every request',
     fallback: 'not sent',
+  },
+  {
+    name: 'reasoning',
+    variable: null,
+    tracked: false,
+    takes: ['low', 'medium', 'high'],
+    purpose: 'how much the model is to think, where it can',
+    fallback: 'not sent',
+  },
+  {
+    name: 'maxAnswerTokens',
+    variable: null,
+    tracked: false,
+    takes: 'count',
+    purpose: 'how long one answer may be; a longer one is gone on with',
+    fallback: "the model's limit; 32000 at most for anthropic",
   },
   {
     name: 'stream',

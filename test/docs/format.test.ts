@@ -49,7 +49,7 @@ test('the table of trailers has each trailer that an entry can have', () => {
     agent: 'pathfinder',
     provider: 'openai',
     model: 'gpt-5',
-    tokens: { input: 1, output: 2 },
+    tokens: { input: 1, output: 2, cached: 1, reasoning: 1 },
     costUsd: 0.1,
     status: 'SUCCESS',
     sha256: '0'.repeat(64),
@@ -64,6 +64,17 @@ test('every key of a report is in the page', () => {
   const section = readSection('report.md');
   const { properties = {} } = reportJsonSchema() as Schema;
   for (const key of listKeys({ properties })) expect(section, key).toMatch(new RegExp(`[\`.]${key}[\`.]`));
+});
+
+test('the page says how tokens are written, in the trailer and in a record', () => {
+  const tokens = { input: 3641, output: 512, cached: 3200, reasoning: 128 };
+  const base = { kind: 'plan' as const, session, turn, id: '', created: '', title: '', details: [] };
+  const [written = ''] = /(?<=^Teddy-Tokens: ).*$/m.exec(encodeEntry({ ...base, tokens })) ?? [];
+  const [, , form = ''] = readRows('Entries').find(([name]) => name === '`Teddy-Tokens`') ?? [];
+  const [counts, ...more] = namesIn([form]).map((part) => part.replace(/<\w+>/g, '\\d+'));
+  expect(written).toMatch(new RegExp(`^${counts}${more.join('')}$`));
+  const [, keys = ''] = readRows('transcript.jsonl').find(([type]) => type === '`assistant`') ?? [];
+  for (const key of Object.keys(tokens)) expect(keys).toContain(`\`${key}\``);
 });
 
 test('the table of records has each type', () => {

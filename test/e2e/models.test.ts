@@ -97,6 +97,46 @@ test('--no-stream and teddy.stream=false ask for the answer in one piece, which 
   expect(project.server.requests().map(({ body }) => body['stream'])).toEqual([false, false, false, false]);
 });
 
+test("Anthropic's messages: a plan, a conversation with tools, what the model thinks, and the tokens", async () => {
+  const usage = { prompt_tokens: 1234, completion_tokens: 56 };
+  project = await openTeddyProject({
+    answers: [
+      { text: answer, usage, reasoning: 'They want a file, with sk-test-0123456789 in it.' },
+      { text: 'I look.', toolCalls: [{ name: 'read_file', arguments: '{"path":"made.txt"}' }] },
+      'It says so.',
+    ],
+  });
+  const session = await project.begin('claude');
+  await project.repo.git('config', 'teddy.provider', 'anthropic');
+  await project.repo.git('config', 'teddy.model', 'claude-test');
+  const without = await project.run(['session', 'plan', '-m', 'Make it']);
+  expect(without).toMatchObject({ exitCode: 5 });
+  expect(without.stderr).toContain('The provider anthropic needs a key, and there is none.');
+  expect(without.stderr).toContain('Set ANTHROPIC_API_KEY');
+  expect(project.server.requests()).toEqual([]);
+
+  const env = { ANTHROPIC_API_KEY: 'sk-ant-0123456789abc', ANTHROPIC_BASE_URL: project.server.url };
+  const planned = await project.run(['session', 'plan'], { env });
+  expect(planned).toMatchObject({ exitCode: 0, stdout: answer });
+  expect(planned.stderr).toContain('asking claude-test at http://127.0.0.1:');
+  const kept = await transcript(session);
+  expect(kept.map(({ type }) => type)).toEqual(['user', 'note', 'assistant']);
+  expect(kept[1]).toMatchObject({
+    text: 'The model thought:\n\nThey want a file, with [masked: env OPENAI_API_KEY] in it.',
+  });
+  const trailers = await project.repo.git('log', '-1', '--format=%(trailers:key=Teddy-Provider,key=Teddy-Tokens)');
+  expect(trailers).toContain('Teddy-Provider: anthropic');
+  expect(trailers).toContain('Teddy-Tokens: 1234/56');
+  expect(project.server.requests()[0]).toMatchObject({ path: '/v1/messages', model: 'claude-test' });
+
+  await project.run(['session', 'execute', '-y']);
+  const talked = await project.run(['session', 'chat', '-m', 'What does made.txt say?'], { env });
+  expect(talked).toMatchObject({ exitCode: 0, stdout: 'It says so.\n' });
+  const said = await transcript(session, '02');
+  expect(said.map(({ type }) => type)).toEqual(['user', 'assistant', 'tool_use', 'tool_result', 'assistant']);
+  await project.ok('session', 'verify');
+});
+
 test('429 with Retry-After and 500 are tried again, and an answer that comes then is a plan like any other', async () => {
   project = await openTeddyProject({
     answers: [{ status: 429, headers: { 'retry-after': '1' } }, { status: 500 }, answer],

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { checkMessage } from '../../src/session/entry-trailers.ts';
 import { decodeEntry, encodeEntry, entryKinds, toLabel, type Entry } from '../../src/session/entry.ts';
 import type { SessionId, TurnName } from '../../src/names.ts';
 import { runs } from '../support/runs.ts';
@@ -59,7 +60,15 @@ const anyEntry: fc.Arbitrary<Entry> = fc
         agent: anyText,
         provider: fc.constantFrom('openai', 'manual'),
         model: anyText,
-        tokens: fc.record({ input: fc.nat(), output: fc.nat() }),
+        tokens: fc.record(
+          {
+            input: fc.nat(),
+            output: fc.nat(),
+            cached: fc.integer({ min: 1, max: 1e9 }),
+            reasoning: fc.integer({ min: 1, max: 1e9 }),
+          },
+          { requiredKeys: ['input', 'output'] },
+        ),
         costUsd: fc.nat(99_999_999).map((millionths) => millionths / 1_000_000),
         status: fc.constantFrom('SUCCESS', 'PARTIAL'),
         sha256: fc.constant('ab'.repeat(32)),
@@ -142,6 +151,31 @@ Teddy-Agent: dev
 Teddy-Tokens: 7/3
 Teddy-Format: 1
 `);
+  });
+
+  test.each([
+    [{ input: 7, output: 3 }, '7/3'],
+    [{ input: 7, output: 3, cached: 0, reasoning: 0 }, '7/3'],
+    [{ input: 7, output: 3, cached: 5 }, '7/3 cached=5'],
+    [{ input: 7, output: 3, reasoning: 2 }, '7/3 reasoning=2'],
+    [{ input: 7, output: 3, cached: 5, reasoning: 2 }, '7/3 cached=5 reasoning=2'],
+  ])('writes the tokens %j as %j, and nothing else passes for tokens', (tokens, written) => {
+    const message = encodeEntry({ ...plain, sha256: 'ab'.repeat(32), tokens });
+    expect(message).toContain(`\nTeddy-Tokens: ${written}\n`);
+    expect(checkMessage(message).problems).toEqual([]);
+    const { cached, reasoning, ...counts } = tokens as {
+      input: number;
+      output: number;
+      cached?: number;
+      reasoning?: number;
+    };
+    const known = { ...counts, ...(cached ? { cached } : {}), ...(reasoning ? { reasoning } : {}) };
+    expect(decodeEntry(message)?.tokens).toEqual(known);
+    for (const forged of ['7/3 cached=0', '7/3 cached=05', '7/3 reasoning=2 cached=5', '7/3 cached=-1', '7/3 more=1']) {
+      const bad = message.replace(`Teddy-Tokens: ${written}`, `Teddy-Tokens: ${forged}`);
+      expect(decodeEntry(bad)?.tokens).toBeUndefined();
+      expect(checkMessage(bad).problems).toEqual([expect.stringContaining('Teddy-Tokens cannot be')]);
+    }
   });
 
   test('is cut where it would be long: 72 characters of title, ten details of 100', () => {

@@ -4,7 +4,9 @@ import type { Model, ModelEvent, ModelRequest, ModelToolCall } from '../../src/p
 export interface ScriptedAnswer {
   /** Streamed one by one. */
   texts: string[];
-  usage?: { inputTokens: number; outputTokens: number; costUsd?: number };
+  usage?: Omit<Extract<ModelEvent, { type: 'usage' }>, 'type'>;
+  /** Before the texts. */
+  thoughts?: string[];
   /** After the texts; the answer then ends with `tool_calls`, if nothing else is said. */
   calls?: ModelToolCall[];
   finish?: 'stop' | 'length' | 'tool_calls' | 'other';
@@ -30,7 +32,8 @@ export function scriptedModel(...script: (string | Error | ScriptedAnswer)[]): S
       requests.push(request);
       const next = script.shift();
       if (next === undefined) throw new Error('The test has given the model no answer more.');
-      const { texts, calls = [], usage, finish, error, meanwhile } = toAnswer(next);
+      const { texts, thoughts = [], calls = [], usage, finish, error, meanwhile } = toAnswer(next);
+      for (const text of thoughts) yield { type: 'thought', text };
       for (const text of texts) yield { type: 'text', text };
       await meanwhile?.();
       if (error) throw error;

@@ -9,27 +9,32 @@ import { toVisible, type Terminal } from '../terminal.ts';
 
 /** Ends with a newline. */
 export function renderCost(terminal: Terminal, cost: LineCost): string {
+  const hasCached = cost.total.cachedTokens !== undefined;
   const turns = cost.turns.map(({ turn, models, spent, estimated, title }) => [
     turn,
-    ...toCells(spent, estimated),
+    ...toCells(spent, estimated, hasCached),
     models.length === 0 ? '' : cutToWidth(toVisible(models.join(', ')), 20),
     toVisible(title),
   ]);
   const models = cost.models.map(({ model, spent }) => [
     cutToWidth(toVisible(model), 30),
-    ...toCells(spent, null),
+    ...toCells(spent, null, hasCached),
     countOf(spent.answers, 'answer'),
   ]);
   const parts = [
     terminal.style('bold', toVisible(`${cost.session} (${cost.line})`)),
     cost.turns.length === 0
       ? 'There is no turn yet.'
-      : renderTable(terminal, ['turn', 'in>', 'out>', 'cost>', 'model', ''], turns, [
+      : renderTable(terminal, ['turn', ...toHeads(hasCached), 'model', ''], turns, [
           'total',
-          ...toCells(cost.total, null),
+          ...toCells(cost.total, null, hasCached),
         ]),
-    ...(cost.models.length > 1 ? [renderTable(terminal, ['model', 'in>', 'out>', 'cost>', ''], models, null)] : []),
-    [...describeEstimate(cost.estimated, cost.total), ...describeBudget(cost.budget)].join('\n'),
+    ...(cost.models.length > 1 ? [renderTable(terminal, ['model', ...toHeads(hasCached), ''], models, null)] : []),
+    [
+      ...describeParts(cost.total),
+      ...describeEstimate(cost.estimated, cost.total),
+      ...describeBudget(cost.budget),
+    ].join('\n'),
   ];
   return `${parts.join('\n\n')}\n`;
 }
@@ -39,24 +44,30 @@ export function renderAllCosts(
   terminal: Terminal,
   { sessions, total }: { sessions: readonly SessionCost[]; total: Spending },
 ): string {
+  const hasCached = total.cachedTokens !== undefined;
   const rows = sessions.map(({ session, turns, lines, spent }) => [
     session,
     formatCount(turns),
-    ...toCells(spent, null),
+    ...toCells(spent, null, hasCached),
     [
       ...(lines > 1 ? [countOf(lines, 'line')] : []),
       ...(spent.unreported > 0 ? [`${countOf(spent.unreported, 'answer')} not reported`] : []),
     ].join(', '),
   ]);
   const turns = sessions.reduce((sum, one) => sum + one.turns, 0);
-  const head = ['session', 'turns>', 'in>', 'out>', 'cost>', ''];
-  return `${renderTable(terminal, head, rows, ['total', formatCount(turns), ...toCells(total, null)])}\n`;
+  const head = ['session', 'turns>', ...toHeads(hasCached), ''];
+  return `${renderTable(terminal, head, rows, ['total', formatCount(turns), ...toCells(total, null, hasCached)])}\n`;
+}
+
+function toHeads(hasCached: boolean): string[] {
+  return ['in>', ...(hasCached ? ['cached>'] : []), 'out>', 'cost>'];
 }
 
 /** Reported numbers have no mark; `~` marks an estimate, `-` means that nothing is known. */
 function toCells(
-  { answers, unreported, inputTokens, outputTokens, costUsd }: Spending,
+  { answers, unreported, inputTokens, outputTokens, cachedTokens = 0, costUsd }: Spending,
   guess: Tokens | null,
+  hasCached: boolean,
 ): string[] {
   const isKnown = answers > unreported;
   const cell = (known: number, guessed: number | undefined) =>
@@ -67,8 +78,26 @@ function toCells(
         : `~${formatCount(guessed)}`;
   return [
     cell(inputTokens, guess?.inputTokens),
+    ...(hasCached ? [isKnown ? toShare(cachedTokens, inputTokens) : '-'] : []),
     cell(outputTokens, guess?.outputTokens),
     costUsd === null ? '-' : formatCost(costUsd),
+  ];
+}
+
+/** `9,000 (82 %)`. */
+function toShare(part: number, whole: number): string {
+  return whole === 0 ? formatCount(part) : `${formatCount(part)} (${Math.floor((100 * part) / whole)} %)`;
+}
+
+/** How well the caches of the endpoints were used, and how much was thought. */
+function describeParts({ inputTokens, outputTokens, cachedTokens, reasoningTokens }: Spending): string[] {
+  return [
+    ...(cachedTokens === undefined
+      ? []
+      : [`Read from caches: ${toShare(cachedTokens, inputTokens)} of ${formatCount(inputTokens)} tokens in.`]),
+    ...(reasoningTokens === undefined
+      ? []
+      : [`Reasoning: ${toShare(reasoningTokens, outputTokens)} of ${formatCount(outputTokens)} tokens out.`]),
   ];
 }
 

@@ -18,7 +18,7 @@ import type { Project } from '../../ports/project.ts';
 import type { Oid } from '../../names.ts';
 import { parseObject } from '../../session/parse-object.ts';
 import { keepStaged, type StagedReception } from '../turn/ask-model.ts';
-import { describeContinuations } from '../line/keep-answer.ts';
+import { noteAnswer, toTokens } from '../line/keep-answer.ts';
 import { keepExchange } from '../line/keep-exchange.ts';
 import { maskString } from '../line/mask-text.ts';
 import type { ReadyLine } from '../line/prepare.ts';
@@ -126,9 +126,11 @@ async function toRecords(
     timestamp,
     message: { role: 'assistant', content: received.text },
     source: 'text',
+    ...toTokens(received.usage),
   };
   return [
-    ...(received.text.trim() === '' ? [] : [...describeContinuations(project, received), said]),
+    ...noteAnswer(project, received),
+    ...(received.text.trim() === '' ? [] : [said]),
     ...received.calls.map((call) => toCallRecord(project, call, timestamp)),
   ];
 }

@@ -1,5 +1,5 @@
 /** Puts an answer on its line, whole or in part, if the turn still waits for it; else keeps it where it can be found. */
-import type { NoteRecord, TranscriptRecord } from '../../conversation/record.ts';
+import type { AssistantRecord, NoteRecord, TranscriptRecord } from '../../conversation/record.ts';
 import { countSaid, encodeRecord, lastMessageId } from '../../conversation/transcript.ts';
 import type { AnswerTarget } from '../../ports/disk.ts';
 import type { Store } from '../../ports/git.ts';
@@ -12,7 +12,7 @@ import type { Draft, FileEdit } from './write-entry.ts';
 import { readTurn, toText, type LineState, type Turn } from './read.ts';
 import type { Received, Usage } from './receive-answer.ts';
 
-export type ReceivedText = Pick<Received, 'text' | 'usage' | 'continuations'>;
+export type ReceivedText = Pick<Received, 'text' | 'thoughts' | 'usage' | 'continuations'>;
 
 /** Only a complete answer has these. */
 interface AnswerDraft {
@@ -121,24 +121,28 @@ function toTranscript(
   record: Omit<Extract<TranscriptRecord, { type: 'assistant' | 'assistant_partial' }>, 'id' | 'timestamp'>,
 ): FileEdit {
   const timestamp = project.clock.now().toISOString();
-  const notes = describeContinuations(project, received);
-  const added = [...notes, { ...record, id, timestamp } as TranscriptRecord].map(encodeRecord).join('');
+  const said = { ...record, id, timestamp, ...toTokens(received.usage) } as TranscriptRecord;
+  const added = [...noteAnswer(project, received), said].map(encodeRecord).join('');
   const before = toText(transcript);
   return { path: joinPath(turnDir(session, turn), 'transcript.jsonl'), bytes: before + added };
 }
 
-/** Notes for the transcript: where an answer was cut, and where it went on. */
-export function describeContinuations(project: Project, received: ReceivedText): NoteRecord[] {
+/** Notes for the transcript: what the model thought, where its answer was cut, and where it went on. */
+export function noteAnswer(project: Project, received: Omit<ReceivedText, 'text'>): NoteRecord[] {
   const timestamp = project.clock.now().toISOString();
-  return received.continuations.map((_, at) => ({
-    type: 'note',
-    id: project.ids.entryId(),
-    timestamp,
-    text: describeContinuation(received, at),
-  }));
+  const thoughts = received.thoughts.trim() === '' ? [] : [`The model thought:\n\n${received.thoughts.trim()}`];
+  const texts = [...thoughts, ...received.continuations.map((_, at) => describeContinuation(received, at))];
+  return texts.map((text) => ({ type: 'note', id: project.ids.entryId(), timestamp, text }));
 }
 
-function describeContinuation({ continuations }: ReceivedText, at: number): string {
+/** The tokens of an answer as its record has them. */
+export function toTokens(usage: Usage | null): Pick<AssistantRecord, 'tokens'> {
+  if (usage === null) return {};
+  const { costUsd: _costUsd, ...tokens } = usage;
+  return { tokens };
+}
+
+function describeContinuation({ continuations }: Pick<ReceivedText, 'continuations'>, at: number): string {
   const { at: position = 0, droppedBytes = 0 } = continuations[at] ?? {};
   const where = `Continuation ${at + 1}: the answer was cut at the model's limit after ${formatCount(position)} characters`;
   if (droppedBytes === 0) return `${where} and went on there.`;
@@ -163,7 +167,7 @@ export function toAnswerEntry(
     agent,
     provider,
     model,
-    ...(usage ? { tokens: { input: usage.input, output: usage.output } } : {}),
+    ...toTokens(usage),
     // An amount that makes no sense is left out.
     ...(usage?.costUsd !== undefined && usage.costUsd >= 0 && usage.costUsd < 1e9 ? { costUsd: usage.costUsd } : {}),
   };

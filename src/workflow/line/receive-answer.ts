@@ -7,6 +7,10 @@ import type { Model, ModelEvent, ModelMessage, ModelRequest, ModelToolCall } fro
 export interface Usage {
   input: number;
   output: number;
+  /** How many of the input were read from the endpoint's cache; missing: none, or nobody has said. */
+  cached?: number;
+  /** How many of the output the model has thought with. */
+  reasoning?: number;
   /** US dollars, where the endpoint reports them. */
   costUsd?: number;
 }
@@ -22,6 +26,8 @@ interface Continuation {
 /** An answer as far as it has come. */
 export interface Received {
   text: string;
+  /** What the model has thought, as far as the endpoint shows it: no part of the answer. */
+  thoughts: string;
   /** After the text. */
   calls: ModelToolCall[];
   /** The sum of all requests. */
@@ -39,9 +45,11 @@ export interface Listener {
 }
 
 const maxContinuations = 8;
+/** In characters: what a person may still want to look up. */
+const maxThoughts = 262_144;
 
 export function nothingReceived(): Received {
-  return { text: '', calls: [], usage: null, finish: null, continuations: [] };
+  return { text: '', thoughts: '', calls: [], usage: null, finish: null, continuations: [] };
 }
 
 /** A plan cannot be larger. */
@@ -129,6 +137,8 @@ async function receive(
   for await (const event of model.answer(request)) {
     if (event.type === 'text') {
       accept(event.text);
+    } else if (event.type === 'thought') {
+      received.thoughts = (received.thoughts + event.text).slice(0, maxThoughts);
     } else if (event.type === 'usage') {
       received.usage = addUsage(received.usage, event);
       listener.onUsage?.(received.usage);
@@ -149,8 +159,14 @@ function toContinued(request: ModelRequest, before: string): ModelRequest {
 }
 
 export function addUsage(sum: Usage | null, event: Extract<ModelEvent, { type: 'usage' }>): Usage {
-  const { inputTokens, outputTokens, costUsd } = event;
-  const more = { input: inputTokens, output: outputTokens, ...(costUsd === undefined ? {} : { costUsd }) };
+  const { inputTokens, outputTokens, cachedTokens, reasoningTokens, costUsd } = event;
+  const more = {
+    input: inputTokens,
+    output: outputTokens,
+    ...(cachedTokens === undefined ? {} : { cached: cachedTokens }),
+    ...(reasoningTokens === undefined ? {} : { reasoning: reasoningTokens }),
+    ...(costUsd === undefined ? {} : { costUsd }),
+  };
   return sum === null ? more : joinUsage(sum, more);
 }
 
@@ -160,7 +176,9 @@ export function sumUsage(one: Usage | null, other: Usage | null): Usage | null {
 }
 
 function joinUsage(one: Usage, other: Usage): Usage {
-  const costs = [one.costUsd, other.costUsd].filter((cost) => cost !== undefined);
-  const costUsd = costs.length === 0 ? {} : { costUsd: costs.reduce((sum, cost) => sum + cost, 0) };
-  return { input: one.input + other.input, output: one.output + other.output, ...costUsd };
+  const sums = (['cached', 'reasoning', 'costUsd'] as const).flatMap((name) => {
+    const known = [one[name], other[name]].filter((value) => value !== undefined);
+    return known.length === 0 ? [] : [[name, known.reduce((sum, value) => sum + value, 0)]];
+  });
+  return { input: one.input + other.input, output: one.output + other.output, ...Object.fromEntries(sums) };
 }

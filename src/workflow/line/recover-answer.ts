@@ -77,7 +77,7 @@ async function keepOrAnchor(
   const what = `An answer that an interrupted command had received (${formatCount(text.length)} characters)`;
   const doubt = unconfirmedBytes === 0 ? '' : ` No save had confirmed its last ${formatCount(unconfirmedBytes)} bytes.`;
   const isOfLine = place !== null && place.ref === line.ref;
-  const received = { text, usage: null, continuations: [] };
+  const received = { text, thoughts: '', usage: null, continuations: [] };
   if (isOfLine && (await keepPart(project, line, place, received)) !== null) {
     return `${what} is kept in turn ${place.turn}.${doubt}`;
   }

@@ -8,6 +8,10 @@ export interface Spending {
   unreported: number;
   inputTokens: number;
   outputTokens: number;
+  /** How many of the input came from the caches of endpoints; missing: none, as far as they have said. */
+  cachedTokens?: number;
+  /** How many of the output the models have thought with. */
+  reasoningTokens?: number;
   /** US dollars; null: no endpoint has named a price. */
   costUsd: number | null;
 }
@@ -25,6 +29,7 @@ export function addSpent(sum: Spending, entry: Entry): Spending {
     unreported: entry.tokens === undefined ? 1 : 0,
     inputTokens: entry.tokens?.input ?? 0,
     outputTokens: entry.tokens?.output ?? 0,
+    ...toParts(entry.tokens?.cached, entry.tokens?.reasoning),
     costUsd: entry.costUsd ?? null,
   });
 }
@@ -36,8 +41,16 @@ export function addSpendings(one: Spending, other: Spending): Spending {
     unreported: one.unreported + other.unreported,
     inputTokens: one.inputTokens + other.inputTokens,
     outputTokens: one.outputTokens + other.outputTokens,
+    ...toParts(
+      (one.cachedTokens ?? 0) + (other.cachedTokens ?? 0),
+      (one.reasoningTokens ?? 0) + (other.reasoningTokens ?? 0),
+    ),
     costUsd: costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0),
   };
+}
+
+function toParts(cached = 0, reasoning = 0): Pick<Spending, 'cachedTokens' | 'reasoningTokens'> {
+  return { ...(cached > 0 ? { cachedTokens: cached } : {}), ...(reasoning > 0 ? { reasoningTokens: reasoning } : {}) };
 }
 
 /** An imported answer was given elsewhere: it counts only with its tokens. */

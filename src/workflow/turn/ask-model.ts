@@ -78,6 +78,7 @@ export async function receiveStaged(
         listener.onText(text);
       },
     });
+    await maskThoughts(project, received);
     refuseIncomplete(model, received, { again: request.again ?? planAgain, mayCall: request.tools !== undefined });
   } catch (error) {
     await keepInterrupted(project, line, place, received, staged);
@@ -130,6 +131,20 @@ function whyEmpty({ finish, calls }: Received): string {
   return finish === 'length' ? ': it reached its limit before it said anything' : '';
 }
 
+/** Thoughts are a note of ours, and no answer that is kept byte for byte. What cannot be masked is not kept. */
+async function maskThoughts({ masker, notices }: Project, received: Received): Promise<void> {
+  const { thoughts } = received;
+  received.thoughts = '';
+  if (thoughts === '') return;
+  try {
+    received.thoughts = (await masker.mask(thoughts)).text;
+  } catch (error) {
+    notices.warn(
+      `What the model thought is not kept, since it could not be searched for secrets: ${describeFailure(error)}`,
+    );
+  }
+}
+
 /** The interruption stays the error: it tells why there is no answer, whatever becomes of the part. */
 async function keepInterrupted(
   project: Project,
@@ -143,6 +158,7 @@ async function keepInterrupted(
   const part = `what arrived (${formatCount(text.length)} characters)`;
   // Who stops it is impatient, and may end the process in the next moment.
   await staged.save();
+  await maskThoughts(project, received);
   try {
     await keepStaged(project, place, text, staged, () => keepPart(project, line, place, received));
     project.notices.warn(`The answer was interrupted; ${part} is kept in turn ${place.turn}.`);

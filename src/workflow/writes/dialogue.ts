@@ -148,7 +148,7 @@ async function* hear(
       answer.calls.push({ id, name: event.name, arguments: event.arguments });
     } else if (event.type === 'usage') {
       dialogue.usage = addUsage(dialogue.usage, event);
-    } else {
+    } else if (event.type === 'finish') {
       answer.finish = event.reason;
     }
   }

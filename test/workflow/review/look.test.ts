@@ -4,6 +4,7 @@ import type { Terminal } from '../../../src/cli/terminal.ts';
 import { archiveRef, type RefName } from '../../../src/names.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { logSession } from '../../../src/workflow/review/log-session.ts';
+import { renderCost } from '../../../src/cli/render/cost.ts';
 import { countAllCosts } from '../../../src/workflow/review/count-all-costs.ts';
 import { countCost } from '../../../src/workflow/review/count-cost.ts';
 import { diffTurns } from '../../../src/workflow/review/diff-turns.ts';
@@ -188,6 +189,24 @@ describe('cost', () => {
     expect(total).toMatchObject({ answers: 3, unreported: 2, inputTokens: 700, outputTokens: 30, costUsd: 0.0125 });
     expect(estimated?.inputTokens).toBeGreaterThan(100);
     expect(budget).toEqual({ maxTurns: { limit: null, spent: 3 }, maxTokens: { limit: null, spent: 730 } });
+  });
+
+  test('shows how much of the input came from caches, where endpoints say so', async () => {
+    const cached = await memoryProject();
+    await start(cached);
+    const usage = { inputTokens: 11_000, outputTokens: 300, cachedTokens: 9000, reasoningTokens: 120 };
+    await say(cached, 'One', scriptedModel({ texts: ['Words.'], usage }));
+    await say(cached, 'Two', scriptedModel({ texts: ['Words.'], usage: { inputTokens: 1000, outputTokens: 60 } }));
+    const cost = await countCost(cached, undefined);
+    expect(cost.total).toMatchObject({ inputTokens: 12_000, cachedTokens: 9000, reasoningTokens: 120 });
+    expect(cost.turns[1]?.spent).not.toHaveProperty('cachedTokens');
+    const drawn = renderCost(plain as Terminal, cost);
+    expect(drawn).toContain('turn       in        cached  out  cost  model');
+    expect(drawn).toContain('01     11,000  9,000 (81 %)  300     -  scripted  One');
+    expect(drawn).toContain(
+      'Read from caches: 9,000 (75 %) of 12,000 tokens in.\nReasoning: 120 (33 %) of 360 tokens out.',
+    );
+    expect(renderCost(plain as Terminal, await countCost(project, branch))).not.toContain('cached');
   });
 
   test('of all sessions counts once what lines share', async () => {

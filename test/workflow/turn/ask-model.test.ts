@@ -65,6 +65,19 @@ describe('an answer that is cut at the limit', () => {
     expect((await entryAt(project))?.tokens).toEqual({ input: 30, output: 12 });
   });
 
+  test('has the cached and the reasoning tokens of all its requests, in its label and in its record', async () => {
+    const project = await begin();
+    const counts = { inputTokens: 10, outputTokens: 5, cachedTokens: 8, reasoningTokens: 2 };
+    const [first, second] = [
+      { ...cut('One '), usage: counts },
+      { texts: ['two.'], usage: { ...counts, cachedTokens: 9 } },
+    ];
+    await say(project, 'Do it', scriptedModel(first, second));
+    const tokens = { input: 20, output: 10, cached: 17, reasoning: 4 };
+    expect((await entryAt(project))?.tokens).toEqual(tokens);
+    expect((await recordsOf(project)).at(-1)).toMatchObject({ type: 'assistant', tokens });
+  });
+
   test('loses what it repeats at the seam, and the transcript says so beside the answer', async () => {
     const project = await begin();
     const heard: string[] = [];
@@ -259,4 +272,44 @@ test('a continuation that ends without a word why is the end of the answer', asy
     },
   };
   expect(await say(project, 'Do it', model)).toMatchObject({ text: 'One 2.' });
+});
+
+describe('what the model thinks', () => {
+  const secret = 'ghp_0123456789abcdefghijABCDEFGHIJ012345';
+
+  test('is a note before the answer, masked, and no part of the next request', async () => {
+    const project = await begin();
+    project.secrets.set(secret, 'a key');
+    const heard: string[] = [];
+    const model = scriptedModel({ texts: ['Words.'], thoughts: ['Hm, the key is ', secret, '.'] }, 'More.');
+    const outcome = await say(project, 'Do it', model, { onText: (text) => heard.push(text) });
+    expect(outcome).toMatchObject({ text: 'Words.' });
+    expect(heard).toEqual(['Words.']);
+    const [, note, answer] = await recordsOf(project);
+    expect(note).toMatchObject({
+      type: 'note',
+      text: expect.stringMatching(/^The model thought:\n\nHm, the key is \[masked: .*\]\.$/),
+    });
+    expect(answer).toMatchObject({ type: 'assistant', message: { content: 'Words.' } });
+    await say(project, 'And on', model);
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).not.toContain('Hm, the key');
+  });
+
+  test('is kept with the part of an answer that was interrupted', async () => {
+    const project = await begin();
+    const model = scriptedModel({
+      texts: ['Half'],
+      thoughts: ['Hm.'],
+      error: new TeddyError('MODEL_INTERRUPTED', 'cut'),
+    });
+    await say(project, 'Do it', model).catch(() => null);
+    expect((await recordsOf(project)).map(({ type }) => type)).toEqual(['user', 'note', 'assistant_partial']);
+  });
+
+  test('alone is no answer', async () => {
+    const project = await begin();
+    await expect(say(project, 'Do it', scriptedModel({ texts: [], thoughts: ['Hm.'] }))).rejects.toMatchObject({
+      code: 'EMPTY_ANSWER',
+    });
+  });
 });

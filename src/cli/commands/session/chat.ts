@@ -1,6 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
+import { providers } from '../../../session/settings.ts';
 import type { Chat } from './chat/exchange.ts';
 import { chooseFromFlags } from '../../ask/choose-model.ts';
 import { openChat } from './chat/open.ts';
@@ -41,7 +42,7 @@ export class SessionChatCommand extends TeddyCommand {
     description: 'Who answers: pathfinder (default), dev, architect, debugger, reviewer, or one of your own.',
   });
   model = Option.String('--model', { description: 'The model to ask; also: git config teddy.model <name>.' });
-  provider = Option.String('--provider', { description: 'openai (default), manual or recorded.' });
+  provider = Option.String('--provider', { description: `${providers.join(', ')}; openai if none is named.` });
   recording = Option.String('--recording', {
     description: 'Take recorded answers from a directory, a bundle or a branch.',
   });

@@ -10,7 +10,7 @@ export class SessionCostCommand extends TeddyCommand {
     category: 'Look',
     description: 'Count tokens and money: by turn, by model, against the budget.',
     details: `
-      Tokens are those that the endpoint reported; there is a cost only if the endpoint names one. For answers
+      Tokens are those that the endpoint reported, with the share that it read from its cache; there is a cost only if the endpoint names one. For answers
       without such a report, an estimate is marked with ~ and counted separately.
 
       A conversation branch includes what led to it, as its budget (teddy.maxTurns, teddy.maxTokens) counts it.

@@ -3,7 +3,7 @@ import type { ChosenModel } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { Replanning } from '../../../workflow/run/execute-or-replan.ts';
-import { askingForeign, chooseFromFlags, isServer } from '../../ask/choose-model.ts';
+import { askingForeign, chooseFromFlags } from '../../ask/choose-model.ts';
 import { showExecuted } from '../../render/executed.ts';
 import { showCommitted, showRemarks, toEffort, viewAnswer, type AnswerView } from '../../render/show-answer.ts';
 import { toVisible, type Terminal } from '../../terminal.ts';

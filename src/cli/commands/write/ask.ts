@@ -40,7 +40,7 @@ export class WriteAskCommand extends TeddyCommand {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
   model = Option.String('--model', { description: 'The model to ask; also: git config teddy.model <name>.' });
-  provider = Option.String('--provider', { description: 'openai (default): one that can call tools.' });
+  provider = Option.String('--provider', { description: 'openai (default), anthropic, ...: one that can call tools.' });
   noStream = noStreamOption();
 
   protected run(terminal: Terminal): Promise<number> {

@@ -2,7 +2,7 @@
 import type { ChosenModel } from '../../../../app.ts';
 import type { Project } from '../../../../ports/project.ts';
 import type { ChatListener, ChatOutcome, ChatOptions } from '../../../../workflow/chat/chat.ts';
-import { askingForeign, isServer } from '../../../ask/choose-model.ts';
+import { askingForeign } from '../../../ask/choose-model.ts';
 import { viewChat, type CalledTool, type ChatViewOptions } from './view.ts';
 import { toLineOption } from '../../../render/name-line.ts';
 import { describeEffort } from '../../../render/progress.ts';

@@ -1,0 +1,160 @@
+/** Turns the events of Anthropic's messages into the events of the port. Tolerant of what servers leave out. */
+import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
+import { CutStream, WireError } from './failure.ts';
+import { field, isObject, wholeCharacters } from './wire.ts';
+
+type FinishReason = Extract<ModelEvent, { type: 'finish' }>['reason'];
+
+interface Progress {
+  calls: Map<unknown, ModelToolCall>;
+  usage: Record<string, unknown>;
+  finish: FinishReason | null;
+  isOver: boolean;
+}
+
+/**
+ * Text and thoughts as they come, then the calls (if it was offered tools), usage and `finish`. Throws `CutStream` when the
+ * events end before the answer; once a stop reason has come the answer is whole, and no later error counts.
+ */
+export async function* toModelEvents(
+  events: AsyncIterable<unknown>,
+  { hasTools }: { hasTools: boolean },
+): AsyncGenerator<ModelEvent> {
+  const progress: Progress = { calls: new Map(), usage: {}, finish: null, isOver: false };
+  const characters = wholeCharacters();
+  try {
+    for await (const event of events) {
+      for (const piece of take(progress, event)) {
+        const text = piece.type === 'text' ? characters.add(piece.text) : piece.text;
+        if (text !== '') yield { ...piece, text };
+      }
+      if (progress.isOver) break;
+    }
+  } catch (error) {
+    if (progress.finish === null) throw error;
+  }
+  if (progress.finish === null && !progress.isOver)
+    throw new CutStream('the connection was closed before the answer was complete');
+  const rest = characters.rest();
+  if (rest !== '') yield { type: 'text', text: rest };
+  const calls = hasTools ? [...progress.calls.values()] : [];
+  for (const call of calls) yield { type: 'tool_call', ...call, arguments: call.arguments || '{}' };
+  yield* usageOf(progress.usage);
+  yield { type: 'finish', reason: toReason(progress.finish ?? 'stop', calls.length) };
+}
+
+function toReason(finish: FinishReason, calls: number): FinishReason {
+  if (calls > 0) return finish === 'stop' ? 'tool_calls' : finish;
+  return finish === 'tool_calls' ? 'other' : finish;
+}
+
+type Piece = Extract<ModelEvent, { type: 'text' | 'thought' }>;
+
+/** The pieces of text that an event brings. */
+function take(progress: Progress, event: unknown): Piece[] {
+  const at = field(event, 'index');
+  switch (field(event, 'type')) {
+    case 'message':
+      return takeWhole(progress, event);
+    case 'message_start':
+      addUsage(progress, field(field(event, 'message'), 'usage'));
+      return [];
+    case 'content_block_start':
+      return takeBlock(progress, field(event, 'content_block'), at);
+    case 'content_block_delta':
+      return takeDelta(progress, field(event, 'delta'), at);
+    case 'message_delta':
+      addUsage(progress, field(event, 'usage'));
+      progress.finish = toFinish(field(field(event, 'delta'), 'stop_reason')) ?? progress.finish;
+      return [];
+    case 'message_stop':
+      progress.isOver = true;
+      return [];
+    case 'error':
+      throw new WireError({ kind: 'unreadable', message: describeError(field(event, 'error')) });
+    default:
+      // A ping, the end of a block, and whatever a later version of the API sends.
+      return [];
+  }
+}
+
+/** An answer that came in one piece. */
+function takeWhole(progress: Progress, message: unknown): Piece[] {
+  const content = field(message, 'content');
+  const blocks: unknown[] = Array.isArray(content) ? content : [];
+  addUsage(progress, field(message, 'usage'));
+  progress.finish = toFinish(field(message, 'stop_reason'));
+  progress.isOver = true;
+  return blocks.flatMap((block, at) => takeBlock(progress, block, at));
+}
+
+/** In a stream, blocks begin empty. */
+function takeBlock(progress: Progress, block: unknown, at: unknown): Piece[] {
+  if (field(block, 'type') !== 'tool_use') return toPieces(field(block, 'text'), field(block, 'thinking'));
+  const [id, name, input] = [field(block, 'id'), field(block, 'name'), field(block, 'input')];
+  const hasInput = isObject(input) && Object.keys(input).length > 0;
+  progress.calls.set(at, {
+    id: typeof id === 'string' && id !== '' ? id : `call_${progress.calls.size + 1}`,
+    name: typeof name === 'string' ? name : '',
+    arguments: hasInput ? JSON.stringify(input) : '',
+  });
+  return [];
+}
+
+function takeDelta(progress: Progress, delta: unknown, at: unknown): Piece[] {
+  const call = progress.calls.get(at);
+  const json = field(delta, 'partial_json');
+  if (call !== undefined && typeof json === 'string') call.arguments += json;
+  return toPieces(field(delta, 'text'), field(delta, 'thinking'));
+}
+
+function toPieces(text: unknown, thought: unknown): Piece[] {
+  return [
+    ...(typeof thought === 'string' ? [{ type: 'thought' as const, text: thought }] : []),
+    ...(typeof text === 'string' ? [{ type: 'text' as const, text }] : []),
+  ];
+}
+
+/** The last event counts the whole answer anew; what it leaves out was said at the beginning. */
+function addUsage(progress: Progress, usage: unknown): void {
+  if (!isObject(usage)) return;
+  for (const [name, value] of Object.entries(usage)) if (value !== null) progress.usage[name] = value;
+}
+
+/** What was read from the cache or written to it is no part of Anthropic's `input_tokens`. */
+function* usageOf(usage: Progress['usage']): Generator<ModelEvent> {
+  if (Object.keys(usage).length === 0) return;
+  const count = (value: unknown) => (typeof value === 'number' && value > 0 ? value : 0);
+  const read = count(usage['cache_read_input_tokens']);
+  const thought = count(field(usage['output_tokens_details'], 'thinking_tokens'));
+  yield {
+    type: 'usage',
+    inputTokens: count(usage['input_tokens']) + count(usage['cache_creation_input_tokens']) + read,
+    outputTokens: count(usage['output_tokens']),
+    ...(read === 0 ? {} : { cachedTokens: read }),
+    ...(thought === 0 ? {} : { reasoningTokens: thought }),
+  };
+}
+
+function toFinish(reason: unknown): FinishReason | null {
+  switch (reason) {
+    case undefined:
+    case null:
+      return null;
+    case 'end_turn':
+    case 'stop_sequence':
+      return 'stop';
+    case 'max_tokens':
+    case 'model_context_window_exceeded':
+      return 'length';
+    case 'tool_use':
+      return 'tool_calls';
+    default:
+      return 'other';
+  }
+}
+
+function describeError(error: unknown): string {
+  const words = [field(error, 'type'), field(error, 'message')].filter((word) => typeof word === 'string');
+  return words.join(': ') || 'an error without a message';
+}
