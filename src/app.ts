@@ -9,6 +9,8 @@ import { openRepository, type OpenedRepository } from './git/repository.ts';
 import { gitTrust } from './git/trust.ts';
 import { manualModel } from './model/manual.ts';
 import { parseEndpoint } from './model/endpoint.ts';
+import { toFailure, toTeddyError } from './model/failure.ts';
+import { findLocalServers, listModels, type ServedModel } from './model/served-models.ts';
 import { keyedModel, keyFromEnvironment, toNoModel, type ApiKey } from './model/keyed-model.ts';
 import { readRecordedDirectory } from './model/recorded-directory.ts';
 import { recordedModel, type RecordedAnswer } from './model/recorded.ts';
@@ -17,8 +19,9 @@ import type { HookSource, MessageFile, Repository, Store } from './ports/git.ts'
 import type { Model, ProviderName } from './ports/model.ts';
 import type { Clock, Notices, Project } from './ports/project.ts';
 import { decideSetting, requireUsable } from './session/decide-setting.ts';
-import { findPreset, presets, type Preset } from './session/presets.ts';
+import { findPreset, presets, type Preset, type PresetName } from './session/presets.ts';
 import { providers } from './session/settings.ts';
+import { toShellWord } from './session/shell-word.ts';
 import { readAnswer, projectFiles, scratchFiles } from './system/files.ts';
 import { allowedCommands } from './system/allowed-commands.ts';
 import { answerStaging } from './system/answer-staging.ts';
@@ -277,8 +280,9 @@ type Environment = Record<string, string | undefined>;
 async function chooseServer(
   project: Project,
   preset: (typeof presets)[number],
-  { model: wanted, env, stream }: ModelOptions,
+  options: ModelOptions,
 ): Promise<ChosenModel> {
+  const { model: wanted, env, stream } = options;
   const { settings, notices } = project;
   const baseUrl = await findBaseUrl(project, preset, env);
   const known = keyFromEnvironment(preset, env);
@@ -290,6 +294,8 @@ async function chooseServer(
   const guess = preset.name === 'openai' && baseUrl === undefined ? defaultOpenaiModel : undefined;
   const name = wanted ?? (await settings.get('model')) ?? guess;
   if (!isReachable || name === undefined) {
+    const local = isReachable ? null : await offerLocal(project, wanted ?? (await settings.get('model')));
+    if (local !== null) return chooseServer(project, local.preset, { ...options, model: local.model });
     return { provider: 'none', name: 'none', parameters: {}, model: null, missing: toNoModel(preset, isReachable) };
   }
   const model = keyedModel({
@@ -303,6 +309,26 @@ async function chooseServer(
     onWarning: (text) => notices.warn(text),
   });
   return { provider: preset.name, name, parameters: await readParameters(project), model, missing: null };
+}
+
+/** A server of this machine, where nothing says who is to answer and somebody can be asked. Nothing is saved. */
+async function offerLocal(
+  { settings, notices }: Project,
+  wanted: string | undefined,
+): Promise<{ preset: (typeof presets)[number]; model: string } | null> {
+  const { confirm } = notices;
+  if (confirm === undefined || (await settings.find('provider')).value !== null) return null;
+  for (const { name, url, models } of await findLocalServers()) {
+    const preset = presets.find((one) => one.name === name);
+    const model = wanted !== undefined && models.includes(wanted) ? wanted : models[0];
+    if (preset === undefined || model === undefined) continue;
+    const count = models.length === 1 ? 'one model' : `${models.length} models`;
+    if (!(await confirm(`No model is configured, but ${name} answers at ${url} with ${count}. Ask ${model} there?`)))
+      continue;
+    notices.info(`To keep it: git config teddy.provider ${name} && git config teddy.model ${toShellWord(model)}`);
+    return { preset, model };
+  }
+  return null;
 }
 
 async function readParameters({ settings }: Project): Promise<ChosenModel['parameters']> {
@@ -344,6 +370,32 @@ async function findKeyOf(project: Project, preset: Preset, env: Environment): Pr
   const baseUrl = (await findBaseUrl(project, preset, env)) ?? preset.url;
   const value = await project.repository.credential(parseEndpoint({ baseUrl }).url);
   return value === null ? null : { value, origin: 'git credential' };
+}
+
+/** The endpoint that is in use, and what it says of its models. Throws USAGE where there is none, and the MODEL_ codes. */
+export async function listServedModels(
+  project: Project,
+  { provider: wanted, env }: { provider?: string | undefined; env: Environment },
+): Promise<{ provider: PresetName; url: string; models: ServedModel[] }> {
+  if (wanted !== undefined) refuseUnknownProvider(wanted);
+  const provider = wanted ?? (await project.settings.get('provider')) ?? presets[0].name;
+  const preset = presets.find(({ name }) => name === provider);
+  if (preset === undefined)
+    throw new TeddyError(
+      'USAGE',
+      `The provider ${provider} has no models to list.`,
+      'Name another: --provider <name>.',
+    );
+  const baseUrl = await findBaseUrl(project, preset, env);
+  const key = await findKeyOf(project, preset, env);
+  if (key === null && baseUrl === undefined && preset.keyVariable !== null) throw toNoModel(preset, false);
+  const endpoint = parseEndpoint({ preset: preset.name, baseUrl, apiKey: key?.value, keyOrigin: key?.origin });
+  try {
+    return { provider: preset.name, url: endpoint.url, models: await listModels(endpoint) };
+  } catch (error) {
+    const failure = toFailure(error, false);
+    throw failure === null ? error : toTeddyError(failure, endpoint, 'its list', { messages: [], again: 'try again.' });
+  }
 }
 
 /** The user's editor, by git's rules. */

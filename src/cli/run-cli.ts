@@ -20,6 +20,7 @@ import { findGroupHelp, helpCommands } from './commands/help.ts';
 import { MemoAddCommand } from './commands/memo/add.ts';
 import { MemoListCommand } from './commands/memo/list.ts';
 import { MemoRemoveCommand } from './commands/memo/remove.ts';
+import { ModelsCommand } from './commands/models.ts';
 import { renderError } from './render/error.ts';
 import { ServeCommand } from './commands/serve.ts';
 import { SessionArchiveCommand } from './commands/session/archive.ts';
@@ -78,6 +79,7 @@ const commands: CommandClass<CliContext>[] = [
   HooksStatusCommand,
   InitCommand,
   ConfigCommand,
+  ModelsCommand,
   CompletionCommand,
   SessionNewCommand,
   SessionPlanCommand,

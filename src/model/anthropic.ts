@@ -12,9 +12,7 @@ import { defaultAnswer } from '../session/budget.ts';
 import { splitSent } from '../session/sent-sections.ts';
 import { toModelEvents } from './anthropic-events.ts';
 import { serverModel, type ServerModelOptions } from './server-model.ts';
-import { post, type Service } from './wire.ts';
-
-const version = '2023-06-01';
+import { addressOf, keyHeaders, post, type Service } from './wire.ts';
 
 /** Throws BAD_SETTING for a base URL or key that could never be sent; everything else fails in `answer`. */
 export function anthropicModel(options: ServerModelOptions): Model {
@@ -22,10 +20,10 @@ export function anthropicModel(options: ServerModelOptions): Model {
 }
 
 async function* answer(service: Service, request: ModelRequest, onBegun: () => void): AsyncGenerator<ModelEvent> {
-  const { url, apiKey } = service.endpoint;
+  const { endpoint } = service;
   const response = await post(service, {
-    url: `${url}${url.endsWith('/v1') ? '' : '/v1'}/messages`,
-    headers: { 'anthropic-version': version, ...(apiKey === '' ? {} : { 'x-api-key': apiKey }) },
+    url: addressOf(endpoint, 'messages'),
+    headers: keyHeaders(endpoint),
     body: JSON.stringify(toBody(service, request)),
     signal: request.signal,
     isAnswer: ({ type }) => type === 'message' || type === 'error',

@@ -58,7 +58,7 @@ export function toNoModel(preset: Pick<Preset, 'name' | 'keyVariable'>, isReacha
     return new TeddyError(
       'NO_MODEL',
       'No model is named for this endpoint.',
-      '`git config teddy.model <name>` or --model <name>.',
+      '`git config teddy.model <name>` or --model <name>; `teddy models` lists what it has.',
     );
   if (preset.name === 'openai')
     return new TeddyError(

@@ -6,7 +6,7 @@ import { presets } from '../session/presets.ts';
 import { WireError } from './failure.ts';
 import { toModelEvents } from './openai-events.ts';
 import { serverModel, type ServerModelOptions } from './server-model.ts';
-import { post, watchBytes, type Service } from './wire.ts';
+import { keyHeaders, post, watchBytes, type Service } from './wire.ts';
 
 type Sdk = typeof import('openai');
 type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
@@ -114,13 +114,12 @@ interface Wire {
  * OPENAI_CUSTOM_HEADERS.
  */
 function openWire(service: Service): Wire {
-  const { apiKey } = service.endpoint;
   let done = false;
   return {
     async fetch(url, init) {
       const response = await post(service, {
         url: String(url),
-        headers: apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` },
+        headers: keyHeaders(service.endpoint),
         body: String(init?.body),
         signal: init?.signal ?? new AbortController().signal,
         isAnswer: (value) => 'choices' in value || 'error' in value,

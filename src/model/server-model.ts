@@ -3,6 +3,9 @@ import { TeddyError } from '../errors.ts';
 import type { Model, ModelEvent, ModelRequest } from '../ports/model.ts';
 import { parseEndpoint, type EndpointOptions } from './endpoint.ts';
 import { planAgain, toFailure, toTeddyError } from './failure.ts';
+import { nameSome } from '../session/name-some.ts';
+import { nearestName } from '../session/nearest-name.ts';
+import { listModels } from './served-models.ts';
 import { defaultDelays, type Service } from './wire.ts';
 
 export interface ServerModelOptions extends EndpointOptions, Partial<Omit<Service, 'endpoint' | 'model'>> {
@@ -32,10 +35,24 @@ async function* explaining(service: Service, request: ModelRequest, answer: Answ
   } catch (error) {
     if (request.signal.aborted) throw interrupted(service, request);
     const failure = toFailure(error, begun);
-    throw failure === null ? error : toTeddyError(failure, service.endpoint, service.model, request);
+    if (failure === null) throw error;
+    throw await suggestModel(service, toTeddyError(failure, service.endpoint, service.model, request));
   }
 }
 
 function interrupted({ endpoint }: Service, { again = planAgain }: ModelRequest): TeddyError {
   return new TeddyError('INTERRUPTED', `Interrupted while the model at ${endpoint.url} was answering.`, again);
+}
+
+const listTimeoutMs = 2000;
+
+/** An endpoint that does not know the model may say which it knows. */
+async function suggestModel({ endpoint, model }: Service, error: TeddyError): Promise<TeddyError> {
+  if (error.code !== 'MODEL_NOT_FOUND') return error;
+  const known = (await listModels(endpoint, listTimeoutMs).catch(() => [])).map(({ id }) => id);
+  if (known.length === 0 || known.includes(model)) return error;
+  const similar = known.filter((name) => name.includes(model) || model.includes(name)).slice(0, 3);
+  const near = similar.length > 0 ? similar : [nearestName(model, known)].filter((name) => name !== null);
+  const guess = near.length > 0 ? `Is it ${near.join(', or ')}?` : `It has ${nameSome(known)}.`;
+  return new TeddyError(error.code, error.message, `${guess} ${error.hint}`);
 }

@@ -69,17 +69,42 @@ function withJitter(delayMs: number): number {
 }
 
 async function send({ url, headers, body, signal, isAnswer }: Sending): Promise<Response> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'teddy', ...headers },
-    body,
-    signal,
-  }).catch((error: unknown) => {
-    if (signal.aborted || !(error instanceof Error)) throw error;
+  const response = await ask(url, { method: 'POST', headers, body, signal });
+  return toStream(response, url, isAnswer);
+}
+
+/** Throws WireError for everything but success. */
+async function ask(url: string, { headers, ...init }: RequestInit): Promise<Response> {
+  const all = { accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'teddy', ...headers };
+  const response = await fetch(url, { ...init, headers: all }).catch((error: unknown) => {
+    if ((init.signal?.aborted && !isTimeout(init.signal.reason)) || !(error instanceof Error)) throw error;
     throw new WireError({ kind: 'unreachable', message: rootMessage(error) });
   });
   if (!response.ok) throw new WireError(await toRefusal(response, url));
-  return toStream(response, url, isAnswer);
+  return response;
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof Error && reason.name === 'TimeoutError';
+}
+
+/** The JSON document at an address; with a `body`, what it answers to that. Throws WireError. */
+export async function readJson(
+  url: string,
+  { headers, body, timeoutMs }: { headers: Record<string, string>; body?: object; timeoutMs: number },
+): Promise<unknown> {
+  const init = body === undefined ? { method: 'GET' } : { method: 'POST', body: JSON.stringify(body) };
+  const response = await ask(url, { ...init, headers, signal: AbortSignal.timeout(timeoutMs) });
+  const text = await response.text();
+  const value = parseJson(text);
+  if (value !== undefined) return value;
+  const type = response.headers.get('content-type') ?? 'no content type';
+  const what = isPage(response.headers) ? 'an HTML page' : 'text that is no JSON';
+  throw new WireError({
+    kind: 'foreign',
+    url,
+    message: `${response.status} (${type}) with ${what} ${quoteWords(text)}`,
+  });
 }
 
 async function toRefusal(response: Response, url: string): Promise<Failure> {
@@ -188,6 +213,18 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 /** Undefined where there is none, as servers leave out whatever they like. */
 export function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+/** The headers that carry the key, in the way of the endpoint. */
+export function keyHeaders({ preset, apiKey }: Endpoint): Record<string, string> {
+  if (preset.wire === 'anthropic')
+    return { 'anthropic-version': '2023-06-01', ...(apiKey === '' ? {} : { 'x-api-key': apiKey }) };
+  return apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` };
+}
+
+/** Anthropic's base URL may end in its version, and need not. */
+export function addressOf({ preset, url }: Endpoint, path: string): string {
+  return preset.wire === 'anthropic' && !url.endsWith('/v1') ? `${url}/v1/${path}` : `${url}/${path}`;
 }
 
 function isText(value: unknown): value is string {

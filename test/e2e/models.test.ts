@@ -137,6 +137,41 @@ test("Anthropic's messages: a plan, a conversation with tools, what the model th
   await project.ok('session', 'verify');
 });
 
+test('settings of a request that make no sense are refused before anything is committed or sent', async () => {
+  project = await openTeddyProject({ answers: ['Which one?'] });
+  const session = await project.begin('settings');
+  for (const [name, value] of [
+    ['reasoning', 'enormous'],
+    ['maxAnswerTokens', 'few'],
+    ['provider', 'openia'],
+    ['stream', 'perhaps'],
+  ] as const) {
+    await project.repo.git('config', `teddy.${name}`, value);
+    const refusal = await project.refuses('BAD_SETTING', 2, ['session', 'plan', '-m', 'Hello']);
+    expect(refusal).toContain(`teddy.${name} is "${value}"`);
+    await project.repo.git('config', '--unset', `teddy.${name}`);
+  }
+  await project.repo.git('config', 'teddy.reasoning', 'low');
+  await project.repo.git('config', 'teddy.maxAnswerTokens', '800');
+  await project.ok('session', 'plan', '-m', 'Hello');
+  expect(project.server.requests()[0]?.body).toMatchObject({ reasoning_effort: 'low', max_tokens: 800 });
+  expect(await readTurn(session, '01', '_context.log')).toContain(
+    'parameters: { reasoning: low, maxAnswerTokens: 800 }',
+  );
+});
+
+test('teddy models lists what the endpoint has, marks the model in use, and an unknown model is told the nearest', async () => {
+  project = await openTeddyProject({ answers: [{ status: 404, body: { message: 'no such model' } }] });
+  const listed = JSON.parse(await project.ok('models', '--json')) as { models: { id: string }[]; provider: string };
+  expect(listed).toMatchObject({ provider: 'openai', url: project.server.url, current: 'gpt-test' });
+  const [first = { id: '' }] = listed.models;
+  expect(first.id).not.toBe('');
+  expect(await project.ok('models')).toContain(`  ${first.id}\n`);
+  await project.begin('unknown');
+  const unknown = await project.run(['session', 'plan', '-m', 'Hello', '--model', `${first.id}x`]);
+  expect(unknown.stderr).toMatch(new RegExp(`^hint: {2}Is it ${first.id}[,?]`, 'm'));
+});
+
 test('429 with Retry-After and 500 are tried again, and an answer that comes then is a plan like any other', async () => {
   project = await openTeddyProject({
     answers: [{ status: 429, headers: { 'retry-after': '1' } }, { status: 500 }, answer],

@@ -127,6 +127,28 @@ describe('a request', () => {
     });
   });
 
+  test('says how much to think and how long the answer may be, in the names that the endpoint knows', async () => {
+    const { url, requests } = await serve(['hi']);
+    await collect(modelAt(url).answer(request({ parameters: { reasoning: 'high', maxAnswerTokens: 900 } })));
+    expect(requests()[0]?.body).toEqual({
+      model: 'gpt-test',
+      messages,
+      reasoning_effort: 'high',
+      max_tokens: 900,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    const bodies: unknown[] = [];
+    vi.stubGlobal('fetch', async (_url: string, init: { body: string }) => {
+      bodies.push(JSON.parse(init.body));
+      return new Response(delta('hi') + stop + done, { headers: { 'content-type': 'text/event-stream' } });
+    });
+    await collect(modelAt('').answer(request({ parameters: { maxAnswerTokens: 900 } })));
+    vi.unstubAllGlobals();
+    expect(bodies).toEqual([expect.objectContaining({ max_completion_tokens: 900 })]);
+    expect(bodies[0]).not.toHaveProperty('max_tokens');
+  });
+
   test('sends the key, and nothing about the machine or its environment', async () => {
     const other = await startModelServer({ answers: ['from the wrong server'] });
     vi.stubEnv('OPENAI_BASE_URL', other.url);

@@ -116,7 +116,11 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
   await mock.start();
 
   const { journal, url } = mock;
-  const requests = () => journal.getAll().map((entry) => toReceived(entry, door.headersOf(entry)));
+  const requests = () =>
+    journal
+      .getAll()
+      .filter(({ method }) => method === 'POST')
+      .map((entry) => toReceived(entry, door.headersOf(entry)));
   let closing: Promise<void> | undefined;
   return {
     url: `${url}/v1`,

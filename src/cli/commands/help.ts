@@ -38,6 +38,7 @@ Others
   teddy init                        set up what all sessions share (\`new\` does
                                     it too)
   teddy config [name]               settings, and where each comes from
+  teddy models                      the models of the endpoint
   teddy serve                       sessions for other programs, over HTTP
   teddy completion <bash|zsh|fish>  a script that completes commands and names
                                     of sessions

@@ -1,0 +1,62 @@
+import { Command, Option } from 'clipanion';
+import { listServedModels } from '../../app.ts';
+import { formatCount } from '../../session/format-count.ts';
+import type { ModelPrice } from '../../session/model-facts.ts';
+import { TeddyCommand } from '../teddy-command.ts';
+import { toVisible, type Terminal } from '../terminal.ts';
+
+export class ModelsCommand extends TeddyCommand {
+  static override paths = [['models']];
+  static override usage = Command.Usage({
+    category: 'Look',
+    description: 'List the models of the endpoint.',
+    details: `
+      With each model, it prints the window and the prices (US dollars for a million tokens in and out) if the
+      endpoint says them. The model in use is marked.
+
+      Exit codes: 0 listed; 2 the provider has no models; 5 there is no key, or the endpoint did not answer.
+    `,
+    examples: [
+      ['The models of the endpoint in use', '$0 models'],
+      ['Of a server on this machine', '$0 models --provider ollama'],
+    ],
+  });
+
+  provider = Option.String('--provider', { description: 'Whose models; also: git config teddy.provider <name>.' });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const { env } = this.context;
+      const listed = await listServedModels(project, { provider: this.provider, env });
+      const current = (await project.settings.find('model')).value;
+      if (this.json) {
+        this.printJson(terminal, 'models', { ...listed, current });
+        return 0;
+      }
+      const { models, url } = listed;
+      if (models.length === 0) terminal.say(`${url} lists no models.`);
+      const rows = models.map(({ id, window, price }) => [
+        `${id === current ? '*' : ' '} ${toVisible(id)}`,
+        window === null ? '' : formatCount(window),
+        price === null ? '' : renderPrice(price),
+      ]);
+      await this.page(terminal, project, renderColumns(rows));
+      return 0;
+    });
+  }
+}
+
+/** `$1.25 / $10`. */
+function renderPrice({ input, output }: ModelPrice): string {
+  return [input, output].map((amount) => `$${Number(amount.toFixed(4))}`).join(' / ');
+}
+
+function renderColumns(rows: readonly string[][]): string {
+  const width = (column: number) => Math.max(0, ...rows.map((row) => (row[column] ?? '').length));
+  const [names, windows] = [width(0), width(1)];
+  return rows
+    .map(([name = '', window = '', price = '']) =>
+      `${name.padEnd(names)}  ${window.padStart(windows)}  ${price}`.trimEnd().concat('\n'),
+    )
+    .join('');
+}

@@ -1,0 +1,86 @@
+/** What an endpoint says of its models: which there are, how much they take, what they cost. */
+import { presets, type PresetName } from '../session/presets.ts';
+import { toCount, toPrice, type ModelFacts } from '../session/model-facts.ts';
+import type { Endpoint } from './endpoint.ts';
+import { addressOf, field, isObject, keyHeaders, readJson } from './wire.ts';
+
+export interface ServedModel extends ModelFacts {
+  id: string;
+}
+
+const listTimeoutMs = 10_000;
+
+/** In the endpoint's order. Throws WireError. */
+export async function listModels(endpoint: Endpoint, timeoutMs: number = listTimeoutMs): Promise<ServedModel[]> {
+  const all = endpoint.preset.wire === 'anthropic' ? '?limit=1000' : '';
+  const answer = await readJson(addressOf(endpoint, `models${all}`), { headers: keyHeaders(endpoint), timeoutMs });
+  const data = field(answer, 'data');
+  const models: unknown[] = Array.isArray(data) ? data : [];
+  return models.flatMap(toServed);
+}
+
+/** The window stands under many names, and most servers have none of them. */
+const windowNames = ['context_length', 'max_model_len', 'context_window', 'max_context_length', 'max_input_tokens'];
+const answerNames = ['max_completion_tokens', 'max_output_tokens', 'max_tokens'];
+const perMillion = 1_000_000;
+
+function toServed(value: unknown): ServedModel[] {
+  const id = field(value, 'id');
+  if (typeof id !== 'string' || id === '') return [];
+  const [provider, pricing] = [field(value, 'top_provider'), field(value, 'pricing')];
+  const find = (names: string[], from: unknown) => names.map((name) => toCount(field(from, name))).find(Boolean);
+  // llama.cpp says what it was started with, or else what the model was trained with.
+  const meta = field(value, 'meta');
+  const window = find(windowNames, value) ?? find(['n_ctx', 'n_ctx_train'], meta) ?? null;
+  const answer = find(answerNames, value) ?? find(answerNames, provider) ?? null;
+  const [input, output, cached] = ['prompt', 'completion', 'input_cache_read'].map((name) => {
+    const amount = Number(field(pricing, name) ?? Number.NaN);
+    return amount * perMillion;
+  });
+  return [{ id: id.replace(/^models\//, ''), window, answer, price: toPrice({ input, output, cached }) }];
+}
+
+export interface OllamaWindow {
+  /** What Ollama shows the model of a request: it silently cuts the rest. */
+  used: number;
+  /** What the model could take; null: nobody says. */
+  possible: number | null;
+}
+
+/** Ollama's own, where a model says nothing else. */
+const ollamaDefault = 4096;
+
+/** Null: it is no Ollama, or it does not know the model. */
+export async function readOllamaWindow({ url }: Pick<Endpoint, 'url'>, model: string): Promise<OllamaWindow | null> {
+  const address = `${url.replace(/\/v1$/, '')}/api/show`;
+  const shown = await readJson(address, { headers: {}, body: { model }, timeoutMs: localTimeoutMs }).catch(() => null);
+  const info = field(shown, 'model_info');
+  if (!isObject(info)) return null;
+  const length = Object.entries(info).find(([name]) => name.endsWith('.context_length'))?.[1];
+  const set = /^num_ctx\s+(\d+)\s*$/m.exec(String(field(shown, 'parameters') ?? ''))?.[1];
+  const possible = toCount(length);
+  return { used: toCount(Number(set)) ?? Math.min(ollamaDefault, possible ?? ollamaDefault), possible };
+}
+
+export interface LocalServer {
+  name: PresetName;
+  url: string;
+  models: string[];
+}
+
+const localTimeoutMs = 300;
+
+/** The servers of this machine that list models, at the ports that they use by default. */
+export async function findLocalServers(): Promise<LocalServer[]> {
+  const local = presets.filter(({ keyVariable }) => keyVariable === null);
+  const found = await Promise.all(
+    local.map(async (preset): Promise<LocalServer[]> => {
+      const endpoint = { preset, url: preset.url, apiKey: '' };
+      const models = await listModels(endpoint, localTimeoutMs).catch(() => []);
+      // A model of embeddings answers nobody.
+      const ids = models.map(({ id }) => id).filter((id) => !/embed/i.test(id));
+      return ids.length === 0 ? [] : [{ name: preset.name, url: preset.url, models: ids }];
+    }),
+  );
+  return found.flat();
+}

@@ -1,0 +1,226 @@
+/** What endpoints say of their models, and servers of this machine. */
+import { PassThrough } from 'node:stream';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { chooseModel, listServedModels } from '../../src/app.ts';
+import { parseEndpoint } from '../../src/model/endpoint.ts';
+import { anthropicModel } from '../../src/model/anthropic.ts';
+import { openaiModel } from '../../src/model/openai.ts';
+import { findLocalServers, listModels, readOllamaWindow } from '../../src/model/served-models.ts';
+import type { TeddyError } from '../../src/errors.ts';
+import type { PresetName } from '../../src/session/presets.ts';
+import { collect, requestOf } from '../support/ask-model.ts';
+import { memoryProject } from '../support/memory-repository.ts';
+
+afterEach(() => vi.unstubAllGlobals());
+
+const asked: { url: string; headers: Record<string, string> }[] = [];
+
+/** Address -> a document, a status or a page; anything else is refused. */
+function serve(documents: Record<string, unknown>): void {
+  asked.length = 0;
+  vi.stubGlobal('fetch', async (url: string, init: { headers: Record<string, string>; signal: AbortSignal }) => {
+    asked.push({ url, headers: init.headers });
+    const found = Object.entries(documents).find(([address]) => url.startsWith(address))?.[1];
+    if (found === 'silence')
+      return new Promise((_, reject) =>
+        init.signal.addEventListener('abort', () => reject(init.signal.reason as Error)),
+      );
+    if (found === undefined) throw new TypeError('fetch failed', { cause: new Error(`connect ECONNREFUSED ${url}`) });
+    if (typeof found === 'number') return new Response('{"error":{"message":"no such model"}}', { status: found });
+    if (typeof found === 'string') return new Response(found, { headers: { 'content-type': 'text/html' } });
+    return Response.json(found);
+  });
+}
+
+const list = (...ids: string[]) => ({ data: ids.map((id) => ({ id })) });
+const listOf = (name: PresetName, document: unknown) => {
+  const endpoint = parseEndpoint({ preset: name, baseUrl: 'http://host/v1', apiKey: 'sk-0123456789' });
+  serve({ 'http://host/v1/models': document });
+  return listModels(endpoint);
+};
+
+describe('a list of models', () => {
+  test.each([
+    [
+      'openrouter',
+      {
+        id: 'a/b',
+        context_length: 200_000,
+        top_provider: { max_completion_tokens: 64_000 },
+        pricing: { prompt: '0.000003', completion: '0.000015', input_cache_read: '0.0000003' },
+      },
+      { id: 'a/b', window: 200_000, answer: 64_000, price: { input: 3, output: 15, cached: 0.3 } },
+    ],
+    [
+      'openrouter',
+      { id: 'auto', pricing: { prompt: '-1', completion: '-1' } },
+      { id: 'auto', window: null, answer: null, price: null },
+    ],
+    ['vllm', { id: 'q', max_model_len: 32_768 }, { id: 'q', window: 32_768, answer: null, price: null }],
+    ['llamacpp', { id: 'l', meta: { n_ctx_train: 131_072 } }, { id: 'l', window: 131_072, answer: null, price: null }],
+    [
+      'anthropic',
+      { id: 'c', max_input_tokens: 1_000_000, max_tokens: 64_000 },
+      { id: 'c', window: 1_000_000, answer: 64_000, price: null },
+    ],
+    ['gemini', { id: 'models/g' }, { id: 'g', window: null, answer: null, price: null }],
+    [
+      'openai',
+      { id: 'o', context_length: 'many', pricing: { prompt: 'free', completion: null } },
+      { id: 'o', window: null, answer: null, price: null },
+    ],
+  ] as const)('of %s: %j', async (name, served, expected) => {
+    const [model] = await listOf(name, { data: [served, { no: 'id' }, null] });
+    expect({ ...model, price: roundPrice(model?.price) }).toEqual(expected);
+  });
+
+  test('is asked for with the key, in the way of the endpoint', async () => {
+    await listOf('anthropic', list('c'));
+    expect(asked[0]).toMatchObject({
+      url: 'http://host/v1/models?limit=1000',
+      headers: { 'x-api-key': 'sk-0123456789' },
+    });
+    await listOf('openrouter', list('c'));
+    expect(asked[0]?.headers).toMatchObject({ authorization: 'Bearer sk-0123456789' });
+  });
+
+  test.each([[{}], [{ data: 'x' }], [[]], [null]])('that is %j holds none', async (document) => {
+    expect(await listOf('vllm', document)).toEqual([]);
+  });
+});
+
+/** Times a million is not exact. */
+function roundPrice(price: object | null | undefined): object | null {
+  if (!price) return null;
+  return Object.fromEntries(Object.entries(price).map(([name, amount]) => [name, Number(Number(amount).toFixed(6))]));
+}
+
+describe('Ollama', () => {
+  const endpoint = { url: 'http://127.0.0.1:11434/v1' };
+  const model_info = { 'llama.context_length': 131_072 };
+
+  test.each([
+    [
+      { model_info, parameters: 'stop "x"\nnum_ctx                        16384\n' },
+      { used: 16_384, possible: 131_072 },
+    ],
+    [{ model_info }, { used: 4096, possible: 131_072 }],
+    [{ model_info: { 'bert.context_length': 512 } }, { used: 512, possible: 512 }],
+    [{ model_info: {} }, { used: 4096, possible: null }],
+    [{ other: 1 }, null],
+    [404, null],
+  ])('that says %j of a model shows it %j', async (document, expected) => {
+    serve({ 'http://127.0.0.1:11434/api/show': document });
+    expect(await readOllamaWindow(endpoint, 'm')).toEqual(expected);
+  });
+});
+
+describe('a model that the endpoint does not know', () => {
+  const ask = (model: string, preset: 'openai' | 'anthropic' = 'openai') => {
+    const make = preset === 'openai' ? openaiModel : anthropicModel;
+    return collect(make({ model, preset, baseUrl: 'http://host/v1', apiKey: '' }).answer(requestOf())).catch(
+      (error: unknown) => error as TeddyError,
+    );
+  };
+
+  test.each([
+    ['gpt-4o-mni', 'Is it gpt-4o-mini?'],
+    ['gpt-4o', 'Is it gpt-4o-mini, or gpt-4o-audio?'],
+    ['something else', 'It has gpt-4o-mini, gpt-4o-audio, whisper.'],
+  ])('%s gets the nearest names', async (model, hint) => {
+    serve({
+      'http://host/v1/models': list('gpt-4o-mini', 'gpt-4o-audio', 'whisper'),
+      'http://host/v1/chat/completions': 404,
+      'http://host/v1/messages': 404,
+    });
+    for (const preset of ['openai', 'anthropic'] as const) {
+      const error = (await ask(model, preset)) as TeddyError;
+      expect(error).toMatchObject({ code: 'MODEL_NOT_FOUND' });
+      expect(error.hint?.startsWith(hint), error.hint).toBe(true);
+      expect(error.hint).toContain('`teddy models`');
+    }
+  });
+
+  test('is an error by itself where there is no list', async () => {
+    serve({ 'http://host/v1/chat/completions': 404, 'http://host/v1/models': '<html>' });
+    expect((await ask('x')) as TeddyError).toMatchObject({ hint: expect.stringMatching(/^http:\/\/host/) as string });
+  });
+});
+
+describe('a server of this machine', () => {
+  const ollama = 'http://127.0.0.1:11434/v1';
+  const vllm = 'http://127.0.0.1:8000/v1';
+
+  test('is found where it lists models that talk, and nothing else is', async () => {
+    serve({
+      [`${ollama}/models`]: list('nomic-embed-text', 'llama3.2'),
+      'http://127.0.0.1:1234/v1/models': '<html>Not here</html>',
+      'http://127.0.0.1:8080/v1/models': 404,
+      [`${vllm}/models`]: 'silence',
+    });
+    expect(await findLocalServers()).toEqual([{ name: 'ollama', url: ollama, models: ['llama3.2'] }]);
+    expect(asked.map(({ headers }) => headers['authorization'])).toEqual(Array(4).fill(undefined));
+  });
+
+  async function choose(answers: boolean[] | null, settings: Record<string, string> = {}) {
+    const project = await memoryProject();
+    const [said, questions]: [string[], string[]] = [[], []];
+    const confirm = async (question: string) => (questions.push(question), answers?.shift() ?? false);
+    for (const [name, value] of Object.entries(settings)) project.configuration.set(`teddy.${name}`, value);
+    const notices = { ...project.notices, info: (text: string) => void said.push(text) };
+    const choice = await chooseModel(
+      { ...project, notices: answers === null ? notices : { ...notices, confirm } },
+      { inEditor: false, cwd: '/', env: {}, stdin: new PassThrough(), readRecordedLine: async () => [] },
+    );
+    return { choice, said, questions };
+  }
+
+  test('is offered where nothing is configured and somebody can be asked, and is asked only after a yes', async () => {
+    serve({ [`${ollama}/models`]: list('llama3.2', 'qwen3'), [`${vllm}/models`]: list('q') });
+    const { choice, said, questions } = await choose([false, true]);
+    expect(questions).toEqual([
+      `No model is configured, but ollama answers at ${ollama} with 2 models. Ask llama3.2 there?`,
+      `No model is configured, but vllm answers at ${vllm} with one model. Ask q there?`,
+    ]);
+    expect(choice).toMatchObject({ provider: 'vllm', name: 'q', missing: null });
+    expect(said).toEqual(['To keep it: git config teddy.provider vllm && git config teddy.model q']);
+    const refused = await choose([false, false]);
+    expect(refused.choice).toMatchObject({ provider: 'none', missing: { code: 'NO_MODEL' } });
+  });
+
+  test('is not even looked for where nobody can be asked, or a provider is named', async () => {
+    serve({ [`${ollama}/models`]: list('llama3.2') });
+    expect((await choose(null)).choice).toMatchObject({ provider: 'none' });
+    expect((await choose([true], { provider: 'gemini' })).choice.missing?.hint).toContain('GEMINI_API_KEY');
+    expect(asked).toEqual([]);
+  });
+});
+
+describe('teddy models', () => {
+  const listFor = async (provider: string, env: Record<string, string> = {}) =>
+    listServedModels(await memoryProject(), { provider, env }).catch((error: unknown) => error);
+
+  test('lists what the endpoint of a preset has', async () => {
+    serve({ 'https://openrouter.ai/api/v1/models': list('a/b') });
+    expect(await listFor('openrouter', { OPENROUTER_API_KEY: 'sk-or-0123456789' })).toMatchObject({
+      provider: 'openrouter',
+      url: 'https://openrouter.ai/api/v1',
+      models: [{ id: 'a/b' }],
+    });
+  });
+
+  test('says what is missing', async () => {
+    serve({ 'http://127.0.0.1:8000/v1/models': '<html>Hello' });
+    expect(await listFor('openrouter')).toMatchObject({
+      code: 'NO_MODEL',
+      hint: expect.stringContaining('OPENROUTER_API_KEY') as string,
+    });
+    expect(await listFor('manual')).toMatchObject({ code: 'USAGE' });
+    expect(await listFor('nobody')).toMatchObject({ code: 'UNKNOWN_PROVIDER' });
+    expect(await listFor('ollama')).toMatchObject({ code: 'MODEL_UNREACHABLE' });
+    expect(await listFor('vllm')).toMatchObject({
+      code: 'MODEL_FAILED',
+      message: expect.stringContaining('an HTML page that begins "Hello"') as string,
+    });
+  });
+});
