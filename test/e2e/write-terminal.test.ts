@@ -16,7 +16,7 @@ function inTerminal(...args: string[]): TerminalRun {
 }
 
 const begins = 'Now output content. End with DONE on its own line.';
-const recover = 'Recover previous write session? [Y/n] ';
+const recover = 'Recover previous write session? [y,n,q,?] ';
 const ways = 'What now? [f,s,o,d,q] ';
 
 /** Leaves a stream that ended without DONE. */
@@ -63,7 +63,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     const run = inTerminal('write', 'begin', '--target', 'a.txt', '--operation', 'create', '--intent', 'A test');
     await run.waitFor(recover);
     run.press('first line\n');
-    await run.waitFor('Answer y or n.');
+    await run.waitFor('q  leave it, and stop here');
     run.press('n\n');
     expect(await run.exitCode).toBe(0);
     expect(await stages()).toEqual(['orphaned', 'awaiting_content']);
@@ -156,6 +156,8 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     const run = inTerminal('session', 'new', 'other', '--no-switch');
     expect(await run.waitFor(recover)).toContain('create a.txt, 4 bytes, ');
     run.press('\n');
+    expect(await run.waitFor(recover)).toContain('q  leave it, and stop here');
+    run.press('y\n');
     await run.waitFor(ways);
     run.press('s\n');
     expect(await run.waitFor(ways)).toContain('one\n');
@@ -175,12 +177,15 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     expect(await stages()).toEqual(['orphaned']);
   });
 
-  test('Ctrl-C at the offer runs nothing', async () => {
+  test.each([
+    ['q', 'q\n'],
+    ['Ctrl-C', ctrlC],
+  ])('%s at the offer runs nothing', async (_, keys) => {
     await interrupted('a.txt', 'one\n');
     const before = await project.repo.fingerprint();
     const run = inTerminal('session', 'plan', '-m', 'Hello');
     await run.waitFor(recover);
-    run.press(ctrlC);
+    run.press(keys);
     expect(await run.exitCode).toBe(130);
     expect(await project.repo.fingerprint()).toEqual(before);
   });

@@ -68,6 +68,24 @@ export async function askYes(
   }
 }
 
+/** Whether an interrupted write session is taken up now; the end of the input means no. Throws INTERRUPTED on Ctrl-C, and for `q`. */
+export async function askRecover(terminal: Terminal, signal: AbortSignal): Promise<boolean> {
+  for (;;) {
+    const answer = (await askOrStop(terminal, signal, 'Recover previous write session? [y,n,q,?] '))
+      ?.trim()
+      .toLowerCase();
+    if (answer === undefined || answer === 'n' || answer === 'no') return false;
+    if (answer === 'y' || answer === 'yes') return true;
+    if (answer === 'q' || answer === 'quit')
+      throw new TeddyError(
+        'INTERRUPTED',
+        'Stopped before anything was done.',
+        '`teddy write list` shows what there is.',
+      );
+    terminal.say('y  go on with it now\nn  leave it, and go on\nq  leave it, and stop here\n?  this help');
+  }
+}
+
 /** Null when the input has ended. Throws INTERRUPTED on Ctrl-C. */
 export async function askOrStop(terminal: Terminal, signal: AbortSignal, question: string): Promise<string | null> {
   const answer = await askLine(terminal, signal, terminal.style('bold', question, 'stderr'));

@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { WriteView } from '../../workflow/writes/list.ts';
 import { sweepWrites } from '../../workflow/writes/clean.ts';
-import { askYes } from './finish-write.ts';
+import { askRecover } from './finish-write.ts';
 import { askWay, describeLeft, finalizeAndShow, isWhole, type Recovering } from './recover-ways.ts';
 import { describeCleaned } from '../render/write.ts';
 import { toVisible } from '../terminal.ts';
@@ -32,7 +32,7 @@ export async function offerOrphans(offering: Offering): Promise<void> {
 async function offer(offering: Offering, view: WriteView): Promise<void> {
   const { terminal, project, signal } = offering;
   const recovering = { ...offering, printJson: null };
-  if (!(await askYes(terminal, signal, 'Recover previous write session? [Y/n] ', true))) return;
+  if (!(await askRecover(terminal, signal))) return;
   if (await isWhole(project, view)) await finalizeAndShow(recovering, view.id, false);
   else await askWay(recovering, view);
 }

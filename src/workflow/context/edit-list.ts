@@ -51,7 +51,10 @@ type Shown = Pick<ShownContext, 'files' | 'leftOut'> & { budget: SpentBudget | n
 /** Throws BAD_TARGET, FILE_NOT_FOUND, CONTEXT_TOO_LARGE, and what `prepareLine` throws; then nothing has changed. */
 export async function editContextList(project: Project, edit: ListEdit): Promise<EditedList> {
   const line = await findOwnLine(project, edit);
-  const list = edit.isGlobal ? await openGlobalList(project, line) : await openSessionList(project, requireLine(line));
+  const opened = edit.isGlobal
+    ? await openGlobalList(project, line)
+    : await openSessionList(project, requireLine(line));
+  const list = { ...opened, show: rememberShown(opened.show) };
   const before = await list.show(list.text);
   const changed = edit.kind === 'add' ? await addAll(list, edit.paths) : await dropAll(list, edit.paths);
   const { text, already } = changed;
@@ -67,6 +70,16 @@ export async function editContextList(project: Project, edit: ListEdit): Promise
     already,
     secrets: cameIn.flatMap(({ path }) => (isSecretName(path as RepoPath) ? [path] : [])),
     budget: after.budget,
+  };
+}
+
+/** What the same text shows is asked several times, and a large directory takes long to read. */
+function rememberShown(show: OpenList['show']): OpenList['show'] {
+  const known = new Map<string, Promise<Shown>>();
+  return (text) => {
+    const shown = known.get(text) ?? show(text);
+    known.set(text, shown);
+    return shown;
   };
 }
 

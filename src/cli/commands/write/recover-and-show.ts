@@ -4,7 +4,7 @@ import type { Project } from '../../../ports/project.ts';
 import { findWrite, listWrites, type WriteView } from '../../../workflow/writes/list.ts';
 import { toCommitted } from '../../../workflow/writes/recover.ts';
 import { continueWrite } from '../../../workflow/writes/stream.ts';
-import { askYes } from '../../ask/finish-write.ts';
+import { askRecover } from '../../ask/finish-write.ts';
 import {
   askWay,
   describeLeft,
@@ -72,7 +72,7 @@ async function decide(recovering: Recovering, view: WriteView): Promise<number> 
   const { terminal, project, signal, printJson } = recovering;
   if (printJson !== null || !terminal.isInteractive) return sayWays(recovering, view);
   terminal.say(`${describeLeft(recovering, view)}.`);
-  if (!(await askYes(terminal, signal, 'Recover previous write session? [Y/n] ', true))) return 0;
+  if (!(await askRecover(terminal, signal))) return 0;
   if (await isWhole(project, view)) return finalizeAndShow(recovering, view.id, false);
   return (await askWay(recovering, view)) ?? 0;
 }
