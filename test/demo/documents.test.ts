@@ -180,6 +180,7 @@ function withoutIds(line: string): string {
   return line
     .trimEnd()
     .replace(/\b20\d{6}\b/g, '<day>')
+    .replace(/, \d+(?:\.\d)? (?:ms|s)$/, ', <time>')
     .replace(/\b[0-9a-f]{7,40}\b/g, '<commit>');
 }
 

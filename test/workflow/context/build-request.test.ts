@@ -209,6 +209,16 @@ describe('a secret', () => {
   });
 });
 
+test('a first request that shows no file says so, and no later one does', async () => {
+  const project = await begin({ 'src/app.ts': 'x\n' });
+  const said = expect.stringContaining('`teddy session context add <path>`');
+  await say(project, 'First', 'Hello.');
+  expect(project.said).toContainEqual(said);
+  project.said.length = 0;
+  await say(project, 'Second', 'Hello.');
+  expect(project.said).not.toContainEqual(said);
+});
+
 describe('the history', () => {
   test('is whole at exactly the tokens that it needs, and goes down to two thirds of its share at one token less', async () => {
     const project = await begin();
