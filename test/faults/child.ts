@@ -10,6 +10,8 @@ import type { Model } from '../../src/ports/model.ts';
 import type { Project } from '../../src/ports/project.ts';
 import { joinPath, sessionDir } from '../../src/names.ts';
 import { appendEntry } from '../../src/workflow/line/append-entry.ts';
+import { editContextList } from '../../src/workflow/context/edit-list.ts';
+import { planInstead } from '../../src/workflow/run/execute-or-replan.ts';
 import { executePlan } from '../../src/workflow/run/execute-plan.ts';
 import { rollBackRun } from '../../src/workflow/run/settle.ts';
 import { undoTurn } from '../../src/workflow/turn/undo.ts';
@@ -57,6 +59,17 @@ const operations: Record<string, (project: Project) => Promise<string>> = {
     const choice = { provider: 'recorded' as const, name: 'slow', parameters: {}, model: slowModel };
     const outcome = await planTurn(project, { message: 'Go on.', choice, signal, onText: () => undefined });
     return outcome.kind === 'answered' ? outcome.commit : '';
+  },
+  async instead(project) {
+    const model = manualModel({ readAnswer: () => Promise.resolve(answerText) });
+    const choice = { provider: 'manual' as const, name: 'manual', parameters: {}, model };
+    const asked = { message: 'Otherwise.', choice, signal, onText: () => undefined };
+    const { outcome } = await planInstead(project, asked, () => undefined);
+    return outcome.kind === 'answered' ? outcome.commit : '';
+  },
+  async context(project) {
+    const edit = { selector: 'first', kind: 'add' as const, paths: ['src'], isGlobal: false };
+    return (await editContextList(project, edit)).commit ?? '';
   },
   execute: (project) => execute(project, false),
   'execute-or-roll-back': (project) => execute(project, true),

@@ -29,6 +29,31 @@ test('a kill at each step of an append on the line leaves the old tip or the new
   );
 });
 
+test('a kill of plan --instead leaves the refused plan, or its report with the message and the next plan, and what comes next works', async () => {
+  const scene = stage.scenes.instead;
+  const { points } = await readPoints(stage, scene);
+  const jobs = points.steps.flatMap((step, at): Job[] =>
+    step === 'ref' || step === 'ref-moved' ? [{ scene, fault: { kind: 'kill-at-step', at: at + 1 } }] : [],
+  );
+  const tally = emptyTally();
+  await sweep(stage, jobs, tally, ({ signal }) => (signal === 'SIGKILL' ? [] : ['it was not killed']));
+  report('SIGKILL around each move of the line by plan --instead', tally);
+  expect(tally.problems).toEqual([]);
+  expect(jobs.length).toBeGreaterThanOrEqual(3);
+});
+
+test('a kill at each step of context add leaves the old list or the new one, and edits of the user as they were', async () => {
+  const scene = stage.scenes.context;
+  const { points } = await readPoints(stage, scene);
+  const steps = [...new Set(points.steps)];
+  const tally = emptyTally();
+  const jobs = steps.map((step): Job => ({ scene, fault: { kind: 'kill-at-first', step } }));
+  await sweep(stage, jobs, tally, ({ signal }) => (signal === 'SIGKILL' ? [] : ['it was not killed']));
+  report('SIGKILL at the steps of context add', tally);
+  expect(tally.problems).toEqual([]);
+  expect(steps).toEqual(expect.arrayContaining(['object', 'ref', 'index']));
+});
+
 test('file-system calls that fail give an error with a code, and the next command works', async () => {
   const tally = emptyTally();
   await sweep(stage, await failEachCall(stage, stage.scenes['append-on-line'], 12), tally, failedCleanly);

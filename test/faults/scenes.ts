@@ -21,6 +21,8 @@ export type SceneName =
   | 'plan'
   | 'answer'
   | 'execute'
+  | 'instead'
+  | 'context'
   | 'memo'
   | 'undo'
   | 'run'
@@ -37,6 +39,8 @@ export interface Scene {
     | 'plan'
     | 'answer'
     | 'execute'
+    | 'instead'
+    | 'context'
     | 'undo'
     | 'execute-or-roll-back'
     | 'roll-back'
@@ -134,10 +138,12 @@ async function makeScenes(dir: string, program: string): Promise<Stage['scenes']
     await teddy('session', 'plan', '-m', 'Begin.', '--from', join(dir, 'answer.md'));
     const runs = await takeRuns(first, dir, program, teddy, take);
     const execute = await take('execute', 'execute', ['report']);
+    const instead = await take('instead', 'instead', ['report', 'message', 'plan']);
     await teddy('session', 'execute', '-y');
     const undo = await take('undo', 'undo', ['undo']);
     await dirty(first);
     const appendOn = await take('append-on-line', 'append', ['snapshot']);
+    const context = await take('context', 'context', ['snapshot']);
     const snapshot = await take('snapshot', 'snapshot', ['snapshot']);
     const plan = await take('plan', 'plan', ['snapshot', 'message', 'plan']);
     const answer = await take('answer', 'answer', ['snapshot', 'message', 'reply']);
@@ -148,7 +154,7 @@ async function makeScenes(dir: string, program: string): Promise<Stage['scenes']
     await first.git('switch', '--quiet', 'main');
     await first.git('stash', 'pop', '--quiet', '--index');
     const appendOff = await take('append-off-line', 'append', ['snapshot']);
-    const scenes = { ...runs, undo, execute, snapshot, plan, answer, memo, new: made };
+    const scenes = { ...runs, undo, execute, instead, context, snapshot, plan, answer, memo, new: made };
     return { ...scenes, 'append-on-line': appendOn, 'append-off-line': appendOff };
   } finally {
     await first.close();
