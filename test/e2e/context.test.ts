@@ -187,3 +187,24 @@ test('an open turn and a conversation branch say what edits of the lists do not 
   expect((await context()).stdout).toBe(shownBefore.stdout);
   expect(await project.ok('session', 'plan', '-m', 'Again', '--dry-run')).not.toContain('file src/deep/server.pem');
 });
+
+test('context add and drop take paths from where the user stands, and refuse what is outside', async () => {
+  await writeFile(join(outside, 'x.txt'), hidden);
+  await project.refuses('BAD_TARGET', 2, ['session', 'context', 'add', join(outside, 'x.txt')]);
+  await project.refuses('BAD_TARGET', 2, ['session', 'context', 'add', relative(project.repo.root, outside)]);
+  await project.refuses('FILE_NOT_FOUND', 2, ['session', 'context', 'add', 'nothere']);
+  await project.refuses('FILE_NOT_FOUND', 2, ['session', 'context', 'drop', 'src']);
+  await project.refuses('USAGE', 2, ['session', 'context', 'add', '']);
+  const cwd = join(project.repo.root, 'src');
+  const added = await project.run(['session', 'context', 'add', 'app.ts', '../docs'], { cwd });
+  expect(added.stdout).toMatch(/^\+ src\/app\.ts {2}\d+ tokens\n\+ docs\/a\.md {2}\d+ tokens\n$/);
+  const secret = await project.run(['session', 'context', 'add', '.env']);
+  expect(secret.stderr).toContain('warning: .env is named like a secret.');
+  const shown = await project.ok('session', 'context');
+  expect(shown).toMatch(
+    /\nBudget.*: about [\d,]+ of [\d,]+ tokens, [\d,]+ left\n {2}\[p+t+f+\.+\]\n {2}prompt [\d,]+, memos 0, /,
+  );
+  const dropped = await project.run(['session', 'context', 'drop', 'app.ts'], { cwd });
+  expect(dropped.stdout).toMatch(/^- src\/app\.ts /);
+  expect(await project.repo.git('status', '--porcelain')).toBe('');
+});
