@@ -10,7 +10,14 @@ import { gitTrust } from './git/trust.ts';
 import { manualModel } from './model/manual.ts';
 import { parseEndpoint } from './model/endpoint.ts';
 import { toFailure, toTeddyError } from './model/failure.ts';
-import { findLocalServers, listModels, type ServedModel } from './model/served-models.ts';
+import {
+  fetchList,
+  findLocalServers,
+  listModels,
+  listUrl,
+  readOllamaWindow,
+  type ServedModel,
+} from './model/served-models.ts';
 import { keyedModel, keyFromEnvironment, toNoModel, type ApiKey } from './model/keyed-model.ts';
 import { readRecordedDirectory } from './model/recorded-directory.ts';
 import { recordedModel, type RecordedAnswer } from './model/recorded.ts';
@@ -21,6 +28,7 @@ import type { Clock, Notices, Project } from './ports/project.ts';
 import { decideSetting, requireUsable } from './session/decide-setting.ts';
 import { findPreset, presets, type Preset, type PresetName } from './session/presets.ts';
 import { providers } from './session/settings.ts';
+import { formatCount } from './session/format-count.ts';
 import { toShellWord } from './session/shell-word.ts';
 import { readAnswer, projectFiles, scratchFiles } from './system/files.ts';
 import { allowedCommands } from './system/allowed-commands.ts';
@@ -33,6 +41,7 @@ import { systemIds } from './system/ids.ts';
 import { masker } from './system/masker.ts';
 import { processNames } from './disk/process-names.ts';
 import { serverRecords } from './system/server-record.ts';
+import { knownModels } from './system/known-models.ts';
 import { readSettings } from './system/settings.ts';
 import { runJournals } from './system/run-journal.ts';
 import { shell } from './system/shell.ts';
@@ -110,9 +119,26 @@ export async function openProject({
     remains: lazyRemains(repository, clock),
     trust: gitTrust(repository.commonDir),
     settings,
+    models: knownModels({
+      dir: join(repository.commonDir, 'teddy'),
+      clock,
+      store: repository.store,
+      urlOf: async (provider) => {
+        const preset = findPreset(provider);
+        if (preset === undefined) return null;
+        return (await findBaseUrl({ settings, repository }, preset, env)) ?? preset.url;
+      },
+      listedAs,
+    }),
     judgeLine: async (project, line) =>
       (await import('./workflow/sharing/check-incoming.ts')).judgeFetched(project, line),
   };
+}
+
+/** The list knows what a provider's own endpoint has; Gemini is under its maker's name there. */
+function listedAs(provider: string, url: string): string | null {
+  if (findPreset(provider)?.url !== url) return null;
+  return provider === 'gemini' ? 'google' : provider;
 }
 
 /** Nothing but the doctor asks for them. */
@@ -298,6 +324,7 @@ async function chooseServer(
     if (local !== null) return chooseServer(project, local.preset, { ...options, model: local.model });
     return { provider: 'none', name: 'none', parameters: {}, model: null, missing: toNoModel(preset, isReachable) };
   }
+  await askWindow(project, preset, { url: baseUrl ?? preset.url, model: name, key });
   const model = keyedModel({
     preset: preset.name,
     baseUrl,
@@ -309,6 +336,58 @@ async function chooseServer(
     onWarning: (text) => notices.warn(text),
   });
   return { provider: preset.name, name, parameters: await readParameters(project), model, missing: null };
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+const listTimeoutMs = 1000;
+/** These say how much their models take. */
+const telling: readonly string[] = ['openrouter', 'lmstudio', 'llamacpp', 'vllm'];
+
+/** Once a day, an endpoint that says it is asked how much its models take; Ollama each time, since it cuts what is longer. */
+async function askWindow(
+  { settings, models, notices }: Project,
+  preset: (typeof presets)[number],
+  { url, model, key }: { url: string; model: string; key: ApiKey | null },
+): Promise<void> {
+  const limit = await settings.get('contextTokens');
+  if (preset.name === 'ollama') {
+    const found = await readOllamaWindow({ url }, model);
+    if (found === null) return;
+    await models.keepServed(url, new Map([[model, { window: found.used, answer: null, price: null }]]));
+    if ((limit === undefined ? found.used : Number(limit)) >= (found.possible ?? found.used)) return;
+    if (limit !== undefined && Number(limit) <= found.used) return;
+    notices.warn(
+      `Ollama shows ${model} the last ${formatCount(found.used)} tokens of a request (num_ctx) and silently cuts the rest; the model takes ${formatCount(found.possible ?? found.used)}. Start the server with OLLAMA_CONTEXT_LENGTH=<tokens>, or set num_ctx in a Modelfile.`,
+    );
+    return;
+  }
+  if (limit !== undefined || !telling.includes(preset.name)) return;
+  const saved = await models.saved(url);
+  if (saved !== null && Date.now() - Date.parse(saved.at) < dayMs) return;
+  const endpoint = parseEndpoint({ preset: preset.name, baseUrl: url, apiKey: key?.value });
+  // Whoever cannot say it now is asked for an answer all the same, and has its error.
+  const served = await listModels(endpoint, listTimeoutMs).catch(() => null);
+  if (served !== null) await models.keepServed(url, new Map(served.map(({ id, ...facts }) => [id, facts])));
+}
+
+/** Fetches the list of windows and prices, which nothing else fetches. Throws PAGE_FAILED. */
+export async function updateModels({ models }: Pick<Project, 'models'>): Promise<{ url: string; count: number }> {
+  try {
+    const providers = await fetchList();
+    const count = [...providers.values()].reduce((sum, { size }) => sum + size, 0);
+    if (count === 0)
+      throw new TeddyError('PAGE_FAILED', `${listUrl} lists no models.`, 'The list that was there is kept.');
+    await models.keepList(providers);
+    return { url: listUrl, count };
+  } catch (error) {
+    const failure = toFailure(error, false);
+    if (failure === null) throw error;
+    throw new TeddyError(
+      'PAGE_FAILED',
+      `${listUrl} could not be fetched: ${failure.message}`,
+      'Try again later. Until then the list that was there counts, and `git config teddy.model.<name>.price <in>/<out>`.',
+    );
+  }
 }
 
 /** A server of this machine, where nothing says who is to answer and somebody can be asked. Nothing is saved. */
@@ -345,7 +424,11 @@ async function readParameters({ settings }: Project): Promise<ChosenModel['param
 }
 
 /** OPENAI_BASE_URL is for other programs as well, and names no endpoint of another kind. Throws BAD_SETTING. */
-async function findBaseUrl(project: Project, preset: Preset, env: Environment): Promise<string | undefined> {
+async function findBaseUrl(
+  project: Pick<Project, 'settings' | 'repository'>,
+  preset: Preset,
+  env: Environment,
+): Promise<string | undefined> {
   if (preset.name === 'openai') return project.settings.get('baseUrl');
   const { store } = project.repository;
   const { urlVariable } = preset;
@@ -391,7 +474,9 @@ export async function listServedModels(
   if (key === null && baseUrl === undefined && preset.keyVariable !== null) throw toNoModel(preset, false);
   const endpoint = parseEndpoint({ preset: preset.name, baseUrl, apiKey: key?.value, keyOrigin: key?.origin });
   try {
-    return { provider: preset.name, url: endpoint.url, models: await listModels(endpoint) };
+    const models = await listModels(endpoint);
+    await project.models.keepServed(endpoint.url, new Map(models.map(({ id, ...facts }) => [id, facts])));
+    return { provider: preset.name, url: endpoint.url, models };
   } catch (error) {
     const failure = toFailure(error, false);
     throw failure === null ? error : toTeddyError(failure, endpoint, 'its list', { messages: [], again: 'try again.' });

@@ -20,7 +20,7 @@ import { findGroupHelp, helpCommands } from './commands/help.ts';
 import { MemoAddCommand } from './commands/memo/add.ts';
 import { MemoListCommand } from './commands/memo/list.ts';
 import { MemoRemoveCommand } from './commands/memo/remove.ts';
-import { ModelsCommand } from './commands/models.ts';
+import { ModelsCommand, ModelsUpdateCommand } from './commands/models.ts';
 import { renderError } from './render/error.ts';
 import { ServeCommand } from './commands/serve.ts';
 import { SessionArchiveCommand } from './commands/session/archive.ts';
@@ -79,6 +79,8 @@ const commands: CommandClass<CliContext>[] = [
   HooksStatusCommand,
   InitCommand,
   ConfigCommand,
+  // The longer name first: each also begins with the shorter one.
+  ModelsUpdateCommand,
   ModelsCommand,
   CompletionCommand,
   SessionNewCommand,

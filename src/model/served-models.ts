@@ -84,3 +84,25 @@ export async function findLocalServers(): Promise<LocalServer[]> {
   );
   return found.flat();
 }
+
+/** A list of many providers' models that people keep together. */
+export const listUrl = 'https://models.dev/api.json';
+
+/** By provider, then by model. Throws WireError. */
+export async function fetchList(): Promise<Map<string, Map<string, ModelFacts>>> {
+  const list = await readJson(listUrl, { headers: {}, timeoutMs: 30_000 });
+  const entries = (value: unknown) => (isObject(value) ? Object.entries(value) : []);
+  const providers = entries(list).map(([name, provider]) => {
+    const models = entries(field(provider, 'models')).map(([id, model]) => {
+      const [limit, cost] = [field(model, 'limit'), field(model, 'cost')];
+      const [input, output, cached] = ['input', 'output', 'cache_read'].map((key) => field(cost, key));
+      const price = toPrice({ input, output, cached });
+      return [
+        id,
+        { window: toCount(field(limit, 'context')), answer: toCount(field(limit, 'output')), price },
+      ] as const;
+    });
+    return [name, new Map<string, ModelFacts>(models)] as const;
+  });
+  return new Map(providers.filter(([, models]) => models.size > 0));
+}

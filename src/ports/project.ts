@@ -2,6 +2,7 @@
 import type { Oid, RefName, RepoPath, SessionId } from '../names.ts';
 import type { FoundSetting } from '../session/decide-setting.ts';
 import type { MaskedSecret } from '../session/mask.ts';
+import type { ModelFacts } from '../session/model-facts.ts';
 import type { SettingName } from '../session/settings.ts';
 import type { Finding } from '../write/write.ts';
 import type {
@@ -83,6 +84,25 @@ export interface Settings {
   find(name: SettingName): Promise<FoundSetting>;
 }
 
+export interface SavedFacts {
+  /** When they were asked for, ISO 8601. */
+  at: string;
+  models: Map<string, ModelFacts>;
+}
+
+/** What is known of models without asking anybody. */
+export interface KnownModels {
+  /** By its endpoint, else by the list, else by the user's settings. Throws BAD_SETTING for one of these. */
+  find(provider: string, model: string): Promise<ModelFacts>;
+  /** What the endpoint has said last. */
+  saved(url: string): Promise<SavedFacts | null>;
+  keepServed(url: string, models: ReadonlyMap<string, ModelFacts>): Promise<void>;
+  /** When the list was fetched; null: never. */
+  listDate(): Promise<string | null>;
+  /** By provider, then by model. */
+  keepList(providers: ReadonlyMap<string, ReadonlyMap<string, ModelFacts>>): Promise<void>;
+}
+
 /** A line that a plain `git fetch` has brought, and that nobody has looked at. */
 export interface FetchedLine {
   ref: RefName;
@@ -114,6 +134,7 @@ export interface Project {
   remains: Remains;
   trust: Trust;
   settings: Settings;
+  models: KnownModels;
   /** Why `pull` would not let the line in; null: it passes the checks. */
   judgeLine(project: Project, line: FetchedLine): Promise<string | null>;
 }

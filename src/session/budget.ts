@@ -4,11 +4,24 @@ import { countTokens, type LogSection } from './context-log-sections.ts';
 import type { ContextLog } from './context-log.ts';
 import { formatCount } from './format-count.ts';
 import type { SessionId } from '../names.ts';
+import type { ModelFacts } from './model-facts.ts';
 import { renderPathWord } from './quoted-path.ts';
 
+/** What is known of a model, and how long the user lets its answers be. */
+export type KnownWindow = Partial<Pick<ModelFacts, 'window' | 'answer'>> & { maxAnswer?: number | undefined };
+
 /** Tokens that a request may have. `setting`: what `teddy.contextTokens` says. */
-export function toBudget(setting: number | undefined, model: string): number {
-  return setting ?? defaultBudget(model);
+export function toBudget(
+  setting: number | undefined,
+  model: string,
+  { window, answer, maxAnswer }: KnownWindow = {},
+): number {
+  if (setting !== undefined) return setting;
+  const usual = windowOf(model);
+  const most = window ?? usual.window;
+  const kept = maxAnswer ?? answer ?? usual.answer;
+  // Some models may answer with all that they take: most of that is for the request.
+  return window ? most - Math.min(kept, Math.floor(most / 4)) : most - Math.min(kept, most - 1);
 }
 
 /**
@@ -147,8 +160,7 @@ const unknownWindow: ModelWindow = { window: 128_000, answer: 16_384 };
 
 /** Tokens that a request to the model may have. */
 export function defaultBudget(model: string): number {
-  const { window, answer } = windowOf(model);
-  return window - answer;
+  return toBudget(undefined, model);
 }
 
 /** Tokens that are kept free for its answer. */

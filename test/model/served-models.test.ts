@@ -7,6 +7,7 @@ import { anthropicModel } from '../../src/model/anthropic.ts';
 import { openaiModel } from '../../src/model/openai.ts';
 import { findLocalServers, listModels, readOllamaWindow } from '../../src/model/served-models.ts';
 import type { TeddyError } from '../../src/errors.ts';
+import type { ModelFacts } from '../../src/session/model-facts.ts';
 import type { PresetName } from '../../src/session/presets.ts';
 import { collect, requestOf } from '../support/ask-model.ts';
 import { memoryProject } from '../support/memory-repository.ts';
@@ -193,6 +194,67 @@ describe('a server of this machine', () => {
     expect((await choose(null)).choice).toMatchObject({ provider: 'none' });
     expect((await choose([true], { provider: 'gemini' })).choice.missing?.hint).toContain('GEMINI_API_KEY');
     expect(asked).toEqual([]);
+  });
+});
+
+describe('the window', () => {
+  async function choose(provider: PresetName, settings: Record<string, string> = {}, saved: string | null = null) {
+    const project = await memoryProject();
+    for (const [name, value] of Object.entries({ provider, model: 'm', ...settings }))
+      project.configuration.set(`teddy.${name}`, value);
+    const kept: [string, ModelFacts | undefined][] = [];
+    const models = {
+      ...project.models,
+      saved: async () => (saved === null ? null : { at: saved, models: new Map() }),
+      keepServed: async (url: string, served: ReadonlyMap<string, ModelFacts>) =>
+        void kept.push([url, served.get('m')]),
+    };
+    await chooseModel(
+      { ...project, models },
+      {
+        inEditor: false,
+        cwd: '/',
+        env: { OPENROUTER_API_KEY: 'sk-or-0123456789' },
+        stdin: new PassThrough(),
+        readRecordedLine: async () => [],
+      },
+    );
+    return { kept, said: project.said };
+  }
+  const served = { data: [{ id: 'm', max_model_len: 5000, context_length: 5000 }] };
+  const facts = { window: 5000, answer: null, price: null };
+
+  test('is asked for once a day where the endpoint says it', async () => {
+    serve({ 'http://127.0.0.1:8000/v1/models': served, 'https://openrouter.ai/api/v1/models': served });
+    expect((await choose('vllm')).kept).toEqual([['http://127.0.0.1:8000/v1', facts]]);
+    expect((await choose('openrouter')).kept).toEqual([['https://openrouter.ai/api/v1', facts]]);
+    expect((await choose('vllm', {}, '2020-01-01T00:00:00Z')).kept).toHaveLength(1);
+    asked.length = 0;
+    expect((await choose('vllm', {}, new Date().toISOString())).kept).toEqual([]);
+    expect((await choose('vllm', { contextTokens: '900' })).kept).toEqual([]);
+    expect(asked).toEqual([]);
+  });
+
+  test('that cannot be had is no reason to fail', async () => {
+    serve({ 'http://127.0.0.1:8000/v1/models': 404 });
+    expect((await choose('vllm')).kept).toEqual([]);
+    expect((await choose('llamacpp')).kept).toEqual([]);
+  });
+
+  test('of Ollama is what it shows the model, and a smaller one than the model has is warned about', async () => {
+    const show = { 'http://127.0.0.1:11434/api/show': { model_info: { 'llama.context_length': 131_072 } } };
+    serve(show);
+    const { kept, said } = await choose('ollama');
+    expect(kept).toEqual([['http://127.0.0.1:11434/v1', { window: 4096, answer: null, price: null }]]);
+    expect(said.join()).toMatch(
+      /^warning: Ollama shows m the last 4,096 tokens .*silently cuts.* takes 131,072\. .*num_ctx/,
+    );
+    expect((await choose('ollama', { contextTokens: '4000' })).said).toEqual([]);
+    expect((await choose('ollama', { contextTokens: '9000' })).said).toHaveLength(1);
+    serve({
+      'http://127.0.0.1:11434/api/show': { model_info: { 'llama.context_length': 8192 }, parameters: 'num_ctx 8192' },
+    });
+    expect((await choose('ollama')).said).toEqual([]);
   });
 });
 

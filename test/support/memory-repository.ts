@@ -189,6 +189,13 @@ export async function memoryProject(
     noted,
     trust: { has: async (oid) => trusted.has(oid), add: async (oids) => oids.forEach((oid) => trusted.add(oid)) },
     settings: memorySettings(configuration),
+    models: {
+      find: async () => ({ window: null, answer: null, price: null }),
+      saved: async () => null,
+      keepServed: async () => undefined,
+      listDate: async () => null,
+      keepList: async () => undefined,
+    },
     judgeLine: judgeFetched,
     secrets,
     web: pages,

@@ -1,5 +1,5 @@
 import { Command, Option } from 'clipanion';
-import { listServedModels } from '../../app.ts';
+import { listServedModels, updateModels } from '../../app.ts';
 import { formatCount } from '../../session/format-count.ts';
 import type { ModelPrice } from '../../session/model-facts.ts';
 import { TeddyCommand } from '../teddy-command.ts';
@@ -59,4 +59,34 @@ function renderColumns(rows: readonly string[][]): string {
       `${name.padEnd(names)}  ${window.padStart(windows)}  ${price}`.trimEnd().concat('\n'),
     )
     .join('');
+}
+
+export class ModelsUpdateCommand extends TeddyCommand {
+  static override paths = [['models', 'update']];
+  static override usage = Command.Usage({
+    category: 'Look',
+    description: 'Fetch a list of windows and prices from models.dev.',
+    details: `
+      Nothing else fetches it. The list is kept in \`.git/teddy\`, with its date, and counts where the endpoint
+      itself says nothing. It counts before \`git config teddy.model.<name>.window <tokens>\` and \`git config
+      teddy.model.<name>.price <in>/<out>\` (US dollars for a million tokens).
+
+      Exit codes: 0 fetched; 5 it could not be fetched, and the list that was there is kept.
+    `,
+    examples: [['Fetch the list', '$0 models update']],
+  });
+
+  protected run(terminal: Terminal): Promise<number> {
+    return this.withProject(terminal, async (project) => {
+      const before = await project.models.listDate();
+      const { url, count } = await updateModels(project);
+      const listed = { url, count, at: await project.models.listDate(), before };
+      if (this.json) this.printJson(terminal, 'models-update', listed);
+      else
+        terminal.say(
+          `${formatCount(count)} models of ${url} are kept${before === null ? '' : `, in place of the list of ${before.slice(0, 10)}`}.`,
+        );
+      return 0;
+    });
+  }
 }

@@ -32,6 +32,7 @@ export function renderCost(terminal: Terminal, cost: LineCost): string {
     ...(cost.models.length > 1 ? [renderTable(terminal, ['model', ...toHeads(hasCached), ''], models, null)] : []),
     [
       ...describeParts(cost.total),
+      ...describePrices(cost),
       ...describeEstimate(cost.estimated, cost.total),
       ...describeBudget(cost.budget),
     ].join('\n'),
@@ -65,7 +66,7 @@ function toHeads(hasCached: boolean): string[] {
 
 /** Reported numbers have no mark; `~` marks an estimate, `-` means that nothing is known. */
 function toCells(
-  { answers, unreported, inputTokens, outputTokens, cachedTokens = 0, costUsd }: Spending,
+  { answers, unreported, inputTokens, outputTokens, cachedTokens = 0, costUsd, estimatedUsd }: Spending,
   guess: Tokens | null,
   hasCached: boolean,
 ): string[] {
@@ -80,7 +81,9 @@ function toCells(
     cell(inputTokens, guess?.inputTokens),
     ...(hasCached ? [isKnown ? toShare(cachedTokens, inputTokens) : '-'] : []),
     cell(outputTokens, guess?.outputTokens),
-    costUsd === null ? '-' : formatCost(costUsd),
+    costUsd === null && estimatedUsd === undefined
+      ? '-'
+      : `${estimatedUsd === undefined ? '' : '~'}${formatCost((costUsd ?? 0) + (estimatedUsd ?? 0))}`,
   ];
 }
 
@@ -98,6 +101,18 @@ function describeParts({ inputTokens, outputTokens, cachedTokens, reasoningToken
     ...(reasoningTokens === undefined
       ? []
       : [`Reasoning: ${toShare(reasoningTokens, outputTokens)} of ${formatCount(outputTokens)} tokens out.`]),
+  ];
+}
+
+/** What is unknown is never counted as nothing. */
+function describePrices({ total, unpriced }: LineCost): string[] {
+  const estimated = total.estimatedUsd === undefined ? [] : ['~ marks a cost by the prices of the models.'];
+  const [model] = unpriced;
+  if (model === undefined) return estimated;
+  const key = toVisible(`teddy.model.${model}.price`);
+  return [
+    ...estimated,
+    `No price is known for ${toVisible(unpriced.join(', '))}: \`teddy models update\`, or \`git config ${key} <in>/<out>\`.`,
   ];
 }
 

@@ -212,9 +212,14 @@ interface MaskedText {
 }
 
 /** In tokens. Throws BAD_SETTING. */
-export async function readBudget(project: Project, { model }: Pick<RequestInfo, 'model'>): Promise<number> {
-  const setting = await project.settings.get('contextTokens');
-  return toBudget(setting === undefined ? undefined : Number(setting), model);
+export async function readBudget(
+  { settings, models }: Project,
+  { provider, model }: Pick<RequestInfo, 'provider' | 'model'>,
+): Promise<number> {
+  const setting = await settings.get('contextTokens');
+  if (setting !== undefined) return toBudget(Number(setting), model);
+  const [known, maxAnswer] = await Promise.all([models.find(provider, model), settings.get('maxAnswerTokens')]);
+  return toBudget(undefined, model, { ...known, maxAnswer: maxAnswer === undefined ? undefined : Number(maxAnswer) });
 }
 
 /** The parts of a request beside its history, the files and the message. */

@@ -2,7 +2,7 @@
 import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
 import type { SessionId, TurnName } from '../../names.ts';
-import { readEntries } from './count-cost.ts';
+import { readEntries, readPrices } from './count-cost.ts';
 import { addSpendings, nothingSpent, sumSpent, type Spending } from './count-spending.ts';
 import { listRecorded, type RecordedLine } from '../line/find-recorded.ts';
 
@@ -23,7 +23,12 @@ export async function countAllCosts(project: Project): Promise<{ sessions: Sessi
   for (const [session, own] of [...lines].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
     const all = await Promise.all(own.map(({ tip }) => readEntries(project.repository.store, session, tip)));
     const entries = [...new Map(all.flat().map((entry) => [entry.id, entry])).values()];
-    sessions.push({ session, lines: own.length, turns: countTurns(all), spent: sumSpent(entries) });
+    sessions.push({
+      session,
+      lines: own.length,
+      turns: countTurns(all),
+      spent: sumSpent(entries, (await readPrices(project, entries)).priceOf),
+    });
   }
   return { sessions, total: sessions.map(({ spent }) => spent).reduce(addSpendings, nothingSpent) };
 }

@@ -3,11 +3,12 @@ import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
+import type { ModelPrice } from '../../session/model-facts.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import { estimateTokens } from '../../session/tokens.ts';
 import { isStartOf, toLogged } from './log-session.ts';
 import { readLine, readTurnFile } from '../line/read.ts';
-import { addSpent, isAnswer, nothingSpent, sumSpent, type Spending } from './count-spending.ts';
+import { addSpent, isAnswer, nothingSpent, sumSpent, type PriceOf, type Spending } from './count-spending.ts';
 import { findRecorded } from '../line/find-recorded.ts';
 
 export interface Tokens {
@@ -42,6 +43,8 @@ export interface LineCost {
   turns: TurnCost[];
   models: ModelCost[];
   total: Spending;
+  /** Models whose endpoint has named no cost, and whose price nobody knows. */
+  unpriced: string[];
   estimated: Tokens | null;
   budget: { maxTurns: BudgetPart; maxTokens: BudgetPart };
 }
@@ -55,14 +58,18 @@ export async function countCost(project: Project, target: string | undefined): P
   const { session, name, tip } = await findRecorded(project, target);
   const [entries, state] = await Promise.all([readEntries(store, session, tip), readLine(store, tip)]);
   const answers = entries.filter(isAnswer);
-  const turns = await Promise.all(state.turns.map((turn) => countTurn(store, state.entryOid, turn, entries)));
-  const total = sumSpent(answers);
+  const { priceOf, unpriced } = await readPrices(project, answers);
+  const turns = await Promise.all(
+    state.turns.map((turn) => countTurn(store, state.entryOid, turn, { entries, priceOf })),
+  );
+  const total = sumSpent(answers, priceOf);
   return {
     session,
     line: name,
     turns,
-    models: countModels(answers),
+    models: countModels(answers, priceOf),
     total,
+    unpriced,
     estimated: turns.map(({ estimated }) => estimated).reduce(addTokens, null),
     budget: {
       maxTurns: { limit: await readLimit(project, 'maxTurns'), spent: state.turns.length },
@@ -83,9 +90,14 @@ export async function readEntries(store: Store, session: SessionId, tip: Oid): P
   return [...entries.values()].toReversed();
 }
 
-async function countTurn(store: Store, commit: Oid, turn: TurnName, entries: readonly Entry[]): Promise<TurnCost> {
+async function countTurn(
+  store: Store,
+  commit: Oid,
+  turn: TurnName,
+  { entries, priceOf }: { entries: readonly Entry[]; priceOf: PriceOf },
+): Promise<TurnCost> {
   const own = entries.filter((entry) => entry.turn === turn);
-  const spent = sumSpent(own);
+  const spent = sumSpent(own, priceOf);
   const session = own[0]?.session;
   const isEstimated = spent.unreported > 0 && session !== undefined;
   return {
@@ -116,12 +128,30 @@ async function estimateTurn(
   return { inputTokens: asked * spent.unreported, outputTokens: Math.round(answered * share) };
 }
 
+/** The prices of the models that have answered, where one is known. Throws BAD_SETTING. */
+export async function readPrices(
+  { models }: Pick<Project, 'models'>,
+  entries: readonly Entry[],
+): Promise<{ priceOf: PriceOf; unpriced: string[] }> {
+  const priced = entries.filter(
+    (entry) => isAnswer(entry) && entry.tokens !== undefined && entry.costUsd === undefined,
+  );
+  const keyOf = ({ provider = '', model = '' }: Entry) => `${provider} ${model}`;
+  const prices = new Map<string, ModelPrice | null>();
+  for (const entry of priced) {
+    const { provider = '', model = '' } = entry;
+    if (!prices.has(keyOf(entry))) prices.set(keyOf(entry), (await models.find(provider, model)).price);
+  }
+  const unpriced = priced.filter((entry) => prices.get(keyOf(entry)) === null).map(({ model = '' }) => model);
+  return { priceOf: (entry) => prices.get(keyOf(entry)) ?? null, unpriced: [...new Set(unpriced)] };
+}
+
 /** In order of their first answer. */
-function countModels(answers: readonly Entry[]): ModelCost[] {
+function countModels(answers: readonly Entry[], priceOf: PriceOf): ModelCost[] {
   const models = new Map<string, Spending>();
   for (const answer of answers) {
     const model = answer.model ?? answer.provider ?? '';
-    models.set(model, addSpent(models.get(model) ?? nothingSpent, answer));
+    models.set(model, addSpent(models.get(model) ?? nothingSpent, answer, priceOf));
   }
   return [...models].map(([model, spent]) => ({ model, spent }));
 }

@@ -1,5 +1,6 @@
 /** Counts the cost of answers, as far as the endpoints have reported it. */
 import type { Entry } from '../../session/entry.ts';
+import type { ModelPrice } from '../../session/model-facts.ts';
 
 export interface Spending {
   /** How many times a model, or a person in its place, has answered. */
@@ -14,16 +15,23 @@ export interface Spending {
   reasoningTokens?: number;
   /** US dollars; null: no endpoint has named a price. */
   costUsd: number | null;
+  /** What the prices of models make of the tokens of all other answers; missing: none of them has a known price. */
+  estimatedUsd?: number;
 }
+
+/** Null: the price of the answer's model is not known. */
+export type PriceOf = (entry: Entry) => ModelPrice | null;
 
 export const nothingSpent: Spending = { answers: 0, unreported: 0, inputTokens: 0, outputTokens: 0, costUsd: null };
 
-export function sumSpent(entries: readonly Entry[]): Spending {
-  return entries.reduce(addSpent, nothingSpent);
+/** Without prices, only what endpoints have said counts. */
+export function sumSpent(entries: readonly Entry[], priceOf: PriceOf = () => null): Spending {
+  return entries.reduce((sum, entry) => addSpent(sum, entry, priceOf), nothingSpent);
 }
 
-export function addSpent(sum: Spending, entry: Entry): Spending {
+export function addSpent(sum: Spending, entry: Entry, priceOf: PriceOf): Spending {
   if (!isAnswer(entry)) return sum;
+  const estimatedUsd = estimateCost(entry, priceOf);
   return addSpendings(sum, {
     answers: 1,
     unreported: entry.tokens === undefined ? 1 : 0,
@@ -31,11 +39,22 @@ export function addSpent(sum: Spending, entry: Entry): Spending {
     outputTokens: entry.tokens?.output ?? 0,
     ...toParts(entry.tokens?.cached, entry.tokens?.reasoning),
     costUsd: entry.costUsd ?? null,
+    ...(estimatedUsd === null ? {} : { estimatedUsd }),
   });
+}
+
+/** Null where the endpoint has named the cost itself, or nobody knows the price. */
+function estimateCost(entry: Entry, priceOf: PriceOf): number | null {
+  const { tokens, costUsd } = entry;
+  const price = tokens === undefined || costUsd !== undefined ? null : priceOf(entry);
+  if (tokens === undefined || price === null) return null;
+  const { input, output, cached = 0 } = tokens;
+  return ((input - cached) * price.input + cached * (price.cached ?? price.input) + output * price.output) / 1_000_000;
 }
 
 export function addSpendings(one: Spending, other: Spending): Spending {
   const costs = [one.costUsd, other.costUsd].filter((cost) => cost !== null);
+  const estimates = [one.estimatedUsd, other.estimatedUsd].filter((cost) => cost !== undefined);
   return {
     answers: one.answers + other.answers,
     unreported: one.unreported + other.unreported,
@@ -46,6 +65,7 @@ export function addSpendings(one: Spending, other: Spending): Spending {
       (one.reasoningTokens ?? 0) + (other.reasoningTokens ?? 0),
     ),
     costUsd: costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0),
+    ...(estimates.length === 0 ? {} : { estimatedUsd: estimates.reduce((sum, cost) => sum + cost, 0) }),
   };
 }
 

@@ -209,6 +209,39 @@ describe('cost', () => {
     expect(renderCost(plain as Terminal, await countCost(project, branch))).not.toContain('cached');
   });
 
+  test('estimates the cost by known prices, and never takes an unknown one for nothing', async () => {
+    const priced = await memoryProject();
+    await start(priced);
+    const usage = { inputTokens: 1_000_000, outputTokens: 100_000, cachedTokens: 400_000 };
+    await say(priced, 'One', scriptedModel({ texts: ['Words.'], usage }));
+    await say(priced, 'Two', scriptedModel({ texts: ['Words.'], usage: { ...usage, costUsd: 0.5 } }));
+    const unknown = renderCost(plain as Terminal, await countCost(priced, undefined));
+    expect(unknown).toContain(
+      'No price is known for scripted: `teddy models update`, or `git config teddy.model.scripted.price <in>/<out>`.',
+    );
+    expect(unknown).toMatch(/^01 .* - {2}scripted {2}One$/m);
+    const asked: string[][] = [];
+    const models = {
+      ...priced.models,
+      find: async (...names: [string, string]) => {
+        asked.push(names);
+        return { window: null, answer: null, price: { input: 3, output: 15, cached: 0.3 } };
+      },
+    };
+    const cost = await countCost({ ...priced, models }, undefined);
+    expect(asked).toEqual([['recorded', 'scripted']]);
+    expect(cost.turns.map(({ spent }) => spent.estimatedUsd?.toFixed(4))).toEqual(['3.4200', undefined]);
+    expect(cost.total).toMatchObject({ costUsd: 0.5 });
+    const drawn = renderCost(plain as Terminal, cost);
+    expect(drawn).toMatch(/^01 .* ~\$3\.42 {2}scripted {2}One$/m);
+    expect(drawn).toMatch(/^02 .* \$0\.5000 {2}scripted {2}Two$/m);
+    expect(drawn).toMatch(/^total .* ~\$3\.92$/m);
+    expect(drawn).toContain('~ marks a cost by the prices of the models.');
+    expect(drawn).not.toContain('No price');
+    const { total } = await countAllCosts({ ...priced, models });
+    expect(total.estimatedUsd).toBeCloseTo(3.42);
+  });
+
   test('of all sessions counts once what lines share', async () => {
     const { sessions, total } = await countAllCosts(project);
     expect(sessions).toMatchObject([{ session, lines: 3, turns: 5 }]);

@@ -10,8 +10,9 @@ export class SessionCostCommand extends TeddyCommand {
     category: 'Look',
     description: 'Count tokens and money: by turn, by model, against the budget.',
     details: `
-      Tokens are those that the endpoint reported, with the share that it read from its cache; there is a cost only if the endpoint names one. For answers
-      without such a report, an estimate is marked with ~ and counted separately.
+      Tokens are those that the endpoint reported, with the share that it read from its cache; the cost is
+      what the endpoint named, or else, marked with ~, what the known prices make of it (see \`teddy models
+      update\`). A price that nobody knows is shown as unknown. For answers without a report, an estimate is marked with ~ and counted separately.
 
       A conversation branch includes what led to it, as its budget (teddy.maxTurns, teddy.maxTokens) counts it.
       With --all, whatever the lines of a session share counts once.
