@@ -123,14 +123,17 @@ function addUsage(progress: Progress, usage: unknown): void {
 
 /** What was read from the cache or written to it is no part of Anthropic's `input_tokens`. */
 function* usageOf(usage: Progress['usage']): Generator<ModelEvent> {
-  if (Object.keys(usage).length === 0) return;
   const count = (value: unknown) => (typeof value === 'number' && value > 0 ? value : 0);
   const read = count(usage['cache_read_input_tokens']);
   const thought = count(field(usage['output_tokens_details'], 'thinking_tokens'));
+  const input = count(usage['input_tokens']) + count(usage['cache_creation_input_tokens']) + read;
+  const output = count(usage['output_tokens']);
+  // Some servers of this kind count nothing, and say so with zeros.
+  if (input + output === 0) return;
   yield {
     type: 'usage',
-    inputTokens: count(usage['input_tokens']) + count(usage['cache_creation_input_tokens']) + read,
-    outputTokens: count(usage['output_tokens']),
+    inputTokens: input,
+    outputTokens: output,
     ...(read === 0 ? {} : { cachedTokens: read }),
     ...(thought === 0 ? {} : { reasoningTokens: thought }),
   };

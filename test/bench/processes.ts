@@ -31,7 +31,7 @@ export async function measureProcesses(env: Env, runs: number): Promise<Row[]> {
   await add('teddy session list', 2.5, () => run('session', 'list'));
   rows.push(...(await measureTurns(runs, blank, writePlan, run, plan)));
   rows.push(await measureStart(env, runs));
-  rows.push(await measureOpenai(env, runs, root));
+  rows.push(...(await measureProviders(env, runs, root)));
   return rows;
 }
 
@@ -88,19 +88,24 @@ async function measureStart(env: Env, runs: number): Promise<Row> {
   };
 }
 
-async function measureOpenai(env: Env, runs: number, root: string): Promise<Row> {
+async function measureProviders(env: Env, runs: number, root: string): Promise<Row[]> {
   const server = await startModelServer({ answers: () => 'This is an answer.', chunkSize: 1000 });
-  try {
-    // The server lives in this process, so the client must not block it.
-    const ask = (args: string[]) =>
-      runBeside(node, args, root, { ...env, OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'none' });
+  const { url } = server;
+  const keys = { OPENAI_API_KEY: 'none', ANTHROPIC_API_KEY: 'none' };
+  // The server lives in this process, so the client must not block it.
+  const ask = (args: string[]) =>
+    runBeside(node, args, root, { ...env, ...keys, OPENAI_BASE_URL: url, ANTHROPIC_BASE_URL: url });
+  const measure = async (provider: string, what: string): Promise<Row> => {
     const { ours, against, ratio } = await comparePairs(
       runs,
-      () => ask([executable, 'session', 'plan', '-m', `Hello ${performance.now()}`, '--model', 'bench']),
+      () => {
+        const message = `Hello ${performance.now()}`;
+        return ask([executable, 'session', 'plan', '-m', message, '--model', 'bench', '--provider', provider]);
+      },
       () => ask(['-e', '0']),
     );
     return {
-      what: 'teddy session plan (openai package, loopback server)',
+      what: `teddy session plan (${what}, loopback server)`,
       against: 'node -e 0',
       oursMs: ours,
       againstMs: against,
@@ -108,6 +113,9 @@ async function measureOpenai(env: Env, runs: number, root: string): Promise<Row>
       unit: 'x',
       aim: 5,
     };
+  };
+  try {
+    return [await measure('openai', 'openai package'), await measure('anthropic', 'Anthropic')];
   } finally {
     await server.close();
   }

@@ -211,6 +211,12 @@ describe('an answer', () => {
     expect(sent[0]?.body).toMatchObject({ stream: false });
   });
 
+  test('whose tokens nobody has counted has no usage', async () => {
+    const usage = { input_tokens: 0, output_tokens: 0 };
+    serve({ body: event({ type: 'message_start', message: { usage } }) + textEvent('hi') + end('end_turn') });
+    expect((await ask()).map(({ type }) => type)).toEqual(['text', 'finish']);
+  });
+
   test('that breaks off with an error says which', async () => {
     serve({
       body: textEvent('so far') + event({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }),
