@@ -314,9 +314,14 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'The endpoint says that the request is longer than the window of the model.',
     'Lower `teddy.contextTokens`, or show fewer files; then say it again with `-m`. Without it, the same request is sent.',
   ],
+  MODEL_FAILED: ['The endpoint answered with an error.', '`teddy session plan` without `-m` asks again.'],
   MODEL_UNREACHABLE: [
     'The endpoint cannot be reached.',
     'Check the network and `OPENAI_BASE_URL`; then `teddy session plan` without `-m` asks again.',
+  ],
+  MODEL_STUCK: [
+    'In a conversation, the model made the same call in vain three times, made ten failing calls in a row, or made 50 calls without an answer. All of it is kept.',
+    'Say something else, or choose another model; `teddy session resume` lets it go on.',
   ],
   MODEL_INTERRUPTED: [
     'The answer was cut off. What arrived is kept.',

@@ -34,6 +34,7 @@ import {
   type WritingModel,
 } from './write-file.ts';
 import { renderUnifiedDiff } from '../../plan/diff.ts';
+import { toNotRun, watchResult, type CallWatch } from './watch-calls.ts';
 import { toLabel } from '../../session/entry.ts';
 
 export interface CallRun {
@@ -45,6 +46,7 @@ export interface CallRun {
   writing: WritingModel;
   /** The messages that the model got before it called. */
   messages: readonly ModelMessage[];
+  watch: CallWatch;
 }
 
 export interface RunCalls {
@@ -53,8 +55,6 @@ export interface RunCalls {
   records: KnownRecord[];
   calls: ShownCall[];
   isDenied: boolean;
-  /** The reason why none of the calls was understood; else null. */
-  misunderstood: string | null;
   /** The tokens of the answer, and of the answers that were asked for during the calls. */
   usage: Usage | null;
 }
@@ -91,15 +91,8 @@ export async function runCalls(run: CallRun, reception: StagedReception): Promis
     records: batch.records,
     calls: shown,
     isDenied: batch.end === 'denied',
-    misunderstood: describeMisunderstood(reception.received.calls),
     usage: batch.usage,
   };
-}
-
-/** Equal texts are calls of the same tools that are malformed in the same ways. */
-function describeMisunderstood(calls: readonly ModelToolCall[]): string | null {
-  const problems = calls.map(parseCall).flatMap((parsed) => ('problem' in parsed ? [parsed.problem] : []));
-  return problems.length === calls.length ? [...new Set(problems)].join(' ') : null;
 }
 
 /** From here on the calls are on disk, with what was said before them; the answer's own staging is not needed any more. */
@@ -154,7 +147,10 @@ function toCallRecord(
 const maxChangedFiles = 200;
 
 async function runOne(batch: Batch, call: ModelToolCall, shown: ShownCall): Promise<void> {
-  const outcome = await decide(batch, call, shown);
+  const { stuck } = batch.watch;
+  const isRun = batch.end === null && stuck === null;
+  const outcome = stuck === null || batch.end !== null ? await decide(batch, call, shown) : toNotRun(stuck);
+  if (isRun) watchResult(batch.watch, call, outcome, !('problem' in parseCall(call)));
   const record: ToolResultRecord = {
     type: 'tool_result',
     id: batch.project.ids.entryId(),

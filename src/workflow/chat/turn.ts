@@ -20,12 +20,8 @@ import { refreshLine } from '../line/read.ts';
 import { sumUsage, type Listener, type Usage } from '../line/receive-answer.ts';
 import type { ChatListener, ChatOutcome, ChatOptions } from './chat.ts';
 import { runCalls, type RunCalls } from './run-calls.ts';
+import { newCallWatch, refuseStuck, type CallWatch } from './watch-calls.ts';
 import { writingTools } from './write-file.ts';
-
-/** A model that never comes to an end would spend a fortune. */
-const maxRequests = 50;
-/** Whoever has been told three times what is wrong does not learn it the fourth time. */
-const maxSameMistakes = 3;
 
 interface Exchange {
   project: Project;
@@ -39,6 +35,7 @@ interface Exchange {
   /** How many records of the turn say something. */
   recordCount: number;
   usage: Usage | null;
+  watch: CallWatch;
 }
 
 /**
@@ -68,13 +65,23 @@ async function answerTurn(
     return { kind: 'open', line, turn: open.turn, logPath };
   }
   const { records, recordCount } = open;
-  return converse({ project, line, open, model, options, listener, records: [...records], recordCount, usage: null });
+  return converse({
+    project,
+    line,
+    open,
+    model,
+    options,
+    listener,
+    records: [...records],
+    recordCount,
+    usage: null,
+    watch: newCallWatch(),
+  });
 }
 
 async function converse(exchange: Exchange): Promise<ChatOutcome> {
   const { project, line, open, model, options, listener } = exchange;
   const { turn, info } = open;
-  let mistakes: string[] = [];
   for (let request = 1; ; request += 1) {
     refuseAborted(options.signal);
     listener.onAsk({ line, turn, agent: info.agent, label: model.label, request });
@@ -92,17 +99,14 @@ async function converse(exchange: Exchange): Promise<ChatOutcome> {
         usage: sumUsage(exchange.usage, answered.usage),
       };
     }
-    const run = { project, line, listener, signal: options.signal, messages: asked.messages };
+    const run = { project, line, listener, signal: options.signal, messages: asked.messages, watch: exchange.watch };
     const writing = { model, request: { ...asked, tools: writingTools } };
     const ran = await runCalls({ ...run, writing }, reception);
     take(exchange, ran);
     if (ran.isDenied) {
       return { kind: 'denied', line, turn, commit: ran.commit, calls: ran.calls, usage: exchange.usage };
     }
-    const mistake = ran.misunderstood;
-    mistakes = mistake === null ? [] : mistakes[0] === mistake ? [...mistakes, mistake] : [mistake];
-    refuseMistakes(model, mistakes);
-    await refuseMore(exchange, request);
+    await refuseMore(exchange);
   }
 }
 
@@ -172,24 +176,10 @@ function refuseAborted(signal: AbortSignal): void {
   );
 }
 
-function refuseMistakes(model: Model, mistakes: readonly string[]): void {
-  if (mistakes.length < maxSameMistakes) return;
-  throw new TeddyError(
-    'MODEL_FAILED',
-    `${model.label} has made the same call in vain ${maxSameMistakes} times in a row, so it was stopped there; all of it is kept: ${mistakes[0]}`,
-    '`teddy session resume` lets it go on; another message, or another model, may help it.',
-  );
-}
-
-async function refuseMore({ project, line, model, options }: Exchange, requests: number): Promise<void> {
-  // The calls and their results are entries of their own: the line has moved, and others may have added to it as well.
+/** The calls and their results are entries of their own: the line has moved, and others may have added to it as well. */
+async function refuseMore({ project, line, model, options, watch }: Exchange): Promise<void> {
+  refuseStuck(watch, model);
   await refuseSpent(project, await refreshLine(project.repository.store, line), options);
-  if (requests < maxRequests) return;
-  throw new TeddyError(
-    'MODEL_FAILED',
-    `${model.label} has called tools ${maxRequests} times without an answer, so it was stopped there; all of it is kept.`,
-    '`teddy session resume` lets it go on; another message says what is wanted.',
-  );
 }
 
 /** Results of tools may be large: the oldest ones are left out where the request would not fit the budget. */
