@@ -314,7 +314,6 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'The endpoint says that the request is longer than the window of the model.',
     'Lower `teddy.contextTokens`, or show fewer files; then say it again with `-m`. Without it, the same request is sent.',
   ],
-  MODEL_FAILED: ['The endpoint answered with an error.', '`teddy session plan` without `-m` asks again.'],
   MODEL_UNREACHABLE: [
     'The endpoint cannot be reached.',
     'Check the network and `OPENAI_BASE_URL`; then `teddy session plan` without `-m` asks again.',

@@ -1,6 +1,13 @@
 /** Typing in a conversation: lines that become a message, and messages that are commands. */
 import { describe, expect, test } from 'vitest';
-import { parseChatInput, quoteSlash, renderChatHelp, splitTurn } from '../../src/cli/commands/session/chat/commands.ts';
+import {
+  completeInput,
+  parseChatInput,
+  quoteSlash,
+  renderChatHelp,
+  splitPaths,
+  splitTurn,
+} from '../../src/cli/commands/session/chat/commands.ts';
 import { gatherLine, nothingGathered, type Gathering } from '../../src/cli/commands/session/chat/prompt.ts';
 import { openOutputLines } from '../../src/cli/commands/session/chat/output.ts';
 import { describeResult } from '../../src/cli/commands/session/chat/view.ts';
@@ -47,6 +54,28 @@ describe('lines', () => {
     });
     expect(gather(...pasted)).toBeNull();
     expect(gather({ pasted: '' }, { pasted: 'a' }, { pasted: '' }, '')?.message).toBe('a');
+  });
+});
+
+describe('Tab', () => {
+  const paths = ['README.md', 'src/app.ts', 'src/cli/main.ts', 'src/cli/run.ts', 'a b.txt'];
+  test.each([
+    ['/co', ['/context ', '/cost '], '/co'],
+    ['/', expect.arrayContaining(['/model ', '/help ']) as string[], '/'],
+    ['/add ', ['README.md', 'src/'], ''],
+    ['/add src/', ['src/app.ts', 'src/cli/'], 'src/'],
+    ['/drop src/cli/r', ['src/cli/run.ts'], 'src/cli/r'],
+    ['Look at @R', ['@README.md'], '@R'],
+    ['Look at src/a', ['src/app.ts'], 'src/a'],
+    ['Look at', [], 'at'],
+    ['Look ', [], ''],
+    ['see /co', [], '/co'],
+  ])('of %j completes the last word', (line, completions, word) => {
+    expect(completeInput(line, paths)).toEqual([completions, word]);
+  });
+
+  test('paths are split at spaces, and quotes hold one together', () => {
+    expect(splitPaths(`src/app.ts "a b.txt"  'c d'`)).toEqual(['src/app.ts', 'a b.txt', 'c d']);
   });
 });
 
@@ -100,6 +129,14 @@ describe('commands', () => {
       '/branch',
       '/history',
       '/undo',
+      '/model',
+      '/agent',
+      '/add',
+      '/drop',
+      '/context',
+      '/cost',
+      '/diff',
+      '/allowed',
       '/help',
       '/quit',
       '//text',

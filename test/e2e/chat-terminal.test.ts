@@ -368,6 +368,33 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     expect(await run.exitCode).toBe(0);
   });
 
+  test('/model, /agent, /add, /drop, /context, /cost and /diff look and change, and Tab completes files', async () => {
+    await open(['Eight.', 'Nine.']);
+    const run = chat();
+    await run.waitFor(prompt);
+    const say = async (keys: string) => {
+      run.press(`${keys}\r`);
+      return run.waitFor(prompt);
+    };
+    expect(await say('/model')).toContain('The model is gpt-test at ');
+    expect(await say('/model gpt-other')).toContain('The model is gpt-other at ');
+    expect(await say('/agent nobody')).toContain('There is no agent "nobody". [UNKNOWN_AGENT]');
+    expect(await say('/agent dev')).toContain('The agent is dev.');
+    expect(await say('/drop src/app.ts')).toMatch(/src\/app\.ts/);
+    run.press('/add sr\t');
+    await run.waitFor('/add src/');
+    run.press('ap\t');
+    await run.waitFor('app.ts');
+    expect(await say('')).toContain('+ src/app.ts  ');
+    expect(await say('/context')).toMatch(/src\/app\.ts .*\n(?:.*\n)*Budget/);
+    expect(await say('Which?')).toContain('gpt-other, ');
+    expect(project.server.requests().at(-1)).toMatchObject({ model: 'gpt-other' });
+    expect(await say('/cost')).toMatch(/gpt-other +Which\?/);
+    expect(await say('/diff')).toContain('turn 01 of ');
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
+  });
+
   test('/plan, /execute, /undo, /branch and /history do what the commands of the shell do', async () => {
     await open([createPlan('a.txt', 'A\n'), 'Another way.']);
     const run = chat();

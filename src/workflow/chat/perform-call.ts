@@ -5,9 +5,10 @@ import { maskString } from '../line/mask-text.ts';
 import { type CallContext, openChatFiles, reachPath, type ChatFiles, toFileText } from './files.ts';
 import type { ToolOutcome } from './chat.ts';
 import { runCommand } from './run-command-tool.ts';
+import { listAll } from './list-files.ts';
 import { refuseAborted, toFailure } from './tool-failure.ts';
-import type { Store, TextHits, TreeFile } from '../../ports/git.ts';
 import type { RepoPath } from '../../names.ts';
+import type { TextHits } from '../../ports/git.ts';
 import { renderTreeListing } from '../../session/tree-listing.ts';
 import { parseRepoPath } from '../../session/paths.ts';
 import { renderPathWord } from '../../session/quoted-path.ts';
@@ -71,24 +72,6 @@ async function compile(pattern: string | null): Promise<((path: string) => boole
   if (pattern === null) return () => true;
   const { compileGlob } = await import('../../session/context-glob.ts');
   return compileGlob(pattern);
-}
-
-/** Sorted by path. On disk: what HEAD has, with what the user has added and removed since. */
-async function listAll(store: Store, { workspace, tip }: ChatFiles): Promise<TreeFile[]> {
-  const committed = new Map((await store.listTree(tip)).map((file) => [file.path, file]));
-  const status = await workspace?.status({ untracked: true });
-  const deleted = status?.edits.filter(({ staged, unstaged }) => staged === 'D' || unstaged === 'D') ?? [];
-  for (const { path } of deleted) committed.delete(path);
-  const added = status?.edits.filter(({ staged, unstaged }) => staged === 'A' && unstaged !== 'D') ?? [];
-  // Another repository, which ends with `/`, has files of its own.
-  const untracked = status?.untracked.filter((path) => !path.endsWith('/')) ?? [];
-  const paths = new Set([...committed.keys(), ...added.map(({ path }) => path), ...untracked]);
-  return [...paths].toSorted().map((path) => committed.get(path) ?? toFile(path, tip));
-}
-
-/** A listing shows nothing but the path. */
-function toFile(path: RepoPath, oid: TreeFile['oid']): TreeFile {
-  return { path, mode: '100644', oid };
 }
 
 function toNothing(path: string | null, pattern: string | null): string {

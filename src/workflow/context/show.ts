@@ -148,11 +148,13 @@ async function fit(
 ): Promise<Fitted> {
   const agent = (await readLastAgent(project, state)) ?? defaultAgent;
   const model = (await project.settings.get('model')) ?? state.entry.model ?? 'none';
-  const info = { session: state.session, turn, agent, provider: 'none', model, parameters: {} };
+  const provider = (await project.settings.get('provider')) ?? state.entry.provider ?? 'none';
+  const info = { session: state.session, turn, agent, provider, model, parameters: {} };
   if (keeps !== null) {
     const stored = await readStoredRequest(project.repository.store, state, turn);
-    const total = await readBudget(project, { model: stored?.info.model ?? model });
-    const budget = toSpent(stored?.sections ?? [], { total, model: stored?.info.model ?? model });
+    const asked = stored?.info ?? info;
+    const total = await readBudget(project, asked);
+    const budget = toSpent(stored?.sections ?? [], { total, model: asked.model });
     return { files: context.files, notes: [], budget };
   }
   const options = { info, message: '', workspace: null };

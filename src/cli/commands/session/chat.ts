@@ -1,4 +1,5 @@
 import { Command, Option } from 'clipanion';
+import type { ChosenModel } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { providers } from '../../../session/settings.ts';
@@ -70,7 +71,13 @@ export class SessionChatCommand extends TeddyCommand {
       await this.offer(asking, project);
       const chat = await this.toChat(asking, project);
       const page = (text: string) => this.page(terminal, project, text);
-      return await chatLoop({ ...chat, prompt, selector: this.session, page });
+      return await chatLoop({
+        ...chat,
+        prompt,
+        selector: this.session,
+        page,
+        choose: (model) => this.choose(project, model),
+      });
     } finally {
       prompt.close();
     }
@@ -99,15 +106,15 @@ export class SessionChatCommand extends TeddyCommand {
     });
   }
 
+  private choose(project: Project, model: string | undefined): Promise<ChosenModel> {
+    const { provider, recording } = this;
+    const stream = this.noStream ? false : undefined;
+    return chooseFromFlags(project, this.context, { provider, model, recording, stream, inEditor: false });
+  }
+
   private async toChat(terminal: Terminal, project: Project, mayAsk = true): Promise<Chat> {
-    const { yes, json, noStream, agent, provider, model, recording } = this;
-    const choice = await chooseFromFlags(project, this.context, {
-      provider,
-      model,
-      recording,
-      stream: noStream ? false : undefined,
-      inEditor: false,
-    });
+    const { yes, json, noStream, agent, model } = this;
+    const choice = await this.choose(project, model);
     return openChat(terminal, project, { agent, choice, yes, json, noStream, mayAsk });
   }
 }

@@ -69,7 +69,7 @@ function countOf(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-function renderContext(terminal: Terminal, shown: ShownContext): string {
+export function renderContext(terminal: Terminal, shown: ShownContext): string {
   const { files, leftOut, takenAway, notes, ignored } = shown;
   const title = (text: string) => terminal.style('bold', text);
   const out = [

@@ -8,7 +8,14 @@ const commands = {
   retry: { takes: '', does: 'ask again if there is no answer yet' },
   branch: { takes: '<turn> [text]', does: 'try again from an earlier turn, on another branch' },
   history: { takes: '', does: 'read the conversation so far' },
-  allowed: { takes: '[drop <number>]', does: 'list the allowed commands, or take one back' },
+  model: { takes: '[name]', does: 'name the model, or ask another one from now on' },
+  agent: { takes: '[name]', does: 'name the agent, or ask another one from now on' },
+  add: { takes: '<path> ...', does: 'show the model these files as well' },
+  drop: { takes: '<path> ...', does: 'no longer show the model these files' },
+  context: { takes: '', does: 'list what the model is shown next' },
+  cost: { takes: '', does: 'count tokens and money' },
+  diff: { takes: '[turn] [turn]', does: 'show what a turn changed in the code' },
+  allowed: { takes: '[drop <n>]', does: 'list the allowed commands, or take one back' },
   undo: { takes: '[turn]', does: 'undo the code changes of a turn' },
   help: { takes: '', does: 'this help' },
   quit: { takes: '', does: 'leave; Ctrl-D does too' },
@@ -82,3 +89,26 @@ export function renderChatHelp(): string {
 }
 
 const stops = 'Ctrl-C stops an answer and keeps what has arrived; at an empty prompt it leaves.';
+
+/** Splits paths at spaces; quotes hold one together. */
+export function splitPaths(rest: string): string[] {
+  return [...rest.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+    ([, double, single, plain]) => double ?? single ?? plain ?? '',
+  );
+}
+
+/**
+ * What Tab makes of the last word of a line: the words that it may become, and the word. A command completes at the beginning,
+ * a path after /add and /drop, after `@`, and where the word has a slash or a dot.
+ */
+export function completeInput(line: string, paths: readonly string[]): [completions: string[], word: string] {
+  if (/^\/\w*$/.test(line)) return [names.map((name) => `/${name} `).filter((name) => name.startsWith(line)), line];
+  const word = /\S*$/.exec(line)?.[0] ?? '';
+  const mark = word.startsWith('@') ? '@' : '';
+  const prefix = word.slice(mark.length);
+  if (mark === '' && !/[/.]/.test(word) && !/^\/(?:add|drop)\s/.test(line)) return [[], word];
+  const next = paths
+    .filter((path) => path.startsWith(prefix) && !/\s/.test(path))
+    .map((path) => path.slice(0, path.indexOf('/', prefix.length) + 1) || path);
+  return [[...new Set(next)].map((path) => `${mark}${path}`), word];
+}

@@ -1,4 +1,5 @@
 /** The line that a conversation is on, and the message or plan that waits there. */
+import type { ChosenModel } from '../../../../app.ts';
 import { TeddyError } from '../../../../errors.ts';
 import type { Project } from '../../../../ports/project.ts';
 import { mainLineRef, shortRef, type RefName, type SessionId } from '../../../../names.ts';
@@ -22,6 +23,8 @@ export interface ChatLine {
 
 export interface Conversation extends Chat {
   prompt: ChatPrompt;
+  /** Chooses another model, with the other options of the command. */
+  choose(model: string): Promise<ChosenModel>;
   selector: string | undefined;
   /** Shows long text to a person. */
   page(text: string): Promise<void>;

@@ -1,10 +1,10 @@
 /** Runs a conversation at the terminal: prompt, message, answer, until the user leaves. */
 import { exitCodes, TeddyError, toWorldError, type ErrorCode } from '../../../../errors.ts';
 import { shortRef } from '../../../../names.ts';
+import { listPaths } from '../../../../workflow/chat/list-files.ts';
 import { findNextStep } from '../../../../workflow/turn/find-next-step.ts';
 import { parseChatInput, renderChatHelp, type ChatCommandName, splitTurn, type ChatInput } from './commands.ts';
 import { openChatLine, sayStart, sayWaiting, type Conversation, type Talking } from './line.ts';
-import { describeAllowed } from './view.ts';
 import { exchange, showExchanged } from './exchange.ts';
 import { renderError } from '../../../render/error.ts';
 import { isDebug, type CliContext } from '../../../context.ts';
@@ -21,7 +21,9 @@ export async function chatLoop(conversation: Conversation): Promise<number> {
   const ending = watchEnding(terminal.context);
   try {
     for (;;) {
-      const typed = await withInterrupt(terminal, next, (signal) => prompt.read(signal));
+      const typed = await withInterrupt(terminal, next, (signal) =>
+        prompt.read(signal, () => listPaths(project, talking.line.ref)),
+      );
       if (typed.kind === 'end') return 0;
       if (typed.kind === 'interrupt') return exitCodes.INTERRUPTED;
       if (typed.kind === 'message' && (await answer(talking, typed.text)) === 'leave') return 0;
@@ -135,7 +137,7 @@ async function runChatCommand(talking: Talking, command: Command, signal: AbortS
   if (name === 'plan') await plan(talking, rest, signal);
   else if (name === 'execute') await execute(talking, signal);
   else if (name === 'undo') await undo(talking, rest);
-  else if (name === 'allowed') await showAllowed(talking, rest);
+  else if (name !== 'history') await (await import('./settings.ts')).runSetting(talking, name, rest);
   else await showHistory(talking);
   return null;
 }
@@ -183,30 +185,6 @@ async function undo({ terminal, project, line }: Talking, turn: string): Promise
   ]);
   const options = { turn: turn === '' ? undefined : turn, selector: await line.selector() };
   showUndone(terminal, await undoTurn(project, options));
-}
-
-/** Lists what `a` and `p` have allowed in this session, or takes one back. */
-async function showAllowed({ terminal, project, line: { session } }: Talking, rest: string): Promise<void> {
-  const allowed = await project.allowed.list(session);
-  const [, number] = /^drop\s+(\d+)$/.exec(rest) ?? [];
-  const dropped = allowed[Number(number) - 1];
-  if (rest !== '' && dropped === undefined)
-    throw new TeddyError(
-      'USAGE',
-      number === undefined ? `/allowed does not take ${rest}.` : `No allowed command has the number ${number}.`,
-      '/allowed lists them, and /allowed drop 1 takes the first one back.',
-    );
-  if (dropped !== undefined) {
-    await project.allowed.keep(
-      session,
-      allowed.filter((one) => one !== dropped),
-    );
-    return terminal.say(`Asked about again: ${toVisible(describeAllowed(dropped))}`);
-  }
-  const rows = allowed.map((one, at) => `${at + 1}  ${toVisible(describeAllowed(one))}`);
-  terminal.say(
-    rows.length === 0 ? 'Every command is asked about. a or p at the question allows one.' : rows.join('\n'),
-  );
 }
 
 async function showHistory({ terminal, project, line, page }: Talking): Promise<void> {

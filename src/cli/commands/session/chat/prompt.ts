@@ -1,6 +1,6 @@
 /** Reads one message at the prompt of a conversation: one line or several, typed or pasted. */
-import { createInterface, type Interface } from 'node:readline';
-import { quoteSlash } from './commands.ts';
+import { createInterface, type AsyncCompleter, type Interface } from 'node:readline';
+import { completeInput, quoteSlash } from './commands.ts';
 import type { CliContext } from '../../../context.ts';
 import type { Terminal } from '../../../terminal.ts';
 import { stopOnKey } from '../../../ask/line.ts';
@@ -15,7 +15,8 @@ export const nothingGathered: Gathering = { lines: [], isQuoted: false };
 type Typed = { kind: 'message'; text: string } | { kind: 'nothing' | 'interrupt' | 'end' };
 
 export interface ChatPrompt {
-  read(signal: AbortSignal): Promise<Typed>;
+  /** `listPaths` lists the paths that Tab completes. */
+  read(signal: AbortSignal, listPaths?: () => Promise<string[]>): Promise<Typed>;
   /**
    * This text was typed while nothing was asked: the next prompt puts it into its edit line, and only Enter sends it.
    */
@@ -41,7 +42,7 @@ export function openChatPrompt(terminal: Terminal): ChatPrompt {
   const close = () => void (env['TERM'] === 'dumb' || stderr.write(plainPastes));
   signals.on('exit', close);
   return {
-    read: (signal) => readMessage(terminal, memory, signal),
+    read: (signal, listPaths = async () => []) => readMessage(terminal, memory, signal, listPaths),
     unread: (text) => void (memory.ahead += text),
     close() {
       signals.off('exit', close);
@@ -50,14 +51,19 @@ export function openChatPrompt(terminal: Terminal): ChatPrompt {
   };
 }
 
-async function readMessage(terminal: Terminal, memory: Memory, signal: AbortSignal): Promise<Typed> {
+async function readMessage(
+  terminal: Terminal,
+  memory: Memory,
+  signal: AbortSignal,
+  listPaths: () => Promise<string[]>,
+): Promise<Typed> {
   // An editor may have switched it off.
   const { context } = terminal;
   if (context.env['TERM'] !== 'dumb') context.stderr.write(announcePastes);
   const ahead = toEditText(memory.ahead + (await takeTypedAhead(context)));
   memory.ahead = '';
   if (signal.aborted) return { kind: 'interrupt' };
-  const lines = context.stdin.readableEnded ? null : openLines(context, memory.newestFirst);
+  const lines = context.stdin.readableEnded ? null : openLines(context, memory.newestFirst, toCompleter(listPaths));
   if (lines === null) return { kind: 'end' };
   return new Promise((resolve) => {
     const asked: Asked = { ...nothingTyped, terminal, memory, lines, resolve };
@@ -174,8 +180,22 @@ function end(asked: Asked, typed: Typed): void {
   });
 }
 
+/** The files are listed at the first Tab of a prompt. Without a list, Tab completes commands. */
+function toCompleter(listPaths: () => Promise<string[]>): AsyncCompleter {
+  let listing: Promise<string[]> | null = null;
+  return (line, done) => {
+    // Where they cannot be listed, there is nothing to complete.
+    listing ??= listPaths().catch(() => []);
+    void listing.then((paths) => done(null, completeInput(line, paths)));
+  };
+}
+
 /** Null when the terminal is already closed: then it cannot be put into raw mode. */
-function openLines({ stdin, stderr }: CliContext, newestFirst: readonly string[]): Interface | null {
+function openLines(
+  { stdin, stderr }: CliContext,
+  newestFirst: readonly string[],
+  completer: AsyncCompleter,
+): Interface | null {
   try {
     return createInterface({
       input: stdin,
@@ -183,6 +203,7 @@ function openLines({ stdin, stderr }: CliContext, newestFirst: readonly string[]
       terminal: true,
       history: [...newestFirst],
       historySize: maxRemembered,
+      completer,
     });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EIO') return null;

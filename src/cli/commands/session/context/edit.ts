@@ -83,7 +83,7 @@ export function toProjectPath(cwd: string, text: string, root: string | undefine
   return isHere ? relative(root, here).split(sep).join('/') || '.' : text;
 }
 
-function showEdited(terminal: Terminal, edited: EditedList): void {
+export function showEdited(terminal: Terminal, edited: EditedList): void {
   const { file, session, commit, cameIn, wentOut, already, secrets, budget } = edited;
   for (const row of renderRows(cameIn, '+')) terminal.print(`${terminal.style('green', row)}\n`);
   for (const row of renderRows(wentOut, '-')) terminal.print(`${terminal.style('red', row)}\n`);

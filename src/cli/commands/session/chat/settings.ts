@@ -1,0 +1,107 @@
+/** The commands of a conversation that look at what it works with, and change it. */
+import { defaultAgent, findAgent } from '../../../../conversation/agents.ts';
+import { TeddyError } from '../../../../errors.ts';
+import { shortRef } from '../../../../names.ts';
+import { readGlobal } from '../../../../workflow/line/global-branch.ts';
+import { splitPaths, type ChatCommandName } from './commands.ts';
+import type { Talking } from './line.ts';
+import { describeAllowed } from './view.ts';
+import { toVisible } from '../../../terminal.ts';
+
+const verbs = {
+  model: chooseModel,
+  agent: chooseAgent,
+  add: (talking: Talking, rest: string) => editContext(talking, 'add', rest),
+  drop: (talking: Talking, rest: string) => editContext(talking, 'drop', rest),
+  context: showContext,
+  cost: showCost,
+  diff: showDiff,
+  allowed: showAllowed,
+} satisfies Partial<Record<ChatCommandName, (talking: Talking, rest: string) => Promise<void>>>;
+
+export function runSetting(talking: Talking, name: keyof typeof verbs, rest: string): Promise<void> {
+  return verbs[name](talking, rest);
+}
+
+async function chooseModel(talking: Talking, name: string): Promise<void> {
+  const choice = name === '' ? talking.choice : await talking.choose(name);
+  // Without a model the conversation could not go on.
+  if (choice.missing !== null) throw choice.missing;
+  talking.choice = choice;
+  talking.terminal.say(`The model is ${toVisible(choice.model?.label ?? choice.name)}.`);
+}
+
+/** Throws UNKNOWN_AGENT. */
+async function chooseAgent(talking: Talking, name: string): Promise<void> {
+  if (name !== '') {
+    const own = (await readGlobal(talking.project, { orRemote: true }))?.agents ?? new Map<string, string>();
+    talking.agent = findAgent(name, own, 'chat').name;
+  }
+  talking.terminal.say(`The agent is ${talking.agent ?? `that of the last turn, or else ${defaultAgent}`}.`);
+}
+
+async function editContext({ terminal, project, line }: Talking, kind: 'add' | 'drop', rest: string): Promise<void> {
+  const [{ editContextList }, { showEdited, toProjectPath }] = await Promise.all([
+    import('../../../../workflow/context/edit-list.ts'),
+    import('../context/edit.ts'),
+  ]);
+  const root = project.repository.workspace?.root;
+  const paths = splitPaths(rest).map((path) => toProjectPath(terminal.context.cwd(), path.replace(/^@/, ''), root));
+  showEdited(
+    terminal,
+    await editContextList(project, { selector: await line.selector(), kind, paths, isGlobal: false }),
+  );
+}
+
+async function showContext({ terminal, project, line, page }: Talking): Promise<void> {
+  const [{ showContext: read }, { renderContext }] = await Promise.all([
+    import('../../../../workflow/context/show.ts'),
+    import('../context.ts'),
+  ]);
+  await page(renderContext(terminal, await read(project, { selector: shortRef(line.ref) })));
+}
+
+async function showCost({ terminal, project, line, page }: Talking): Promise<void> {
+  const [{ countCost }, { renderCost }] = await Promise.all([
+    import('../../../../workflow/review/count-cost.ts'),
+    import('../../../render/cost.ts'),
+  ]);
+  await page(renderCost(terminal, await countCost(project, shortRef(line.ref))));
+}
+
+/** Without a turn, the last one; two turns are compared with each other. */
+async function showDiff({ terminal, project, line, page }: Talking, rest: string): Promise<void> {
+  const [{ diffTurns }, { renderComparison }] = await Promise.all([
+    import('../../../../workflow/review/diff-turns.ts'),
+    import('../../../render/comparison.ts'),
+  ]);
+  const [a, b, ...more] = splitPaths(rest);
+  if (more.length > 0) throw new TeddyError('USAGE', '/diff takes at most two turns.', 'Name them: `/diff 02 03`.');
+  const name = shortRef(line.ref);
+  const wanted = a === undefined ? { a: name } : { a, b, selector: name };
+  await page(renderComparison(terminal, await diffTurns(project, { ...wanted, only: 'code' }), { isShort: false }));
+}
+
+/** Lists what `a` and `p` have allowed in this session, or takes one back. */
+async function showAllowed({ terminal, project, line: { session } }: Talking, rest: string): Promise<void> {
+  const allowed = await project.allowed.list(session);
+  const [, number] = /^drop\s+(\d+)$/.exec(rest) ?? [];
+  const dropped = allowed[Number(number) - 1];
+  if (rest !== '' && dropped === undefined)
+    throw new TeddyError(
+      'USAGE',
+      number === undefined ? `/allowed does not take ${rest}.` : `No allowed command has the number ${number}.`,
+      '/allowed lists them, and /allowed drop 1 takes the first one back.',
+    );
+  if (dropped !== undefined) {
+    await project.allowed.keep(
+      session,
+      allowed.filter((one) => one !== dropped),
+    );
+    return terminal.say(`Asked about again: ${toVisible(describeAllowed(dropped))}`);
+  }
+  const rows = allowed.map((one, at) => `${at + 1}  ${toVisible(describeAllowed(one))}`);
+  terminal.say(
+    rows.length === 0 ? 'Every command is asked about. a or p at the question allows one.' : rows.join('\n'),
+  );
+}
