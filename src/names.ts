@@ -23,6 +23,8 @@ export const deletedPrefix = 'refs/teddy/keep/deleted/';
 /** Says that something here came from elsewhere, also where no remote is configured. */
 export const fetchedRef = 'refs/teddy/keep/fetched' as RefName;
 const maxNameLength = 64;
+/** A file may have the names of two lines in its own, which has room for 255 bytes. */
+const maxNameBytes = 80;
 
 export function isOid(text: string): text is Oid {
   return /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
@@ -38,14 +40,9 @@ export function zeroOid(like: Oid): Oid {
   return '0'.repeat(like.length) as Oid;
 }
 
-/** Turns free text into a session name: lower case, ASCII letters and digits, single hyphens, at most 64 characters. */
+/** Turns free text into a session name: lower case, letters and digits of any script, single hyphens, at most 64 characters and 80 bytes. */
 export function toSessionName(text: string): string {
-  const slug = text
-    .normalize('NFKD')
-    .replace(/\p{M}+/gu, '')
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-+|-+$/g, '');
+  const slug = [...toCanonical(text).matchAll(nameWord)].map(([word]) => word).join('-');
   if (slug === '') {
     throw new TeddyError(
       'BAD_NAME',
@@ -53,9 +50,32 @@ export function toSessionName(text: string): string {
       'Use letters and digits, e.g. `teddy session new add-login-route`.',
     );
   }
-  if (slug.length <= maxNameLength) return slug;
-  const cut = slug.slice(0, maxNameLength + 1).lastIndexOf('-');
-  return slug.slice(0, cut > 0 ? cut : maxNameLength);
+  const fitting = fitName(slug);
+  if (fitting === slug) return slug;
+  const cut = slug.slice(0, fitting.length + 1).lastIndexOf('-');
+  return fitting.slice(0, cut > 0 ? cut : fitting.length);
+}
+
+/** A letter or a digit, and then the marks that belong to it. What nobody can see is neither. */
+const nameCharacter = String.raw`(?!\p{Default_Ignorable_Code_Point})[\p{L}\p{Nd}](?:(?!\p{Default_Ignorable_Code_Point})\p{M})*`;
+const nameWord = new RegExp(`(?:${nameCharacter})+`, 'gu');
+const anySessionId = new RegExp(`^\\d{8}(?:-(?:${nameCharacter})+)+$`, 'u');
+
+/** Composed, in lower case. Lower case may have to be composed again. */
+function toCanonical(text: string): string {
+  return text.normalize('NFC').toLowerCase().normalize('NFC');
+}
+
+/** Cuts between characters with their marks. */
+function fitName(name: string): string {
+  let bytes = 0;
+  let length = 0;
+  for (const [character] of name.matchAll(new RegExp(`${nameCharacter}|-`, 'gu'))) {
+    bytes += new TextEncoder().encode(character).length;
+    if (length + character.length > maxNameLength || bytes > maxNameBytes) break;
+    length += character.length;
+  }
+  return name.slice(0, length);
 }
 
 /** `date` counts in UTC. `attempt` 1 is the plain id; 2, 3, ... get a number at the end. */
@@ -65,7 +85,7 @@ export function toSessionId(date: Date, name: string, attempt = 1): SessionId {
 }
 
 export function isSessionId(text: string): text is SessionId {
-  return /^\d{8}(?:-[a-z0-9]+)+$/.test(text);
+  return /^\d{8}(?:-[a-z0-9]+)+$/.test(text) || (anySessionId.test(text) && toCanonical(text) === text);
 }
 
 export function parseSessionId(text: string): SessionId {
@@ -118,7 +138,10 @@ export function mainLineRef(session: SessionId): RefName {
 
 /** A file name for the run of a turn. Other lines of a session may have a turn of the same name. */
 export function runName({ session, turn, ref }: { session: SessionId; turn: TurnName; ref: RefName }): string {
-  const line = ref === mainLineRef(session) ? '' : `--${encodeURIComponent(shortRef(ref))}`;
+  const line =
+    ref === mainLineRef(session)
+      ? ''
+      : `--${shortRef(ref).replace(/[^\p{L}\p{M}\p{Nd}_.!~*'()-]/gu, encodeURIComponent)}`;
   return `${session}-${turn}${line}`;
 }
 
@@ -128,7 +151,7 @@ export function conversationBranchRef(session: SessionId, turn: TurnName): RefNa
 
 /** Reads `refs/heads/teddy/<session>` and `refs/heads/teddy/<session>--<turn>-branch-<nn>`; anything else is null. */
 export function parseLineRef(ref: string): { session: SessionId; branch: TurnName | null } | null {
-  const match = /^refs\/heads\/teddy\/([a-z0-9-]+?)(?:--(\d{2,}-branch-\d{2,}))?$/.exec(ref);
+  const match = /^refs\/heads\/teddy\/([^/]+?)(?:--(\d{2,}-branch-\d{2,}))?$/.exec(ref);
   if (!match?.[1] || !isSessionId(match[1])) return null;
   if (match[2] !== undefined && !isTurnName(match[2])) return null;
   return { session: match[1], branch: match[2] ?? null };

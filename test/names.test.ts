@@ -52,8 +52,11 @@ describe('a session name', () => {
           expect(error).toMatchObject({ code: 'BAD_NAME' });
           return;
         }
-        expect(name).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
+        expect(name).toMatch(/^[\p{L}\p{Nd}][\p{L}\p{M}\p{Nd}]*(-[\p{L}\p{Nd}][\p{L}\p{M}\p{Nd}]*)*$/u);
+        expect(name.normalize('NFC').toLowerCase().normalize('NFC')).toBe(name);
+        expect(toSessionName(name)).toBe(name);
         expect(name.length).toBeLessThanOrEqual(64);
+        expect(Buffer.byteLength(name)).toBeLessThanOrEqual(80);
         const session = toSessionId(date, name, attempt);
         expect(session).not.toContain('--');
         const main = mainLineRef(session);
@@ -82,7 +85,16 @@ describe('a session name', () => {
   test.each([
     ['Add User Auth', 'add-user-auth'],
     ['  fix: the_login/route!  ', 'fix-the-login-route'],
-    ['Über façade', 'uber-facade'],
+    ['Über façade', 'über-façade'],
+    ['U\u0308ber', 'über'],
+    ['Авторизация пользователей', 'авторизация-пользователей'],
+    ['ログイン 機能を追加', 'ログイン-機能を追加'],
+    ['हिन्दी में', 'हिन्दी-में'],
+    ['q\u0323\u0307 x', 'q\u0323\u0307-x'],
+    ['a\u200Bb\uFE0Fc\u00ADd\u3164e', 'a-b-c-d-e'],
+    ['\u0301abc', 'abc'],
+    ['語'.repeat(40), '語'.repeat(26)],
+    ['а'.repeat(39) + ' бв', 'а'.repeat(39)],
     [`${'word-'.repeat(12)}longer`, `${'word-'.repeat(12)}`.slice(0, -1)],
     ['x'.repeat(70), 'x'.repeat(64)],
     [`${'x'.repeat(64)}-y`, 'x'.repeat(64)],
@@ -90,7 +102,7 @@ describe('a session name', () => {
     expect(toSessionName(text)).toBe(name);
   });
 
-  test.each(['', '---', '日本語', '!?'])('%j makes none', (text) => {
+  test.each(['', '---', '\u200B\uFE0F', '!?', '🚀'])('%j makes none', (text) => {
     expect(() => toSessionName(text)).toThrow(expect.objectContaining({ code: 'BAD_NAME' }));
   });
 
@@ -101,13 +113,24 @@ describe('a session name', () => {
 });
 
 describe('a session id', () => {
-  test.each(['add-login', '2026-x', '20260124', '20260124-', '20260124-a--b', '20260124-A', '20260124-a/b'])(
-    'is not %j',
-    (text) => {
-      expect(() => parseSessionId(text)).toThrow(expect.objectContaining({ code: 'BAD_NAME' }));
-      expect(parseLineRef(`refs/heads/teddy/${text}`)).toBeNull();
-    },
-  );
+  test.each([
+    'add-login',
+    '2026-x',
+    '20260124',
+    '20260124-',
+    '20260124-a--b',
+    '20260124-A',
+    '20260124-a/b',
+    '20260124-Я',
+    '20260124-u\u0308ber',
+    '20260124-\u0301a',
+    '20260124-a\u200Bb',
+    '20260124-\u3164',
+    '20260124-😀',
+  ])('is not %j', (text) => {
+    expect(() => parseSessionId(text)).toThrow(expect.objectContaining({ code: 'BAD_NAME' }));
+    expect(parseLineRef(`refs/heads/teddy/${text}`)).toBeNull();
+  });
 });
 
 describe('the ref of a line', () => {

@@ -38,6 +38,13 @@ async function records(turn = '01') {
   return decodeTranscript(text ?? '').records;
 }
 
+test('a session of any script is named in the path as URLs are written', async () => {
+  const made = await start(server.project, 'авторизация');
+  const path = `/api/sessions/${encodeURIComponent(made.session)}/entries`;
+  const { status, body } = await post(user('u1', 'Hello'), path);
+  expect({ status, body }).toMatchObject({ status: 200, body: { session: '20260124-авторизация', is_new: true } });
+});
+
 describe('what was said', () => {
   test('is one commit when it is answered, and the answer says where', async () => {
     const { status, body } = await post({ ...user('u1', 'Hello'), timestamp: '2026-01-24T10:00:00Z' });

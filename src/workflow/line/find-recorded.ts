@@ -101,7 +101,7 @@ async function findBranch(project: Project, target: string | undefined, options:
 
 /** By its id, by a part of it that no other archived session has, or by the branch that it was. */
 export async function findArchived(store: Store, target: string): Promise<RecordedLine | null> {
-  const wanted = target.replace(/\/+$/, '').split('/').at(-1) ?? '';
+  const wanted = (target.replace(/\/+$/, '').split('/').at(-1) ?? '').normalize('NFC');
   const kept = (await store.listRefs(archivePrefix)).flatMap(({ ref, oid }) => {
     const parsed = parseArchiveRef(ref);
     return parsed === null ? [] : [{ ...parsed, ref, tip: oid }];

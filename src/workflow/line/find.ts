@@ -143,7 +143,9 @@ async function findOpen(project: Project, { appends = false, needsFiles = false 
 }
 
 /** A session id, a branch, a path to a session directory, the name after the date, or a unique part of a session id. */
-async function findNamedLine(project: Project, selector: string): Promise<Line> {
+async function findNamedLine(project: Project, typed: string): Promise<Line> {
+  // A file system may give a name back in parts; those of sessions are composed.
+  const selector = typed.normalize('NFC');
   const { store } = project.repository;
   const sessions = await listMainLines(project);
   const named = selector.replace(/\/+$/, '').split('/').at(-1) ?? '';
@@ -154,7 +156,7 @@ async function findNamedLine(project: Project, selector: string): Promise<Line> 
   }
   const exact = sessions.find(({ session }) => session === selector || session === inDirectory);
   if (exact) return openLine(project, exact, 'named');
-  const branch = await findBranch(project, selector);
+  const branch = (await findBranch(project, typed)) ?? (await findBranch(project, selector));
   if (branch !== null) return openLine(project, branch, 'named');
   // Its id may be a part of another one's.
   if (isSessionId(selector) && (await store.resolve(archiveRef(mainLineRef(selector)))) !== null)

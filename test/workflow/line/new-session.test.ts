@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { attributesText, sessionContextText } from '../../../src/session/global-files.ts';
-import { globalRef, type Oid, type RefName } from '../../../src/names.ts';
+import {
+  conversationBranchRef,
+  globalRef,
+  runName,
+  type Oid,
+  type RefName,
+  type TurnName,
+} from '../../../src/names.ts';
+import { findLine } from '../../../src/workflow/line/find.ts';
 import { initProject } from '../../../src/workflow/context/init-project.ts';
 import { newSession } from '../../../src/workflow/line/new-session.ts';
 import { path } from '../../support/disk.ts';
@@ -133,6 +141,24 @@ describe('session new', () => {
     expect(await project.read('a.txt')).toBe('edited\n');
   });
 
+  test('a name of any script is kept, and found composed or not; its run fits a file name', async () => {
+    const project = await memoryProject();
+    const made = await newSession(project, { name: 'Авторизация U\u0308ber', switch: true });
+    expect(made.session).toBe('20260124-авторизация-über');
+    for (const selector of [
+      made.session,
+      'авторизация-u\u0308ber',
+      'u\u0308ber',
+      'teddy/20260124-авторизация-u\u0308ber',
+    ])
+      expect(await findLine(project, selector), selector).toMatchObject({ session: made.session, ref: made.ref });
+    const { session: long } = await newSession(project, { name: '語'.repeat(60), switch: false });
+    const ref = conversationBranchRef(long, '02-branch-01' as TurnName);
+    const name = runName({ session: long, turn: '02' as TurnName, ref });
+    expect(Buffer.byteLength(`${name}.json.0123456789abcdef`)).toBeLessThan(256);
+    expect(name).not.toContain('/');
+  });
+
   test('without a switch, HEAD stays where it is', async () => {
     const project = await memoryProject();
     const made = await newSession(project, { name: 'add-login', switch: false });
@@ -169,8 +195,8 @@ describe('session new', () => {
 
   test('a free-text name is slugged, and that is said', async () => {
     const project = await memoryProject();
-    expect((await start(project, 'Füge Login hinzu!')).session).toBe('20260124-fuge-login-hinzu');
-    expect(project.said).toContain('The name was made fuge-login-hinzu.');
+    expect((await start(project, 'Füge Login hinzu!')).session).toBe('20260124-füge-login-hinzu');
+    expect(project.said).toContain('The name was made füge-login-hinzu.');
     await expect(start(project, '???')).rejects.toMatchObject({ code: 'BAD_NAME' });
   });
 
