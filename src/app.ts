@@ -486,11 +486,22 @@ export async function listServedModels(
 /** The user's editor, by git's rules. */
 export async function composeText(
   project: Project,
-  { cwd, env }: { cwd: string; env: Record<string, string | undefined> },
+  {
+    cwd,
+    env,
+    stdin,
+  }: { cwd: string; env: Record<string, string | undefined>; stdin: Readable & { isTTY?: boolean | undefined } },
   initial: string,
   fileName: string,
 ): Promise<string> {
   const configured = env['GIT_EDITOR'] || (await project.repository.store.setting('core.editor'));
-  const editor = configured || env['VISUAL'] || env['EDITOR'] || 'vi';
+  const chosen = configured || env['VISUAL'] || env['EDITOR'];
+  if (!chosen && stdin.isTTY !== true)
+    throw new TeddyError(
+      'USAGE',
+      'There is no terminal for an editor, and no other editor is set.',
+      'Run it on a terminal, or set one that needs none: `GIT_EDITOR="cp <file>"` takes the text from a file.',
+    );
+  const editor = chosen || 'vi';
   return editText(initial, { editor, fileName, cwd, env });
 }

@@ -12,7 +12,7 @@ let project: TeddyProject;
 afterEach(() => project.close());
 
 const atOnce = { timeout: 20_000, interval: 20 };
-const isPending = async () => (await project.ok('session', 'list')).includes('planned');
+const isPending = async () => (await project.ok('session', 'list')).includes('pending plan');
 const has = (path: string) => existsSync(join(project.repo.root, path));
 
 async function openWithPlan(...actions: string[]): Promise<void> {

@@ -189,7 +189,7 @@ describe('a run that was killed', () => {
     expect(await project.repo.read('README.md')).toBe('# Scratch\n');
     expect(has('made')).toBe(false);
     expect(await project.repo.git('status', '--porcelain')).toBe('');
-    expect(await project.ok('session', 'list')).toContain('planned');
+    expect(await project.ok('session', 'list')).toContain('pending plan');
     await project.refuses('NO_INTERRUPTED_RUN', 3, [...execute, '--interrupted=rollback']);
     await project.ok(...execute, '-y', '--only', '1,3');
     expect(await project.repo.read('README.md')).toBe('# Changed\n');

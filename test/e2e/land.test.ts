@@ -119,3 +119,50 @@ test('what is deleted for good by the doctor is not found again as lost entries'
   expect(await repo.git('for-each-ref', 'refs/teddy/keep', `refs/heads/teddy/${session}*`)).toBe('');
   expect(await project.ok('doctor')).not.toContain('no branch has');
 });
+
+test('what leaves a line says how to get back to it, and it works', async () => {
+  const { repo } = project;
+  const made = await project.run(['session', 'new', 'leave', '--from', 'main']);
+  const [, leave = ''] = /new branch (teddy\/\S+)\./.exec(made.stderr) ?? [];
+  await project.plan(createPlan('b.txt', 'B\n'));
+  await project.ok('session', 'execute', '-y');
+  for (const words of [
+    ['session', 'branch', '01'],
+    ['session', 'restore', '01'],
+  ]) {
+    const { stderr } = await project.run(words);
+    const [, back = ''] = /^Back: git (.*)$/m.exec(stderr) ?? [];
+    expect(back).toBe(`switch ${leave}`);
+    await repo.git(...back.split(' '));
+  }
+  const undone = await project.run(['session', 'undo']);
+  const [, back = ''] = /^Back: teddy (.*)$/m.exec(undone.stderr) ?? [];
+  expect(await repo.git('ls-files', 'b.txt')).toBe('');
+  await project.ok(...back.split(' '));
+  expect(await repo.read('b.txt')).toBe('B\n');
+  await repo.git('switch', '--quiet', leave);
+});
+
+test('a session in the place of a remote, an answer that a person brings, and no editor are explained', async () => {
+  const fresh = await openTeddyProject();
+  const { repo } = fresh;
+  await fresh.begin('leave');
+  expect((await fresh.run(['session', 'push', 'leave'])).stderr).toContain('leave is a session, which -s would name');
+  await repo.git('init', '--quiet', '--bare', '.git/there');
+  await repo.git('remote', 'add', 'origin', '.git/there');
+  await repo.git('push', '--quiet', 'origin', 'main');
+  await fresh.ok('session', 'push');
+  for (const verb of ['push', 'pull', 'sync'])
+    expect((await fresh.run(['session', verb, 'leave'])).stderr).toMatch(
+      new RegExp(`^hint: {2}leave is a session: \`teddy session ${verb} -s \\d{8}-leave\`\\.$`, 'm'),
+    );
+  const none = { OPENAI_API_KEY: undefined, OPENAI_BASE_URL: undefined };
+  const options = { env: { ...none, EDITOR: undefined, VISUAL: undefined, GIT_EDITOR: undefined } };
+  const asked = await fresh.run(['session', 'plan', '-m', 'By hand', '--provider', 'manual'], options);
+  const resumed = await fresh.run(['session', 'resume'], options);
+  expect(resumed.stderr).not.toContain('NO_MODEL');
+  expect(resumed.stderr).toContain('teddy session plan --from');
+  expect(resumed.exitCode).toBe(asked.exitCode);
+  expect(await fresh.refuses('USAGE', 2, ['global', 'edit'], options)).toContain('There is no terminal for an editor');
+  await fresh.close();
+});

@@ -33,8 +33,12 @@ const branchesOf = async (place: string) =>
 test('a renamed line is listed, verified, counted and pushed under the name that it has', async () => {
   await project.repo.git('branch', '-m', 'feature/login');
   await project.repo.commit({ 'own.txt': 'mine\n' }, 'Mine');
-  expect(await project.ok('session', 'list')).toContain(`* ${session}  1 turn    closed`);
-  expect(await project.ok('session', 'verify', '--all')).toMatch(/^feature\/login: 4 entries in 1 turn, .*no fault\n$/);
+  expect(await project.ok('session', 'list')).toMatch(
+    new RegExp(`^\\* ${session} +\\d+ s +closed  Try it on feature/login$`, 'm'),
+  );
+  expect(await project.ok('session', 'verify', '--all')).toMatch(
+    /^feature\/login: 4 entries in 1 turn: no fault .*\n$/,
+  );
   expect(await project.ok('session', 'cost', '--all')).toContain(session);
   expect(await project.ok('session', 'log', '--graph')).toContain('feature/login');
   expect(await project.ok('session', 'push')).toBe('feature/login  pushed\nteddy/global  pushed\n');

@@ -22,7 +22,7 @@ afterEach(() => project.close());
 const answer = createPlan('made.txt', 'made\n');
 const resume = ['session', 'resume'];
 const lastLine = (text: string) => text.trimEnd().split('\n').at(-1);
-const isPending = async () => (await project.ok('session', 'list')).includes('planned');
+const isPending = async () => (await project.ok('session', 'list')).includes('pending plan');
 const recordTypes = async (session: string) =>
   (await project.repo.read(`.teddy/sessions/${session}/01/transcript.jsonl`))
     .trim()

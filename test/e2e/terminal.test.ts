@@ -29,7 +29,7 @@ function inTerminal(...args: string[]): TerminalRun {
   return runInTerminal(args, { cwd: project.repo.root, env: project.env });
 }
 
-const isPending = async () => (await project.ok('session', 'list')).includes('planned');
+const isPending = async () => (await project.ok('session', 'list')).includes('pending plan');
 
 describe.skipIf(!hasTerminal)('at a terminal', () => {
   test('each action is shown and asked about: y does it, n skips it, ? explains, and the rest goes on', async () => {

@@ -41,7 +41,7 @@ test('undo puts back content, mode and deleted files, and removes what the turn 
   await everything();
   expect(await repo.git('diff', '--name-only', 'HEAD~1', '--', ':!.teddy')).not.toBe('');
   const report = await repo.git('rev-parse', 'HEAD');
-  expect(await project.ok('session', 'undo')).toMatch(/^4 files of turn 01 put back, undo [0-9a-f]{10}\n$/);
+  expect(await project.ok('session', 'undo')).toMatch(/^4 files of turn 01 taken back, undo [0-9a-f]{10}\n$/);
   const after = (await repo.fingerprint()).workTree;
   const code = (files: Record<string, string>) =>
     Object.fromEntries(Object.entries(files).filter(([path]) => !path.startsWith('.teddy/')));

@@ -23,7 +23,9 @@ async function verify(...args: string[]): Promise<{ exitCode: number; json: Reco
 test('a session is verified by its id, and by its bundle; what there is not is exit 2', async () => {
   const said = await project.ok('session', 'verify', '--fsck');
   expect(said).toMatch(
-    new RegExp(`^teddy/${session}: 4 entries in 1 turn, derived \\d+, attested \\d+: no fault\ngit fsck: no fault\n$`),
+    new RegExp(
+      `^teddy/${session}: 4 entries in 1 turn: no fault \\(\\d+ parts rendered again and compared\\)\ngit fsck: no fault\n$`,
+    ),
   );
   const bundle = join(project.repo.root, '.git', 'line.bundle');
   await project.repo.git('bundle', 'create', '-q', bundle, `teddy/${session}`, 'main');
@@ -53,7 +55,7 @@ test('a plan that was rewritten is exit 1, with commit, turn and file, on one li
   const { exitCode, stdout } = await project.run(['session', 'verify', '--all'], { env });
   expect(exitCode).toBe(1);
   const [, token] = /^::stop-commands::(\S+)\n/.exec(stdout) ?? [];
-  expect(stdout.split('\n').map((row) => row.replace(/, derived.*: /, ': '))).toEqual([
+  expect(stdout.split('\n').map((row) => row.replace(/ \(\d+ parts? rendered .*\)$/, ''))).toEqual([
     `::stop-commands::${token}`,
     `teddy/${session}: 4 entries in 1 turn: no fault`,
     `teddy/${session}--02-branch-01: 0 entries in 1 turn: 1 fault`,

@@ -458,7 +458,7 @@ describe('recover', () => {
 });
 
 describe('before a command that writes', () => {
-  test('one line names what was interrupted, --json stays one document, and commands that only look say nothing', async () => {
+  test('one line a day names what was interrupted, --json stays one document, and commands that only look say nothing', async () => {
     const id = await killedStream('a.txt', 'one\n');
     const made = await project.run(['session', 'new', 'other', '--no-switch', '--json']);
     expect(JSON.parse(made.stdout)).toMatchObject({ schema: 'teddy.session-new/1' });
@@ -467,7 +467,11 @@ describe('before a command that writes', () => {
       'm',
     );
     expect(made.stderr).toMatch(line);
-    expect((await begin('b.txt', 'create')).stderr).toMatch(line);
+    expect((await begin('b.txt', 'create')).stderr).not.toContain('interrupted');
+    const listed = await project.run(['write', 'list']);
+    expect(listed.stderr).toContain(`teddy write recover ${id}`);
+    expect((await project.run(['write', 'show', id.slice(0, 6)])).stdout).toBe('one\n');
+    expect((await project.run(['write', 'status', id.slice(0, 6), '--json'])).stdout).toContain(id);
     expect((await project.run(['session', 'list'])).stderr).not.toContain('interrupted');
   });
 

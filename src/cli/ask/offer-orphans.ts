@@ -1,5 +1,7 @@
 /** Runs before a command that writes: offers interrupted write sessions, and clears away those over an hour old. */
 import { TeddyError } from '../../errors.ts';
+import type { Project } from '../../ports/project.ts';
+import { readRows, writeRows } from '../../workflow/line/cached-rows.ts';
 import type { WriteView } from '../../workflow/writes/list.ts';
 import { sweepWrites } from '../../workflow/writes/clean.ts';
 import { askRecover } from './finish-write.ts';
@@ -19,7 +21,7 @@ export async function offerOrphans(offering: Offering): Promise<void> {
     sweepWrites(offering.project),
   );
   for (const one of cleaned) terminal.say(toVisible(describeCleaned(one)));
-  for (const view of orphans) {
+  for (const view of await orNothing(offering, [], () => takeUnannounced(offering.project, orphans))) {
     const left = `A write session was interrupted: ${describeLeft(offering, view)}.`;
     if (!canAsk) terminal.say(`${left} Recover it: teddy write recover ${view.id}`);
     else {
@@ -27,6 +29,19 @@ export async function offerOrphans(offering: Offering): Promise<void> {
       await orNothing(offering, undefined, () => offer(offering, view));
     }
   }
+}
+
+const dayMs = 86_400_000;
+
+/** Those that nobody was told of for a day; from now on somebody was. */
+async function takeUnannounced(project: Project, orphans: readonly WriteView[]): Promise<WriteView[]> {
+  const { cache } = project.repository;
+  const nowMs = project.clock.now().getTime();
+  const told = (await readRows(cache, 'announced-writes')).filter(([, at]) => nowMs - Number(at) < dayMs);
+  const fresh = orphans.filter(({ id }) => !told.some(([known]) => known === id));
+  if (fresh.length > 0)
+    await writeRows(cache, 'announced-writes', [...told, ...fresh.map(({ id }) => [id, String(nowMs)])]);
+  return fresh;
 }
 
 async function offer(offering: Offering, view: WriteView): Promise<void> {

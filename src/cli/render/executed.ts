@@ -41,8 +41,15 @@ export function showExecuted(terminal: Terminal, { line, report, commit, leftOut
   const changed = report.changes.length;
   const files = `${changed} ${changed === 1 ? 'file' : 'files'} changed`;
   terminal.print(
-    `${terminal.style(status === 'SUCCESS' ? 'green' : 'red', status)} turn ${report.turn} of ${line.session}: ${files}, report ${commit.slice(0, 10)}${error === null ? '' : ` (${toVisible(error)})`}\n`,
+    `${terminal.style(status === 'SUCCESS' ? 'green' : 'red', status)} turn ${report.turn} of ${line.session}: ${files}, report ${commit.slice(0, 10)}${error === null ? '' : `: ${toVisible(describeError(report) ?? error)}`}\n`,
   );
+}
+
+/** `action 2 of 3, EXECUTE, failed`; null where no action says why. */
+function describeError({ run_summary, action_logs: logs }: Executed['report']): string | null {
+  const failed = logs.find(({ status }) => status === 'FAILURE');
+  if (failed === undefined || !run_summary.error?.startsWith('action ')) return null;
+  return `action ${failed.index} of ${logs.length}, ${failed.action_type}, failed`;
 }
 
 export function toRolledBackJson({ session, turn, restored, left, aside }: RolledBackRun): object {

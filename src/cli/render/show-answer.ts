@@ -90,8 +90,8 @@ export function toEffort({ provider, model }: ChosenModel, elapsedMs: number | n
 }
 
 function describeAnswer({ entry, actions, problems }: Answer): string {
-  if (entry === 'reply') return 'an answer that is not a plan, kept as a reply,';
-  if (problems.length > 0) return 'a plan that is not valid';
+  if (entry === 'reply') return 'an answer that is not a plan was';
+  if (problems.length > 0) return 'an invalid plan was';
   if (actions === 0) return 'a plan without actions';
   return `a plan with ${actions} ${actions === 1 ? 'action' : 'actions'}`;
 }

@@ -6,11 +6,13 @@ export function toUndoneJson({ line, turn, commit, restored, left }: Undone): ob
   return { session: line.session, turn, commit, restored, left };
 }
 
-export function showUndone(terminal: Terminal, { turn, commit, restored, left }: Undone): void {
+/** `option` names the line in a command, where that is needed. */
+export function showUndone(terminal: Terminal, { turn, commit, restored, left }: Undone, option: string): void {
   const warning = terminal.style('yellow', 'warning:', 'stderr');
   for (const { path, reason } of left)
     terminal.say(`${warning} ${toVisible(path)} was left as it is: ${toVisible(reason)}.`);
   const files = `${restored.length} ${restored.length === 1 ? 'file' : 'files'}`;
-  terminal.print(`${files} of turn ${turn} put back, undo ${commit.slice(0, 10)}\n`);
+  terminal.print(`${files} of turn ${turn} taken back, undo ${commit.slice(0, 10)}\n`);
   terminal.say(`See it: git show ${commit.slice(0, 10)}`);
+  terminal.say(`Back: teddy session restore ${turn}${option}`);
 }

@@ -1,6 +1,6 @@
 /** Switches a work tree to a line. */
 import { TeddyError } from '../../errors.ts';
-import type { Workspace } from '../../ports/git.ts';
+import type { Head, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
@@ -12,8 +12,8 @@ import { refuseRunsIn } from './unfinished-run.ts';
 export interface SwitchedSession {
   session: SessionId;
   ref: RefName;
-  /** What HEAD was on: a branch, or a commit. */
-  from: RefName | Oid | null;
+  /** What HEAD was on. */
+  from: Head;
   isThere: boolean;
 }
 
@@ -27,7 +27,7 @@ export async function switchSession(project: Project, selector: string): Promise
     throw new TeddyError('NO_WORK_TREE', 'A bare repository has nothing to switch.', 'Run it in a clone of it.');
   const { ref, session, tip, remoteTip, workspace: holder } = await findLine(project, selector);
   const head = await workspace.head();
-  const switched = { session, ref, from: head.ref ?? head.oid };
+  const switched = { session, ref, from: head };
   if (head.ref === ref) return { ...switched, isThere: true };
   if (holder !== null)
     throw new TeddyError(

@@ -15,8 +15,8 @@ export type NextStep = { line: Line } & Waiting;
 
 type Waiting =
   | { kind: 'execute'; turn: TurnName }
-  /** `mode`: what was asked for then; a message that nobody was asked about yet has none. */
-  | { kind: 'ask'; turn: TurnName; mode?: 'chat' | 'plan' }
+  /** `provider`: who was to answer. `mode`: what was asked for then; a message that nobody was asked about yet has none. */
+  | { kind: 'ask'; turn: TurnName; mode?: 'chat' | 'plan'; provider?: string }
   | { kind: 'message' };
 
 /** Only looks: whoever takes the step repairs what a crash has left. Throws UNKNOWN_SESSION, AMBIGUOUS_SESSION. */
@@ -40,5 +40,7 @@ async function toStep(store: Store, state: LineState): Promise<Waiting> {
   const log = await readTurnFile(store, state.entryOid, state.session, latest.turn, '_context.log');
   // The front matter alone: a log is long.
   const isChat = log !== null && /^mode: chat$/m.test(log.slice(0, Math.max(log.indexOf('\n---\n'), 0)));
-  return { kind: 'ask', turn: latest.turn, ...(log === null ? {} : { mode: isChat ? 'chat' : 'plan' }) };
+  const { provider } = state.entry;
+  const mode = log === null ? {} : { mode: isChat ? ('chat' as const) : ('plan' as const) };
+  return { kind: 'ask', turn: latest.turn, ...mode, ...(provider === undefined ? {} : { provider }) };
 }

@@ -17,7 +17,11 @@ const headOf = async (project: MemoryProject) => (await project.repository.works
 
 test('a session is switched to by its name, and from where it was', async () => {
   const project = await begin();
-  expect(await switchSession(project, 'add-login')).toMatchObject({ session, from: 'refs/heads/main', isThere: false });
+  expect(await switchSession(project, 'add-login')).toMatchObject({
+    session,
+    from: { ref: 'refs/heads/main' },
+    isThere: false,
+  });
   expect(await headOf(project)).toBe(`refs/heads/${line}`);
   expect(await switchSession(project, session)).toMatchObject({ isThere: true });
 });

@@ -4,7 +4,7 @@ import { shortRef } from '../../../names.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import { branchSession } from '../../../workflow/turn/branch-session.ts';
 import { PlanningCommand } from '../../plan-options.ts';
-import { showBranched } from '../../render/branched.ts';
+import { sayBack, showBranched } from '../../render/branched.ts';
 import { withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -36,12 +36,14 @@ export class SessionBranchCommand extends PlanningCommand {
           throw new TeddyError('EMPTY_MESSAGE', 'The message is empty.', 'Say what you want: -m "...".');
         const choice = message === undefined ? null : await this.choose(terminal, project);
         const own = project.repository.workspace;
+        const before = await own?.head();
         const made = await branchSession(project, { turn: this.turn, selector: this.session, switch: !this.noSwitch });
         const branch = shortRef(made.ref);
         // If the line that was left is checked out in another work tree, that work tree was switched.
         const isHere = made.switched && (made.from.workspace ?? own) === own;
         const option = isHere ? '' : ` -s ${toShellWord(branch)}`;
         showBranched(terminal, made);
+        if (isHere) sayBack(terminal, before);
         if (message === undefined || choice === null) {
           if (this.json)
             this.printJson(terminal, 'session-branch', {

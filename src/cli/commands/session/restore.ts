@@ -2,6 +2,7 @@ import { Command, Option } from 'clipanion';
 import { shortRef } from '../../../names.ts';
 import { toShellWord } from '../../../session/shell-word.ts';
 import { restoreTurn } from '../../../workflow/turn/restore.ts';
+import { sayBack } from '../../render/branched.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -25,6 +26,7 @@ export class SessionRestoreCommand extends TeddyCommand {
   protected run(terminal: Terminal): Promise<number> {
     return this.withProject(terminal, async (project) => {
       await this.offerOrphans(terminal, project);
+      const before = await project.repository.workspace?.head();
       const { from, ref, turn, commit } = await restoreTurn(project, { turn: this.turn, selector: this.session });
       const branch = shortRef(ref);
       if (this.json) {
@@ -36,6 +38,7 @@ export class SessionRestoreCommand extends TeddyCommand {
       const own = project.repository.workspace;
       const option = (from.workspace ?? own) === own ? '' : ` -s ${toShellWord(branch)}`;
       terminal.say(`Switched to the new branch, at the end of turn ${turn}.`);
+      if (option === '') sayBack(terminal, before);
       terminal.say(`Next: teddy session plan${option} -m "...", or to talk: teddy session chat${option}`);
       return 0;
     });

@@ -76,12 +76,15 @@ export class SessionResumeCommand extends TeddyCommand {
     return executeAndShow({ terminal, project, signal, page, namesNext: true }, options);
   }
 
-  private async ask({ terminal, project, signal }: Resuming, message?: string): Promise<number> {
+  private async ask({ terminal, project, signal, step }: Resuming, message?: string): Promise<number> {
+    // A person was to bring the answer, and still is.
+    const isManual = step.kind === 'ask' && step.provider === 'manual';
     const { planAndRun } = await import('./plan-and-run.ts');
     const options = {
       selector: this.session,
       message,
       choice: await chooseFromFlags(project, this.context, {
+        ...(isManual ? { provider: 'manual' } : {}),
         stream: this.noStream ? false : undefined,
         inEditor: terminal.isInteractive && message === undefined,
       }),

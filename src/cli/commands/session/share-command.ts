@@ -33,15 +33,35 @@ export abstract class ShareCommand extends TeddyCommand {
     );
   }
 
+  /** A session that was given in the place of a remote. */
+  private async withSessionHint(project: Project, error: unknown): Promise<unknown> {
+    const { remote, verb } = this;
+    if (!(error instanceof TeddyError) || !ofRemotes.includes(error.code) || remote === undefined) return error;
+    const { listMainLines } = await import('../../../workflow/line/list-main.ts');
+    const named = (await listMainLines(project)).findLast(
+      ({ session }) => session === remote || session.slice('20260124-'.length) === remote,
+    );
+    if (named === undefined) return error;
+    const hasRemote = (await project.repository.remotes.names()).length > 0;
+    const hint = hasRemote
+      ? `${remote} is a session: \`teddy session ${verb} -s ${named.session}\`.`
+      : `${remote} is a session, which -s would name, and this repository has no remote: \`git remote add origin <url>\`.`;
+    return new TeddyError(error.code, error.message, hint, { cause: error });
+  }
+
   private async shareWithProgress(terminal: Terminal, project: Project, signal: AbortSignal): Promise<Shared> {
     const { remote, session: selector, all, dryRun } = this;
     try {
       return await this.share(project, { remote, selector, all, dryRun, signal, onProgress: showTransfer(terminal) });
+    } catch (error) {
+      throw await this.withSessionHint(project, error);
     } finally {
       terminal.redraw(null);
     }
   }
 }
+
+const ofRemotes = ['UNKNOWN_REMOTE', 'REMOTE_UNREACHABLE'];
 
 function toTwice(): TeddyError {
   return new TeddyError('USAGE', '-s and --all exclude each other.', 'Leave one of them out.');

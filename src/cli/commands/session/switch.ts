@@ -2,8 +2,8 @@ import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { shortRef } from '../../../names.ts';
-import { toShellWord } from '../../../session/shell-word.ts';
 import { listSessions } from '../../../workflow/review/list-sessions.ts';
+import { sayBack } from '../../render/branched.ts';
 import { renderSessions, sortNewest, takeFirst } from '../../render/sessions.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import { toVisible, type Terminal } from '../../terminal.ts';
@@ -46,15 +46,14 @@ export class SessionSwitchCommand extends TeddyCommand {
       const chosen = named ?? (await pickSession(terminal, project));
       const { session, ref, from, isThere } = await switchSession(project, chosen);
       const branch = shortRef(ref);
-      const before = from === null ? null : shortRef(from);
+      const before = from.ref === null ? from.oid : shortRef(from.ref);
       if (this.json) {
         this.printJson(terminal, 'session-switch', { session, branch, from: before, switched: !isThere });
         return 0;
       }
       const name = terminal.style('bold', toVisible(branch), 'stderr');
       terminal.say(isThere ? `You are on ${name} already.` : `Switched to ${name}.`);
-      if (!isThere && before !== null)
-        terminal.say(`Back: git switch ${from === before ? '--detach ' : ''}${toVisible(toShellWord(before))}`);
+      if (!isThere) sayBack(terminal, from);
       return 0;
     });
   }

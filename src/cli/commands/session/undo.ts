@@ -1,5 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { exitCodes } from '../../../errors.ts';
+import { shortRef } from '../../../names.ts';
+import { toShellWord } from '../../../session/shell-word.ts';
 import { undoTurn } from '../../../workflow/turn/undo.ts';
 import { showUndone, toUndoneJson } from '../../render/undone.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
@@ -44,7 +46,12 @@ export class SessionUndoCommand extends TeddyCommand {
         const options = { turn: this.turn, selector: this.session, isPartial: this.partial };
         const undone = await undoTurn(project, options);
         if (this.json) this.printJson(terminal, 'session-undo', toUndoneJson(undone));
-        else showUndone(terminal, undone);
+        else
+          showUndone(
+            terminal,
+            undone,
+            this.session === undefined ? '' : ` -s ${toShellWord(shortRef(undone.line.ref))}`,
+          );
         return undone.left.length === 0 || this.partial ? 0 : exitCodes.UNDO_INCOMPLETE;
       }),
     );

@@ -139,7 +139,9 @@ function renderVerified(terminal: Terminal, { lines, change, fsck }: VerifiedSes
 function renderLine(terminal: Terminal, line: VerifiedLine): string {
   const { name, entries, turns, derived, attested, violations, isWhole, notes } = line;
   const signed = line.signed === null ? '' : `, signed ${formatCount(line.signed)}`;
-  const looked = `${count(entries, 'entry', 'entries')} in ${count(turns, 'turn')}, derived ${formatCount(derived)}, attested ${formatCount(attested)}${signed}`;
+  const looked = `${count(entries, 'entry', 'entries')} in ${count(turns, 'turn')}`;
+  const trust = attested === 0 ? '' : `, ${formatCount(attested)} taken on trust`;
+  const checked = ` (${count(derived, 'part')} rendered again and compared${trust}${signed})`;
   const verdict =
     violations.length > 0
       ? terminal.style('red', count(violations.length, 'fault'))
@@ -148,7 +150,7 @@ function renderLine(terminal: Terminal, line: VerifiedLine): string {
         : terminal.style('yellow', 'not verified');
   const rows = violations.map(renderViolation);
   return [
-    `${toVisible(name)}: ${looked}: ${verdict}\n`,
+    `${toVisible(name)}: ${looked}: ${verdict}${checked}\n`,
     ...rows,
     ...notes.map((note) => `  ${toVisible(note)}\n`),
   ].join('');

@@ -1,7 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Terminal } from '../../terminal.ts';
-import { ServedCommand } from './write-command.ts';
+import { completeKnownId, ServedCommand } from './write-command.ts';
 
 export class WriteAppendCommand extends ServedCommand {
   static override paths = [['write', 'append']];
@@ -28,7 +28,9 @@ export class WriteAppendCommand extends ServedCommand {
     const offset = this.offset === undefined ? undefined : Number(this.offset);
     if (offset !== undefined && !(/^\d+$/.test(this.offset ?? '') && Number.isSafeInteger(offset)))
       throw new TeddyError('USAGE', `--offset=${this.offset} is no offset.`, 'It counts bytes from 0.');
-    return this.withWrites(terminal, async ({ writes, limits, signal }) => {
+    return this.withWrites(terminal, async (calling) => {
+      const { writes, limits, signal } = calling;
+      this.id = await completeKnownId(calling, this.id);
       const [{ readInput }, { describeBytes }] = await Promise.all([
         import('../../ask/read-input.ts'),
         import('../../render/write.ts'),

@@ -1,6 +1,6 @@
 import { Command, Option } from 'clipanion';
 import { toVisible, type Terminal } from '../../terminal.ts';
-import { ServedCommand } from './write-command.ts';
+import { completeKnownId, ServedCommand } from './write-command.ts';
 
 export class WriteCancelCommand extends ServedCommand {
   static override paths = [['write', 'cancel']];
@@ -14,7 +14,9 @@ export class WriteCancelCommand extends ServedCommand {
   id = Option.String({ name: 'id' });
 
   protected run(terminal: Terminal): Promise<number> {
-    return this.withWrites(terminal, async ({ writes }) => {
+    return this.withWrites(terminal, async (calling) => {
+      const { writes } = calling;
+      this.id = await completeKnownId(calling, this.id);
       await writes.cancel(this.id);
       if (this.json) this.printJson(terminal, 'write-cancel', { session_id: this.id });
       else terminal.print(`Cancelled ${toVisible(this.id)}.\n`);

@@ -1,7 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { requireOne } from '../../plan-options.ts';
 import type { Terminal } from '../../terminal.ts';
-import { ServedCommand, type Calling } from './write-command.ts';
+import { completeKnownId, ServedCommand, type Calling } from './write-command.ts';
 import type { FinalizedAnswer } from '../../../http/write-api.ts';
 
 export class WriteFinalizeCommand extends ServedCommand {
@@ -40,6 +40,7 @@ export class WriteFinalizeCommand extends ServedCommand {
     return this.withWrites(terminal, async (calling) => {
       const { showFinalized } = await import('../../ask/finish-write.ts');
       // The id may be wrong, and that is found out before anything is read.
+      this.id = await completeKnownId(calling, this.id);
       await calling.writes.status(this.id);
       const content = await this.readContent(terminal, calling);
       const finalized = await this.finalize(terminal, calling, content);

@@ -20,6 +20,11 @@ export class WriteListCommand extends ServedCommand {
       else {
         const { renderStatuses } = await import('../../render/write.ts');
         await this.page(terminal, project, renderStatuses(terminal, sessions, clock.now().getTime()));
+        const left = sessions.find(({ stage }) => stage === 'orphaned' || stage === 'damaged');
+        if (left !== undefined)
+          terminal.say(
+            `Go on with one that was interrupted: teddy write recover ${left.session_id}; or clear them away: teddy write clean`,
+          );
       }
       return 0;
     });

@@ -1,6 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import { requireOne } from '../../plan-options.ts';
+import { completeOwnId } from './write-command.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -48,6 +49,7 @@ export class WriteRecoverCommand extends TeddyCommand {
     this.requireSense();
     return withInterrupt(terminal, 'teddy write list', (signal) =>
       this.withProject(terminal, async (project) => {
+        if (this.id !== undefined) this.id = await completeOwnId(project, this.id);
         const { recoverAndShow } = await import('./recover-and-show.ts');
         const printJson = this.json ? (value: object) => this.printJson(terminal, 'write-recover', value) : null;
         const page = (text: string) => this.page(terminal, project, text);

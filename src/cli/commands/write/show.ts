@@ -1,4 +1,5 @@
 import { Command, Option } from 'clipanion';
+import { completeOwnId } from './write-command.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 
@@ -26,6 +27,7 @@ export class WriteShowCommand extends TeddyCommand {
         import('../../../workflow/writes/list.ts'),
         import('../../render/write.ts'),
       ]);
+      this.id = await completeOwnId(project, this.id);
       const { verified, tail, aside } = await showWrite(project, this.id);
       const bytes = this.tail ? Buffer.concat([verified, tail, ...aside.map((part) => part.bytes)]) : verified;
       if (this.json) {

@@ -2,7 +2,7 @@ import { Command, Option } from 'clipanion';
 import type { WriteContent } from '../../../ports/disk.ts';
 import type { Project } from '../../../ports/project.ts';
 import type { Terminal } from '../../terminal.ts';
-import { ServedCommand } from './write-command.ts';
+import { completeKnownId, ServedCommand } from './write-command.ts';
 
 export class WriteStatusCommand extends ServedCommand {
   static override paths = [['write', 'status']];
@@ -16,7 +16,9 @@ export class WriteStatusCommand extends ServedCommand {
   id = Option.String({ name: 'id' });
 
   protected run(terminal: Terminal): Promise<number> {
-    return this.withWrites(terminal, async ({ writes, project, clock }) => {
+    return this.withWrites(terminal, async (calling) => {
+      const { writes, project, clock } = calling;
+      this.id = await completeKnownId(calling, this.id);
       const status = await writes.status(this.id);
       const { describeAside, renderStatus, toAsideJson } = await import('../../render/write.ts');
       const aside = await this.readAside(project);

@@ -42,6 +42,29 @@ export abstract class ServedCommand extends TeddyCommand {
   }
 }
 
+/** The id that this is the beginning of; what is no id as it is, where none or several begin so. */
+async function completeWriteId(id: string, list: () => Promise<readonly string[]>): Promise<string> {
+  if (!/^[0-9a-f]{4}[0-9a-f-]{0,31}$/.test(id)) return id;
+  const begun = (await list()).filter((one) => one.startsWith(id));
+  if (begun.length > 1)
+    throw new TeddyError(
+      'USAGE',
+      `${begun.length} write sessions begin with ${id}: ${begun.slice(0, 3).join(', ')}.`,
+      'Give more of the id: `teddy write list`.',
+    );
+  return begun[0] ?? id;
+}
+
+/** The same of the sessions that a server, or this repository, knows. */
+export function completeKnownId({ writes }: Calling, id: string): Promise<string> {
+  return completeWriteId(id, async () => (await writes.list()).map(({ session_id }) => session_id));
+}
+
+/** The same of this repository's. */
+export async function completeOwnId(project: Project, id: string): Promise<string> {
+  return completeWriteId(id, async () => (await project.writes.list()).map((found) => found.id));
+}
+
 /** Shared by the commands that announce a file. */
 export abstract class AnnounceCommand extends ServedCommand {
   target = Option.String('--target', { description: 'The file, relative to the root of the project.' });

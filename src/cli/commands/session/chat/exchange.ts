@@ -68,7 +68,7 @@ export function showExchanged(chat: Chat, { outcome, calls, effort }: Exchanged)
 
 function describeEntry({ entry, actions, problems }: Extract<ChatOutcome, { kind: 'answered' }>): string {
   if (entry === 'reply') return 'is answered,';
-  if (problems.length > 0) return 'is a plan that is not valid,';
+  if (problems.length > 0) return 'is an invalid plan,';
   return actions === 0
     ? 'is a plan without actions,'
     : `is a plan with ${actions} ${actions === 1 ? 'action' : 'actions'},`;

@@ -184,7 +184,7 @@ async function undo({ terminal, project, line }: Talking, turn: string): Promise
     import('../../../render/undone.ts'),
   ]);
   const options = { turn: turn === '' ? undefined : turn, selector: await line.selector() };
-  showUndone(terminal, await undoTurn(project, options));
+  showUndone(terminal, await undoTurn(project, options), '');
 }
 
 async function showHistory({ terminal, project, line, page }: Talking): Promise<void> {
