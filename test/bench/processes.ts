@@ -29,6 +29,8 @@ export async function measureProcesses(env: Env, runs: number): Promise<Row[]> {
   };
   await add('teddy --version', 1.8, () => run('--version'));
   await add('teddy session list', 2.5, () => run('session', 'list'));
+  await add('teddy list', 2.5, () => run('list'));
+  await add('teddy status', 3, () => run('status'));
   rows.push(...(await measureTurns(runs, blank, writePlan, run, plan)));
   rows.push(await measureStart(env, runs));
   rows.push(...(await measureProviders(env, runs, root)));
