@@ -284,9 +284,10 @@ describe('import', () => {
 
   test('a file in which no name is to be found gives its own', async () => {
     const project = await memoryProject();
-    expect((await importSession(project, request(fileOf(encodeRecord(user('u', '登录')))))).session).toBe(
-      '20260124-chat',
-    );
+    const sessionOf = async (said: string) =>
+      (await importSession(project, request(fileOf(encodeRecord(user('u', said)))))).session;
+    expect(await sessionOf('!?')).toBe('20260124-chat');
+    expect(await sessionOf('登录')).toBe('20260124-登录');
   });
 
   slowTest('nothing becomes visible when the source changes while it is read, or when it is interrupted', async () => {
