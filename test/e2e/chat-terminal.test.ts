@@ -255,9 +255,8 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     await new Promise((resolve) => setTimeout(resolve, 300));
     await expect(project.repo.read('a.txt')).rejects.toThrow('ENOENT');
     run.press('n\r');
-    await run.waitFor('> y');
-    run.press(ctrlC);
     await run.waitFor(prompt);
+    // The letter is not in the edit line: Ctrl-D leaves only from an empty one.
     run.press(ctrlD);
     expect(await run.exitCode).toBe(0);
   });

@@ -71,8 +71,8 @@ describe.skipIf(!hasTerminal)('when the terminal is closed', () => {
       executeAction('echo > two.txt'),
     );
     const run = inTerminal('session', 'execute', '-y');
-    await run.waitFor('at ');
-    await run.waitFor('tick');
+    await run.waitFor('\nat ');
+    await run.waitFor('\ntick');
     const group = Number(/at (\d+)/.exec(run.text())?.[1]);
     expect(await runningInGroup(group)).not.toEqual([]);
     await run.close();

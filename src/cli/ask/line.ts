@@ -19,7 +19,10 @@ export async function askLine(terminal: Terminal, signal: AbortSignal, question:
   lines.once('SIGINT', () => context.raise('SIGINT'));
   stopOnKey(lines, context);
   try {
-    return await Promise.race([lines.question(question, { signal }), ended]);
+    const answer = await Promise.race([lines.question(question, { signal }), ended]);
+    // Whatever comes next begins a line of its own.
+    if (answer === null) context.stderr.write('\n');
+    return answer;
   } catch (error) {
     if (signal.aborted) return null;
     throw error;

@@ -62,6 +62,12 @@ export function toEditText(typed: string): string {
     .replace(/\n+$/, '');
 }
 
+/** Leaves out the lines that would have answered a question by a letter: they mean nothing anywhere else. */
+export function withoutAnswers(typed: string): string {
+  const lines = typed.split(/(?<=[\r\n])/);
+  return lines.filter((line) => !/^\s*[a-z?]?\s*$/i.test(line)).join('');
+}
+
 /** Only in raw mode does a terminal hand out a line that has not ended. False when the terminal is closed. */
 function setRaw(stdin: CliContext['stdin'], isRaw: boolean): boolean {
   try {

@@ -86,6 +86,6 @@ function showOpen({ terminal, project, choice }: Chat, outcome: Extract<ChatOutc
 }
 
 /** Whether the answer is a plan that waits for its execution. */
-export function isPlanned(outcome: ChatOutcome): boolean {
+export function isPlanned(outcome: ChatOutcome): outcome is Extract<ChatOutcome, { kind: 'answered' }> {
   return outcome.kind === 'answered' && outcome.isPending;
 }

@@ -71,6 +71,16 @@ function sayMissing(terminal: Terminal, { message, hint }: TeddyError): void {
   terminal.say(`${label} ${toVisible([message, hint ?? ''].join(' ').trim())}`);
 }
 
+/** Says what becomes of a plan that has just come. */
+export function sayPending(
+  terminal: Terminal,
+  { turn, isPending, problems }: { turn: string; isPending: boolean; problems: readonly unknown[] },
+): void {
+  if (!isPending) return;
+  if (problems.length === 0) terminal.say(`Turn ${turn} has a plan that waits: /execute runs it.`);
+  else terminal.say('The plan is not valid: /execute runs nothing and records why. Then plan again.');
+}
+
 /** Empty when nothing waits. */
 export async function sayWaiting({ terminal, project, line }: LineContext): Promise<void> {
   const step = await findNextStep(project, shortRef(line.ref));

@@ -4,8 +4,9 @@ import { shortRef } from '../../../../names.ts';
 import { listPaths } from '../../../../workflow/chat/list-files.ts';
 import { findNextStep } from '../../../../workflow/turn/find-next-step.ts';
 import { parseChatInput, renderChatHelp, type ChatCommandName, splitTurn, type ChatInput } from './commands.ts';
-import { openChatLine, sayStart, sayWaiting, type Conversation, type Talking } from './line.ts';
-import { exchange, showExchanged } from './exchange.ts';
+import { openChatLine, sayPending, sayStart, sayWaiting, type Conversation, type Talking } from './line.ts';
+import { keepingTypedAhead, takeTypedAhead, withoutAnswers } from '../../../ask/typed-ahead.ts';
+import { exchange, isPlanned, showExchanged } from './exchange.ts';
 import { renderError } from '../../../render/error.ts';
 import { isDebug, type CliContext } from '../../../context.ts';
 import { withInterrupt } from '../../../teddy-command.ts';
@@ -102,6 +103,7 @@ async function say(talking: Talking, message: string | undefined, signal: AbortS
   const exchanged = await exchange(talking, { message, selector: await line.selector(), signal });
   showExchanged(talking, exchanged);
   if (exchanged.outcome.kind === 'denied') terminal.say('The call was denied; say what the model should do instead.');
+  else if (isPlanned(exchanged.outcome)) sayPending(terminal, exchanged.outcome);
   else await sayWaiting(talking);
 }
 
@@ -145,7 +147,7 @@ async function runChatCommand(talking: Talking, command: Command, signal: AbortS
 async function plan(talking: Talking, message: string, signal: AbortSignal): Promise<void> {
   const { terminal, project, line, agent, choice, canAsk, isStreamed } = talking;
   const { planAndShow } = await import('../plan-and-show.ts');
-  await planAndShow(terminal, project, {
+  const answer = await planAndShow(terminal, project, {
     selector: await line.selector(),
     message: message === '' ? undefined : message,
     agent,
@@ -155,14 +157,19 @@ async function plan(talking: Talking, message: string, signal: AbortSignal): Pro
     isQuiet: !isStreamed,
     printJson: null,
   });
-  await sayWaiting(talking);
+  if (answer !== null) sayPending(terminal, answer);
 }
 
 async function execute(talking: Talking, signal: AbortSignal): Promise<void> {
-  const { terminal, project, line, page, approval } = talking;
+  const { terminal, project, line, page, approval, prompt } = talking;
   const { executeAndShow } = await import('../execute-and-show.ts');
   const options = toExecutionOptions({ selector: await line.selector(), yes: approval === 'all', printJson: null });
-  await executeAndShow({ terminal, project, signal, page, isInChat: true }, options);
+  const unread = (text: string) => prompt.unread(withoutAnswers(text));
+  await executeAndShow(
+    { terminal: keepingTypedAhead(terminal, unread), project, signal, page, isInChat: true },
+    options,
+  );
+  unread(await takeTypedAhead(terminal.context));
   await sayWaiting(talking);
 }
 
