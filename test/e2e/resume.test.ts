@@ -349,5 +349,5 @@ test('a message of a conversation is asked again there, with its tools', async (
   expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'It is a port.\n' });
   const [, , again] = project.server.requests();
   expect(again?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool']);
-  expect(again?.body['tools']).toHaveLength(5);
+  expect(again?.body['tools']).toHaveLength(6);
 });
