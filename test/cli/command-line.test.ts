@@ -25,7 +25,9 @@ const shared = [
 /** `npm run docs` generates it from the definitions of the commands, and a test fails when it is stale. */
 const reference = readFileSync('docs/commands.md', 'utf8');
 const paths = [...reference.matchAll(/^### `(teddy(?: [a-z]+)+)/gm)].map(([, path]) => path ?? '');
-const grouped = paths.filter((path) => path.split(' ').length === 3);
+/** A command with a second word of its own, such as `models update`, is no group. */
+const isBelowCommand = (path: string) => paths.includes(path.split(' ').slice(0, 2).join(' '));
+const grouped = paths.filter((path) => path.split(' ').length === 3 && !isBelowCommand(path));
 const groups = [...new Set(grouped.map((path) => path.split(' ')[1] ?? ''))];
 /** `hook` is for git, and no help names it. */
 const alone = paths

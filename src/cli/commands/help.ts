@@ -38,7 +38,8 @@ Others
   teddy init                        set up what all sessions share (\`new\` does
                                     it too)
   teddy config [name]               settings, and where each comes from
-  teddy models                      the models of the endpoint
+  teddy models [update]             the models of the endpoint, or a new list of
+                                    windows and prices
   teddy serve                       sessions for other programs, over HTTP
   teddy completion <bash|zsh|fish>  a script that completes commands and names
                                     of sessions
