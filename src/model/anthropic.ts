@@ -98,7 +98,8 @@ type CachedBlock = AnthropicBlock & Partial<typeof cached>;
 
 /**
  * What comes early changes rarely: the prompt with the memos, the history, tree and files, and in a conversation whatever
- * has followed. The blocks of the first message are, one after the other, its very bytes.
+ * has followed. The blocks of the first message are, one after the other, its very bytes. A cache is found by whole blocks,
+ * so each turn of the history is one: the next request begins with the same ones.
  */
 function toCached(system: string, messages: AnthropicMessage[]): object {
   const [first, ...following] = messages;
@@ -106,8 +107,11 @@ function toCached(system: string, messages: AnthropicMessage[]): object {
   const parts = opening?.type === 'text' ? splitRequest(opening.text) : [];
   const hasMemos = parts.some(({ names }) => names.includes('memos'));
   const blocks: CachedBlock[] = [
-    ...parts.map(({ text, names }): CachedBlock => {
-      return { type: 'text', text, ...(names.includes('message') ? {} : cached) };
+    ...parts.flatMap(({ text, names }): CachedBlock[] => {
+      const texts = names.includes('history') ? text.split(/(?=\n## Turn )/) : [text];
+      const last = texts.pop() ?? '';
+      const before = texts.map((one): CachedBlock => ({ type: 'text', text: one }));
+      return [...before, { type: 'text', text: last, ...(names.includes('message') ? {} : cached) }];
     }),
     ...others,
   ];

@@ -106,6 +106,20 @@ describe('a request', () => {
     expect(body).not.toHaveProperty('thinking');
   });
 
+  test('with a longer history begins with the same blocks as the one before, up to where that was cached', async () => {
+    const turn = (name: string) => `## Turn ${name}\n\n### Message\n\n\`\`\`text\nHello\n\`\`\`\n`;
+    const history = (...turns: string[]) => `<!-- teddy-7f3a91c2 history -->\n${turns.map(turn).join('\n')}`;
+    serve(ok(), ok());
+    for (const shown of [history('01', '02'), history('01', '02', '03')])
+      await ask({ messages: [{ role: 'user', content: `${sections.memos}${shown}${sections.message}` }] });
+    const [before, after] = sent.map(({ body }) => body.messages[0]?.content ?? []);
+    const cachedUpTo = before?.findIndex(({ text, cache_control }) => text?.includes('Turn 02') && cache_control) ?? -1;
+    expect(cachedUpTo).toBeGreaterThan(1);
+    const bare = (blocks = before ?? []) => blocks.slice(0, cachedUpTo + 1).map(({ text }) => text);
+    expect(bare(after)).toEqual(bare(before));
+    expect(after?.map(({ text }) => text).join('')).toContain('Turn 03');
+  });
+
   test('without memos is cached after the prompt', async () => {
     serve(ok());
     await ask({

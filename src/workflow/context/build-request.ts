@@ -43,6 +43,8 @@ export interface BuiltRequest {
   files: FileEdit[];
   /** Sentences for a person: files left out, lines not understood. */
   notes: string[];
+  /** What would help; null: nothing is missing. */
+  advice: string | null;
 }
 
 /**
@@ -70,8 +72,14 @@ export async function buildRequest(
   };
   const damaged = noteDamagedReport(state, info.turn);
   const isFirst = state.turns.every((name) => name === info.turn);
-  if (isFirst && fitted.files.every(({ kind }) => kind !== 'shown')) notes.push(nothingShown);
-  return { log: log.log, messages: log.messages, files: [list, toLogFile(info, log)], notes: [...damaged, ...notes] };
+  const advice = isFirst && fitted.files.every(({ kind }) => kind !== 'shown') ? nothingShown : null;
+  return {
+    log: log.log,
+    messages: log.messages,
+    files: [list, toLogFile(info, log)],
+    notes: [...damaged, ...notes],
+    advice,
+  };
 }
 
 const nothingShown =
@@ -180,7 +188,7 @@ export async function rebuildRequest(
   const own = earlier === undefined ? null : { ...earlier, text: earlier.clipped?.text ?? earlier.text };
   const rebuilt = replaceRequest(log, { info, system, message, earlier: own }, project.hash);
   refuseTooLarge(rebuilt, budget, { session: info.session, keepsFiles: true });
-  return { log: rebuilt.log, messages: rebuilt.messages, files: [toLogFile(info, rebuilt)], notes: [] };
+  return { log: rebuilt.log, messages: rebuilt.messages, files: [toLogFile(info, rebuilt)], notes: [], advice: null };
 }
 
 function toLogFile({ session, turn }: RequestInfo, { log }: ContextLog): FileEdit {

@@ -60,6 +60,7 @@ export async function openTurn(project: Project, line: ReadyLine, options: TurnO
   });
   // They are shown once, however many times the race was lost.
   for (const note of opened.built.notes) project.notices.warn(note);
+  if (opened.built.advice !== null) project.notices.info(opened.built.advice);
   return opened;
 }
 
