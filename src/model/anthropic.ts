@@ -108,7 +108,7 @@ function toCached(system: string, messages: AnthropicMessage[]): object {
   const hasMemos = parts.some(({ names }) => names.includes('memos'));
   const blocks: CachedBlock[] = [
     ...parts.flatMap(({ text, names }): CachedBlock[] => {
-      const texts = names.includes('history') ? text.split(/(?=\n## Turn )/) : [text];
+      const texts = names.includes('history') ? text.split(/(?<=\n)(?=\n## Turn )/) : [text];
       const last = texts.pop() ?? '';
       const before = texts.map((one): CachedBlock => ({ type: 'text', text: one }));
       return [...before, { type: 'text', text: last, ...(names.includes('message') ? {} : cached) }];
