@@ -146,6 +146,8 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
     await project.begin('shown');
     const run = inTerminal('session', 'plan', '-m', 'Make it long');
     await run.waitFor('Waiting for the answer, 0 s');
+    await run.waitFor('[k]eep? ');
+    run.press('k\n');
     expect(await run.exitCode).toBe(0);
     expect(run.text()).toContain(longAnswer);
     expect(run.text()).toMatch(/committed as [0-9a-f]{10}; .*\d\.\d s/);
@@ -186,6 +188,8 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
       cwd: project.repo.root,
       env: { ...project.env, TERM: 'dumb' },
     });
+    await dumb.waitFor('[k]eep? ');
+    dumb.press('k\n');
     expect(await dumb.exitCode).toBe(0);
     await project.ok('session', 'execute', '-y');
     const piped = await project.run(['session', 'plan', '-m', 'Again']);

@@ -55,7 +55,7 @@ test('an untracked .teddy in the way is found before anything is made', async ()
 });
 
 test('impossible names, turns, messages, agents and providers are wrong usage', async () => {
-  for (const name of ['', '...', '???', '日本']) await project.refuses('BAD_NAME', 2, ['session', 'new', name]);
+  for (const name of ['', '...', '???', '🧸']) await project.refuses('BAD_NAME', 2, ['session', 'new', name]);
   await project.refuses('UNKNOWN_SESSION', 2, ['session', 'plan', '-m', 'x']);
   await project.refuses('UNKNOWN_SESSION', 2, ['session', 'log']);
   await project.begin('one');

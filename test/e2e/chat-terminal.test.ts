@@ -415,7 +415,7 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     run.press('y\r');
     expect(await run.waitFor(prompt)).toMatch(/SUCCESS turn 01 of \S+: 1 file changed/);
     run.press('/undo\r');
-    expect(await run.waitFor(prompt)).toContain('1 file of turn 01 put back');
+    expect(await run.waitFor(prompt)).toContain('1 file of turn 01 taken back');
     run.press('/branch 01 Do it differently\r');
     const branched = await run.waitFor(prompt);
     expect(branched).toMatch(/Switched to the new branch teddy\/\d{8}-talk--01-branch-01, turn 01-branch-01\./);

@@ -66,7 +66,7 @@ test('a clone lists the session of its remote and goes on with it', async () => 
     const before = await clone.fingerprint();
     const list = await project.run(['session', 'list'], { cwd });
     expect(list.stdout).toContain(session);
-    expect(list.stdout).toContain('[only on origin]');
+    expect(list.stdout).toContain('  only on origin  ');
     expect((await project.run(['session', 'show', '-s', session], { cwd })).stdout).toContain('Make a route');
     expect(await clone.fingerprint()).toEqual(before);
 

@@ -31,7 +31,7 @@ describe('with --replan', () => {
     const done = await execute('-y', '--replan', '2');
     expect(done.exitCode).toBe(0);
     expect(results(done.stdout)).toMatchObject([
-      expect.stringMatching(/^VALIDATION_FAILED turn 01 of .*\(1 problem found in the plan\)$/),
+      expect.stringMatching(/^VALIDATION_FAILED turn 01 of .*: 1 problem found in the plan$/),
       expect.stringMatching(/^SUCCESS turn 02 of /),
     ]);
     expect(done.stderr).toMatch(/^plan\.md:\d+:\d+: EDIT src\/app\.ts: .*FIND.*was not found/m);
