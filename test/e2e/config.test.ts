@@ -220,7 +220,9 @@ test('the list shows that there is a key and where it is from, never the key', a
   const shown = await project.run(['config'], { env: { TEDDY_DEBUG: '1' } });
   expect(shown.stdout).toMatch(/^key +set +environment OPENAI_API_KEY +/m);
   expect(shown.stdout + shown.stderr).not.toContain('sk-test-0123456789');
-  expect(await project.refuses('BAD_SETTING', 2, ['config', 'key'])).toContain('The key is never printed, and no setting holds it.');
+  expect(await project.refuses('BAD_SETTING', 2, ['config', 'key'])).toContain(
+    'The key is never printed, and no setting holds it.',
+  );
   expect(await project.ok('config', 'teddy.MODEL')).toBe('gpt-test\n');
   expect(await project.run(['config', 'maxTurns'])).toMatchObject({ exitCode: 0, stdout: '' });
   expect(await project.repo.fingerprint()).toEqual(before);
