@@ -56,7 +56,8 @@ const groups: Record<string, string> = {
 The core loop
   teddy session new <name>          make a session and switch to its branch;
                                     --worktree: in a work tree of its own
-  teddy session plan -m <message>   say what you want; the answer is a plan
+  teddy session plan -m <message>   say what you want; the answer is a plan;
+                                    --instead: in place of the pending one
   teddy session execute             run the plan, asking about each action
   teddy session land                bring its code to the branch where it began,
                                     as one commit
@@ -85,7 +86,8 @@ Look
                                     contexts, code
   teddy session review              the session as Markdown, for a pull request
   teddy session cost                tokens and money, by turn and model
-  teddy session context             which files the next turn shows to the model
+  teddy session context             which files the next turn shows to the model;
+                                    context add, context drop: change them
   teddy session history             all that was said, for a model or a reader
   teddy session verify              check that nothing was rewritten, forged or
                                     lost
