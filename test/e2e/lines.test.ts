@@ -34,10 +34,10 @@ test('a renamed line is listed, verified, counted and pushed under the name that
   await project.repo.git('branch', '-m', 'feature/login');
   await project.repo.commit({ 'own.txt': 'mine\n' }, 'Mine');
   expect(await project.ok('session', 'list')).toMatch(
-    new RegExp(`^\\* ${session} +\\d+ s +closed  Try it on feature/login$`, 'm'),
+    new RegExp(`^\\* ${session}  1 turn  \\d+ s +closed  Try it on feature/login$`, 'm'),
   );
   expect(await project.ok('session', 'verify', '--all')).toMatch(
-    /^feature\/login: 4 entries in 1 turn: no fault .*\n$/,
+    /^feature\/login: 4 entries in 1 turn: no fault \([1-9]\d* parts? rendered again and compared\)\n$/,
   );
   expect(await project.ok('session', 'cost', '--all')).toContain(session);
   expect(await project.ok('session', 'log', '--graph')).toContain('feature/login');

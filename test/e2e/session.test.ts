@@ -71,7 +71,7 @@ test('init, new, plan, execute and a second turn are the story that git log tell
   ]);
 
   const list = await project.ok('session', 'list');
-  expect(list).toMatch(/^\* \d{8}-add-login {2}\d+ s {2}closed {2}Try it\n/);
+  expect(list).toMatch(/^\* \d{8}-add-login {2}2 turns {2}\d+ s {2}closed {2}Try it\n/);
   const log = await project.ok('session', 'log');
   expect(log.trim().split('\n')).toHaveLength(7);
   expect(log).toContain('turn 02 report: SUCCESS');

@@ -23,27 +23,35 @@ export function takeFirst(sessions: ListedSession[], limit: number): ListedSessi
 }
 
 const stateStyles: Partial<Record<ListedSession['state'], Style>> = { pending: 'yellow', failed: 'red', landed: 'dim' };
-/** A few long names must not push the other rows out of the terminal. */
-const widestName = 36;
+/** A few long names must not push the other rows out of the terminal; of 80 columns they leave some for the titles. */
+const widestName = (columns: number) => Math.min(36, Math.floor(columns * 0.35));
 
 export function renderSessions(terminal: Terminal, sessions: ListedSession[], nowMs: number): string {
-  const rows = sessions.map((one) => ({ one, cells: [one.session, describeAge(one.updated, nowMs), toState(one)] }));
-  const widths = [0, 1, 2].map((at) => Math.max(...rows.map(({ cells }) => widthOf(cells[at] ?? ''))));
+  const rows = sessions.map((one) => ({
+    one,
+    cells: [one.session, toTurns(one), describeAge(one.updated, nowMs), toState(one)],
+  }));
+  const widths = [0, 1, 2, 3].map((at) => Math.max(...rows.map(({ cells }) => widthOf(cells[at] ?? ''))));
   return rows
-    .map(({ one, cells: [session = '', age = '', state = ''] }) => {
-      const name = padTo(toVisible(session), Math.min(widths[0] ?? 0, widestName));
-      const shownAge = age.padEnd(widths[1] ?? 0);
-      const shownState = state.padEnd(widths[2] ?? 0);
-      const used = 2 + widthOf(name) + 2 + shownAge.length + 2 + shownState.length + 2;
+    .map(({ one, cells: [session = '', turns = '', age = '', state = ''] }) => {
+      const name = padTo(toVisible(session), Math.min(widths[0] ?? 0, widestName(terminal.columns)));
+      const shownTurns = turns.padEnd(widths[1] ?? 0);
+      const shownAge = age.padEnd(widths[2] ?? 0);
+      const shownState = state.padEnd(widths[3] ?? 0);
+      const used = 2 + widthOf(name) + 2 + shownTurns.length + 2 + shownAge.length + 2 + shownState.length + 2;
       const room = Math.max(terminal.columns - used, 10);
       const branches = describeBranches(one);
       const title = cutToWidth(toVisible(one.title), Math.max(room - widthOf(branches), 10));
       const text = cutToWidth(`${title}${branches}`, room);
       const style = stateStyles[one.state];
-      return `${one.current ? '*' : ' '} ${one.current ? terminal.style('green', name) : name}  ${shownAge}  ${style === undefined ? shownState : terminal.style(style, shownState)}  ${text}`.trimEnd();
+      return `${one.current ? '*' : ' '} ${one.current ? terminal.style('green', name) : name}  ${shownTurns}  ${shownAge}  ${style === undefined ? shownState : terminal.style(style, shownState)}  ${text}`.trimEnd();
     })
     .map((row) => `${row}\n`)
     .join('');
+}
+
+function toTurns({ turns }: ListedSession): string {
+  return `${turns} ${turns === 1 ? 'turn' : 'turns'}`;
 }
 
 function toState({ state, archived, remote }: ListedSession): string {

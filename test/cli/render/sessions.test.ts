@@ -28,11 +28,11 @@ function listed(name: string, more: Partial<ListedSession> = {}): ListedSession 
   };
 }
 
-test('a row has mark, name, age, state and title, in columns', () => {
+test('a row has mark, name, turns, age, state and title, in columns', () => {
   const rows = renderSessions(
     wide(80),
     [
-      listed('short', { current: true, state: 'pending', title: 'Say so' }),
+      listed('short', { current: true, state: 'pending', title: 'Say so', turns: 12 }),
       listed('a-longer-name', { updated: '2026-01-21T09:00:00.000Z', conversationBranches: ['x'] }),
       listed('far', { state: 'remote', remote: 'origin' }),
       listed('renamed', { branch: 'feature/x', state: 'failed' }),
@@ -41,10 +41,10 @@ test('a row has mark, name, age, state and title, in columns', () => {
   );
   expect(rows).toBe(
     [
-      '* 20260124-short          3 h     pending plan    Say so',
-      '  20260124-a-longer-name  3 days  closed          Do it (+1 branch)',
-      '  20260124-far            3 h     only on origin  Do it',
-      '  20260124-renamed        3 h     failed          Do it on feature/x',
+      '* 20260124-short          12 turns  3 h     pending plan    Say so',
+      '  20260124-a-longer-name  1 turn    3 days  closed          Do it (+1 branch)',
+      '  20260124-far            1 turn    3 h     only on origin  Do it',
+      '  20260124-renamed        1 turn    3 h     failed          Do it on feature/x',
       '',
     ].join('\n'),
   );
@@ -63,6 +63,13 @@ test('the title is cut so that rows fit, in any script', () => {
     expect(new Set(rows.map((row) => widthOf(row.slice(0, row.indexOf('3 h'))))).size).toBe(1);
     expect(Math.max(...rows.map(widthOf))).toBe(columns);
   }
+});
+
+test('a long name leaves the other rows room for their titles', () => {
+  const more = { turns: 128, state: 'pending', title: 'x'.repeat(200), updated: '2026-01-13T12:00:00.000Z' } as const;
+  const sessions = [listed('short', more), listed('long-'.repeat(9), more)];
+  for (const columns of [76, 80, 120])
+    expect(widthOf(renderSessions(wide(columns), sessions, now.getTime()).split('\n')[0] ?? '')).toBe(columns);
 });
 
 test('the newest step comes first; one from the future is no newest one', () => {

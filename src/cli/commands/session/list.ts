@@ -13,8 +13,8 @@ export class SessionListCommand extends TeddyCommand {
     category: 'Look',
     description: 'List all sessions, newest first.',
     details: `
-      Each is listed with the age of its last step, its state, and the title of that step; the newest step comes first. A terminal
-      shows 50 sessions. A star marks the session that HEAD is on, which is always on the first page.
+      Each is listed with the number of its turns, the age of its last step, its state, and the title of that step; the newest step
+      comes first. A terminal shows 50 sessions. A star marks the session that HEAD is on, which is always on the first page.
 
       A session has a plan that is pending, or it is open, closed, failed (its last run was not a success), landed, archived, or
       only on a remote; \`session switch\` makes a branch of that one here.
