@@ -136,13 +136,20 @@ export function mainLineRef(session: SessionId): RefName {
   return `refs/heads/teddy/${session}` as RefName;
 }
 
-/** A file name for the run of a turn. Other lines of a session may have a turn of the same name. */
+/** A file name has room for 255 bytes; a claim adds up to 50 to that of its run. */
+const maxRunBytes = 205;
+
+/**
+ * A file name for the run of a turn. Other lines of a session may have a turn of the same name. Letters of other scripts are
+ * encoded, so that a run that an older version left is found, except where that would be too long.
+ */
 export function runName({ session, turn, ref }: { session: SessionId; turn: TurnName; ref: RefName }): string {
-  const line =
-    ref === mainLineRef(session)
-      ? ''
-      : `--${shortRef(ref).replace(/[^\p{L}\p{M}\p{Nd}_.!~*'()-]/gu, encodeURIComponent)}`;
-  return `${session}-${turn}${line}`;
+  const run = `${session}-${turn}`;
+  if (ref === mainLineRef(session)) return run;
+  const line = shortRef(ref);
+  const encoded = `${run}--${encodeURIComponent(line)}`;
+  if (new TextEncoder().encode(encoded).length <= maxRunBytes) return encoded;
+  return `${run}--${line.replace(/[^\p{L}\p{M}\p{Nd}_.!~*'()-]/gu, encodeURIComponent)}`;
 }
 
 export function conversationBranchRef(session: SessionId, turn: TurnName): RefName {

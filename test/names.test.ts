@@ -9,10 +9,14 @@ import {
   parseOid,
   parseSessionId,
   parseTurnName,
+  runName,
   toSessionId,
   toSessionName,
   toTurnName,
   turnNumber,
+  type RefName,
+  type SessionId,
+  type TurnName,
 } from '../src/names.ts';
 import { runs } from './support/runs.ts';
 
@@ -130,6 +134,22 @@ describe('a session id', () => {
   ])('is not %j', (text) => {
     expect(() => parseSessionId(text)).toThrow(expect.objectContaining({ code: 'BAD_NAME' }));
     expect(parseLineRef(`refs/heads/teddy/${text}`)).toBeNull();
+  });
+});
+
+describe('the file name of a run', () => {
+  const session = '20260124-add-login' as SessionId;
+  const turn = '01' as TurnName;
+  const name = (ref: string) => runName({ session, turn, ref: ref as RefName });
+
+  test('of a line by another name has that name percent-encoded, as it always was', () => {
+    expect(name(mainLineRef(session))).toBe('20260124-add-login-01');
+    expect(name('refs/heads/вход/é')).toBe('20260124-add-login-01--%D0%B2%D1%85%D0%BE%D0%B4%2F%C3%A9');
+  });
+
+  test('keeps letters where it would be too long for a file name otherwise', () => {
+    const long = name(`refs/heads/я/${'語'.repeat(30)}`);
+    expect(long).toBe(`20260124-add-login-01--я%2F${'語'.repeat(30)}`);
   });
 });
 

@@ -155,7 +155,7 @@ describe('session new', () => {
     const { session: long } = await newSession(project, { name: '語'.repeat(60), switch: false });
     const ref = conversationBranchRef(long, '02-branch-01' as TurnName);
     const name = runName({ session: long, turn: '02' as TurnName, ref });
-    expect(Buffer.byteLength(`${name}.json.0123456789abcdef`)).toBeLessThan(256);
+    expect(Buffer.byteLength(`${name}.json.new-4194303-${'0'.repeat(32)}`)).toBeLessThan(256);
     expect(name).not.toContain('/');
   });
 
