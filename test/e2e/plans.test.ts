@@ -147,6 +147,11 @@ test('a plan that cannot work is warned about at once, and reported VALIDATION_F
   );
   const planned = await project.plan(bad);
   expect(planned.stderr).toMatch(/warning: plan\.md:\d+:\d+: /);
+  const status = await project.ok('status');
+  expect(status).toMatch(/^Turn \d\d has a plan that is not valid: .+ \([3-9] problems\)\.$/m);
+  expect(status).toContain(
+    'Next: teddy session plan --instead -m "what to do instead"\n  or: teddy session execute --replan 2\n',
+  );
   const { exitCode, stderr } = await project.run(['session', 'execute', '-y']);
   expect(exitCode).toBe(1);
   const report = await reportAgreeingWithGit();

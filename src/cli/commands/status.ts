@@ -76,6 +76,8 @@ function describeState({ line, turn, plan, outcome, isInterrupted, hasLanded }: 
   if (isInterrupted) return [`The run of turn ${turn.turn} was interrupted.`];
   if (plan !== null) {
     const title = plan.title === null ? '' : `: ${toVisible(plan.title)}`;
+    if (plan.problems > 0)
+      return [`Turn ${turn.turn} has a plan that is not valid${title} (${count(plan.problems, 'problem')}).`];
     return [`Turn ${turn.turn} has a plan to execute${title} (${count(plan.actions, 'action')}).`];
   }
   if (turn.status === 'open')

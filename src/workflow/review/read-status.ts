@@ -1,7 +1,7 @@
 /** Where one stands: the line, its turn, what is pending, what is edited or left over, and what comes next. */
 import { userMessages } from '../../conversation/transcript.ts';
 import { TeddyError } from '../../errors.ts';
-import { parsePlan } from '../../plan/parse.ts';
+import type { ParsedPlan } from '../../plan/plan.ts';
 import type { ActionLog, RunStatus } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
@@ -13,6 +13,7 @@ import { hasLandedAsItStands } from '../line/find-open.ts';
 import { findNearestEntry } from '../line/nearest-entry.ts';
 import { listMainLines } from '../line/list-main.ts';
 import { findUnlandedBase, readStarts } from '../line/session-start.ts';
+import { worldOf } from '../line/plan-world.ts';
 import { readLine, toText, type TurnStatus } from '../line/read.ts';
 
 export interface Status {
@@ -22,8 +23,8 @@ export interface Status {
   line: { session: SessionId; name: string; found: Line['found'] } | null;
   /** Null: nothing was said yet. */
   turn: { turn: TurnName; status: TurnStatus; hasMessage: boolean } | null;
-  /** A plan that was not executed. */
-  plan: { title: string | null; actions: number } | null;
+  /** A plan that was not executed. `problems`: why it cannot be, as things are now. */
+  plan: { title: string | null; actions: number; problems: number } | null;
   /** How the run of the turn ended, if it was not a success. */
   outcome: FailedOutcome | null;
   /** The session that this one was begun on top of, if that has not landed. */
@@ -96,9 +97,9 @@ type LineStatus = Pick<Status, 'turn' | 'plan' | 'outcome' | 'startsOn' | 'isInt
 async function readLineStatus(project: Project, line: Line): Promise<LineStatus | null> {
   const { store } = project.repository;
   if (line.tip === null) return null;
-  const { latest, entry } = await readLine(store, line.tip);
+  const { latest, entry } = await readLine(store, line.tip, line.workspace ? { projectRoot: line.workspace.root } : {});
   const nearest = await findNearestEntry(project, line.tip);
-  const plan = latest?.status === 'planned' ? parsePlan(toText(latest.plan)).plan : null;
+  const plan = latest?.status === 'planned' ? latest.parsed : null;
   const runs = latest === null ? [] : await project.journals.list();
   return {
     turn: latest && {
@@ -106,13 +107,24 @@ async function readLineStatus(project: Project, line: Line): Promise<LineStatus 
       status: latest.status,
       hasMessage: userMessages(latest.records).length > 0,
     },
-    plan: plan && { title: plan.title, actions: plan.actions.length },
+    plan: plan && {
+      title: plan.plan.title,
+      actions: plan.plan.actions.length,
+      problems: await countProblems(project, line, plan),
+    },
     outcome: latest?.report == null ? null : await readOutcome(latest.report, entry),
     startsOn: nearest && (await readStartsOn(project, { ...nearest.entry, oid: line.tip })),
     isInterrupted: runs.some(({ ref, turn }) => ref === line.ref && turn === latest?.turn),
     hasLanded:
       nearest !== null && (await hasLandedAsItStands(project, { oid: line.tip, session: line.session, nearest })),
   };
+}
+
+/** Where the line is checked out nowhere, there are no files to check the plan against. */
+async function countProblems(project: Project, { workspace }: Line, plan: ParsedPlan): Promise<number> {
+  if (workspace === null) return plan.problems.length;
+  const { runVirtually } = await import('../../plan/validate.ts');
+  return (await runVirtually(plan, worldOf(project, workspace))).problems.length;
 }
 
 async function readOutcome(report: Uint8Array, entry: Entry): Promise<FailedOutcome | null> {
@@ -180,6 +192,13 @@ async function toNext(project: Project, status: Omit<Status, 'next'>, line: Line
   if (line.found === 'open')
     return [line.workspace === null ? `git switch ${name}` : `cd ${toShellWord(line.workspace.root)}`];
   const recover = leftoverWrites.length > 0 ? ['teddy write recover'] : [];
+  if (!isInterrupted && plan !== null && plan.problems > 0)
+    return [
+      'teddy session plan --instead -m "what to do instead"',
+      'teddy session execute --replan 2',
+      'teddy session show',
+      ...recover,
+    ];
   if (isInterrupted || plan !== null) return ['teddy session execute', 'teddy session show', ...recover];
   if (turn?.status === 'open' && turn.hasMessage)
     return ['teddy session resume', 'teddy session plan --from <file>', ...recover];

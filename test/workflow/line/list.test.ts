@@ -308,9 +308,19 @@ describe('status', () => {
     await say(project, 'One', planOf([create('one.txt')]));
     expect(await readStatus(project)).toMatchObject({
       turn: { turn: '01', status: 'planned' },
-      plan: { actions: 1 },
+      plan: { actions: 1, problems: 0 },
       next: ['teddy session execute', 'teddy session show'],
     });
+    await project.write({ 'one.txt': 'mine\n' });
+    expect(await readStatus(project)).toMatchObject({
+      plan: { actions: 1, problems: 1 },
+      next: [
+        'teddy session plan --instead -m "what to do instead"',
+        'teddy session execute --replan 2',
+        'teddy session show',
+      ],
+    });
+    await project.write({ 'one.txt': null });
     await project.write({ 'README.md': 'edited\n' });
     expect(await readStatus(project)).toMatchObject({ edits: ['README.md'] });
     await project.write({ 'README.md': '# Notes\n' });
