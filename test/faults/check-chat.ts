@@ -153,14 +153,18 @@ interface Staged {
 async function readStaged({ root }: ScratchRepository): Promise<Staged[]> {
   const dir = join(root, '.git/teddy/answers');
   const names = (await readdir(dir).catch(() => [])).filter((name) => !name.endsWith('.new'));
+  // A kill between the last file and its directory leaves the directory empty: nothing is staged there any more.
+  const isFull = await Promise.all(names.map(async (name) => (await readdir(join(dir, name))).length > 0));
   return Promise.all(
-    names.map(async (name) => {
-      const read = (file: string) => readFile(join(dir, name, file), 'utf8');
-      const state = JSON.parse(await read('state.json').catch(() => '{"size":0}')) as { size: number };
-      const text = Buffer.from(await read('content.txt').catch(() => '')).subarray(0, state.size);
-      const { place } = JSON.parse(await read('metadata.json')) as { place: { unit?: string } };
-      return { isExchange: place.unit === 'exchange', text: text.toString() };
-    }),
+    names
+      .filter((_, at) => isFull[at])
+      .map(async (name) => {
+        const read = (file: string) => readFile(join(dir, name, file), 'utf8');
+        const state = JSON.parse(await read('state.json').catch(() => '{"size":0}')) as { size: number };
+        const text = Buffer.from(await read('content.txt').catch(() => '')).subarray(0, state.size);
+        const { place } = JSON.parse(await read('metadata.json')) as { place: { unit?: string } };
+        return { isExchange: place.unit === 'exchange', text: text.toString() };
+      }),
   );
 }
 
