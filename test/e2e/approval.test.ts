@@ -143,11 +143,18 @@ describe.skipIf(!hasTerminal)('before an action runs', () => {
     await run.waitFor('What should be different? ');
     run.press('stop here\n');
     await run.waitFor('Go on with the other actions? [y,n] ');
+    run.press('z\n');
+    expect(await run.waitFor('Go on with the other actions? [y,n] ')).toContain('n  stop here; the rest is skipped');
     run.press('n\n');
     expect(await run.exitCode).toBe(4);
     const { action_logs, run_summary } = await project.report();
     expect(run_summary.status).toBe('ABORTED');
     expect(action_logs.map(({ details }) => details?.comment)).toEqual(['call it first.txt', 'stop here', undefined]);
+    expect(action_logs.map(({ details }) => details?.['reason'])).toEqual([
+      'declined',
+      'declined',
+      'the run was stopped before it',
+    ]);
     const preview = await project.ok('session', 'plan', '-m', 'Again', '--dry-run');
     expect(preview).toContain('comment: call it first.txt');
   });

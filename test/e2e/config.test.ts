@@ -223,6 +223,7 @@ test('the list shows that there is a key and where it is from, never the key', a
   expect(await project.refuses('BAD_SETTING', 2, ['config', 'key'])).toContain(
     'The key is never printed, and no setting holds it.',
   );
+  await project.refuses('BAD_SETTING', 2, ['config', 'set', 'model', '']);
   expect(await project.ok('config', 'teddy.MODEL')).toBe('gpt-test\n');
   expect(await project.run(['config', 'maxTurns'])).toMatchObject({ exitCode: 0, stdout: '' });
   expect(await project.repo.fingerprint()).toEqual(before);

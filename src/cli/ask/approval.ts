@@ -129,8 +129,11 @@ const marks = { SUCCESS: 'green', FAILURE: 'red', SKIPPED: 'yellow', ABORTED: 'r
 
 function showDone(terminal: Terminal, log: ActionLog, count: number): void {
   const target = toVisible(String(Object.values(log.params)[0] ?? '').split('\n')[0] ?? '');
-  const code =
-    log.details?.return_code === undefined || log.details.return_code === 0 ? '' : `, exit ${log.details.return_code}`;
+  const code = log.details?.timed_out
+    ? ', timed out'
+    : log.details?.return_code === undefined || log.details.return_code === 0
+      ? ''
+      : `, exit ${log.details.return_code}`;
   const time = log.duration_ms === undefined ? '' : `, ${formatDuration(log.duration_ms)}`;
   const reason = log.details?.reason === undefined ? '' : ` (${toVisible(log.details.reason)})`;
   const comment = log.details?.comment === undefined ? '' : `\n  ${toVisible(log.details.comment)}`;
@@ -262,8 +265,12 @@ async function askWhy({ terminal, signal }: ActionTools, letter: 'c' | 'q'): Pro
   const comment = (await ask(letter === 'q' ? 'Why? (Enter for no reason) ' : 'What should be different? '))?.trim();
   const why = comment === undefined || comment === '' ? {} : { comment };
   if (letter === 'q') return { decision: 'quit', ...why };
-  const goesOn = (await ask('Go on with the other actions? [y,n] '))?.trim().toLowerCase();
-  return { decision: goesOn === 'y' || goesOn === 'yes' ? 'no' : 'quit', ...why };
+  for (;;) {
+    const answer = (await ask('Go on with the other actions? [y,n] '))?.trim().toLowerCase();
+    if (answer === 'y' || answer === 'yes') return { decision: 'no', ...why };
+    if (answer === undefined || answer === 'n' || answer === 'no') return { decision: 'quit', declines: true, ...why };
+    terminal.say('y  ask about the next action\nn  stop here; the rest is skipped');
+  }
 }
 
 function toApproval(decision: Approval['decision'], edited: string | undefined): Approval {

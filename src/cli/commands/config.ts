@@ -75,6 +75,12 @@ export class ConfigCommand extends TeddyCommand {
     }
     refuseKey(key);
     const setting = parseSettingName(key);
+    if (value?.trim() === '')
+      throw new TeddyError(
+        'BAD_SETTING',
+        `teddy.${setting} was not changed: the value is empty.`,
+        `To take it away: \`teddy config unset ${setting}\`.`,
+      );
     if (value === undefined) return { name: setting, value: null };
     const parsed = parseSetting(setting, value);
     if ('value' in parsed) return { name: setting, value: parsed.value };

@@ -16,6 +16,8 @@ import {
 } from '../../session/context-log-sections.ts';
 import { renderContextLog, type ContextLog, type RequestInfo } from '../../session/context-log.ts';
 import { memosPath } from '../../session/global-files.ts';
+import { nameSome } from '../../session/name-some.ts';
+import { isSecretName } from '../../session/secret-names.ts';
 import { parseLeftOut } from '../../session/history-text.ts';
 import { joinPath, turnDir, type Oid, type RepoPath, type TurnName } from '../../names.ts';
 import type { FileEdit } from '../line/write-entry.ts';
@@ -72,6 +74,11 @@ export async function buildRequest(
   };
   const damaged = noteDamagedReport(state, info.turn);
   const isFirst = state.turns.every((name) => name === info.turn);
+  const secret = fitted.files.filter(({ kind, path }) => kind === 'shown' && isSecretName(path as RepoPath));
+  if (secret.length > 0) {
+    const named = nameSome(secret.map(({ path }) => path));
+    notes.push(`The model is shown what is named like a secret, since your lists bring it in: ${named}.`);
+  }
   const advice = isFirst && fitted.files.every(({ kind }) => kind !== 'shown') ? nothingShown : null;
   return {
     log: log.log,

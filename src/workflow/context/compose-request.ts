@@ -1,6 +1,7 @@
 /** Chooses the agent, the model and the message of a turn, and composes the request. */
 import { userMessages } from '../../conversation/transcript.ts';
 import { listSucceeded } from '../../plan/report-outcomes.ts';
+import type { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Model, ProviderName } from '../../ports/model.ts';
 import type { Project } from '../../ports/project.ts';
@@ -23,6 +24,8 @@ interface ModelChoice {
   name: string;
   parameters: Record<string, number | string | boolean>;
   model: Model | null;
+  /** Why there is no model, where one was wanted. */
+  missing?: TeddyError | null;
 }
 
 /** The options of a turn. */

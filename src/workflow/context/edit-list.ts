@@ -10,7 +10,13 @@ import { toSnapshotEntry } from '../line/draft-snapshot.ts';
 import { ensureGlobal, readGlobal } from '../line/global-branch.ts';
 import { prepareLine, type ReadyLine } from '../line/prepare.ts';
 import { toText } from '../line/read.ts';
-import { trustTexts } from '../line/foreign-texts.ts';
+import {
+  requireTrust,
+  toGlobalList,
+  trustTexts,
+  type ApproveForeign,
+  type SteeringText,
+} from '../line/foreign-texts.ts';
 import { saveGlobalFile } from '../line/save-global.ts';
 import type { ContextRow } from './rows.ts';
 import { showContext, showListed, type ShownContext, type SpentBudget } from './show.ts';
@@ -22,6 +28,8 @@ interface ListEdit {
   paths: readonly string[];
   /** `global.context` in place of `session.context`. */
   isGlobal: boolean;
+  /** Shows a list that came from elsewhere: an edit of it would be taken for a yes to all of it. */
+  approveForeign?: ApproveForeign | undefined;
 }
 
 export interface EditedList {
@@ -42,19 +50,22 @@ export interface EditedList {
 interface OpenList {
   file: EditedList['file'];
   text: string;
+  /** As it was saved last, by whomever. */
+  saved: SteeringText;
   show(text: string): Promise<Shown>;
   save(text: string): Promise<Oid | null>;
 }
 
 type Shown = Pick<ShownContext, 'files' | 'leftOut'> & { budget: SpentBudget | null };
 
-/** Throws BAD_TARGET, FILE_NOT_FOUND, CONTEXT_TOO_LARGE, and what `prepareLine` throws; then nothing has changed. */
+/** Throws BAD_TARGET, FILE_NOT_FOUND, CONTEXT_TOO_LARGE, NOT_APPROVED, and what `prepareLine` throws; then nothing has changed. */
 export async function editContextList(project: Project, edit: ListEdit): Promise<EditedList> {
   const line = await findOwnLine(project, edit);
   const opened = edit.isGlobal
     ? await openGlobalList(project, line)
     : await openSessionList(project, requireLine(line));
   const list = { ...opened, show: rememberShown(opened.show) };
+  await requireTrust(project, line === null ? '<session>' : shortRef(line.ref), [list.saved], edit.approveForeign);
   const before = await list.show(list.text);
   const changed = edit.kind === 'add' ? await addAll(list, edit.paths) : await dropAll(list, edit.paths);
   const { text, already } = changed;
@@ -111,6 +122,7 @@ async function openSessionList(project: Project, line: ReadyLine): Promise<OpenL
   return {
     file: 'session.context',
     text,
+    saved: { kind: 'context', name: `session.context of ${session}`, text: toText(published) },
     show: (edited) => showContext(project, { selector, lists: { session: edited } }),
     async save(edited) {
       // The user has read what they name.
@@ -131,6 +143,7 @@ async function openGlobalList(project: Project, line: ReadyLine | null): Promise
   return {
     file: 'global.context',
     text,
+    saved: toGlobalList(text),
     show: (edited) =>
       line === null ? showListed(project, edited) : showContext(project, { selector, lists: { global: edited } }),
     save: (edited) => saveGlobalFile(project, 'global.context', { base: text, mine: edited }),

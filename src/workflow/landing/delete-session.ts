@@ -31,7 +31,7 @@ export interface Deletion {
   session: SessionId;
   lines: DoomedLine[];
   /** Those of the session below `refs/teddy/archive/`: they go too. */
-  archives: RefTip[];
+  archives: (RefTip & { turns: number; hasLanded: boolean })[];
   /** Lines of the session with names of their own: they are the user's to delete. */
   left: RefName[];
 }
@@ -51,7 +51,8 @@ export async function planDeletion(project: Project, target: string): Promise<De
   const { branches: settled, kept: left } = await listBranches(project, session);
   for (const line of settled) await refuseAsking(project, line);
   const all = await project.repository.store.listRefs(archivePrefix);
-  const archives = all.filter((one) => parseArchiveRef(one.ref)?.session === session);
+  const found = all.filter((one) => parseArchiveRef(one.ref)?.session === session);
+  const archives = await Promise.all(found.map((one) => describeArchive(project, one)));
   if (settled.length + archives.length === 0)
     throw new TeddyError(
       'UNKNOWN_SESSION',
@@ -147,6 +148,13 @@ async function refuseWrites(project: Project, branches: readonly KnownLine[]): P
 async function refuseAsking(project: Project, { ref, oid, session }: KnownLine): Promise<void> {
   const turn = nextTurn(await readLine(project.repository.store, oid));
   await (await project.answers.claim({ session, ref, turn })).release();
+}
+
+async function describeArchive(project: Project, { ref, oid }: RefTip): Promise<Deletion['archives'][number]> {
+  const { session, turns, entryOid, entry } = await readLine(project.repository.store, oid);
+  const last = turns.at(-1);
+  const hasLanded = await hasLandedAsItStands(project, { oid, session, nearest: { oid: entryOid, entry } });
+  return { ref, oid, turns: last === undefined ? 0 : turnNumber(last), hasLanded };
 }
 
 async function describeLine(project: Project, line: KnownLine, remote: readonly KnownLine[]): Promise<DoomedLine> {

@@ -123,11 +123,11 @@ async function runAction(
     return { decision: 'yes', log: { status: 'FAILURE', approved_by: 'none', details: { reason } } };
   }
   const { effect } = outcome;
-  const { decision, edited, comment }: Approval = approvesAll
+  const { decision, edited, declines, comment }: Approval = approvesAll
     ? { decision: 'yes' }
     : await approver.action({ action, effect, count: plan.actions.length });
   if (settings.signal.aborted) return { decision: 'quit', log: skipped(skipReasons.interrupted) };
-  if (decision === 'quit') return { decision, log: skipped(skipReasons.quit, comment) };
+  if (decision === 'quit') return { decision, log: skipped(declines ? 'declined' : skipReasons.quit, comment) };
   if (decision === 'end')
     return { decision, log: skipped(hasRun(runner.run) ? skipReasons.quit : skipReasons.interrupted) };
   if (decision !== 'yes' && decision !== 'all') return { decision, log: skipped('declined', comment) };

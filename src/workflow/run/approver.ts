@@ -10,6 +10,8 @@ export interface Approval {
   decision: Decision;
   /** With a yes: what the user has made of it, the whole new content of a file or the script. */
   edited?: string;
+  /** With `quit`: this action was refused, and the run stopped after it. */
+  declines?: boolean;
   /** With a no: the user's words, for the report and so for the model. */
   comment?: string;
 }

@@ -39,9 +39,10 @@ export async function planTurn(project: Project, request: PlanRequest): Promise<
   return { kind: 'answered', line, turn: open.turn, ...answered };
 }
 
-/** Throws what `planTurn` would throw for a message after the pending plan: EMPTY_MESSAGE, BUDGET_SPENT, UNKNOWN_AGENT. */
+/** Throws what `planTurn` would throw for a message after the pending plan: EMPTY_MESSAGE, NO_MODEL, BUDGET_SPENT, UNKNOWN_AGENT. */
 export async function refuseUnready(project: Project, { tip }: Pick<Line, 'tip'>, request: TurnOptions): Promise<void> {
   refuseEmpty(request);
+  if (request.choice.missing) throw request.choice.missing;
   if (tip !== null) await refuseSpent(project, await readLine(project.repository.store, tip), request);
   if (request.agent !== undefined) findAgent(request.agent, (await readGlobal(project))?.agents ?? new Map());
 }

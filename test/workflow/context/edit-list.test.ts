@@ -99,6 +99,18 @@ describe('adding to the list of a session', () => {
     expect((await edit(project, 'add', ['.env', 'src'])).secrets).toEqual(['.env']);
   });
 
+  test('brings in what is named like a secret, also by its directory, and each request says so', async () => {
+    const project = await begin();
+    await edit(project, 'add', ['.']);
+    await say(project, 'Go', 'x');
+    const said = 'warning: The model is shown what is named like a secret, since your lists bring it in: .env.';
+    expect(project.said).toContain(said);
+    project.said.length = 0;
+    await edit(project, 'drop', ['.env']);
+    await say(project, 'On', 'x');
+    expect(project.said).not.toContain(said);
+  });
+
   test('refuses what does not fit the budget of the request', async () => {
     const project = await begin();
     const { budget } = await showContext(project, {});
@@ -167,5 +179,35 @@ describe('the budget', () => {
     const project = await begin();
     await say(project, 'A message of some words', null);
     expect((await showContext(project, {})).budget.spent.message).toBeGreaterThan(0);
+  });
+});
+
+describe('a list that came from elsewhere', () => {
+  const foreign = '.env\n';
+
+  async function clone(): Promise<MemoryProject> {
+    const project = await begin();
+    await project.write({ [list]: foreign });
+    await say(project, 'First', 'x');
+    // Another clone has the line, and knows none of its lists.
+    project.trusted.clear();
+    project.configuration.set('remote.origin.url', '/srv/project.git');
+    return project;
+  }
+
+  test('is not accepted by an edit of it', async () => {
+    const project = await clone();
+    const tip = await project.tipOf(line);
+    await expect(edit(project, 'add', ['src'])).rejects.toMatchObject({ code: 'NOT_APPROVED' });
+    await expect(edit(project, 'drop', ['.env'])).rejects.toMatchObject({ code: 'NOT_APPROVED' });
+    expect(await project.tipOf(line)).toBe(tip);
+  });
+
+  test('is shown, and edited after a yes', async () => {
+    const project = await clone();
+    const shown: string[] = [];
+    const approveForeign = async (texts: { text: string }[]) => (shown.push(...texts.map(({ text }) => text)), true);
+    expect((await edit(project, 'add', ['src'], { approveForeign })).commit).not.toBeNull();
+    expect(shown).toEqual([foreign]);
   });
 });

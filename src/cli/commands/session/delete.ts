@@ -53,6 +53,18 @@ export class SessionDeleteCommand extends TeddyCommand {
     const { deleteSession, planDeletion } = await import('../../../workflow/landing/delete-session.ts');
     const deletion = await planDeletion(project, target);
     const { session, lines, archives, left } = deletion;
+    const names = [
+      session,
+      session.slice('20260124-'.length),
+      ...[...lines, ...archives].map(({ ref }) => shortRef(ref)),
+    ];
+    // The same command, run once more, must not mean another session.
+    if (this.yes && !names.includes(target))
+      throw new TeddyError(
+        'USAGE',
+        `-y takes a whole name, and ${JSON.stringify(target)} is only a part of ${session}.`,
+        `If that one is meant: \`teddy session delete ${session} -y\`.`,
+      );
     if (!this.json) describeDeletion(terminal, deletion);
     if (!this.yes && (await project.notices.confirm?.('Delete them?')) !== true)
       throw new TeddyError(
@@ -98,7 +110,10 @@ function describeDeletion(terminal: Terminal, { session, lines, archives, left }
     ];
     terminal.say(toVisible(`  ${shortRef(ref)}  ${facts.join(', ')}`));
   }
-  for (const { ref } of archives) terminal.say(toVisible(`  ${ref}  its archive`));
+  for (const { ref, turns, hasLanded } of archives) {
+    const landed = turns === 0 ? '' : hasLanded ? ', landed' : ', not landed';
+    terminal.say(toVisible(`  ${ref}  its archive, ${turns} ${turns === 1 ? 'turn' : 'turns'}${landed}`));
+  }
   for (const ref of left)
     terminal.say(toVisible(`${shortRef(ref)} is your own branch with turns of this session, and stays.`));
 }

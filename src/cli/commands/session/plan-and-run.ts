@@ -95,6 +95,9 @@ export async function askPending(
     if (word === 'r' || word === 'run') return 'run';
     if (word === 'i' || word === 'instead') return 'instead';
     if (word === 'k' || word === 'keep' || word === 'q') return null;
+    asking.say('r  run it: you are asked about each of its actions, and then your message is planned');
+    asking.say('i  refuse it with your message, and ask the model for another plan');
+    asking.say('k  keep it, and stop: your message is not sent');
   }
 }
 

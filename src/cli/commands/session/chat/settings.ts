@@ -3,6 +3,7 @@ import { defaultAgent, findAgent } from '../../../../conversation/agents.ts';
 import { TeddyError } from '../../../../errors.ts';
 import { shortRef } from '../../../../names.ts';
 import { readGlobal } from '../../../../workflow/line/global-branch.ts';
+import { askingForeign } from '../../../ask/choose-model.ts';
 import { splitPaths, type ChatCommandName } from './commands.ts';
 import type { Talking } from './line.ts';
 import { describeAllowed } from './view.ts';
@@ -40,17 +41,20 @@ async function chooseAgent(talking: Talking, name: string): Promise<void> {
   talking.terminal.say(`The agent is ${talking.agent ?? `that of the last turn, or else ${defaultAgent}`}.`);
 }
 
-async function editContext({ terminal, project, line }: Talking, kind: 'add' | 'drop', rest: string): Promise<void> {
+async function editContext(
+  { terminal, project, line, canAsk }: Talking,
+  kind: 'add' | 'drop',
+  rest: string,
+): Promise<void> {
   const [{ editContextList }, { showEdited, toProjectPath }] = await Promise.all([
     import('../../../../workflow/context/edit-list.ts'),
     import('../context/edit.ts'),
   ]);
   const root = project.repository.workspace?.root;
   const paths = splitPaths(rest).map((path) => toProjectPath(terminal.context.cwd(), path.replace(/^@/, ''), root));
-  showEdited(
-    terminal,
-    await editContextList(project, { selector: await line.selector(), kind, paths, isGlobal: false }),
-  );
+  const approveForeign = askingForeign(terminal, new AbortController().signal, { canAsk });
+  const edit = { selector: await line.selector(), kind, paths, isGlobal: false, approveForeign };
+  showEdited(terminal, await editContextList(project, edit));
 }
 
 async function showContext({ terminal, project, line, page }: Talking): Promise<void> {

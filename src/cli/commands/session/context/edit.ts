@@ -3,9 +3,11 @@ import { existsSync } from 'node:fs';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { Command, Option } from 'clipanion';
 import { formatCount } from '../../../../session/format-count.ts';
+import { toShellWord } from '../../../../session/shell-word.ts';
 import { isPattern } from '../../../../session/context-target.ts';
 import type { EditedList } from '../../../../workflow/context/edit-list.ts';
 import type { ContextRow } from '../../../../workflow/context/rows.ts';
+import { askingForeign } from '../../../ask/choose-model.ts';
 import { TeddyCommand } from '../../../teddy-command.ts';
 import { toVisible, type Terminal } from '../../../terminal.ts';
 import { TeddyError } from '../../../../errors.ts';
@@ -20,11 +22,14 @@ abstract class ContextEditCommand extends TeddyCommand {
     if (given.some((path) => path.trim() === '')) {
       throw new TeddyError('USAGE', 'A path is empty.', `Name a file, a directory or a pattern.`);
     }
+    const { signal } = new AbortController();
     return this.withProject(terminal, async (project) => {
       const { editContextList } = await import('../../../../workflow/context/edit-list.ts');
       const root = project.repository.workspace?.root;
       const paths = given.map((path) => toProjectPath(this.context.cwd(), path, root));
-      const edited = await editContextList(project, { selector: this.session, kind, paths, isGlobal: this.global });
+      const approveForeign = askingForeign(terminal, signal, { canAsk: terminal.isInteractive && !this.json });
+      const edit = { selector: this.session, kind, paths, isGlobal: this.global, approveForeign };
+      const edited = await editContextList(project, edit);
       if (this.json) this.printJson(terminal, `session-context-${kind}`, edited);
       else showEdited(terminal, edited);
       return 0;
@@ -90,7 +95,7 @@ export function showEdited(terminal: Terminal, edited: EditedList): void {
   for (const { path, from } of already) terminal.say(`${toVisible(path)} is shown already (${toVisible(from)}).`);
   for (const path of secrets)
     terminal.say(
-      `${terminal.style('yellow', 'warning:', 'stderr')} ${toVisible(path)} is named like a secret. The model will see it, because you named it; only values that look like secrets are masked.`,
+      `${terminal.style('yellow', 'warning:', 'stderr')} ${toVisible(path)} is named like a secret, and the model will see it; only values that look like secrets are masked. Not meant: teddy session context drop ${toShellWord(path)}`,
     );
   if (commit === null) return;
   const whose =
