@@ -1,8 +1,9 @@
 /** `teddy completion`, asked by the shells that this machine has. */
 import { execFile, execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hasTerminal, runInTerminal } from '../support/run-in-terminal.ts';
 import { runTeddy, teddyPath } from '../support/run-teddy.ts';
 import { openTeddyProject, type TeddyProject } from '../support/teddy-project.ts';
 
@@ -60,6 +61,68 @@ test('bash completes commands, options and session names, and may load the scrip
   expect(await askBash(['teddy', 'session', 'plan', '-s', session.slice(0, 3)])).toEqual([session]);
   expect(await askBash(['teddy', 'completion', 'f'])).toEqual(['fish']);
 });
+
+/** What teddy tells a shell at Tab: 0 has it offer files as well, 4 does not. */
+async function askDirective(...words: string[]): Promise<string> {
+  const { stdout } = await runTeddy(['complete', '--', ...words], { cwd: project.repo.root });
+  return stdout.trimEnd().split('\n').at(-1) ?? '';
+}
+
+test('files are offered where a file is taken, and only there', async () => {
+  for (const words of [
+    ['plan', '--from', ''],
+    ['session', 'plan', '--recording', ''],
+    ['session', 'import', ''],
+    ['session', 'context', 'add', 'one.txt', ''],
+    ['session', 'verify', ''],
+    ['session', 'export', '--md', ''],
+    ['write', 'finalize', '--content', ''],
+  ])
+    expect(await askDirective(...words), words.join(' ')).toBe(':0');
+  for (const words of [
+    ['session', 'new', '--from', ''],
+    ['session', 'land', ''],
+    ['global', 'edit', ''],
+    ['session', 'plan', '-m', ''],
+    ['pl'],
+  ])
+    expect(await askDirective(...words), words.join(' ')).toBe(':4');
+});
+
+const gitCompletion = '/usr/share/bash-completion/completions/git';
+
+test.runIf(hasTerminal && existsSync(gitCompletion))(
+  'a bash at a terminal completes files, and git teddy',
+  async () => {
+    const run = runInTerminal([], {
+      cwd: project.repo.root,
+      env: { PATH: path, PS1: 'bash> ', HISTFILE: '/dev/null', INPUTRC: '/dev/null' },
+      through: 'exec bash --norc --noprofile -i #',
+    });
+    await project.repo.write('answer-of-mine.md', 'text\n');
+    const press = async (keys: string, shown: string) => {
+      await run.waitFor('bash> ');
+      run.press(keys);
+      await run.waitFor(shown);
+      run.press('\u0015\n');
+    };
+    try {
+      await press(`source <(teddy completion bash); source ${gitCompletion}; echo lo''aded\n`, 'loaded');
+      await run.waitFor('bash> ');
+      await press('teddy session plan --from answ\t', 'answer-of-mine.md ');
+      await press('teddy session import answ\t', 'answer-of-mine.md ');
+      await press('git teddy stat\t', 'git teddy status ');
+      await press('git -C . teddy session pl\t', 'git -C . teddy session plan ');
+      await press(`git teddy session land ${session.slice(0, 3)}\t`, `${session} `);
+      await press('git teddy plan --from answ\t', 'answer-of-mine.md ');
+      await run.waitFor('bash> ');
+      run.press('exit\n');
+      expect(await run.exitCode).toBe(0);
+    } finally {
+      await run.close();
+    }
+  },
+);
 
 test('a group is offered with what it is for', async () => {
   const { stdout } = await runTeddy(['complete', '--', 'mem'], { cwd: project.repo.root });

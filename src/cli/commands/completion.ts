@@ -13,9 +13,23 @@ const shells = ['bash', 'zsh', 'fish'];
 
 /** In bash, this function comes from the package bash-completion, which is not installed everywhere. */
 const bashWords = `declare -F _get_comp_words_by_ref >/dev/null || _get_comp_words_by_ref() {
-    cur=\${COMP_WORDS[COMP_CWORD]} words=("\${COMP_WORDS[@]:0:COMP_CWORD+1}") cword=$COMP_CWORD
+    cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} words=("\${COMP_WORDS[@]:0:COMP_CWORD+1}") cword=$COMP_CWORD
 }
 `;
+
+/** The completion of git calls it for `git teddy`, with the words and the place of the command among them. */
+const gitWords = `
+_git_teddy() {
+    words=("\${words[@]:__git_cmd_idx}") cword=$((cword - __git_cmd_idx))
+    compopt +o nospace
+    __teddy_offer
+}
+`;
+
+/** The options whose value is a file or a directory, relative to where the user stands. */
+const fileOptions = ['recording', 'content', 'output', 'dir', 'md', 'jsonl', 'bundle', 'junit', 'signed-by'];
+/** Elsewhere, `--from` is a branch or a turn. */
+const takesFileOf = /^session (?:plan|branch|resume)$|^(?:plan|branch|resume)$/;
 
 export class CompletionCommand extends TeddyCommand {
   static override paths = [['completion']];
@@ -24,7 +38,8 @@ export class CompletionCommand extends TeddyCommand {
     description: 'Print a script by which a shell completes commands, options and session names.',
     details: `
       Shells load it when they start: put \`source <(teddy completion bash)\` into ~/.bashrc or \`source <(teddy completion zsh)\`
-      into ~/.zshrc, or write the output of \`teddy completion fish\` to ~/.config/fish/completions/teddy.fish.
+      into ~/.zshrc, or write the output of \`teddy completion fish\` to ~/.config/fish/completions/teddy.fish. In bash,
+      \`git teddy\` completes as well.
 
       Exit codes: 0 done; 2 no such shell.
     `,
@@ -45,7 +60,7 @@ export class CompletionCommand extends TeddyCommand {
     const text = collectOutput(() => script(shell, 'teddy', 'teddy'));
     // Scripts of other programs declare the same constants, and so does this one when it is loaded again.
     const loadable = text.replaceAll(/^readonly (ShellComp\w+)=(\d+)$/gm, ': "$${$1:=$2}"');
-    terminal.print(shell === 'bash' ? bashWords + passWords(loadable) : loadable);
+    terminal.print(shell === 'bash' ? bashWords + passWords(loadable) + gitWords : loadable);
     return 0;
   }
 }
@@ -57,7 +72,10 @@ export class CompletionCommand extends TeddyCommand {
 function passWords(script: string): string {
   const evaluation = /^ *requestComp="teddy complete -- [^]*?out=\$\(eval "\$requestComp" 2>\/dev\/null\)$/m;
   if (!evaluation.test(script)) throw new Error('The script of @bomb.sh/tab for bash has changed.');
-  return script.replace(evaluation, () => '    out=$(teddy complete -- "${words[@]:1:cword}" 2>/dev/null)');
+  return script
+    .replace(evaluation, () => '    out=$(teddy complete -- "${words[@]:1:cword}" 2>/dev/null)')
+    .replace(/^ *_get_comp_words_by_ref .*\n/m, (line) => `${line}    __teddy_offer\n}\n\n__teddy_offer() {\n`)
+    .replace('        compopt +o default\n', (line) => `${line}    else\n        compopt -o default\n`);
 }
 
 /** Prints the words that may come next, in the form that the script reads. */
@@ -69,16 +87,20 @@ export async function completeWords(context: CliContext, definitions: Definition
     const name = shortForms.find((one) => definition.path === `teddy session ${one}`);
     return name === undefined ? [] : [{ ...definition, path: `teddy ${name}` }];
   });
-  for (const definition of [...definitions, ...short]) describeCommand(root, definition, sessions);
+  let takesFile = false;
+  const offered = { sessions, offerFiles: () => void (takesFile = true) };
+  for (const definition of [...definitions, ...short]) describeCommand(root, definition, offered);
   const words = context.words.slice(context.words[1] === '--' ? 2 : 1);
-  context.stdout.write(collectOutput(() => root.parse(words)));
+  const output = collectOutput(() => root.parse(words));
+  // tab always says that no file is offered.
+  context.stdout.write(takesFile ? output.replace(/:\d+\n$/, ':0\n') : output);
   return 0;
 }
 
 function describeCommand(
   root: RootCommand,
   { path, usage, options, description }: Definition,
-  sessions: string[],
+  { sessions, offerFiles }: { sessions: string[]; offerFiles: () => void },
 ): void {
   const name = path.split(' ').slice(1).join(' ');
   if (name === '') return;
@@ -96,11 +118,20 @@ function describeCommand(
     const long = nameSet.find((one) => one.startsWith('--'))?.slice(2);
     const alias = nameSet.find((one) => /^-[^-]$/.test(one))?.slice(1);
     if (long === undefined) continue;
-    if (value !== undefined) command.option(long, text, long === 'session' ? offer : () => undefined, alias);
+    const takesFile = fileOptions.includes(long) || (long === 'from' && takesFileOf.test(name));
+    const complete = long === 'session' ? offer : takesFile ? offerFiles : () => undefined;
+    if (value !== undefined) command.option(long, text, complete, alias);
     else if (alias === undefined) command.option(long, text);
     else command.option(long, text, alias);
   }
-  if (/[[<][^\]>]*\bsession\b/.test(usage)) command.argument('session', offer);
+  const takesSession = /[[<][^\]>]*\bsession\b/.test(usage);
+  // What `teddy global` edits and removes are files of its branch.
+  const takesFile = /<(?:file|path)>|\bbundle\]/.test(usage) && !name.startsWith('global ');
+  const offerTarget = (complete: (value: string, description: string) => void) => {
+    if (takesSession) offer(complete);
+    if (takesFile) offerFiles();
+  };
+  if (takesSession || takesFile) command.argument('target', offerTarget, usage.includes('...'));
   if (name === 'completion')
     command.argument('shell', (complete) => shells.forEach((shell) => complete(shell, 'shell')));
 }
