@@ -385,7 +385,7 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     run.press('ap\t');
     await run.waitFor('app.ts');
     expect(await say('')).toContain('+ src/app.ts  ');
-    expect(await say('/context')).toMatch(/src\/app\.ts .*\n(?:.*\n)*Budget/);
+    expect(await say('/context')).toMatch(/src\/app\.ts .*\n(?:.*\n)*Budget.* for gpt-other/);
     expect(await say('Which?')).toContain('gpt-other, ');
     expect(project.server.requests().at(-1)).toMatchObject({ model: 'gpt-other' });
     expect(await say('/cost')).toMatch(/gpt-other +Which\?/);

@@ -7,6 +7,7 @@ import { countTokens, type LogSection } from '../../session/context-log-sections
 import { parseTurnContext, type TurnLine } from '../../session/context-lines.ts';
 import type { LinePosition } from '../../session/context-levels.ts';
 import { joinPath, sessionDir, type SessionId, type TurnName } from '../../names.ts';
+import type { RequestInfo } from '../../session/context-log.ts';
 import { toContextRows, type ContextRow } from './rows.ts';
 import { fitRequest, isBranchTurn, readBudget, readStoredRequest } from './build-request.ts';
 import { openCodeTree, type CodeTree } from './code-tree.ts';
@@ -62,7 +63,11 @@ interface ContextQuery {
   why?: string | undefined;
   /** The user's lists, where they are not those that are saved. */
   lists?: { session?: string | undefined; global?: string | undefined };
+  /** The model that is asked next, where it is not the one of the settings. */
+  model?: AskedModel | undefined;
 }
+
+type AskedModel = Pick<RequestInfo, 'provider' | 'model'>;
 
 export async function showContext(project: Project, request: ContextQuery): Promise<ShownContext> {
   const { store } = project.repository;
@@ -82,7 +87,16 @@ export async function showContext(project: Project, request: ContextQuery): Prom
   const context = await readContext(project, state, turn, global, line.workspace, { sessionContext: editedList, code });
   const origins = await traceOrigins(store, state, turn, context.turnList);
   const from = (place: LinePosition) => describePlace(place, origins);
-  const { files: shown, notes: left, budget } = await fit(project, state, turn, global, { context, code, keeps });
+  const {
+    files: shown,
+    notes: left,
+    budget,
+  } = await fit(project, state, turn, global, {
+    context,
+    code,
+    keeps,
+    asked: request.model,
+  });
   const files = toContextRows({ ...context, files: shown }, from);
   const { leftOut, takenAway } = context.resolved;
   const notes = [...context.resolved.notes, ...left];
@@ -138,17 +152,22 @@ interface Fitted {
   budget: SpentBudget;
 }
 
-/** For the agent and the model that `plan` would ask without a flag. A request that is sent unchanged is measured itself. */
+/** For the agent and, if no model is named, the one that `plan` would ask without a flag. A request that is sent unchanged is measured itself. */
 async function fit(
   project: Project,
   state: LineState,
   turn: TurnName,
   global: GlobalBranch | null,
-  { context, code, keeps }: { context: ReadContext; code: CodeTree; keeps: ShownContext['keeps'] },
+  {
+    context,
+    code,
+    keeps,
+    asked: named,
+  }: { context: ReadContext; code: CodeTree; keeps: ShownContext['keeps']; asked: AskedModel | undefined },
 ): Promise<Fitted> {
   const agent = (await readLastAgent(project, state)) ?? defaultAgent;
-  const model = (await project.settings.get('model')) ?? state.entry.model ?? 'none';
-  const provider = (await project.settings.get('provider')) ?? state.entry.provider ?? 'none';
+  const model = named?.model ?? (await project.settings.get('model')) ?? state.entry.model ?? 'none';
+  const provider = named?.provider ?? (await project.settings.get('provider')) ?? state.entry.provider ?? 'none';
   const info = { session: state.session, turn, agent, provider, model, parameters: {} };
   if (keeps !== null) {
     const stored = await readStoredRequest(project.repository.store, state, turn);

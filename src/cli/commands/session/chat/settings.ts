@@ -57,12 +57,13 @@ async function editContext(
   showEdited(terminal, await editContextList(project, edit));
 }
 
-async function showContext({ terminal, project, line, page }: Talking): Promise<void> {
+async function showContext({ terminal, project, line, page, choice }: Talking): Promise<void> {
   const [{ showContext: read }, { renderContext }] = await Promise.all([
     import('../../../../workflow/context/show.ts'),
     import('../context.ts'),
   ]);
-  await page(renderContext(terminal, await read(project, { selector: shortRef(line.ref) })));
+  const model = { provider: choice.provider, model: choice.model?.model ?? choice.name };
+  await page(renderContext(terminal, await read(project, { selector: shortRef(line.ref), model })));
 }
 
 async function showCost({ terminal, project, line, page }: Talking): Promise<void> {
