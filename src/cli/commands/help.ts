@@ -86,7 +86,7 @@ Look
                                     contexts, code
   teddy session review              the session as Markdown, for a pull request
   teddy session cost                tokens and money, by turn and model
-  teddy session context             which files the next turn shows to the model;
+  teddy session context             which files the next turn shows;
                                     context add, context drop: change them
   teddy session history             all that was said, for a model or a reader
   teddy session verify              check that nothing was rewritten, forged or
