@@ -18,6 +18,8 @@ export type Failure =
     }
   /** It accepted the request, and what came is no answer of a model. */
   | { kind: 'foreign'; url: string; message: string }
+  /** It names another address, which is not asked. */
+  | { kind: 'redirected'; url: string; message: string }
   | { kind: 'unreachable' | 'cut' | 'unreadable'; message: string };
 
 export class WireError extends Error {
@@ -98,6 +100,15 @@ export function toTeddyError(
         `No model has answered: ${failure.url} answered ${reason}.`,
         `Check ${urlName}, which is most often to end in /v1; ${again}`,
       );
+    case 'redirected': {
+      const { urlVariable } = endpoint.preset;
+      const first = urlVariable === null ? '' : ` (or ${urlVariable}, which comes first)`;
+      return new TeddyError(
+        'MODEL_FAILED',
+        `No model has answered: ${failure.url} answered ${reason}. Neither the request nor a key was sent there.`,
+        `If that server is the one to ask, set teddy.baseUrl${first} to its base URL; ${again}`,
+      );
+    }
     case 'refused': {
       const id = failure.requestId === null ? '' : ` (request ${oneLine(failure.requestId, endpoint.apiKey)})`;
       const answered = `${server} answered ${failure.status}${id}: ${reason}`;

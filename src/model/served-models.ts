@@ -90,7 +90,7 @@ export const listUrl = 'https://models.dev/api.json';
 
 /** By provider, then by model. Throws WireError. */
 export async function fetchList(): Promise<Map<string, Map<string, ModelFacts>>> {
-  const list = await readJson(listUrl, { headers: {}, timeoutMs: 30_000 });
+  const list = await readJson(listUrl, { headers: {}, timeoutMs: 30_000, redirect: 'follow' });
   const entries = (value: unknown) => (isObject(value) ? Object.entries(value) : []);
   const providers = entries(list).map(([name, provider]) => {
     const models = entries(field(provider, 'models')).map(([id, model]) => {

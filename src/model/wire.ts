@@ -76,12 +76,25 @@ async function send({ url, headers, body, signal, isAnswer }: Sending): Promise<
 /** Throws WireError for everything but success. */
 async function ask(url: string, { headers, ...init }: RequestInit): Promise<Response> {
   const all = { accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'teddy', ...headers };
-  const response = await fetch(url, { ...init, headers: all }).catch((error: unknown) => {
+  // Fetch would take the prompt along, and every key that is not in `authorization`.
+  const response = await fetch(url, { redirect: 'manual', ...init, headers: all }).catch((error: unknown) => {
     if ((init.signal?.aborted && !isTimeout(init.signal.reason)) || !(error instanceof Error)) throw error;
     throw new WireError({ kind: 'unreachable', message: rootMessage(error) });
   });
+  if (redirects.includes(response.status)) throw new WireError(await toRedirected(response, url));
   if (!response.ok) throw new WireError(await toRefusal(response, url));
   return response;
+}
+
+const redirects = [301, 302, 303, 307, 308];
+
+async function toRedirected({ status, headers, body }: Response, url: string): Promise<Failure> {
+  await body?.cancel();
+  const location = headers.get('location') ?? '';
+  const target = URL.canParse(location, url) ? new URL(location, url) : null;
+  // The query may carry a token.
+  const address = target === null ? 'nowhere' : `to ${target.protocol}//${target.host}${target.pathname}`;
+  return { kind: 'redirected', url, message: `${status}, which leads ${address}` };
 }
 
 function isTimeout(reason: unknown): boolean {
@@ -91,10 +104,14 @@ function isTimeout(reason: unknown): boolean {
 /** The JSON document at an address; with a `body`, what it answers to that. Throws WireError. */
 export async function readJson(
   url: string,
-  { headers, body, timeoutMs }: { headers: Record<string, string>; body?: object; timeoutMs: number },
+  {
+    body,
+    timeoutMs,
+    ...options
+  }: { headers: Record<string, string>; body?: object; timeoutMs: number; redirect?: 'follow' },
 ): Promise<unknown> {
   const init = body === undefined ? { method: 'GET' } : { method: 'POST', body: JSON.stringify(body) };
-  const response = await ask(url, { ...init, headers, signal: AbortSignal.timeout(timeoutMs) });
+  const response = await ask(url, { ...init, ...options, signal: AbortSignal.timeout(timeoutMs) });
   const text = await response.text();
   const value = parseJson(text);
   if (value !== undefined) return value;
