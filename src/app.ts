@@ -423,20 +423,27 @@ async function readParameters({ settings }: Project): Promise<ChosenModel['param
   };
 }
 
-/** OPENAI_BASE_URL is for other programs as well, and names no endpoint of another kind. Throws BAD_SETTING. */
+/**
+ * The preset's own variable, else `teddy.baseUrl`, which belongs to the provider that git config names beside it, or else
+ * to the one that is set: any other, chosen for one command, would send its key to a foreign server. Throws BAD_SETTING.
+ */
 async function findBaseUrl(
   project: Pick<Project, 'settings' | 'repository'>,
   preset: Preset,
   env: Environment,
 ): Promise<string | undefined> {
-  if (preset.name === 'openai') return project.settings.get('baseUrl');
   const { store } = project.repository;
   const { urlVariable } = preset;
-  const [key, origin] = await Promise.all([store.setting('teddy.baseUrl'), store.settingOrigin('teddy.baseUrl')]);
+  const [beside, key, origin] = await Promise.all([
+    store.setting('teddy.provider'),
+    store.setting('teddy.baseUrl'),
+    store.settingOrigin('teddy.baseUrl'),
+  ]);
+  const owner = beside?.trim() || (await project.settings.find('provider')).value || presets[0].name;
   return requireUsable(
     decideSetting('baseUrl', [
       ...(urlVariable === null ? [] : [{ origin: `environment ${urlVariable}`, text: env[urlVariable] }]),
-      { origin: `git config (${origin ?? ''})`, text: key },
+      { origin: `git config (${origin ?? ''})`, text: owner === preset.name ? key : undefined },
     ]),
   );
 }

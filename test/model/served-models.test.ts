@@ -197,6 +197,81 @@ describe('a server of this machine', () => {
   });
 });
 
+describe('teddy.baseUrl', () => {
+  const env = {
+    OPENAI_API_KEY: 'sk-openai-0123456789',
+    ANTHROPIC_API_KEY: 'sk-ant-0123456789',
+    GEMINI_API_KEY: 'sk-gemini-0123456789',
+    OPENROUTER_API_KEY: 'sk-or-0123456789',
+  };
+  const own = {
+    openai: 'https://api.openai.com/v1',
+    anthropic: 'https://api.anthropic.com',
+    gemini: 'https://generativelanguage.googleapis.com/v1beta/openai',
+    openrouter: 'https://openrouter.ai/api/v1',
+    vllm: 'http://127.0.0.1:8000/v1',
+  };
+
+  /** Where the model and the list are asked, with these variables and settings. */
+  async function addressesOf(
+    provider: string | undefined,
+    settings: Record<string, string>,
+    variables: Record<string, string> = {},
+  ) {
+    serve({ http: list('m') });
+    const project = await memoryProject();
+    for (const [name, value] of Object.entries({ model: 'm', baseUrl: 'http://box/v1', ...settings }))
+      project.configuration.set(`teddy.${name}`, value);
+    const { find } = project.settings;
+    project.settings.find = async (name) => {
+      const value = name === 'provider' ? variables['TEDDY_PROVIDER'] : undefined;
+      return value === undefined ? find(name) : { name, value, origin: 'environment', problem: null };
+    };
+    const { model } = await chooseModel(project, {
+      provider,
+      inEditor: false,
+      cwd: '/',
+      env: { ...env, ...variables },
+      stdin: new PassThrough(),
+      readRecordedLine: async () => [],
+    });
+    const { url } = await listServedModels(project, { provider, env: { ...env, ...variables } });
+    return {
+      label: model?.label.split(' at ')[1],
+      url,
+      boxed: asked.filter((request) => request.url.startsWith('http://box')).length > 0,
+    };
+  }
+
+  test.each(Object.entries(own))('of another provider does not get the key of %s', async (provider, url) => {
+    for (const settings of [{ provider: 'ollama' }, { provider: 'manual' }])
+      expect(await addressesOf(provider, settings)).toEqual({ label: url, url, boxed: false });
+    if (provider !== 'openai') expect(await addressesOf(provider, {})).toEqual({ label: url, url, boxed: false });
+  });
+
+  test('counts for the provider that is set, and for openai where none is', async () => {
+    const box = { label: 'http://box/v1', url: 'http://box/v1', boxed: true };
+    expect(await addressesOf(undefined, {})).toEqual(box);
+    expect(await addressesOf('openai', {})).toEqual(box);
+    for (const provider of Object.keys(own)) expect(await addressesOf(provider, { provider })).toEqual(box);
+    expect(await addressesOf('vllm', {}, { TEDDY_PROVIDER: 'vllm' })).toEqual(box);
+  });
+
+  test('beside a provider in git config counts for no other one of the environment', async () => {
+    const asking = addressesOf('openai', { provider: 'ollama' }, { TEDDY_PROVIDER: 'openai' });
+    expect(await asking).toEqual({ label: own.openai, url: own.openai, boxed: false });
+  });
+
+  test.each([
+    ['openai', 'OPENAI_BASE_URL'],
+    ['anthropic', 'ANTHROPIC_BASE_URL'],
+  ])('%s still takes %s first', async (provider, name) => {
+    const url = 'http://other/v1';
+    expect(await addressesOf(provider, { provider: 'ollama' }, { [name]: url })).toMatchObject({ label: url, url });
+    expect(await addressesOf(provider, { provider }, { [name]: url })).toMatchObject({ label: url, url });
+  });
+});
+
 describe('the window', () => {
   async function choose(provider: PresetName, settings: Record<string, string> = {}, saved: string | null = null) {
     const project = await memoryProject();
