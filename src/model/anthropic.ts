@@ -12,7 +12,7 @@ import { defaultAnswer } from '../session/budget.ts';
 import { splitSent } from '../session/sent-sections.ts';
 import { toModelEvents } from './anthropic-events.ts';
 import { serverModel, type ServerModelOptions } from './server-model.ts';
-import { addressOf, keyHeaders, post, type Service } from './wire.ts';
+import { addressOf, post, type Service } from './wire.ts';
 
 /** Throws BAD_SETTING for a base URL or key that could never be sent; everything else fails in `answer`. */
 export function anthropicModel(options: ServerModelOptions): Model {
@@ -23,7 +23,6 @@ async function* answer(service: Service, request: ModelRequest, onBegun: () => v
   const { endpoint } = service;
   const response = await post(service, {
     url: addressOf(endpoint, 'messages'),
-    headers: keyHeaders(endpoint),
     body: JSON.stringify(toBody(service, request)),
     signal: request.signal,
     isAnswer: ({ type }) => type === 'message' || type === 'error',

@@ -183,10 +183,18 @@ function toSeconds(ms: number): string {
 const maxReasonLength = 300;
 // A shorter "key" is a placeholder such as `none`, which occurs in ordinary text.
 const minKeyLength = 8;
+const keyMark = '[API key]';
+
+/** Done before a text is cut or quoted, after which the key is not found any more; JSON has it with escapes. */
+export function withoutKey(text: string, apiKey: string): string {
+  if (apiKey.length < minKeyLength) return text;
+  return text.replaceAll(apiKey, keyMark).replaceAll(JSON.stringify(apiKey).slice(1, -1), keyMark);
+}
 
 function oneLine(text: string, apiKey: string): string {
-  const safe = apiKey.length < minKeyLength ? text : text.replaceAll(apiKey, '[API key]');
-  const line = safe.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
+  const line = withoutKey(text, apiKey)
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .trim();
   if (line.length <= maxReasonLength) return line || 'no message';
   return `${line.slice(0, maxReasonLength).replace(/[\uD800-\uDBFF]$/, '')}...`;
 }

@@ -6,7 +6,7 @@ import { presets } from '../session/presets.ts';
 import { WireError } from './failure.ts';
 import { toModelEvents } from './openai-events.ts';
 import { serverModel, type ServerModelOptions } from './server-model.ts';
-import { keyHeaders, post, watchBytes, type Service } from './wire.ts';
+import { post, watchBytes, type Service } from './wire.ts';
 
 type Sdk = typeof import('openai');
 type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk;
@@ -119,7 +119,6 @@ function openWire(service: Service): Wire {
     async fetch(url, init) {
       const response = await post(service, {
         url: String(url),
-        headers: keyHeaders(service.endpoint),
         body: String(init?.body),
         signal: init?.signal ?? new AbortController().signal,
         isAnswer: (value) => 'choices' in value || 'error' in value,

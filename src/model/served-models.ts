@@ -2,7 +2,7 @@
 import { presets, type PresetName } from '../session/presets.ts';
 import { toCount, toPrice, type ModelFacts } from '../session/model-facts.ts';
 import type { Endpoint } from './endpoint.ts';
-import { addressOf, field, isObject, keyHeaders, readJson } from './wire.ts';
+import { addressOf, field, isObject, readJson } from './wire.ts';
 
 export interface ServedModel extends ModelFacts {
   id: string;
@@ -13,7 +13,7 @@ const listTimeoutMs = 10_000;
 /** In the endpoint's order. Throws WireError. */
 export async function listModels(endpoint: Endpoint, timeoutMs: number = listTimeoutMs): Promise<ServedModel[]> {
   const all = endpoint.preset.wire === 'anthropic' ? '?limit=1000' : '';
-  const answer = await readJson(addressOf(endpoint, `models${all}`), { headers: keyHeaders(endpoint), timeoutMs });
+  const answer = await readJson(addressOf(endpoint, `models${all}`), { endpoint, timeoutMs });
   const data = field(answer, 'data');
   const models: unknown[] = Array.isArray(data) ? data : [];
   return models.flatMap(toServed);
@@ -53,7 +53,7 @@ const ollamaDefault = 4096;
 /** Null: it is no Ollama, or it does not know the model. */
 export async function readOllamaWindow({ url }: Pick<Endpoint, 'url'>, model: string): Promise<OllamaWindow | null> {
   const address = `${url.replace(/\/v1$/, '')}/api/show`;
-  const shown = await readJson(address, { headers: {}, body: { model }, timeoutMs: localTimeoutMs }).catch(() => null);
+  const shown = await readJson(address, { body: { model }, timeoutMs: localTimeoutMs }).catch(() => null);
   const info = field(shown, 'model_info');
   if (!isObject(info)) return null;
   const length = Object.entries(info).find(([name]) => name.endsWith('.context_length'))?.[1];
@@ -90,7 +90,7 @@ export const listUrl = 'https://models.dev/api.json';
 
 /** By provider, then by model. Throws WireError. */
 export async function fetchList(): Promise<Map<string, Map<string, ModelFacts>>> {
-  const list = await readJson(listUrl, { headers: {}, timeoutMs: 30_000, redirect: 'follow' });
+  const list = await readJson(listUrl, { timeoutMs: 30_000, redirect: 'follow' });
   const entries = (value: unknown) => (isObject(value) ? Object.entries(value) : []);
   const providers = entries(list).map(([name, provider]) => {
     const models = entries(field(provider, 'models')).map(([id, model]) => {

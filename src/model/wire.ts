@@ -1,7 +1,7 @@
 /** One request to a model's server: sent, sent again where that can help, and its answer as a stream of events. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Endpoint } from './endpoint.ts';
-import { rootMessage, toRetryAfter, WireError, type Failure } from './failure.ts';
+import { rootMessage, toRetryAfter, WireError, withoutKey, type Failure } from './failure.ts';
 
 export interface Service {
   endpoint: Endpoint;
@@ -18,7 +18,6 @@ export interface Service {
 
 interface Sending {
   url: string;
-  headers: Record<string, string>;
   body: string;
   signal: AbortSignal;
   /** Whether a JSON document is an answer, or the error in place of one. */
@@ -36,7 +35,7 @@ const noticedMs = 1000;
 export async function post(service: Service, sending: Sending): Promise<Response> {
   for (let retry = 0; ; retry += 1) {
     try {
-      return await send(sending);
+      return await send(service.endpoint, sending);
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
       const waitMs = retry < maxRetries ? waitBeforeRetry(error.failure, service, retry) : null;
@@ -68,29 +67,34 @@ function withJitter(delayMs: number): number {
   return delayMs * (0.75 + Math.random() / 4);
 }
 
-async function send({ url, headers, body, signal, isAnswer }: Sending): Promise<Response> {
-  const response = await ask(url, { method: 'POST', headers, body, signal });
-  return toStream(response, url, isAnswer);
+async function send(endpoint: Endpoint, { url, body, signal, isAnswer }: Sending): Promise<Response> {
+  const response = await ask(url, endpoint, { method: 'POST', body, signal });
+  return toStream(response, { url, isAnswer, quote: (text) => quoteWords(text, endpoint) });
 }
 
-/** Throws WireError for everything but success. */
-async function ask(url: string, { headers, ...init }: RequestInit): Promise<Response> {
-  const all = { accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'teddy', ...headers };
+/** Throws WireError for everything but success. With an endpoint, its key is sent. */
+async function ask(url: string, endpoint: Endpoint | null, init: RequestInit): Promise<Response> {
+  const keyed = endpoint === null ? {} : keyHeaders(endpoint);
+  const headers = { accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'teddy', ...keyed };
   // Fetch would take the prompt along, and every key that is not in `authorization`.
-  const response = await fetch(url, { redirect: 'manual', ...init, headers: all }).catch((error: unknown) => {
+  const response = await fetch(url, { redirect: 'manual', ...init, headers }).catch((error: unknown) => {
     if ((init.signal?.aborted && !isTimeout(init.signal.reason)) || !(error instanceof Error)) throw error;
     throw new WireError({ kind: 'unreachable', message: rootMessage(error) });
   });
-  if (redirects.includes(response.status)) throw new WireError(await toRedirected(response, url));
-  if (!response.ok) throw new WireError(await toRefusal(response, url));
+  if (redirects.includes(response.status)) throw new WireError(await toRedirected(response, url, endpoint));
+  if (!response.ok) throw new WireError(await toRefusal(response, url, endpoint));
   return response;
 }
 
 const redirects = [301, 302, 303, 307, 308];
 
-async function toRedirected({ status, headers, body }: Response, url: string): Promise<Failure> {
+async function toRedirected(
+  { status, headers, body }: Response,
+  url: string,
+  endpoint: Endpoint | null,
+): Promise<Failure> {
   await body?.cancel();
-  const location = headers.get('location') ?? '';
+  const location = withoutKey(headers.get('location') ?? '', endpoint?.apiKey ?? '');
   const target = URL.canParse(location, url) ? new URL(location, url) : null;
   // The query may carry a token.
   const address = target === null ? 'nowhere' : `to ${target.protocol}//${target.host}${target.pathname}`;
@@ -105,13 +109,14 @@ function isTimeout(reason: unknown): boolean {
 export async function readJson(
   url: string,
   {
+    endpoint = null,
     body,
     timeoutMs,
     ...options
-  }: { headers: Record<string, string>; body?: object; timeoutMs: number; redirect?: 'follow' },
+  }: { endpoint?: Endpoint | null; body?: object; timeoutMs: number; redirect?: 'follow' },
 ): Promise<unknown> {
   const init = body === undefined ? { method: 'GET' } : { method: 'POST', body: JSON.stringify(body) };
-  const response = await ask(url, { ...init, ...options, signal: AbortSignal.timeout(timeoutMs) });
+  const response = await ask(url, endpoint, { ...init, ...options, signal: AbortSignal.timeout(timeoutMs) });
   const text = await response.text();
   const value = parseJson(text);
   if (value !== undefined) return value;
@@ -120,11 +125,11 @@ export async function readJson(
   throw new WireError({
     kind: 'foreign',
     url,
-    message: `${response.status} (${type}) with ${what} ${quoteWords(text)}`,
+    message: `${response.status} (${type}) with ${what} ${quoteWords(text, endpoint)}`,
   });
 }
 
-async function toRefusal(response: Response, url: string): Promise<Failure> {
+async function toRefusal(response: Response, url: string, endpoint: Endpoint | null): Promise<Failure> {
   const { status, headers } = response;
   // The connection may break within the body of an error, whose status says enough.
   const body = await response.text().catch(() => '');
@@ -138,7 +143,7 @@ async function toRefusal(response: Response, url: string): Promise<Failure> {
     type,
     requestId: headers.get('x-request-id') ?? headers.get('request-id'),
     retryAfterMs: toRetryAfter(headers, Date.now()),
-    message: isPage(headers) ? `${describePage(headers)} ${quoteWords(body)}` : serverMessage(answer, body),
+    message: isPage(headers) ? `${describePage(headers)} ${quoteWords(body, endpoint)}` : serverMessage(answer, body),
   };
 }
 
@@ -150,18 +155,21 @@ function serverMessage(answer: unknown, body: string): string {
 }
 
 /** An answer in one JSON document becomes a stream of one event, whatever was asked for. */
-async function toStream(response: Response, url: string, isAnswer: Sending['isAnswer']): Promise<Response> {
+async function toStream(
+  response: Response,
+  { url, isAnswer, quote }: Pick<Sending, 'url' | 'isAnswer'> & { quote(text: string): string },
+): Promise<Response> {
   const { headers, status } = response;
   const type = headers.get('content-type') ?? 'no content type';
   const toForeign = (what: string) =>
     new WireError({ kind: 'foreign', url, message: `${status} (${type}) with ${what}` });
-  if (isPage(headers)) throw toForeign(`an HTML page ${quoteWords(await response.text())}`);
+  if (isPage(headers)) throw toForeign(`an HTML page ${quote(await response.text())}`);
   if (!/\bjson\b/i.test(type)) return refuseSilence(response, () => toForeign('nothing at all'));
   const text = await response.text();
   if (text.trim() === '') throw toForeign('nothing at all');
   const value = parseJson(text);
-  if (value === undefined) throw toForeign(`text that is no JSON and ${quoteWords(text)}`);
-  if (!isObject(value) || !isAnswer(value)) throw toForeign(`JSON that holds no answer and ${quoteWords(text)}`);
+  if (value === undefined) throw toForeign(`text that is no JSON and ${quote(text)}`);
+  if (!isObject(value) || !isAnswer(value)) throw toForeign(`JSON that holds no answer and ${quote(text)}`);
   return new Response(`data: ${JSON.stringify(value)}\n\ndata: [DONE]\n\n`, { status, headers });
 }
 
@@ -203,9 +211,9 @@ function describePage(headers: Headers): string {
 
 const maxWords = 120;
 
-/** The beginning of a text or page, without its tags. */
-function quoteWords(text: string): string {
-  const words = text
+/** The beginning of a text or page, without its tags and the endpoint's key. */
+function quoteWords(text: string, endpoint: Endpoint | null): string {
+  const words = withoutKey(text, endpoint?.apiKey ?? '')
     .slice(0, 20_000)
     .replace(/<(style|script|svg)\b.*?<\/\1\s*>/gis, ' ')
     .replace(/<[^>]*>/g, ' ')
@@ -233,7 +241,7 @@ export function field(value: unknown, name: string): unknown {
 }
 
 /** The headers that carry the key, in the way of the endpoint. */
-export function keyHeaders({ preset, apiKey }: Endpoint): Record<string, string> {
+function keyHeaders({ preset, apiKey }: Endpoint): Record<string, string> {
   if (preset.wire === 'anthropic')
     return { 'anthropic-version': '2023-06-01', ...(apiKey === '' ? {} : { 'x-api-key': apiKey }) };
   return apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` };

@@ -1,7 +1,9 @@
 /** Answers in one JSON document, and what servers send in place of an answer. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { TeddyError } from '../../src/errors.ts';
+import { parseEndpoint } from '../../src/model/endpoint.ts';
 import { openaiModel } from '../../src/model/openai.ts';
+import { listModels } from '../../src/model/served-models.ts';
 import type { ModelRequest } from '../../src/ports/model.ts';
 import { collect, requestOf, textOf } from '../support/ask-model.ts';
 import { startModelServer, type ModelServer, type ServerAnswer } from '../support/model-server.ts';
@@ -131,6 +133,37 @@ describe('what is no answer is named as what it is', () => {
     const error = await failureWith([{ status: 404, headers: {}, body: '' }]);
     expect(error).toMatchObject({ code: 'MODEL_NOT_FOUND' });
     expect(error.hint).toMatch(/chat\/completions was asked for gpt-test: check teddy\.model .*OPENAI_BASE_URL/);
+  });
+});
+
+describe('a key that the server repeats', () => {
+  const long = `sk-proj-${'0123456789abcdef'.repeat(10)}`;
+  const quoted = 'sk-"0123\\456789"';
+  const page = 'text/html';
+  const pages = [long, quoted].flatMap((key): [string, ServerAnswer][] => [
+    [key, json(`<p>Unknown key ${key}`, page)],
+    [key, { status: 401, headers: { 'content-type': page }, body: `<p>Unknown key ${key}` }],
+    [key, json(`Unknown key ${key}`)],
+    [key, json({ detail: `Unknown key ${key}` })],
+    [key, { status: 401, headers: {}, body: JSON.stringify({ error: { message: `Unknown key ${key}` } }) }],
+    [key, { raw: [`data: ${JSON.stringify({ error: { unknown: key } })}\n\n`] }],
+    [key, { status: 302, headers: { location: `http://elsewhere.example/${key}` } }],
+  ]);
+
+  test.each(pages)('%s is in no part of the error about %j', async (apiKey, answer) => {
+    const model = openaiModel({ apiKey, baseUrl: await serve(answer), model: 'gpt-test', ...delays });
+    const failed = await collect(model.answer(requestOf())).catch((error: unknown) => error);
+    const { message, hint, code } = failed as TeddyError;
+    expect(code).toMatch(/^MODEL_/);
+    expect(`${message} ${hint}`).not.toMatch(/0123|sk-/);
+    expect(message).toMatch(/\[API(?: |%20)key\]/);
+  });
+
+  test.each([long, quoted])('%s is in no part of the error about a list of models', async (apiKey) => {
+    vi.stubGlobal('fetch', async () => new Response(`<p>Unknown key ${apiKey}`));
+    const failed = await listModels(parseEndpoint({ baseUrl: 'http://host/v1', apiKey })).catch(String);
+    vi.unstubAllGlobals();
+    expect(failed).toContain('that begins "Unknown key [API key]"');
   });
 });
 
