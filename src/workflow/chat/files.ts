@@ -88,7 +88,8 @@ function unreadableKinds(path: RepoPath): Partial<Record<TreeMode, Found>> {
 
 /** A path that may be read, with what stands there; `problem`: why it may not be, as a sentence without its end. */
 export type Reach =
-  { path: RepoPath; target: Extract<FileTarget, { kind: 'file' | 'directory' }> } | { problem: string };
+  | { path: RepoPath; target: Extract<FileTarget, { kind: 'file' | 'directory' }> }
+  | { problem: string; isAbsent?: boolean };
 
 /**
  * The path if a plan's READ may name it: no way out of the project, nothing that git ignores, nothing named like a secret, and nothing
@@ -106,7 +107,7 @@ export async function reachPath({ project, line }: LineContext, files: ChatFiles
   if (target.kind === 'large') return { problem: `it is larger than ${maxReadBytes / 1024 / 1024} MiB` };
   return target.kind === 'file' || target.kind === 'directory'
     ? { path, target }
-    : { problem: whyUnreadable(path, target) ?? 'there is no such path' };
+    : { problem: whyUnreadable(path, target) ?? 'there is no such path', isAbsent: target.kind === 'absent' };
 }
 
 async function whyOutOfReach(

@@ -22,7 +22,7 @@ import { toFreeId, type Dialogue } from '../writes/dialogue.ts';
 import { receiveFromModel, type FileListener } from '../writes/receive-from-model.ts';
 import { writeWhole } from '../writes/run-write.ts';
 import type { CallDecision, ChatListener, ToolOutcome } from './chat.ts';
-import { findWorkspace } from './files.ts';
+import { openChatFiles, reachPath } from './files.ts';
 import { toNowhere } from './run-command-tool.ts';
 import { toFailure } from './tool-failure.ts';
 
@@ -91,9 +91,13 @@ export async function writeFile(
 /** Nothing stays in staging unless the file is being replaced by then. Throws INTERRUPTED. */
 export async function editFile(context: WritingContext, call: EditFileCall): Promise<WrittenOutcome> {
   const { project, line } = context;
-  const workspace = await findWorkspace(line);
+  const files = await openChatFiles(context);
+  const { workspace } = files;
   if (workspace === null) return toRefused(`edit_file: ${toNowhere(line.ref, 'no file can be edited')}`);
-  const edit = await findEdit(project, workspace, call);
+  const reached = await reachPath(context, files, call.path);
+  // The errors of a FIND quote the file and count in it: they are for files that the model may read.
+  const isWithheld = 'problem' in reached && !reached.isAbsent;
+  const edit = isWithheld ? { problem: `${reached.problem}.` } : await findEdit(project, workspace, call);
   if ('problem' in edit) return toRefused(await maskString(project.masker, `edit_file ${call.path}: ${edit.problem}`));
   const { path, before, after } = edit;
   const count = call.edits.length;

@@ -5,7 +5,7 @@ import { chat, notedListener, toolCall } from '../../support/chat.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { recordsOf } from '../../support/records.ts';
 import { scriptedModel } from '../../support/scripted-model.ts';
-import { line, start, storyOfLine } from '../../support/turns.ts';
+import { line, session, start, storyOfLine } from '../../support/turns.ts';
 
 async function begin(): Promise<MemoryProject> {
   const project = await memoryProject();
@@ -95,6 +95,31 @@ describe('edit_file', () => {
     expect(await outputs(project)).toMatchObject([{ is_error: true, output: expect.stringMatching(wanted) as string }]);
     expect(await project.read('app.txt')).toBe('one\ntwo\nthree\n');
     expect(project.writing.size).toBe(0);
+  });
+
+  test.each([
+    ['a secret', '.env', 'named like a secret'],
+    ['what git ignores', 'out/made.txt', 'git ignores it'],
+    ['what the user takes away', 'private.txt', 'session.context, line 1 (!private.txt) takes it away'],
+  ])('gives nothing of %s, as read_file does', async (_, path, reason) => {
+    const project = await memoryProject({ '.gitignore': 'out\n', '.env': 'KEY=a b c\n', 'private.txt': 'KEY=a b c\n' });
+    await start(project);
+    await project.commit('List\n', { [`.teddy/sessions/${session}/session.context`]: '!private.txt\n' });
+    await project.write({ 'out/made.txt': 'KEY=a b c\n' });
+    const before = await project.read(path);
+    const { asked, listener } = person(true);
+    // One is almost there, one is there more than once, one is not there, one would apply, one would change nothing.
+    const finds = ['KEY=a b d', ' ', 'zzz', 'KEY', 'a b c'];
+    const calls = [
+      toolCall('r', 'read_file', { path }),
+      ...finds.map((find, at) => toolCall(`e${at}`, 'edit_file', { path, edits: [{ find, replace: 'a b c' }] })),
+    ];
+    await chat(project, 'Edit.', scriptedModel({ texts: [], calls }, 'I see.'), { listener });
+    const [read = '', ...edits] = (await outputs(project)).map(({ output }) => output as string);
+    expect(read).toContain(`read_file ${path}: ${reason}`);
+    expect(edits).toEqual(finds.map(() => read.replace('read_file', 'edit_file')));
+    expect(asked).toEqual([]);
+    expect(await project.read(path)).toBe(before);
   });
 
   test('with match_all replaces every place', async () => {
