@@ -18,12 +18,18 @@ export interface Allowable {
 const unsafe = /[;&|<>`$(){}]|[^\P{Cc}]/u;
 /** A word without quotes, patterns or assignments. */
 const plainWord = /^[\w./@][\w./@%:,+-]*$/;
-const plainOption = /^--?\w[\w-]*$/;
 /** These run what their arguments say. */
 const runners =
-  /^(?:.*\/)?(?:sudo|doas|su|env|exec|eval|command|builtin|time|nohup|nice|timeout|xargs|find|watch|ssh|source|\.)$/;
-/** With an option, these may run a text as a program. */
-const interpreters = /^(?:.*\/)?(?:\w*sh|node|deno|bun|python[\d.]*|perl|ruby|php|awk|sed|git)$/;
+  /^(?:sudo|doas|su|env|exec|eval|command|builtin|time|nohup|nice|ionice|setsid|timeout|xargs|parallel|find|fd|rg|watch|ssh|source|\.|npx|pnpx|bunx|uvx|tsx|ts-node|strace|ltrace|stdbuf|script|busybox)$/i;
+/** These run a text as a program, or a file. */
+const interpreters =
+  /^(?:\w*sh|node(?:js)?[\d.]*|deno|python[\d.]*|perl[\d.]*|ruby[\d.]*|php[\d.]*|lua(?:jit)?[\d.]*|osascript|[gmn]?awk|g?sed)$/i;
+/** With other arguments, these destroy files, send them away, or run another program. */
+const changers =
+  /^(?:rm|mv|cp|dd|ln|chmod|chown|tee|tar|curl|wget|scp|rsync|git|docker|podman|kubectl|psql|mysql|sqlite3)$/i;
+const packageManagers = /^(?:npm|pnpm|yarn|bun)$/i;
+/** As the second word, these run what the next ones say. */
+const subRunners = /^(?:run|run-script|exec|x|dlx|eval)$/;
 
 /** Null for a command that is asked about each time. */
 export function toAllowable(command: string, cwd: string | null): Allowable | null {
@@ -39,11 +45,9 @@ export function toAllowable(command: string, cwd: string | null): Allowable | nu
 export function isAllowed(list: readonly AllowedCommand[], command: string, cwd: string | null): boolean {
   const words = splitWords(command);
   if (words === null) return false;
-  return list.some((allowed) => {
-    if (allowed.cwd !== cwd) return false;
-    if (allowed.kind === 'line') return allowed.text === trim(command);
-    return allowed.text.split(' ').every((word, at) => word === words[at]);
-  });
+  // Words that are not made any more, but were remembered by an older version, equal none.
+  const texts = { line: trim(command), words: toFirstWords(words)?.join(' ') };
+  return list.some((allowed) => allowed.cwd === cwd && allowed.text === texts[allowed.kind]);
 }
 
 /** The words of a line that is one simple command; else null. */
@@ -54,12 +58,14 @@ function splitWords(command: string): string[] | null {
   return plainWord.test(words[0] ?? '') ? words : null;
 }
 
-/** The program, and its first argument where that is a plain word or option. */
-function toFirstWords([program = '', next = '']: string[]): string[] | null {
-  if (runners.test(program)) return null;
-  if (plainWord.test(next)) return [program, next];
-  if (interpreters.test(program)) return null;
-  return plainOption.test(next) ? [program, next] : [program];
+/** The program and its first argument, with the name of a script; each a plain word. */
+function toFirstWords([program = '', next = '', script = '']: string[]): string[] | null {
+  const name = program.slice(program.lastIndexOf('/') + 1);
+  if ([runners, interpreters, changers].some((names) => names.test(name)) || !plainWord.test(next)) return null;
+  if (!packageManagers.test(name)) return subRunners.test(next) ? null : [program, next];
+  // Whatever else they do can run, fetch or install anything.
+  if (next === 'test') return [program, next];
+  return next === 'run' && plainWord.test(script) ? [program, next, script] : null;
 }
 
 /** Line ends around a line change nothing. */

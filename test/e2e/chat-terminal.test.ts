@@ -101,7 +101,9 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     const run = chat();
     await run.waitFor(prompt);
     run.press('Run it\r');
-    await run.waitFor('Allow this? [y,a,p,n,i,?] ');
+    expect(await run.waitFor('Allow this? [y,a,p,n,i,?] ')).toContain(
+      'run_command echo one\np: every command that begins with "echo one"\n',
+    );
     run.press('?\r');
     expect(await run.waitFor(allow)).toContain('no command that begins with `echo one` is asked about');
     run.press('a\r');
@@ -125,6 +127,20 @@ describe.skipIf(!hasTerminal)('a conversation', () => {
     run.press(ctrlD);
     expect(await run.exitCode).toBe(0);
     expect(await project.repo.git('status', '--porcelain')).toBe('');
+  });
+
+  test('p is not offered where the first words say too little', async () => {
+    await open([command('rm *.tmp'), 'No.']);
+    const run = chat();
+    await run.waitFor(prompt);
+    run.press('Clean up\r');
+    expect(await run.waitFor('Allow this? [y,a,n,i,?] ')).not.toContain('every command that begins');
+    run.press('p\r');
+    await run.waitFor('Allow this? [y,a,n,i,?] ');
+    run.press('n\r');
+    await run.waitFor(prompt);
+    run.press(ctrlD);
+    expect(await run.exitCode).toBe(0);
   });
 
   test('a denied call is not done, ends the answer, and the conversation goes on', async () => {

@@ -236,6 +236,7 @@ function cut(text: string): string {
 async function askCall(terminal: Terminal, signal: AbortSignal, call: ShownCall): Promise<CallDecision> {
   const isCut = showDetail(terminal, call, maxLines(terminal));
   const { allowable } = call;
+  if (allowable?.words) terminal.say(toVisible(describeWords(allowable.words)));
   const usable = [
     'y',
     ...(allowable ? ['a'] : []),
@@ -296,6 +297,11 @@ function maxLines({ context: { stderr } }: Terminal): number {
 /** `npm test`, or `npm test ...` for whatever begins with these words. */
 export function describeAllowed({ kind, text, cwd }: AllowedCommand): string {
   return `${text}${kind === 'words' ? ' ...' : ''}${cwd === null ? '' : ` (in ${cwd})`}`;
+}
+
+/** Says what `p` covers, before it is pressed. */
+function describeWords({ text, cwd }: AllowedCommand): string {
+  return `p: every command that begins with "${text}"${cwd === null ? '' : ` (in ${cwd})`}`;
 }
 
 function renderLetters({ allowable }: ShownCall, isCut: boolean): string {
