@@ -91,7 +91,9 @@ test('delete names what would be lost, asks, keeps it, and what it prints takes 
   await repo.git('switch', '--quiet', '--create', 'aside', `teddy/${session}~1`);
   await repo.git('switch', '--quiet', 'main');
   const refused = await project.refuses('NOT_APPROVED', 4, ['session', 'delete', session]);
-  expect(refused).toContain(`  teddy/${session}  1 turn, landed, not pushed\n  ${archive}  its archive, 1 turn, landed\n`);
+  expect(refused).toContain(
+    `  teddy/${session}  1 turn, landed, not pushed\n  ${archive}  its archive, 1 turn, landed\n`,
+  );
   expect(refused).toContain('aside is your own branch');
   const part = await project.refuses('USAGE', 2, ['session', 'delete', session.slice(0, -1), '-y']);
   expect(part).toContain(`is only a part of ${session}`);
