@@ -213,6 +213,8 @@ export interface ModelOptions {
   stream?: boolean | undefined;
   /** With the provider manual and no file: the answer is written in the user's editor. */
   inEditor: boolean;
+  /** False: nothing is sent to choose the model, and nothing is saved; what is known counts. */
+  asksEndpoint?: boolean;
   /** Where relative paths start. */
   cwd: string;
   env: Record<string, string | undefined>;
@@ -308,7 +310,7 @@ async function chooseServer(
   preset: (typeof presets)[number],
   options: ModelOptions,
 ): Promise<ChosenModel> {
-  const { model: wanted, env, stream } = options;
+  const { model: wanted, env, stream, asksEndpoint = true } = options;
   const { settings, notices } = project;
   const baseUrl = await findBaseUrl(project, preset, env);
   const known = keyFromEnvironment(preset, env);
@@ -320,11 +322,12 @@ async function chooseServer(
   const guess = preset.name === 'openai' && baseUrl === undefined ? defaultOpenaiModel : undefined;
   const name = wanted ?? (await settings.get('model')) ?? guess;
   if (!isReachable || name === undefined) {
-    const local = isReachable ? null : await offerLocal(project, wanted ?? (await settings.get('model')));
+    const local =
+      isReachable || !asksEndpoint ? null : await offerLocal(project, wanted ?? (await settings.get('model')));
     if (local !== null) return chooseServer(project, local.preset, { ...options, model: local.model });
     return { provider: 'none', name: 'none', parameters: {}, model: null, missing: toNoModel(preset, isReachable) };
   }
-  await askWindow(project, preset, { url: baseUrl ?? preset.url, model: name, key });
+  if (asksEndpoint) await askWindow(project, preset, { url: baseUrl ?? preset.url, model: name, key });
   const model = keyedModel({
     preset: preset.name,
     baseUrl,

@@ -37,7 +37,11 @@ export abstract class PlanningCommand extends TeddyCommand {
   edit = Option.Boolean('--edit', false, { description: 'Write the message in your editor.' });
   noStream = noStreamOption();
 
-  protected choose(terminal: Terminal, project: Project): Promise<ChosenModel> {
+  protected choose(
+    terminal: Terminal,
+    project: Project,
+    { asksEndpoint = true }: { asksEndpoint?: boolean } = {},
+  ): Promise<ChosenModel> {
     return chooseFromFlags(project, this.context, {
       provider: this.provider,
       model: this.model,
@@ -46,6 +50,7 @@ export abstract class PlanningCommand extends TeddyCommand {
       stream: this.noStream ? false : undefined,
       // With a message, the user first has to be shown the request; without one, they bring the answer.
       inEditor: terminal.isInteractive && this.message === undefined && !this.edit,
+      asksEndpoint,
     });
   }
 

@@ -1,7 +1,10 @@
 /** Asking a model: what leaves the machine, what is kept when it fails, and the ways to do without one. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { parseContextLog } from '../../src/session/context-log-parse.ts';
@@ -170,6 +173,29 @@ test('teddy models lists what the endpoint has, marks the model in use, and an u
   await project.begin('unknown');
   const unknown = await project.run(['session', 'plan', '-m', 'Hello', '--model', `${first.id}x`]);
   expect(unknown.stderr).toMatch(new RegExp(`^hint: {2}Is it ${first.id}[,?]`, 'm'));
+});
+
+test('session plan --dry-run asks no endpoint how much its models take, and saves nothing', async () => {
+  project = await openTeddyProject();
+  await project.begin('dry');
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(String(request.url));
+    response.setHeader('content-type', 'application/json').end('{"data":[{"id":"gpt-test","max_model_len":9000}]}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await project.repo.git('config', 'teddy.baseUrl', `http://127.0.0.1:${port}/v1`);
+  const kept = join(project.repo.root, '.git/teddy/served-models.json');
+  for (const name of ['vllm', 'ollama']) {
+    await project.repo.git('config', 'teddy.provider', name);
+    expect(await project.ok('session', 'plan', '--dry-run', '-m', 'Hello')).toContain('Hello');
+  }
+  expect([asked, existsSync(kept)]).toEqual([[], false]);
+  await project.repo.git('config', 'teddy.provider', 'vllm');
+  await project.run(['session', 'plan', '-m', 'Hello']);
+  expect([asked[0], existsSync(kept)]).toEqual(['/v1/models', true]);
+  server.close().closeAllConnections();
 });
 
 test('429 with Retry-After and 500 are tried again, and an answer that comes then is a plan like any other', async () => {

@@ -163,7 +163,7 @@ describe('a server of this machine', () => {
     expect(asked.map(({ headers }) => headers['authorization'])).toEqual(Array(4).fill(undefined));
   });
 
-  async function choose(answers: boolean[] | null, settings: Record<string, string> = {}) {
+  async function choose(answers: boolean[] | null, settings: Record<string, string> = {}, asksEndpoint?: boolean) {
     const project = await memoryProject();
     const [said, questions]: [string[], string[]] = [[], []];
     const confirm = async (question: string) => (questions.push(question), answers?.shift() ?? false);
@@ -171,7 +171,14 @@ describe('a server of this machine', () => {
     const notices = { ...project.notices, info: (text: string) => void said.push(text) };
     const choice = await chooseModel(
       { ...project, notices: answers === null ? notices : { ...notices, confirm } },
-      { inEditor: false, cwd: '/', env: {}, stdin: new PassThrough(), readRecordedLine: async () => [] },
+      {
+        inEditor: false,
+        ...(asksEndpoint === undefined ? {} : { asksEndpoint }),
+        cwd: '/',
+        env: {},
+        stdin: new PassThrough(),
+        readRecordedLine: async () => [],
+      },
     );
     return { choice, said, questions };
   }
@@ -189,9 +196,10 @@ describe('a server of this machine', () => {
     expect(refused.choice).toMatchObject({ provider: 'none', missing: { code: 'NO_MODEL' } });
   });
 
-  test('is not even looked for where nobody can be asked, or a provider is named', async () => {
+  test('is not even looked for where nobody can be asked, nothing may be sent, or a provider is named', async () => {
     serve({ [`${ollama}/models`]: list('llama3.2') });
     expect((await choose(null)).choice).toMatchObject({ provider: 'none' });
+    expect(await choose([true], {}, false)).toMatchObject({ choice: { provider: 'none' }, questions: [] });
     expect((await choose([true], { provider: 'gemini' })).choice.missing?.hint).toContain('GEMINI_API_KEY');
     expect(asked).toEqual([]);
   });
@@ -273,7 +281,11 @@ describe('teddy.baseUrl', () => {
 });
 
 describe('the window', () => {
-  async function choose(provider: PresetName, settings: Record<string, string> = {}, saved: string | null = null) {
+  async function choose(
+    provider: PresetName,
+    settings: Record<string, string> = {},
+    { saved = null, ...options }: { saved?: string | null; asksEndpoint?: boolean } = {},
+  ) {
     const project = await memoryProject();
     for (const [name, value] of Object.entries({ provider, model: 'm', ...settings }))
       project.configuration.set(`teddy.${name}`, value);
@@ -287,6 +299,7 @@ describe('the window', () => {
     await chooseModel(
       { ...project, models },
       {
+        ...options,
         inEditor: false,
         cwd: '/',
         env: { OPENROUTER_API_KEY: 'sk-or-0123456789' },
@@ -303,10 +316,17 @@ describe('the window', () => {
     serve({ 'http://127.0.0.1:8000/v1/models': served, 'https://openrouter.ai/api/v1/models': served });
     expect((await choose('vllm')).kept).toEqual([['http://127.0.0.1:8000/v1', facts]]);
     expect((await choose('openrouter')).kept).toEqual([['https://openrouter.ai/api/v1', facts]]);
-    expect((await choose('vllm', {}, '2020-01-01T00:00:00Z')).kept).toHaveLength(1);
+    expect((await choose('vllm', {}, { saved: '2020-01-01T00:00:00Z' })).kept).toHaveLength(1);
     asked.length = 0;
-    expect((await choose('vllm', {}, new Date().toISOString())).kept).toEqual([]);
+    expect((await choose('vllm', {}, { saved: new Date().toISOString() })).kept).toEqual([]);
     expect((await choose('vllm', { contextTokens: '900' })).kept).toEqual([]);
+    expect(asked).toEqual([]);
+  });
+
+  test.each(['vllm', 'openrouter', 'ollama'] as const)('is not asked of %s where nothing may be sent', async (name) => {
+    const model_info = { 'llama.context_length': 131_072 };
+    serve({ 'http://127.0.0.1:11434/api/show': { model_info }, http: served });
+    expect(await choose(name, {}, { asksEndpoint: false })).toEqual({ kept: [], said: [] });
     expect(asked).toEqual([]);
   });
 

@@ -68,7 +68,7 @@ export class SessionPlanCommand extends PlanningCommand {
           this.session = await openOwnWorkTree(project, this.session, { needsPlan: false });
         if (!this.dryRun) return this.plan(terminal, project, message, signal);
         const { previewRequest } = await import('../../../workflow/turn/plan.ts');
-        const choice = await this.choose(terminal, project);
+        const choice = await this.choose(terminal, project, { asksEndpoint: false });
         const log = await previewRequest(project, {
           selector: this.session,
           message,
