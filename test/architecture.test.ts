@@ -12,7 +12,7 @@ const roots = ['main', 'index', 'app', 'ports', 'errors', 'names'];
 /** How often the layout is broken today. A number here may only fall; whoever lowers one writes the new one down. */
 const ceilings = {
   files: 689,
-  lines: 76_541,
+  lines: 76_532,
   importsBetweenVerbs: 40,
   filesWithOneImporter: 232,
   smallFilesWithOneImporter: 30,

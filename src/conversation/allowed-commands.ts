@@ -7,7 +7,7 @@ export interface AllowedCommand {
   cwd: string | null;
 }
 
-/** What a command can be allowed as. */
+/** The forms in which a command can be allowed. */
 export interface Allowable {
   line: AllowedCommand;
   /** Null where the first words say too little about what runs. */
@@ -28,7 +28,7 @@ const interpreters =
 const changers =
   /^(?:rm|mv|cp|dd|ln|chmod|chown|tee|tar|curl|wget|scp|rsync|git|docker|podman|kubectl|psql|mysql|sqlite3)$/i;
 const packageManagers = /^(?:npm|pnpm|yarn|bun)$/i;
-/** As the second word, these run what the next ones say. */
+/** These, as the second word, run what the next ones say. */
 const subRunners = /^(?:run|run-script|exec|x|dlx|eval)$/;
 
 /** Null for a command that is asked about each time. */

@@ -28,7 +28,7 @@ export interface AssistantRecord extends RecordBase {
   type: 'assistant';
   message: Said<'assistant'>;
   source: RecordSource;
-  /** As the endpoint counted them, with all that led to the answer. */
+  /** The endpoint counted them, with all that led to the answer. */
   tokens?: Tokens;
   /** The id of the user's message that it answers, where another one has come by then: that one still waits. */
   reply_to?: string;

@@ -1,7 +1,8 @@
 /** Turns the events of Anthropic's messages into the events of the port. Tolerant of what servers leave out. */
 import type { ModelEvent, ModelToolCall } from '../ports/model.ts';
 import { CutStream, WireError } from './failure.ts';
-import { field, isObject, wholeCharacters } from './wire.ts';
+import { field, wholeCharacters } from './wire.ts';
+import { isObject } from '../conversation/import-values.ts';
 
 type FinishReason = Extract<ModelEvent, { type: 'finish' }>['reason'];
 
@@ -121,7 +122,7 @@ function addUsage(progress: Progress, usage: unknown): void {
   for (const [name, value] of Object.entries(usage)) if (value !== null) progress.usage[name] = value;
 }
 
-/** What was read from the cache or written to it is no part of Anthropic's `input_tokens`. */
+/** Anthropic's `input_tokens` leave out the tokens that were read from the cache or written to it. */
 function* usageOf(usage: Progress['usage']): Generator<ModelEvent> {
   const count = (value: unknown) => (typeof value === 'number' && value > 0 ? value : 0);
   const read = count(usage['cache_read_input_tokens']);

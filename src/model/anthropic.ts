@@ -96,7 +96,7 @@ const cached = { cache_control: { type: 'ephemeral' } } as const;
 type CachedBlock = AnthropicBlock & Partial<typeof cached>;
 
 /**
- * What comes early changes rarely: the prompt with the memos, the history, tree and files, and in a conversation whatever
+ * The early parts change rarely: the prompt with the memos, the history, tree and files, and in a conversation whatever
  * has followed. The blocks of the first message are, one after the other, its very bytes. A cache is found by whole blocks,
  * so each turn of the history is one: the next request begins with the same ones.
  */

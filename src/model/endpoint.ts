@@ -34,7 +34,7 @@ export function urlNameOf({ urlVariable }: Preset): string {
   return urlVariable ?? 'teddy.baseUrl';
 }
 
-/** What holds the key, for a person. */
+/** The place that holds the key, for a person. */
 export function keyNameOf({ keyVariable }: Preset): string {
   return keyVariable ?? 'the key in git credential';
 }

@@ -1,8 +1,9 @@
-/** What an endpoint says of its models: which there are, how much they take, what they cost. */
+/** Reads the models of an endpoint: which there are, how much they take, what they cost. */
 import { presets, type PresetName } from '../session/presets.ts';
 import { toCount, toPrice, type ModelFacts } from '../session/model-facts.ts';
 import type { Endpoint } from './endpoint.ts';
-import { addressOf, field, isObject, readJson } from './wire.ts';
+import { addressOf, field, readJson } from './wire.ts';
+import { isObject } from '../conversation/import-values.ts';
 
 export interface ServedModel extends ModelFacts {
   id: string;
@@ -41,9 +42,9 @@ function toServed(value: unknown): ServedModel[] {
 }
 
 export interface OllamaWindow {
-  /** What Ollama shows the model of a request: it silently cuts the rest. */
+  /** Ollama shows the model so many tokens of a request, and silently cuts the rest. */
   used: number;
-  /** What the model could take; null: nobody says. */
+  /** The tokens that the model could take; null: nobody says. */
   possible: number | null;
 }
 

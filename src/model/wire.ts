@@ -1,4 +1,5 @@
 /** One request to a model's server: sent, sent again where that can help, and its answer as a stream of events. */
+import { isObject, parseJson } from '../conversation/import-values.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Endpoint } from './endpoint.ts';
 import { rootMessage, toRetryAfter, WireError, withoutKey, type Failure } from './failure.ts';
@@ -221,18 +222,6 @@ function quoteWords(text: string, endpoint: Endpoint | null): string {
     .trim();
   if (words === '') return 'without a word';
   return `that begins ${JSON.stringify(words.length <= maxWords ? words : `${words.slice(0, maxWords)}...`)}`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Undefined where there is none, as servers leave out whatever they like. */

@@ -7,7 +7,7 @@ import type { SessionId } from '../names.ts';
 import type { ModelFacts } from './model-facts.ts';
 import { renderPathWord } from './quoted-path.ts';
 
-/** What is known of a model, and how long the user lets its answers be. */
+/** The facts about a model, and how long the user lets its answers be. */
 export type KnownWindow = Partial<Pick<ModelFacts, 'window' | 'answer'>> & { maxAnswer?: number | undefined };
 
 /** Tokens that a request may have. `setting`: what `teddy.contextTokens` says. */

@@ -52,7 +52,7 @@ export function memosSection({ text, source, masked }: SourcedText): LogSection 
 export interface HistoryText {
   text: string;
   masked: number;
-  /** What `clipBody` was given; undefined when no body is clipped. */
+  /** The limit that `clipPart` was given; undefined when no body is clipped. */
   clipped?: number | undefined;
 }
 
@@ -115,7 +115,7 @@ export function countTokens(section: LogSection): number {
   return estimateTokens(`<!-- teddy-00000000 ${renderLabel(section)} -->\n${section.body}`);
 }
 
-/** What the bodies of the history were clipped to; undefined when none is. */
+/** The tokens that the bodies of the history were clipped to; undefined when none is. */
 export function clippedTo(sections: readonly LogSection[]): number | undefined {
   const history = sections.find(({ name }) => name === 'history');
   return history?.provenance.kind === 'shown' ? history.provenance.clipped : undefined;

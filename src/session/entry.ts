@@ -16,7 +16,7 @@ export const entryKinds = [
 ] as const;
 export type EntryKind = (typeof entryKinds)[number];
 
-/** As the endpoint has counted them. */
+/** The endpoint has counted them. */
 export interface Tokens {
   /** All of them, cached or not. */
   input: number;

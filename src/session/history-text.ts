@@ -49,7 +49,7 @@ export function parseLeftOut(history: string): string | null {
 
 interface ClippedPart {
   part: HistoryPart;
-  /** What is left out, for a person: `the answer of turn 18 (612 KB)`. */
+  /** The text that is left out, for a person: `the answer of turn 18 (612 KB)`. */
   leftOut: string;
 }
 

@@ -1,4 +1,4 @@
-/** What is known of a model: how much it takes, and what that costs. */
+/** The facts about a model: how much it takes, and what that costs. */
 
 /** US dollars for a million tokens. */
 export interface ModelPrice {

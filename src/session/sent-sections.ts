@@ -4,7 +4,7 @@ import { estimateTokens } from './tokens.ts';
 export interface SentSection {
   /** `history`, `file`, `message`, ... */
   name: string;
-  /** What its marker line says of it: `file src/app.ts blob <oid>`. */
+  /** Its marker line without the boundary: `file src/app.ts blob <oid>`. */
   label: string;
   /** With the marker line. */
   text: string;

@@ -125,7 +125,7 @@ function describeCommand(
     else command.option(long, text, alias);
   }
   const takesSession = /[[<][^\]>]*\bsession\b/.test(usage);
-  // What `teddy global` edits and removes are files of its branch.
+  // `teddy global` edits and removes files of its branch.
   const takesFile = /<(?:file|path)>|\bbundle\]/.test(usage) && !name.startsWith('global ');
   const offerTarget = (complete: (value: string, description: string) => void) => {
     if (takesSession) offer(complete);

@@ -104,7 +104,7 @@ function describeParts({ inputTokens, outputTokens, cachedTokens, reasoningToken
   ];
 }
 
-/** What is unknown is never counted as nothing. */
+/** An unknown cost is never counted as nothing. */
 function describePrices({ total, unpriced }: LineCost): string[] {
   const estimated = total.estimatedUsd === undefined ? [] : ['~ marks a cost by the prices of the models.'];
   const [model] = unpriced;

@@ -26,7 +26,7 @@ export interface ShownCall {
   /** `detail` is the change of a file, as a unified diff. */
   isDiff?: true;
   needsApproval: boolean;
-  /** What a command can be allowed as, for the rest of the session; absent where it is asked about each time. */
+  /** The forms in which a command can be allowed for the rest of the session; absent where it is asked about each time. */
   allowable?: Allowable;
 }
 

@@ -8,7 +8,7 @@ const maxCalls = 50;
 const maxErrorsInRow = 10;
 const maxSameFailures = 3;
 
-/** What the calls of one run of a turn came to so far. */
+/** The calls of one run of a turn, and how they ended so far. */
 export interface CallWatch {
   calls: number;
   errorsInRow: number;

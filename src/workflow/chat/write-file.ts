@@ -48,7 +48,7 @@ interface WritingContext {
 }
 
 export interface WrittenOutcome {
-  /** What the user has said when it was not a yes; nothing was written then. */
+  /** The user's answer when it was not a yes; nothing was written then. */
   declined: Exclude<Answer, true> | null;
   outcome: ToolOutcome;
   usage: Usage | null;

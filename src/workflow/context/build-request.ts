@@ -45,7 +45,7 @@ export interface BuiltRequest {
   files: FileEdit[];
   /** Sentences for a person: files left out, lines not understood. */
   notes: string[];
-  /** What would help; null: nothing is missing. */
+  /** A sentence that says what would help; null: nothing is missing. */
   advice: string | null;
 }
 
@@ -159,7 +159,7 @@ async function readLastCut(
     const stored = await readStoredRequest(store, state, turn);
     return parseLeftOut(stored?.sections.find(({ name }) => name === 'history')?.body ?? '');
   } catch (error) {
-    // What an older turn was shown only says where to cut; `verify` reports the damage.
+    // The request of an older turn only says where to cut; `verify` reports the damage.
     if (isDamage(error)) return null;
     throw error;
   }

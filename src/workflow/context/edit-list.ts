@@ -50,7 +50,7 @@ export interface EditedList {
 interface OpenList {
   file: EditedList['file'];
   text: string;
-  /** As it was saved last, by whomever. */
+  /** Its last saved text, whoever saved it. */
   saved: SteeringText;
   show(text: string): Promise<Shown>;
   save(text: string): Promise<Oid | null>;
@@ -84,7 +84,7 @@ export async function editContextList(project: Project, edit: ListEdit): Promise
   };
 }
 
-/** What the same text shows is asked several times, and a large directory takes long to read. */
+/** The same text is asked about several times, and a large directory takes long to read. */
 function rememberShown(show: OpenList['show']): OpenList['show'] {
   const known = new Map<string, Promise<Shown>>();
   return (text) => {

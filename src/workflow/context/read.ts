@@ -62,7 +62,7 @@ export async function readContext(
   return { ...shown, turnList };
 }
 
-/** What lists show on a tree and on disk. `findFetched`: the pages of these URLs that were fetched. */
+/** Resolves lists on a tree and on disk. `findFetched`: the pages of these URLs that were fetched. */
 export async function readListed(
   project: Project,
   levels: { global: string; session: string; turn: readonly string[] },

@@ -120,7 +120,7 @@ export async function showContext(project: Project, request: ContextQuery): Prom
   };
 }
 
-/** What a `global.context` shows of HEAD: where there is no session yet. */
+/** Resolves a `global.context` on HEAD: for a repository without a session. */
 export async function showListed(
   project: Project,
   global: string,

@@ -291,7 +291,7 @@ const findCommands: Examination = async (scene) => ({
 /** Sessions that were deleted are kept for so long. */
 const keptMs = 30 * 86_400_000;
 
-/** What `session delete` keeps: it is removed when its time is over, and only by `--fix`. */
+/** The refs that `session delete` keeps are removed when their time is over, and only by `--fix`. */
 const findDeleted: Examination = async ({ project, refs }) => {
   const kept = refs.filter(({ ref }) => ref.startsWith(deletedPrefix));
   if (kept.length === 0) return { found: [], seen: null };

@@ -37,7 +37,7 @@ export interface Deletion {
 }
 
 /**
- * What would go. Throws UNKNOWN_SESSION, LINE_CHECKED_OUT, OPERATION_IN_PROGRESS; LOCKED for a turn or a write session that is at work;
+ * Lists the refs that would go. Throws UNKNOWN_SESSION, LINE_CHECKED_OUT, OPERATION_IN_PROGRESS; LOCKED for a turn or a write session that is at work;
  * RUN_INTERRUPTED, WRITE_ACTIVE for one that is not finished.
  */
 export async function planDeletion(project: Project, target: string): Promise<Deletion> {

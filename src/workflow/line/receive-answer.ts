@@ -26,7 +26,7 @@ interface Continuation {
 /** An answer as far as it has come. */
 export interface Received {
   text: string;
-  /** What the model has thought, as far as the endpoint shows it: no part of the answer. */
+  /** The model's thoughts, as far as the endpoint shows them: no part of the answer. */
   thoughts: string;
   /** After the text. */
   calls: ModelToolCall[];

@@ -12,13 +12,13 @@ import { refuseRunsIn } from './unfinished-run.ts';
 export interface SwitchedSession {
   session: SessionId;
   ref: RefName;
-  /** What HEAD was on. */
+  /** The branch or commit that HEAD was on. */
   from: Head;
   isThere: boolean;
 }
 
 /**
- * As `git switch` does, with its safety rules. A line that only a remote has is made local first. Throws LINE_CHECKED_OUT, NO_WORK_TREE,
+ * Switches by `git switch`, with its safety rules. A line that only a remote has is made local first. Throws LINE_CHECKED_OUT, NO_WORK_TREE,
  * FILES_IN_THE_WAY, OPERATION_IN_PROGRESS, LOCKED, RUN_INTERRUPTED, and what `findLine` throws.
  */
 export async function switchSession(project: Project, selector: string): Promise<SwitchedSession> {

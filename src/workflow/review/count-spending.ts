@@ -15,7 +15,7 @@ export interface Spending {
   reasoningTokens?: number;
   /** US dollars; null: no endpoint has named a price. */
   costUsd: number | null;
-  /** What the prices of models make of the tokens of all other answers; missing: none of them has a known price. */
+  /** The cost of all other answers by the prices of their models; missing: none of them has a known price. */
   estimatedUsd?: number;
 }
 

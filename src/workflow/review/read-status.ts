@@ -17,7 +17,7 @@ import { worldOf } from '../line/plan-world.ts';
 import { readLine, toText, type TurnStatus } from '../line/read.ts';
 
 export interface Status {
-  /** What HEAD is on, for a person; null: a bare repository. */
+  /** The branch or commit that HEAD is on, for a person; null: a bare repository. */
   head: string | null;
   /** The line that a command without `-s` takes; null: there is none. */
   line: { session: SessionId; name: string; found: Line['found'] } | null;

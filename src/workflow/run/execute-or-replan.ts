@@ -71,7 +71,7 @@ export interface Replaced {
   turn: TurnName;
   /** The commit of its report. */
   commit: Oid;
-  /** What the new plan does otherwise; null where the answer is no plan. */
+  /** The actions that the new plan does otherwise; null where the answer is no plan. */
   difference: PlanDifference | null;
 }
 
@@ -86,7 +86,7 @@ export async function planInstead(
 ): Promise<{ replaced: Replaced; outcome: PlanOutcome }> {
   const { planTurn, refuseUnready } = await import('../turn/plan.ts');
   const line = await findLine(project, request.selector, { appends: true });
-  // What could be refused later is refused before the plan is closed.
+  // Whatever could be refused later is refused before the plan is closed.
   await refuseUnready(project, line, request);
   const { message, signal } = request;
   const selector = toSelector(project, line);

@@ -81,7 +81,7 @@ async function askNext(
   }
 }
 
-/** What becomes of a plan that was not run, when there is another message; null: it stays, and nothing is sent. */
+/** Asks about a plan that was not run, when there is another message; null: it stays, and nothing is sent. */
 export async function askPending(
   terminal: Terminal,
   signal: AbortSignal,

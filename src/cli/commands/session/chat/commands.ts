@@ -98,7 +98,7 @@ export function splitPaths(rest: string): string[] {
 }
 
 /**
- * What Tab makes of the last word of a line: the words that it may become, and the word. A command completes at the beginning,
+ * Completes the last word of a line: returns the words that it may become, and the word. A command completes at the beginning,
  * a path after /add and /drop, after `@`, and where the word has a slash or a dot.
  */
 export function completeInput(line: string, paths: readonly string[]): [completions: string[], word: string] {
