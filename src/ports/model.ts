@@ -53,7 +53,7 @@ interface ModelUsage {
 
 export type ModelEvent =
   | { type: 'text'; text: string }
-  /** What the model thinks before and between the texts of its answer, as far as the endpoint shows it. */
+  /** The model's thoughts before and between the texts of its answer, as far as the endpoint shows them. */
   | { type: 'thought'; text: string }
   /** Whole, after the text of the answer. Of an answer that was cut at its limit the last one may be cut as well. */
   | ({ type: 'tool_call' } & ModelToolCall)

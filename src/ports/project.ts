@@ -90,11 +90,11 @@ export interface SavedFacts {
   models: Map<string, ModelFacts>;
 }
 
-/** What is known of models without asking anybody. */
+/** The facts about models that are known without asking anybody. */
 export interface KnownModels {
   /** By its endpoint, else by the list, else by the user's settings. Throws BAD_SETTING for one of these. */
   find(provider: string, model: string): Promise<ModelFacts>;
-  /** What the endpoint has said last. */
+  /** The endpoint's last word. */
   saved(url: string): Promise<SavedFacts | null>;
   keepServed(url: string, models: ReadonlyMap<string, ModelFacts>): Promise<void>;
   /** When the list was fetched; null: never. */

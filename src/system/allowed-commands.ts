@@ -28,7 +28,7 @@ export function allowedCommands(dir: string): AllowedCommands {
   };
 }
 
-/** What cannot be read allows nothing. */
+/** A file that cannot be read allows nothing. */
 function parse(text: string): AllowedCommand[] {
   try {
     const value: unknown = JSON.parse(text);

@@ -1,5 +1,5 @@
 /**
- * What is known of models, in two files below `.git/teddy` that anybody may delete: what endpoints have said of their own,
+ * Keeps the facts about models in two files below `.git/teddy` that anybody may delete: what endpoints have said of their own,
  * and a list of many providers that the user has asked for. Else the user's own settings say it.
  */
 import { readFile } from 'node:fs/promises';

@@ -28,7 +28,7 @@ export interface SessionStart {
 interface StartedLine {
   session: SessionId;
   oid: Oid;
-  /** As each of its entries says. */
+  /** Each of its entries says so. */
   created: string;
 }
 
