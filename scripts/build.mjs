@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build, transform } from 'esbuild';
 import { renderLicenses } from './licenses.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -18,6 +18,8 @@ const common = {
   bundle: true,
   platform: 'node',
   target: 'node20',
+  // Its paths name types for the compiler, which are no code.
+  tsconfigRaw: {},
   // Identifiers keep their names, so that a stack trace in a bug report can be read.
   minifyWhitespace: true,
   minifySyntax: true,
@@ -32,25 +34,66 @@ const common = {
  */
 const withoutForge = ['./index-BDnqZat0.js'];
 
-/** The packages of `http/`, and all that it takes from them. */
-const serverPackages = {
-  '@hono/node-server': ['getRequestListener'],
-  '@hono/node-server/utils/response': ['RESPONSE_ALREADY_SENT'],
-  '@hono/zod-openapi': ['createRoute', 'OpenAPIHono', 'z'],
+/**
+ * Packages that few commands need: they would make the file that every command reads a third larger. Each file has those of one
+ * room, and all that the room takes from them.
+ */
+const packagesApart = {
+  './server-packages.cjs': {
+    '@hono/node-server': ['getRequestListener'],
+    '@hono/node-server/utils/response': ['RESPONSE_ALREADY_SENT'],
+    '@hono/zod-openapi': ['createRoute', 'OpenAPIHono', 'z'],
+  },
+  './page-packages.cjs': {
+    'markdown-it': ['default'],
+    'highlight.js/lib/common': ['default'],
+  },
 };
 
-/** Leaves the packages of the server to `server-packages.cjs`. */
-const withoutServerPackages = {
-  name: 'without-server-packages',
+const fileOfPackage = new Map(
+  Object.entries(packagesApart).flatMap(([file, packages]) => Object.keys(packages).map((path) => [path, file])),
+);
+
+const leavePackagesApart = {
+  name: 'leave-packages-apart',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^@?hono(?:\/|$)/ }, ({ path }) =>
-      path in serverPackages
-        ? { path, namespace: 'server-packages' }
-        : { errors: [{ text: `${path} is not in serverPackages of scripts/build.mjs.` }] },
+    onResolve({ filter: /^(?:@?hono|markdown-it|highlight\.js)(?:\/|$)/ }, ({ path }) =>
+      fileOfPackage.has(path)
+        ? { path, namespace: 'package-apart' }
+        : { errors: [{ text: `${path} is not in packagesApart of scripts/build.mjs.` }] },
     );
-    onLoad({ filter: /./, namespace: 'server-packages' }, () => ({
-      contents: "module.exports = require('./server-packages.cjs');",
+    onLoad({ filter: /./, namespace: 'package-apart' }, ({ path }) => {
+      const isDefault = packagesApart[fileOfPackage.get(path)][path].includes('default');
+      const taken = isDefault ? `[${JSON.stringify(path)}]` : '';
+      return { contents: `module.exports = require('${fileOfPackage.get(path)}')${taken};` };
+    });
+  },
+};
+
+/** A default export is found by the name of its package: a file can have only one. */
+function renderApart(packages) {
+  return Object.entries(packages)
+    .map(([path, names]) =>
+      names.includes('default')
+        ? `export { default as ${JSON.stringify(path)} } from '${path}';`
+        : `export { ${names.join(', ')} } from '${path}';`,
+    )
+    .join('\n');
+}
+
+/** The style sheet and the scripts of the page are part of what it renders, so they are text here; in the tests, vitest reads them so. */
+const readAsText = {
+  name: 'read-as-text',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /\?raw$/ }, ({ path, resolveDir }) => ({
+      path: join(resolveDir, path.slice(0, -'?raw'.length)),
+      namespace: 'text',
     }));
+    onLoad({ filter: /./, namespace: 'text' }, async ({ path }) => {
+      const loader = path.endsWith('.css') ? 'css' : 'js';
+      const { code } = await transform(readFileSync(path, 'utf8'), { loader, minify: true, target: 'es2022' });
+      return { contents: code.trimEnd(), loader: 'text' };
+    });
   },
 };
 
@@ -63,20 +106,15 @@ const targets = {
     format: 'cjs',
     stdin: { contents: "export * from './src/index.ts'; export * from './src/cli/run-cli.ts';", resolveDir: root },
     outfile: 'dist/cli.cjs',
-    external: [...withoutForge, './server-packages.cjs'],
-    plugins: [withoutServerPackages],
+    external: [...withoutForge, ...Object.keys(packagesApart)],
+    plugins: [leavePackagesApart, readAsText],
   },
-  // What `teddy serve` alone needs: it would make the file that every command reads a quarter larger.
-  server: {
-    format: 'cjs',
-    stdin: {
-      contents: Object.entries(serverPackages)
-        .map(([name, exports]) => `export { ${exports.join(', ')} } from '${name}';`)
-        .join('\n'),
-      resolveDir: root,
-    },
-    outfile: 'dist/server-packages.cjs',
-  },
+  ...Object.fromEntries(
+    Object.entries(packagesApart).map(([file, packages]) => [
+      file,
+      { format: 'cjs', stdin: { contents: renderApart(packages), resolveDir: root }, outfile: join('dist', file) },
+    ]),
+  ),
 };
 
 removeOld();

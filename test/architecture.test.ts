@@ -30,9 +30,11 @@ const mayImport: Record<string, string[]> = {
   app: ['ports', 'errors', 'git', 'model', 'system', 'disk', 'workflow', ...core],
   ports: core,
   errors: [],
-  cli: ['app', 'ports', 'errors', 'workflow', 'http', ...core],
-  http: ['app', 'ports', 'errors', 'workflow', ...core],
-  workflow: ['ports', 'errors', ...core],
+  cli: ['app', 'ports', 'errors', 'workflow', 'http', 'page', ...core],
+  http: ['app', 'ports', 'errors', 'workflow', 'page', ...core],
+  workflow: ['ports', 'errors', 'page', ...core],
+  page: core,
+  reader: core,
   names: ['errors'],
   session: ['errors', 'ports', ...core],
   plan: ['errors', 'ports', ...core],
@@ -82,7 +84,10 @@ const packageHomes: Record<string, string[]> = {
   picomatch: ['session'],
   ignore: ['session'],
   '@secretlint/secretlint-rule-preset-recommend': ['system'],
-  diff: ['session', 'plan', 'conversation', 'write', 'cli'],
+  diff: ['session', 'plan', 'conversation', 'write', 'cli', 'page'],
+  'markdown-it': ['page'],
+  'highlight.js': ['page'],
+  'isomorphic-git': ['reader'],
 };
 
 interface SourceFile {

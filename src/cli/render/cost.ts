@@ -2,7 +2,7 @@
 import { formatCount } from '../../session/format-count.ts';
 import type { SessionCost } from '../../workflow/review/count-all-costs.ts';
 import type { BudgetPart, LineCost, Tokens } from '../../workflow/review/count-cost.ts';
-import type { Spending } from '../../workflow/review/count-spending.ts';
+import type { Spending } from '../../session/spending.ts';
 import { cutToWidth, padTo, widthOf } from './cut-to-width.ts';
 import { countOf, formatCost } from './describe-spending.ts';
 import { toVisible, type Terminal } from '../terminal.ts';

@@ -3,7 +3,7 @@ import type { Project } from '../../ports/project.ts';
 import type { Entry } from '../../session/entry.ts';
 import type { SessionId, TurnName } from '../../names.ts';
 import { readEntries, readPrices } from './count-cost.ts';
-import { addSpendings, nothingSpent, sumSpent, type Spending } from './count-spending.ts';
+import { addSpendings, nothingSpent, sumSpent, type Spending } from '../../session/spending.ts';
 import { listRecorded, type RecordedLine } from '../line/find-recorded.ts';
 
 export interface SessionCost {

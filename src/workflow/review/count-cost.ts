@@ -8,7 +8,7 @@ import type { Oid, SessionId, TurnName } from '../../names.ts';
 import { estimateTokens } from '../../session/tokens.ts';
 import { isStartOf, toLogged } from './log-session.ts';
 import { readLine, readTurnFile } from '../line/read.ts';
-import { addSpent, isAnswer, nothingSpent, sumSpent, type PriceOf, type Spending } from './count-spending.ts';
+import { addSpent, isAnswer, nothingSpent, sumSpent, type PriceOf, type Spending } from '../../session/spending.ts';
 import { findRecorded } from '../line/find-recorded.ts';
 
 export interface Tokens {

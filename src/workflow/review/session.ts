@@ -6,7 +6,7 @@ import { decodeEntry } from '../../session/entry.ts';
 import { repoPathFromGit, sessionDir, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { isStartOf } from './log-session.ts';
 import { readTurnTexts } from './read-turn-texts.ts';
-import { sumSpent } from './count-spending.ts';
+import { sumSpent } from '../../session/spending.ts';
 import { listCodeChanges } from './diff-files.ts';
 import { findUnlandedBase } from '../line/session-start.ts';
 import { findRecorded, type RecordedLine } from '../line/find-recorded.ts';

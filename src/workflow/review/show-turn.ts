@@ -10,7 +10,7 @@ import { toTurnHistory } from '../../conversation/turn-history.ts';
 import type { LoggedEntry } from './log-session.ts';
 import { listTurn, parsePending, toStatus, type TurnStatus } from '../line/read.ts';
 import { readTurnTexts, type CutFile } from './read-turn-texts.ts';
-import { sumSpent, type Spending } from './count-spending.ts';
+import { sumSpent, type Spending } from '../../session/spending.ts';
 import { diffFiles } from './diff-files.ts';
 import { findTurnOf, readTurnEntries } from './find-turn.ts';
 

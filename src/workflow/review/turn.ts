@@ -6,7 +6,7 @@ import type { ChangedCommit, Store } from '../../ports/git.ts';
 import type { Entry, EntryKind } from '../../session/entry.ts';
 import type { Oid, TurnName } from '../../names.ts';
 import type { CutFile } from './read-turn-texts.ts';
-import { isAnswer, sumSpent, type Spending } from './count-spending.ts';
+import { isAnswer, sumSpent, type Spending } from '../../session/spending.ts';
 import { diffFiles, isCode, type FileDiff } from './diff-files.ts';
 
 export type ChangedFile = Omit<FileDiff, 'diff'>;

@@ -1,6 +1,6 @@
 /** Counts the cost of answers, as far as the endpoints have reported it. */
-import type { Entry } from '../../session/entry.ts';
-import type { ModelPrice } from '../../session/model-facts.ts';
+import type { Entry } from './entry.ts';
+import type { ModelPrice } from './model-facts.ts';
 
 export interface Spending {
   /** How many times a model, or a person in its place, has answered. */

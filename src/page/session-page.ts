@@ -1,0 +1,188 @@
+/** What the page of a session shows: plain values, in which secrets are masked. `workflow/page/` reads them, and the files here render them. */
+import type { Oid, RepoPath, SessionId, TurnName } from '../names.ts';
+import type { ParsedPlan } from '../plan/plan.ts';
+import type { Report, RunStatus } from '../plan/report.ts';
+import type { EntryKind } from '../session/entry.ts';
+import type { Spending } from '../session/spending.ts';
+
+/** The commits that a page is made of. The same source, read by the same version, gives the same bytes in every clone. */
+export interface PageSource {
+  session: SessionId;
+  /** The line that was asked for. */
+  line: string;
+  /** All lines of the session that the page shows, the one that was asked for first. */
+  lines: { name: string; tip: Oid }[];
+  /** Commits of base branches that brought the session there. */
+  landed: Oid[];
+}
+
+export interface SessionPage {
+  /** The version of teddy that renders the page: another one may render other bytes. */
+  version: string;
+  source: PageSource;
+  /** The first line of the first message, or the session's id. */
+  title: string;
+  /** The commit that the line started from; null when there was none. */
+  base: { commit: Oid; branch: string | null } | null;
+  /** The names of those who have committed entries, without addresses, in order of their first. */
+  authors: string[];
+  /** Of the first and the last entry, ISO 8601; null: it has none. */
+  startedAt: string | null;
+  endedAt: string | null;
+  /** Each once, however many lines have it: those of the line that was asked for, then those of its branches, in order. */
+  turns: PageTurn[];
+  /** Commits that are no turn's: the user's own, snapshots before a message, and landings, in order. */
+  others: PageCommit[];
+  spent: Spending;
+  /** Between base and tip of the line that was asked for, outside of `.teddy`. */
+  changed: { files: number; added: number; removed: number };
+  /** Attempts at the same step, on different lines. */
+  comparisons: PageComparison[];
+  /** Null: the page is live, and nobody has asked. */
+  checks: PageChecks | null;
+}
+
+export interface PageCommit {
+  commit: Oid;
+  kind: 'own' | 'snapshot' | 'landing';
+  line: string;
+  /** The turn that it stands after; null: it stands before the first. */
+  after: TurnName | null;
+  time: string;
+  author: string;
+  subject: string;
+}
+
+/** A text, as much of it as the page holds. */
+export interface PageText {
+  text: string;
+  /** What the page does not hold of it, and the command that prints it all; null: it is whole. */
+  cut: { characters: number; command: string } | null;
+}
+
+export interface PageTurn {
+  turn: TurnName;
+  /** The line that has it. */
+  line: string;
+  /** The turn that it goes on from; null: it is the first. */
+  parent: TurnName | null;
+  status: 'open' | 'planned' | 'closed';
+  /** The status in its report; null: there is no report. */
+  outcome: RunStatus | null;
+  /** Who wrote its message. */
+  author: string | null;
+  agent: string | null;
+  provider: string | null;
+  model: string | null;
+  /** Of its first and last entry, ISO 8601. */
+  startedAt: string;
+  endedAt: string;
+  /** Everything in its order: messages, replies, tool calls with their results; where plan and report stand among them. */
+  parts: PagePart[];
+  plan: PagePlan | null;
+  report: PageReport | null;
+  /** The code that its commits, taken together, have changed. */
+  files: PageFile[];
+  request: PageRequest | null;
+  /** Oldest first. */
+  commits: { commit: Oid; kind: EntryKind; time: string; title: string }[];
+  spent: Spending;
+  /** The commit that took its code back. */
+  undoneBy: Oid | null;
+}
+
+export type PagePart =
+  | { kind: 'message' | 'reply'; text: PageText; isSpoken: boolean; isPartial: boolean }
+  | { kind: 'call'; tool: string; input: PageText; result: PageResult | null }
+  | { kind: 'note'; text: PageText }
+  /** The page shows it from `plan` and `report`. */
+  | { kind: 'plan' }
+  | { kind: 'report' };
+
+export interface PageResult {
+  output: PageText;
+  isError: boolean;
+  /** Why it is not that of the tool: `denied`, `aborted`, ... */
+  reason: string | null;
+}
+
+export interface PagePlan {
+  /** The bytes of `plan.md`. */
+  source: PageText;
+  /** Hex, of the bytes in the repository. */
+  sha256: string;
+  commit: Oid;
+  /** Null: it is too long to be a plan. */
+  parsed: ParsedPlan | null;
+}
+
+export interface PageReport {
+  commit: Oid;
+  /** Who ran it, or said no: the author of its commit. */
+  author: string;
+  time: string;
+  report: Report;
+  /** What the page does not hold of its long lines. */
+  cut: PageText['cut'];
+}
+
+export interface PageFile {
+  path: RepoPath;
+  change: 'added' | 'modified' | 'deleted';
+  /** Lines; 0 where they are not counted. */
+  added: number;
+  removed: number;
+  kind: 'text' | 'binary' | 'large' | 'submodule';
+  /** Unified, in git's style. */
+  diff: PageText;
+  /** The index of the action that made it, as the report says; null: none did, or the report does not say. */
+  action: number | null;
+}
+
+/** What the model was shown, section by section: the bytes of `_context.log`. */
+export interface PageRequest {
+  commit: Oid;
+  /** Prints the file as it is. */
+  command: string;
+  /** An estimate, of all sections. */
+  tokens: number;
+  bytes: number;
+  /** How many secrets are masked in it. */
+  masked: number;
+  /** In order. A history is one section for each turn that it tells. */
+  sections: PageSection[];
+  /** Null: the log cannot be read, and `sections` is empty. */
+  parameters: Record<string, number | string | boolean> | null;
+}
+
+export interface PageSection {
+  name: 'front-matter' | 'system' | 'memos' | 'history' | 'tree' | 'file' | 'message';
+  /** The path or URL of a file; the turn that a section of the history tells; null for any other. */
+  of: string | null;
+  state: 'shown' | 'not-shown' | 'refused' | 'missing';
+  /** Why it is not shown, in a few words. */
+  reason: string | null;
+  tokens: number;
+  bytes: number;
+  body:
+    | { kind: 'text'; text: PageText }
+    /** The same bytes stand in the request of an earlier turn, in the section at this place. */
+    | { kind: 'same'; turn: TurnName; section: number }
+    /** The bytes are made of what the page shows of this turn: its message, its plan, its report. */
+    | { kind: 'turn'; turn: TurnName };
+}
+
+export interface PageComparison {
+  one: TurnName;
+  other: TurnName;
+  /** From the code that the one left to the code that the other left. */
+  code: PageFile[];
+}
+
+/** Each is said of the commits in `source`, and of nothing later. */
+export interface PageChecks {
+  /** Faults are sentences. `isWhole` false: this clone does not have all of the line. */
+  verify: { entries: number; turns: number; isWhole: boolean; faults: string[] };
+  /** How many turns were recomputed with the same result, differ, or could not be compared. */
+  replay: { same: number; different: number; notCompared: number; faults: string[] };
+}
