@@ -119,7 +119,7 @@ function importsOf(text: string): SourceFile['imports'] {
 }
 
 const sources: SourceFile[] = filesBelow(join(root, 'src'))
-  .filter((path) => path.endsWith('.ts'))
+  .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
   .map((path) => {
     const text = readFileSync(path, 'utf8');
     return { path, room: roomOf(path), text, imports: importsOf(text) };

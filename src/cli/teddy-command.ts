@@ -7,7 +7,8 @@ import { toShellWord } from '../session/shell-word.ts';
 import { AmbiguousSessionError } from '../workflow/line/find.ts';
 import { renderError } from './render/error.ts';
 import { isDebug, readWorkingDirectory, type CliContext } from './context.ts';
-import { openTerminal, toJson, toVisible, type Terminal } from './terminal.ts';
+import { openTerminal, toJson, type Terminal } from './terminal.ts';
+import { toVisible } from '../session/visible-text.ts';
 
 export abstract class TeddyCommand extends Command<CliContext> {
   json = Option.Boolean('--json', false, { description: 'Print one JSON document on stdout, also for errors.' });

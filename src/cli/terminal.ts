@@ -1,6 +1,7 @@
 /** Controls what reaches the terminal: colours if they are wanted, and no control characters from anybody else. */
 import { spawn } from 'node:child_process';
 import { styleText } from 'node:util';
+import { toVisible, unseen } from '../session/visible-text.ts';
 import type { CliContext } from './context.ts';
 
 export type Style = Parameters<typeof styleText>[0];
@@ -110,23 +111,6 @@ function runPager(env: Record<string, string | undefined>, pager: string, text: 
 }
 
 /**
- * Makes control characters and bidirectional overrides visible. Newlines and tabs stay; everything else that could
- * move the cursor, change colours or reorder text is shown and has no effect.
- */
-export function toVisible(text: string): string {
-  return text
-    .replace(/\r\n/g, '\n')
-    .replace(unseen, toSymbol)
-    .replace(/(?<=[^\p{Emoji}\p{S}])[\uFE0E\uFE0F]/gu, toSymbol);
-}
-
-/**
- * Matches characters that move the cursor, reorder text, or are invisible: tag characters, soft hyphens, fillers,
- * joiners. The two selectors after an emoji are part of the emoji; elsewhere they are shown too.
- */
-const unseen = /[^\P{Cc}\n\t]|(?![\uFE0E\uFE0F])[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}\u2800]/gu;
-
-/**
  * Renders a document of `--json`, with escapes for the characters that `toVisible` shows: it means the same, and does
  * nothing to a terminal.
  */
@@ -146,11 +130,4 @@ export function visibleChunks(): (text: string) => string {
     held = /[\r\uD800-\uDBFF]$/.exec(all)?.[0] ?? '';
     return toVisible(all.slice(0, all.length - held.length));
   };
-}
-
-/** Uses Unicode's control pictures for C0, and the number for everything else. */
-function toSymbol(found: string): string {
-  const code = found.codePointAt(0) ?? 0;
-  if (code < 0x20) return String.fromCodePoint(0x2400 + code);
-  return `<U+${code.toString(16).toUpperCase().padStart(4, '0')}>`;
 }

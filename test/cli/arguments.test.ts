@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { normalizeArguments } from '../../src/cli/arguments.ts';
-import { toJson, toVisible, visibleChunks } from '../../src/cli/terminal.ts';
+import { toJson, visibleChunks } from '../../src/cli/terminal.ts';
+import { toVisible } from '../../src/session/visible-text.ts';
 
 describe('normalizeArguments', () => {
   test('binds the value of -m, -s and -a in every spelling', () => {

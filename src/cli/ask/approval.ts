@@ -5,10 +5,11 @@ import type { ActionLog } from '../../plan/report.ts';
 import type { Approval, Approver } from '../../workflow/run/approver.ts';
 import type { SteeringText } from '../../workflow/line/foreign-texts.ts';
 import { askLine } from './line.ts';
-import { formatDuration } from '../render/describe-spending.ts';
+import { formatDuration } from '../../session/describe-spending.ts';
 import { showRunning } from '../render/progress.ts';
 import { renderForeign } from '../render/foreign.ts';
-import { toVisible, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 import type { MemoChange } from '../../session/memos.ts';
 import { renderUnifiedDiff } from '../../plan/diff.ts';
 import type { Effect } from '../../plan/effect.ts';
@@ -18,7 +19,7 @@ import { describeAction } from '../../plan/describe-action.ts';
 import type { Action } from '../../plan/plan.ts';
 import { colorDiff } from '../render/color-diff.ts';
 import { renderEffect } from '../render/effect.ts';
-import { pairWords } from '../render/word-diff.ts';
+import { pairWords } from '../../plan/word-diff.ts';
 
 /** `signal` aborts a question. */
 export function askingApprover(tools: ActionTools): Approver {

@@ -2,7 +2,8 @@
 import { TeddyError } from '../../errors.ts';
 import { askLine } from './line.ts';
 import { describeCorrection, showFindings, showWritten } from '../render/write.ts';
-import { toVisible, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 import type { FinalizedAnswer } from '../../http/write-api.ts';
 import type { RejectedAnswer } from '../../http/schemas.ts';
 

@@ -7,7 +7,7 @@ import { sweepWrites } from '../../workflow/writes/clean.ts';
 import { askRecover } from './finish-write.ts';
 import { askWay, describeLeft, finalizeAndShow, isWhole, type Recovering } from './recover-ways.ts';
 import { describeCleaned } from '../render/write.ts';
-import { toVisible } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 
 export interface Offering extends Omit<Recovering, 'printJson'> {
   /** Whether a person can be asked. */

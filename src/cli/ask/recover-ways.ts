@@ -15,7 +15,8 @@ import {
   toAsideJson,
 } from '../render/write.ts';
 import { describeAge } from '../render/time.ts';
-import { toVisible, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 import { type FinalizedAnswer, toFinalizedAnswer, toStatusAnswer } from '../../http/write-api.ts';
 
 export interface Recovering {

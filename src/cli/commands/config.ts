@@ -6,7 +6,8 @@ import { parseSetting, requireUsable, type FoundSetting } from '../../session/de
 import { parseSettingName, settingOf, settings, type SettingName } from '../../session/settings.ts';
 import { TeddyCommand } from '../teddy-command.ts';
 import { padTo, widthOf } from '../render/cut-to-width.ts';
-import { toVisible, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 
 export class ConfigCommand extends TeddyCommand {
   static override paths = [['config']];

@@ -4,7 +4,8 @@ import type { Examined, ReportedFinding } from '../../workflow/doctor/examine-re
 import { renderError } from '../render/error.ts';
 import { isDebug } from '../context.ts';
 import { TeddyCommand } from '../teddy-command.ts';
-import { toVisible, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 
 export class DoctorCommand extends TeddyCommand {
   static override paths = [['doctor']];

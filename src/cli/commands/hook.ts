@@ -8,7 +8,8 @@ import type { CheckedPush } from '../../workflow/hooks/check-push.ts';
 import type { RewrittenEntry } from '../../workflow/hooks/find-rewritten.ts';
 import { resolvePath } from '../context.ts';
 import { TeddyCommand, withInterrupt } from '../teddy-command.ts';
-import { toVisible, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 
 const hooks = ['prepare-commit-msg', 'commit-msg', 'post-rewrite', 'pre-push', 'post-checkout'];
 

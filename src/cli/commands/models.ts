@@ -3,7 +3,8 @@ import { listServedModels, updateModels } from '../../app.ts';
 import { formatCount } from '../../session/format-count.ts';
 import type { ModelPrice } from '../../session/model-facts.ts';
 import { TeddyCommand } from '../teddy-command.ts';
-import { toVisible, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 
 export class ModelsCommand extends TeddyCommand {
   static override paths = [['models']];

@@ -4,7 +4,8 @@ import { TeddyError } from '../../errors.ts';
 import type { RequestReport } from '../../http/api.ts';
 import type { Notices, Project } from '../../ports/project.ts';
 import { TeddyCommand, withInterrupt } from '../teddy-command.ts';
-import { toVisible, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 
 export class ServeCommand extends TeddyCommand {
   static override paths = [['serve']];

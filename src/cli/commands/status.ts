@@ -4,7 +4,8 @@ import type { Project } from '../../ports/project.ts';
 import type { FailedOutcome, Status } from '../../workflow/review/read-status.ts';
 import { summary } from './help.ts';
 import { TeddyCommand } from '../teddy-command.ts';
-import { toVisible, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 
 export class StatusCommand extends TeddyCommand {
   static override paths = [['status']];

@@ -2,7 +2,8 @@ import { shortRef } from '../../names.ts';
 import type { Branched } from '../../workflow/turn/branch-session.ts';
 import type { Head } from '../../ports/git.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { toVisible, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 
 /** How to get back to what HEAD was on before. */
 export function sayBack(terminal: Terminal, before: Head | undefined): void {

@@ -1,5 +1,6 @@
-import { toVisible, type Style, type Terminal } from '../terminal.ts';
-import type { Piece } from './word-diff.ts';
+import type { Style, Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
+import type { Piece } from '../../plan/word-diff.ts';
 
 type PairWords = (lines: readonly string[]) => Map<number, Piece[]>;
 

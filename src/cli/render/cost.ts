@@ -4,8 +4,9 @@ import type { SessionCost } from '../../workflow/review/count-all-costs.ts';
 import type { BudgetPart, LineCost, Tokens } from '../../workflow/review/count-cost.ts';
 import type { Spending } from '../../session/spending.ts';
 import { cutToWidth, padTo, widthOf } from './cut-to-width.ts';
-import { countOf, formatCost } from './describe-spending.ts';
-import { toVisible, type Terminal } from '../terminal.ts';
+import { countOf, formatCost } from '../../session/describe-spending.ts';
+import type { Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 
 /** Ends with a newline. */
 export function renderCost(terminal: Terminal, cost: LineCost): string {

@@ -1,5 +1,5 @@
 import type { Effect } from '../../plan/effect.ts';
-import { toVisible } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 
 /** Describes the effect, without repeating what `title` says. A diff is shown separately. */
 export function renderEffect(effect: Effect, title: string): string {

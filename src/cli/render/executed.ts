@@ -5,7 +5,8 @@ import type { ExecutedOrReplanned, ReplanStop } from '../../workflow/run/execute
 import type { Executed } from '../../workflow/run/finish.ts';
 import type { RolledBackRun } from '../../workflow/run/settle.ts';
 import { showProblems } from './problems.ts';
-import { toVisible, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 
 /** The last execution; `tries` are the plans before it, none of which was valid. */
 export function toExecutedJson({ executed, tries, stopped }: ExecutedOrReplanned): object {

@@ -1,7 +1,8 @@
 /** Draws the lines of a session side by side, one row per entry, as wide as the terminal. */
 import type { GraphEntry, GraphLine, SessionGraph } from '../../workflow/review/log-graph.ts';
 import { cutToWidth, widthOf } from './cut-to-width.ts';
-import { toVisible, type Style, type Terminal } from '../terminal.ts';
+import type { Style, Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 
 const laneStyles = ['cyan', 'magenta', 'blue', 'yellow'] as const;
 const hashLength = 10;

@@ -1,7 +1,8 @@
 /** Renders what running a plan did, for a person: status, each action, files put back, decisions. */
 import type { ActionLog, Report } from '../../plan/report.ts';
-import { formatDuration } from './describe-spending.ts';
-import { toVisible, type Style, type Terminal } from '../terminal.ts';
+import { formatDuration } from '../../session/describe-spending.ts';
+import type { Style, Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 
 const statusStyles: Record<string, Style> = {
   SUCCESS: 'green',

@@ -7,8 +7,9 @@ import type { PlanPreview, PreviewedAction, PreviewedMemo } from '../../workflow
 import { colorDiff } from './color-diff.ts';
 import { renderEffect } from './effect.ts';
 import { showProblems } from './problems.ts';
-import { toVisible, type Terminal } from '../terminal.ts';
-import { pairWords } from './word-diff.ts';
+import type { Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
+import { pairWords } from '../../plan/word-diff.ts';
 
 type WriteEffect = Extract<Effect, { kind: 'write' }>;
 

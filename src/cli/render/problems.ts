@@ -1,6 +1,7 @@
 import type { Problem } from '../../plan/plan.ts';
 import { showHint } from './show-answer.ts';
-import { toVisible, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 
 /** Shows each problem of a plan with its place, so that an editor can jump there. */
 export function showProblems(terminal: Terminal, problems: readonly Problem[]): void {

@@ -1,7 +1,8 @@
 /** Shows the progress of an answer as a line on stderr, redrawn in place on a terminal, and its cost at the end. */
 import { formatCount } from '../../session/format-count.ts';
 import type { Usage } from '../../workflow/line/receive-answer.ts';
-import { toVisible, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 
 export interface AnswerProgress {
   text(text: string): void;

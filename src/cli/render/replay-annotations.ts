@@ -1,7 +1,7 @@
 /** Renders a replay for GitHub Actions: workflow commands for the job's log, and a table for the step summary. */
 import type { Difference, ReplayedLine, UnprovenPath } from '../../workflow/replay/replayed.ts';
 import { describeActions, describePlace, describeProof, outcomeTexts, summarise } from './replay.ts';
-import { toVisible } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 
 /** A runner shows at most ten errors and ten warnings per step. */
 const maxAnnotations = 10;

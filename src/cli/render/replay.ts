@@ -7,7 +7,8 @@ import type {
   UnprovenPath,
 } from '../../workflow/replay/replayed.ts';
 import { colorDiff } from './color-diff.ts';
-import { toVisible, type Style, type Terminal } from '../terminal.ts';
+import type { Style, Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 
 export const outcomeTexts: Record<ReplayedTurn['outcome'], string> = {
   same: 'same',

@@ -3,7 +3,7 @@ import { countWhole } from '../../session/cut-text.ts';
 import { formatCount } from '../../session/format-count.ts';
 import type { ChangedFile, ReviewedAction, ReviewedTurn, TurnLabel } from '../../workflow/review/turn.ts';
 import { describeCut } from './describe-cut.ts';
-import { describeSpending, formatDuration } from './describe-spending.ts';
+import { describeSpending, formatDuration } from '../../session/describe-spending.ts';
 import { escapeHtml, escapeMarkdown, quoteMarkdown, toCode, toCodeCell } from './escape-markdown.ts';
 
 const maxMessage = 2_000;

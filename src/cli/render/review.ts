@@ -1,7 +1,7 @@
 /** Renders a review as Markdown. If it does not fit, the oldest turns are left out, and it says so. */
 import { formatCount } from '../../session/format-count.ts';
 import type { ChangedFile, ReviewedTurn, TurnLabel } from '../../workflow/review/turn.ts';
-import { countOf, describeSpending } from './describe-spending.ts';
+import { countOf, describeSpending } from '../../session/describe-spending.ts';
 import { escapeMarkdown, toCode } from './escape-markdown.ts';
 import { cutTo, renderFiles, renderTurnDetails, toOutcome } from './review-turn.ts';
 import type { ReviewedLine } from '../../workflow/review/review.ts';

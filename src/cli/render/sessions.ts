@@ -1,6 +1,7 @@
 /** The rows of `session list`: which ones, in which order, and how wide. */
 import type { ListedSession } from '../../workflow/review/list-sessions.ts';
-import { toVisible, type Style, type Terminal } from '../terminal.ts';
+import type { Style, Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 import { cutToWidth, padTo, widthOf } from './cut-to-width.ts';
 import { describeAge } from './time.ts';
 

@@ -6,10 +6,11 @@ import { maxShownText } from '../../workflow/review/read-turn-texts.ts';
 import type { ShownTurn } from '../../workflow/review/show-turn.ts';
 import { colorDiff } from './color-diff.ts';
 import { describeCut } from './describe-cut.ts';
-import { describeSpending } from './describe-spending.ts';
+import { describeSpending } from '../../session/describe-spending.ts';
 import { renderOutcome } from './outcome.ts';
 import { formatTime } from './time.ts';
-import { toVisible, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 
 interface Titled {
   title: string;

@@ -1,6 +1,7 @@
 /** Renders the result of `session undo`, for a person and for a program. */
 import type { Undone } from '../../workflow/turn/undo.ts';
-import { toVisible, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 
 export function toUndoneJson({ line, turn, commit, restored, left }: Undone): object {
   return { session: line.session, turn, commit, restored, left };

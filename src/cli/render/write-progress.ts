@@ -1,6 +1,7 @@
 /** Shows the progress of files that a model writes, as a line that is redrawn in place on a terminal. */
 import { formatCount } from '../../session/format-count.ts';
-import { toVisible, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 
 export interface WriteProgress {
   /** Nothing of the next answer has arrived yet. */

@@ -4,7 +4,8 @@ import { formatCount } from '../../session/format-count.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { describeValidation } from '../../workflow/writes/commit.ts';
 import type { CleanedWrite } from '../../workflow/writes/clean.ts';
-import { toVisible, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
+import { toVisible } from '../../session/visible-text.ts';
 import { describeAge } from './time.ts';
 import type { FinalizeAnswer, RejectedAnswer, StatusAnswer } from '../../http/schemas.ts';
 

@@ -4,7 +4,8 @@ import { exitCodes } from '../../../errors.ts';
 import type { InstalledHooks } from '../../../workflow/hooks/install.ts';
 import { renderHook, renderPlace, toHookJson, toPlaceJson } from './status.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 
 export class HooksInstallCommand extends TeddyCommand {
   static override paths = [['hooks', 'install']];

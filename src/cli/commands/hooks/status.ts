@@ -3,7 +3,8 @@ import { hookSource } from '../../../app.ts';
 import type { HookTarget } from '../../../ports/git.ts';
 import type { ListedHook } from '../../../workflow/hooks/list.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 
 export class HooksStatusCommand extends TeddyCommand {
   static override paths = [['hooks', 'status']];

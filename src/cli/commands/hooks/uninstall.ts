@@ -4,7 +4,8 @@ import { exitCodes } from '../../../errors.ts';
 import type { UninstalledHooks } from '../../../workflow/hooks/uninstall.ts';
 import { renderPlace, toHookJson, toPlaceJson } from './status.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 
 export class HooksUninstallCommand extends TeddyCommand {
   static override paths = [['hooks', 'uninstall']];

@@ -1,6 +1,7 @@
 import { Command } from 'clipanion';
 import { TeddyCommand } from '../../teddy-command.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 
 export class MemoListCommand extends TeddyCommand {
   static override paths = [['memo', 'list']];

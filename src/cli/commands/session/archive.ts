@@ -7,7 +7,8 @@ import type { ArchivedSession } from '../../../workflow/landing/archive-session.
 import type { RestoredSession } from '../../../workflow/landing/restore-archived.ts';
 import { toTarget } from './land.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionArchiveCommand extends TeddyCommand {
   static override paths = [['session', 'archive']];

@@ -7,7 +7,8 @@ import type { ShownContext, SpentBudget } from '../../../workflow/context/show.t
 import { toProjectPath } from './context/edit.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import { padTo, widthOf } from '../../render/cut-to-width.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionContextCommand extends TeddyCommand {
   static override paths = [['session', 'context']];

@@ -5,7 +5,8 @@ import { shortRef } from '../../../names.ts';
 import type { Deletion } from '../../../workflow/landing/delete-session.ts';
 import { toTarget } from './land.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionDeleteCommand extends TeddyCommand {
   static override paths = [['session', 'delete']];

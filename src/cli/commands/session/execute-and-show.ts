@@ -11,7 +11,8 @@ import { toLineOption } from '../../render/name-line.ts';
 import { showNext, showRolledBack, toExecutedJson, toExitCode, toRolledBackJson } from '../../render/executed.ts';
 import { showReplanning } from './replanning.ts';
 import { toSurroundings } from '../../context.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 import { TeddyError } from '../../../errors.ts';
 import { askLine } from '../../ask/line.ts';
 

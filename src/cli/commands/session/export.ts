@@ -6,7 +6,8 @@ import type { ExportOptions } from '../../../workflow/conversation/export-sessio
 import { readWorkingDirectory } from '../../context.ts';
 import { requireOne } from '../../plan-options.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionExportCommand extends TeddyCommand {
   static override paths = [['session', 'export']];

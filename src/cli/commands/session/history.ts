@@ -3,7 +3,8 @@ import { historyFormats, type HistoryFormat, type Repair } from '../../../conver
 import { TeddyError } from '../../../errors.ts';
 import type { ShownHistory } from '../../../workflow/conversation/show-history.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionHistoryCommand extends TeddyCommand {
   static override paths = [['session', 'history']];

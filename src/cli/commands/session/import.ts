@@ -10,7 +10,8 @@ import type {
 } from '../../../workflow/conversation/import-session.ts';
 import type { ImportProgress, ImportRequest } from '../../../workflow/conversation/read-log.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 
 const shownIssues = 5;
 const redrawMs = 200;

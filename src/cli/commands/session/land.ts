@@ -6,7 +6,8 @@ import { toShellWord } from '../../../session/shell-word.ts';
 import type { Landed } from '../../../workflow/landing/land-session.ts';
 import { toSurroundings } from '../../context.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionLandCommand extends TeddyCommand {
   static override paths = [['session', 'land']];

@@ -5,7 +5,8 @@ import { type ListedSession, listSessions } from '../../../workflow/review/list-
 import { requireOne } from '../../plan-options.ts';
 import { renderSessions, sortNewest, takeFirst } from '../../render/sessions.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionListCommand extends TeddyCommand {
   static override paths = [['session', 'list']];

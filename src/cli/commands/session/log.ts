@@ -4,7 +4,8 @@ import type { SessionGraph } from '../../../workflow/review/log-graph.ts';
 import { toTarget } from './target-option.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import { formatTime } from '../../render/time.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionLogCommand extends TeddyCommand {
   static override paths = [['session', 'log']];

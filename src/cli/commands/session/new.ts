@@ -5,7 +5,8 @@ import { toShellWord } from '../../../session/shell-word.ts';
 import { newSession } from '../../../workflow/line/new-session.ts';
 import { requireOne } from '../../plan-options.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionNewCommand extends TeddyCommand {
   static override paths = [['session', 'new']];

@@ -6,7 +6,8 @@ import type { Executed } from '../../../workflow/run/finish.ts';
 import { planTurn, type Answer, type PlanOutcome, type PlanRequest } from '../../../workflow/turn/plan.ts';
 import { toExecuteCommand, toLineOption } from '../../render/name-line.ts';
 import { showCommitted, showPlanProblems, showRemarks, toEffort, viewAnswer } from '../../render/show-answer.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 
 export interface PlanningOptions extends Omit<PlanRequest, 'choice' | 'onText' | 'onUsage' | 'onAsk'> {
   choice: ChosenModel;

@@ -5,7 +5,8 @@ import type { Project } from '../../../ports/project.ts';
 import { openOwnWorkTree } from './own-work-tree.ts';
 import { PlanningCommand, requireOne } from '../../plan-options.ts';
 import { withInterrupt } from '../../teddy-command.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionPlanCommand extends PlanningCommand {
   static override paths = [['session', 'plan']];

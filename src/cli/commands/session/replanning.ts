@@ -6,7 +6,8 @@ import type { Replanning } from '../../../workflow/run/execute-or-replan.ts';
 import { askingForeign, chooseFromFlags } from '../../ask/choose-model.ts';
 import { showExecuted } from '../../render/executed.ts';
 import { showCommitted, showRemarks, toEffort, viewAnswer, type AnswerView } from '../../render/show-answer.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 
 const maxReplans = 10;
 const replansInTerminal = 2;

@@ -9,7 +9,8 @@ import { renderReplay } from '../../render/replay.ts';
 import { toTarget } from './target-option.ts';
 import { resolvePath } from '../../context.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionReplayCommand extends TeddyCommand {
   static override paths = [['session', 'replay']];

@@ -6,7 +6,8 @@ import { listSessions } from '../../../workflow/review/list-sessions.ts';
 import { sayBack } from '../../render/branched.ts';
 import { renderSessions, sortNewest, takeFirst } from '../../render/sessions.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 import { toTarget } from './land.ts';
 
 export class SessionSwitchCommand extends TeddyCommand {

@@ -10,7 +10,8 @@ import { openIfBundle } from './open-target.ts';
 import { toTarget } from './target-option.ts';
 import { resolvePath } from '../../context.ts';
 import { TeddyCommand, withInterrupt } from '../../teddy-command.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 
 export class SessionVerifyCommand extends TeddyCommand {
   static override paths = [['session', 'verify']];

@@ -2,7 +2,8 @@ import { Command } from 'clipanion';
 import { shortRef } from '../../../names.ts';
 import type { ListedWorkTree } from '../../../workflow/line/list-work-trees.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 
 export class WorktreeListCommand extends TeddyCommand {
   static override paths = [['worktree', 'list']];

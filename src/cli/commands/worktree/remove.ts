@@ -5,7 +5,8 @@ import type { RemovedWorkTrees, RemoveRequest } from '../../../workflow/line/rem
 import { requireOne } from '../../plan-options.ts';
 import { resolvePath } from '../../context.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 import { nameFirst, toWorkTreeJson } from './list.ts';
 
 export class WorktreeRemoveCommand extends TeddyCommand {

@@ -11,7 +11,8 @@ import type {
 import { askYes } from '../../ask/finish-write.ts';
 import { describeEffort } from '../../render/progress.ts';
 import { showWritten } from '../../render/write.ts';
-import { toVisible, visibleChunks, type Terminal } from '../../terminal.ts';
+import { visibleChunks, type Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 import { toFinalizeAnswer } from '../../../http/write-api.ts';
 import { showWriteProgress } from '../../render/write-progress.ts';
 

@@ -1,5 +1,6 @@
 import { Command } from 'clipanion';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 import { AnnounceCommand } from './write-command.ts';
 
 export class WriteBeginCommand extends AnnounceCommand {

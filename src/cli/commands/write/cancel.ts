@@ -1,5 +1,6 @@
 import { Command, Option } from 'clipanion';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 import { completeKnownId, ServedCommand } from './write-command.ts';
 
 export class WriteCancelCommand extends ServedCommand {

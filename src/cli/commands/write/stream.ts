@@ -1,6 +1,7 @@
 import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
-import { toVisible, type Terminal } from '../../terminal.ts';
+import type { Terminal } from '../../terminal.ts';
+import { toVisible } from '../../../session/visible-text.ts';
 import { AnnounceCommand } from './write-command.ts';
 import { toFinalizedAnswer } from '../../../http/write-api.ts';
 

@@ -7,7 +7,8 @@ import { findHeadLine } from '../../../../workflow/line/find.ts';
 import { findNextStep } from '../../../../workflow/turn/find-next-step.ts';
 import type { Chat } from './exchange.ts';
 import type { ChatPrompt } from './prompt.ts';
-import { toVisible, type Terminal } from '../../../terminal.ts';
+import type { Terminal } from '../../../terminal.ts';
+import { toVisible } from '../../../../session/visible-text.ts';
 
 export interface ChatLine {
   readonly session: SessionId;

@@ -10,7 +10,8 @@ import { exchange, isPlanned, showExchanged } from './exchange.ts';
 import { renderError } from '../../../render/error.ts';
 import { isDebug, type CliContext } from '../../../context.ts';
 import { withInterrupt } from '../../../teddy-command.ts';
-import { toVisible, type Terminal } from '../../../terminal.ts';
+import type { Terminal } from '../../../terminal.ts';
+import { toVisible } from '../../../../session/visible-text.ts';
 import { askingForeign } from '../../../ask/choose-model.ts';
 import { toExecutionOptions } from '../execution-options.ts';
 

@@ -7,7 +7,7 @@ import { askingForeign } from '../../../ask/choose-model.ts';
 import { splitPaths, type ChatCommandName } from './commands.ts';
 import type { Talking } from './line.ts';
 import { describeAllowed } from './view.ts';
-import { toVisible } from '../../../terminal.ts';
+import { toVisible } from '../../../../session/visible-text.ts';
 
 const verbs = {
   model: chooseModel,

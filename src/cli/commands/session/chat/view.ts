@@ -5,13 +5,14 @@ import type { CallDecision, ChatListener, ShownCall, ToolOutcome } from '../../.
 import type { WriteRecord } from '../../../../write/write.ts';
 import { openOutputLines, type OutputLines } from './output.ts';
 import { showProgress, showRunning, type AnswerProgress } from '../../../render/progress.ts';
-import { toVisible, visibleChunks, type Terminal } from '../../../terminal.ts';
+import { visibleChunks, type Terminal } from '../../../terminal.ts';
+import { toVisible } from '../../../../session/visible-text.ts';
 import { showWriteProgress, type WriteProgress } from '../../../render/write-progress.ts';
 import { formatCount } from '../../../../session/format-count.ts';
 import { parseObject } from '../../../../session/parse-object.ts';
 import { TeddyError } from '../../../../errors.ts';
 import { colorDiff } from '../../../render/color-diff.ts';
-import { pairWords } from '../../../render/word-diff.ts';
+import { pairWords } from '../../../../plan/word-diff.ts';
 import { askLine } from '../../../ask/line.ts';
 
 export interface ChatViewOptions {

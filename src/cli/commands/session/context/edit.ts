@@ -9,7 +9,8 @@ import type { EditedList } from '../../../../workflow/context/edit-list.ts';
 import type { ContextRow } from '../../../../workflow/context/rows.ts';
 import { askingForeign } from '../../../ask/choose-model.ts';
 import { TeddyCommand } from '../../../teddy-command.ts';
-import { toVisible, type Terminal } from '../../../terminal.ts';
+import type { Terminal } from '../../../terminal.ts';
+import { toVisible } from '../../../../session/visible-text.ts';
 import { TeddyError } from '../../../../errors.ts';
 
 abstract class ContextEditCommand extends TeddyCommand {

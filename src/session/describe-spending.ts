@@ -1,6 +1,6 @@
 /** Describes tokens, money and time for a person. */
-import { formatCount } from '../../session/format-count.ts';
-import type { Spending } from '../../session/spending.ts';
+import { formatCount } from './format-count.ts';
+import type { Spending } from './spending.ts';
 
 /** `1,234 tokens in, 567 out, $0.0123`; null when nothing is known. */
 export function describeSpending({ answers, unreported, inputTokens, outputTokens, costUsd }: Spending): string | null {

@@ -1,0 +1,26 @@
+/** Text from models, files and remotes, so that it shows all that is in it and does nothing. */
+
+/**
+ * Makes control characters and bidirectional overrides visible. Newlines and tabs stay; everything else that could
+ * move the cursor, change colours or reorder text is shown and has no effect.
+ */
+export function toVisible(text: string): string {
+  return text
+    .replace(/\r\n/g, '\n')
+    .replace(unseen, toSymbol)
+    .replace(/(?<=[^\p{Emoji}\p{S}])[\uFE0E\uFE0F]/gu, toSymbol);
+}
+
+/**
+ * Matches characters that move the cursor, reorder text, or are invisible: tag characters, soft hyphens, fillers,
+ * joiners. What is part of an emoji is not: a selector after one, a joiner between two.
+ */
+export const unseen =
+  /[^\P{Cc}\n\t]|(?![\uFE0E\uFE0F]|(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F])\u200D(?=\p{Extended_Pictographic}))[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}\u2800]/gu;
+
+/** Uses Unicode's control pictures for C0, and the number for everything else. */
+function toSymbol(found: string): string {
+  const code = found.codePointAt(0) ?? 0;
+  if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+  return `<U+${code.toString(16).toUpperCase().padStart(4, '0')}>`;
+}
