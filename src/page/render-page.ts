@@ -1,21 +1,177 @@
-/** Renders the page of a session as HTML. Pure: the same values give the same bytes. */
-import MarkdownIt from 'markdown-it';
-import highlight from 'highlight.js/lib/common';
+/** Renders the page of a session as one file: the same values give the same bytes, and reading it needs neither a script nor a request. */
+import { countOf, formatDuration } from '../session/describe-spending.ts';
+import { formatCount } from '../session/format-count.ts';
+import type { Hash } from '../ports/project.ts';
+import { renderCharts, renderOverview } from './charts.ts';
+import { renderComparisons } from './compare.ts';
+import { html, markup, renderTime, type Html } from './html.ts';
 import css from './page.css?raw';
 import script from './page-script.js?raw';
-import type { PageTurn, SessionPage } from './session-page.ts';
+import type { PageChecks, PageCommit, PageTurn, SessionPage } from './session-page.ts';
+import { kindWords, renderTimeline } from './timeline.ts';
+import { renderTurn } from './turn.ts';
 
-/** What a page in a browser that is connected to `teddy serve` has more than the one in a file. */
-export interface LiveOptions {
-  /** The pending plan may be run from here: HEAD is on the line, and nothing is in the way. Else why it may not, a sentence. */
-  mayAct: true | string;
+/** What a page that `teddy serve` shows has more than the one in a file. */
+export interface LiveParts {
+  /** Goes to the end of the head. Its content policy is the server's, in a header. */
+  head: Html;
+  /** Goes to the end of the stream. */
+  controls: Html;
 }
 
-export function renderSessionPage(page: SessionPage, live: LiveOptions | null = null): string {
-  return `<!doctype html><title>${page.title}</title>${css}${script}${live === null ? '' : 'live'}${page.turns.map((turn) => renderTurn(turn, page)).join('')}`;
+/** `hash` is sha256, in hex. */
+export function renderSessionPage(page: SessionPage, hash: Hash, live: LiveParts | null = null): string {
+  const policy = `default-src 'none'; style-src '${toSource(hash(css))}'; script-src '${toSource(hash(script))}'; base-uri 'none'; form-action 'none'`;
+  const shown = html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        ${live === null ? html`<meta http-equiv="Content-Security-Policy" content="${markup(policy)}" />` : null}
+        <meta name="referrer" content="no-referrer" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="generator" content="git-teddy ${page.version}" />
+        <meta name="teddy-source" content="${toPlainJson(page.source)}" />
+        <title>${page.title} · teddy</title>
+        ${markup(`<style>${css}</style>`)} ${live?.head ?? null}
+      </head>
+      <body>
+        <a class="skip" href="#stream">Skip to the turns</a>
+        ${renderHead(page)}
+        <div class="layout">
+          ${renderTimeline(page)}
+          <main id="stream" tabindex="-1">
+            ${renderStream(page)} ${renderComparisons(page)} ${renderCharts(page.turns)} ${live?.controls ?? null}
+          </main>
+        </div>
+        ${renderFoot(page)} ${markup(`<script>${script}</script>`)}
+      </body>
+    </html> `;
+  return `${shown.markup.trim()}\n`;
 }
 
-/** One turn, as it stands in the stream of the page: a live page puts it in the place of the one that it has. */
-export function renderTurn(turn: PageTurn, _page: SessionPage): string {
-  return `<article id="t${turn.turn}">${new MarkdownIt().render(highlight.highlight('1', { language: 'js' }).value)}</article>`;
+/** Escapes what else would be made visible: names of branches have to be read back exactly. */
+function toPlainJson(value: object): string {
+  return JSON.stringify(value).replace(/[^ -~]/g, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** As a content policy names a style sheet or a script. */
+export function toSource(sha256: string): string {
+  const bytes = sha256.match(/../g)?.map((pair) => Number.parseInt(pair, 16)) ?? [];
+  return `sha256-${btoa(String.fromCharCode(...bytes))}`;
+}
+
+/** The hash of the style sheet and of the script, for a policy in a header. */
+export function pageSources(hash: Hash): { style: string; script: string } {
+  return { style: toSource(hash(css)), script: toSource(hash(script)) };
+}
+
+function renderHead(page: SessionPage): Html {
+  const { source, title, base, authors, startedAt, endedAt, turns, changed, spent, checks } = page;
+  const tip = source.lines[0]?.tip ?? '';
+  const took = startedAt === null || endedAt === null ? 0 : Date.parse(endedAt) - Date.parse(startedAt);
+  return html`<header class="page">
+    <div>
+      <p class="where">
+        <bdi>${source.line}</bdi> at
+        <code>${tip.slice(0, 10)}</code
+        >${base === null ? null : html`, from <bdi>${base.branch ?? 'a commit'}</bdi> at <code>${base.commit.slice(0, 10)}</code>`}
+      </p>
+      <h1>${title}</h1>
+      <p class="facts">
+        ${authors.length === 0 ? null : html`<span>${authors.join(', ')}</span> `}${startedAt === null ? null : html`<span>${renderTime(startedAt)}${endedAt === null || endedAt === startedAt ? null : html` to ${renderTime(endedAt)}`}</span>`}
+      </p>
+      ${renderBadges(checks, tip)}
+    </div>
+    ${renderOverview(turns)}
+    <dl class="tiles">
+      ${tile('Turns', formatCount(turns.length), source.lines.length > 1 ? `on ${countOf(source.lines.length, 'line')}` : '')}
+      ${tile('Files', formatCount(changed.files), 'changed')}
+      ${tile('Lines', html`<span class="plus">+${formatCount(changed.added)}</span> <span class="minus">−${formatCount(changed.removed)}</span>`, '')}
+      ${tile('Tokens', formatCount(spent.inputTokens + spent.outputTokens), spent.cachedTokens === undefined ? '' : `${formatCount(spent.cachedTokens)} cached`)}
+      ${tile('Cost', describeCost(page), spent.unreported > 0 ? `${countOf(spent.unreported, 'answer')} not reported` : '')}
+      ${tile('Time', formatDuration(took), '')}
+    </dl>
+  </header>`;
+}
+
+function describeCost({ spent: { costUsd, estimatedUsd } }: SessionPage): string {
+  const known = costUsd ?? estimatedUsd;
+  return known === undefined || known === null ? '–' : `$${known.toFixed(known < 1 ? 4 : 2)}`;
+}
+
+function tile(name: string, value: string | Html, note: string): Html {
+  return html`<div>
+    <dt>${name}</dt>
+    <dd>${value}${note === '' ? null : html` <small>${note}</small>`}</dd>
+  </div>`;
+}
+
+/** Each says what was checked, and at which commit: the page has no clock, and says nothing of later ones. */
+function renderBadges(checks: PageChecks | null, tip: string): Html | null {
+  if (checks === null) return null;
+  const { verify, replay } = checks;
+  const at = html` <span class="muted">at ${tip.slice(0, 10)}</span>`;
+  const verified =
+    verify.faults.length > 0
+      ? badge('bad', `Verify: ${countOf(verify.faults.length, 'fault')}`)
+      : badge(
+          verify.isWhole ? 'good' : 'warn',
+          verify.isWhole
+            ? `Verified: ${formatCount(verify.entries)} entries, no fault`
+            : 'Not verified: this clone does not have all of it',
+        );
+  const same = countOf(replay.same, 'turn');
+  const open = replay.notCompared === 0 ? '' : `, ${formatCount(replay.notCompared)} not compared`;
+  const replayed =
+    replay.different > 0
+      ? badge('bad', `Replay: ${countOf(replay.different, 'turn')} differ`)
+      : replay.same + replay.notCompared === 0
+        ? badge('quiet', 'Replay: nothing to compare')
+        : badge(replay.notCompared > 0 ? 'warn' : 'good', `Replayed: ${same} the same${open}`);
+  const faults = [...verify.faults, ...replay.faults];
+  return html`<p class="badges">${verified} ${replayed}${at}</p>
+    ${
+      faults.length === 0
+        ? null
+        : html`<ul class="faults">
+            ${faults.map((fault) => html`<li>${fault}</li>`)}
+          </ul>`
+    }`;
+}
+
+function badge(tone: string, words: string): Html {
+  return html`<span class="pill ${tone}">${words}</span>`;
+}
+
+/** The turns, and between them the commits that are no turn's. */
+function renderStream(page: SessionPage): Html {
+  const rows = (after: PageTurn | null) =>
+    page.others
+      .filter((commit) =>
+        after === null ? commit.after === null : commit.after === after.turn && commit.line === after.line,
+      )
+      .map(renderCommit);
+  if (page.turns.length === 0)
+    return html`${rows(null)}
+      <p class="empty">This session has no turn yet. The first begins with <code>teddy plan -m "..."</code>.</p>`;
+  return html`${rows(null)}${page.turns.map((turn) => html`${renderTurn(turn, page)}${rows(turn)}`)}`;
+}
+
+function renderCommit({ commit, kind, subject, author, time }: PageCommit): Html {
+  return html`<p class="between ${kind}" id="o-${commit.slice(0, 10)}">
+    <span class="type">${kindWords[kind]}</span> ${subject}
+    <span class="muted">${author}, ${renderTime(time)}, <code>${commit.slice(0, 10)}</code></span>
+  </p>`;
+}
+
+function renderFoot({ source, version }: SessionPage): Html {
+  return html`<footer>
+    <p>
+      Session <code>${source.session}</code>, rendered by teddy ${version} from
+      ${source.lines.map(({ name, tip }, at) => html`${at === 0 ? '' : ', '}<bdi>${name}</bdi> at <code>${tip.slice(0, 10)}</code>`)}.
+      Secrets are masked. <code>teddy session verify --page FILE</code>, in a clone of the repository, renders it again
+      and compares.
+    </p>
+  </footer>`;
 }

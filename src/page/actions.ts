@@ -1,0 +1,169 @@
+/** The report against the plan, action by action: what was planned, what came of it, and the code that it changed. */
+import { describeAction } from '../plan/describe-action.ts';
+import type { Action, EditPair } from '../plan/plan.ts';
+import type { ActionLog } from '../plan/report.ts';
+import { countOf, formatDuration } from '../session/describe-spending.ts';
+import { addedText, renderFile } from './diff.ts';
+import { html, pre, type Html } from './html.ts';
+import { renderCode, renderMarkdown } from './markdown.ts';
+import type { PageFile, PageTurn } from './session-page.ts';
+import { toActionState } from './turn-state.ts';
+
+/** So many lines of an output are shown; the rest is folded. */
+const outputLines = 12;
+
+/** In the order of the plan; then the files that no action made. */
+export function renderActions(turn: PageTurn): Html | null {
+  const planned = turn.plan?.parsed?.plan.actions ?? [];
+  const logs = turn.report?.report.action_logs ?? [];
+  const indexes = [...new Set([...planned, ...logs].map(({ index }) => index))].toSorted((one, other) => one - other);
+  const others = turn.files.filter(({ action }) => action === null || !indexes.includes(action));
+  if (indexes.length === 0 && others.length === 0) return null;
+  return html`<section class="actions">
+    ${
+      indexes.length === 0
+        ? null
+        : html`<h3>${turn.report === null ? 'Planned' : 'Planned and done'}</h3>
+            <ol>
+              ${indexes.map((index) =>
+                renderAction(turn, {
+                  index,
+                  action: planned.find((one) => one.index === index) ?? null,
+                  log: logs.find((one) => one.index === index) ?? null,
+                }),
+              )}
+            </ol>`
+    }
+    ${
+      others.length === 0
+        ? null
+        : html`<h3>${indexes.length === 0 ? 'Changed code' : 'Changed by no action of the plan'}</h3>
+            ${others.map((file, at) => renderFile(file, `t${turn.turn}-f${at + 1}`))}`
+    }
+  </section>`;
+}
+
+interface ActionOfTurn {
+  index: number;
+  /** Null: the plan cannot be read. */
+  action: Action | null;
+  log: ActionLog | null;
+}
+
+function renderAction(turn: PageTurn, { index, action, log }: ActionOfTurn): Html {
+  const id = `t${turn.turn}-a${index}`;
+  const { tone, word } = toActionState(log, turn.status === 'planned');
+  const files = turn.files.filter((file) => file.action === index);
+  const details = log?.details ?? {};
+  const type = action?.type ?? log?.action_type ?? '';
+  const facts = [
+    ...(details.return_code === undefined || details.return_code === 0 ? [] : [`exit ${details.return_code}`]),
+    ...(details.timed_out === true ? ['timed out'] : []),
+    ...(log?.duration_ms === undefined ? [] : [formatDuration(log.duration_ms)]),
+  ];
+  return html`<li class="action ${tone}" id="${id}">
+    <p class="what">
+      <a class="no" href="#${id}">${index}</a> <span class="type">${type}</span>
+      <bdi class="target">${toTarget(action, log)}</bdi>
+      <span class="pill ${tone}">${word}</span
+      >${facts.length === 0 ? null : html` <span class="muted">${facts.join(', ')}</span>`}
+    </p>
+    ${action?.description == null ? null : html`<p class="why">${action.description}</p>`}
+    ${log === null ? null : renderReasons(log)} ${action === null ? null : renderPlanned(action, log, files)}
+    ${log === null ? null : renderDone(log)} ${files.map((file, at) => renderFile(file, `${id}-f${at + 1}`))}
+  </li>`;
+}
+
+function toTarget(action: Action | null, log: ActionLog | null): string {
+  if (action !== null) return describeAction(action).slice(action.type.length + 1);
+  const [first = ''] = Object.values(log?.params ?? {});
+  return typeof first === 'object' ? '' : (String(first).split('\n', 1)[0] ?? '');
+}
+
+function renderReasons({ details = {} }: ActionLog): Html {
+  const { reason, comment, note, restored = [] } = details;
+  return html`${reason === undefined ? null : html`<p class="reason">${reason}</p>`}${comment === undefined ? null : html`<blockquote class="comment"><p>${comment}</p></blockquote>`}${note === undefined ? null : html`<p class="reason">${note}</p>`}${restored.length === 0 ? null : html`<p class="reason">Put back as it was before the command: ${restored.join(', ')}</p>`}`;
+}
+
+/** What the diff shows as well is not told twice. */
+function renderPlanned(action: Action, log: ActionLog | null, files: readonly PageFile[]): Html | null {
+  const isAsPlanned = log?.status === 'SUCCESS' && log.modified_by_user !== true && files.length > 0;
+  switch (action.type) {
+    case 'CREATE': {
+      if (files.some((file) => addedText(file) === action.content)) return null;
+      const lines = action.content.split('\n').length;
+      return fold(isAsPlanned ? 'Planned content' : 'Content', countOf(lines, 'line'), lines <= 40 && !isAsPlanned, [
+        renderCode({ text: action.content, cut: null }, action.path.split('.').at(-1) ?? ''),
+      ]);
+    }
+    case 'EDIT':
+      return isAsPlanned ? null : html`<div class="pairs">${action.pairs.map(renderPair)}</div>`;
+    case 'EXECUTE':
+      return html`${renderCode({ text: action.script, cut: null }, 'sh')}${action.expectedOutcome === null ? null : html`<p class="why">Expected: ${action.expectedOutcome}</p>`}`;
+    case 'CHAT_WITH_USER':
+    case 'PROMPT':
+    case 'INVOKE':
+      return renderMarkdown({ text: action.text, cut: null });
+    case 'RESEARCH':
+      return html`<ul class="queries">
+        ${action.queries.map((query) => html`<li>${query}</li>`)}
+      </ul>`;
+    default:
+      return null;
+  }
+}
+
+function renderPair({ find, replace }: EditPair): Html {
+  const removed = find === null ? null : html`<del>${sign(find, '-')}</del>`;
+  return pre(html`${removed}<ins>${sign(replace, '+')}</ins>`, 'diff');
+}
+
+function sign(text: string, mark: string): string {
+  return text === '' ? '' : `${text.replace(/\n$/, '').replace(/^/gm, mark)}\n`;
+}
+
+function renderDone({ details = {} }: ActionLog): Html | null {
+  const { stdout = '', stderr = '', searches = [], answer, output_file: file, truncated } = details;
+  const outputs = [
+    ...searches.map(({ query, result }) => renderOutput(`Found for “${query}”`, result)),
+    renderOutput('Output', stdout),
+    renderOutput('Errors', stderr),
+    answer === undefined ? null : html`<blockquote class="comment"><p>${answer}</p></blockquote>`,
+    truncated === true
+      ? html`<p class="cut">
+          The report has the last lines of
+          it${file === undefined ? '' : `; the whole output is in ${file} of the turn`}.
+        </p>`
+      : null,
+  ];
+  return html`${outputs}`;
+}
+
+/** The first lines, and a fold that says how many more there are. */
+function renderOutput(title: string, text: string): Html | null {
+  if (text.trim() === '') return null;
+  const lines = text.replace(/\n$/, '').split('\n');
+  const more = lines.length - outputLines;
+  // A fold for a line or two would be longer than they are.
+  if (more <= 3)
+    return html`<figure class="output">
+      <figcaption>${title}</figcaption>
+      ${pre(lines.join('\n'))}
+    </figure>`;
+  return html`<figure class="output">
+    <figcaption>${title}</figcaption>
+    ${pre(lines.slice(0, outputLines).join('\n'))}
+    <details class="more">
+      <summary>${countOf(more, 'more line')}</summary>
+      ${pre(lines.slice(outputLines).join('\n'))}
+    </details>
+  </figure>`;
+}
+
+export function fold(title: string, note: string, isOpen: boolean, body: Html[]): Html {
+  const open = isOpen ? html` open` : null;
+  return html`<details class="fold" ${open}>
+    <summary>${title} <span class="muted">${note}</span></summary>
+    ${body}
+  </details>`;
+}

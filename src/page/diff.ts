@@ -1,0 +1,91 @@
+/** The changes of a file: one `pre` in git's form, so that it can be read without a script, which puts its sides side by side. */
+import { pairWords, type Piece } from '../plan/word-diff.ts';
+import { escapeText, html, markup, pre, type Html } from './html.ts';
+import { renderCut } from './markdown.ts';
+import type { PageFile } from './session-page.ts';
+
+/** A file with more lines is folded. */
+const maxOpenLines = 2_000;
+/** To find the words that differ takes time, and in larger changes nobody looks for them. */
+const maxComparedLines = 600;
+
+/** `id` names the file; its hunks are `<id>-h1`, ... */
+export function renderFile(file: PageFile, id: string): Html {
+  const { path, change, diff } = file;
+  const lines = bodyOf(diff.text);
+  const isOpen = lines.length <= maxOpenLines;
+  return html`<details class="file" id="${id}" ${isOpen ? markup(' open') : null}>
+    <summary>
+      <span class="change ${change}">${change}</span>
+      <bdi class="path">${path}</bdi>
+      ${renderCounts(file)}${isOpen ? null : html` <span class="muted">${lines.length} lines, folded</span>`}
+    </summary>
+    ${lines.length === 0 ? renderUnread(file) : pre(markup(renderLines(lines, id)), 'diff')}${renderCut(diff.cut)}
+  </details>`;
+}
+
+export function renderCounts({ kind, added, removed }: Pick<PageFile, 'kind' | 'added' | 'removed'>): Html {
+  if (kind !== 'text') return html`<span class="muted">${kind}</span>`;
+  return html`<span class="counts"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span>`;
+}
+
+/** The lines that the file has more, if it is new; null: it was there before. */
+export function addedText({ change, kind, diff }: PageFile): string | null {
+  if (change !== 'added' || kind !== 'text' || diff.cut !== null) return null;
+  const lines = bodyOf(diff.text);
+  if (lines.filter((line) => line.startsWith('@@')).length !== 1) return null;
+  const isWhole = lines.at(-1)?.startsWith('\\') !== true;
+  const text = lines.filter((line) => line.startsWith('+')).map((line) => line.slice(1));
+  return text.join('\n') + (isWhole ? '\n' : '');
+}
+
+/** A diff without a header, as it stands between two texts. */
+export function renderPatch(patch: string, id: string): Html {
+  const lines = bodyOf(patch);
+  return pre(markup(renderLines(lines, id)), 'diff');
+}
+
+function bodyOf(diff: string): string[] {
+  const lines = diff.split('\n');
+  const start = lines.findIndex((line) => line.startsWith('@@'));
+  return start === -1 ? [] : lines.slice(start, lines.at(-1) === '' ? -1 : undefined);
+}
+
+/** Nothing is compared line by line: the last line says what differs. */
+function renderUnread({ diff, kind, change }: PageFile): Html {
+  const said =
+    kind === 'text'
+      ? change === 'added'
+        ? 'An empty file.'
+        : 'Only its mode or name is another.'
+      : diff.text.trim().split('\n').at(-1);
+  return html`<p class="muted">${said ?? ''}</p>`;
+}
+
+/** Lines that follow each other with the same sign share an element: a page of many diffs is hardly larger than they are. */
+function renderLines(lines: readonly string[], id: string): string {
+  const words = lines.length > maxComparedLines ? new Map<number, Piece[]>() : pairWords(lines);
+  const out: string[] = [];
+  let sign = ' ';
+  let hunk = 0;
+  const close = () => (sign === '+' ? '</ins>' : sign === '-' ? '</del>' : '');
+  for (const [at, line] of lines.entries()) {
+    const next = line[0] ?? ' ';
+    if (next === '@') {
+      out.push(`${close()}<a class="hunk" id="${id}-h${++hunk}" href="#${id}-h${hunk}">${escapeText(line)}</a>\n`);
+      sign = '@';
+      continue;
+    }
+    if (next !== sign) {
+      out.push(close(), next === '+' ? '<ins>' : next === '-' ? '<del>' : '');
+      sign = next;
+    }
+    const pieces = words.get(at);
+    out.push(pieces === undefined ? escapeText(line) : next + pieces.map(renderPiece).join(''), '\n');
+  }
+  return out.join('') + close();
+}
+
+function renderPiece({ text, isChanged }: Piece): string {
+  return isChanged ? `<b>${escapeText(text)}</b>` : escapeText(text);
+}

@@ -1,0 +1,37 @@
+/** How a turn and an action have ended, in a word and a tone. */
+import type { ActionLog } from '../plan/report.ts';
+import type { PageTurn } from './session-page.ts';
+
+export type Tone = 'good' | 'bad' | 'warn' | 'quiet' | 'wait';
+
+export interface TurnState {
+  tone: Tone;
+  word: string;
+}
+
+export function toTurnState({ undoneBy, outcome, status, plan }: PageTurn): TurnState {
+  if (undoneBy !== null) return { tone: 'quiet', word: 'taken back' };
+  if (outcome !== null) return outcomes[outcome];
+  if (status === 'planned') return { tone: 'wait', word: 'waits for a yes' };
+  if (status === 'open') return { tone: 'wait', word: 'not answered' };
+  return { tone: 'good', word: plan === null ? 'answered' : 'nothing to run' };
+}
+
+const outcomes: Record<NonNullable<PageTurn['outcome']>, TurnState> = {
+  SUCCESS: { tone: 'good', word: 'done' },
+  FAILURE: { tone: 'bad', word: 'failed' },
+  VALIDATION_FAILED: { tone: 'bad', word: 'invalid plan' },
+  SKIPPED: { tone: 'warn', word: 'not run' },
+  ABORTED: { tone: 'warn', word: 'stopped' },
+};
+
+/** Without a log, the action still waits. */
+export function toActionState(log: ActionLog | null, isPending: boolean): TurnState {
+  if (log === null) return isPending ? { tone: 'wait', word: 'waits' } : { tone: 'quiet', word: 'not reached' };
+  const { status, modified_by_user: isModified } = log;
+  if (status === 'SUCCESS' && isModified) return { tone: 'warn', word: 'done, changed by the user' };
+  return { SUCCESS: done, FAILURE: outcomes.FAILURE, SKIPPED: skipped, ABORTED: outcomes.ABORTED }[status];
+}
+
+const done: TurnState = { tone: 'good', word: 'done' };
+const skipped: TurnState = { tone: 'warn', word: 'skipped' };

@@ -1,0 +1,249 @@
+/** One turn: message, plan, approval, what was done, context, in the order in which a reader asks for them. */
+import { countOf, describeSpending, formatDuration } from '../session/describe-spending.ts';
+import { fold, renderActions } from './actions.ts';
+import { addedText } from './diff.ts';
+import { firstLine, html, pre, renderTime, type Html } from './html.ts';
+import { renderCode, renderCut, renderMarkdown } from './markdown.ts';
+import { renderRequest } from './request.ts';
+import type { PagePart, PagePlan, PageReport, PageTurn, SessionPage } from './session-page.ts';
+import { toTurnState } from './turn-state.ts';
+
+/** Each turn is an `article` whose id is `t` and its name; the live page puts a newer one in its place. */
+export function renderTurn(turn: PageTurn, page: SessionPage): Html {
+  const { turn: name } = turn;
+  const before = page.turns.find((one) => one.turn === turn.parent) ?? null;
+  const { tone, word } = toTurnState(turn);
+  const isTalk = turn.parts.some(({ kind }) => kind === 'call');
+  return html`<article class="turn ${tone}" id="t${name}" data-turn="${name}" aria-labelledby="t${name}-title">
+    <header>
+      <h2 id="t${name}-title"><a class="no" href="#t${name}">${name}</a> <span>${titleOf(turn)}</span></h2>
+      <p class="facts"><span class="pill ${tone}">${word}</span> ${renderFacts(turn)}</p>
+    </header>
+    ${turn.parts.map((part) => renderPart(part, turn, before))}
+    ${isTalk && turn.plan === null ? renderActions(turn) : null}
+    ${!isTalk && turn.plan === null ? renderActions(turn) : null} ${renderRequest(turn, before)} ${renderCommits(turn)}
+  </article>`;
+}
+
+/** The title of its plan, else the beginning of its message. */
+export function titleOf({ plan, parts, turn }: PageTurn): string {
+  const title = plan?.parsed?.plan.title ?? '';
+  if (title !== '') return firstLine(title, 120);
+  const message = parts.find(({ kind }) => kind === 'message');
+  return message?.kind === 'message' ? firstLine(message.text.text, 120) : `Turn ${turn}`;
+}
+
+function renderFacts({ author, agent, provider, model, startedAt, endedAt, spent, line }: PageTurn): Html {
+  const cost = describeSpending(spent);
+  const cached = spent.cachedTokens === undefined ? '' : ` (${countOf(spent.cachedTokens, 'token')} cached)`;
+  const took = Date.parse(endedAt) - Date.parse(startedAt);
+  const facts: (string | Html)[] = [
+    renderTime(startedAt),
+    ...(took > 0 ? [formatDuration(took)] : []),
+    ...(author === null ? [] : [author]),
+    ...(model === null
+      ? []
+      : [
+          `${model}${provider === null || provider === model ? '' : ` (${provider})`}${agent === null ? '' : `, agent ${agent}`}`,
+        ]),
+    ...(cost === null ? [] : [`${cost}${cached}`]),
+    line,
+  ];
+  return html`${facts.map((fact) => html`<span>${fact}</span> `)}`;
+}
+
+function renderPart(part: PagePart, turn: PageTurn, before: PageTurn | null): Html | null {
+  switch (part.kind) {
+    case 'message':
+      return html`<section class="message">
+        <h3>${turn.author ?? 'Message'}${part.isSpoken ? ' (spoken)' : ''}</h3>
+        ${renderMarkdown(part.text)}
+      </section>`;
+    case 'reply':
+      return html`<section class="reply">
+        <h3>${turn.model ?? 'Answer'}${part.isSpoken ? ' (spoken)' : ''}${part.isPartial ? ' (interrupted)' : ''}</h3>
+        ${renderMarkdown(part.text)}
+      </section>`;
+    case 'call':
+      return renderCall(part);
+    case 'note':
+      return html`<p class="note">${part.text.text}</p>`;
+    case 'plan':
+      return turn.plan === null
+        ? null
+        : html`${renderPlan(turn, turn.plan, before)}${turn.report === null ? null : renderApproval(turn.report)}${renderActions(turn)}${turn.report === null ? null : renderRest(turn.report)}`;
+    case 'report':
+      return null;
+  }
+}
+
+function renderCall({ tool, input, result }: PagePart & { kind: 'call' }): Html {
+  const tone = result === null ? 'quiet' : result.reason !== null ? 'warn' : result.isError ? 'bad' : 'good';
+  const word = result === null ? 'no result' : (result.reason ?? (result.isError ? 'error' : 'done'));
+  return html`<details class="call ${tone}">
+    <summary>
+      <span class="type">${tool}</span> <bdi class="target">${firstLine(input.text.replace(/\s+/g, ' '), 100)}</bdi>
+      <span class="pill ${tone}">${word}</span>
+    </summary>
+    ${renderCode(input, 'json')}${
+      result === null ? null : html`${pre(result.output.text)}${renderCut(result.output.cut)}`
+    }
+  </details>`;
+}
+
+/** Two views of one text, chosen without a script. */
+function renderPlan(turn: PageTurn, plan: PagePlan, before: PageTurn | null): Html {
+  const name = `t${turn.turn}-plan`;
+  const radio = (view: string, title: string, isFirst: boolean) =>
+    html`<input type="radio" name="${name}" id="${name}-${view}" ${isFirst ? html` checked` : null} /><label
+        for="${name}-${view}"
+        >${title}</label
+      >`;
+  const revised = reviseOf(before);
+  return html`<section class="plan" id="${name}">
+    <h3>Plan</h3>
+    <div class="tabs">
+      ${radio('read', 'Plan', true)}${radio('source', 'Source', false)}
+      <div class="view read">${renderRead(plan)}</div>
+      <div class="view source">${renderSource(turn, plan)}</div>
+    </div>
+    ${revised === null ? null : html`<p class="label"><a href="#c-${before?.turn ?? ''}-${turn.turn}">What it does otherwise than the plan of turn ${before?.turn ?? ''}</a></p>`}
+  </section>`;
+}
+
+/** The plan that this one is a new try of: it was there before, and was not run. */
+export function reviseOf(before: PageTurn | null): PagePlan | null {
+  return before?.outcome === 'SKIPPED' || before?.outcome === 'VALIDATION_FAILED' ? before.plan : null;
+}
+
+/** Its actions stand below it, with what came of them. */
+function renderRead({ parsed, source }: PagePlan): Html {
+  if (parsed === null || parsed.problems.length > 0)
+    return html`${(parsed?.problems ?? []).map(({ line, column, message, hint }) => html`<p class="reason">Line ${line}, column ${column}: ${message}${hint === undefined ? '' : ` (${hint})`}</p>`)}${renderMarkdown(source)}`;
+  const { title, metadata, rationale, contextVault, memos, message } = parsed.plan;
+  const facts = Object.entries(metadata);
+  return html`<p class="plan-title">${title}</p>
+    ${
+      facts.length === 0
+        ? null
+        : html`<dl class="facts">
+            ${facts.map(
+              ([key, value]) =>
+                html`<div>
+                  <dt>${key}</dt>
+                  <dd>${value}</dd>
+                </div>`,
+            )}
+          </dl>`
+    }
+    ${rationale === null ? null : renderMarkdown({ text: rationale, cut: null })}
+    ${message === null ? null : renderMarkdown({ text: message, cut: null })}
+    ${
+      memos.length === 0
+        ? null
+        : html`<ul class="memos">
+            ${memos.map(({ kind, fact }) => html`<li>${kind === 'add' ? 'Remember' : 'Forget'}: ${fact}</li>`)}
+          </ul>`
+    }
+    ${
+      contextVault === null
+        ? null
+        : fold('Files for the next turn', countOf(contextVault.length, 'file'), false, [
+            html`<ul class="files">
+              ${contextVault.map((path) => html`<li><bdi>${path}</bdi></li>`)}
+            </ul>`,
+          ])
+    }`;
+}
+
+/** Shorter contents are not worth the detour. */
+const minElided = 600;
+
+/** The exact bytes; the content of a file that the page shows as a diff stands there. */
+function renderSource(turn: PageTurn, { source, parsed, sha256 }: PagePlan): Html {
+  const pieces: Html[] = [];
+  let rest = source.text;
+  for (const action of parsed?.plan.actions ?? []) {
+    if (action.type !== 'CREATE' || action.content.length < minElided) continue;
+    const files = turn.files.filter((file) => file.action === action.index);
+    const at = rest.indexOf(action.content);
+    const shown = files.findIndex((file) => addedText(file) === action.content);
+    if (at === -1 || shown === -1) continue;
+    const id = `t${turn.turn}-a${action.index}-f${shown + 1}`;
+    pieces.push(
+      html`${rest.slice(0, at)}<a class="elided" href="#${id}"
+          >${countOf(action.content.split('\n').length - 1, 'line')}, exactly as the new file ${action.path} has them
+          below</a
+        > `,
+    );
+    rest = rest.slice(at + action.content.length);
+  }
+  return html`${pre([...pieces, rest])}${renderCut(source.cut)}
+    <p class="muted">sha256 <code>${sha256}</code></p>`;
+}
+
+/** Who said yes, to what, and what was done otherwise. */
+function renderApproval({ report, author, time, cut }: PageReport): Html {
+  const { action_logs: logs, run_summary: summary } = report;
+  const by = (who: string) => logs.filter((log) => log.approved_by === who && log.status !== 'SKIPPED').length;
+  const skipped = logs.filter(({ status }) => status === 'SKIPPED').length;
+  const modified = logs.filter((log) => log.modified_by_user === true).length;
+  const words = [
+    ...(by('user') > 0 ? [`${countOf(by('user'), 'action')} approved by hand`] : []),
+    ...(by('flag') > 0 ? [`${countOf(by('flag'), 'action')} approved in advance, with -y`] : []),
+    ...(skipped > 0 ? [`${countOf(skipped, 'action')} skipped`] : []),
+    ...(modified > 0 ? [`${countOf(modified, 'action')} changed by the user`] : []),
+  ];
+  const said =
+    words.length === 0 ? (summary.status === 'SKIPPED' ? 'rejected' : 'nothing to approve') : words.join(', ');
+  return html`<section class="approval">
+    <h3>Approval</h3>
+    <p><strong>${author}</strong>: ${said}. <span class="muted">${renderTime(time)}</span></p>
+    ${summary.error === null ? null : html`<blockquote class="comment"><p>${summary.error}</p></blockquote>`}
+    ${report.validation_errors.map(({ line, column, message, hint }) => html`<p class="reason">Line ${line}, column ${column}: ${message}${hint === undefined ? '' : ` (${hint})`}</p>`)}
+    ${renderCut(cut)}
+  </section>`;
+}
+
+/** What the report says beside the actions. */
+function renderRest({ report: { memos, rollback } }: PageReport): Html | null {
+  const lines = [
+    ...memos.added.map((fact) => `Remembered: ${fact}`),
+    ...memos.removed.map((fact) => `Forgotten: ${fact}`),
+    ...memos.rejected.map((fact) => `Not remembered, the user said no: ${fact}`),
+    ...(rollback?.restored ?? []).map((path) => `Put back: ${path}`),
+    ...(rollback?.left ?? []).map(({ path, reason }) => `Not put back: ${path} (${reason})`),
+    ...(rollback?.moved_aside ?? []).map((path) => `Moved aside: ${path}`),
+  ];
+  return lines.length === 0
+    ? null
+    : html`<ul class="memos">
+        ${lines.map((line) => html`<li>${line}</li>`)}
+      </ul>`;
+}
+
+function renderCommits({ commits, undoneBy }: PageTurn): Html {
+  const rows = commits.map(
+    ({ commit, kind, time, title }) =>
+      html`<tr>
+        <td><code>${commit.slice(0, 10)}</code></td>
+        <td>${kind}</td>
+        <td>${renderTime(time)}</td>
+        <td>${title}</td>
+      </tr>`,
+  );
+  return html`${undoneBy === null ? null : html`<p class="note">The code of this turn was taken back by <code>${undoneBy.slice(0, 10)}</code>.</p>`}${fold(
+    'Commits',
+    String(commits.length),
+    false,
+    [
+      html`<div class="scroll" tabindex="0">
+        <table class="commits">
+          <tbody>
+            ${rows}
+          </tbody>
+        </table>
+      </div>`,
+    ],
+  )}`;
+}
