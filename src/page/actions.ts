@@ -115,7 +115,7 @@ function renderPlanned(action: Action, log: ActionLog | null, files: readonly Pa
 
 function renderPair({ find, replace }: EditPair): Html {
   const removed = find === null ? null : html`<del>${sign(find, '-')}</del>`;
-  return pre(html`${removed}<ins>${sign(replace, '+')}</ins>`, 'diff');
+  return pre(html`<code>${removed}<ins>${sign(replace, '+')}</ins></code>`, 'diff');
 }
 
 function sign(text: string, mark: string): string {

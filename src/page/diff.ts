@@ -20,7 +20,7 @@ export function renderFile(file: PageFile, id: string): Html {
       <bdi class="path">${path}</bdi>
       ${renderCounts(file)}${isOpen ? null : html` <span class="muted">${lines.length} lines, folded</span>`}
     </summary>
-    ${lines.length === 0 ? renderUnread(file) : pre(markup(renderLines(lines, id)), 'diff')}${renderCut(diff.cut)}
+    ${lines.length === 0 ? renderUnread(file) : renderBody(lines, id)}${renderCut(diff.cut)}
   </details>`;
 }
 
@@ -42,7 +42,7 @@ export function addedText({ change, kind, diff }: PageFile): string | null {
 /** A diff without a header, as it stands between two texts. */
 export function renderPatch(patch: string, id: string): Html {
   const lines = bodyOf(patch);
-  return pre(markup(renderLines(lines, id)), 'diff');
+  return renderBody(lines, id);
 }
 
 function bodyOf(diff: string): string[] {
@@ -62,6 +62,11 @@ function renderUnread({ diff, kind, change }: PageFile): Html {
   return html`<p class="muted">${said ?? ''}</p>`;
 }
 
+/** The inner element is as wide as the longest line, and so are the colours. */
+function renderBody(lines: readonly string[], id: string): Html {
+  return pre(html`<code>${markup(renderLines(lines, id))}</code>`, 'diff');
+}
+
 /** Lines that follow each other with the same sign share an element: a page of many diffs is hardly larger than they are. */
 function renderLines(lines: readonly string[], id: string): string {
   const words = lines.length > maxComparedLines ? new Map<number, Piece[]>() : pairWords(lines);
@@ -72,7 +77,7 @@ function renderLines(lines: readonly string[], id: string): string {
   for (const [at, line] of lines.entries()) {
     const next = line[0] ?? ' ';
     if (next === '@') {
-      out.push(`${close()}<a class="hunk" id="${id}-h${++hunk}" href="#${id}-h${hunk}">${escapeText(line)}</a>\n`);
+      out.push(`${close()}<a class="hunk" id="${id}-h${++hunk}" href="#${id}-h${hunk}">${escapeText(line)}\n</a>`);
       sign = '@';
       continue;
     }

@@ -43,7 +43,7 @@
   // Diffs side by side: rows are made from the unified text when they are wanted.
   const splitLines = (pre) => {
     const lines = [];
-    for (const node of pre.childNodes) {
+    for (const node of pre.firstElementChild.childNodes) {
       const kind = { INS: 'ins', DEL: 'del', A: 'hunk' }[node.nodeName] ?? 'same';
       let line = document.createDocumentFragment();
       const walk = (part, wrap) => {
@@ -68,7 +68,8 @@
     return line;
   };
   const toTable = (pre) => {
-    const table = make('table', { className: 'diff' });
+    const columns = ['n', '', 'n', ''].map((className) => make('col', { className }));
+    const table = make('table', { className: 'diff' }, make('colgroup', {}, ...columns));
     let [left, right] = [0, 0];
     let waiting = [];
     const row = (...cells) => table.append(make('tr', {}, ...cells));
@@ -115,7 +116,7 @@
   };
   let isSplit = false;
   const layOut = (root) => {
-    for (const pre of all('pre.diff', root)) {
+    for (const pre of all('.file pre, .comparison > .diff', root)) {
       const table = pre.nextElementSibling?.matches('table.diff') ? pre.nextElementSibling : null;
       if (isSplit && !table && (!pre.closest('details') || pre.closest('details').open)) pre.after(toTable(pre));
       else if (table) table.hidden = !isSplit;

@@ -90,7 +90,7 @@ function renderHead(page: SessionPage): Html {
       ${tile('Lines', html`<span class="plus">+${formatCount(changed.added)}</span> <span class="minus">−${formatCount(changed.removed)}</span>`, '')}
       ${tile('Tokens', formatCount(spent.inputTokens + spent.outputTokens), spent.cachedTokens === undefined ? '' : `${formatCount(spent.cachedTokens)} cached`)}
       ${tile('Cost', describeCost(page), spent.unreported > 0 ? `${countOf(spent.unreported, 'answer')} not reported` : '')}
-      ${tile('Time', formatDuration(took), '')}
+      ${tile('Time', formatDuration(took), 'from first to last entry')}
     </dl>
   </header>`;
 }

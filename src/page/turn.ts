@@ -17,7 +17,7 @@ export function renderTurn(turn: PageTurn, page: SessionPage): Html {
   return html`<article class="turn ${tone}" id="t${name}" data-turn="${name}" aria-labelledby="t${name}-title">
     <header>
       <h2 id="t${name}-title"><a class="no" href="#t${name}">${name}</a> <span>${titleOf(turn)}</span></h2>
-      <p class="facts"><span class="pill ${tone}">${word}</span> ${renderFacts(turn)}</p>
+      <p class="facts"><span class="pill ${tone}">${word}</span> ${renderFacts(turn, page)}</p>
     </header>
     ${turn.parts.map((part) => renderPart(part, turn, before))}
     ${isTalk && turn.plan === null ? renderActions(turn) : null}
@@ -33,7 +33,10 @@ export function titleOf({ plan, parts, turn }: PageTurn): string {
   return message?.kind === 'message' ? firstLine(message.text.text, 120) : `Turn ${turn}`;
 }
 
-function renderFacts({ author, agent, provider, model, startedAt, endedAt, spent, line }: PageTurn): Html {
+function renderFacts(
+  { author, agent, provider, model, startedAt, endedAt, spent, line }: PageTurn,
+  page: SessionPage,
+): Html {
   const cost = describeSpending(spent);
   const cached = spent.cachedTokens === undefined ? '' : ` (${countOf(spent.cachedTokens, 'token')} cached)`;
   const took = Date.parse(endedAt) - Date.parse(startedAt);
@@ -47,7 +50,7 @@ function renderFacts({ author, agent, provider, model, startedAt, endedAt, spent
           `${model}${provider === null || provider === model ? '' : ` (${provider})`}${agent === null ? '' : `, agent ${agent}`}`,
         ]),
     ...(cost === null ? [] : [`${cost}${cached}`]),
-    line,
+    ...(line === page.source.line ? [] : [line]),
   ];
   return html`${facts.map((fact) => html`<span>${fact}</span> `)}`;
 }

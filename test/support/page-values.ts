@@ -33,15 +33,31 @@ export function pagePlan(text: string): NonNullable<PageTurn['plan']> {
   return { source: whole(text), sha256: sha256(text), commit: oid(text), parsed: parsePlan(text) };
 }
 
-export function pageReport(turn: string, logs: Partial<Report['action_logs'][number]>[], more: Partial<Report> = {}): NonNullable<PageTurn['report']> {
+export function pageReport(
+  turn: string,
+  logs: Partial<Report['action_logs'][number]>[],
+  more: Partial<Report> = {},
+): NonNullable<PageTurn['report']> {
   const report = {
     version: 1,
     session: 'a-session' as SessionId,
     turn: turn as TurnName,
     plan: { title: '', sha256: '', agent: null, model: null },
-    run_summary: { status: 'SUCCESS', start_time: '2026-01-24T10:00:00.000Z', end_time: '2026-01-24T10:00:02.000Z', error: null },
+    run_summary: {
+      status: 'SUCCESS',
+      start_time: '2026-01-24T10:00:00.000Z',
+      end_time: '2026-01-24T10:00:02.000Z',
+      error: null,
+    },
     memos: { added: [], removed: [], rejected: [] },
-    action_logs: logs.map((log, at) => ({ index: at + 1, action_type: 'CREATE', status: 'SUCCESS', params: {}, approved_by: 'user', ...log })),
+    action_logs: logs.map((log, at) => ({
+      index: at + 1,
+      action_type: 'CREATE',
+      status: 'SUCCESS',
+      params: {},
+      approved_by: 'user',
+      ...log,
+    })),
     changes: [],
     validation_errors: [],
     ...more,
@@ -89,7 +105,14 @@ export function pageTurn(turn: string, more: Partial<PageTurn> = {}): PageTurn {
     report: null,
     files: [],
     request: null,
-    commits: [{ commit: oid(turn), kind: 'message', time: `2026-01-24T10:${minute}:00.000Z`, title: `Message of turn ${turn}.` }],
+    commits: [
+      {
+        commit: oid(turn),
+        kind: 'message',
+        time: `2026-01-24T10:${minute}:00.000Z`,
+        title: `Message of turn ${turn}.`,
+      },
+    ],
     spent: nothing,
     undoneBy: null,
     ...more,
@@ -99,7 +122,12 @@ export function pageTurn(turn: string, more: Partial<PageTurn> = {}): PageTurn {
 export function sessionPage(turns: PageTurn[], more: Partial<SessionPage> = {}): SessionPage {
   return {
     version: '0.1.0',
-    source: { session: 'a-session' as SessionId, line: 'teddy/a-session', lines: [{ name: 'teddy/a-session', tip: oid('tip') }], landed: [] },
+    source: {
+      session: 'a-session' as SessionId,
+      line: 'teddy/a-session',
+      lines: [{ name: 'teddy/a-session', tip: oid('tip') }],
+      landed: [],
+    },
     title: 'A session',
     base: { commit: oid('base'), branch: 'main' },
     authors: ['Ada'],
