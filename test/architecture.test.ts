@@ -57,6 +57,8 @@ const verbsBelow: Record<string, string[]> = {
   verify: ['context'],
   replay: ['run', 'verify'],
   review: ['writes'],
+  page: ['review', 'verify', 'replay'],
+  conversation: ['page'],
   sharing: ['verify'],
   landing: ['sharing'],
   hooks: ['sharing', 'verify'],
@@ -208,7 +210,8 @@ describe('architecture', () => {
 
   test('the folders of workflow are those of the tour', () => {
     const folders = new Set([...imported.keys()].flatMap((path) => verbOf(path) ?? []));
-    const known = 'line turn context run conversation chat writes review verify replay sharing landing doctor hooks';
+    const known =
+      'line turn context run conversation chat writes review verify replay page sharing landing doctor hooks';
     expect([...folders].toSorted()).toEqual(known.split(' ').toSorted());
   });
 

@@ -61,7 +61,13 @@ export interface PageText {
 }
 
 export interface PageTurn {
+  /**
+   * Unique in the page, and what everything else in it calls the turn: its name, or where an earlier one is called the same on
+   * another line, its name and a number: `03-2`.
+   */
   turn: TurnName;
+  /** Its name on its line. */
+  name: TurnName;
   /** The line that has it. */
   line: string;
   /** The turn that it goes on from; null: it is the first. */
@@ -89,6 +95,8 @@ export interface PageTurn {
   spent: Spending;
   /** The commit that took its code back. */
   undoneBy: Oid | null;
+  /** What of it cannot be read, a sentence each: an object is damaged or missing. */
+  faults: string[];
 }
 
 export type PagePart =

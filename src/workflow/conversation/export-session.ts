@@ -1,4 +1,4 @@
-/** Hands out a session: its directory, its history as text, or its branch as a git bundle. Nothing is changed or masked. */
+/** Hands out a session: its directory, its history as text, its branch as a git bundle, or its page. Only in a page are secrets masked. */
 import { TeddyError } from '../../errors.ts';
 import type { ExportDirectory, ExportTarget } from '../../ports/disk.ts';
 import type { FileBelow } from '../../ports/git.ts';
@@ -9,13 +9,18 @@ import { findConversation } from '../line/read-conversation.ts';
 import { showHistory } from './show-history.ts';
 
 export type ExportOptions =
-  { kind: 'dir'; place: ExportDirectory } | { kind: 'md' | 'jsonl' | 'bundle'; place: ExportTarget };
+  | { kind: 'dir'; place: ExportDirectory }
+  | { kind: 'md' | 'jsonl' | 'bundle'; place: ExportTarget }
+  /** `version`: that of teddy, which the page names. */
+  | { kind: 'html'; place: ExportTarget; version: string };
 
 export interface ExportedSession {
   session: SessionId;
   commit: Oid;
   /** The repairs that the history needed, a sentence each. */
   repairs: string[];
+  /** Only of a page: its size, and the turns that it shows. */
+  page?: { bytes: number; turns: number };
 }
 
 /** Throws what its place throws, UNKNOWN_SESSION, AMBIGUOUS_SESSION, DAMAGED_SESSION; then nothing is there that was not. */
@@ -27,6 +32,7 @@ export async function exportSession(
   await options.place.refuse();
   if (options.kind === 'dir') return exportFiles(project, selector, options.place);
   if (options.kind === 'bundle') return exportBundle(project, selector, options.place);
+  if (options.kind === 'html') return exportPage(project, selector, options);
   return exportHistory(project, selector, options.kind, options.place);
 }
 
@@ -49,7 +55,7 @@ async function exportHistory(
 ): Promise<ExportedSession> {
   const format = kind === 'md' ? 'markdown' : 'jsonl';
   const { session, commit, text, repairs } = await showHistory(project, { target: selector, format });
-  await place.put(toPieces(text));
+  await place.put(toPieces(new TextEncoder().encode(text)));
   return { session, commit, repairs: repairs.map((repair) => repair.text) };
 }
 
@@ -71,8 +77,25 @@ async function exportBundle(
   return { session: line.session, commit: line.tip, repairs: [] };
 }
 
-async function* toPieces(text: string): AsyncIterable<Uint8Array> {
-  yield new TextEncoder().encode(text);
+/** A file that works from disk, offline. */
+async function exportPage(
+  project: Project,
+  selector: string | undefined,
+  { place, version }: ExportOptions & { kind: 'html' },
+): Promise<ExportedSession> {
+  const { makePageFile } = await import('../page/page-file.ts');
+  const { source, bytes, turns } = await makePageFile(project, selector, version);
+  await place.put(toPieces(bytes));
+  return {
+    session: source.session,
+    commit: source.lines[0]?.tip as Oid,
+    repairs: [],
+    page: { bytes: bytes.length, turns },
+  };
+}
+
+async function* toPieces(...pieces: Uint8Array[]): AsyncIterable<Uint8Array> {
+  yield* pieces;
 }
 
 async function* oneByOne(lists: AsyncIterable<FileBelow[]>): AsyncIterable<FileBelow> {

@@ -23,8 +23,10 @@ type Change = Pick<TreeChange, 'path' | 'change' | 'before' | 'after'> & Partial
 const maxBytes = 4 * 1024 * 1024;
 const filesAtATime = 32;
 
+type BlobReader = Pick<Store, 'readSize' | 'readBlob'>;
+
 /** In the order of `changes`. Throws DAMAGED_SESSION. */
-export async function diffFiles(store: Store, changes: readonly Change[]): Promise<FileDiff[]> {
+export async function diffFiles(store: BlobReader, changes: readonly Change[]): Promise<FileDiff[]> {
   const diffs: FileDiff[] = [];
   for (let at = 0; at < changes.length; at += filesAtATime) {
     diffs.push(...(await Promise.all(changes.slice(at, at + filesAtATime).map((change) => diffFile(store, change)))));
@@ -43,7 +45,7 @@ export function isCode(path: RepoPath): boolean {
   return path !== teddyDir && !path.startsWith(`${teddyDir}/`);
 }
 
-async function diffFile(store: Store, change: Change): Promise<FileDiff> {
+async function diffFile(store: BlobReader, change: Change): Promise<FileDiff> {
   const sides = [change.before, change.after];
   const sizes = await Promise.all(sides.map((oid) => (oid === null ? 0 : store.readSize(oid))));
   // The object of a submodule belongs to another repository.

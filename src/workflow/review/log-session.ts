@@ -43,7 +43,7 @@ export function isStartOf({ entry }: Pick<LoggedEntry, 'entry'>, session: Sessio
   return entry?.kind === 'start' && entry.session === session;
 }
 
-function parseIdent(ident: string): { name: string; time: string } {
+export function parseIdent(ident: string): { name: string; time: string } {
   const match = /^(.*?) <[^>]*> (\d{1,12}) [+-]\d{4}$/.exec(ident);
   return { name: match?.[1] ?? ident, time: match ? toIsoTime(Number(match[2])) : '' };
 }

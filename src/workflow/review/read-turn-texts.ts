@@ -37,17 +37,16 @@ export interface TurnSource {
 
 /** Characters; nobody reads more of one text. */
 export const maxShownText = 262_144;
-const transcriptLimits: LineLimits = { text: maxShownText, line: 1024 * 1024 };
 const reportLimits: LineLimits = { text: 65_536, line: 262_144 };
-const unlimited: LineLimits = { text: Infinity, line: Infinity };
 
 interface Reading<Value> {
   push(piece: string): void;
   end(): { value: Value; cut: number };
 }
 
-/** `whole`: nothing is cut. Throws DAMAGED_SESSION. */
-export async function readTurnTexts(store: Store, place: TurnSource, whole = false): Promise<TurnTexts> {
+/** `most`: how many characters are held of one text; where it is infinite, nothing is cut. Throws DAMAGED_SESSION. */
+export async function readTurnTexts(store: Store, place: TurnSource, most = maxShownText): Promise<TurnTexts> {
+  const whole = most === Infinity;
   const read = async <Value>(
     file: string,
     reading: Reading<Value>,
@@ -58,10 +57,10 @@ export async function readTurnTexts(store: Store, place: TurnSource, whole = fal
     await store.passBlob(found.oid, (piece) => reading.push(decoder.decode(piece, { stream: true })));
     reading.push(decoder.decode());
     const { value, cut } = reading.end();
-    return { value, cut: cut === 0 ? [] : [{ file, characters: cut, command: toCommand(place, file) }] };
+    return { value, cut: cut === 0 ? [] : [{ file, characters: cut, command: toShowCommand(place, file) }] };
   };
   const [transcript, plan, report] = await Promise.all([
-    read('transcript.jsonl', openTranscriptDecoder(whole ? unlimited : transcriptLimits)),
+    read('transcript.jsonl', openTranscriptDecoder({ text: most, line: 4 * most })),
     // A longer file is no plan, and is still found to be too long.
     read('plan.md', openBeginning(whole ? Infinity : maxPlanBytes)),
     read('report.md', whole ? openBeginning(Infinity) : openReport()),
@@ -74,7 +73,8 @@ export async function readTurnTexts(store: Store, place: TurnSource, whole = fal
   };
 }
 
-function toCommand({ commit, session, turn }: TurnSource, file: string): string {
+/** Prints the file whole. */
+export function toShowCommand({ commit, session, turn }: Omit<TurnSource, 'entries'>, file: string): string {
   return `git show ${commit.slice(0, 10)}:${joinPath(turnDir(session, turn), file)}`;
 }
 

@@ -9,7 +9,7 @@ import type { Oid, SessionId, TurnName } from '../../names.ts';
 import { toTurnHistory } from '../../conversation/turn-history.ts';
 import type { LoggedEntry } from './log-session.ts';
 import { listTurn, parsePending, toStatus, type TurnStatus } from '../line/read.ts';
-import { readTurnTexts, type CutFile } from './read-turn-texts.ts';
+import { maxShownText, readTurnTexts, type CutFile } from './read-turn-texts.ts';
 import { sumSpent, type Spending } from '../../session/spending.ts';
 import { diffFiles } from './diff-files.ts';
 import { findTurnOf, readTurnEntries } from './find-turn.ts';
@@ -65,7 +65,11 @@ export async function showTurn(
   const { entryOid: commit } = state;
   const listed = await listTurn(store, commit, session, name);
   const [texts, entries] = await Promise.all([
-    readTurnTexts(store, { commit, session, turn: name, entries: listed }, request.bounded !== true),
+    readTurnTexts(
+      store,
+      { commit, session, turn: name, entries: listed },
+      request.bounded === true ? maxShownText : Infinity,
+    ),
     readTurnEntries(store, found),
   ]);
   const { plan, cut } = texts;

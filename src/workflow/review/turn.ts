@@ -170,7 +170,7 @@ function toAction({ index, action_type: type, status, params, details, duration_
 }
 
 /** Joins the changes of a path that several commits changed: from before the first to after the last. */
-function joinChanges(changes: ChangedCommit['changes']): ChangedCommit['changes'] {
+export function joinChanges(changes: ChangedCommit['changes']): ChangedCommit['changes'] {
   const joined = new Map<string, ChangedCommit['changes'][number]>();
   for (const change of changes) {
     if (!isCode(change.path)) continue;

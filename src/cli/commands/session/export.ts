@@ -1,8 +1,10 @@
 import { Command, Option } from 'clipanion';
+import { version } from '../../../../package.json';
 import { openExportDirectory, openExportFile } from '../../../app.ts';
 import { TeddyError } from '../../../errors.ts';
 import type { ExportTarget } from '../../../ports/disk.ts';
-import type { ExportOptions } from '../../../workflow/conversation/export-session.ts';
+import { formatCount } from '../../../session/format-count.ts';
+import type { ExportedSession, ExportOptions } from '../../../workflow/conversation/export-session.ts';
 import { readWorkingDirectory } from '../../context.ts';
 import { requireOne } from '../../plan-options.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
@@ -13,15 +15,21 @@ export class SessionExportCommand extends TeddyCommand {
   static override paths = [['session', 'export']];
   static override usage = Command.Usage({
     category: 'Elsewhere',
-    description: 'Export a session: its files, its history, or its branch.',
+    description: 'Export a session: its page, its files, its history, or its branch.',
     details: `
-      Give exactly one of --dir, --md, --jsonl and --bundle. An existing file is replaced only with --force; the
-      directory has to be new or empty. An export is exact: nothing in it is masked.
+      Give exactly one of --html, --dir, --md, --jsonl and --bundle. An existing file is replaced only with --force;
+      the directory has to be new or empty.
+
+      The page shows the turns of all lines of the session, with plans, reports, diffs, requests and cost. It is one
+      file, which needs neither a server nor the network, and secrets in it are masked. It says what
+      \`teddy session verify\` and \`teddy session replay\` find, and \`teddy session verify --page <file>\` compares the page
+      with the repository. All other exports are exact: nothing in them is masked.
 
       What --jsonl writes can be imported again. A bundle is a remote in a file: \`git fetch <file> <branch>\`,
       \`git clone -b <branch> <file>\`, \`teddy session plan --recording <file>\`.
     `,
     examples: [
+      ['For the browser', '$0 session export --html session.html'],
       ['For reading', '$0 session export --md story.md'],
       ['For another program', '$0 session export -s add-login --jsonl -'],
     ],
@@ -30,6 +38,7 @@ export class SessionExportCommand extends TeddyCommand {
   session = Option.String('-s,--session', {
     description: 'A session id or a unique part of it, a branch, or a session directory.',
   });
+  html = Option.String('--html', { description: 'Write a page for the browser; - is stdout.' });
   dir = Option.String('--dir', { description: 'Write the files of the session, as the last entry has them.' });
   md = Option.String('--md', { description: 'Write the history as Markdown; - is stdout.' });
   jsonl = Option.String('--jsonl', { description: 'Write the history, one record per line; - is stdout.' });
@@ -37,14 +46,15 @@ export class SessionExportCommand extends TeddyCommand {
   force = Option.Boolean('--force', false, { description: 'Replace an existing file.' });
 
   protected run(terminal: Terminal): Promise<number> {
-    const { dir, md, jsonl, bundle } = this;
+    const { html, dir, md, jsonl, bundle } = this;
     requireOne({
+      '--html': html !== undefined,
       '--dir': dir !== undefined,
       '--md': md !== undefined,
       '--jsonl': jsonl !== undefined,
       '--bundle': bundle !== undefined,
     });
-    requireNames({ '--dir': dir, '--md': md, '--jsonl': jsonl, '--bundle': bundle });
+    requireNames({ '--html': html, '--dir': dir, '--md': md, '--jsonl': jsonl, '--bundle': bundle });
     return this.withProject(terminal, async (project) => {
       const { exportSession } = await import('../../../workflow/conversation/export-session.ts');
       const options = await this.openOptions();
@@ -53,7 +63,7 @@ export class SessionExportCommand extends TeddyCommand {
       if (this.json) this.printJson(terminal, 'export', { ...exported, kind: options.kind, path: to });
       else {
         for (const repair of exported.repairs.slice(0, 5)) terminal.say(toVisible(repair));
-        if (to !== '-') terminal.say(`Exported ${exported.session} to ${toVisible(to)}.`);
+        if (to !== '-') terminal.say(`Exported ${exported.session} to ${toVisible(to)}${describePage(exported)}.`);
       }
       return 0;
     });
@@ -67,12 +77,17 @@ export class SessionExportCommand extends TeddyCommand {
         throw new TeddyError('USAGE', 'A directory cannot go to stdout.', 'Name one: --dir <directory>.');
       return { kind: 'dir', place: await openExportDirectory(dir, cwd) };
     }
-    for (const kind of ['md', 'jsonl', 'bundle'] as const) {
+    for (const kind of ['html', 'md', 'jsonl', 'bundle'] as const) {
       const path = this[kind];
-      if (path !== undefined)
-        return { kind, place: path === '-' ? this.stdout() : await openExportFile(path, { cwd, force }) };
+      if (path === undefined) continue;
+      const place = path === '-' ? this.stdout() : await openExportFile(path, { cwd, force });
+      return kind === 'html' ? { kind, place, version } : { kind, place };
     }
-    throw new TeddyError('USAGE', 'No option says what to export.', 'Give one of --dir, --md, --jsonl and --bundle.');
+    throw new TeddyError(
+      'USAGE',
+      'No option says what to export.',
+      'Give one of --html, --dir, --md, --jsonl and --bundle.',
+    );
   }
 
   private stdout(): ExportTarget {
@@ -89,6 +104,12 @@ export class SessionExportCommand extends TeddyCommand {
       },
     };
   }
+}
+
+function describePage({ page }: ExportedSession): string {
+  if (page === undefined) return '';
+  const { turns, bytes } = page;
+  return `: ${formatCount(turns)} ${turns === 1 ? 'turn' : 'turns'}, ${formatCount(Math.ceil(bytes / 1024))} KB`;
 }
 
 function requireNames(given: Record<string, string | undefined>): void {

@@ -1,0 +1,86 @@
+/** The texts of a page: each is masked as a whole, and then cut with the command that prints it all. */
+import { decodeText } from '../../plan/decode-text.ts';
+import type { Store, TreeChange } from '../../ports/git.ts';
+import type { Masker } from '../../ports/project.ts';
+import { countWhole } from '../../session/cut-text.ts';
+import type { RepoPath } from '../../names.ts';
+import type { PageFile, PageText } from '../../page/session-page.ts';
+import { diffFiles, type FileDiff } from '../review/diff-files.ts';
+import { maskPaths, maskString } from '../line/mask-text.ts';
+
+/** Characters that are kept of one text. Twice as many are looked through, so that no half of a secret stands at the end. */
+export const maxText = 262_144;
+/** Characters that are kept of all texts of a turn. */
+const maxTexts = 16 * maxText;
+const filesAtATime = 8;
+
+export interface PageTexts {
+  /** `wasCut`: the text may have marks of what its reader has left out. */
+  cut(text: string, command: string, wasCut?: boolean): Promise<PageText>;
+  diff(store: Store, changes: readonly TreeChange[], actionOf?: (path: RepoPath) => number | null): Promise<PageFile[]>;
+}
+
+/** For one turn, or one comparison. */
+export function openTexts(masker: Masker): PageTexts {
+  let room = maxTexts;
+
+  async function cut(text: string, command: string, wasCut = false): Promise<PageText> {
+    const max = Math.min(room, maxText, wasCut ? findWhole(text) : Infinity);
+    const masked = text === '' ? '' : await maskString(masker, text.slice(0, 2 * max));
+    const isWhole = text.length <= max;
+    const kept = isWhole ? masked : masked.slice(0, max).replace(/[\uD800-\uDBFF]$/, '');
+    room -= Math.min(kept.length, room);
+    const characters = (wasCut ? countWhole(text) : text.length) - kept.length;
+    return { text: kept, cut: isWhole ? null : { characters: Math.max(characters, 1), command } };
+  }
+
+  async function cutFile({ diff, ...file }: FileDiff, change: TreeChange): Promise<Omit<PageFile, 'action'>> {
+    return { ...file, diff: await cut(diff, toDiffCommand(change)) };
+  }
+
+  return {
+    cut,
+    async diff(store, changes, actionOf = () => null) {
+      const files: PageFile[] = [];
+      const paths = await maskPaths(
+        masker,
+        changes.map(({ path }) => path),
+      );
+      for (let at = 0; at < changes.length; at += filesAtATime) {
+        const some = changes.slice(at, at + filesAtATime);
+        const diffs = await Promise.all(
+          some.map((change, row) =>
+            diffMasked(store, masker, { ...change, path: paths[at + row] ?? change.path }, change.path),
+          ),
+        );
+        for (const [row, change] of some.entries())
+          for (const diff of diffs[row] ?? [])
+            files.push({ ...(await cutFile(diff, change)), action: actionOf(change.path) });
+      }
+      return files;
+    },
+  };
+}
+
+/** Half of what stands before the first mark: a secret may have been cut there. */
+function findWhole(text: string): number {
+  const mark = text.search(/\n\[\d{1,3}(?:,\d{3})* more characters are left out\]/);
+  return mark === -1 ? Infinity : Math.floor(mark / 2);
+}
+
+function toDiffCommand({ before, after }: TreeChange): string {
+  if (before === null || after === null) return `git show ${(before ?? after ?? '').slice(0, 10)}`;
+  return `git diff ${before.slice(0, 10)} ${after.slice(0, 10)}`;
+}
+
+/** Both sides are masked as whole files: a hunk may show a part of a key, which nothing would recognise. */
+async function diffMasked(store: Store, masker: Masker, change: TreeChange, path: RepoPath): Promise<FileDiff[]> {
+  const readBlob: Store['readBlob'] = async (oid) => {
+    const bytes = await store.readBlob(oid);
+    const text = bytes.includes(0) ? null : decodeText(bytes);
+    if (text === null) return bytes;
+    const { text: masked, count } = await masker.mask(text, path);
+    return count === 0 ? bytes : new TextEncoder().encode(masked);
+  };
+  return diffFiles({ readSize: (oid) => store.readSize(oid), readBlob }, [change]);
+}

@@ -1,0 +1,229 @@
+/** Reads what the page of a session shows. The same source gives the same values in every clone, whatever else is there. */
+import { isDamage, TeddyError } from '../../errors.ts';
+import type { Store } from '../../ports/git.ts';
+import type { Masker, Project } from '../../ports/project.ts';
+import { decodeLandings, landingText } from '../../session/landing.ts';
+import { sumSpent } from '../../session/spending.ts';
+import { sessionDir, turnNumber, type Oid, type SessionId, type TurnName } from '../../names.ts';
+import type { PageCommit, PageComparison, PageSource, PageTurn, SessionPage } from '../../page/session-page.ts';
+import { readDefaultBranches } from '../line/list.ts';
+import { maskString } from '../line/mask-text.ts';
+import { findNearestEntry } from '../line/nearest-entry.ts';
+import { findRecorded } from '../line/find-recorded.ts';
+import { readStarts } from '../line/session-start.ts';
+import { listCodeChanges } from '../review/diff-files.ts';
+import { listSessionLines } from '../review/session-lines.ts';
+import { countFiles } from '../review/turn.ts';
+import { checkPage } from './check-page.ts';
+import { openTexts } from './page-texts.ts';
+import { openRequests } from './read-request.ts';
+import { readSources, toPageTurn, type TurnTarget } from './read-turn.ts';
+import { toStep, walkLines, type PageStep, type WalkedLine, type WalkedTurn } from './walk-lines.ts';
+
+export interface PageOptions {
+  /** The version of teddy that renders the page. */
+  version: string;
+  /** The line is verified and replayed; no command is run. */
+  checks: boolean;
+}
+
+/** Throws what `findRecorded` throws, and USAGE for a range. */
+export async function findPageSource(project: Project, selector: string | undefined): Promise<PageSource> {
+  const { session, name, tip, after } = await findRecorded(project, selector);
+  if (after !== null) throw new TeddyError('USAGE', 'A page shows a whole line, and no range.', 'Name a session.');
+  const { lines } = await listSessionLines(project, session);
+  const others = lines.filter((line) => line.tip !== tip);
+  const shown = [{ name, tip }, ...others.map((line) => ({ name: line.name, tip: line.tip }))];
+  const landed = await findLandings(project, session, tip);
+  return {
+    session,
+    line: await maskString(project.masker, name),
+    lines: await maskNames(project.masker, shown),
+    landed,
+  };
+}
+
+async function maskNames(masker: Masker, lines: PageSource['lines']): Promise<PageSource['lines']> {
+  return Promise.all(lines.map(async ({ name, tip }) => ({ name: await maskString(masker, name), tip })));
+}
+
+/** Commits that say so, on the default branches and on the one that the session started from; the oldest first. */
+async function findLandings(project: Project, session: SessionId, tip: Oid): Promise<Oid[]> {
+  const { store } = project.repository;
+  const nearest = await findNearestEntry(project, tip);
+  const lines = nearest === null ? [] : [{ session, oid: tip, created: nearest.entry.created }];
+  const start = (await readStarts(project, lines)).get(session);
+  const older = start === undefined ? [] : (await store.readCommit(start.oid)).parents.slice(0, 1);
+  const own = start?.branch == null ? null : await store.resolve(`refs/heads/${start.branch}`);
+  const bases = (await readDefaultBranches(project)).filter(({ ref }) => !ref.endsWith('/teddy/global'));
+  const found = new Map<Oid, number>();
+  for (const base of new Set([...bases.map(({ oid }) => oid), ...(own === null ? [] : [own])]))
+    for (const oid of await store.findReachable(landingText, base, older)) {
+      const { message, committer } = await store.readCommit(oid);
+      const seconds = Number(/> (\d{1,12}) /.exec(committer)?.[1] ?? 0);
+      if (decodeLandings(message).some((landing) => landing.session === session)) found.set(oid, seconds);
+    }
+  return [...found].toSorted(([a, one], [b, other]) => one - other || (a < b ? -1 : 1)).map(([oid]) => oid);
+}
+
+/** Throws GIT_FAILED where a commit of the source is missing, DAMAGED_SESSION in a shallow clone, MASKING_FAILED. */
+export async function readPage(project: Project, source: PageSource, options: PageOptions): Promise<SessionPage> {
+  const { store } = project.repository;
+  const lines = await walkLines(store, source);
+  const [line] = lines;
+  if (line === undefined) throw new TeddyError('USAGE', 'A page shows at least one line.', 'Export the page again.');
+  const turns: PageTurn[] = [];
+  for await (const turn of readTurns(project, source.session, await listTargets(store, source.session, lines)))
+    turns.push(turn);
+  const steps = lines.flatMap(({ own }) => own).filter(({ entry }) => entry?.session === source.session);
+  const message = turns.flatMap(({ parts }) => parts).find(({ kind }) => kind === 'message');
+  const said = message?.kind === 'message' ? message.text.text.trim().split('\n', 1)[0] : '';
+  return {
+    version: options.version,
+    source,
+    title: said === undefined || said === '' ? source.session : said.slice(0, 200),
+    base: toBase(line),
+    authors: [...new Set(steps.map(({ author }) => author))],
+    startedAt: steps[0]?.time ?? null,
+    endedAt:
+      steps
+        .map(({ time }) => time)
+        .toSorted()
+        .at(-1) ?? null,
+    turns,
+    others: await listOthers(project, source, lines),
+    spent: sumSpent(steps.flatMap(({ entry }) => entry ?? [])),
+    changed: await countChanged(store, line),
+    comparisons: await compareAttempts(project, lines),
+    checks: options.checks ? await checkPage(project, source, lines) : null,
+  };
+}
+
+/** One turn anew: as in the page, but what the turns before its parent were shown may stand in its request once more. */
+export async function readPageTurn(project: Project, source: PageSource, turn: TurnName): Promise<PageTurn> {
+  const { store } = project.repository;
+  const targets = await listTargets(store, source.session, await walkLines(store, source));
+  const found = targets.find(({ walked }) => walked.turn === turn);
+  if (found === undefined)
+    throw new TeddyError(
+      'UNKNOWN_TURN',
+      `There is no turn ${turn} on the page of ${source.session}.`,
+      '`teddy session log` shows the turns.',
+    );
+  const before = targets.filter(({ walked }) => walked.turn === found.walked.parent);
+  let read: PageTurn | null = null;
+  for await (const one of readTurns(project, source.session, [...before, found])) read = one;
+  return read as PageTurn;
+}
+
+type Target = Omit<TurnTarget, 'session'>;
+
+/** Each turn once. The newest entry of a line holds the files of all its turns. */
+async function listTargets(store: Store, session: SessionId, lines: readonly WalkedLine[]): Promise<Target[]> {
+  const targets: Target[] = [];
+  for (const line of lines) {
+    const own = [...line.turns.values()].filter(({ isOwn }) => isOwn);
+    const newest = line.all.findLast(({ entry }) => entry?.session === session);
+    if (own.length === 0 || newest === undefined) continue;
+    const dir = await store.readDir(newest.commit, sessionDir(session)).catch(orNull);
+    const trees = new Map(
+      dir?.entries.flatMap(({ name, oid, mode }) => (mode === '40000' ? [[name, oid] as const] : [])),
+    );
+    targets.push(...own.map((walked) => ({ line, walked, tree: trees.get(walked.name) })));
+  }
+  return targets;
+}
+
+function orNull(error: unknown): null {
+  if (isDamage(error)) return null;
+  throw error;
+}
+
+/** So many are read at once: more of them might be large. */
+const turnsAtOnce = 8;
+
+async function* readTurns(project: Project, session: SessionId, targets: readonly Target[]): AsyncGenerator<PageTurn> {
+  const requests = openRequests(project.hash);
+  for (let at = 0; at < targets.length; at += turnsAtOnce) {
+    const some = targets.slice(at, at + turnsAtOnce).map((target) => ({ ...target, session }));
+    const sources = some.map((target) => readSources(project, target));
+    for (const [row, read] of (await Promise.all(sources)).entries())
+      yield await toPageTurn(project, some[row] as TurnTarget, read, requests);
+  }
+}
+
+function toBase({ own, below }: WalkedLine): SessionPage['base'] {
+  return below === null ? null : { commit: below, branch: own[0]?.entry?.baseBranch ?? null };
+}
+
+async function countChanged(store: Store, { below, tip }: WalkedLine): Promise<SessionPage['changed']> {
+  const files = await countFiles(store, await listCodeChanges(store, below, tip)).catch(orNull);
+  const sum = (key: 'added' | 'removed') => (files ?? []).reduce((count, file) => count + file[key], 0);
+  return { files: files?.length ?? 0, added: sum('added'), removed: sum('removed') };
+}
+
+/** The user's own commits and the snapshots of each line, then the landings. */
+async function listOthers(
+  { masker, repository: { store } }: Project,
+  { session, landed }: PageSource,
+  lines: readonly WalkedLine[],
+): Promise<PageCommit[]> {
+  const others: PageCommit[] = [];
+  const add = async (kind: PageCommit['kind'], line: WalkedLine, after: TurnName | null, step: OtherStep) => {
+    const { commit, time, author, subject } = step;
+    others.push({ commit, kind, line: line.name, after, time, author, subject: await maskString(masker, subject) });
+  };
+  for (const line of lines) {
+    const shown = new Set([...line.turns.values()].flatMap(({ steps, isOwn }) => (isOwn ? steps : [])));
+    for (const step of line.own) {
+      const { entry } = step;
+      const isForeign = entry !== null && entry.session !== session;
+      if (shown.has(step) || isForeign || entry?.kind === 'start') continue;
+      await add(entry?.kind === 'snapshot' ? 'snapshot' : 'own', line, turnAt(line, session, step.commit), step);
+    }
+  }
+  for (const oid of landed) {
+    const { message, author, committer } = await store.readCommit(oid);
+    const tips = decodeLandings(message).flatMap((landing) => (landing.session === session ? [landing.tip] : []));
+    const line = lines.find(({ all }) => all.some(({ commit }) => tips.includes(commit))) ?? lines[0];
+    const step = toStep(oid, { author, committer, message });
+    if (line !== undefined) await add('landing', line, turnAt(line, session, tips[0] ?? oid), step);
+  }
+  return others;
+}
+
+type OtherStep = Pick<PageStep, 'commit' | 'time' | 'author' | 'subject'>;
+
+/** The turn of the last entry at or before a commit of the line; of one that it does not have, its last turn. */
+function turnAt({ all, turns }: WalkedLine, session: SessionId, commit: Oid): TurnName | null {
+  const at = all.findIndex((step) => step.commit === commit);
+  const before = at === -1 ? all : all.slice(0, at + 1);
+  const last = before.findLast(
+    ({ entry }) => entry?.session === session && entry.turn !== null && entry.kind !== 'undo',
+  );
+  return turns.get(last?.entry?.turn as TurnName)?.turn ?? null;
+}
+
+/** The first turn of each branch against that of the same number on the line which it left. */
+async function compareAttempts(project: Project, lines: readonly WalkedLine[]): Promise<PageComparison[]> {
+  const { store } = project.repository;
+  const comparisons: PageComparison[] = [];
+  for (const { leaves, turns } of lines) {
+    const other = [...turns.values()].find(({ isOwn }) => isOwn);
+    const left = [...(leaves?.line.turns.values() ?? [])];
+    const one =
+      other && left.find(({ turn, name }) => turn !== other.turn && turnNumber(name) === turnNumber(other.name));
+    if (one === undefined || other === undefined) continue;
+    const page = openTexts(project.masker);
+    const code = await listCodeChanges(store, codeOf(one), codeOf(other))
+      .then((changes) => page.diff(store, changes))
+      .catch(orNull);
+    comparisons.push({ one: one.turn, other: other.turn, code: code ?? [] });
+  }
+  return comparisons;
+}
+
+/** The code as the turn left it. */
+function codeOf({ steps }: WalkedTurn): Oid {
+  return (steps.findLast(({ entry }) => entry?.kind !== 'undo') ?? (steps[0] as PageStep)).commit;
+}

@@ -1,0 +1,125 @@
+/** The request of a turn, section by section: what an earlier request has already, and what the page shows elsewhere, is named. */
+import { isDamage } from '../../errors.ts';
+import type { Hash } from '../../ports/project.ts';
+import { countTokens, type LogSection } from '../../session/context-log-sections.ts';
+import { parseContextLog, type ParsedContextLog } from '../../session/context-log-parse.ts';
+import { estimateTokens } from '../../session/tokens.ts';
+import type { Oid, TurnName } from '../../names.ts';
+import type { PageRequest, PageSection, PageText } from '../../page/session-page.ts';
+
+interface GivenRequest {
+  /** The name of the turn in the page. */
+  turn: TurnName;
+  commit: Oid;
+  command: string;
+  log: string;
+  /** The name in the page of a turn of the same line. */
+  find(name: string): TurnName | null;
+  cut(text: string): Promise<PageText>;
+}
+
+export interface RequestReader {
+  /** What later requests may tell of a turn: its rendered history. */
+  keep(turn: TurnName, rendered: string): void;
+  read(request: GivenRequest): Promise<PageRequest>;
+}
+
+type Piece = Pick<PageSection, 'name' | 'of' | 'tokens'> & { text: string; section: LogSection | null };
+
+/** The requests are to be read in the order of the page. Only hashes of them are held. */
+export function openRequests(hash: Hash): RequestReader {
+  const seen = new Map<string, { turn: TurnName; section: number }>();
+  const told = new Map<TurnName, string>();
+
+  async function toBody(piece: Piece, at: number, { turn, find, cut }: GivenRequest): Promise<PageSection['body']> {
+    const { name, of, text } = piece;
+    const shown = name === 'history' && of !== null ? find(of) : null;
+    if (shown !== null && isSame(told.get(shown), text)) return { kind: 'turn', turn: shown };
+    const key = hash(`${name}\0${of}\0${text}`);
+    const known = seen.get(key);
+    if (known !== undefined && known.turn !== turn) return { kind: 'same', ...known };
+    seen.set(key, { turn, section: at });
+    return { kind: 'text', text: await cut(text) };
+  }
+
+  /** Turns of a history are joined by a newline. */
+  function isSame(expected: string | undefined, text: string): boolean {
+    return expected !== undefined && [text, text.slice(0, -1)].some((body) => hash(body) === expected);
+  }
+
+  return {
+    keep: (turn, rendered) => void told.set(turn, hash(rendered)),
+    async read(request) {
+      const { commit, command, log } = request;
+      const parsed = parseOrNull(log);
+      const pieces = parsed === null ? [] : split(log, parsed);
+      const sections: PageSection[] = [];
+      for (const [at, piece] of pieces.entries()) {
+        const { name, tokens, text, section } = piece;
+        const of = piece.of === null ? null : (await request.cut(piece.of)).text;
+        const { state, reason } = toState(section);
+        const why = reason === null ? null : (await request.cut(reason)).text;
+        const body = await toBody(piece, at, request);
+        sections.push({ name, of, state, reason: why, tokens, bytes: countBytes(text), body });
+      }
+      const { tokens = 0, masked = 0, parameters = null } = parsed?.frontMatter ?? {};
+      return { commit, command, tokens, bytes: countBytes(log), masked, sections, parameters };
+    },
+  };
+}
+
+function parseOrNull(log: string): ParsedContextLog | null {
+  try {
+    return parseContextLog(log);
+  } catch (error) {
+    if (isDamage(error)) return null;
+    throw error;
+  }
+}
+
+function split(log: string, { sections }: ParsedContextLog): Piece[] {
+  const front = log.slice(0, log.indexOf('\n---\n', 3) + '\n---\n'.length);
+  return [
+    { name: 'front-matter', of: null, tokens: 0, text: front, section: null },
+    ...sections.flatMap((section): Piece[] => {
+      const { name, path: of, body } = section;
+      if (name !== 'history') return [{ name, of, tokens: countTokens(section), text: body, section }];
+      return splitHistory(body).map((piece) => ({ name, ...piece, tokens: estimateTokens(piece.text), section }));
+    }),
+  ];
+}
+
+/** At the headings of its turns that stand in no fence. What stands before the first says which are left out. */
+function splitHistory(body: string): { of: string | null; text: string }[] {
+  const pieces: { of: string | null; text: string }[] = [];
+  let [from, fence, of]: [number, string | null, string | null] = [0, null, null];
+  const end = (at: number) => void (at > from && pieces.push({ of, text: body.slice(from, at) }));
+  for (let at = 0; at < body.length;) {
+    const newline = body.indexOf('\n', at);
+    const next = newline === -1 ? body.length : newline + 1;
+    const line = body.slice(at, newline === -1 ? next : newline);
+    const turn = fence === null ? /^## Turn (\d{2,}(?:-branch-\d{2,})?)$/.exec(line)?.[1] : undefined;
+    if (fence !== null) fence = line === fence ? null : fence;
+    else if (turn === undefined) fence = /^(`{3,})\w*$/.exec(line)?.[1] ?? null;
+    else {
+      end(at);
+      [from, of] = [at, turn];
+    }
+    at = next;
+  }
+  end(body.length);
+  return pieces;
+}
+
+const reasons = { binary: 'it is binary', large: 'it is large', budget: 'it does not fit the budget' };
+
+function toState(section: LogSection | null): Pick<PageSection, 'state' | 'reason'> {
+  const provenance = section?.provenance ?? { kind: 'shown' };
+  if (provenance.kind === 'not-shown') return { state: 'not-shown', reason: reasons[provenance.reason] };
+  if (provenance.kind === 'refused') return { state: 'refused', reason: provenance.reason };
+  return { state: provenance.kind, reason: null };
+}
+
+function countBytes(text: string): number {
+  return new TextEncoder().encode(text).length;
+}

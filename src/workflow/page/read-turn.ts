@@ -1,0 +1,303 @@
+/** One turn of a page, out of the files of its directory and the commits that made it. */
+import { toHistory } from '../../conversation/fold-history.ts';
+import type { AssistantBlock, HistoryCall, HistoryTurn, UserBlock } from '../../conversation/history.ts';
+import { toOutputText } from '../../conversation/provider-parts.ts';
+import { resolveFiles } from '../../conversation/resolve-files.ts';
+import { toTurnHistory } from '../../conversation/turn-history.ts';
+import { isDamage } from '../../errors.ts';
+import { parsePlan } from '../../plan/parse.ts';
+import { parseReport } from '../../plan/report-schema.ts';
+import { readRun } from '../../plan/report-logs.ts';
+import type { Report } from '../../plan/report.ts';
+import type { TreeChange, TreeEntry } from '../../ports/git.ts';
+import type { Project } from '../../ports/project.ts';
+import { renderTurn } from '../../session/history-text.ts';
+import { sumSpent } from '../../session/spending.ts';
+import type { EntryKind } from '../../session/entry.ts';
+import type { Oid, SessionId } from '../../names.ts';
+import type { PagePart, PagePlan, PageReport, PageText, PageTurn } from '../../page/session-page.ts';
+import { parsePending, toStatus } from '../line/read.ts';
+import { maskString } from '../line/mask-text.ts';
+import { readTurnTexts, toShowCommand, type TurnTexts } from '../review/read-turn-texts.ts';
+import { joinChanges } from '../review/turn.ts';
+import { maxText, openTexts, type PageTexts } from './page-texts.ts';
+import type { RequestReader } from './read-request.ts';
+import type { PageStep, WalkedLine, WalkedTurn } from './walk-lines.ts';
+
+export interface TurnTarget {
+  session: SessionId;
+  line: WalkedLine;
+  walked: WalkedTurn;
+  /** The turn's directory; undefined: it is not there. */
+  tree: Oid | undefined;
+}
+
+/** What the files of a turn hold, and what of them cannot be read. */
+export interface TurnSources {
+  texts: TurnTexts | null;
+  /** The sha256 of `plan.md`; null: there is none. */
+  planSha256: string | null;
+  /** Null: there is none. */
+  log: string | null;
+  faults: string[];
+}
+
+/** A request that is longer is none of ours. */
+const maxLogBytes = 32 * 1024 * 1024;
+const noTexts: TurnTexts = { transcript: { records: [], skipped: [], mended: [] }, plan: null, report: null, cut: [] };
+
+/** Total: a file that is damaged or missing is a fault of the turn. */
+export async function readSources(project: Project, { session, walked, tree }: TurnTarget): Promise<TurnSources> {
+  const { store } = project.repository;
+  const faults: string[] = [];
+  const guard = <Value>(what: string, read: Promise<Value>) => read.catch(toFault(faults, what));
+  if (tree === undefined) faults.push(`The directory of turn ${walked.name} cannot be read.`);
+  const entries = tree === undefined ? [] : ((await guard('its directory', store.readTree(tree))) ?? []);
+  const place = { commit: lastOf(walked.steps).commit, session, turn: walked.name, entries };
+  const plan = entries.find(({ name }) => name === 'plan.md');
+  const [texts, planSha256, log] = await Promise.all([
+    guard('what was said, planned and reported', readTurnTexts(store, place, 2 * maxText)),
+    plan === undefined ? null : store.readBlob(plan.oid).then(project.hash).catch(orNull),
+    guard('its request', readLog(project, entries)),
+  ]);
+  return { texts, planSha256, log, faults };
+}
+
+/** The same object is missing for all who read it, and one fault says so. */
+function orNull(error: unknown): null {
+  if (isDamage(error)) return null;
+  throw error;
+}
+
+async function readLog({ repository: { store } }: Project, entries: readonly TreeEntry[]): Promise<string | null> {
+  const found = entries.find(({ name, mode }) => name === '_context.log' && mode.startsWith('100'));
+  if (found === undefined) return null;
+  const size = await store.readSize(found.oid);
+  return size !== null && size > maxLogBytes ? '' : new TextDecoder().decode(await store.readBlob(found.oid));
+}
+
+function toFault(faults: string[], what: string): (error: unknown) => null {
+  return (error) => {
+    if (!isDamage(error)) throw error;
+    faults.push(`Damaged or missing: ${what}. ${error.message}`);
+    return null;
+  };
+}
+
+/** The turns are to be read in the order of the page. Throws MASKING_FAILED. */
+export async function toPageTurn(
+  project: Project,
+  target: TurnTarget,
+  sources: TurnSources,
+  requests: RequestReader,
+): Promise<PageTurn> {
+  const { store } = project.repository;
+  const { session, line, walked } = target;
+  const { turn, name, parent, steps } = walked;
+  const page = openTexts(project.masker);
+  const texts = sources.texts ?? noTexts;
+  const faults = [...sources.faults];
+  const report = readReport(texts.report, faults);
+  const commandOf = (file: string, kinds: readonly EntryKind[]) =>
+    toShowCommand({ commit: stepOf(steps, kinds).commit, session, turn: name }, file);
+  const cutOf = (file: string) => texts.cut.some((cut) => cut.file === file);
+  const transcript = {
+    cut: (text: string) => page.cut(text, commandOf('transcript.jsonl', anyKind), cutOf('transcript.jsonl')),
+  };
+  const { records } = texts.transcript;
+  const parts = await toParts(name, texts, transcript.cut);
+  const plan = await toPlan(page, {
+    texts,
+    sha256: sources.planSha256 ?? '',
+    steps,
+    command: commandOf('plan.md', ['plan']),
+  });
+  const reported = await toReport(project, report, {
+    steps,
+    wasCut: cutOf('report.md'),
+    command: commandOf('report.md', ['report']),
+  });
+  const request =
+    sources.log === null
+      ? null
+      : await requests.read({
+          turn,
+          commit: stepOf(steps, opening).commit,
+          command: commandOf('_context.log', opening),
+          log: sources.log,
+          find: (of) => [...line.turns.values()].find((other) => other.name === of)?.turn ?? null,
+          cut: (text) => page.cut(text, commandOf('_context.log', opening)),
+        });
+  if (sources.texts !== null) requests.keep(turn, renderTurn(toTurnHistory(name, records, texts)));
+  const actions = new Map(report?.changes.map(({ path, action }) => [path, action]));
+  const files = await page
+    .diff(store, listChanges(steps, faults), (path) => actions.get(path) ?? null)
+    .catch(toFault(faults, 'its code'));
+  const entries = steps.flatMap(({ entry }) => entry ?? []);
+  const answered = entries.findLast(({ model }) => model !== undefined);
+  const titles = await Promise.all(entries.map(({ title }) => maskString(project.masker, title)));
+  return {
+    turn,
+    name,
+    line: line.name,
+    parent,
+    status: toStatus(records, parsePending(texts.plan, texts.report !== null), texts.report !== null),
+    outcome: report?.run_summary.status ?? null,
+    author: steps[0]?.author ?? null,
+    agent: answered?.agent ?? null,
+    provider: answered?.provider ?? null,
+    model: answered?.model ?? null,
+    startedAt: steps[0]?.time ?? '',
+    endedAt: lastOf(steps).time,
+    parts,
+    plan,
+    report: reported,
+    files: files ?? [],
+    request,
+    commits: steps.map(({ commit, time, entry }, at) => ({
+      commit,
+      time,
+      kind: entry?.kind ?? 'message',
+      title: titles[at] ?? '',
+    })),
+    spent: sumSpent(entries),
+    undoneBy: steps.findLast(({ entry }) => entry?.kind === 'undo')?.commit ?? null,
+    faults: await Promise.all(faults.map((fault) => maskString(project.masker, fault))),
+  };
+}
+
+const opening: readonly EntryKind[] = ['message', 'branch'];
+const anyKind: readonly EntryKind[] = [];
+
+/** The last of these kinds, else the last of all. */
+function stepOf(steps: readonly PageStep[], kinds: readonly EntryKind[]): PageStep {
+  return steps.findLast(({ entry }) => entry !== null && kinds.includes(entry.kind)) ?? lastOf(steps);
+}
+
+function lastOf(steps: readonly PageStep[]): PageStep {
+  const last = steps.at(-1);
+  if (last === undefined) throw new Error('A turn has at least one step.');
+  return last;
+}
+
+function listChanges(steps: readonly PageStep[], faults: string[]): TreeChange[] {
+  const made = steps.filter(({ entry }) => entry?.kind !== 'undo');
+  const unread = made.filter(({ changes }) => changes === null).map(({ commit }) => commit.slice(0, 10));
+  if (unread.length > 0) faults.push(`Damaged or missing: the changes of ${unread.join(', ')}.`);
+  return joinChanges(made.flatMap(({ changes }) => changes ?? []));
+}
+
+type Cut = (text: string) => Promise<PageText>;
+
+/** In the order of the fold; a note stands where its record does. */
+async function toParts(turn: string, texts: TurnTexts, cut: Cut): Promise<PagePart[]> {
+  const { transcript } = resolveFiles(turn, texts.transcript, texts);
+  const places = new Map(
+    transcript.records.flatMap((record, at) => ('id' in record ? [[record.id, at] as const] : [])),
+  );
+  const notes = transcript.records.flatMap((record, at) => (record.type === 'note' ? [{ text: record.text, at }] : []));
+  const parts: PagePart[] = [];
+  const addNotes = async (before: number) => {
+    for (; notes[0] !== undefined && notes[0].at < before; notes.shift())
+      parts.push({ kind: 'note', text: await cut(notes[0].text) });
+  };
+  for (const block of toHistory([{ turn, transcript }]).turns.flatMap(listBlocks)) {
+    await addNotes(places.get(block.id) ?? 0);
+    parts.push('callId' in block ? await toCall(block, cut) : await toSaid(block, cut));
+  }
+  await addNotes(Infinity);
+  return parts;
+}
+
+function listBlocks({ said, steps }: HistoryTurn): (UserBlock | AssistantBlock | HistoryCall)[] {
+  return [...said, ...steps.flatMap(({ texts, calls }) => [...texts, ...calls])];
+}
+
+async function toSaid(block: UserBlock | AssistantBlock, cut: Cut): Promise<PagePart> {
+  const { source, text } = block;
+  const isReply = 'isInterrupted' in block;
+  if (isReply && source === 'plan') return { kind: 'plan' };
+  if (!isReply && source === 'report') return { kind: 'report' };
+  return {
+    kind: isReply ? 'reply' : 'message',
+    text: await cut(text),
+    isSpoken: source === (isReply ? 'voice_response' : 'voice_transcription'),
+    isPartial: isReply && block.isInterrupted,
+  };
+}
+
+async function toCall({ name, input, result }: HistoryCall, cut: Cut): Promise<PagePart> {
+  const { text: tool } = await cut(name);
+  const given = await cut(JSON.stringify(input, null, 2));
+  if (result.isSynthetic) return { kind: 'call', tool, input: given, result: null };
+  const output = await cut(toOutputText(result));
+  return {
+    kind: 'call',
+    tool,
+    input: given,
+    result: { output, isError: result.isError, reason: result.reason ?? null },
+  };
+}
+
+interface Made {
+  steps: readonly PageStep[];
+  command: string;
+}
+
+async function toPlan(
+  page: PageTexts,
+  { texts, sha256, steps, command }: Made & { texts: TurnTexts; sha256: string },
+): Promise<PagePlan | null> {
+  const { plan } = texts;
+  if (plan === null) return null;
+  const source = await page.cut(
+    plan,
+    command,
+    texts.cut.some(({ file }) => file === 'plan.md'),
+  );
+  const { commit } = stepOf(steps, ['plan']);
+  const { grammar } = readRun(texts.report ?? '');
+  const parsed = source.cut === null ? parsePlan(source.text, { grammar }) : null;
+  return { source, sha256, commit, parsed };
+}
+
+function readReport(text: string | null, faults: string[]): Report | null {
+  try {
+    return text === null ? null : parseReport(text);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    faults.push(error.message);
+    return null;
+  }
+}
+
+/** Its texts one by one: a mask may be no YAML. */
+async function toReport(
+  { masker }: Project,
+  given: Report | null,
+  { steps, command, wasCut }: Made & { wasCut: boolean },
+): Promise<PageReport | null> {
+  if (given === null) return null;
+  const page = openTexts(masker);
+  let characters = 0;
+  const clean = async (value: unknown): Promise<unknown> => {
+    if (typeof value === 'string') {
+      const { text, cut } = await page.cut(value, command, wasCut);
+      characters += cut?.characters ?? 0;
+      return text;
+    }
+    if (typeof value !== 'object' || value === null) return value;
+    if (Array.isArray(value)) return inOrder(value, clean);
+    const values = await inOrder(Object.values(value), clean);
+    return Object.fromEntries(Object.keys(value).map((key, at) => [key, values[at]]));
+  };
+  const report = (await clean(given)) as Report;
+  const { commit, author, time } = stepOf(steps, ['report']);
+  return { commit, author, time, report, cut: characters === 0 ? null : { characters, command } };
+}
+
+async function inOrder<Item, Result>(items: readonly Item[], use: (item: Item) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const item of items) results.push(await use(item));
+  return results;
+}

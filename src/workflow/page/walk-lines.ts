@@ -1,0 +1,163 @@
+/** The commits of all lines of a page: each once, with what it changed, and the turns that they make. */
+import { isDamage, TeddyError } from '../../errors.ts';
+import type { Commit, CommitChange, Store } from '../../ports/git.ts';
+import { decodeEntry, type Entry } from '../../session/entry.ts';
+import type { Oid, SessionId, TurnName } from '../../names.ts';
+import type { PageSource } from '../../page/session-page.ts';
+import { isStartOf, parseIdent } from '../review/log-session.ts';
+import { groupByTurn } from '../review/turn.ts';
+
+export interface PageStep {
+  commit: Oid;
+  time: string;
+  /** The name of the commit's author. */
+  author: string;
+  subject: string;
+  /** Null: the user's own. */
+  entry: Entry | null;
+  /** Null: they cannot be read. */
+  changes: CommitChange[] | null;
+}
+
+export interface WalkedLine {
+  name: string;
+  tip: Oid;
+  /** Where it leaves a line before it; null: it begins the session, or what is known of it. */
+  leaves: { commit: Oid; line: WalkedLine } | null;
+  /** The commit before its first one. */
+  below: Oid | null;
+  /** The commits that no line before it has, oldest first. */
+  own: PageStep[];
+  /** With those that it shares. */
+  all: PageStep[];
+  /** Its turns, with their names in the page. */
+  turns: Map<TurnName, WalkedTurn>;
+}
+
+export interface WalkedTurn {
+  /** Its name in the page. */
+  turn: TurnName;
+  name: TurnName;
+  parent: TurnName | null;
+  steps: PageStep[];
+  /** False: a line before this one has all of it, or more. */
+  isOwn: boolean;
+}
+
+/** In order of the source. Throws GIT_FAILED where a commit is missing, DAMAGED_SESSION in a clone that lacks the beginning. */
+export async function walkLines(store: Store, { session, lines }: PageSource): Promise<WalkedLine[]> {
+  const { parents, starts } = await readParents(store, session, lines);
+  const owners = new Map<Oid, WalkedLine>();
+  const taken = new Set<TurnName>();
+  const walked: WalkedLine[] = [];
+  for (const { name, tip } of lines) {
+    const chain: Oid[] = [];
+    let [below, isBegun]: [Oid | null, boolean] = [tip, false];
+    while (below !== null && !owners.has(below) && !isBegun) {
+      chain.push(below);
+      isBegun = starts.has(below);
+      below = parents.get(below) ?? null;
+    }
+    const left = isBegun || below === null ? undefined : owners.get(below);
+    if (left === undefined && !isBegun && (await store.isShallow())) throw shallowError(name);
+    const own = chain.length === 0 ? [] : await readSteps(store, chain.toReversed(), below);
+    const shared =
+      left === undefined ? [] : left.all.slice(0, left.all.findIndex(({ commit }) => commit === below) + 1);
+    const leaves = left === undefined || below === null ? null : { commit: below, line: left };
+    const line: WalkedLine = { name, tip, leaves, below, own, all: [...shared, ...own], turns: new Map() };
+    for (const oid of chain) owners.set(oid, line);
+    nameTurns(line, session, taken);
+    walked.push(line);
+  }
+  return walked;
+}
+
+function shallowError(name: string): TeddyError {
+  return new TeddyError(
+    'DAMAGED_SESSION',
+    `The history of ${name} does not go back to the start of its session.`,
+    'In a shallow clone: `git fetch --unshallow`; in CI, check out with the whole history.',
+  );
+}
+
+/** One walk for all lines, as far as the start of the session. */
+async function readParents(
+  store: Store,
+  session: SessionId,
+  lines: PageSource['lines'],
+): Promise<{ parents: Map<Oid, Oid | null>; starts: Set<Oid> }> {
+  const tips = [...new Set(lines.map(({ tip }) => tip))];
+  const [parents, starts, waiting] = [new Map<Oid, Oid | null>(), new Set<Oid>(), new Set(tips)];
+  for await (const { oid, parent, message } of store.firstParentsOf(tips)) {
+    waiting.delete(oid);
+    parents.set(oid, parent);
+    if (message.includes('Teddy-Entry: start') && isStartOf({ entry: decodeEntry(message) }, session)) starts.add(oid);
+    else if (parent !== null && !parents.has(parent)) waiting.add(parent);
+    if (waiting.size === 0) break;
+  }
+  return { parents, starts };
+}
+
+/** Where an object is missing, each commit is read by itself, so that the others are there. */
+async function readSteps(store: Store, chain: readonly Oid[], below: Oid | null): Promise<PageStep[]> {
+  const changes = new Map<Oid, CommitChange[]>();
+  const commits = new Map<Oid, Commit>();
+  try {
+    for await (const walked of store.walkChanges(chain.at(-1) as Oid, below === null ? [] : [below])) {
+      commits.set(walked.oid, walked.commit);
+      changes.set(walked.oid, walked.changes);
+    }
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    for (const oid of chain) {
+      const commit = await store.readCommit(oid);
+      commits.set(oid, commit);
+      const alone = await store.diffTrees(commit.parents[0] ?? null, oid).catch(orNull);
+      if (alone !== null)
+        changes.set(
+          oid,
+          alone.map((change) => ({ ...change, oldMode: null })),
+        );
+    }
+  }
+  return Promise.all(
+    chain.map(async (oid) => toStep(oid, commits.get(oid) ?? (await store.readCommit(oid)), changes.get(oid) ?? null)),
+  );
+}
+
+function orNull(error: unknown): null {
+  if (isDamage(error)) return null;
+  throw error;
+}
+
+export function toStep(
+  commit: Oid,
+  { author, committer, message }: Pick<Commit, 'author' | 'committer' | 'message'>,
+  changes: CommitChange[] | null = null,
+): PageStep {
+  const subject = message.split('\n', 1)[0] ?? '';
+  // Without an address, whatever the commit holds.
+  const name = parseIdent(author).name.split('<', 1)[0]?.trim() ?? '';
+  return { commit, time: parseIdent(committer).time, author: name, subject, entry: decodeEntry(message), changes };
+}
+
+/** A turn belongs to a line that has a step of its own in it; to take the code of an earlier one back is none. */
+function nameTurns({ leaves, own, all, turns }: WalkedLine, session: SessionId, taken: Set<TurnName>): void {
+  const isOwn = new Set(own);
+  let parent: TurnName | null = null;
+  for (const [name, steps] of groupByTurn(all.filter(({ entry }) => entry?.session === session))) {
+    const inherited = leaves?.line.turns.get(name);
+    const isNew = steps.some((step) => isOwn.has(step) && (inherited === undefined || step.entry?.kind !== 'undo'));
+    const turn: TurnName = isNew || inherited === undefined ? toFree(name, taken) : inherited.turn;
+    turns.set(name, { turn, name, parent, steps, isOwn: isNew });
+    taken.add(turn);
+    parent = turn;
+  }
+}
+
+function toFree(name: TurnName, taken: ReadonlySet<TurnName>): TurnName {
+  for (let free = name, number = 2; ; number += 1) {
+    if (!taken.has(free)) return free;
+    free = `${name}-${number}` as TurnName;
+  }
+}

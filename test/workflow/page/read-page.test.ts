@@ -1,0 +1,163 @@
+/** The values of a page, out of a repository in memory. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { TurnName } from '../../../src/names.ts';
+import type { PageTurn, SessionPage } from '../../../src/page/session-page.ts';
+import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
+import { undoTurn } from '../../../src/workflow/turn/undo.ts';
+import { findPageSource, readPage, readPageTurn } from '../../../src/workflow/page/read-page.ts';
+import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
+import { scriptedModel } from '../../support/scripted-model.ts';
+import { create, line, say, session, start, turn } from '../../support/turns.ts';
+
+const branch = `${line}--02-branch-01`;
+let project: MemoryProject;
+let page: SessionPage;
+
+/** Turns 01, 02 and 03; another 02 on a branch, and a 03 of its own there. */
+beforeAll(async () => {
+  project = await memoryProject();
+  await start(project);
+  await turn(project, 'Make one', create('one.txt', 'new\n'));
+  await project.commit('Mine\n', { 'own.txt': 'x\n' });
+  await turn(project, 'Make two', create('two.txt', 'two\n'));
+  await turn(project, 'Make three', create('three.txt', 'three\n'));
+  await undoTurn(project, {});
+  await branchSession(project, { turn: '02', switch: true });
+  await turn(project, 'Make two again', create('other.txt', 'other\n'));
+  const usage = { inputTokens: 700, outputTokens: 30, costUsd: 0.0125 };
+  await say(project, 'And three', scriptedModel({ texts: ['Words.'], usage }));
+  await project.switchTo(line);
+  page = await read(project);
+});
+
+async function read(of: MemoryProject, selector?: string): Promise<SessionPage> {
+  return readPage(of, await findPageSource(of, selector), { version: '1.2.3', checks: false });
+}
+
+function find(name: string, of = page): PageTurn {
+  const found = of.turns.find((one) => one.turn === name);
+  if (found === undefined) throw new Error(`The page has no turn ${name}.`);
+  return found;
+}
+
+describe('a page', () => {
+  test('has each turn once, those of the line that was asked for first, each with the turn that it goes on from', () => {
+    expect(page.turns.map(({ turn: id, name, line: of, parent }) => [id, name, of, parent])).toEqual([
+      ['01', '01', line, null],
+      ['02', '02', line, '01'],
+      ['03', '03', line, '02'],
+      ['02-branch-01', '02-branch-01', branch, '01'],
+      ['03-2', '03', branch, '02-branch-01'],
+    ]);
+    expect(page.title).toBe('Make one');
+    expect(page.authors).toEqual(['Ada Example']);
+    expect(page.base?.branch).toBe('main');
+  });
+
+  test('begins with the line that was asked for', async () => {
+    const { turns, source } = await read(project, branch);
+    expect(source.lines.map(({ name }) => name)).toEqual([branch, line]);
+    expect(turns.map(({ turn: id, line: of }) => [id, of])).toEqual([
+      ['01', branch],
+      ['02-branch-01', branch],
+      ['03', branch],
+      ['02', line],
+      ['03-2', line],
+    ]);
+  });
+
+  test('has plan, report and the code of a turn with the action that made it', () => {
+    const { parts, plan, report, files, outcome, status } = find('02');
+    expect(parts.map(({ kind }) => kind)).toEqual(['message', 'plan', 'report']);
+    expect(plan?.parsed?.plan.actions).toMatchObject([{ type: 'CREATE', path: 'two.txt' }]);
+    expect(plan?.sha256).toBe(project.hash(plan?.source.text ?? ''));
+    expect(report).toMatchObject({
+      author: 'Ada Example',
+      cut: null,
+      report: { action_logs: [{ approved_by: 'flag' }] },
+    });
+    expect(files).toMatchObject([{ path: 'two.txt', change: 'added', added: 1, removed: 0, kind: 'text', action: 1 }]);
+    expect(files[0]?.diff).toEqual({
+      text: expect.stringContaining('+++ b/two.txt\n@@ -0,0 +1,1 @@\n+two\n'),
+      cut: null,
+    });
+    expect([outcome, status]).toEqual(['SUCCESS', 'closed']);
+  });
+
+  test('says what a turn has spent, what took its code back, and what has changed in all', () => {
+    expect(find('03-2').spent).toMatchObject({ answers: 1, inputTokens: 700, costUsd: 0.0125 });
+    expect(page.spent).toMatchObject({ answers: 5, inputTokens: 700, outputTokens: 30, costUsd: 0.0125 });
+    expect(find('03').undoneBy).toBe(find('03').commits.at(-1)?.commit);
+    expect(find('03').files.map(({ path }) => path)).toEqual(['three.txt']);
+    expect(page.changed).toEqual({ files: 3, added: 3, removed: 0 });
+  });
+
+  test("has the user's own commits in their places", () => {
+    expect(page.others).toMatchObject([{ kind: 'own', line, after: '01', subject: 'Mine', author: 'Ada Example' }]);
+  });
+
+  test('compares the first turn of a branch with that of the same number on the line that it left', () => {
+    expect(page.comparisons).toMatchObject([{ one: '02', other: '02-branch-01' }]);
+    expect(page.comparisons[0]?.code.map(({ path, change }) => [path, change])).toEqual([
+      ['other.txt', 'added'],
+      ['two.txt', 'deleted'],
+    ]);
+  });
+});
+
+describe('the request of a turn', () => {
+  const bodies = (name: string) =>
+    find(name).request?.sections.map(({ name: section, of, body }) => [
+      of === null ? section : `${section} ${of}`,
+      body.kind === 'text' ? 'text' : body.kind === 'turn' ? `turn ${body.turn}` : `${body.turn}/${body.section}`,
+    ]);
+
+  test('names what an earlier one has, and turns that the page shows', () => {
+    expect(bodies('01')).toEqual([
+      ['front-matter', 'text'],
+      ['system', 'text'],
+      ['tree', 'text'],
+      ['file README.md', 'text'],
+      ['message', 'text'],
+    ]);
+    expect(bodies('03')).toEqual([
+      ['front-matter', 'text'],
+      ['system', '01/1'],
+      ['history 01', 'turn 01'],
+      ['history 02', 'turn 02'],
+      ['tree', 'text'],
+      ['file README.md', '01/3'],
+      ['file one.txt', '02/5'],
+      ['file two.txt', 'text'],
+      ['message', 'text'],
+    ]);
+    expect(bodies('03-2')?.slice(2, 4)).toEqual([
+      ['history 01', 'turn 01'],
+      ['history 02-branch-01', 'turn 02-branch-01'],
+    ]);
+  });
+
+  test('has the bytes and tokens of each section, and says what prints it', async () => {
+    const { request } = find('02');
+    const log = (await project.readAt(request!.commit, `.teddy/sessions/${session}/02/_context.log`)) ?? '';
+    expect(request?.bytes).toBe(log.length);
+    expect(request?.command).toBe(
+      `git show ${request?.commit.slice(0, 10)}:.teddy/sessions/${session}/02/_context.log`,
+    );
+    const sections = request?.sections ?? [];
+    const markers = log.match(/^<!-- teddy-.*-->\n/gm) ?? [];
+    const sum = sections.reduce((count, { bytes }) => count + bytes, markers.join('').length);
+    expect(sum).toBe(log.length);
+    for (const { body } of sections) if (body.kind === 'text') expect(log).toContain(body.text.text);
+    expect(sections.find(({ name }) => name === 'system')?.tokens).toBeGreaterThan(1000);
+  });
+});
+
+test('a turn is read anew as the page has it', async () => {
+  const { source } = page;
+  const again = await readPageTurn(project, source, '02' as TurnName);
+  expect(again).toEqual(find('02'));
+  const last = await readPageTurn(project, source, '03-2' as TurnName);
+  expect({ ...last, request: null }).toEqual({ ...find('03-2'), request: null });
+  await expect(readPageTurn(project, source, '09' as TurnName)).rejects.toMatchObject({ code: 'UNKNOWN_TURN' });
+});
