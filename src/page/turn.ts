@@ -19,6 +19,7 @@ export function renderTurn(turn: PageTurn, page: SessionPage): Html {
       <h2 id="t${name}-title"><a class="no" href="#t${name}">${name}</a> <span>${titleOf(turn)}</span></h2>
       <p class="facts"><span class="pill ${tone}">${word}</span> ${renderFacts(turn, page)}</p>
     </header>
+    ${turn.faults.map((fault) => html`<p class="reason">${fault}</p>`)}
     ${turn.parts.map((part) => renderPart(part, turn, before))}
     ${isTalk && turn.plan === null ? renderActions(turn) : null}
     ${!isTalk && turn.plan === null ? renderActions(turn) : null} ${renderRequest(turn, before)} ${renderCommits(turn)}

@@ -90,6 +90,7 @@ export function pageTurn(turn: string, more: Partial<PageTurn> = {}): PageTurn {
   const minute = turn.slice(0, 2);
   return {
     turn: turn as TurnName,
+    name: turn as TurnName,
     line: 'teddy/a-session',
     parent: null,
     status: 'closed',
@@ -115,6 +116,7 @@ export function pageTurn(turn: string, more: Partial<PageTurn> = {}): PageTurn {
     ],
     spent: nothing,
     undoneBy: null,
+    faults: [],
     ...more,
   };
 }

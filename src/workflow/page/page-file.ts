@@ -18,5 +18,5 @@ export async function makePageFile(project: Project, selector: string | undefine
 /** The same source and version give the same bytes. */
 async function renderPageFile(project: Project, source: PageSource, version: string): Promise<PageFile> {
   const page = await readPage(project, source, { version, checks: true });
-  return { source, bytes: new TextEncoder().encode(renderSessionPage(page)), turns: page.turns.length };
+  return { source, bytes: new TextEncoder().encode(renderSessionPage(page, project.hash)), turns: page.turns.length };
 }
