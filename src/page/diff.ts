@@ -85,10 +85,16 @@ function renderLines(lines: readonly string[], id: string): string {
       out.push(close(), next === '+' ? '<ins>' : next === '-' ? '<del>' : '');
       sign = next;
     }
-    const pieces = words.get(at);
+    const pieces = isMostlyKept(words.get(at)) ? words.get(at) : undefined;
     out.push(pieces === undefined ? escapeText(line) : next + pieces.map(renderPiece).join(''), '\n');
   }
   return out.join('') + close();
+}
+
+/** Where most of a line is new, marks on nearly every word say nothing. */
+function isMostlyKept(pieces: readonly Piece[] = []): boolean {
+  const changed = pieces.reduce((sum, { text, isChanged }) => sum + (isChanged ? text.length : 0), 0);
+  return changed * 2 <= pieces.reduce((sum, { text }) => sum + text.length, 0);
 }
 
 function renderPiece({ text, isChanged }: Piece): string {

@@ -8,7 +8,7 @@ import { html, markup, renderTime, type Html } from './html.ts';
 import css from './page.css?raw';
 import script from './page-script.js?raw';
 import type { PageChecks, PageCommit, PageTurn, SessionPage } from './session-page.ts';
-import { kindWords, renderTimeline } from './timeline.ts';
+import { describeCommit, renderTimeline } from './timeline.ts';
 import { renderTurn } from './turn.ts';
 
 /** What a page that `teddy serve` shows has more than the one in a file. */
@@ -125,7 +125,7 @@ function renderBadges(checks: PageChecks | null, tip: string): Html | null {
   const open = replay.notCompared === 0 ? '' : `, ${formatCount(replay.notCompared)} not compared`;
   const replayed =
     replay.different > 0
-      ? badge('bad', `Replay: ${countOf(replay.different, 'turn')} differ`)
+      ? badge('bad', `Replay: ${countOf(replay.different, 'turn')} ${replay.different === 1 ? 'differs' : 'differ'}`)
       : replay.same + replay.notCompared === 0
         ? badge('quiet', 'Replay: nothing to compare')
         : badge(replay.notCompared > 0 ? 'warn' : 'good', `Replayed: ${same} the same${open}`);
@@ -158,9 +158,11 @@ function renderStream(page: SessionPage): Html {
   return html`${rows(null)}${page.turns.map((turn) => html`${renderTurn(turn, page)}${rows(turn)}`)}`;
 }
 
-function renderCommit({ commit, kind, subject, author, time }: PageCommit): Html {
+function renderCommit(other: PageCommit): Html {
+  const { commit, kind, author, time } = other;
+  const { word, subject } = describeCommit(other);
   return html`<p class="between ${kind}" id="o-${commit.slice(0, 10)}">
-    <span class="type">${kindWords[kind]}</span> ${subject}
+    <span class="type">${word}</span> ${subject}
     <span class="muted">${author}, ${renderTime(time)}, <code>${commit.slice(0, 10)}</code></span>
   </p>`;
 }

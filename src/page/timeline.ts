@@ -71,13 +71,23 @@ function renderCommits({ others }: SessionPage, { turn, line }: PageTurn): Html 
       </ul>`;
 }
 
-function renderCommit({ commit, kind, subject }: PageCommit): Html {
+function renderCommit(other: PageCommit): Html {
+  const { commit, kind } = other;
+  const { word, subject } = describeCommit(other);
   return html`<li class="${kind}">
-    <a href="#o-${commit.slice(0, 10)}"><span class="title">${kindWords[kind]}: ${subject}</span></a>
+    <a href="#o-${commit.slice(0, 10)}"><span class="title">${word}: ${subject}</span></a>
   </li>`;
 }
 
-export const kindWords: Record<PageCommit['kind'], string> = {
+/** The subject of a snapshot begins with what it is, as its kind does. */
+export function describeCommit({ kind, subject }: PageCommit): { word: string; subject: string } {
+  return {
+    word: kindWords[kind],
+    subject: kind === 'snapshot' ? subject.replace(/^(?:turn \S+ )?snapshot: /, '') : subject,
+  };
+}
+
+const kindWords: Record<PageCommit['kind'], string> = {
   own: 'own commit',
   snapshot: 'edits',
   landing: 'landed',

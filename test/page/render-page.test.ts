@@ -1,0 +1,472 @@
+/** The page as text: what it says, what it never says twice, and what no text of anybody can do to it. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { renderSessionPage } from '../../src/page/render-page.ts';
+import type { PageTurn, SessionPage } from '../../src/page/session-page.ts';
+import type { TurnName } from '../../src/names.ts';
+import {
+  oid,
+  pageFile,
+  pagePlan,
+  pageReport,
+  pageRequest,
+  pageTurn,
+  sessionPage,
+  sha256,
+  whole,
+} from '../support/page-values.ts';
+import { runs } from '../support/runs.ts';
+import { command, create, edit, planOf } from '../support/turns.ts';
+
+const render = (page: SessionPage) => renderSessionPage(page, sha256);
+const inTurn = (more: Partial<PageTurn>) => render(sessionPage([pageTurn('01', more)]));
+const parts: PageTurn['parts'] = [
+  { kind: 'message', text: whole('Do it.'), isSpoken: false, isPartial: false },
+  { kind: 'plan' },
+  { kind: 'report' },
+];
+const turnName = (name: string) => name as TurnName;
+
+/** The text between two tags, without markup. */
+function toText(html: string): string {
+  return html
+    .replace(/<(style|script)>.*?<\/\1>/gs, '')
+    .replace(/<[^>]*>/g, '')
+    .replace(/&lt;/g, '<')
+    .replace(/&gt;/g, '>')
+    .replace(/&quot;/g, '"')
+    .replace(/&#39;/g, "'")
+    .replace(/&amp;/g, '&');
+}
+
+function count(text: string, wanted: string): number {
+  return text.split(wanted).length - 1;
+}
+
+describe('a page', () => {
+  test('asks for nothing: its policy forbids everything but its own style sheet and script', () => {
+    const html = inTurn({});
+    const [, policy = ''] = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(html) ?? [];
+    expect(policy).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^' ]+='; script-src 'sha256-[^' ]+='; base-uri 'none'; form-action 'none'$/,
+    );
+    expect(html).not.toMatch(/<(?:link|img|iframe|object|embed|form|base)\b|\bsrc=|\bstyle=|\son\w+=|url\(|@import/i);
+  });
+
+  test('names its source exactly, also a branch with characters that the page shows otherwise', () => {
+    const name = 'teddy/caf\u00e9-\u202e"<x>';
+    const page = sessionPage([]);
+    const source = { ...page.source, line: name, lines: [{ name, tip: oid('tip') }] };
+    const [, content = ''] = /<meta name="teddy-source" content="([^"]*)"/.exec(render({ ...page, source })) ?? [];
+    expect(JSON.parse(toText(content))).toEqual(source);
+  });
+
+  test('of a session without a turn says how to begin', () => {
+    expect(toText(render(sessionPage([])))).toContain('This session has no turn yet.');
+  });
+
+  test('says what was checked, and where; faults are listed', () => {
+    const verify = { entries: 14, turns: 4, isWhole: true, faults: [] };
+    const replay = { same: 3, different: 0, notCompared: 0, faults: [] };
+    const good = toText(render(sessionPage([], { checks: { verify, replay } })));
+    expect(good).toContain('Verified: 14 entries, no fault');
+    expect(good).toContain('Replayed: 3 turns the same');
+    const bad = toText(
+      render(
+        sessionPage([], {
+          checks: {
+            verify: { ...verify, faults: ['A plan was changed.'] },
+            replay: { ...replay, different: 1, faults: ['b.txt differs.'] },
+          },
+        }),
+      ),
+    );
+    for (const words of ['Verify: 1 fault', 'Replay: 1 turn differs', 'A plan was changed.', 'b.txt differs.'])
+      expect(bad).toContain(words);
+    const shallow = toText(
+      render(sessionPage([], { checks: { verify: { ...verify, isWhole: false }, replay: { ...replay, same: 0 } } })),
+    );
+    expect(shallow).toContain('Not verified: this clone does not have all of it');
+    expect(shallow).toContain('Replay: nothing to compare');
+  });
+});
+
+describe('a turn', () => {
+  const plan = planOf([create('src/a.ts', 'one\n'), edit('b.txt', 'old', 'new'), command('npm test')]);
+
+  test('tells its message, its plan, who said yes, and each action with what came of it', () => {
+    const text = toText(
+      inTurn({
+        parts,
+        outcome: 'FAILURE',
+        plan: pagePlan(plan),
+        report: pageReport('01', [
+          { action_type: 'CREATE', duration_ms: 12 },
+          { action_type: 'EDIT', modified_by_user: true },
+          {
+            action_type: 'EXECUTE',
+            status: 'FAILURE',
+            approved_by: 'flag',
+            details: {
+              return_code: 1,
+              stdout: '1 test failed\n',
+              reason: 'npm test ended with exit code 1.',
+              comment: 'Look at the log.',
+            },
+          },
+        ]),
+        files: [
+          pageFile('src/a.ts', null, 'one\n', 1),
+          pageFile('b.txt', 'old\n', 'newer\n', 2),
+          pageFile('lock', 'a\n', 'b\n', null),
+        ],
+      }),
+    );
+    for (const words of [
+      'failed',
+      '2 actions approved by hand, 1 action approved in advance, with -y, 1 action changed by the user',
+      'done, changed by the user',
+      'exit 1',
+      'npm test ended with exit code 1.',
+      'Look at the log.',
+      '1 test failed',
+      'Changed by no action of the plan',
+    ])
+      expect(text).toContain(words);
+  });
+
+  test('shows the content of a new file once, whichever view is open', () => {
+    const content = Array.from({ length: 100 }, (_, at) => `line ${at} of the content\n`).join('');
+    const long = planOf([create('src/a.ts', content)]);
+    const html = inTurn({
+      parts,
+      outcome: 'SUCCESS',
+      plan: pagePlan(long),
+      report: pageReport('01', [{}]),
+      files: [pageFile('src/a.ts', null, content, 1)],
+    });
+    expect(count(html, 'line 57 of the content')).toBe(1);
+    expect(html).toMatch(/<a\s+class="elided"\s+href="#t01-a1-f1"/);
+    expect(html).toContain('id="t01-a1-f1"');
+    expect(toText(html).replace(/\s+/g, ' ')).toContain('100 lines, exactly as the new file src/a.ts has them below');
+  });
+
+  test('shows the content of a plan that was not run, or that was run otherwise', () => {
+    const long = planOf([create('src/a.ts', 'planned\n'.repeat(100))]);
+    expect(count(inTurn({ parts, status: 'planned', plan: pagePlan(long) }), 'planned')).toBeGreaterThanOrEqual(200);
+    const files = [pageFile('src/a.ts', null, 'otherwise\n', 1)];
+    expect(
+      count(
+        inTurn({ parts, outcome: 'SUCCESS', plan: pagePlan(long), report: pageReport('01', [{}]), files }),
+        'planned',
+      ),
+    ).toBeGreaterThanOrEqual(200);
+  });
+
+  test('folds a long output, and says how much is folded', () => {
+    const stdout = Array.from({ length: 40 }, (_, at) => `row ${at}\n`).join('');
+    const html = inTurn({
+      parts,
+      outcome: 'SUCCESS',
+      plan: pagePlan(plan),
+      report: pageReport('01', [{}, {}, { action_type: 'EXECUTE', details: { stdout } }]),
+    });
+    expect(toText(html)).toContain('28 more lines');
+    expect(html.indexOf('28 more lines')).toBeLessThan(html.indexOf('row 12\n'));
+    expect(html.indexOf('row 11\n')).toBeLessThan(html.indexOf('28 more lines'));
+  });
+
+  test('says what it does not hold of a text, and what prints it', () => {
+    const cut = { characters: 49_737_856, command: 'git show abc:plan.md' };
+    const text = toText(
+      inTurn({ parts: [{ kind: 'reply', text: { text: 'Long', cut }, isSpoken: false, isPartial: true }] }),
+    );
+    expect(text).toContain('49,737,856 more characters are not on this page: git show abc:plan.md prints it all.');
+    expect(text).toContain('(interrupted)');
+  });
+
+  test('with a plan that cannot be read shows the problems, and the plan as it is', () => {
+    const text = toText(
+      inTurn({
+        parts,
+        outcome: 'VALIDATION_FAILED',
+        plan: pagePlan('# Title\n\n## Action Plan\n\n### DELETE\n- **File Path:** a\n'),
+      }),
+    );
+    expect(text).toContain('invalid plan');
+    expect(text).toMatch(/Line 5, column 1: /);
+    expect(text).toContain('DELETE');
+  });
+
+  test('of a chat shows each call in a row with its result', () => {
+    const result = (output: string, more: object = {}) => ({
+      output: whole(output),
+      isError: false,
+      reason: null,
+      ...more,
+    });
+    const html = inTurn({
+      parts: [
+        { kind: 'call', tool: 'read_file', input: whole('{"path":"a.ts"}'), result: result('content of a') },
+        {
+          kind: 'call',
+          tool: 'run_command',
+          input: whole('{"command":"rm x"}'),
+          result: result('no', { reason: 'denied', isError: true }),
+        },
+        { kind: 'call', tool: 'edit_file', input: whole('{}'), result: null },
+        { kind: 'reply', text: whole('Done.'), isSpoken: true, isPartial: false },
+      ],
+    });
+    for (const words of ['read_file', 'content of a', 'denied', 'no result', '(spoken)'])
+      expect(toText(html)).toContain(words);
+  });
+
+  test('says which files came, went and changed since the turn that it goes on from', () => {
+    const section = (of: string, text: string) => ({ of, body: { kind: 'text' as const, text: whole(text) } });
+    const first = pageTurn('01', {
+      request: pageRequest('01', [section('a.ts', 'a'), section('b.ts', 'b'), section('c.ts', 'c')]),
+    });
+    const second = pageTurn('02', {
+      parent: turnName('01'),
+      request: pageRequest('02', [
+        { ...section('a.ts', ''), body: { kind: 'same', turn: turnName('01'), section: 0 } },
+        section('b.ts', 'B'),
+        section('d.ts', 'd'),
+        { name: 'history', of: '01', body: { kind: 'turn', turn: turnName('01') } },
+      ]),
+    });
+    const html = render(sessionPage([first, second]));
+    expect(toText(html)).toContain('+1 −1 ~1 since the turn before');
+    for (const row of ['+ d.ts added', '− c.ts removed', '~ b.ts changed'])
+      expect(toText(html).replace(/\s+/g, ' ')).toContain(row);
+    expect(html).toContain('href="#t01-r1"');
+  });
+});
+
+describe('comparisons', () => {
+  test('show two attempts beside each other, and a plan that was asked for again as a diff', () => {
+    const plan = (word: string) => pagePlan(planOf([create('a.txt', `${word}\n`)]));
+    const rejected = pageReport('01', [{ status: 'SKIPPED' }], {
+      run_summary: { status: 'SKIPPED', start_time: '', end_time: '', error: 'Rather otherwise.' },
+    });
+    const html = render(
+      sessionPage(
+        [
+          pageTurn('01', { parts, outcome: 'SKIPPED', plan: plan('one'), report: rejected }),
+          pageTurn('02', {
+            parent: turnName('01'),
+            parts,
+            outcome: 'SUCCESS',
+            plan: plan('two'),
+            report: pageReport('02', [{}]),
+          }),
+          pageTurn('02-branch-01', {
+            parent: turnName('01'),
+            line: 'teddy/a-session--02-branch-01',
+            parts,
+            plan: plan('three'),
+          }),
+        ],
+        {
+          comparisons: [
+            { one: turnName('02'), other: turnName('02-branch-01'), code: [pageFile('a.txt', 'two\n', 'three\n')] },
+          ],
+        },
+      ),
+    );
+    const text = toText(html);
+    for (const words of [
+      'Plan of turn 01, revised in turn 02',
+      'Rather otherwise.',
+      'Turn 02 and turn 02-branch-01',
+      '-one\n+two',
+      '-two\n+three',
+    ])
+      expect(text).toContain(words);
+    expect(html).toContain('href="#c-01-02"');
+    expect(html).toContain('id="c-01-02"');
+  });
+});
+
+describe('what anybody wrote', () => {
+  const nasty = [
+    '<script>alert(1)</script>',
+    '"><img src=x onerror=alert(1)>',
+    "' onload='alert(1)",
+    '</pre></details><h1>',
+    '<!--',
+    ']]>',
+    '\u001b[31mred',
+    '\u202eevil',
+    '&lt;b&gt;',
+    '\u0000',
+    '{{x}}',
+    '`',
+    '\r',
+    '\n',
+  ];
+  const text = fc
+    .array(fc.oneof(fc.constantFrom(...nasty), fc.string({ unit: 'binary', maxLength: 6 })), { maxLength: 6 })
+    .map((all) => all.join(''));
+
+  /** Every text that is not Markdown, from one. */
+  const everywhere = (said: string) =>
+    render(
+      sessionPage(
+        [
+          pageTurn('01', {
+            author: said,
+            agent: said,
+            provider: said,
+            model: said,
+            parts: [
+              {
+                kind: 'call',
+                tool: said,
+                input: whole('{}'),
+                result: { output: whole(said), isError: false, reason: said },
+              },
+              { kind: 'note', text: whole(said) },
+              { kind: 'plan' },
+            ],
+            plan: pagePlan(planOf([create('a.txt', 'x\n')])),
+            report: pageReport(
+              '01',
+              [{ details: { reason: said, comment: said, note: said, answer: said, stderr: `${said}.` } }],
+              { run_summary: { status: 'FAILURE', start_time: '', end_time: '', error: said } },
+            ),
+            files: [{ ...pageFile('x', 'a\n', 'b\n'), path: said as never }],
+            request: pageRequest('01', [
+              { of: `f${said}`, reason: said, state: 'refused', body: { kind: 'text', text: whole(said) } },
+            ]),
+            commits: [{ commit: oid('c'), kind: 'message', time: said, title: said }],
+            faults: [said],
+          }),
+        ],
+        {
+          title: said,
+          authors: [`a${said}`],
+          base: { commit: oid('b'), branch: said },
+          others: [
+            {
+              commit: oid('o'),
+              kind: 'own',
+              line: 'teddy/a-session',
+              after: null,
+              time: '2026-01-24T10:00:00Z',
+              author: said,
+              subject: said,
+            },
+          ],
+          checks: {
+            verify: { entries: 1, turns: 1, isWhole: true, faults: [said] },
+            replay: { same: 1, different: 0, notCompared: 0, faults: [said] },
+          },
+        },
+      ),
+    );
+  const tagsOf = (html: string) =>
+    (html.match(/<[a-z!/][^>]*>/gi) ?? []).map((tag) => tag.replace(/(datetime|content)="[^"]*"/g, ''));
+
+  test('adds no element and no attribute, wherever it stands', () => {
+    const expected = tagsOf(everywhere('x'));
+    fc.assert(
+      fc.property(text, (said) => {
+        const html = everywhere(`y${said}y`);
+        expect(tagsOf(html)).toEqual(expected);
+      }),
+      runs(50),
+    );
+  });
+
+  test('in Markdown makes no element of its own, no image, and no link but to https', () => {
+    fc.assert(
+      fc.property(
+        text,
+        fc.constantFrom(
+          '[x](javascript:alert(1))',
+          '![x](https://evil.example/x.png)',
+          '[x](data:text/html,x)',
+          '<https://a.example>',
+          '[x](http://a.example)',
+          '[r]: javascript:x\n\n[r]',
+        ),
+        (said, link) => {
+          const html = inTurn({
+            parts: [
+              {
+                kind: 'reply',
+                text: whole(`${said}\n\n${link}\n\n# ${said}\n\n~~~~~~js\n${said}\n~~~~~~\n`),
+                isSpoken: false,
+                isPartial: false,
+              },
+            ],
+          });
+          expect(html).not.toMatch(/<(?:img|iframe)|<script>(?!.{20})|<[^>]+\son\w+=/i);
+          for (const [, address = ''] of html.matchAll(/<a [^>]*?href="([^"]*)"/g))
+            expect(address).toMatch(/^(?:#|https:\/\/)/);
+          expect(count(html, '<script>')).toBe(1);
+        },
+      ),
+      runs(50),
+    );
+  });
+
+  test('that would move a cursor or reorder text is shown, and does nothing', () => {
+    const html = everywhere('\u001b[2J\u202etxt.exe');
+    expect(html).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u202a-\u202e\u2066-\u2069]/);
+    expect(html).toContain('␛[2J&lt;U+202E&gt;txt.exe');
+  });
+
+  test('keeps headings in order, so that a reader of headings is not lost', () => {
+    const html = inTurn({
+      parts: [
+        { kind: 'reply', text: whole('### Deep\n\n# High\n\n###### Deepest\n'), isSpoken: false, isPartial: false },
+      ],
+    });
+    const levels = [...html.matchAll(/<h([1-6])/g)].map(([, level]) => Number(level));
+    for (const [at, level] of levels.entries())
+      if (at > 0) expect(level - (levels[at - 1] ?? 0), levels.join(' ')).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('size', () => {
+  const rows = (seed: number) =>
+    Array.from({ length: 900 }, (_, at) => `  const value${at} = compute(${seed}, ${at * seed});\n`)
+      .join('')
+      .slice(0, 31_000)
+      .concat('\n');
+
+  test.each([
+    [
+      'commands',
+      (seed: number) => ({ plan: planOf([command('npm run generate')]), before: null, after: rows(seed), action: 1 }),
+    ],
+    [
+      'new files',
+      (seed: number) => ({
+        plan: planOf([create('src/a.ts', rows(seed))]),
+        before: null,
+        after: rows(seed),
+        action: 1,
+      }),
+    ],
+  ])('100 turns with 30 KB of diff each, made by %s, are under 4 MB', (_, make) => {
+    const turns = Array.from({ length: 100 }, (_, at) => {
+      const { plan, before, after, action } = make(at + 1);
+      return pageTurn(String(at + 1).padStart(2, '0'), {
+        parts,
+        outcome: 'SUCCESS',
+        plan: pagePlan(plan),
+        report: pageReport('01', [{}]),
+        files: [pageFile('src/a.ts', before, after, action)],
+      });
+    });
+    const page = sessionPage(turns);
+    expect(turns.reduce((sum, { files }) => sum + (files[0]?.diff.text.length ?? 0), 0)).toBeGreaterThan(100 * 30_000);
+    const html = render(page);
+    expect(Buffer.byteLength(html)).toBeLessThan(4_000_000);
+    expect(render(page)).toBe(html);
+  });
+});
