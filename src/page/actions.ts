@@ -3,7 +3,7 @@ import { describeAction } from '../plan/describe-action.ts';
 import type { Action, EditPair } from '../plan/plan.ts';
 import type { ActionLog } from '../plan/report.ts';
 import { countOf, formatDuration } from '../session/describe-spending.ts';
-import { addedText, renderFile } from './diff.ts';
+import { addedText, fileId, renderFile } from './diff.ts';
 import { html, pre, type Html } from './html.ts';
 import { renderCode, renderMarkdown } from './markdown.ts';
 import type { PageFile, PageTurn } from './session-page.ts';
@@ -38,7 +38,7 @@ export function renderActions(turn: PageTurn): Html | null {
       others.length === 0
         ? null
         : html`<h3>${indexes.length === 0 ? 'Changed code' : 'Changed by no action of the plan'}</h3>
-            ${others.map((file, at) => renderFile(file, `t${turn.turn}-f${at + 1}`))}`
+            ${others.map((file) => renderFile(file, fileId(turn, file)))}`
     }
   </section>`;
 }
@@ -70,7 +70,7 @@ function renderAction(turn: PageTurn, { index, action, log }: ActionOfTurn): Htm
     </p>
     ${action?.description == null ? null : html`<p class="why">${action.description}</p>`}
     ${log === null ? null : renderReasons(log)} ${action === null ? null : renderPlanned(action, log, files)}
-    ${log === null ? null : renderDone(log)} ${files.map((file, at) => renderFile(file, `${id}-f${at + 1}`))}
+    ${log === null ? null : renderDone(log)} ${files.map((file) => renderFile(file, fileId(turn, file)))}
   </li>`;
 }
 

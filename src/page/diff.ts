@@ -1,8 +1,9 @@
 /** The changes of a file: one `pre` in git's form, so that it can be read without a script, which puts its sides side by side. */
+import { countOf } from '../session/describe-spending.ts';
 import { pairWords, type Piece } from '../plan/word-diff.ts';
 import { escapeText, html, markup, pre, type Html } from './html.ts';
 import { renderCut } from './markdown.ts';
-import type { PageFile } from './session-page.ts';
+import type { PageFile, PageTurn } from './session-page.ts';
 
 /** A file with more lines is folded. */
 const maxOpenLines = 2_000;
@@ -37,6 +38,32 @@ export function addedText({ change, kind, diff }: PageFile): string | null {
   const isWhole = lines.at(-1)?.startsWith('\\') !== true;
   const text = lines.filter((line) => line.startsWith('+')).map((line) => line.slice(1));
   return text.join('\n') + (isWhole ? '\n' : '');
+}
+
+export function fileId({ turn, files }: PageTurn, file: PageFile): string {
+  return `t${turn}-f${files.indexOf(file) + 1}`;
+}
+
+/** Shorter texts are not worth the detour. */
+const minElided = 600;
+
+/** A link in the place of a long text whose lines stand in a row on one side of one of these diffs of the turn; null: they do not. */
+export function renderElsewhere(turn: PageTurn, files: PageFile[], side: 'old' | 'new', text: string): Html | null {
+  if (text.length < minElided || !text.endsWith('\n')) return null;
+  const file = files.find((one) => hasLines(one, side, text));
+  if (file === undefined) return null;
+  const lines = countOf(text.split('\n').length - 1, 'line');
+  const words = `${lines}, exactly as the ${side} side of the diff in turn ${turn.turn} has them`;
+  return html`<a class="elided" href="#${fileId(turn, file)}">[${words}]</a>${markup('\n')}`;
+}
+
+function hasLines({ diff, kind }: PageFile, side: 'old' | 'new', text: string): boolean {
+  if (kind !== 'text') return false;
+  const wanted = side === 'old' ? /^[- ]/ : /^[+ ]/;
+  const lines = bodyOf(diff.text).flatMap((line) =>
+    line.startsWith('@@') ? ['\0'] : wanted.test(line) ? [line.slice(1)] : [],
+  );
+  return `\n${lines.join('\n')}\n`.includes(`\n${text}`);
 }
 
 /** A diff without a header, as it stands between two texts. */

@@ -24,7 +24,8 @@ export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
 export function pre(text: string | Html | readonly (string | Html)[], name = ''): Html {
   const start = name === '' ? '<pre tabindex="0">' : `<pre class="${name}" tabindex="0">`;
   // The parser of HTML drops a newline right after the tag.
-  return new Html(`${start}\n${render(text)}</pre>`);
+  const parts = [text].flat().map((part) => (typeof part === 'string' ? escapeText(part) : part.markup));
+  return new Html(`${start}\n${parts.join('')}</pre>`);
 }
 
 const known = new WeakMap<TemplateStringsArray, string[]>();
@@ -41,16 +42,18 @@ export function markup(text: string): Html {
   return new Html(text);
 }
 
+/** For what stands between two tags: quotes mean nothing there, and code is full of them. */
 export function escapeText(text: string): string {
-  return toVisible(text).replace(/[&<>"']/g, (found) => entities[found] ?? found);
+  return toVisible(text).replace(/[&<>]/g, (found) => entities[found] ?? found);
 }
 
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
 function render(value: Value): string {
   if (value === null || value === false) return '';
   if (value instanceof Html) return value.markup;
-  if (typeof value === 'string') return escapeText(value);
+  // It may stand in an attribute, and these are all in double quotes.
+  if (typeof value === 'string') return escapeText(value).replaceAll('"', '&quot;');
   return typeof value === 'number' ? String(value) : value.map(render).join('');
 }
 

@@ -1,7 +1,7 @@
-/** What the model was shown: the files with their tokens, what the turn before had otherwise, and the request itself, byte for byte. */
+/** What the model was shown: each section with its tokens, what the turn before had otherwise, and its bytes. */
 import { formatCount } from '../session/format-count.ts';
 import { countOf } from '../session/describe-spending.ts';
-import { fold } from './actions.ts';
+import { renderElsewhere } from './diff.ts';
 import { html, pre, type Html } from './html.ts';
 import { renderCut } from './markdown.ts';
 import type { PageRequest, PageSection, PageTurn } from './session-page.ts';
@@ -9,7 +9,7 @@ import type { PageRequest, PageSection, PageTurn } from './session-page.ts';
 /** `before`: the turn that it goes on from. */
 export function renderRequest({ turn, request }: PageTurn, before: PageTurn | null): Html | null {
   if (request === null) return null;
-  const { sections, tokens, masked } = request;
+  const { sections, tokens, masked, command } = request;
   const files = sections.filter(({ name }) => name === 'file');
   const left = files.filter(({ state }) => state !== 'shown').length;
   const changes = before?.request == null ? null : compareRequests(before.request, request);
@@ -33,59 +33,104 @@ export function renderRequest({ turn, request }: PageTurn, before: PageTurn | nu
               ${changes.rows}
             </ul>`
     }
-    ${request.parameters === null ? html`<p class="reason">The log of the request cannot be read.</p>` : renderTable(sections, tokens)}
-    ${fold('The exact request', `${countOf(request.bytes, 'byte')}, as ${request.command} prints it`, false, [renderSections(turn, sections)])}
+    ${request.parameters === null ? html`<p class="reason">The log of the request cannot be read.</p>` : null}
+    <p class="label">The exact request, ${countOf(request.bytes, 'byte')}, as <code>${command}</code> prints it:</p>
+    <ol class="request">
+      ${joinRuns(sections).map((run) => renderRun(turn, run, tokens, before))}
+    </ol>
   </details>`;
 }
 
-function renderTable(sections: readonly PageSection[], tokens: number): Html {
-  const rows = joinHistory(sections).map(({ title, state, reason, tokens: own }) => {
-    const width = tokens === 0 ? 0 : Math.round((own / tokens) * 100);
-    return html`<tr>
-      <th scope="row"><bdi>${title}</bdi></th>
-      <td>${state === 'shown' ? formatCount(own) : (reason ?? state)}</td>
-      <td>
-        <svg class="bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-          <rect width="${width}" height="6"></rect>
-        </svg>
-      </td>
-    </tr>`;
-  });
-  return html`<div class="scroll" tabindex="0">
-    <table class="sections">
-      <thead>
-        <tr>
-          <th scope="col">Section</th>
-          <th scope="col">Tokens</th>
-          <th scope="col"><span class="hidden">Share</span></th>
-        </tr>
-      </thead>
-      <tbody>
-        ${rows}
-      </tbody>
-    </table>
-  </div>`;
+interface PlacedSection extends PageSection {
+  /** Its place in the request. */
+  at: number;
 }
 
-interface Row extends Pick<PageSection, 'state' | 'reason' | 'tokens'> {
-  title: string;
+/** So many files that an earlier request has alike, one after the other, share a row. */
+const minRun = 4;
+
+/** A long history and many unchanged files would make each request as long as all before it together. */
+function joinRuns(sections: readonly PageSection[]): PlacedSection[][] {
+  const runs: PlacedSection[][] = [];
+  for (const [at, section] of sections.entries()) {
+    const last = runs.at(-1)?.at(-1);
+    if (last !== undefined && isRun(last, section)) runs.at(-1)?.push({ ...section, at });
+    else runs.push([{ ...section, at }]);
+  }
+  return runs.flatMap((run) => (run[0]?.name === 'file' && run.length < minRun ? run.map((one) => [one]) : [run]));
 }
 
-/** The turns of a history are one row. */
-function joinHistory(sections: readonly PageSection[]): Row[] {
-  const turns = sections.filter(({ name }) => name === 'history');
-  const tokens = turns.reduce((sum, section) => sum + section.tokens, 0);
-  const named = turns.filter(({ of }) => of !== null).length;
-  return sections.flatMap((section) => {
-    if (section.name === 'front-matter') return [];
-    if (section.name !== 'history') return [{ ...section, title: titleOf(section) }];
-    return section === turns[0]
-      ? [{ ...section, reason: null, tokens, title: `History of ${countOf(named, 'turn')}` }]
-      : [];
-  });
+function isRun(last: PageSection, next: PageSection): boolean {
+  const isKnown = ({ body }: PageSection) => body.kind !== 'text';
+  const isAlike = last.name === next.name && last.state === next.state && last.reason === next.reason;
+  return isAlike && ['history', 'file'].includes(next.name) && isKnown(last) && isKnown(next);
 }
 
-export function titleOf({ name, of }: PageSection): string {
+function renderRun(turn: string, run: readonly PlacedSection[], all: number, before: PageTurn | null): Html {
+  const [first] = run;
+  if (first === undefined) return html``;
+  const id = `t${turn}-r${first.at + 1}`;
+  const tokens = run.reduce((sum, one) => sum + one.tokens, 0);
+  const title = run.length === 1 ? titleOf(first) : first.name === 'file' ? `${run.length} files` : 'History';
+  const head = html`<span class="row"
+    ><bdi>${title}</bdi> ${renderTokens(first, tokens)}${renderBar(tokens, all)}</span
+  >`;
+  if (run.length > 1) return html`<li id="${id}">${head}${renderKnown(run)}</li>`;
+  const { body, marker } = first;
+  if (body.kind === 'turn')
+    return html`<li id="${id}">
+      ${head}
+      <p class="same">The message, plan and report of <a href="#t${body.turn}">turn ${body.turn}</a>, in full.</p>
+    </li>`;
+  if (body.kind === 'same')
+    return html`<li id="${id}">
+      ${head}
+      <p class="same">
+        The same bytes as in <a href="#t${body.turn}-r${body.section + 1}">the request of turn ${body.turn}</a>.
+      </p>
+    </li>`;
+  return html`<li id="${id}">
+    <details>
+      <summary>${head}</summary>
+      ${pre([marker ?? '', ...withoutKnown(first, body.text.text, before)])}${renderCut(body.text.cut)}
+    </details>
+  </li>`;
+}
+
+/** A file as the turn before has left it stands in a diff of that turn. */
+function withoutKnown({ name, of }: PageSection, text: string, before: PageTurn | null): (string | Html)[] {
+  const [, open = '', body = '', close = ''] = /^(`{3,}[^\n]*\n)(.*\n)(`{3,}\n)$/s.exec(text) ?? [];
+  if (name !== 'file' || before === null) return [text];
+  const files = before.files.filter(({ path }) => path === of);
+  const link = renderElsewhere(before, files, 'new', body);
+  return link === null ? [text] : [open, link, close];
+}
+
+function renderKnown(run: readonly PlacedSection[]): Html {
+  const [first, last] = [run[0], run.at(-1)];
+  if (first?.name === 'history')
+    return html`<p class="same">
+      ${countOf(run.length, 'turn')}, from <a href="#t${first.of}">${first.of}</a> to
+      <a href="#t${last?.of ?? ''}">${last?.of ?? ''}</a>: the message, plan and report of each, in full.
+    </p>`;
+  return html`<p class="same">
+    The same bytes as in earlier requests:
+    ${run.map(({ of, body, tokens }, at) => html`${at === 0 ? '' : ', '}${body.kind === 'same' ? html`<a href="#t${body.turn}-r${body.section + 1}">${of}</a>` : of} ${formatCount(tokens)}`)}
+  </p>`;
+}
+
+function renderTokens({ name, state, reason }: PageSection, tokens: number): Html {
+  if (state !== 'shown') return html`<span class="muted">not shown: ${reason ?? state}</span>`;
+  return name === 'front-matter' ? html`` : html`<span class="muted">${countOf(tokens, 'token')}</span>`;
+}
+
+function renderBar(tokens: number, all: number): Html | null {
+  const width = all === 0 ? 0 : Math.round((tokens / all) * 100);
+  if (width === 0) return null;
+  return html`<svg class="bar" viewBox="0 0 100 6" aria-hidden="true"><path d="M0 0h${width}v6H0z"></path></svg>`;
+}
+
+function titleOf({ name, of }: PageSection): string {
   if (name === 'file') return of ?? '';
   if (name === 'history') return of === null ? 'History' : `History: turn ${of}`;
   return {
@@ -106,20 +151,13 @@ function compareRequests(before: PageRequest, now: PageRequest): Changes {
   const [old, own] = [byTitle(before), byTitle(now)];
   const added = [...own.keys()].filter((title) => !old.has(title));
   const gone = [...old.keys()].filter((title) => !own.has(title));
-  const changed = [...own].filter(([title, section]) => {
+  const changed = [...own].flatMap(([title, section]) => {
     const other = old.get(title);
-    return (
-      other !== undefined &&
-      (other.state !== section.state || (section.body.kind === 'text' && !isSame(other, section)))
-    );
+    return other === undefined || isSame(other, section) ? [] : [title];
   });
   const row = (mark: string, word: string) => (title: string) =>
-    html`<li class="${word}">${mark} <bdi>${title}</bdi> <span class="muted">${word}</span></li>`;
-  const rows = [
-    ...added.map(row('+', 'added')),
-    ...gone.map(row('−', 'removed')),
-    ...changed.map(([title]) => title).map(row('~', 'changed')),
-  ];
+    html`<li>${mark} <bdi>${title}</bdi> <span class="muted">${word}</span></li>`;
+  const rows = [...added.map(row('+', 'added')), ...gone.map(row('−', 'removed')), ...changed.map(row('~', 'changed'))];
   const summary =
     rows.length === 0
       ? 'nothing else than before'
@@ -127,41 +165,14 @@ function compareRequests(before: PageRequest, now: PageRequest): Changes {
   return { summary, rows };
 }
 
-function isSame({ bytes, body }: PageSection, other: PageSection): boolean {
-  return (
-    bytes === other.bytes &&
-    body.kind === 'text' &&
-    other.body.kind === 'text' &&
-    body.text.text === other.body.text.text
-  );
+/** Where the bytes stand in an earlier request, they are those of the turn before if both name the same place. */
+function isSame(old: PageSection, now: PageSection): boolean {
+  if (old.state !== now.state || old.bytes !== now.bytes) return false;
+  return now.body.kind === 'text' ? old.body.kind === 'text' && old.body.text.text === now.body.text.text : true;
 }
 
 /** The history and the message are new in every turn; that is no news. */
 function byTitle({ sections }: PageRequest): Map<string, PageSection> {
   const told: readonly PageSection['name'][] = ['system', 'memos', 'tree', 'file'];
   return new Map(sections.filter(({ name }) => told.includes(name)).map((section) => [titleOf(section), section]));
-}
-
-function renderSections(turn: string, sections: readonly PageSection[]): Html {
-  return html`<ol class="request">
-    ${sections.map((section, at) => {
-      const id = `t${turn}-r${at + 1}`;
-      return html`<li id="${id}">
-        <p class="label"><bdi>${titleOf(section)}</bdi> <span class="muted">${countOf(section.bytes, 'byte')}</span></p>
-        ${renderBody(section)}
-      </li>`;
-    })}
-  </ol>`;
-}
-
-function renderBody({ body }: PageSection): Html {
-  if (body.kind === 'turn')
-    return html`<p class="same">
-      The message, plan and report of <a href="#t${body.turn}">turn ${body.turn}</a>, in full.
-    </p>`;
-  if (body.kind === 'same')
-    return html`<p class="same">
-      The same bytes as in <a href="#t${body.turn}-r${body.section + 1}">the request of turn ${body.turn}</a>.
-    </p>`;
-  return html`${pre(body.text.text)}${renderCut(body.text.cut)}`;
 }

@@ -172,6 +172,8 @@ export interface PageSection {
   reason: string | null;
   tokens: number;
   bytes: number;
+  /** The line above the bytes, with its newline, which says where they came from; null: they have none. */
+  marker: string | null;
   body:
     | { kind: 'text'; text: PageText }
     /** The same bytes stand in the request of an earlier turn, in the section at this place. */

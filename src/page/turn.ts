@@ -1,7 +1,8 @@
 /** One turn: message, plan, approval, what was done, context, in the order in which a reader asks for them. */
+import type { Action } from '../plan/plan.ts';
 import { countOf, describeSpending, formatDuration } from '../session/describe-spending.ts';
 import { fold, renderActions } from './actions.ts';
-import { addedText } from './diff.ts';
+import { renderElsewhere } from './diff.ts';
 import { firstLine, html, pre, renderTime, type Html } from './html.ts';
 import { renderCode, renderCut, renderMarkdown } from './markdown.ts';
 import { renderRequest } from './request.ts';
@@ -160,30 +161,32 @@ function renderRead({ parsed, source }: PagePlan): Html {
     }`;
 }
 
-/** Shorter contents are not worth the detour. */
-const minElided = 600;
-
-/** The exact bytes; the content of a file that the page shows as a diff stands there. */
+/** The exact bytes; but for long texts whose lines stand in a diff of the action, which is below. */
 function renderSource(turn: PageTurn, { source, parsed, sha256 }: PagePlan): Html {
-  const pieces: Html[] = [];
+  const pieces: (string | Html)[] = [];
   let rest = source.text;
   for (const action of parsed?.plan.actions ?? []) {
-    if (action.type !== 'CREATE' || action.content.length < minElided) continue;
     const files = turn.files.filter((file) => file.action === action.index);
-    const at = rest.indexOf(action.content);
-    const shown = files.findIndex((file) => addedText(file) === action.content);
-    if (at === -1 || shown === -1) continue;
-    const id = `t${turn.turn}-a${action.index}-f${shown + 1}`;
-    pieces.push(
-      html`${rest.slice(0, at)}<a class="elided" href="#${id}"
-          >${countOf(action.content.split('\n').length - 1, 'line')}, exactly as the new file ${action.path} has them
-          below</a
-        > `,
-    );
-    rest = rest.slice(at + action.content.length);
+    for (const { text, side } of textsOf(action)) {
+      const link = renderElsewhere(turn, files, side, text);
+      const at = link === null ? -1 : rest.indexOf(text);
+      if (link === null || at === -1) continue;
+      pieces.push(rest.slice(0, at), link);
+      rest = rest.slice(at + text.length);
+    }
   }
   return html`${pre([...pieces, rest])}${renderCut(source.cut)}
     <p class="muted">sha256 <code>${sha256}</code></p>`;
+}
+
+/** The texts of a file in an action, in the order of the plan. */
+function textsOf(action: Action): { text: string; side: 'old' | 'new' }[] {
+  if (action.type === 'CREATE') return [{ text: action.content, side: 'new' }];
+  if (action.type !== 'EDIT') return [];
+  return action.pairs.flatMap(({ find, replace }) => [
+    ...(find === null ? [] : [{ text: find, side: 'old' as const }]),
+    { text: replace, side: 'new' as const },
+  ]);
 }
 
 /** Who said yes, to what, and what was done otherwise. */

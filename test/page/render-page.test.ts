@@ -146,9 +146,11 @@ describe('a turn', () => {
       files: [pageFile('src/a.ts', null, content, 1)],
     });
     expect(count(html, 'line 57 of the content')).toBe(1);
-    expect(html).toMatch(/<a\s+class="elided"\s+href="#t01-a1-f1"/);
-    expect(html).toContain('id="t01-a1-f1"');
-    expect(toText(html).replace(/\s+/g, ' ')).toContain('100 lines, exactly as the new file src/a.ts has them below');
+    expect(html).toMatch(/<a\s+class="elided"\s+href="#t01-f1"/);
+    expect(html).toContain('id="t01-f1"');
+    expect(toText(html).replace(/\s+/g, ' ')).toContain(
+      '100 lines, exactly as the new side of the diff in turn 01 has them',
+    );
   });
 
   test('shows the content of a plan that was not run, or that was run otherwise', () => {
@@ -438,10 +440,20 @@ describe('size', () => {
       .slice(0, 31_000)
       .concat('\n');
 
+  /** An edit takes away as much as it adds. */
+  const halfOf = (text: string) => text.slice(0, text.indexOf('\n', 15_200));
+
   test.each([
     [
       'commands',
       (seed: number) => ({ plan: planOf([command('npm run generate')]), before: null, after: rows(seed), action: 1 }),
+    ],
+    [
+      'edits',
+      (seed: number) => {
+        const [old, now] = [halfOf(rows(1000)), halfOf(rows(seed))];
+        return { plan: planOf([edit('src/a.ts', old, now)]), before: `${old}\n`, after: `${now}\n`, action: 1 };
+      },
     ],
     [
       'new files',

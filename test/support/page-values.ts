@@ -80,6 +80,7 @@ export function pageRequest(turn: string, sections: Partial<PageRequest['section
       reason: null,
       tokens: 100,
       bytes: 400,
+      marker: null,
       body: { kind: 'text', text: whole('text\n') },
       ...section,
     })),

@@ -1,7 +1,7 @@
 /** The request of a turn, section by section: what an earlier request has already, and what the page shows elsewhere, is named. */
 import { isDamage } from '../../errors.ts';
 import type { Hash } from '../../ports/project.ts';
-import { countTokens, type LogSection } from '../../session/context-log-sections.ts';
+import { countTokens, renderLabel, type LogSection } from '../../session/context-log-sections.ts';
 import { parseContextLog, type ParsedContextLog } from '../../session/context-log-parse.ts';
 import { estimateTokens } from '../../session/tokens.ts';
 import type { Oid, TurnName } from '../../names.ts';
@@ -24,7 +24,7 @@ export interface RequestReader {
   read(request: GivenRequest): Promise<PageRequest>;
 }
 
-type Piece = Pick<PageSection, 'name' | 'of' | 'tokens'> & { text: string; section: LogSection | null };
+type Piece = Pick<PageSection, 'name' | 'of' | 'tokens' | 'marker'> & { text: string; section: LogSection | null };
 
 /** The requests are to be read in the order of the page. Only hashes of them are held. */
 export function openRequests(hash: Hash): RequestReader {
@@ -32,10 +32,10 @@ export function openRequests(hash: Hash): RequestReader {
   const told = new Map<TurnName, string>();
 
   async function toBody(piece: Piece, at: number, { turn, find, cut }: GivenRequest): Promise<PageSection['body']> {
-    const { name, of, text } = piece;
+    const { name, of, text, marker } = piece;
     const shown = name === 'history' && of !== null ? find(of) : null;
     if (shown !== null && isSame(told.get(shown), text)) return { kind: 'turn', turn: shown };
-    const key = hash(`${name}\0${of}\0${text}`);
+    const key = hash(`${name}\0${of}\0${marker}\0${text}`);
     const known = seen.get(key);
     if (known !== undefined && known.turn !== turn) return { kind: 'same', ...known };
     seen.set(key, { turn, section: at });
@@ -55,12 +55,21 @@ export function openRequests(hash: Hash): RequestReader {
       const pieces = parsed === null ? [] : split(log, parsed);
       const sections: PageSection[] = [];
       for (const [at, piece] of pieces.entries()) {
-        const { name, tokens, text, section } = piece;
+        const { name, tokens, text, section, marker } = piece;
         const of = piece.of === null ? null : (await request.cut(piece.of)).text;
         const { state, reason } = toState(section);
         const why = reason === null ? null : (await request.cut(reason)).text;
         const body = await toBody(piece, at, request);
-        sections.push({ name, of, state, reason: why, tokens, bytes: countBytes(text), body });
+        sections.push({
+          name,
+          of,
+          state,
+          reason: why,
+          tokens,
+          bytes: countBytes(`${marker ?? ''}${text}`),
+          marker,
+          body,
+        });
       }
       const { tokens = 0, masked = 0, parameters = null } = parsed?.frontMatter ?? {};
       return { commit, command, tokens, bytes: countBytes(log), masked, sections, parameters };
@@ -77,14 +86,17 @@ function parseOrNull(log: string): ParsedContextLog | null {
   }
 }
 
-function split(log: string, { sections }: ParsedContextLog): Piece[] {
+function split(log: string, { sections, frontMatter }: ParsedContextLog): Piece[] {
   const front = log.slice(0, log.indexOf('\n---\n', 3) + '\n---\n'.length);
   return [
-    { name: 'front-matter', of: null, tokens: 0, text: front, section: null },
+    { name: 'front-matter', of: null, tokens: 0, marker: null, text: front, section: null },
     ...sections.flatMap((section): Piece[] => {
       const { name, path: of, body } = section;
-      if (name !== 'history') return [{ name, of, tokens: countTokens(section), text: body, section }];
-      return splitHistory(body).map((piece) => ({ name, ...piece, tokens: estimateTokens(piece.text), section }));
+      const marker = `<!-- ${frontMatter.boundary} ${renderLabel(section)} -->\n`;
+      if (name !== 'history') return [{ name, of, tokens: countTokens(section), marker, text: body, section }];
+      return splitHistory(body).map((piece, at) => {
+        return { name, ...piece, tokens: estimateTokens(piece.text), marker: at === 0 ? marker : null, section };
+      });
     }),
   ];
 }
