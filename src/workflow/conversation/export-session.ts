@@ -84,13 +84,14 @@ async function exportPage(
   { place, version }: ExportOptions & { kind: 'html' },
 ): Promise<ExportedSession> {
   const { makePageFile } = await import('../page/page-file.ts');
-  const { source, bytes, turns } = await makePageFile(project, selector, version);
+  const { page, bytes } = await makePageFile(project, selector, version);
   await place.put(toPieces(bytes));
+  const { session, lines } = page.source;
   return {
-    session: source.session,
-    commit: source.lines[0]?.tip as Oid,
+    session,
+    commit: lines[0]?.tip as Oid,
     repairs: [],
-    page: { bytes: bytes.length, turns },
+    page: { bytes: bytes.length, turns: page.turns.length },
   };
 }
 

@@ -1,13 +1,14 @@
-/** The page of a session as one file. */
+/** The page of a session as one file: made, and held against the repository. */
+import { TeddyError } from '../../errors.ts';
 import { renderSessionPage } from '../../page/render-page.ts';
-import type { PageSource } from '../../page/session-page.ts';
+import type { PageSource, SessionPage } from '../../page/session-page.ts';
 import type { Project } from '../../ports/project.ts';
+import { isOid, isSessionId, type Oid, type SessionId, type TurnName } from '../../names.ts';
 import { findPageSource, readPage } from './read-page.ts';
 
-export interface PageFile {
-  source: PageSource;
+interface PageFile {
+  page: SessionPage;
   bytes: Uint8Array;
-  turns: number;
 }
 
 /** Throws what `findPageSource` and `readPage` throw. */
@@ -18,5 +19,137 @@ export async function makePageFile(project: Project, selector: string | undefine
 /** The same source and version give the same bytes. */
 async function renderPageFile(project: Project, source: PageSource, version: string): Promise<PageFile> {
   const page = await readPage(project, source, { version, checks: true });
-  return { source, bytes: new TextEncoder().encode(renderSessionPage(page, project.hash)), turns: page.turns.length };
+  return { page, bytes: new TextEncoder().encode(renderSessionPage(page)) };
+}
+
+export interface VerifiedPage {
+  /** `other-version`: another version of teddy made it, which may render other bytes, so nothing was compared. */
+  outcome: 'same' | 'different' | 'other-version';
+  session: SessionId;
+  /** The version of teddy that the page names. */
+  version: string;
+  /** The commits that the page is made of. */
+  commits: Oid[];
+  /** The first; null: there is none, or nothing was compared. */
+  difference: PageDifference | null;
+}
+
+export interface PageDifference {
+  /** Of the file, from 1. */
+  line: number;
+  /** Null: it stands before the first turn. */
+  turn: TurnName | null;
+  /** The link to the nearest part above it: `t02-a3`; null: there is none. */
+  part: string | null;
+  /** One of the two has a mask there that the other one does not have. */
+  hasMask: boolean;
+}
+
+/** `bytes`: of the file. Throws USAGE for what is no page of teddy, UNKNOWN_COMMIT, and what `readPage` throws. */
+export async function verifyPageFile(
+  project: Project,
+  { name, bytes }: { name: string; bytes: Uint8Array },
+  version: string,
+): Promise<VerifiedPage> {
+  const { source, version: own } = parseHead(new TextDecoder().decode(bytes.subarray(0, maxHead)), name);
+  const commits = [...new Set([...source.lines.map(({ tip }) => tip), ...source.landed])];
+  const about = { session: source.session, version: own, commits };
+  if (own !== version) return { outcome: 'other-version', ...about, difference: null };
+  await requireCommits(project, commits);
+  const { page, bytes: wanted } = await renderPageFile(project, source, version);
+  const difference = findDifference(bytes, wanted, page);
+  return { outcome: difference === null ? 'same' : 'different', ...about, difference };
+}
+
+/** Bytes: the source stands in the head. */
+const maxHead = 8 * 1024 * 1024;
+const maxCommits = 100_000;
+
+function parseHead(head: string, name: string): { source: PageSource; version: string } {
+  const made = /^git-teddy ([\w.+-]{1,100})$/.exec(readMeta(head, 'generator') ?? '')?.[1];
+  const source = parseSource(unescape(readMeta(head, 'teddy-source') ?? ''));
+  if (made !== undefined && source !== null) return { source, version: made };
+  throw new TeddyError(
+    'USAGE',
+    `${name} is no page of a session: its head does not say which commits it is made of.`,
+    'Make one: `teddy session export --html <file>`.',
+  );
+}
+
+/** Null where the head has no such line. It is looked for from the beginning, once. */
+function readMeta(head: string, name: string): string | null {
+  const opening = `<meta name="${name}" content="`;
+  const start = head.indexOf(opening);
+  const end = start === -1 ? -1 : head.indexOf('"', start + opening.length);
+  return end === -1 ? null : head.slice(start + opening.length, end);
+}
+
+const entities: Record<string, string> = { '&quot;': '"', '&#39;': "'", '&lt;': '<', '&gt;': '>', '&amp;': '&' };
+
+function unescape(text: string): string {
+  return text.replace(/&(?:quot|#39|lt|gt|amp);/g, (entity) => entities[entity] ?? entity);
+}
+
+/** The same keys in the same order, whatever else the text has: a page with more than that differs. */
+function parseSource(text: string): PageSource | null {
+  const value = parseJson(text) as Partial<Record<keyof PageSource, unknown>> | null;
+  if (typeof value !== 'object' || value === null) return null;
+  const { session, line, lines, landed } = value;
+  if (typeof session !== 'string' || !isSessionId(session) || typeof line !== 'string') return null;
+  if (!Array.isArray(lines) || !Array.isArray(landed) || lines.length === 0) return null;
+  if (lines.length + landed.length > maxCommits) return null;
+  const known = lines.map((one: unknown) => {
+    const { name, tip } = (one ?? {}) as Record<string, unknown>;
+    return typeof name === 'string' && typeof tip === 'string' && isOid(tip) ? { name, tip } : null;
+  });
+  const oids = landed.map((oid: unknown) => (typeof oid === 'string' && isOid(oid) ? oid : null));
+  if (known.includes(null) || oids.includes(null)) return null;
+  return {
+    session,
+    line,
+    lines: known.filter((one) => one !== null),
+    landed: oids.filter((one) => one !== null),
+  };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+async function requireCommits({ repository: { store } }: Project, commits: readonly Oid[]): Promise<void> {
+  for (const commit of commits)
+    if ((await store.resolve(commit)) === null)
+      throw new TeddyError(
+        'UNKNOWN_COMMIT',
+        `The page is made of ${commit.slice(0, 10)}, and this repository does not have that commit.`,
+        'Fetch the session from where the page was made: `teddy session pull`. Then verify it again.',
+      );
+}
+
+function findDifference(found: Uint8Array, wanted: Uint8Array, { turns }: SessionPage): PageDifference | null {
+  const length = Math.min(found.length, wanted.length);
+  let at = 0;
+  while (at < length && found[at] === wanted[at]) at += 1;
+  if (at === found.length && at === wanted.length) return null;
+  const before = new TextDecoder().decode(wanted.subarray(0, at));
+  const part = / id="([\w-]{1,200})"/.exec(before.slice(Math.max(before.lastIndexOf(' id="'), 0)))?.[1] ?? null;
+  const names = turns.map(({ turn }) => turn).filter((turn) => `${part}-`.startsWith(`t${turn}-`));
+  return {
+    line: before.split('\n').length,
+    turn: names.toSorted((one, other) => other.length - one.length)[0] ?? null,
+    part,
+    hasMask: countMasks(found, at) !== countMasks(wanted, at),
+  };
+}
+
+/** In the line that has the byte at this place. */
+function countMasks(bytes: Uint8Array, at: number): number {
+  const newline = bytes.indexOf(0x0a, at);
+  const start = bytes.lastIndexOf(0x0a, at - 1) + 1;
+  const line = new TextDecoder().decode(bytes.subarray(start, newline === -1 ? bytes.length : newline));
+  return line.split('[masked: ').length;
 }

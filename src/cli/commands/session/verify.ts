@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { Command, Option } from 'clipanion';
+import { version } from '../../../../package.json';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
 import { formatCount } from '../../../session/format-count.ts';
 import type { VerifiedLine, Violation } from '../../../session/violation.ts';
+import type { VerifiedPage } from '../../../workflow/page/page-file.ts';
 import type { VerifiedSessions, VerifySessionRequest } from '../../../workflow/verify/session.ts';
 import { openIfBundle } from './open-target.ts';
 import { toTarget } from './target-option.ts';
@@ -31,14 +33,19 @@ export class SessionVerifyCommand extends TeddyCommand {
       Only signatures reveal somebody who rewrote a whole session with new hashes: \`git config teddy.sign true\`
       signs entries, and --signed-by requires every entry to be signed by one of the keys.
 
+      --page takes a file of \`teddy session export --html\`: the page is rendered again from the commits that it is
+      made of, and compared byte for byte, however far the session has come since. Only the version of teddy that
+      made a page can do that.
+
       Exit codes: 0 no fault; 1 faults, each named with commit, turn and file, or a shallow clone that lacks
-      some of the line; 2 no such session, commit or file.
+      some of the line, or a page that differs or that another version made; 2 no such session, commit or file.
     `,
     examples: [
       ['The session that HEAD is on', '$0 session verify'],
       ['Every line of the repository, and its objects', '$0 session verify --all --fsck'],
       ['What a pull request adds', '$0 session verify main..teddy/20260124-add-user-auth'],
       ['A bundle that somebody sent, for a script', '$0 session verify session.bundle --json'],
+      ['A page that somebody sent', '$0 session verify --page session.html'],
       ['Every entry signed by a key that you know', '$0 session verify --signed-by ~/.ssh/id_ed25519.pub'],
     ],
   });
@@ -54,10 +61,14 @@ export class SessionVerifyCommand extends TeddyCommand {
       'Require every entry to be signed by this key: its fingerprint, or a file with public ssh keys. Give it several times to allow several keys.',
   });
 
+  file = Option.String('--page', { description: 'Compare a page with the commits that it is made of.' });
+
   protected override actsAtOnce = () => true;
 
   protected run(terminal: Terminal): Promise<number> {
     const target = this.toTarget();
+    const { file } = this;
+    if (file !== undefined) return this.withProject(terminal, (project) => this.verifyPage(terminal, project, file));
     return this.withProject(terminal, async (here) => {
       const bundled = await openIfBundle(this.context, here, target);
       try {
@@ -90,6 +101,17 @@ export class SessionVerifyCommand extends TeddyCommand {
     return isClean(verified) ? 0 : 1;
   }
 
+  private async verifyPage(terminal: Terminal, project: Project, file: string): Promise<number> {
+    const { verifyPageFile } = await import('../../../workflow/page/page-file.ts');
+    const bytes = await readPageBytes(resolvePath(this.context, file), file);
+    const verified = await verifyPageFile(project, { name: file, bytes }, version);
+    const ok = verified.outcome === 'same';
+    if (this.json)
+      this.printJson(terminal, 'session-verify', { ok, lines: [], fsck: null, page: { file, ...verified } });
+    else terminal.print(renderVerifiedPage(terminal, file, verified));
+    return ok ? 0 : 1;
+  }
+
   private async readKeys(project: Project): Promise<ReadonlySet<string> | undefined> {
     if (this.signedBy === undefined) return undefined;
     const { readSigningKeys } = await import('../../../workflow/verify/signing-keys.ts');
@@ -105,8 +127,51 @@ export class SessionVerifyCommand extends TeddyCommand {
     const target = toTarget(this.target, this.session);
     if (this.all && target !== undefined)
       throw new TeddyError('USAGE', '`--all` and a name exclude each other.', 'Leave one of them out.');
+    const isMore = target !== undefined || this.all || this.fsck || this.signedBy !== undefined;
+    if (this.file !== undefined && isMore)
+      throw new TeddyError(
+        'USAGE',
+        '`--page` says itself what is compared, and takes neither a name nor another check.',
+        'Give `--page` alone; without it, `teddy session verify` checks the session.',
+      );
     return target;
   }
+}
+
+/** Larger than any page; a file that is, is none. */
+const maxPageBytes = 512 * 1024 * 1024;
+
+async function readPageBytes(path: string, name: string): Promise<Uint8Array> {
+  try {
+    const found = await stat(path);
+    if (found.isFile() && found.size <= maxPageBytes) return await readFile(path);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === 'ENOENT' ? `There is no file ${name}.` : `${name} cannot be read: ${message}.`;
+    throw new TeddyError('FILE_NOT_FOUND', reason, 'Name a file that `teddy session export --html <file>` made.');
+  }
+  throw new TeddyError(
+    'USAGE',
+    `${name} is too large to be a page, or no file.`,
+    'Make one: `teddy session export --html <file>`.',
+  );
+}
+
+function renderVerifiedPage(terminal: Terminal, file: string, page: VerifiedPage): string {
+  const { outcome, session, commits, difference, version: made } = page;
+  const some = commits.slice(0, 5).map((commit) => commit.slice(0, 10));
+  const more = commits.length - some.length;
+  const of = `${session} at ${some.join(', ')}${more > 0 ? ` and ${formatCount(more)} more` : ''}`;
+  if (outcome === 'same')
+    return `${toVisible(file)}: ${terminal.style('green', 'the same')} as the repository gives: ${of}\n`;
+  if (outcome === 'other-version')
+    return `${toVisible(file)}: ${terminal.style('yellow', 'not verified')}: git-teddy ${made} made it, and this is ${version}. Verify it with that version.\n`;
+  const { line = 0, turn = null, part = null, hasMask = false } = difference ?? {};
+  const place = [...(turn === null ? [] : [`turn ${turn}`]), ...(part === null ? [] : [`#${part}`]), `line ${line}`];
+  const note = hasMask
+    ? '  A secret is masked in one of the two: what is known as one differs between machines.\n'
+    : '';
+  return `${toVisible(file)}: ${terminal.style('red', 'different')} from what the repository gives, first in ${place.join(', ')}: ${of}\n${note}`;
 }
 
 /** Progress is shown so rarely that it costs nothing; a short line is done before anybody could read it. */
