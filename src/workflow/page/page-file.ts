@@ -19,7 +19,7 @@ export async function makePageFile(project: Project, selector: string | undefine
 /** The same source and version give the same bytes. */
 async function renderPageFile(project: Project, source: PageSource, version: string): Promise<PageFile> {
   const page = await readPage(project, source, { version, checks: true });
-  return { page, bytes: new TextEncoder().encode(renderSessionPage(page)) };
+  return { page, bytes: new TextEncoder().encode(renderSessionPage(page, project.hash)) };
 }
 
 export interface VerifiedPage {
