@@ -34,7 +34,7 @@ export interface VerifiedPage {
   difference: PageDifference | null;
 }
 
-export interface PageDifference {
+interface PageDifference {
   /** Of the file, from 1. */
   line: number;
   /** Null: it stands before the first turn. */

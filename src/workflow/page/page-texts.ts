@@ -1,6 +1,7 @@
 /** The texts of a page: each is masked as a whole, and then cut with the command that prints it all. */
+import { TeddyError } from '../../errors.ts';
 import { decodeText } from '../../plan/decode-text.ts';
-import type { Store, TreeChange } from '../../ports/git.ts';
+import type { CommitChange, Store, TreeChange } from '../../ports/git.ts';
 import type { Masker } from '../../ports/project.ts';
 import { countWhole } from '../../session/cut-text.ts';
 import type { RepoPath } from '../../names.ts';
@@ -14,10 +15,12 @@ export const maxText = 262_144;
 const maxTexts = 16 * maxText;
 const filesAtATime = 8;
 
+type PageChange = TreeChange & Partial<Pick<CommitChange, 'oldMode'>>;
+
 export interface PageTexts {
   /** `wasCut`: the text may have marks of what its reader has left out. */
   cut(text: string, command: string, wasCut?: boolean): Promise<PageText>;
-  diff(store: Store, changes: readonly TreeChange[], actionOf?: (path: RepoPath) => number | null): Promise<PageFile[]>;
+  diff(store: Store, changes: readonly PageChange[], actionOf?: (path: RepoPath) => number | null): Promise<PageFile[]>;
 }
 
 /** For one turn, or one comparison. */
@@ -74,7 +77,14 @@ function toDiffCommand({ before, after }: TreeChange): string {
 }
 
 /** Both sides are masked as whole files: a hunk may show a part of a key, which nothing would recognise. */
-async function diffMasked(store: Store, masker: Masker, change: TreeChange, path: RepoPath): Promise<FileDiff[]> {
+async function diffMasked(store: Store, masker: Masker, change: PageChange, path: RepoPath): Promise<FileDiff[]> {
+  const readSize: Store['readSize'] = async (oid) => {
+    const size = await store.readSize(oid);
+    // That of a submodule is in another repository.
+    const mode = oid === change.after ? change.mode : (change.oldMode ?? '160000');
+    if (size === null && mode !== '160000') throw new TeddyError('DAMAGED_SESSION', `The object ${oid} is missing.`);
+    return size;
+  };
   const readBlob: Store['readBlob'] = async (oid) => {
     const bytes = await store.readBlob(oid);
     const text = bytes.includes(0) ? null : decodeText(bytes);
@@ -82,5 +92,5 @@ async function diffMasked(store: Store, masker: Masker, change: TreeChange, path
     const { text: masked, count } = await masker.mask(text, path);
     return count === 0 ? bytes : new TextEncoder().encode(masked);
   };
-  return diffFiles({ readSize: (oid) => store.readSize(oid), readBlob }, [change]);
+  return diffFiles({ readSize, readBlob }, [change]);
 }

@@ -9,7 +9,7 @@ import { parsePlan } from '../../plan/parse.ts';
 import { parseReport } from '../../plan/report-schema.ts';
 import { readRun } from '../../plan/report-logs.ts';
 import type { Report } from '../../plan/report.ts';
-import type { TreeChange, TreeEntry } from '../../ports/git.ts';
+import type { CommitChange, TreeEntry } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { renderTurn } from '../../session/history-text.ts';
 import { sumSpent } from '../../session/spending.ts';
@@ -34,7 +34,7 @@ export interface TurnTarget {
 
 /** What the files of a turn hold, and what of them cannot be read. */
 export interface TurnSources {
-  texts: TurnTexts | null;
+  texts: TurnTexts;
   /** The sha256 of `plan.md`; null: there is none. */
   planSha256: string | null;
   /** Null: there is none. */
@@ -44,7 +44,6 @@ export interface TurnSources {
 
 /** A request that is longer is none of ours. */
 const maxLogBytes = 32 * 1024 * 1024;
-const noTexts: TurnTexts = { transcript: { records: [], skipped: [], mended: [] }, plan: null, report: null, cut: [] };
 
 /** Total: a file that is damaged or missing is a fault of the turn. */
 export async function readSources(project: Project, { session, walked, tree }: TurnTarget): Promise<TurnSources> {
@@ -55,11 +54,24 @@ export async function readSources(project: Project, { session, walked, tree }: T
   const entries = tree === undefined ? [] : ((await guard('its directory', store.readTree(tree))) ?? []);
   const place = { commit: lastOf(walked.steps).commit, session, turn: walked.name, entries };
   const plan = entries.find(({ name }) => name === 'plan.md');
-  const [texts, planSha256, log] = await Promise.all([
-    guard('what was said, planned and reported', readTurnTexts(store, place, 2 * maxText)),
+  // One that is damaged does not take the others away.
+  const readText = (file: string) => {
+    const source = { ...place, entries: entries.filter(({ name }) => name === file) };
+    return guard(file, readTurnTexts(store, source, 2 * maxText));
+  };
+  const [said, planned, reported, planSha256, log] = await Promise.all([
+    readText('transcript.jsonl'),
+    readText('plan.md'),
+    readText('report.md'),
     plan === undefined ? null : store.readBlob(plan.oid).then(project.hash).catch(orNull),
-    guard('its request', readLog(project, entries)),
+    guard('_context.log', readLog(project, entries)),
   ]);
+  const texts: TurnTexts = {
+    transcript: said?.transcript ?? { records: [], skipped: [], mended: [] },
+    plan: planned?.plan ?? null,
+    report: reported?.report ?? null,
+    cut: [said, planned, reported].flatMap((one) => one?.cut ?? []),
+  };
   return { texts, planSha256, log, faults };
 }
 
@@ -95,7 +107,7 @@ export async function toPageTurn(
   const { session, line, walked } = target;
   const { turn, name, parent, steps } = walked;
   const page = openTexts(project.masker);
-  const texts = sources.texts ?? noTexts;
+  const { texts } = sources;
   const faults = [...sources.faults];
   const report = readReport(texts.report, faults);
   const commandOf = (file: string, kinds: readonly EntryKind[]) =>
@@ -128,7 +140,7 @@ export async function toPageTurn(
           find: (of) => [...line.turns.values()].find((other) => other.name === of)?.turn ?? null,
           cut: (text) => page.cut(text, commandOf('_context.log', opening)),
         });
-  if (sources.texts !== null) requests.keep(turn, renderTurn(toTurnHistory(name, records, texts)));
+  if (sources.faults.length === 0) requests.keep(turn, renderTurn(toTurnHistory(name, records, texts)));
   const actions = new Map(report?.changes.map(({ path, action }) => [path, action]));
   const files = await page
     .diff(store, listChanges(steps, faults), (path) => actions.get(path) ?? null)
@@ -180,7 +192,7 @@ function lastOf(steps: readonly PageStep[]): PageStep {
   return last;
 }
 
-function listChanges(steps: readonly PageStep[], faults: string[]): TreeChange[] {
+function listChanges(steps: readonly PageStep[], faults: string[]): CommitChange[] {
   const made = steps.filter(({ entry }) => entry?.kind !== 'undo');
   const unread = made.filter(({ changes }) => changes === null).map(({ commit }) => commit.slice(0, 10));
   if (unread.length > 0) faults.push(`Damaged or missing: the changes of ${unread.join(', ')}.`);
