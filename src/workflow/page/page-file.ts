@@ -41,8 +41,8 @@ interface PageDifference {
   turn: TurnName | null;
   /** The link to the nearest part above it: `t02-a3`; null: there is none. */
   part: string | null;
-  /** One of the two has a mask there that the other one does not have. */
-  hasMask: boolean;
+  /** One of the two masks more secrets: what is known as one differs between machines. */
+  hasMasks: boolean;
 }
 
 /** `bytes`: of the file. Throws USAGE for what is no page of teddy, UNKNOWN_COMMIT, and what `readPage` throws. */
@@ -126,7 +126,7 @@ async function requireCommits({ repository: { store } }: Project, commits: reado
       throw new TeddyError(
         'UNKNOWN_COMMIT',
         `The page is made of ${commit.slice(0, 10)}, and this repository does not have that commit.`,
-        'Fetch the session from where the page was made: `teddy session pull`. Then verify it again.',
+        'Fetch the session from where the page was made: `teddy session pull <remote>`. Then verify the page again.',
       );
 }
 
@@ -142,14 +142,10 @@ function findDifference(found: Uint8Array, wanted: Uint8Array, { turns }: Sessio
     line: before.split('\n').length,
     turn: names.toSorted((one, other) => other.length - one.length)[0] ?? null,
     part,
-    hasMask: countMasks(found, at) !== countMasks(wanted, at),
+    hasMasks: countMasks(found) !== countMasks(wanted),
   };
 }
 
-/** In the line that has the byte at this place. */
-function countMasks(bytes: Uint8Array, at: number): number {
-  const newline = bytes.indexOf(0x0a, at);
-  const start = bytes.lastIndexOf(0x0a, at - 1) + 1;
-  const line = new TextDecoder().decode(bytes.subarray(start, newline === -1 ? bytes.length : newline));
-  return line.split('[masked: ').length;
+function countMasks(bytes: Uint8Array): number {
+  return new TextDecoder().decode(bytes).split('[masked: ').length;
 }

@@ -52,7 +52,7 @@ describe('a page is verified', () => {
   test('and names the turn and the part that first differ', async () => {
     expect(await verify(replaced('Words.', 'Swords'))).toMatchObject({
       outcome: 'different',
-      difference: { turn: '02', part: expect.stringMatching(/^t02/), line: expect.any(Number), hasMask: false },
+      difference: { turn: '02', part: expect.stringMatching(/^t02/), line: expect.any(Number), hasMasks: false },
     });
     const { difference } = await verify(replaced('<title>', '<title>A '));
     expect(difference).toMatchObject({ turn: null, part: null });
@@ -63,7 +63,7 @@ describe('a page is verified', () => {
 
   test('and says where one of the two has a mask', async () => {
     const { difference } = await verify(replaced('Words.', '[masked: env TOKEN]'));
-    expect(difference).toMatchObject({ turn: '02', hasMask: true });
+    expect(difference).toMatchObject({ turn: '02', hasMasks: true });
   });
 
   test('whatever byte of it is changed', async () => {
@@ -105,7 +105,7 @@ describe('a page is not verified', () => {
   test('whose commits are not here', async () => {
     await expect(verify(bytes, await memoryProject())).rejects.toMatchObject({
       code: 'UNKNOWN_COMMIT',
-      hint: expect.stringContaining('teddy session pull'),
+      hint: expect.stringContaining('teddy session pull <remote>'),
     });
   });
 

@@ -166,10 +166,10 @@ function renderVerifiedPage(terminal: Terminal, file: string, page: VerifiedPage
     return `${toVisible(file)}: ${terminal.style('green', 'the same')} as the repository gives: ${of}\n`;
   if (outcome === 'other-version')
     return `${toVisible(file)}: ${terminal.style('yellow', 'not verified')}: git-teddy ${made} made it, and this is ${version}. Verify it with that version.\n`;
-  const { line = 0, turn = null, part = null, hasMask = false } = difference ?? {};
+  const { line = 0, turn = null, part = null, hasMasks = false } = difference ?? {};
   const place = [...(turn === null ? [] : [`turn ${turn}`]), ...(part === null ? [] : [`#${part}`]), `line ${line}`];
-  const note = hasMask
-    ? '  A secret is masked in one of the two: what is known as one differs between machines.\n'
+  const note = hasMasks
+    ? '  One of the two masks more secrets. Variables and .env files of a machine hold some that others do not know.\n'
     : '';
   return `${toVisible(file)}: ${terminal.style('red', 'different')} from what the repository gives, first in ${place.join(', ')}: ${of}\n${note}`;
 }
