@@ -67,7 +67,8 @@ export function openRequests(hash: Hash): RequestReader {
           reason: why,
           tokens,
           bytes: countBytes(`${marker ?? ''}${text}`),
-          marker,
+          // It has the path in it.
+          marker: marker === null ? null : (await request.cut(marker)).text,
           body,
         });
       }
