@@ -8,13 +8,6 @@ import { describeAge } from './time.ts';
 /** A terminal of the usual size has room for so many. */
 const firstPage = 20;
 
-/** Nobody makes a session the newest by writing a time to come. */
-export function sortNewest(sessions: ListedSession[], now: Date): ListedSession[] {
-  const latest = new Date(now.getTime() + 600_000).toISOString();
-  const timeOf = ({ updated }: ListedSession) => (updated > latest ? '' : updated);
-  return sessions.toReversed().toSorted((a, b) => (timeOf(a) < timeOf(b) ? 1 : timeOf(a) > timeOf(b) ? -1 : 0));
-}
-
 export function takeFirst(sessions: ListedSession[], limit: number): ListedSession[] {
   const at = sessions.findIndex(({ current }) => current);
   const current = sessions[at];

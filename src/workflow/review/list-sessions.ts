@@ -69,6 +69,13 @@ export async function listSessions(
   );
 }
 
+/** Nobody makes a session the newest by writing a time to come. */
+export function sortNewest(sessions: ListedSession[], now: Date): ListedSession[] {
+  const latest = new Date(now.getTime() + 600_000).toISOString();
+  const timeOf = ({ updated }: ListedSession) => (updated > latest ? '' : updated);
+  return sessions.toReversed().toSorted((a, b) => (timeOf(a) < timeOf(b) ? 1 : timeOf(a) > timeOf(b) ? -1 : 0));
+}
+
 async function findOwn(
   { repository: { store } }: Project,
   starts: Map<SessionId, SessionStart>,

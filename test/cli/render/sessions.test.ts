@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { renderSessions, sortNewest, takeFirst } from '../../../src/cli/render/sessions.ts';
+import { renderSessions, takeFirst } from '../../../src/cli/render/sessions.ts';
 import { widthOf } from '../../../src/cli/render/cut-to-width.ts';
 import { openTerminal, type Terminal } from '../../../src/cli/terminal.ts';
 import type { SessionId } from '../../../src/names.ts';
-import type { ListedSession } from '../../../src/workflow/review/list-sessions.ts';
+import { sortNewest, type ListedSession } from '../../../src/workflow/review/list-sessions.ts';
 import { memoryContext } from '../../support/cli-context.ts';
 
 const now = new Date('2026-01-24T12:00:00.000Z');

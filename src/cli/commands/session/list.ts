@@ -1,9 +1,9 @@
 import { Command, Option } from 'clipanion';
 import { TeddyError } from '../../../errors.ts';
 import type { Project } from '../../../ports/project.ts';
-import { type ListedSession, listSessions } from '../../../workflow/review/list-sessions.ts';
+import { type ListedSession, listSessions, sortNewest } from '../../../workflow/review/list-sessions.ts';
 import { requireOne } from '../../plan-options.ts';
-import { renderSessions, sortNewest, takeFirst } from '../../render/sessions.ts';
+import { renderSessions, takeFirst } from '../../render/sessions.ts';
 import { TeddyCommand } from '../../teddy-command.ts';
 import type { Terminal } from '../../terminal.ts';
 import { toVisible } from '../../../session/visible-text.ts';
