@@ -180,6 +180,10 @@ const explanations: Record<ErrorCode, [meaning: string, wayOut: string]> = {
     'The turn has a plan but no report.',
     'Run `teddy session execute`, or close the turn with `teddy session execute --reject`.',
   ],
+  PLAN_REPLACED: [
+    'A page showed another plan than the one that is pending by now. Nothing of either was run.',
+    'Read the plan that the page shows by now, and decide again.',
+  ],
   NO_PENDING_PLAN: ['There is no plan to run.', 'Ask for one with `teddy session plan -m "..."`.'],
   RUN_INTERRUPTED: [
     'A run or a command was killed, and nobody has settled it yet.',

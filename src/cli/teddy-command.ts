@@ -109,7 +109,7 @@ function withCommand({ code, message, selector, newest }: AmbiguousSessionError,
   return new TeddyError(code, message, `The newest is ${newest}: \`teddy ${words.map(toShellWord).join(' ')}\`.`);
 }
 
-function openHere(terminal: Terminal, notices: Notices, actsAtOnce: boolean): Promise<Project> {
+export function openHere(terminal: Terminal, notices: Notices, actsAtOnce: boolean): Promise<Project> {
   return openProject({
     cwd: readWorkingDirectory(terminal.context),
     env: terminal.context.env,

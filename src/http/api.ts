@@ -1,17 +1,28 @@
 /** The API as one function from request to answer: who may call, which call it is, and errors that all look alike. */
 import type { IncomingMessage } from 'node:http';
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { ContentTooLarge } from '../write/write-errors.ts';
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
-import type { Clock } from '../ports/project.ts';
+import type { Clock, Hash } from '../ports/project.ts';
 import type { Limits } from '../session/write-limits.ts';
 import { appendSignal } from './append-signal.ts';
+import {
+  answerHeaders,
+  contentSecurityPolicy,
+  isForPerson,
+  isOfPages,
+  isSame,
+  pageAccess,
+  type PageAccess,
+} from './page-access.ts';
+import { pageActs, type PageActs } from './page-acts.ts';
+import { linkRoute, pageRoutes, type PageTools } from './page-routes.ts';
+import { renderRefusal } from '../page/render-list.ts';
 import { eventStreams, streamHeaders, type EventStreams, type StreamEnd, type StreamLimits } from './event-stream.ts';
 import { Refusal, toErrorAnswer } from './refusal.ts';
-import { oneAtATime, type Call, type Route } from './route.ts';
+import { oneAtATime, type Call, type PlainRoute, type Route } from './route.ts';
 import { sessionRoutes } from './session-routes.ts';
 import type { SessionApi } from './session-api.ts';
 import type { StatusChanges } from './status.ts';
@@ -41,6 +52,7 @@ export interface RequestReport {
 export interface ApiOptions {
   writes: WriteApi;
   sessions: SessionApi;
+  pages: PageTools;
   limits: Limits;
   streamLimits: StreamLimits;
   token: string;
@@ -64,33 +76,61 @@ export interface RunningApi {
   fetch: Api['fetch'];
   /** Ends the streams, which would keep the server from stopping; all other calls are answered as before. */
   endStreams(): void;
+  /** Stops what a page has begun, as Ctrl-C does, and resolves when it has ended. */
+  endActs(): Promise<void>;
 }
 
 export function createApi(options: ApiOptions): RunningApi {
-  const { token, report } = options;
+  const { report, clock } = options;
   const api: Api = new OpenAPIHono<Env>();
+  const access = pageAccess(clock);
   logRequests(api, options);
-  api.use((context, next) => {
-    admit(context.env.incoming, token);
-    return next();
+  api.use(async (context, next) => {
+    admit(context.env.incoming, { token: options.token, access, path: context.req.path });
+    await next();
   });
   const streams = eventStreams(options.streamLimits, (error) => report.failure(error));
-  const routes = listRoutes(options);
-  for (const route of routes) addRoute(api, route, options.limits, streams);
+  const { routes, pages, acts } = listRoutes(options, access);
+  for (const { config, ...route } of routes) {
+    api.openAPIRegistry.registerPath(config);
+    addRoute(api, { ...route, method: config.method, path: config.getRoutingPath() }, options, streams);
+  }
+  for (const route of pages) addRoute(api, route, options, streams);
   addDocument(api, options.version);
   const described = routes.map(({ config }) => ({ method: config.method, path: config.getRoutingPath() }));
-  refuseOtherMethods(api, [...described, { method: 'get', path: documentPath }]);
+  refuseOtherMethods(api, [...described, ...pages, { method: 'get', path: documentPath }]);
   api.notFound((context) => toResponse(context, new Refusal('NO_SUCH_CALL', 'There is no such call.'), options));
   api.onError((error, context) => toResponse(context, error, options));
-  return { fetch: api.fetch, endStreams: () => streams.stop() };
+  return { fetch: api.fetch, endStreams: () => streams.stop(), endActs: () => acts.end() };
 }
 
 /** One opened project serves all clients, so changes are made one after the other. */
-function listRoutes({ writes, sessions, limits, streamLimits }: ApiOptions): Route[] {
+function listRoutes(
+  { writes, sessions, pages: tools, limits, streamLimits, report }: ApiOptions,
+  access: PageAccess,
+): { routes: Route[]; pages: PlainRoute[]; acts: PageActs } {
   const { lookMs } = streamLimits;
-  const appended = appendSignal();
-  const inTurn = oneAtATime(() => appended.notify());
-  return [...writeRoutes(writes, inTurn, limits), ...sessionRoutes({ sessions, inTurn, appended, lookMs, limits })];
+  const [appended, happened] = [appendSignal(), appendSignal()];
+  const inTurn = oneAtATime(() => {
+    appended.notify();
+    happened.notify();
+  });
+  const acts = pageActs({
+    tools,
+    inTurn,
+    onEvent: () => happened.notify(),
+    onDefect: (error) => report.failure(error),
+  });
+  const ofPages = { tools, access, acts, happened, lookMs };
+  return {
+    routes: [
+      ...writeRoutes(writes, inTurn, limits),
+      ...sessionRoutes({ sessions, inTurn, appended, lookMs, limits }),
+      linkRoute(ofPages),
+    ],
+    pages: pageRoutes(ofPages),
+    acts,
+  };
 }
 
 const documentPath = '/openapi.json';
@@ -98,25 +138,48 @@ const documentPath = '/openapi.json';
 /** A stream ends as it should when its client leaves, when nothing more comes, and when the server stops. */
 const codes: Partial<Record<StreamEnd, string>> = { stalled: 'STREAM_STALLED', failed: 'STREAM_FAILED' };
 
-function addRoute(api: Api, { config, statuses, answer }: Route, limits: Limits, streams: EventStreams): void {
-  api.openAPIRegistry.registerPath(config);
-  api.on(config.method.toUpperCase(), config.getRoutingPath(), async (context) => {
+interface AddedRoute extends Omit<PlainRoute, 'method'> {
+  method: string;
+}
+
+function addRoute(
+  api: Api,
+  { method, path, statuses, answer }: AddedRoute,
+  { limits, pages }: ApiOptions,
+  streams: EventStreams,
+): void {
+  api.on(method.toUpperCase(), path, async (context) => {
+    const { incoming, outgoing } = context.env;
     if (statuses !== undefined) context.set('statuses', statuses);
+    // A link that is only looked at stays good.
+    if (incoming.method === 'HEAD' && path === '/open') return context.body(null, 200);
     const reply = await answer(toCall(context, limits));
     if ('events' in reply) {
       // The answer has the headers of a stream, and nothing else.
-      if (context.env.incoming.method === 'HEAD') return context.body(null, 200, streamHeaders);
-      const ended = streams.open(context.env.outgoing, reply.events);
+      if (incoming.method === 'HEAD') return context.body(null, 200, streamHeaders);
+      const ended = streams.open(outgoing, reply.events);
       context.set(
         'ended',
         ended.then((end) => codes[end]),
       );
       return RESPONSE_ALREADY_SENT;
     }
+    if ('location' in reply)
+      return context.body(null, reply.status, {
+        ...answerHeaders,
+        Location: reply.location,
+        'Set-Cookie': reply.cookie,
+      });
+    if ('html' in reply)
+      return context.html(reply.html, reply.status, toPageHeaders(pages.project.hash, reply.formAction));
     const { status, body } = reply;
     if ('code' in body) context.set('code', String(body.code));
-    return context.json(body, status);
+    return context.json(body, status, answerHeaders);
   });
+}
+
+function toPageHeaders(hash: Hash, formAction: "'none'" | "'self'" = "'none'"): Record<string, string> {
+  return { ...answerHeaders, 'Content-Security-Policy': contentSecurityPolicy(hash, formAction) };
 }
 
 function toCall(context: Context<Env>, limits: Limits): Call {
@@ -125,6 +188,9 @@ function toCall(context: Context<Env>, limits: Limits): Call {
   return {
     sessionId,
     session: context.req.param('session') ?? '',
+    turn: context.req.param('turn') ?? '',
+    origin: new URL(context.req.url).origin,
+    port: context.env.incoming.socket.localPort ?? 0,
     query: context.req.queries(),
     lastEventId: context.req.header('Last-Event-ID'),
     json: () => readJson(context.env.incoming, limits),
@@ -155,15 +221,20 @@ function refuseOtherMethods(api: Api, known: { method: string; path: string }[])
   }
 }
 
-function toResponse(context: Context<Env>, error: unknown, { report }: ApiOptions): Response {
-  const { status, headers, body } = toErrorAnswer(error, context.get('statuses'));
+function toResponse(context: Context<Env>, error: unknown, { report, pages }: ApiOptions): Response {
+  const { incoming } = context.env;
+  const isOfPage = isOfPages(incoming.method, context.req.path);
+  const { status, headers, body } = toErrorAnswer(error, context.get('statuses'), { isForPage: isOfPage });
   if (status === 500) report.failure(error);
   context.set('code', body.code);
-  const { complete, headers: sent } = context.env.incoming;
+  const { complete, headers: sent } = incoming;
   const hasBody = sent['content-length'] !== undefined || sent['transfer-encoding'] !== undefined;
   // The rest of the body is not read: the connection cannot be used again.
   if (hasBody && !complete) context.header('Connection', 'close');
-  return context.json(body, status, headers);
+  if (!isForPerson(incoming)) return context.json(body, status, { ...answerHeaders, ...headers });
+  // A browser would ask for a name and a password.
+  const { 'WWW-Authenticate': _challenge, ...others } = headers;
+  return context.html(renderRefusal(body), status, { ...toPageHeaders(pages.project.hash), ...others });
 }
 
 /** A stream is logged when it has ended. */
@@ -191,30 +262,40 @@ function logRequests(api: Api, { clock, report }: ApiOptions): void {
 /**
  * Decides who may call at all. A page in a browser reaches the loopback address too: without CORS it cannot read the answers,
  * but it can send requests, and with a name that resolves to 127.0.0.1 it can even read. Hence Host, Origin and a token, in
- * this order. Throws HOST_REFUSED, ORIGIN_REFUSED, TOKEN_REFUSED.
+ * this order; for the pages, the cookie of an opened link counts as well. Throws HOST_REFUSED, ORIGIN_REFUSED, TOKEN_REFUSED.
  */
-function admit({ headers, headersDistinct, socket }: IncomingMessage, token: string): void {
+function admit(
+  request: IncomingMessage,
+  { token, access, path }: { token: string; access: PageAccess; path: string },
+): void {
+  const { method, headers } = request;
+  const host = requireOwnHost(request);
+  if (headers.origin !== undefined && headers.origin !== `http://${host}`) {
+    throw new Refusal('ORIGIN_REFUSED', 'Pages of other origins may not call this server.');
+  }
+  if (path === '/open') return;
+  const bearer = /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
+  if (isSame(bearer, token)) return;
+  if (isOfPages(method, path) && access.hasCookie(request)) {
+    if (method === 'GET' || method === 'HEAD' || headers.origin !== undefined) return;
+    throw new Refusal('ORIGIN_REFUSED', 'A page has to say where it is from: its browser sends no Origin.');
+  }
+  const challenge = { 'WWW-Authenticate': 'Bearer' };
+  throw new Refusal('TOKEN_REFUSED', 'Send the token of server.json: Authorization: Bearer <token>.', challenge);
+}
+
+/** Returns the host that the client has named. */
+function requireOwnHost({ headersDistinct, socket }: IncomingMessage): string {
   const port = socket.localPort ?? 0;
   const names = ['127.0.0.1', 'localhost', '[::1]'];
   // No client sends the port that is meant anyway.
   const own = [...names.map((name) => `${name}:${port}`), ...(port === 80 ? names : [])];
   const [host = '', ...others] = (headersDistinct.host ?? []).map((name) => name.toLowerCase());
-  if (others.length > 0 || !own.includes(host)) {
-    throw new Refusal(
-      'HOST_REFUSED',
-      `This server answers only as 127.0.0.1:${port}, localhost:${port} or [::1]:${port}.`,
-    );
-  }
-  if (headers.origin !== undefined && headers.origin !== `http://${host}`) {
-    throw new Refusal('ORIGIN_REFUSED', 'Pages of other origins may not call this server.');
-  }
-  const bearer = /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
-  // Digests are equally long and are compared in constant time, so the time says nothing about the token.
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  if (!timingSafeEqual(digest(bearer), digest(token))) {
-    const challenge = { 'WWW-Authenticate': 'Bearer' };
-    throw new Refusal('TOKEN_REFUSED', 'Send the token of server.json: Authorization: Bearer <token>.', challenge);
-  }
+  if (others.length === 0 && own.includes(host)) return host;
+  throw new Refusal(
+    'HOST_REFUSED',
+    `This server answers only as 127.0.0.1:${port}, localhost:${port} or [::1]:${port}.`,
+  );
 }
 
 /** A byte of content takes up to six in JSON (`\u0000`), and there is a little beside the content. */

@@ -21,6 +21,8 @@ interface ErrorBody {
   code: string;
   errors: string[];
   expected_offset?: number;
+  /** The next step, for a person. */
+  hint?: string;
 }
 
 export interface ErrorAnswer {
@@ -31,8 +33,15 @@ export interface ErrorAnswer {
 
 const internalError = 'An internal error occurred. Please try again.';
 
-/** An expected failure that no table knows keeps its code and its message, in `errors`; a defect keeps neither. */
-export function toErrorAnswer(error: unknown, changes?: StatusChanges): ErrorAnswer {
+/**
+ * An expected failure that no table knows keeps its code and its message, in `errors`; a defect keeps neither. `isForPage`: its user
+ * is shown the message and the hint, as a terminal would, and such a failure is no failure of the server.
+ */
+export function toErrorAnswer(
+  error: unknown,
+  changes?: StatusChanges,
+  { isForPage = false }: { isForPage?: boolean } = {},
+): ErrorAnswer {
   if (error instanceof Refusal) {
     const { code, message, headers } = error;
     return { status: statusOfRefusal[code], headers, body: { error: message, code, errors: [message] } };
@@ -41,10 +50,12 @@ export function toErrorAnswer(error: unknown, changes?: StatusChanges): ErrorAns
     return { status: 500, headers: {}, body: { error: internalError, code: 'DEFECT', errors: [] } };
   }
   const { code, message } = error;
-  const status = toErrorStatus(code, changes);
+  const known = toErrorStatus(code, changes);
+  const status = known === 500 && isForPage ? 409 : known;
   const errors = error instanceof InvalidRequest ? error.problems : [message];
   const expected = error instanceof OffsetMismatch ? { expected_offset: error.expected } : {};
-  const body = { error: status === 500 ? internalError : message, code, errors, ...expected };
+  const hint = isForPage && error.hint !== undefined ? { hint: error.hint } : {};
+  const body = { error: status === 500 ? internalError : message, code, errors, ...expected, ...hint };
   return { status, headers: {}, body };
 }
 

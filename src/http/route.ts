@@ -12,6 +12,11 @@ export interface Call {
   sessionId: string;
   /** The path's name for a session (an id, a part of it, a branch); empty where the path has none. */
   session: string;
+  /** The path's name for a turn; empty where the path has none. */
+  turn: string;
+  /** The address of this server as the client has named it: `http://127.0.0.1:5000`. */
+  origin: string;
+  port: number;
   /** Every parameter of the query; one that is given twice has two values. */
   query: Record<string, string[]>;
   /** A client that goes on with a stream sends this header. */
@@ -23,14 +28,23 @@ export interface Call {
 
 export type Reply =
   | { status: ContentfulStatusCode; body: object }
+  /** `formAction`: what a form may be sent to without script. */
+  | { status: ContentfulStatusCode; html: string; formAction: "'none'" | "'self'" }
+  | { status: 303; location: string; cookie: string }
   /** Ends by itself, or soon after the abort of the signal. */
   | { events(signal: AbortSignal): AsyncIterable<ServerEvent> };
 
-export interface Route {
-  config: RouteConfig & { getRoutingPath(): string };
+/** A route of the pages: `/openapi.json` does not describe it. */
+export interface PlainRoute {
+  method: 'get' | 'post';
+  path: string;
   /** Codes that mean something else to this call than to the others. */
   statuses?: StatusChanges;
   answer(call: Call): Promise<Reply>;
+}
+
+export interface Route extends Pick<PlainRoute, 'statuses' | 'answer'> {
+  config: RouteConfig & { getRoutingPath(): string };
 }
 
 export const security = [{ token: [] }];

@@ -49,16 +49,17 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 function openListener(options: ServerOptions, token: string): Promise<Listener> {
   const { port, clock, report, patience = usualPatience, streamLimits = usualStreamLimits } = options;
-  const { fetch, endStreams } = createApi({ ...options, streamLimits, token });
+  const { fetch, endStreams, endActs } = createApi({ ...options, streamLimits, token });
   const onBroken = (refusal: Refusal) => {
     const { status, body } = toErrorAnswer(refusal);
     report.request({ time: clock.now().toISOString(), method: null, path: null, status, ms: null, code: body.code });
   };
   return listen({ fetch, port, patience, onBroken }).then((listener) => ({
     ...listener,
-    stop() {
+    async stop() {
       endStreams();
-      return listener.stop();
+      await endActs();
+      await listener.stop();
     },
   }));
 }

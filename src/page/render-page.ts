@@ -19,6 +19,8 @@ export interface LiveParts {
   controls: Html;
 }
 
+export const pageStyle = markup(`<style>${css}</style>`);
+
 /** `hash` is sha256, in hex. */
 export function renderSessionPage(page: SessionPage, hash: Hash, live: LiveParts | null = null): string {
   const policy = `default-src 'none'; style-src '${toSource(hash(css))}'; script-src '${toSource(hash(script))}'; base-uri 'none'; form-action 'none'`;
@@ -33,7 +35,7 @@ export function renderSessionPage(page: SessionPage, hash: Hash, live: LiveParts
         <meta name="generator" content="git-teddy ${page.version}" />
         <meta name="teddy-source" content="${toPlainJson(page.source)}" />
         <title>${page.title} · teddy</title>
-        ${markup(`<style>${css}</style>`)} ${live?.head ?? null}
+        ${pageStyle} ${live?.head ?? null}
       </head>
       <body>
         <a class="skip" href="#stream">Skip to the turns</a>

@@ -392,7 +392,7 @@ describe('what every call shares', () => {
     expect(await server.call('POST', `${base}/begin`, wish, headers)).toMatchObject({ status: 200 });
   });
 
-  test.each(['/', '/api', `${base}/`, `${base}/begin/x`, '/openapi.json/', '/favicon.ico'])(
+  test.each(['/api', `${base}/`, `${base}/begin/x`, '/openapi.json/', '/favicon.ico'])(
     '%s is no call',
     async (path) => {
       expect(await server.call('GET', path)).toMatchObject({ status: 404, body: { code: 'NO_SUCH_CALL' } });

@@ -11,10 +11,12 @@ import { connect, type Socket } from 'node:net';
 import { usualStreamLimits, type StreamLimits } from '../../src/http/event-stream.ts';
 import { usualPatience, type Patience } from '../../src/http/listen.ts';
 import type { RequestLine } from '../../src/http/api.ts';
+import type { PageTools } from '../../src/http/page-routes.ts';
 import { sessionApi, type SessionApi } from '../../src/http/session-api.ts';
 import { startServer } from '../../src/http/start-server.ts';
 import { serverWrites, type WriteApi } from '../../src/http/write-api.ts';
 import { defaultLimits, type Limits } from '../../src/session/write-limits.ts';
+import { findPageSource, readPage } from '../../src/workflow/page/read-page.ts';
 import { memoryProject, type MemoryProject } from './memory-repository.ts';
 
 export interface TestServer {
@@ -41,7 +43,9 @@ export interface TestServer {
 export interface Answer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
+  /** Empty when it is no JSON. */
   body: Record<string, unknown>;
+  text: string;
 }
 
 export interface RawConnection {
@@ -55,6 +59,7 @@ export interface RawConnection {
 export interface TestServerOptions {
   writes?: Partial<WriteApi>;
   sessions?: Partial<SessionApi>;
+  pages?: Partial<PageTools>;
   limits?: Partial<Limits>;
   patience?: Partial<Patience>;
   streamLimits?: Partial<StreamLimits>;
@@ -69,6 +74,14 @@ export async function openTestServer(options: TestServerOptions = {}): Promise<T
   const { url, port, token, stop } = await startServer({
     writes: { ...serverWrites(project, ({ id }) => void cleaned.push(id)), ...options.writes },
     sessions: { ...sessionApi(project), ...options.sessions },
+    pages: {
+      project,
+      open: async (notices) => ({ ...project, notices }),
+      choose: () => Promise.reject(new Error('The test has given no model.')),
+      find: findPageSource,
+      read: (opened, source) => readPage(opened, source, { version: '1.2.3', checks: false }),
+      ...options.pages,
+    },
     limits: { ...defaultLimits, ...options.limits },
     servers: project.servers,
     clock: project.clock,
@@ -126,8 +139,9 @@ function callServer({ port, method, path, body, headers }: Sent): Promise<Answer
       let text = '';
       response.setEncoding('utf8').on('data', (part: string) => (text += part));
       response.on('error', reject).on('end', () => {
-        const parsed = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: parsed });
+        const isJson = response.headers['content-type']?.startsWith('application/json') === true;
+        const parsed = (text === '' || !isJson ? {} : JSON.parse(text)) as Record<string, unknown>;
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: parsed, text });
       });
     });
     sent.on('error', reject);

@@ -2,10 +2,12 @@ import { Command, Option } from 'clipanion';
 import { version } from '../../../package.json';
 import { TeddyError } from '../../errors.ts';
 import type { RequestReport } from '../../http/api.ts';
+import type { RunningServer } from '../../http/start-server.ts';
 import type { Notices, Project } from '../../ports/project.ts';
-import { TeddyCommand, withInterrupt } from '../teddy-command.ts';
-import type { Terminal } from '../terminal.ts';
 import { toVisible } from '../../session/visible-text.ts';
+import { chooseFromFlags } from '../ask/choose-model.ts';
+import { openHere, TeddyCommand, withInterrupt } from '../teddy-command.ts';
+import type { Terminal } from '../terminal.ts';
 
 export class ServeCommand extends TeddyCommand {
   static override paths = [['serve']];
@@ -16,6 +18,9 @@ export class ServeCommand extends TeddyCommand {
       It listens only on 127.0.0.1, on port 5000 or the next free one, until Ctrl-C or SIGTERM; calls that are
       under way then are finished. GET /openapi.json describes the calls. Each needs the token in
       \`.git/teddy/server.json\`, which only you can read: Authorization: Bearer <token>.
+
+      A person looks at the sessions in a browser: \`teddy session view\` opens the pages, with a link that works
+      once. They show what happens while it happens; a message can be sent from there, and a plan run or refused.
 
       A voice front end or an editor adds what was said with POST /api/sessions/<session>/entries, follows a
       session with GET /api/sessions/<session>/events, and reads it with GET /api/sessions/<session>/history;
@@ -42,34 +47,52 @@ export class ServeCommand extends TeddyCommand {
   }
 
   private async serve(terminal: Terminal, project: Project, port: number | null, signal: AbortSignal): Promise<number> {
-    const [{ startServer }, { serverWrites }, { sessionApi }, { readWriteLimits }, { describeCleaned }] =
-      await Promise.all([
-        import('../../http/start-server.ts'),
-        import('../../http/write-api.ts'),
-        import('../../http/session-api.ts'),
-        import('../../workflow/writes/held.ts'),
-        import('../render/write.ts'),
-      ]);
     await this.offerOrphans(terminal, project, signal);
-    const { servers, clock } = project;
-    const server = await startServer({
-      writes: serverWrites(project, (cleaned) => project.notices.info(describeCleaned(cleaned))),
-      sessions: sessionApi(project),
-      limits: await readWriteLimits(project),
-      servers,
-      clock,
-      report: toReport(terminal),
-      version,
-      port,
-      pid: process.pid,
-    });
+    const server = await openServer(terminal, project, { port, report: toReport(terminal) });
     if (this.json) this.printJson(terminal, 'serve', { url: server.url, port: server.port, pid: process.pid });
     else terminal.print(`${server.url}\n`);
-    terminal.say(`The token is in ${toVisible(servers.path)}. Ctrl-C stops the server.`);
+    terminal.say(`The token is in ${toVisible(project.servers.path)}. Ctrl-C stops the server.`);
+    terminal.say('`teddy session view`, in another terminal, opens the pages in a browser.');
     await untilAborted(signal);
     await server.stop();
     return 0;
   }
+}
+
+/** Throws SERVER_RUNNING, and USAGE when the port cannot be had. */
+export async function openServer(
+  terminal: Terminal,
+  project: Project,
+  { port, report }: { port: number | null; report: RequestReport },
+): Promise<RunningServer> {
+  const [{ startServer }, { serverWrites }, { sessionApi }, { readWriteLimits }, { describeCleaned }, pages] =
+    await Promise.all([
+      import('../../http/start-server.ts'),
+      import('../../http/write-api.ts'),
+      import('../../http/session-api.ts'),
+      import('../../workflow/writes/held.ts'),
+      import('../render/write.ts'),
+      import('../../workflow/page/read-page.ts'),
+    ]);
+  const { servers, clock } = project;
+  return startServer({
+    writes: serverWrites(project, (cleaned) => project.notices.info(describeCleaned(cleaned))),
+    sessions: sessionApi(project),
+    pages: {
+      project,
+      open: (notices) => openHere(terminal, notices, false),
+      choose: (opened) => chooseFromFlags(opened, terminal.context, { inEditor: false }),
+      find: pages.findPageSource,
+      read: (opened, source) => pages.readPage(opened, source, { version, checks: false }),
+    },
+    limits: await readWriteLimits(project),
+    servers,
+    clock,
+    report,
+    version,
+    port,
+    pid: process.pid,
+  });
 }
 
 function parsePort(text: string): number {
@@ -95,12 +118,12 @@ function toReport(terminal: Terminal): RequestReport {
 }
 
 /** An expected error says itself what to do. Any other is a defect, and its stack shows where. */
-function describeFailure(error: unknown): string {
+export function describeFailure(error: unknown): string {
   if (error instanceof TeddyError) return [error.message, error.hint ?? ''].join(' ').trim();
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-function untilAborted(signal: AbortSignal): Promise<void> {
+export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });

@@ -81,14 +81,14 @@ export interface Replaced {
  */
 export async function planInstead(
   project: Project,
-  request: PlanRequest & { message: string; signal: AbortSignal },
+  request: PlanRequest & Pick<ExecuteRequest, 'onStart'> & { message: string; signal: AbortSignal },
   onRefused: (refused: Executed) => void,
 ): Promise<{ replaced: Replaced; outcome: PlanOutcome }> {
   const { planTurn, refuseUnready } = await import('../turn/plan.ts');
   const line = await findLine(project, request.selector, { appends: true });
   // Whatever could be refused later is refused before the plan is closed.
   await refuseUnready(project, line, request);
-  const { message, signal } = request;
+  const { message, signal, onStart } = request;
   const selector = toSelector(project, line);
   const refused = await executePlan(project, {
     selector,
@@ -96,6 +96,7 @@ export async function planInstead(
     memos: { kind: 'none' },
     reject: message,
     signal,
+    ...(onStart === undefined ? {} : { onStart }),
   });
   onRefused(refused);
   const outcome = await planTurn(project, { ...request, selector });

@@ -1,0 +1,358 @@
+/**
+ * What is done from a page: each act is the workflow that a command calls, with the same guards, one at a time. What happens
+ * meanwhile is kept until the next act, so that a page that connects again sees all of it.
+ */
+import { TeddyError } from '../errors.ts';
+import { describeAction } from '../plan/describe-action.ts';
+import type { Action } from '../plan/plan.ts';
+import type { Notices, Project } from '../ports/project.ts';
+import type { MemoChange } from '../session/memos.ts';
+import { toVisible } from '../session/visible-text.ts';
+import type { SteeringText } from '../workflow/line/foreign-texts.ts';
+import { maskedOutput } from '../workflow/line/masked-output.ts';
+import type { Approver } from '../workflow/run/approver.ts';
+import { planInstead } from '../workflow/run/execute-or-replan.ts';
+import { executePlan, type ExecuteRequest } from '../workflow/run/execute-plan.ts';
+import { planTurn, type PlanOutcome, type PlanRequest } from '../workflow/turn/plan.ts';
+import type { ServerEvent } from './event-stream.ts';
+import type { InTurn } from './route.ts';
+
+/** `plan`: the sha256 of the plan that the page shows; another one is not touched. */
+export type ActRequest =
+  /** Without a message, the model is asked again about the open turn. */
+  | { kind: 'say'; message?: string | undefined }
+  | { kind: 'instead'; plan: string; message: string }
+  /** `actions`: indexes, from 1; the others are skipped. */
+  | { kind: 'run'; plan: string; actions: number[] }
+  | { kind: 'reject'; plan: string; reason: string };
+
+/** What an act is done with, as if a command had just been started. */
+export interface ActTools {
+  /** `close` its repository. */
+  open(notices: Notices): Promise<Project>;
+  choose(project: Project): Promise<PlanRequest['choice']>;
+}
+
+export interface Act {
+  /** Events that a page has missed are sent again: `events[0]` is number `first`. */
+  events: ServerEvent[];
+  first: number;
+  kind: ActRequest['kind'];
+  isOver: boolean;
+}
+
+export interface PageActs {
+  /** Resolves when the act is under way, or over. Rejects with the reason for which it did not begin. LOCKED: another one is under way. */
+  begin(target: { session: string; line: string }, request: ActRequest): Promise<void>;
+  /** As Ctrl-C does it; false when nothing is under way. */
+  stop(session: string): boolean;
+  /** False when nobody is asking that. */
+  answer(session: string, question: number, text: string | null): boolean;
+  /** The last act of the session that a page has begun. */
+  find(session: string): Act | null;
+  /** A page looks at the session until the returned function is called. */
+  attend(session: string): () => void;
+  /** Stops what is under way, and resolves when it has ended. */
+  end(): Promise<void>;
+}
+
+interface Question {
+  id: number;
+  resolve(text: string | null): void;
+}
+
+interface RunningAct extends Act {
+  session: string;
+  controller: AbortController;
+  question: Question | null;
+  over: Promise<unknown>;
+}
+
+interface PageActsOptions {
+  tools: ActTools;
+  inTurn: InTurn;
+  /** Called after each event. */
+  onEvent(): void;
+  /** Hears of an act that failed through no fault of its user. */
+  onDefect(error: unknown): void;
+  /** A question that no page shows for so long is answered with nothing. */
+  absentMs?: number;
+}
+
+const usualAbsentMs = 30_000;
+/** In characters; what is older is left out. */
+const maxKept = 1024 * 1024;
+
+export function pageActs({ tools, inTurn, onEvent, onDefect, absentMs = usualAbsentMs }: PageActsOptions): PageActs {
+  let last: RunningAct | null = null;
+  let questions = 0;
+  let isEnding = false;
+  const attending = new Map<string, number>();
+  let absence: NodeJS.Timeout | undefined;
+
+  function watchAbsence(): void {
+    clearTimeout(absence);
+    const question = last?.question;
+    if (last === null || !question || (attending.get(last.session) ?? 0) > 0) return;
+    absence = setTimeout(() => question.resolve(null), absentMs).unref();
+  }
+
+  function emitTo(act: RunningAct): Emit {
+    return (event, data) => {
+      act.events.push({ event, data: toVisibleData(data) });
+      while (sizeOf(act.events) > maxKept && act.events.length > 1) {
+        act.events.shift();
+        act.first += 1;
+      }
+      onEvent();
+    };
+  }
+
+  async function ask(act: RunningAct, emit: Emit, question: object): Promise<string | null> {
+    const { signal } = act.controller;
+    if (signal.aborted) return null;
+    const id = (questions += 1);
+    const answered = new Promise<string | null>((resolve) => {
+      act.question = { id, resolve };
+      signal.addEventListener('abort', () => resolve(null), { once: true });
+    });
+    emit('question', { id, ...question });
+    watchAbsence();
+    const text = await answered;
+    act.question = null;
+    emit('answered', { id });
+    return text;
+  }
+
+  return {
+    async begin(target, request) {
+      if (last !== null && !last.isOver)
+        throw new TeddyError(
+          'LOCKED',
+          `Something is under way in ${last.session}, begun from a page.`,
+          'Stop it there, or wait until it has ended.',
+        );
+      if (isEnding)
+        throw new TeddyError('INTERRUPTED', 'The server is stopping.', 'Start it again: `teddy session view`.');
+      let onBegun: () => void = () => undefined;
+      const begun = new Promise<void>((resolve) => (onBegun = resolve));
+      const { session } = target;
+      const controller = new AbortController();
+      const empty = { events: [], first: 0, isOver: false, question: null, over: Promise.resolve() };
+      const act: RunningAct = { ...empty, kind: request.kind, session, controller };
+      last = act;
+      const emit = emitTo(act);
+      emit('act', { kind: request.kind });
+      const asking = { ask: (question: object) => ask(act, emit, question), emit, onBegun };
+      const over = inTurn(() => perform(tools, target.line, request, { ...asking, signal: controller.signal })).then(
+        (title) => ({ title }),
+        (error: unknown) => ({ error }),
+      );
+      act.over = over.then((end) => {
+        act.isOver = true;
+        if ('error' in end && !(end.error instanceof TeddyError)) onDefect(end.error);
+        emit('done', 'error' in end ? toFailureData(end.error) : end);
+      });
+      await Promise.race([begun, over.then((end) => ('error' in end ? Promise.reject(end.error) : undefined))]);
+    },
+    stop(session) {
+      if (last === null || last.isOver || last.session !== session) return false;
+      last.controller.abort();
+      return true;
+    },
+    answer(session, question, text) {
+      if (last?.session !== session || last.question?.id !== question) return false;
+      last.question.resolve(text);
+      return true;
+    },
+    find: (session) => (last?.session === session ? last : null),
+    attend(session) {
+      attending.set(session, (attending.get(session) ?? 0) + 1);
+      watchAbsence();
+      return () => {
+        attending.set(session, (attending.get(session) ?? 1) - 1);
+        watchAbsence();
+      };
+    },
+    async end() {
+      isEnding = true;
+      last?.controller.abort();
+      await last?.over;
+    },
+  };
+}
+
+type Emit = (event: string, data: object) => void;
+
+interface Performing {
+  emit: Emit;
+  signal: AbortSignal;
+  /** Null: nobody has answered. */
+  ask(question: object): Promise<string | null>;
+  onBegun(): void;
+}
+
+/** Returns what came of it, in a sentence. */
+async function perform(tools: ActTools, line: string, request: ActRequest, performing: Performing): Promise<string> {
+  const { emit } = performing;
+  const notices = {
+    info: (text: string) => emit('notice', { level: 'info', text }),
+    warn: (text: string) => emit('notice', { level: 'warning', text }),
+  };
+  const project = await tools.open(notices);
+  try {
+    if (request.kind === 'say' || request.kind === 'instead')
+      return await say(project, await tools.choose(project), line, request, performing);
+    return await execute(project, line, request, performing);
+  } finally {
+    await project.repository.close();
+  }
+}
+
+async function say(
+  project: Project,
+  choice: PlanRequest['choice'],
+  selector: string,
+  request: Extract<ActRequest, { kind: 'say' | 'instead' }>,
+  performing: Performing,
+): Promise<string> {
+  const { emit, signal, onBegun } = performing;
+  const shown = maskedOutput(project.masker, (_, text) => emit('text', { text }));
+  const asked: PlanRequest = {
+    selector,
+    message: request.message,
+    choice,
+    signal,
+    approveForeign: (texts) => askForeign(performing, texts),
+    onAsk({ turn, agent, label }) {
+      emit('asked', { turn, title: `Turn ${turn}: asking ${label} as ${agent} ...` });
+      onBegun();
+    },
+    onText: (text) => shown.add('stdout', text),
+  };
+  try {
+    if (request.kind === 'say') return describeAnswer(choice, await planTurn(project, asked));
+    const onStart = requireShown(project, request.plan);
+    const { outcome } = await planInstead(project, { ...asked, message: request.message, signal, onStart }, (refused) =>
+      emit('notice', { level: 'info', text: `Turn ${refused.report.turn}: refused; nothing of it was run.` }),
+    );
+    return describeAnswer(choice, outcome);
+  } finally {
+    await shown.end();
+  }
+}
+
+/** Throws NO_MODEL where there was none to ask; the message is safe by then. */
+function describeAnswer({ missing }: PlanRequest['choice'], outcome: PlanOutcome): string {
+  if (outcome.kind === 'open') {
+    if (missing) throw missing;
+    return `Turn ${outcome.turn}: your message is committed. Show the model ${outcome.logPath}, then bring its answer: \`teddy session plan --from <file>\`.`;
+  }
+  const { turn, entry, actions, problems } = outcome;
+  if (entry !== 'plan') return `Turn ${turn}: answered.`;
+  const invalid = problems.length === 0 ? '' : ` It is not valid: ${problems[0]?.message ?? ''}`;
+  return `Turn ${turn}: a plan with ${actions} ${actions === 1 ? 'action' : 'actions'}.${invalid}`;
+}
+
+async function execute(
+  project: Project,
+  selector: string,
+  request: Extract<ActRequest, { kind: 'run' | 'reject' }>,
+  performing: Performing,
+): Promise<string> {
+  const { emit, signal, onBegun } = performing;
+  const requireSame = requireShown(project, request.plan);
+  const onStart: ExecuteRequest['onStart'] = (started) => {
+    requireSame(started);
+    emit('asked', { turn: started.turn, title: `Turn ${started.turn}: ${started.plan.plan.title}` });
+    onBegun();
+  };
+  const { report } = await executePlan(
+    project,
+    request.kind === 'reject'
+      ? { selector, approver: null, memos: { kind: 'none' }, reject: request.reason, signal, onStart }
+      : {
+          selector,
+          only: request.actions,
+          approver: pageApprover(performing),
+          memos: { kind: 'ask', ask: (changes) => askMemos(performing, changes) },
+          signal,
+          onStart,
+        },
+  );
+  if (request.kind === 'reject') return `Turn ${report.turn}: rejected; nothing of it was run.`;
+  const { status, error } = report.run_summary;
+  return `Turn ${report.turn}: ${status}${error === null ? '' : `, ${error}`}`;
+}
+
+/** Refuses a plan that is not the one that the page shows. It is called before anything is asked, run or written. */
+function requireShown(project: Project, sha256: string): NonNullable<ExecuteRequest['onStart']> {
+  return ({ line, turn }) => {
+    const plan = line.state.latest?.plan ?? null;
+    if (plan !== null && project.hash(plan) === sha256) return;
+    throw new TeddyError(
+      'PLAN_REPLACED',
+      `The plan of turn ${turn}, which is pending now, is not the one that the page showed.`,
+      'Read the plan that the page shows by now, and decide again.',
+    );
+  };
+}
+
+/** Every action that comes this far was ticked. */
+function pageApprover({ emit, ask }: Performing): Approver {
+  const show = (action: Pick<Action, 'index'>, more: object) => emit('action', { index: action.index, ...more });
+  let running = 0;
+  return {
+    by: 'user',
+    begin: () => Promise.resolve(),
+    action: () => Promise.resolve({ decision: 'yes' }),
+    answer: (text) => ask({ kind: 'text', title: 'The plan asks you:', text }),
+    during({ action, count }, use) {
+      running = action.index;
+      show(action, { count, title: describeAction(action), status: 'RUNNING' });
+      return use();
+    },
+    output: (stream, text) => emit('output', { index: running, stream, text }),
+    done: ({ index, action_type: type, status, details }, count) =>
+      show({ index }, { count, type, status, reason: details?.reason ?? null }),
+  };
+}
+
+/** Throws INTERRUPTED where nobody answers: that decides nothing. */
+async function askMemos({ ask }: Performing, changes: MemoChange[]): Promise<boolean> {
+  const text = changes.map(({ kind, fact }) => `${kind === 'add' ? '[+]' : '[-]'} ${fact}`).join('\n');
+  const title = 'The plan proposes to change the memos. Approve these updates?';
+  return toDecision(await ask({ kind: 'confirm', title, text }), 'The plan is still pending.');
+}
+
+/** As `askMemos`. */
+async function askForeign({ ask }: Performing, texts: SteeringText[]): Promise<boolean> {
+  const text = texts.map((one) => `${one.name}\n\n${one.text}`).join('\n\n');
+  const title =
+    'These texts decide what the model is told and shown. They came from elsewhere, and you have not accepted them yet. Use them?';
+  return toDecision(
+    await ask({ kind: 'confirm', title, text }),
+    'Say it again; `teddy global trust --dry-run` shows the texts too.',
+  );
+}
+
+function toDecision(answer: string | null, hint: string): boolean {
+  if (answer !== null) return answer === 'yes';
+  throw new TeddyError('INTERRUPTED', 'Interrupted before anything was decided.', hint);
+}
+
+/** A defect says nothing of itself to a page; the log of the server has it. */
+function toFailureData(error: unknown): object {
+  if (!(error instanceof TeddyError)) return { code: 'DEFECT', message: 'An internal error occurred.' };
+  const { code, message, hint = null } = error;
+  return { code, message, hint };
+}
+
+function toVisibleData(data: object): object {
+  const shown = Object.entries(data).map(([key, value]) => [key, typeof value === 'string' ? toVisible(value) : value]);
+  return Object.fromEntries(shown) as object;
+}
+
+function sizeOf(events: readonly ServerEvent[]): number {
+  return events.reduce((sum, { data }) => sum + ('text' in data ? String(data.text).length : 0), 0);
+}

@@ -1,0 +1,306 @@
+/** The pages of `teddy serve`: the sessions, one session live, and what is done from there. */
+import { createRoute, z } from '@hono/zod-openapi';
+import { TeddyError } from '../errors.ts';
+import { renderControls, renderLive, toTurnVersions, type LiveOptions } from '../page/live.ts';
+import { renderList } from '../page/render-list.ts';
+import { renderSessionPage } from '../page/render-page.ts';
+import { renderTurn } from '../page/turn.ts';
+import type { PageSource, SessionPage } from '../page/session-page.ts';
+import type { Project } from '../ports/project.ts';
+import type { Spending } from '../session/spending.ts';
+import { findLine } from '../workflow/line/find.ts';
+import { requireWorkspace } from '../workflow/line/pending-plan.ts';
+import { countAllCosts } from '../workflow/review/count-all-costs.ts';
+import { listSessions, sortNewest, type ListedSession } from '../workflow/review/list-sessions.ts';
+import type { AppendSignal } from './append-signal.ts';
+import type { ServerEvent } from './event-stream.ts';
+import type { PageAccess } from './page-access.ts';
+import type { Act, ActRequest, ActTools, PageActs } from './page-acts.ts';
+import { Refusal } from './refusal.ts';
+import { json, ok, parse, refusals, security, type Call, type PlainRoute, type Reply, type Route } from './route.ts';
+import type { StatusChanges } from './status.ts';
+
+/** How a page gets at what it shows. */
+export interface PageTools extends ActTools {
+  /** The project that was opened for the server. */
+  project: Project;
+  find(project: Project, selector: string): Promise<PageSource>;
+  read(project: Project, source: PageSource): Promise<SessionPage>;
+}
+
+export interface PageRouteOptions {
+  tools: PageTools;
+  access: PageAccess;
+  acts: PageActs;
+  /** Whatever a page waits for has happened. */
+  happened: AppendSignal;
+  /** Lines are looked at this often, since other processes append to them too. */
+  lookMs: number;
+}
+
+const statuses: StatusChanges = { UNKNOWN_SESSION: 404 };
+/** A branch that was made meanwhile is found by listing all refs, which is done less often. */
+const looksPerListing = 6;
+
+const linkRequest = z.object({ session: z.string().optional() });
+const linkAnswer = z.object({ link: z.string(), expires_at: z.string() });
+
+/** Makes a link that opens a page in a browser. A program calls this, with the token. */
+export function linkRoute({ tools, access }: PageRouteOptions): Route {
+  return {
+    config: createRoute({
+      operationId: 'openPage',
+      summary: 'A link that opens the pages in a browser; it works once, within a minute',
+      method: 'post',
+      path: '/api/page-links',
+      security,
+      request: { body: { required: true, content: json(linkRequest) } },
+      responses: { 200: { description: 'The link.', content: json(linkAnswer) }, ...refusals(400, 404) },
+    }),
+    statuses,
+    async answer(call) {
+      const { session } = parse(linkRequest, await call.json());
+      const path = session === undefined ? '/' : await toPath(tools, session);
+      const { code, expiresAt } = access.issue(path);
+      return ok({ link: `${call.origin}/open?code=${code}`, expires_at: expiresAt.toISOString() });
+    },
+  };
+}
+
+async function toPath({ project, find }: PageTools, selector: string): Promise<string> {
+  const { session, line } = await find(project, selector);
+  return `/sessions/${encodeURIComponent(line === `teddy/${session}` ? session : line)}`;
+}
+
+export function pageRoutes(options: PageRouteOptions): PlainRoute[] {
+  const { tools, access, acts } = options;
+  const readPage = pageReader(tools);
+  const readCosts = costReader(tools.project);
+  const page = '/sessions/:session';
+  const act = (path: string, toRequest: (body: unknown) => ActRequest): PlainRoute => ({
+    method: 'post',
+    path: `${page}/${path}`,
+    statuses,
+    async answer(call) {
+      const request = toRequest(await call.json());
+      await acts.begin(await tools.find(tools.project, call.session), request);
+      return { status: 202, body: { began: true } };
+    },
+  });
+  return [
+    {
+      method: 'get',
+      path: '/open',
+      answer: async (call) => {
+        const path = access.redeem(call.query['code']?.[0] ?? '');
+        if (path === null)
+          throw new Refusal(
+            'CODE_REFUSED',
+            'This link was used before, or is more than a minute old. Each opens once.',
+          );
+        return { status: 303, location: path, cookie: access.cookie(call.port) };
+      },
+    },
+    {
+      method: 'get',
+      path: '/',
+      async answer(call) {
+        const listed = sortNewest(await listSessions(tools.project), tools.project.clock.now());
+        const costs = await readCosts(listed);
+        const sessions = listed.map((one) => ({ ...one, spent: costs.get(one.session) ?? null }));
+        const html = renderList(sessions, call.query['q']?.[0] ?? '');
+        return { status: 200, html, formAction: "'self'" };
+      },
+    },
+    {
+      method: 'get',
+      path: page,
+      statuses,
+      async answer(call) {
+        const shown = await readPage(call.session);
+        const live = renderLive(shown, await readLive(tools.project, shown));
+        return toHtml(renderSessionPage(shown, tools.project.hash, live));
+      },
+    },
+    {
+      method: 'get',
+      path: `${page}/turns/:turn`,
+      statuses,
+      async answer(call) {
+        const shown = await readPage(call.session);
+        const turn = shown.turns.find((one) => one.turn === call.turn);
+        if (turn !== undefined) return toHtml(renderTurn(turn, shown).markup);
+        throw new TeddyError(
+          'UNKNOWN_TURN',
+          `${shown.source.session} has no turn ${JSON.stringify(call.turn)}.`,
+          'The page of the session shows all of them.',
+        );
+      },
+    },
+    {
+      method: 'get',
+      path: `${page}/controls`,
+      statuses,
+      async answer(call) {
+        const shown = await readPage(call.session);
+        return toHtml(renderControls(shown, await readLive(tools.project, shown)).markup);
+      },
+    },
+    { method: 'get', path: `${page}/live`, statuses, answer: (call) => followPage(options, readPage, call) },
+    act('say', (body) => ({ kind: 'say', ...parse(sayRequest, body) })),
+    act('instead', (body) => ({ kind: 'instead', ...parse(insteadRequest, body) })),
+    act('run', (body) => ({ kind: 'run', ...parse(runRequest, body) })),
+    act('reject', (body) => ({ kind: 'reject', ...parse(rejectRequest, body) })),
+    {
+      method: 'post',
+      path: `${page}/stop`,
+      statuses,
+      async answer(call) {
+        const { session } = await tools.find(tools.project, call.session);
+        return ok({ stopped: acts.stop(session) });
+      },
+    },
+    {
+      method: 'post',
+      path: `${page}/answer`,
+      statuses,
+      async answer(call) {
+        const { question, text } = parse(answerRequest, await call.json());
+        const { session } = await tools.find(tools.project, call.session);
+        return ok({ taken: acts.answer(session, question, text) });
+      },
+    },
+  ];
+}
+
+const plan = z.string().regex(/^[0-9a-f]{64}$/, 'is the sha256 of the plan that is shown');
+const sayRequest = z.object({ message: z.string().optional() });
+const insteadRequest = z.object({ plan, message: z.string() });
+const runRequest = z.object({ plan, actions: z.array(z.int().min(1)) });
+const rejectRequest = z.object({ plan, reason: z.string() });
+/** Null: no answer. */
+const answerRequest = z.object({ question: z.int(), text: z.string().nullable() });
+
+function toHtml(html: string): Reply {
+  return { status: 200, html, formAction: "'none'" };
+}
+
+type ReadPage = (selector: string) => Promise<SessionPage>;
+
+/** Reading a long session takes a while: what the same commits gave is used again. */
+function pageReader({ project, open, find, read }: PageTools): ReadPage {
+  let last: { key: string; page: Promise<SessionPage> } | null = null;
+  return async (selector) => {
+    const source = await find(project, selector);
+    const key = JSON.stringify(source);
+    if (last?.key === key) return last.page;
+    // The secrets that are masked are those that are known now.
+    const opened = await open(project.notices);
+    const page = read(opened, source).finally(() => opened.repository.close());
+    last = { key, page };
+    page.catch(() => (last = last?.page === page ? null : last));
+    return page;
+  };
+}
+
+function costReader(project: Project): (listed: ListedSession[]) => Promise<Map<string, Spending>> {
+  let last: { key: string; costs: Promise<Map<string, Spending>> } | null = null;
+  return (listed) => {
+    const key = JSON.stringify(
+      listed.map(({ session, updated, turns, last: step }) => [session, updated, turns, step]),
+    );
+    if (last?.key !== key) {
+      const costs = countAllCosts(project).then(
+        ({ sessions }) => new Map<string, Spending>(sessions.map(({ session, spent }) => [session, spent])),
+      );
+      last = { key, costs };
+      costs.catch(() => (last = null));
+    }
+    return last.costs;
+  };
+}
+
+async function readLive(project: Project, { source }: SessionPage): Promise<LiveOptions> {
+  const toReason = (error: unknown) => {
+    if (!(error instanceof TeddyError)) throw error;
+    return [error.message, error.hint ?? ''].join(' ').trim();
+  };
+  const line = await findLine(project, source.line).catch(toReason);
+  if (typeof line === 'string') return { maySay: line, mayAct: line };
+  try {
+    requireWorkspace(line, project.repository);
+    return { maySay: true, mayAct: true };
+  } catch (error) {
+    return { maySay: true, mayAct: toReason(error) };
+  }
+}
+
+/** What was committed comes as `state`: the turns with their versions. What is under way comes event by event. */
+async function followPage(
+  { tools, acts, happened, lookMs }: PageRouteOptions,
+  readPage: ReadPage,
+  { session: selector }: Call,
+): Promise<Reply> {
+  const { project, find } = tools;
+  const { session } = await find(project, selector);
+  return {
+    async *events(signal) {
+      const leave = acts.attend(session);
+      const listener = happened.listen();
+      const look = tipWatcher(project, () => find(project, selector));
+      let shown: { act: Act | null; next: number } = { act: null, next: 0 };
+      try {
+        const act = acts.find(session);
+        shown = { act, next: act === null || act.isOver ? Number.POSITIVE_INFINITY : 0 };
+        if (act === null || act.isOver) yield { event: 'idle', data: {} };
+        for (let looks = 0; !signal.aborted; looks += 1) {
+          const found = acts.find(session);
+          if (found !== null && found !== shown.act) shown = { act: found, next: 0 };
+          if (shown.act !== null) {
+            const { events, next } = takeEvents(shown.act, shown.next);
+            yield* events;
+            shown.next = next;
+          }
+          if (await look(looks % looksPerListing === 0)) yield toState(await readPage(selector));
+          await listener.pause(lookMs, signal);
+        }
+      } finally {
+        listener.close();
+        leave();
+      }
+    },
+  };
+}
+
+function takeEvents({ events, first }: Act, next: number): { events: ServerEvent[]; next: number } {
+  const end = first + events.length;
+  if (next >= end) return { events: [], next };
+  const cut: ServerEvent[] = next < first ? [{ event: 'cut', data: { count: first - next } }] : [];
+  return { events: [...cut, ...events.slice(Math.max(next - first, 0))], next: end };
+}
+
+function toState(page: SessionPage): ServerEvent {
+  return { event: 'state', data: { turns: toTurnVersions(page) } };
+}
+
+/** Says whether the lines of a session have moved since it was asked last; the first answer is yes. */
+function tipWatcher(
+  { repository: { store } }: Project,
+  find: () => Promise<PageSource>,
+): (listsAll: boolean) => Promise<boolean> {
+  let source: PageSource | null = null;
+  let refs = '';
+  const isAsBefore = async (listsAll: boolean) => {
+    const before = refs;
+    if (listsAll) refs = JSON.stringify(await store.listRefs('refs/heads/'));
+    const lines = source?.lines ?? [];
+    const tips = await Promise.all(lines.map(({ name }) => store.resolve(name)));
+    return source !== null && refs === before && lines.every(({ tip }, at) => tip === tips[at]);
+  };
+  return async (listsAll) => {
+    if (await isAsBefore(listsAll)) return false;
+    const before = JSON.stringify(source);
+    source = await find();
+    return JSON.stringify(source) !== before;
+  };
+}

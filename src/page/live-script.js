@@ -1,0 +1,269 @@
+(() => {
+  const byId = (id) => document.getElementById(id);
+
+  const list = byId('sessions');
+  if (list) {
+    const rows = [...list.tBodies[0].rows];
+    const query = byId('live-query');
+    // A search that came with the address has left rows out: only the server has them.
+    const isWhole = query.value === '';
+    query.form.addEventListener('submit', (event) => isWhole && event.preventDefault());
+    query.addEventListener('input', () => {
+      if (!isWhole) return;
+      const words = query.value.toLowerCase().split(/\s+/).filter(Boolean);
+      for (const row of rows) row.hidden = !words.every((word) => row.dataset.text.includes(word));
+      const shown = rows.filter((row) => !row.hidden).length;
+      const all = `${rows.length} ${rows.length === 1 ? 'session' : 'sessions'}`;
+      byId('live-count').textContent = shown === rows.length ? all : `${shown} of ${all}`;
+    });
+  }
+
+  const live = byId('live');
+  if (!live) return;
+  const base = location.pathname.replace(/\/+$/, '');
+  let versions = new Map(JSON.parse(live.dataset.turns));
+  const say = (text) => (byId('live-state').textContent = text);
+
+  const showError = (error) => {
+    const element = byId('live-error');
+    element.hidden = !error;
+    element.textContent = error ? [`${error.message} [${error.code}]`, error.hint].filter(Boolean).join('\n') : '';
+  };
+
+  const post = async (path, body) => {
+    showError(null);
+    try {
+      const response = await fetch(`${base}/${path}`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      if (response.ok) return true;
+      const { error, code, hint } = await response.json();
+      showError({ message: error, code, hint });
+    } catch {
+      showError({
+        message: 'teddy serve does not answer.',
+        code: 'SERVER_UNREACHABLE',
+        hint: 'Start it again: teddy session view',
+      });
+    }
+    return false;
+  };
+
+  // Nothing in what is put in the page runs: a parsed document has no scripts, and the page's policy allows no other.
+  const getElement = async (path, selector) => {
+    const response = await fetch(path);
+    if (!response.ok) throw new Error(`${path}: ${response.status}`);
+    return new DOMParser().parseFromString(await response.text(), 'text/html').querySelector(selector);
+  };
+
+  /* What is committed */
+
+  const showTurn = async (turn, before) => {
+    const fresh = await getElement(`${base}/turns/${encodeURIComponent(turn)}`, 'article');
+    if (!fresh) return;
+    const old = byId(`t${turn}`);
+    if (old) {
+      // What the reader has opened stays open.
+      const open = [...old.querySelectorAll('details')].map((one) => one.open);
+      fresh.querySelectorAll('details').forEach((one, at) => (one.open = open[at] ?? one.open));
+      old.replaceWith(fresh);
+    } else if (before && byId(`t${before}`)) byId(`t${before}`).after(fresh);
+    else byId('stream').querySelector('.turn, #compare, #charts, #live').before(fresh);
+    byId('stream').querySelector('.empty')?.remove();
+    for (const time of fresh.querySelectorAll('time')) {
+      const date = new Date(time.dateTime);
+      time.title = time.textContent;
+      time.textContent = date.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+    }
+    fresh.dispatchEvent(new CustomEvent('teddy:turn', { bubbles: true, detail: { turn } }));
+  };
+
+  const showControls = async () => {
+    const fresh = await getElement(`${base}/controls`, '#live-controls');
+    const old = byId('live-controls');
+    const written = byId('live-message')?.value ?? '';
+    const hadFocus = document.activeElement === byId('live-message');
+    const ticks = [...old.querySelectorAll('[name=action]')].map((one) => one.checked);
+    if (fresh.dataset.plan === old.dataset.plan)
+      fresh.querySelectorAll('[name=action]').forEach((one, at) => (one.checked = ticks[at] ?? one.checked));
+    old.replaceWith(fresh);
+    if (byId('live-message')) byId('live-message').value = written;
+    if (hadFocus) byId('live-message')?.focus();
+    setBusy(!byId('live-act').hidden);
+  };
+
+  // The head and the timeline, which no single turn makes.
+  const showFrame = async () => {
+    const response = await fetch(location.pathname);
+    if (!response.ok) return;
+    const fresh = new DOMParser().parseFromString(await response.text(), 'text/html');
+    for (const selector of ['header.page', '#timeline', '#compare', '#charts', 'body > footer']) {
+      const [old, now] = [document.querySelector(selector), fresh.querySelector(selector)];
+      if (old && now) old.replaceWith(now);
+      else if (now) live.before(now);
+    }
+    document.title = fresh.title;
+    document.dispatchEvent(new CustomEvent('teddy:frame'));
+  };
+
+  const update = async ({ turns }) => {
+    const fresh = new Map(turns);
+    let before = null;
+    let isChanged = false;
+    for (const [turn, version] of turns) {
+      if (versions.get(turn) !== version) {
+        await showTurn(turn, before);
+        isChanged = true;
+      }
+      before = turn;
+    }
+    for (const turn of versions.keys()) if (!fresh.has(turn)) byId(`t${turn}`)?.remove();
+    versions = fresh;
+    await showControls();
+    if (isChanged) await showFrame();
+  };
+
+  /* What is under way */
+
+  const setBusy = (isBusy) => {
+    for (const button of byId('live-controls').querySelectorAll('button')) button.disabled = isBusy;
+  };
+
+  const showText = (text) => {
+    const element = byId('live-text');
+    const isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < 40;
+    element.hidden = false;
+    element.append(text);
+    if (isAtEnd) element.scrollTop = element.scrollHeight;
+  };
+
+  const showAction = ({ index, count, title, type, status, reason }) => {
+    const items = byId('live-actions');
+    let item = items.querySelector(`[data-action="${Number(index)}"]`);
+    if (!item) {
+      item = document.createElement('li');
+      item.dataset.action = index;
+      item.value = index;
+      items.append(item);
+    }
+    if (title) item.dataset.title = title;
+    item.textContent = `${status} ${index}/${count} ${item.dataset.title ?? type}${reason ? ` (${reason})` : ''}`;
+  };
+
+  const ask = ({ id, kind, title, text }) => {
+    const form = byId('live-question');
+    const question = document.createElement('p');
+    question.append(Object.assign(document.createElement('strong'), { textContent: title }));
+    const quoted = Object.assign(document.createElement('pre'), { textContent: text });
+    const give = (label, answer) => {
+      const button = Object.assign(document.createElement('button'), { type: 'submit', textContent: label });
+      button.addEventListener('click', (event) => {
+        event.preventDefault();
+        post('answer', { question: id, text: answer() });
+      });
+      return button;
+    };
+    const input = Object.assign(document.createElement('input'), { type: 'text', autocomplete: 'off' });
+    input.setAttribute('aria-label', 'Your answer');
+    form.replaceChildren(
+      question,
+      quoted,
+      ...(kind === 'text'
+        ? [input, give('Answer', () => input.value), give('No answer', () => null)]
+        : [give('Yes', () => 'yes'), give('No', () => 'no')]),
+    );
+    form.hidden = false;
+  };
+
+  const closeQuestion = () => {
+    byId('live-question').hidden = true;
+    byId('live-question').replaceChildren();
+  };
+
+  const names = {
+    say: 'Asking ...',
+    instead: 'Asking for another plan ...',
+    run: 'Running ...',
+    reject: 'Rejecting ...',
+  };
+  const handlers = {
+    act({ kind }) {
+      byId('live-title').textContent = names[kind] ?? '';
+      byId('live-actions').replaceChildren();
+      byId('live-text').replaceChildren();
+      byId('live-text').hidden = true;
+      byId('live-notices').replaceChildren();
+      closeQuestion();
+      showError(null);
+      byId('live-act').hidden = false;
+      byId('live-stop').disabled = false;
+      setBusy(true);
+    },
+    idle() {
+      byId('live-act').hidden = true;
+      closeQuestion();
+      setBusy(false);
+    },
+    asked: ({ title }) => (byId('live-title').textContent = title),
+    text: ({ text }) => showText(text),
+    output: ({ text }) => showText(text),
+    cut: () => showText('[what came before is not shown here; the report has it]\n'),
+    action: showAction,
+    question: ask,
+    answered: closeQuestion,
+    notice: ({ text }) =>
+      byId('live-notices').append(Object.assign(document.createElement('li'), { textContent: text })),
+    done({ title, message, code, hint }) {
+      handlers.idle();
+      if (message) showError({ message, code, hint });
+      else say(title);
+    },
+  };
+
+  let updating = Promise.resolve();
+  const connect = () => {
+    const source = new EventSource(`${base}/live`);
+    source.onopen = () => say('Connected. What happens elsewhere appears here by itself.');
+    source.onerror = () => {
+      if (source.readyState !== EventSource.CLOSED) return say('No connection to teddy serve. Trying again ...');
+      say('teddy serve has stopped, or does not know this browser any more. Open the page again: teddy session view');
+      setTimeout(connect, 5000);
+    };
+    for (const [name, handle] of Object.entries(handlers))
+      source.addEventListener(name, (event) => handle(JSON.parse(event.data)));
+    source.addEventListener('state', (event) => {
+      const state = JSON.parse(event.data);
+      updating = updating
+        .then(() => update(state))
+        .catch(() => say('Not all of the page could be brought up to date. Load it again.'));
+    });
+    addEventListener('pagehide', () => source.close(), { once: true });
+  };
+
+  live.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    const plan = byId('live-controls').dataset.plan;
+    if (event.target.id === 'live-run') {
+      const ticked = event.target.querySelectorAll('[name=action]:checked');
+      return post('run', { plan, actions: [...ticked].map((one) => Number(one.value)) });
+    }
+    if (event.target.id !== 'live-say') return undefined;
+    const message = byId('live-message');
+    const kind = event.submitter?.value ?? 'say';
+    const bodies = {
+      say: ['say', { message: message.value }],
+      again: ['say', {}],
+      instead: ['instead', { plan, message: message.value }],
+      reject: ['reject', { plan, reason: message.value }],
+    };
+    if ((await post(...bodies[kind])) && kind !== 'again') message.value = '';
+    return undefined;
+  });
+  byId('live-stop').addEventListener('click', () => {
+    byId('live-stop').disabled = true;
+    post('stop', {});
+  });
+  connect();
+})();

@@ -1,0 +1,110 @@
+/** What a page that `teddy serve` shows has more than one in a file: what is under way, and forms to go on with. */
+import { describeAction } from '../plan/describe-action.ts';
+import type { Action } from '../plan/plan.ts';
+import type { Hash } from '../ports/project.ts';
+import { html, markup, type Html } from './html.ts';
+import css from './live.css?raw';
+import script from './live-script.js?raw';
+import { toSource, type LiveParts } from './render-page.ts';
+import type { PageTurn, SessionPage } from './session-page.ts';
+
+export interface LiveOptions {
+  /** Else why nothing can be said here, a sentence. */
+  maySay: true | string;
+  /** The pending plan may be run from here: HEAD is on the line, and nothing is in the way. Else why it may not, a sentence. */
+  mayAct: true | string;
+}
+
+export const liveStyle = markup(`<style>${css}</style>`);
+export const liveScript = markup(`<script>${script}</script>`);
+
+/** As a content policy names them. */
+export function liveSources(hash: Hash): { style: string; script: string } {
+  return { style: toSource(hash(css)), script: toSource(hash(script)) };
+}
+
+/** The script finds the turns as `<article class="turn" id="t02" data-turn="02">` in `#stream`. */
+export function renderLive(page: SessionPage, live: LiveOptions): LiveParts {
+  const controls = html`<section id="live" aria-label="Go on" data-turns="${JSON.stringify(toTurnVersions(page))}">
+      <h2>Go on</h2>
+      <noscript
+        ><p>
+          Without JavaScript, this page only shows what there is. <code>teddy session plan</code> goes on in a terminal.
+        </p></noscript
+      >
+      <p id="live-state" role="status">Connecting ...</p>
+      <div id="live-act" hidden>
+        <p><strong id="live-title"></strong> <button type="button" id="live-stop">Stop</button></p>
+        <ol id="live-actions"></ol>
+        <pre id="live-text" tabindex="0" role="log" aria-label="What has arrived so far" hidden></pre>
+        <form id="live-question" hidden></form>
+      </div>
+      <ul id="live-notices"></ul>
+      <p id="live-error" role="alert" hidden></p>
+      ${renderControls(page, live)}
+    </section>
+    ${liveScript}`;
+  return { head: liveStyle, controls };
+}
+
+/** A turn with the same version is shown already. */
+export function toTurnVersions({ turns }: SessionPage): [turn: string, version: string][] {
+  return turns.map(({ turn, commits, undoneBy }) => [
+    turn,
+    `${commits.at(-1)?.commit.slice(0, 12) ?? ''}${undoneBy === null ? '' : '-undone'}`,
+  ]);
+}
+
+/** The forms, as they are now. */
+export function renderControls(page: SessionPage, live: LiveOptions): Html {
+  const own = page.turns.filter(({ line }) => line === page.source.line);
+  const last = (own.length === 0 ? page.turns : own).at(-1);
+  const pending = last?.status === 'planned' ? last : null;
+  return html`<div id="live-controls" data-plan="${pending?.plan?.sha256 ?? ''}">
+    ${pending === null ? null : renderPending(pending, live)}
+    ${live.maySay === true ? renderSaying(pending, last) : renderReason(live.maySay)}
+  </div>`;
+}
+
+function renderPending({ turn, plan }: PageTurn, { mayAct }: LiveOptions): Html {
+  const parsed = plan?.parsed ?? null;
+  // What is not shown as a whole is not approved here.
+  const isWhole = plan !== null && plan.source.cut === null && parsed !== null;
+  const reason = isWhole
+    ? mayAct
+    : 'The page does not show all of the plan, so it is not run from here. `teddy session execute` runs it.';
+  const [problem] = parsed?.problems ?? [];
+  return html`<form id="live-run">
+    <fieldset>
+      <legend>The plan of turn <a href="#t${turn}">${turn}</a> waits for you</legend>
+      ${problem === undefined ? null : html`<p class="live-warning">It is not valid: ${problem.message} Running it runs nothing and records why.</p>`}
+      ${(parsed?.plan.actions ?? []).map(renderAction)}
+      ${reason === true ? html`<button type="submit">Run the ticked actions</button>` : renderReason(reason)}
+    </fieldset>
+  </form>`;
+}
+
+function renderAction(action: Action): Html {
+  const { index, description } = action;
+  return html`<label
+    ><input type="checkbox" name="action" value="${index}" checked /> ${index}.
+    <code>${describeAction(action)}</code> ${description === null ? null : html`<small>${description}</small>`}</label
+  >`;
+}
+
+function renderSaying(pending: PageTurn | null, last: PageTurn | undefined): Html {
+  const label = pending === null ? 'What do you want?' : 'What should be different, or why not?';
+  const button = (value: string, text: string) => html`<button type="submit" value="${value}">${text}</button>`;
+  return html`<form id="live-say">
+    <label for="live-message">${label}</label>
+    <textarea id="live-message" name="message" rows="4"></textarea>
+    <p>
+      ${pending === null ? button('say', 'Ask for a plan') : [button('instead', 'No, differently'), button('reject', 'Reject it')]}
+      ${last?.status === 'open' && button('again', `Ask again about turn ${last.turn}`)}
+    </p>
+  </form>`;
+}
+
+function renderReason(reason: string): Html {
+  return html`<p class="live-warning">${reason}</p>`;
+}

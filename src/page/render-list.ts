@@ -1,0 +1,119 @@
+/** The list of sessions that `teddy serve` shows, and the page for whoever is not let in. */
+import { countOf, formatCost } from '../session/describe-spending.ts';
+import { formatCount } from '../session/format-count.ts';
+import type { Spending } from '../session/spending.ts';
+import { html, renderTime, type Html } from './html.ts';
+import { liveScript, liveStyle } from './live.ts';
+import { pageStyle } from './render-page.ts';
+
+/** A session in the list. */
+interface ListedRow {
+  session: string;
+  /** `teddy/20260124-add-login`. */
+  branch: string;
+  remote: string | null;
+  turns: number;
+  state: 'pending' | 'open' | 'closed' | 'failed' | 'landed' | 'archived' | 'remote';
+  title: string;
+  /** ISO 8601. */
+  updated: string;
+  current: boolean;
+  conversationBranches: readonly string[];
+  /** Null: nobody has counted it. */
+  spent: Spending | null;
+}
+
+/** In the order that they are given. `query`: only those in which each of its words occurs. */
+export function renderList(sessions: readonly ListedRow[], query: string): string {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const shown = sessions.filter((one) => words.every((word) => toSearched(one).includes(word)));
+  const all = countOf(sessions.length, 'session');
+  const count = shown.length === sessions.length ? all : `${formatCount(shown.length)} of ${all}`;
+  return renderDocument(
+    'Sessions',
+    html`<h1>Sessions</h1>
+      <form role="search" action="/" method="get">
+        <label for="live-query">Search</label> <input type="search" id="live-query" name="q" value="${query}" />
+        <span id="live-count" role="status">${count}</span>
+      </form>
+      <table id="sessions">
+        <thead>
+          <tr>
+            ${['Session', 'State', 'Turns', 'Cost', 'Last step', 'Changed'].map((name) => html`<th scope="col">${name}</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${shown.map(renderRow)}
+        </tbody>
+      </table>
+      ${sessions.length === 0 && html`<p>There is no session yet. The first begins with <code>teddy session new</code>.</p>`}
+      ${liveScript}`,
+  );
+}
+
+function toSearched({ session, branch, state, title }: ListedRow): string {
+  return `${session} ${branch} ${state} ${title}`.toLowerCase();
+}
+
+function renderRow(row: ListedRow): Html {
+  const { session, branch, title, turns, updated, current, spent, conversationBranches: branches } = row;
+  const link = `/sessions/${encodeURIComponent(session)}`;
+  return html`<tr data-text="${toSearched(row)}">
+    <td>
+      <a href="${link}" ${current && html`aria-current="true"`}>${session}</a>
+      ${branch !== `teddy/${session}` && html`<small>${branch}</small>`}
+      ${branches.length > 0 && html`<small>+${countOf(branches.length, 'branch').replace(/branchs$/, 'branches')}</small>`}
+    </td>
+    <td class="live-${row.state}">${toState(row)}</td>
+    <td>${turns}</td>
+    <td>${spent !== null && renderCost(spent)}</td>
+    <td>${title}</td>
+    <td>${renderTime(updated)}</td>
+  </tr>`;
+}
+
+function toState({ state, remote }: ListedRow): string {
+  if (state === 'pending') return 'pending plan';
+  return state === 'remote' && remote !== null ? `only on ${remote}` : state;
+}
+
+function renderCost({ answers, unreported, inputTokens, outputTokens, costUsd, estimatedUsd }: Spending): Html | null {
+  if (answers === unreported) return null;
+  const tokens = html`<small>${formatCount(inputTokens)} in, ${formatCount(outputTokens)} out</small>`;
+  if (costUsd === null && estimatedUsd === undefined) return tokens;
+  const about = estimatedUsd === undefined ? '' : 'about ';
+  return html`${about}${formatCost((costUsd ?? 0) + (estimatedUsd ?? 0))} ${tokens}`;
+}
+
+/** For a browser that is not let in, or asks for what there is not. */
+export function renderRefusal({ error, code, hint }: { error: string; code: string; hint?: string }): string {
+  const isLocked = code === 'TOKEN_REFUSED' || code === 'CODE_REFUSED';
+  const message = code === 'TOKEN_REFUSED' ? 'This page opens only from a terminal of yours.' : error;
+  const way = isLocked
+    ? html`Run <code>teddy session view</code> in the repository: it prints a link, and opens it.`
+    : (hint ?? '').split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
+  return renderDocument(
+    'Not opened',
+    html`<h1>${isLocked ? 'Not let in' : 'This cannot be shown'}</h1>
+      <p>${message}</p>
+      <p>${way}</p>
+      <p><small>${code}</small></p>`,
+  );
+}
+
+function renderDocument(title: string, body: Html): string {
+  const document = html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${title} - teddy</title>
+        ${pageStyle} ${liveStyle}
+      </head>
+      <body>
+        <main id="list">${body}</main>
+      </body>
+    </html> `;
+  return `${document.markup.trim()}\n`;
+}

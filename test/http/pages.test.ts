@@ -1,0 +1,453 @@
+import type { OutgoingHttpHeaders } from 'node:http';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openEvents } from '../support/event-client.ts';
+import { openTestServer, type Answer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
+import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
+import { scriptedModel, type ScriptedModel } from '../support/scripted-model.ts';
+import { command, create, line, memos, planOf, say, session, start, storyOfLine } from '../support/turns.ts';
+
+let server: TestServer;
+let project: MemoryProject;
+let cookie: string;
+
+beforeEach(async () => {
+  project = await memoryProject();
+  await start(project);
+  await reopen();
+});
+
+afterEach(() => server.stop());
+
+async function reopen(pages: TestServerOptions['pages'] = {}): Promise<void> {
+  await server?.stop();
+  server = await openTestServer({ project, pages, streamLimits: { lookMs: 10 } });
+  cookie = await enter();
+}
+
+/** What a model answers in turn. */
+async function answering(...script: Parameters<typeof scriptedModel>): Promise<ScriptedModel> {
+  const model = scriptedModel(...script);
+  const choice = { provider: 'recorded' as const, name: model.model, parameters: {}, model };
+  await reopen({ choose: async () => choice });
+  return model;
+}
+
+/** Without the token, as a browser does. */
+function browse(method: string, path: string, body?: unknown, headers: OutgoingHttpHeaders = {}): Promise<Answer> {
+  const origin = method === 'POST' ? { Origin: server.url } : {};
+  return server.call(method, path, body, { Authorization: undefined, Cookie: cookie, ...origin, ...headers });
+}
+
+const html = { Accept: 'text/html,*/*' };
+
+async function link(body: object = {}): Promise<string> {
+  const { body: answer } = await server.call('POST', '/api/page-links', body);
+  return String(answer['link']).slice(server.url.length);
+}
+
+async function enter(): Promise<string> {
+  const { headers } = await server.call('GET', await link(), undefined, { Authorization: undefined });
+  return String(headers['set-cookie']?.[0]).split(';')[0] ?? '';
+}
+
+const page = `/sessions/${session}`;
+const pending = async () => project.hash((await project.readAt(await project.tipOf(line), planPath)) ?? '');
+const planPath = `.teddy/sessions/${session}/01/plan.md`;
+const twoFiles = planOf([create('a.txt'), create('b.txt')]);
+
+describe('who gets in', () => {
+  test('a link works once, and leaves a cookie that no script and no other site has', async () => {
+    const path = await link({ session });
+    const first = await server.call('GET', path, undefined, { Authorization: undefined });
+    expect(first).toMatchObject({ status: 303, headers: { location: page, 'cache-control': 'no-store' } });
+    const [set] = first.headers['set-cookie'] ?? [];
+    expect(set).toMatch(new RegExp(`^teddy-${server.port}=[\\w-]{43}; Path=/; HttpOnly; SameSite=Strict$`));
+    expect(first.text).toBe('');
+    const again = await server.call('GET', path, undefined, { Authorization: undefined, ...html });
+    expect(again).toMatchObject({ status: 401, headers: { 'content-type': 'text/html; charset=UTF-8' } });
+    expect(again.text).toContain('<code>teddy session view</code>');
+    expect(again.headers['set-cookie']).toBeUndefined();
+  });
+
+  test('a wrong code, no code and one that is more than a minute old are refused', async () => {
+    const old = await link();
+    project.clock.now = () => new Date(Date.parse('2026-01-24T12:00:00Z'));
+    for (const path of ['/open', '/open?code=', '/open?code=wrong', old])
+      expect(await browse('GET', path)).toMatchObject({ status: 401, body: { code: 'CODE_REFUSED' } });
+  });
+
+  test('looking at a link with HEAD leaves it good', async () => {
+    const path = await link();
+    expect(await browse('HEAD', path)).toMatchObject({ status: 200 });
+    expect(await browse('GET', path)).toMatchObject({ status: 303 });
+  });
+
+  test('only who has the token makes a link, and only to what there is', async () => {
+    expect(await browse('POST', '/api/page-links', {})).toMatchObject({ status: 401 });
+    const unknown = await server.call('POST', '/api/page-links', { session: 'nothing' });
+    expect(unknown).toMatchObject({ status: 404, body: { code: 'UNKNOWN_SESSION' } });
+  });
+
+  test('without the cookie a browser reads how to get in, and a program gets JSON', async () => {
+    for (const path of ['/', page, `${page}/live`, '/nothing']) {
+      const seen = await browse('GET', path, undefined, { Cookie: undefined, ...html });
+      expect(seen).toMatchObject({ status: 401, headers: { 'content-type': 'text/html; charset=UTF-8' } });
+      expect(seen.text).toContain('<code>teddy session view</code>');
+      expect(seen.text).not.toContain(session);
+      expect(seen.headers['www-authenticate']).toBeUndefined();
+      const told = await browse('GET', path, undefined, { Cookie: undefined });
+      expect(told).toMatchObject({ status: 401, body: { code: 'TOKEN_REFUSED' } });
+    }
+  });
+
+  test('a cookie of another value, of another name, or of another server is refused', async () => {
+    const other = await openTestServer();
+    try {
+      const { headers } = await other
+        .call('POST', '/api/page-links', {})
+        .then(({ body }) => other.call('GET', String(body['link']).slice(other.url.length)));
+      const foreign = String(headers['set-cookie']?.[0]).split(';')[0] ?? '';
+      const [, value = ''] = cookie.split('=');
+      const wrong = [foreign, `teddy-${server.port}=${foreign.split('=')[1]}`, `teddy=${value}`, `${cookie}x`, ''];
+      for (const one of wrong)
+        expect(await browse('GET', '/', undefined, { Cookie: one })).toMatchObject({ status: 401 });
+      expect(await browse('GET', '/', undefined, { Cookie: `${foreign}; ${cookie}` })).toMatchObject({ status: 200 });
+    } finally {
+      await other.stop();
+    }
+  });
+
+  test('the cookie counts for the pages and for the events, and for nothing else', async () => {
+    const events = await openEvents(server, `/api/sessions/${session}/events`, { Authorization: '', Cookie: cookie });
+    expect(events.status).toBe(200);
+    events.close();
+    for (const path of ['/api/sessions', '/openapi.json', `/api/sessions/${session}/history`])
+      expect(await browse('GET', path)).toMatchObject({ status: 401 });
+    expect(await browse('POST', `/api/sessions/${session}/entries`, [])).toMatchObject({ status: 401 });
+  });
+
+  test('the host and the origin are checked, and an act needs its origin', async () => {
+    const { port } = server;
+    expect(await browse('GET', '/', undefined, { Host: `example.org:${port}` })).toMatchObject({ status: 403 });
+    for (const origin of ['http://example.org', 'null', `http://127.0.0.1:${port + 1}`, undefined])
+      expect(await browse('POST', `${page}/say`, { message: 'x' }, { Origin: origin })).toMatchObject({
+        status: 403,
+        body: { code: 'ORIGIN_REFUSED' },
+      });
+    expect(await storyOfLine(project)).toHaveLength(2);
+  });
+
+  test('nothing of a code, a cookie or the token is in the log', async () => {
+    await browse('GET', await link());
+    await browse('GET', page);
+    const log = JSON.stringify(server.lines);
+    expect(log).not.toContain('code=');
+    expect(log).not.toContain(cookie.split('=')[1]);
+    expect(log).not.toContain(server.token);
+  });
+});
+
+describe('the pages', () => {
+  test('have headers that let nothing in and nothing out', async () => {
+    for (const path of ['/', page]) {
+      const { headers } = await browse('GET', path);
+      expect(headers).toMatchObject({
+        'content-type': 'text/html; charset=UTF-8',
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        'cache-control': 'no-store',
+        'cross-origin-resource-policy': 'same-origin',
+      });
+      const policy = String(headers['content-security-policy']);
+      const hash = "'sha256-[\\w+/]{43}='";
+      const form = path === '/' ? "'self'" : "'none'";
+      expect(policy).toMatch(
+        new RegExp(
+          `^default-src 'none'; style-src ${hash} ${hash}; script-src ${hash} ${hash}; connect-src 'self'; frame-ancestors 'none'; form-action ${form}; base-uri 'none'$`,
+        ),
+      );
+    }
+  });
+
+  test('list the sessions, newest first, with their state and cost, and search without script', async () => {
+    const second = await start(project, 'billing');
+    await say(
+      project,
+      'Charge <b>twice</b>',
+      scriptedModel({ texts: [twoFiles], usage: { inputTokens: 1200, outputTokens: 30 } }),
+      {
+        selector: second.session,
+      },
+    );
+    const { text } = await browse('GET', '/');
+    expect(text.indexOf('billing')).toBeLessThan(text.indexOf('add-login'));
+    expect(text).toContain('pending plan');
+    expect(text).toContain('1,200 in, 30 out');
+    const found = await browse('GET', '/?q=LOGIN%20open');
+    expect(found.text).toContain(`href="${page}"`);
+    expect(found.text).not.toContain('billing');
+    expect(found.text).toContain('1 of 2 sessions');
+    const hostile = await browse('GET', '/?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E');
+    expect(hostile.text).not.toContain('<script>alert');
+  });
+
+  test('show a session, and a turn by itself', async () => {
+    await say(project, 'Make <script>alert(1)</script> files', twoFiles);
+    const whole = await browse('GET', page);
+    expect(whole.text).toContain('id="t01"');
+    expect(whole.text).toContain('Run the ticked actions');
+    expect(whole.text).toContain(`data-plan="${await pending()}"`);
+    expect(whole.text).not.toContain('<script>alert');
+    const turn = await browse('GET', `${page}/turns/01`);
+    expect(turn.text).toMatch(/^<article class="turn \w+" id="t01" data-turn="01"/);
+    const controls = await browse('GET', `${page}/controls`);
+    expect(controls.text).toMatch(/^<div id="live-controls"/);
+    expect(await browse('GET', `${page}/turns/07`)).toMatchObject({ status: 404, body: { code: 'UNKNOWN_TURN' } });
+    const missing = await browse('GET', '/sessions/nothing', undefined, html);
+    expect(missing).toMatchObject({ status: 404, headers: { 'content-type': 'text/html; charset=UTF-8' } });
+    expect(missing.text).toContain('UNKNOWN_SESSION');
+  });
+
+  test('say why a plan cannot be run from here', async () => {
+    await say(project, 'Make files', twoFiles);
+    await project.switchTo('main');
+    const { text } = await browse('GET', `${page}/controls`);
+    expect(text).not.toContain('Run the ticked actions');
+    expect(text).toContain('is checked out nowhere');
+    const answer = await browse('POST', `${page}/run`, { plan: await pending(), actions: [1] });
+    expect(answer).toMatchObject({
+      status: 409,
+      body: { code: 'NOT_ON_LINE', hint: expect.stringContaining('--worktree') },
+    });
+  });
+});
+
+/** Everything that a page hears until an act is over. */
+async function hear(until = 'done', headers: Record<string, string> = {}) {
+  const client = await openEvents(server, `${page}/live`, { Authorization: '', Cookie: cookie, ...headers });
+  const named = (name: string) => client.events.filter(({ event }) => event === name).map(({ data }) => data);
+  return {
+    ...client,
+    named,
+    wait: async (name = until, count = 1) => {
+      await expect.poll(() => named(name).length).toBeGreaterThanOrEqual(count);
+      return named(name);
+    },
+  };
+}
+
+describe('what is done from a page', () => {
+  test('saying something is the turn that the command makes, and the answer comes as it arrives', async () => {
+    await answering({ texts: [twoFiles.slice(0, 30), twoFiles.slice(30)] });
+    const heard = await hear();
+    expect(await browse('POST', `${page}/say`, { message: 'Make files' })).toMatchObject({ status: 202 });
+    expect(await heard.wait()).toEqual([{ title: 'Turn 01: a plan with 2 actions.' }]);
+    expect(
+      heard
+        .named('text')
+        .map(({ text }) => text)
+        .join(''),
+    ).toBe(twoFiles);
+    expect(heard.named('asked')).toMatchObject([{ turn: '01' }]);
+    expect(await storyOfLine(project)).toEqual([expect.any(String), 'start', 'message 01', 'plan 01']);
+    const states = await heard.wait('state', 2);
+    expect(states.at(-1)).toMatchObject({ turns: [['01', expect.stringMatching(/^[0-9a-f]{12}$/)]] });
+    heard.close();
+  });
+
+  test('only the ticked actions are run, and the report says who said yes', async () => {
+    await say(project, 'Make files', twoFiles);
+    const heard = await hear();
+    const { status } = await browse('POST', `${page}/run`, { plan: await pending(), actions: [2] });
+    expect(status).toBe(202);
+    expect(await heard.wait()).toEqual([{ title: 'Turn 01: SUCCESS' }]);
+    expect([await project.read('a.txt'), await project.read('b.txt')]).toEqual([null, 'b.txt\n']);
+    const report = await project.readAt(await project.tipOf(line), `.teddy/sessions/${session}/01/report.md`);
+    expect(report).toContain('not selected');
+    expect(report).toContain('approved_by: user');
+    expect(heard.named('action')).toMatchObject([
+      { index: 1, status: 'SKIPPED' },
+      { index: 2, status: 'RUNNING', title: 'CREATE b.txt' },
+      { index: 2, status: 'SUCCESS' },
+    ]);
+    heard.close();
+  });
+
+  test('a plan that the page did not show is neither run nor refused', async () => {
+    await answering('never asked');
+    await say(project, 'Make files', twoFiles);
+    const before = await project.tipOf(line);
+    const plan = project.hash('another plan');
+    for (const [path, body] of [
+      ['run', { plan, actions: [1, 2] }],
+      ['reject', { plan, reason: 'no' }],
+      ['instead', { plan, message: 'differently' }],
+    ] as const) {
+      const answer = await browse('POST', `${page}/${path}`, body);
+      expect(answer).toMatchObject({ status: 409, body: { code: 'PLAN_REPLACED', hint: expect.any(String) } });
+    }
+    expect(await project.tipOf(line)).toBe(before);
+    expect(await project.read('a.txt')).toBeNull();
+  });
+
+  test('a body that is not as it must be is refused by name', async () => {
+    await say(project, 'Make files', twoFiles);
+    const plan = await pending();
+    const wrong: [string, object, number, string][] = [
+      ['run', { plan }, 400, 'USAGE'],
+      ['run', { plan: 'x', actions: [1] }, 400, 'USAGE'],
+      ['run', { plan, actions: [] }, 400, 'USAGE'],
+      ['run', { plan, actions: [7] }, 400, 'USAGE'],
+      ['reject', { reason: 'no' }, 400, 'USAGE'],
+      ['say', { message: 'Something else' }, 409, 'PLAN_PENDING'],
+    ];
+    await reopen({ choose: async () => ({ provider: 'none', name: 'none', parameters: {}, model: null }) });
+    for (const [path, body, status, code] of wrong)
+      expect(await browse('POST', `${page}/${path}`, body)).toMatchObject({ status, body: { code } });
+    expect(await browse('POST', `${page}/say`, 'no JSON')).toMatchObject({
+      status: 400,
+      body: { code: 'MALFORMED_JSON' },
+    });
+    expect(await project.read('a.txt')).toBeNull();
+  });
+
+  test('rejecting closes the turn with the reason', async () => {
+    await say(project, 'Make files', twoFiles);
+    const heard = await hear();
+    await browse('POST', `${page}/reject`, { plan: await pending(), reason: 'not what I meant' });
+    expect(await heard.wait()).toEqual([{ title: 'Turn 01: rejected; nothing of it was run.' }]);
+    const report = await project.readAt(await project.tipOf(line), `.teddy/sessions/${session}/01/report.md`);
+    expect(report).toContain('not what I meant');
+    expect(await browse('POST', `${page}/reject`, { plan: project.hash('x'), reason: '' })).toMatchObject({
+      status: 409,
+      body: { code: 'NO_PENDING_PLAN' },
+    });
+    heard.close();
+  });
+
+  test('no, differently: the plan is refused with the message, and another one is there', async () => {
+    await answering(planOf([create('c.txt')]));
+    await say(project, 'Make files', twoFiles);
+    const heard = await hear();
+    await browse('POST', `${page}/instead`, { plan: await pending(), message: 'Only c.txt' });
+    expect(await heard.wait()).toEqual([{ title: 'Turn 02: a plan with 1 action.' }]);
+    expect((await storyOfLine(project)).slice(-3)).toEqual(['report 01', 'message 02', 'plan 02']);
+    heard.close();
+  });
+
+  test('without a model the message is kept, and the page says what to set', async () => {
+    const { TeddyError } = await import('../../src/errors.ts');
+    const missing = new TeddyError('NO_MODEL', 'No model is set.', 'Set one.');
+    await reopen({ choose: async () => ({ provider: 'none', name: 'none', parameters: {}, model: null, missing }) });
+    const answer = await browse('POST', `${page}/say`, { message: 'Make files' });
+    expect(answer.body).toMatchObject({ code: 'NO_MODEL', error: 'No model is set.', hint: 'Set one.' });
+    expect((await storyOfLine(project)).at(-1)).toBe('message 01');
+    await answering(twoFiles);
+    const heard = await hear();
+    expect(await browse('POST', `${page}/say`, {})).toMatchObject({ status: 202 });
+    await heard.wait();
+    expect((await storyOfLine(project)).at(-1)).toBe('plan 01');
+    heard.close();
+  });
+
+  test('one act at a time; a stop ends a run as Ctrl-C does, and a page that comes late sees all of it', async () => {
+    await say(project, 'Run it', planOf([create('a.txt'), command('sleep'), create('b.txt')]));
+    project.command.run = (_script, signal, onOutput) =>
+      new Promise((resolve) => {
+        onOutput?.('stdout', 'working\n');
+        signal.addEventListener('abort', () => resolve({ ended: 'aborted' } as never));
+      });
+    expect(await browse('POST', `${page}/run`, { plan: await pending(), actions: [1, 2, 3] })).toMatchObject({
+      status: 202,
+    });
+    const refused = await browse('POST', `${page}/say`, { message: 'more' });
+    expect(refused).toMatchObject({ status: 409, body: { code: 'LOCKED' } });
+    const late = await hear();
+    await late.wait('output');
+    expect(late.named('act')).toEqual([{ kind: 'run' }]);
+    expect(late.named('output')).toMatchObject([{ index: 2, stream: 'stdout', text: 'working\n' }]);
+    expect(await browse('POST', `${page}/stop`, {})).toMatchObject({ status: 200, body: { stopped: true } });
+    expect(await late.wait()).toMatchObject([{ title: expect.stringContaining('ABORTED') }]);
+    expect(await project.read('b.txt')).toBeNull();
+    expect((await storyOfLine(project)).at(-1)).toBe('report 01');
+    expect(await browse('POST', `${page}/stop`, {})).toMatchObject({ body: { stopped: false } });
+    late.close();
+  });
+
+  test('an action that asks is answered in the page, and memos wait for a yes', async () => {
+    const ask = '### CHAT_WITH_USER\n\nWhich colour?\n';
+    await say(project, 'Ask me', planOf([ask], memos('[+] We use tabs.')));
+    const heard = await hear();
+    await browse('POST', `${page}/run`, { plan: await pending(), actions: [1] });
+    const [first] = await heard.wait('question');
+    expect(first).toMatchObject({ kind: 'confirm', text: '[+] We use tabs.' });
+    expect(await browse('POST', `${page}/answer`, { question: Number(first?.['id']) + 1, text: 'yes' })).toMatchObject({
+      body: { taken: false },
+    });
+    await browse('POST', `${page}/answer`, { question: first?.['id'], text: 'yes' });
+    const [, second] = await heard.wait('question', 2);
+    expect(second).toMatchObject({ kind: 'text', text: expect.stringContaining('Which colour?') });
+    await browse('POST', `${page}/answer`, { question: second?.['id'], text: 'blue' });
+    expect(await heard.wait()).toEqual([{ title: 'Turn 01: SUCCESS' }]);
+    const report = await project.readAt(await project.tipOf(line), `.teddy/sessions/${session}/01/report.md`);
+    expect(report).toContain('blue');
+    expect(report).toContain('We use tabs.');
+    heard.close();
+  });
+
+  test('lists from elsewhere are shown first, and a no sends nothing', async () => {
+    const model = await answering(twoFiles);
+    project.configuration.set('remote.origin.url', 'https://example.org/x.git');
+    project.trusted.clear();
+    await project.commit('Show the key', { [`.teddy/sessions/${session}/session.context`]: 'secret.txt\n' });
+    project.trusted.clear();
+    const heard = await hear();
+    const asked = browse('POST', `${page}/say`, { message: 'Make files' });
+    const [question] = await heard.wait('question');
+    expect(question).toMatchObject({ kind: 'confirm', text: expect.stringContaining('secret.txt') });
+    await browse('POST', `${page}/answer`, { question: question?.['id'], text: 'no' });
+    expect(await asked).toMatchObject({
+      body: { code: 'NOT_APPROVED', hint: expect.stringContaining('teddy global trust') },
+    });
+    expect(model.requests).toEqual([]);
+    heard.close();
+  });
+
+  test('a secret is masked before a page sees it', async () => {
+    project.secrets.set('hunter2-hunter2', 'password');
+    await answering({ texts: ['The key is hunter2', '-hunter2.\n'] });
+    const heard = await hear();
+    await browse('POST', `${page}/say`, { message: 'Tell' });
+    await heard.wait();
+    expect(heard.text()).not.toContain('hunter2');
+    expect(heard.text()).toContain('[masked: password]');
+    heard.close();
+  });
+});
+
+describe('live', () => {
+  test('what another process commits appears, also after the page has connected again', async () => {
+    const heard = await hear();
+    await heard.wait('state');
+    await say(project, 'Make files', twoFiles);
+    await heard.wait('state', 2);
+    heard.close();
+    await say(project, undefined, null).catch(() => undefined);
+    const again = await hear();
+    const [state] = await again.wait('state');
+    expect(state).toMatchObject({ turns: [['01', expect.any(String)]] });
+    expect(again.named('idle')).toHaveLength(1);
+    again.close();
+  });
+
+  test('a question that no page shows is not waited for', async () => {
+    await say(project, 'Ask me', planOf(['### CHAT_WITH_USER\n\nWhich colour?\n']));
+    const { pageActs } = await import('../../src/http/page-acts.ts');
+    const tools = { open: async () => project, choose: () => Promise.reject(new Error('Nobody is asked.')) };
+    const options = { tools, inTurn: <T>(work: () => Promise<T>) => work(), onEvent: () => undefined };
+    const acts = pageActs({ ...options, onDefect: () => undefined, absentMs: 5 });
+    await acts.begin({ session, line }, { kind: 'run', plan: await pending(), actions: [1] });
+    await expect.poll(() => acts.find(session)?.isOver).toBe(true);
+    expect((await storyOfLine(project)).at(-1)).toBe('report 01');
+  });
+});
