@@ -52,6 +52,7 @@ import { SessionShowCommand } from './commands/session/show.ts';
 import { SessionSwitchCommand } from './commands/session/switch.ts';
 import { SessionSyncCommand } from './commands/session/sync.ts';
 import { SessionUndoCommand } from './commands/session/undo.ts';
+import { SessionViewCommand } from './commands/session/view.ts';
 import { StatusCommand, TeddyAlone } from './commands/status.ts';
 import { openTerminal } from './terminal.ts';
 import { toUnknownCommand, toUsageError } from './usage-error.ts';
@@ -92,6 +93,7 @@ const commands: CommandClass<CliContext>[] = [
   SessionBranchCommand,
   SessionSayCommand,
   SessionUndoCommand,
+  SessionViewCommand,
   SessionRestoreCommand,
   SessionLandCommand,
   SessionArchiveCommand,
