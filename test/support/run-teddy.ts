@@ -40,6 +40,8 @@ export interface RunningTeddy {
   result: Promise<RunResult>;
   /** Resolves when stdout and stderr together match; rejects when the process ends without. */
   waitForOutput(pattern: RegExp): Promise<void>;
+  /** What it has printed so far. */
+  output(): string;
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -94,6 +96,7 @@ export function startTeddy(args: string[], options: RunOptions): RunningTeddy {
     pid: child.pid ?? -1,
     result,
     kill: (signal) => void child.kill(signal),
+    output: () => stdout + stderr,
     waitForOutput: (pattern) =>
       new Promise((resolve, reject) => {
         const check = () => {

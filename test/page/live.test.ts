@@ -1,0 +1,151 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { hasChromium, openChromium, type TestBrowser } from '../support/chromium.ts';
+import type { RunningTeddy } from '../support/run-teddy.ts';
+import type { ServerAnswer } from '../support/model-server.ts';
+import { createAction, executeAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
+
+let browser: TestBrowser;
+let project: TeddyProject;
+let session: string;
+/** The first one: it serves the pages. */
+let running: RunningTeddy | null = null;
+
+beforeAll(async () => {
+  if (hasChromium) browser = await openChromium();
+});
+
+afterAll(async () => browser?.close());
+
+beforeEach(() => void (running = null));
+
+afterEach(async () => {
+  running?.kill('SIGINT');
+  await running?.result;
+  await project?.close();
+});
+
+async function open(answers: ServerAnswer[], chunkDelayMs = 0): Promise<void> {
+  project = await openTeddyProject({ answers, chunkSize: 8, chunkDelayMs });
+  session = await project.begin('live');
+}
+
+/** The link that `teddy session view` prints. */
+async function view(...args: string[]): Promise<string> {
+  const run = project.start(['session', 'view', '--no-open', ...args], { timeoutMs: 55_000 });
+  running ??= run;
+  await run.waitForOutput(/The link works once/);
+  return /^http:\S+/m.exec(run.output())?.[0] ?? '';
+}
+
+const twoActions = planOf(createAction('a.txt', 'A\n'), executeAction('echo working on it; echo done > b.txt'));
+
+describe.runIf(hasChromium)('the live page', () => {
+  test('a new user sees the sessions, says something, watches the answer, and decides', async () => {
+    await open([twoActions, planOf(createAction('c.txt', 'C\n')), planOf(createAction('d.txt', 'D\n'))], 15);
+    const { page, faults } = await browser.open(await view('--list'));
+    expect(new URL(page.url()).search).toBe('');
+    await page.getByRole('searchbox').fill('nothing of the kind');
+    await expect.poll(() => page.getByRole('status').textContent()).toBe('0 of 1 session');
+    await page.getByRole('searchbox').fill('live');
+    await page.getByRole('link', { name: session }).click();
+    const text = page.locator('#live-text');
+    await page.getByText('Connected.').waitFor();
+
+    // What arrives is there before the answer is whole.
+    await page.getByLabel('What do you want?').fill('Make two files');
+    await page.getByRole('button', { name: 'Ask for a plan' }).click();
+    await page.locator('#t01').getByText('Make two files').first().waitFor();
+    await expect.poll(() => text.textContent()).toContain('## Rationale');
+    expect(await page.getByRole('button', { name: 'Stop' }).isVisible()).toBe(true);
+    await page.getByRole('button', { name: 'Run the ticked actions' }).waitFor();
+    await expect.poll(() => page.locator('#live-act').isVisible()).toBe(false);
+
+    // One of two actions.
+    await page.getByLabel('1. CREATE a.txt').uncheck();
+    await page.getByRole('button', { name: 'Run the ticked actions' }).click();
+    await page.getByText('Turn 01: SUCCESS').waitFor();
+    const turn = page.locator('#t01');
+    await expect.poll(() => turn.textContent()).toContain('not selected');
+    await expect.poll(() => page.locator('#timeline').textContent()).toContain('01');
+    expect(await project.repo.read('b.txt')).toBe('done\n');
+    const report = await project.report('01');
+    expect(report.action_logs).toMatchObject([
+      { status: 'SKIPPED', details: { reason: 'not selected' } },
+      { status: 'SUCCESS', approved_by: 'user' },
+    ]);
+
+    // Another plan, which is not wanted.
+    await page.getByLabel('What do you want?').fill('Make c.txt');
+    await page.getByRole('button', { name: 'Ask for a plan' }).click();
+    await page.getByLabel('What should be different, or why not?').fill('Not needed');
+    await page.getByRole('button', { name: 'Reject it' }).click();
+    await page.getByText('Turn 02: rejected').waitFor();
+    await expect.poll(() => page.locator('#t02').textContent()).toContain('Not needed');
+
+    // A terminal works in the same session.
+    await project.ok('session', 'plan', '-m', 'Make d.txt');
+    await page.locator('#t03').getByText('Make d.txt').first().waitFor();
+    await page.getByLabel('1. CREATE d.txt').waitFor();
+    expect(faults()).toEqual([]);
+    expect((await project.subjects()).filter((subject) => subject.includes('report'))).toHaveLength(2);
+  });
+
+  test('a second view takes the server that runs, a link works once, and Ctrl-C ends it', async () => {
+    await open([]);
+    const link = await view();
+    const second = await view(session);
+    expect(new URL(second).origin).toBe(new URL(link).origin);
+    const first = await browser.open(link);
+    await first.page.getByText('This session has no turn yet').waitFor();
+    await first.page.getByText('Connected.').waitFor();
+    const { page } = await browser.open(link);
+    expect(await page.textContent('body')).toContain('teddy session view');
+    running?.kill('SIGINT');
+    expect(await running?.result).toMatchObject({ exitCode: 0 });
+    await first.page.getByText('No connection to teddy serve').waitFor();
+  });
+
+  test('a stop in the page ends a command, and the report says so', async () => {
+    await open([planOf(executeAction('echo started; sleep 600'), createAction('a.txt', 'A\n'))]);
+    const { page, faults } = await browser.open(await view());
+    await page.getByLabel('What do you want?').fill('Wait');
+    await page.getByRole('button', { name: 'Ask for a plan' }).click();
+    await page.getByRole('button', { name: 'Run the ticked actions' }).click();
+    await expect.poll(() => page.locator('#live-text').textContent()).toBe('started\n');
+    // A page that is opened now shows what is under way.
+    const late = await page.context().newPage();
+    await late.goto(page.url());
+    await expect.poll(() => late.locator('#live-text').textContent()).toBe('started\n');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('Turn 01: ABORTED').waitFor();
+    await late.getByText('Turn 01: ABORTED').waitFor();
+    expect((await project.report('01')).run_summary.status).toBe('ABORTED');
+    expect(faults()).toEqual([]);
+  });
+
+  test('what a hostile session says does nothing in the page', async () => {
+    const image = '"><img src=http://example.org/x onerror=alert(1)>';
+    const hostile = `${image}<script>alert(2)</script></textarea></main>\u202Etxt`;
+    const plan = planOf(
+      createAction('<img src=x onerror=alert(3)>.txt', `${hostile}\n`),
+      executeAction(`printf '%s\\n' '<script>alert(4)</script><style>*{display:none}</style>'`),
+      `### CHAT_WITH_USER\n\n${hostile}\n`,
+    );
+    await open([plan]);
+    await project.repo.git('branch', '-m', `teddy/"><script>alert(5)</script>`);
+    const { page, faults } = await browser.open(await view('--list'));
+    await page.getByRole('link', { name: session }).click();
+    await page.getByLabel('What do you want?').fill(hostile);
+    await page.getByRole('button', { name: 'Ask for a plan' }).click();
+    await page.getByRole('button', { name: 'Run the ticked actions' }).click();
+    await expect.poll(() => page.locator('#live-question').textContent()).toContain('<script>alert(2)</script>');
+    expect(await page.locator('#live-question').textContent()).toContain('<U+202E>');
+    await page.getByLabel('Your answer').fill(hostile);
+    await page.getByRole('button', { name: 'Answer', exact: true }).click();
+    await page.getByText('Turn 01: SUCCESS').waitFor();
+    await page.getByLabel('What do you want?').waitFor();
+    // The only script in the stream is our own.
+    expect(await page.locator('#stream script, #stream img, #stream style').count()).toBe(1);
+    expect(faults()).toEqual([]);
+  });
+});

@@ -1,0 +1,54 @@
+/**
+ * Debian's chromium, driven by playwright, for tests of the pages. It is installed with `apt-get install chromium`.
+ *
+ *   const browser = await openChromium();
+ *   const { page, faults } = await browser.open('http://127.0.0.1:5000/');
+ *   expect(faults()).toEqual([]);
+ */
+import { existsSync } from 'node:fs';
+import { chromium, type Browser, type Page } from 'playwright-core';
+
+const path = '/usr/bin/chromium';
+export const hasChromium = existsSync(path);
+if (!hasChromium) console.log(`There is no ${path}: the tests that need a browser are skipped.`);
+
+export interface OpenedPage {
+  page: Page;
+  /** Errors in the console, reports of the content policy, failed requests and dialogs, as far as there were any. */
+  faults(): string[];
+}
+
+export interface TestBrowser {
+  browser: Browser;
+  /** In a window without cookies. */
+  open(url: string): Promise<OpenedPage>;
+  close(): Promise<void>;
+}
+
+export async function openChromium(): Promise<TestBrowser> {
+  const browser = await chromium.launch({ executablePath: path, args: ['--no-sandbox'] });
+  return {
+    browser,
+    async open(url) {
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      const found: string[] = [];
+      page.on('console', (message) => {
+        if (message.type() === 'error' || message.type() === 'warning') found.push(message.text());
+      });
+      page.on('pageerror', (error) => found.push(String(error)));
+      page.on('dialog', (dialog) => {
+        found.push(`dialog: ${dialog.message()}`);
+        void dialog.dismiss();
+      });
+      page.on('request', (request) => {
+        if (new URL(request.url()).origin !== new URL(url).origin) found.push(`request: ${request.url()}`);
+      });
+      const report = `addEventListener('securitypolicyviolation', (event) => console.error('policy: ' + event.violatedDirective))`;
+      await page.addInitScript(report);
+      await page.goto(url);
+      return { page, faults: () => found };
+    },
+    close: () => browser.close(),
+  };
+}
