@@ -13,8 +13,8 @@ interface Cursor {
 /** Thrown, and caught here: the parser has to be asked. */
 const unknown = new Error('not plain');
 
-/** The lexer treats these as special; and line ends that teddy does not write. */
-const special = /[^\n\P{Cc}]|\uFEFF/u;
+/** The lexer treats these as special; and line ends that teddy does not write. Those above U+007E are text to it. */
+const special = /[\0-\x08\x0B-\x1F]|^\uFEFF/;
 
 /** Returns what the parser makes of this text; null when it may be anything, an error included. */
 export function readPlainYaml(text: string): { value: unknown } | null {
@@ -31,15 +31,16 @@ export function readPlainYaml(text: string): { value: unknown } | null {
 
 /** Deeper than any report. */
 const maxIndent = 24;
-const keyed = /^([A-Za-z][\w-]*):(?: (.+))?$/;
+const keyed = /^([A-Za-z_][\w-]*|"[^"\\]+"):(?: (.+))?$/;
 
 /** `first`: its first line, where that stands behind a dash. */
 function readMap(cursor: Cursor, indent: number, first?: string): object {
   if (indent > maxIndent) throw unknown;
   const map: Record<string, unknown> = {};
   for (let line = first ?? takeLine(cursor, indent); line !== null; line = takeLine(cursor, indent)) {
-    const [, key = '', text] = keyed.exec(line) ?? [];
-    if (key === '' || isReserved(key) || Object.hasOwn(map, key)) throw unknown;
+    const [, name = '', text] = keyed.exec(line) ?? [];
+    const key = name.startsWith('"') ? name.slice(1, -1) : name;
+    if (name === '' || isReserved(name) || key === '__proto__' || Object.hasOwn(map, key)) throw unknown;
     map[key] = text === undefined ? readBelow(cursor, indent + 2) : readScalar(cursor, indent + 2, text);
   }
   return map;
@@ -75,7 +76,7 @@ function takeLine(cursor: Cursor, indent: number): string | null {
 
 /** `indent`: of its lines, where it is a block. */
 function readScalar(cursor: Cursor, indent: number, text: string): unknown {
-  if (/^\|[-+]?$/.test(text)) return readBlock(cursor, indent, text);
+  if (/^\|2?[-+]?$/.test(text)) return readBlock(cursor, indent, text);
   if (text === '[]') return [];
   if (text === '{}') return {};
   if (text.startsWith('{ ')) return readFlow(text);
@@ -92,13 +93,14 @@ function readBlock(cursor: Cursor, indent: number, style: string): string {
     cursor.at += 1;
   }
   const block = cursor.lines.slice(begin, cursor.at).map((line) => line.slice(indent));
-  // The first line says how far all are indented.
-  if (block[0] === undefined || !/^[^ ]/.test(block[0])) throw unknown;
+  // The first line with text says how far all are indented, where the style does not.
+  const first = block.find((line) => line !== '');
+  if (first === undefined || (style[1] !== '2' && first.startsWith(' '))) throw unknown;
   // A pattern would try each of many empty lines anew.
   let count = block.length;
   while (block[count - 1] === '') count -= 1;
-  if (style === '|+') return block.map((line) => `${line}\n`).join('');
-  return `${block.slice(0, count).join('\n')}${style === '|' ? '\n' : ''}`;
+  if (style.endsWith('+')) return block.map((line) => `${line}\n`).join('');
+  return `${block.slice(0, count).join('\n')}${style.endsWith('-') ? '' : '\n'}`;
 }
 
 /** Its escapes are those of JSON. A pattern of the whole would need V8's stack for each character. */
@@ -117,19 +119,16 @@ function readSingleQuoted(text: string): string {
 }
 
 const number = /^(?:0|[1-9]\d{0,14}|(?:0|[1-9]\d{0,8})\.\d{1,9})$/;
-/** A hash, or the id of a session: both may begin with a digit. */
-const id = /^(?:[0-9a-f]{40}|[0-9a-f]{64}|\d{8}-[a-z0-9-]*[a-z0-9])$/;
-
-/** Begins as no number does, and with no character that is special to YAML. */
-const word = /^(?:[A-Za-z_/$(<^;]|[^\p{ASCII}\p{Z}\p{C}]|\.\.?\/|--?[A-Za-z]|\d+ [A-Za-z])/u;
+/** Reads as a number to the parser, or nearly so; it is asked. */
+const numeric = /^[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|0[ox][\da-fA-F]+|\.(?:inf|nan))$/i;
+/** Where the package `yaml` quotes a text of one line. */
+const quotedByYaml = /^[\t ,[\]{}#&*!|>'"%@`]|^[?-]$|^[?-][ \t]|:[ \t]|[\t ]#|[\t :]$/;
 
 function readPlain(text: string): unknown {
   const [value = ''] = /^\d+(?= # [a-z]+$)/.exec(text) ?? [text];
   if (number.test(value)) return Number(value);
   if (isReserved(value)) return toReserved(value);
-  const isWord = word.test(value) && !/: | #|[ :]$/.test(value);
-  const isId = id.test(value) && !/^\d+(?:e\d+)?$/.test(value);
-  if (!isWord && !isId) throw unknown;
+  if (value === '~' || numeric.test(value) || quotedByYaml.test(value)) throw unknown;
   return value;
 }
 

@@ -33,6 +33,21 @@ const word = fc.constantFrom(
   '$HOME',
   '✅ done',
   'x\n\n\n',
+  '\n\n  x',
+  '  two\n\ttab',
+  'a\tb',
+  '\uFEFFbom',
+  'x\uFEFF',
+  '\u0085\u007F',
+  '?x',
+  ':x',
+  '1.2.3',
+  '12:30',
+  '0o17',
+  '2026-01-24',
+  '---',
+  '...',
+  '+',
 );
 const lines = fc.array(fc.oneof(word, fc.string({ unit: 'grapheme', maxLength: 6 })), { maxLength: 4 });
 const text = fc.oneof(
@@ -48,9 +63,10 @@ const report: fc.Arbitrary<Report> = fc
     stdout: text,
     error: fc.option(text),
     added: fc.array(text, { maxLength: 2 }),
+    variable: fc.constantFrom('CI', '_X', 'y', 'NO', 'null'),
     line: fc.nat(),
   })
-  .map(({ title, command, stdout, error, added, line }) => ({
+  .map(({ title, command, stdout, error, added, variable, line }) => ({
     version: 1,
     session: parseSessionId('20260124-bench'),
     turn: parseTurnName('02'),
@@ -74,7 +90,7 @@ const report: fc.Arbitrary<Report> = fc
         index: 2,
         action_type: 'EXECUTE',
         status: 'SUCCESS',
-        params: { command, env: { CI: 'yes' } },
+        params: { command, env: { [variable]: command } },
         details: { stdout, return_code: 0 },
       },
     ],
@@ -150,6 +166,15 @@ describe('what it reads', () => {
   test('is what the parser reads of any report', () => {
     fc.assert(
       fc.property(report, (given) => expectSame(renderReport(given))),
+      runs(100),
+    );
+  });
+
+  test('has every report in it that teddy writes', () => {
+    fc.assert(
+      fc.property(report, (given) => {
+        expect(readPlainYaml(renderReport(given))).toEqual({ value: given });
+      }),
       runs(100),
     );
   });
