@@ -5,7 +5,7 @@ import { TeddyError } from '../errors.ts';
 import { isOid, parseOid, type Oid } from '../names.ts';
 import { toGitFailure } from './git-failure.ts';
 import { refuseOldGit } from './git-version.ts';
-import type { ObjectType } from './object-format.ts';
+import type { ObjectType } from '../session/object-format.ts';
 import { isBeforeStart, maxStarts, type GitRunner } from './run.ts';
 
 interface ObjectInfo {

@@ -8,7 +8,7 @@ import { deflate } from 'node:zlib';
 import { TeddyError } from '../errors.ts';
 import type { Commit, ObjectBatch, TreeEntry } from '../ports/git.ts';
 import type { Oid } from '../names.ts';
-import { encodeCommit, encodeObject, encodeTree, type ObjectType } from './object-format.ts';
+import { encodeCommit, encodeObject, encodeTree, type ObjectType } from '../session/object-format.ts';
 import { syncDir, toWriteError } from '../disk/replace-file.ts';
 
 const deflateAsync = promisify(deflate);

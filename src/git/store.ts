@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { Commit, Ident, ObjectBatch, Store, TreeFile, TreeMode } from '../ports/git.ts';
 import { repoPathFromGit, type Oid, parseOid, type RefName } from '../names.ts';
 import { diffTrees } from './diff-trees.ts';
-import { decodeCommit, type ObjectType } from './object-format.ts';
+import { decodeCommit, type ObjectType } from '../session/object-format.ts';
 import { objectReader, readObject } from './object-reader.ts';
 import { objectBatch } from './object-writer.ts';
 import { readMany } from './read-many.ts';

@@ -1,6 +1,6 @@
 /** Decodes directories that grow: what a tree has in common with one that was decoded shortly before is not read again. */
 import type { TreeEntry } from '../ports/git.ts';
-import { decodeRow } from './object-format.ts';
+import { decodeRow } from '../session/object-format.ts';
 
 interface DecodedTree {
   bytes: Buffer;

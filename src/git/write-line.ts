@@ -1,7 +1,7 @@
 /** Many commits in a row, as one pack: no process, no file and no sync for each of them. */
 import type { LineCommit, TreeEntry, TreeMode } from '../ports/git.ts';
 import type { Oid } from '../names.ts';
-import { encodeCommit, encodeTree } from './object-format.ts';
+import { encodeCommit, encodeTree } from '../session/object-format.ts';
 import type { ObjectWriterOptions } from './object-writer.ts';
 import { openPack, type PackFile } from './pack-file.ts';
 

@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import { TeddyError } from '../errors.ts';
 import { isSessionId, isTurnName } from '../names.ts';
+import { readPlainYaml } from '../session/plain-yaml.ts';
 import { parseReportYaml } from './report-logs.ts';
 import { runStatuses, type Report } from './report.ts';
 
@@ -106,7 +107,18 @@ const reportSchema = z.object({
 
 /** The inverse of `renderReport`. Keys that a later version may have added are left out. Throws `DAMAGED_SESSION`. */
 export function parseReport(yaml: string): Report {
-  const checked = reportSchema.safeParse(parseYaml(yaml));
+  return checkReport(parseYaml(yaml));
+}
+
+/** The same of a report in the YAML that teddy writes, without the parser of any YAML, which is large. */
+export function parsePlainReport(yaml: string): Report {
+  const plain = readPlainYaml(yaml);
+  if (plain === null) throw damaged('it is not in the form that teddy writes');
+  return checkReport(plain.value);
+}
+
+function checkReport(value: unknown): Report {
+  const checked = reportSchema.safeParse(value);
   if (!checked.success) throw damaged(checked.error.issues.map(describeIssue).join('; '));
   return checked.data as Report;
 }

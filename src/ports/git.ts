@@ -162,6 +162,29 @@ export interface Store {
   settings(prefix: string): Promise<{ key: string; value: string }[]>;
 }
 
+/** What reading sessions takes of a store; the reader without git has one of its own. */
+export type SessionStore = Pick<
+  Store,
+  | 'readBlob'
+  | 'readCommit'
+  | 'readDir'
+  | 'hasPath'
+  | 'resolve'
+  | 'listRefs'
+  | 'listTips'
+  | 'firstParents'
+  | 'firstParentsOf'
+  | 'isAncestor'
+  | 'findReachable'
+  | 'readFilesBelow'
+  | 'setting'
+>;
+
+/** Where sessions are read from: a project has it. */
+export interface SessionSource {
+  repository: { store: SessionStore; cache: Cache };
+}
+
 /** A work tree of the repository, the main one or a linked one. `ref` null: detached. */
 export interface WorkTree {
   root: string;

@@ -14,7 +14,7 @@ interface Cursor {
 const unknown = new Error('not plain');
 
 /** The lexer treats these as special; and line ends that teddy does not write. Those above U+007E are text to it. */
-const special = /[\0-\x08\x0B-\x1F]|^\uFEFF/;
+const special = /(?![\n\t\u007F-\u009F])\p{Cc}|^\uFEFF/u;
 
 /** Returns what the parser makes of this text; null when it may be anything, an error included. */
 export function readPlainYaml(text: string): { value: unknown } | null {

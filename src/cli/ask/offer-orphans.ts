@@ -1,7 +1,7 @@
 /** Runs before a command that writes: offers interrupted write sessions, and clears away those over an hour old. */
 import { TeddyError } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
-import { readRows, writeRows } from '../../workflow/line/cached-rows.ts';
+import { readRows, writeRows } from '../../session/cached-rows.ts';
 import type { WriteView } from '../../workflow/writes/list.ts';
 import { sweepWrites } from '../../workflow/writes/clean.ts';
 import { askRecover } from './finish-write.ts';

@@ -2,7 +2,7 @@
 import { TeddyError } from '../../errors.ts';
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { listLines } from '../line/list.ts';
+import { listLines } from '../../session/lines.ts';
 import { addForgotten, findDamagedObjects, findLostEntries } from './find-lost-entries.ts';
 import { findDivergedLines, findMemoPairs } from './find-diverged-lines.ts';
 import { findEnvironment, findSessionFiles } from './find-environment.ts';

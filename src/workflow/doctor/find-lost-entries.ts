@@ -18,8 +18,8 @@ import { count, type Examination, type Found } from './finding.ts';
 import type { DamagedObject } from '../../ports/disk.ts';
 import { formatCount } from '../../session/format-count.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { readRows, writeRows } from '../line/cached-rows.ts';
-import { readDefaultBranches } from '../line/list.ts';
+import { readRows, writeRows } from '../../session/cached-rows.ts';
+import { readDefaultBranches } from '../../session/lines.ts';
 
 interface LostCommit {
   oid: Oid;

@@ -2,7 +2,7 @@
 import type { Remain } from '../../ports/disk.ts';
 import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import type { KnownLine } from '../line/list.ts';
+import type { KnownLine } from '../../session/lines.ts';
 
 /** They are part of `--json`. */
 type FindingKind =

@@ -4,8 +4,8 @@ import type { RefUpdate, TransferOptions } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { archivePrefix, parseArchiveRef, type Oid, type RefName, type SessionId } from '../../names.ts';
 import { hasLandedAsItStands } from '../line/find-open.ts';
-import { isLine, readBaseBranch } from '../line/list.ts';
-import { findNearestEntry } from '../line/nearest-entry.ts';
+import { isLine, readBaseBranch } from '../../session/lines.ts';
+import { findNearestEntry } from '../../session/nearest-entry.ts';
 import { chooseRemote, type ChosenRemote } from '../sharing/choose-remote.ts';
 import { moveTracking, pushLines } from '../sharing/push-lines.ts';
 

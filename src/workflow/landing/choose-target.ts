@@ -4,7 +4,7 @@ import type { Project } from '../../ports/project.ts';
 import { globalRef, shortRef, type Oid, type RefName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { readSession } from '../line/find.ts';
-import { readBaseStart, readDefaultBranches } from '../line/list.ts';
+import { readBaseStart, readDefaultBranches } from '../../session/lines.ts';
 import { requireOwnStart } from '../line/own-start.ts';
 import type { LandableLine, LandRequest } from './landing.ts';
 import { decodeEntry } from '../../session/entry.ts';

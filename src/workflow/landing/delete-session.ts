@@ -15,7 +15,7 @@ import {
 } from '../../names.ts';
 import { hasLandedAsItStands } from '../line/find-open.ts';
 import { findRecorded } from '../line/find-recorded.ts';
-import { listLines, type KnownLine } from '../line/list.ts';
+import { listLines, type KnownLine } from '../../session/lines.ts';
 import { nextTurn, readLine } from '../line/read.ts';
 import { repair } from '../line/repair.ts';
 import { commitError, findBase, listBranches, refuseCheckedOut, settle } from './archive-session.ts';

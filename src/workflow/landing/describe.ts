@@ -4,7 +4,7 @@ import { decodeEntry } from '../../session/entry.ts';
 import { shortRef, type Oid, type RefName, type SessionId, type TurnName } from '../../names.ts';
 import type { LandableLine } from './landing.ts';
 import { toShellWord } from '../../session/shell-word.ts';
-import { readBaseStart } from '../line/list.ts';
+import { readBaseStart } from '../../session/lines.ts';
 import type { LandingTarget } from './choose-target.ts';
 
 const shownTurns = 20;

@@ -1,8 +1,8 @@
 /** Keeps a line under `refs/teddy/archive/`, where it stays when its branch goes. */
 import type { Project } from '../../ports/project.ts';
 import { archiveRef, mainLineRef, parseLineRef, shortRef, type RefName, type SessionId } from '../../names.ts';
-import { chooseMain, listLines } from '../line/list.ts';
-import { isOnLine } from '../line/ancestry.ts';
+import { chooseMain, listLines } from '../../session/lines.ts';
+import { isOnLine } from '../../session/ancestry.ts';
 import type { LandableLine } from './landing.ts';
 
 /** One of several processes moves it first; each of the others looks again. */

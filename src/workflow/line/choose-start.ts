@@ -4,8 +4,8 @@ import type { Project } from '../../ports/project.ts';
 import { globalRef, shortRef, type Oid, type RefName } from '../../names.ts';
 import { toShellWord } from '../../session/shell-word.ts';
 import { hasLandedAsItStands } from './find-open.ts';
-import { chooseMain, isLine, listLines, readBaseBranch, readDefaultBranches } from './list.ts';
-import { findNearestEntry, type NearestEntry } from './nearest-entry.ts';
+import { chooseMain, isLine, listLines, readBaseBranch, readDefaultBranches } from '../../session/lines.ts';
+import { findNearestEntry, type NearestEntry } from '../../session/nearest-entry.ts';
 
 export interface Base {
   oid: Oid | null;

@@ -7,7 +7,7 @@ import { memosPath } from '../../session/global-files.ts';
 import { changeMemos, parseMemos, type MemoChange } from '../../session/memos.ts';
 import { globalRef, turnNumber, type Oid, type RepoPath, type SessionId, type TurnName } from '../../names.ts';
 import { appendEntry } from './append-entry.ts';
-import { listLines } from './list.ts';
+import { listLines } from '../../session/lines.ts';
 import { changeGlobal, readGlobal } from './global-branch.ts';
 import { maskEntry } from './mask-text.ts';
 import type { ReadyLine } from './prepare.ts';

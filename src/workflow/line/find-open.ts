@@ -11,9 +11,9 @@ import {
   type Oid,
   type RefName,
 } from '../../names.ts';
-import { isOnLine } from './ancestry.ts';
-import { listMainLines, type MainLine } from './list-main.ts';
-import { readBaseBranch, readDefaultBranches, type KnownLine } from './list.ts';
+import { isOnLine } from '../../session/ancestry.ts';
+import { listMainLines, type MainLine } from '../../session/main-lines.ts';
+import { readBaseBranch, readDefaultBranches, type KnownLine } from '../../session/lines.ts';
 
 /**
  * A local line that has not landed as it stands; one without turns is open. Throws NO_OPEN_SESSION, and UNKNOWN_SESSION where

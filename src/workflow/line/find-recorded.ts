@@ -14,7 +14,7 @@ import {
   type SessionId,
 } from '../../names.ts';
 import { findLine, lineName, type FindOptions } from './find.ts';
-import { listLines } from './list.ts';
+import { listLines } from '../../session/lines.ts';
 
 export interface RecordedLine {
   session: SessionId;

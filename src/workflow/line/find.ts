@@ -16,10 +16,10 @@ import {
   type SessionId,
 } from '../../names.ts';
 import { findOpenLine } from './find-open.ts';
-import { isLine, listLines, type KnownLine } from './list.ts';
-import { findNearestEntry, type NearestEntry } from './nearest-entry.ts';
-import { isOnLine } from './ancestry.ts';
-import { listMainLines, type MainLine } from './list-main.ts';
+import { isLine, listLines, type KnownLine } from '../../session/lines.ts';
+import { findNearestEntry, type NearestEntry } from '../../session/nearest-entry.ts';
+import { isOnLine } from '../../session/ancestry.ts';
+import { listMainLines, type MainLine } from '../../session/main-lines.ts';
 
 export interface Line {
   /** `HEAD` where it is detached: then nothing can be appended. */

@@ -1,35 +1,18 @@
 /** All that was said in a session up to one commit: the records of its turns, in order, out of the tree of that commit alone. */
-import { decodeTranscript } from '../../conversation/decode-transcript.ts';
 import type { TurnRecords } from '../../conversation/fold-history.ts';
 import type { Repair } from '../../conversation/history.ts';
-import { resolveFiles } from '../../conversation/resolve-files.ts';
+import { findSource, readTurns, type ConversationSource } from '../../conversation/read-turns.ts';
 import { TeddyError } from '../../errors.ts';
-import type { Commit, Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
-import { decodeEntry } from '../../session/entry.ts';
-import {
-  compareTurns,
-  isSessionId,
-  isTurnName,
-  parseLineRef,
-  repoPathFromGit,
-  sessionDir,
-  turnNumber,
-  type Oid,
-  type SessionId,
-  type TurnName,
-} from '../../names.ts';
+import { parseLineRef, type Oid } from '../../names.ts';
 import { findLine, lineName } from './find.ts';
 import { findArchived, type RecordedLine } from './find-recorded.ts';
 
 /** Where a conversation stands. */
-export interface ConversationTarget {
-  session: SessionId;
+export interface ConversationTarget extends ConversationSource {
   /** Null: a commit was asked for. */
   line: string | null;
   commit: Oid;
-  /** Whose tree holds the turns: the nearest entry at or below the commit. */
-  source: Oid;
 }
 
 export interface Conversation extends Omit<ConversationTarget, 'source'> {
@@ -76,59 +59,6 @@ async function findLineOrArchive(
   return { session: line.session, name: lineName(line), tip };
 }
 
-/** Turns before `from` are not read. */
-export async function readTurns(
-  store: Store,
-  { source, session }: ConversationTarget,
-  from?: TurnName,
-): Promise<{ turns: TurnRecords[]; repairs: Repair[] }> {
-  const found: ReadTurn[] = [];
-  // One for all: there are many thousand small files.
-  const decoder = new TextDecoder();
-  let turn: TurnName | null = null;
-  let ofTurn = new Map<string, string>();
-  const endTurn = () => void (turn !== null && found.push(toReadTurn(turn, ofTurn)));
-  for await (const files of store.readFilesBelow(source, sessionDir(session), (path) => isOfTurn(path, from))) {
-    for (const { path, bytes } of files) {
-      const slash = path.indexOf('/');
-      const next = path.slice(0, slash) as TurnName;
-      // The files of a directory follow each other: those of the one before are all there, and need not be held.
-      if (next !== turn) {
-        endTurn();
-        turn = next;
-        ofTurn = new Map();
-      }
-      ofTurn.set(path.slice(slash + 1), decoder.decode(bytes));
-    }
-  }
-  endTurn();
-  found.sort((one, other) => one.number - other.number || compareTurns(one.turn, other.turn));
-  return { turns: found, repairs: found.flatMap(({ repairs }) => repairs) };
-}
-
-interface ReadTurn extends TurnRecords {
-  turn: TurnName;
-  number: number;
-  repairs: Repair[];
-}
-
-function toReadTurn(turn: TurnName, files: ReadonlyMap<string, string>): ReadTurn {
-  const decoded = decodeTranscript(files.get('transcript.jsonl') ?? '');
-  const plan = files.get('plan.md') ?? null;
-  const resolved = resolveFiles(turn, decoded, { plan, report: files.get('report.md') ?? null });
-  return { turn, number: turnNumber(turn), ...resolved };
-}
-
-const turnFiles = new Set(['transcript.jsonl', 'plan.md', 'report.md']);
-
-function isOfTurn(path: string, from: TurnName | undefined): boolean {
-  const slash = path.indexOf('/');
-  const turn = path.slice(0, Math.max(slash, 0));
-  return (
-    turnFiles.has(path.slice(slash + 1)) && isTurnName(turn) && (from === undefined || compareTurns(turn, from) >= 0)
-  );
-}
-
 async function findAtCommit(project: Project, revision: string): Promise<ConversationTarget> {
   const { store } = project.repository;
   const commit = await store.resolve(revision);
@@ -141,57 +71,4 @@ async function findAtCommit(project: Project, revision: string): Promise<Convers
   }
   const named = parseLineRef(`refs/heads/${/teddy\/[^/~^@:]+$/.exec(revision)?.[0]}`)?.session;
   return { ...(await findSource(store, commit, named)), line: null, commit };
-}
-
-/** `named`: the session that the commit was asked for by; it counts where its history does not say. */
-async function findSource(
-  store: Store,
-  commit: Oid,
-  named: SessionId | undefined,
-): Promise<{ session: SessionId; source: Oid }> {
-  let oldest: Commit | undefined;
-  for await (const found of store.firstParents(commit)) {
-    const entry = decodeEntry(found.commit.message);
-    if (entry !== null) return requireHeld(store, { session: entry.session, source: found.oid });
-    oldest = found.commit;
-  }
-  const isCut = oldest !== undefined && oldest.parents.length > 0;
-  if (isCut) return { session: await findHeldSession(store, commit, named), source: commit };
-  throw new TeddyError(
-    'NOT_ON_LINE',
-    `No session has an entry at or below ${commit.slice(0, 12)}.`,
-    'Name a session, or a commit of one: `teddy session list`, `teddy session log`.',
-  );
-}
-
-/** A decision about memos is an entry as well, on a branch of its own, where no session is. */
-async function requireHeld(
-  store: Store,
-  at: { session: SessionId; source: Oid },
-): Promise<{ session: SessionId; source: Oid }> {
-  if ((await readHeldSessions(store, at.source)).includes(at.session)) return at;
-  throw new TeddyError(
-    'NOT_ON_LINE',
-    `The tree of ${at.source.slice(0, 12)} holds nothing of ${at.session}.`,
-    `Name the session: \`teddy session history ${at.session}\`.`,
-  );
-}
-
-/** In a shallow clone the entry may be beyond its end; the tree still has all that was said. */
-async function findHeldSession(store: Store, commit: Oid, named: SessionId | undefined): Promise<SessionId> {
-  const sessions = await readHeldSessions(store, commit);
-  if (named !== undefined && sessions.includes(named)) return named;
-  const [only] = sessions;
-  if (only !== undefined && sessions.length === 1) return only;
-  const cut = `The history of ${commit.slice(0, 12)} is cut off before an entry of a session`;
-  const hint = 'Fetch more of it: `git fetch --unshallow`.';
-  if (only === undefined) throw new TeddyError('NOT_ON_LINE', `${cut}, and no session is in its tree.`, hint);
-  const some = sessions.slice(0, 5).join(', ');
-  throw new TeddyError('DAMAGED_SESSION', `${cut}, and its tree holds ${sessions.length} sessions: ${some}.`, hint);
-}
-
-/** Their own directories may have many thousand turns; this one has a row for each session. */
-async function readHeldSessions(store: Store, commit: Oid): Promise<SessionId[]> {
-  const held = await store.readDir(commit, repoPathFromGit('.teddy/sessions'));
-  return (held?.entries ?? []).flatMap(({ name, mode }) => (mode === '40000' && isSessionId(name) ? [name] : []));
 }

@@ -3,8 +3,8 @@ import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { parseLineRef, shortRef, type Oid, type RefName } from '../../names.ts';
 import { hasLandedAsItStands } from './find-open.ts';
-import { readBaseBranch, readDefaultBranches } from './list.ts';
-import { findNearestEntry } from './nearest-entry.ts';
+import { readBaseBranch, readDefaultBranches } from '../../session/lines.ts';
+import { findNearestEntry } from '../../session/nearest-entry.ts';
 
 /**
  * `merged`: every commit of it is in the branch that the session started from or in the default branch, here or as last

@@ -1,18 +1,11 @@
-/** Reads a line at one of its commits: its turns, and how far the latest one has come. */
+/** A line as a command goes on with it: read again only where its branch has moved. */
 import type { TranscriptRecord } from '../../conversation/record.ts';
 import { decodeTranscript } from '../../conversation/decode-transcript.ts';
-import { endsDenied, lastAnswer } from '../../conversation/transcript.ts';
-import { TeddyError } from '../../errors.ts';
-import { parsePlan, type ParseOptions } from '../../plan/parse.ts';
-import type { ParsedPlan } from '../../plan/plan.ts';
-import type { Store, TreeEntry } from '../../ports/git.ts';
-import { decodeEntry, type Entry } from '../../session/entry.ts';
+import { readLine, toText, type LineState, type LineTurns } from '../../conversation/read-line.ts';
+import type { Store } from '../../ports/git.ts';
+import type { Entry } from '../../session/entry.ts';
 import {
-  isTurnName,
   joinPath,
-  parseTurnName,
-  sessionDir,
-  sortTurns,
   toTurnName,
   turnDir,
   turnNumber,
@@ -22,43 +15,19 @@ import {
   type TurnName,
 } from '../../names.ts';
 
-/** `open`: no complete answer yet. `planned`: a plan without a report. `closed`: anything else. */
-export type TurnStatus = 'open' | 'planned' | 'closed';
-
-export interface Turn {
-  turn: TurnName;
-  status: TurnStatus;
-  records: TranscriptRecord[];
-  transcript: Uint8Array;
-  plan: Uint8Array | null;
-  /** Null where there is no plan, or its report is there. */
-  parsed: ParsedPlan | null;
-  report: Uint8Array | null;
-}
-
-export interface LineTurns {
-  tip: Oid;
-  session: SessionId;
-  /** The nearest entry at or below the tip. */
-  entry: Entry;
-  entryOid: Oid;
-  /** The names of all turns, in order. */
-  turns: TurnName[];
-}
-
-export interface LineState extends LineTurns {
-  latest: Turn | null;
-}
-
-/** `options` say how its pending plan is parsed. */
-export async function readLine(store: Store, tip: Oid, options: ParseOptions = {}): Promise<LineState> {
-  const state = await readLineTurns(store, tip);
-  const last = state.turns.at(-1);
-  return {
-    ...state,
-    latest: last === undefined ? null : await readTurn(store, state.entryOid, state.session, last, options),
-  };
-}
+export {
+  findEntry,
+  findTurn,
+  isOnlyMessage,
+  listTurn,
+  parsePending,
+  readLine,
+  readLineTurns,
+  readTurn,
+  toStatus,
+  toText,
+} from '../../conversation/read-line.ts';
+export type { LineState, LineTurns, Turn, TurnStatus } from '../../conversation/read-line.ts';
 
 interface LineTarget {
   /** The work tree whose HEAD is on the line, if any. */
@@ -85,59 +54,10 @@ export function withEntry(state: LineState, commit: Oid, entry: Entry): LineStat
   return { ...state, tip: commit, entry, entryOid: commit };
 }
 
-/** No file of any turn is read. */
-export async function readLineTurns(store: Store, tip: Oid): Promise<LineTurns> {
-  const { oid, entry } = await findEntry(store, tip);
-  const dir = await store.readDir(oid, sessionDir(entry.session));
-  const names = (dir?.entries ?? []).filter(({ mode }) => mode === '40000').map(({ name }) => name);
-  const turns = sortTurns(names.filter(isTurnName));
-  return { tip, session: entry.session, entry, entryOid: oid, turns };
-}
-
 /** The open turn, or the one after the latest. */
 export function nextTurn({ latest }: LineState): TurnName {
   if (latest?.status === 'open') return latest.turn;
   return toTurnName((latest ? turnNumber(latest.turn) : 0) + 1);
-}
-
-/** The nearest entry along the first parents; commits of the user's own are passed over. */
-export async function findEntry(store: Store, tip: Oid): Promise<{ oid: Oid; entry: Entry }> {
-  for await (const { oid, commit } of store.firstParents(tip)) {
-    const entry = decodeEntry(commit.message);
-    if (entry) return { oid, entry };
-  }
-  throw new TeddyError(
-    'NOT_ON_LINE',
-    `No session has an entry at or below ${tip.slice(0, 12)}.`,
-    'Choose a session with -s.',
-  );
-}
-
-/** Throws UNKNOWN_TURN when the commit has no such turn. */
-export async function readTurn(
-  store: Store,
-  commit: Oid,
-  session: SessionId,
-  turn: TurnName,
-  options: ParseOptions = {},
-): Promise<Turn> {
-  const entries = await listTurn(store, commit, session, turn);
-  const read = async (name: string) => {
-    const found = entries.find((entry) => entry.name === name);
-    return found ? store.readBlob(found.oid) : null;
-  };
-  const [transcript, plan, report] = await Promise.all([read('transcript.jsonl'), read('plan.md'), read('report.md')]);
-  const { records } = decodeTranscript(toText(transcript));
-  const parsed = parsePending(plan && toText(plan), report !== null, options);
-  return {
-    turn,
-    status: toStatus(records, parsed, report !== null),
-    records,
-    transcript: transcript ?? new Uint8Array(),
-    plan,
-    parsed,
-    report,
-  };
 }
 
 /** The records of a turn; its plan and its report are not read. */
@@ -147,51 +67,6 @@ export async function readRecords(
   turn: TurnName,
 ): Promise<TranscriptRecord[]> {
   return decodeTranscript((await readTurnFile(store, entryOid, session, turn, 'transcript.jsonl')) ?? '').records;
-}
-
-/** Its directory. Throws UNKNOWN_TURN when the commit has no such turn. */
-export async function listTurn(store: Store, commit: Oid, session: SessionId, turn: TurnName): Promise<TreeEntry[]> {
-  const listed = await store.readDir(commit, turnDir(session, turn));
-  if (listed === null) throw toUnknownTurn(session, turn);
-  return listed.entries;
-}
-
-/** The turn that a person means; `02` also means `02-branch-01` on a line that has no plain turn 02. */
-export function findTurn(state: LineTurns, text: string): TurnName {
-  const wanted = parseTurnName(text);
-  if (state.turns.includes(wanted)) return wanted;
-  const sameNumber = state.turns.filter((turn) => turnNumber(turn) === turnNumber(wanted));
-  if (sameNumber.length === 1 && sameNumber[0] && !wanted.includes('-')) return sameNumber[0];
-  throw toUnknownTurn(state.session, wanted);
-}
-
-function toUnknownTurn(session: SessionId, turn: string): TeddyError {
-  return new TeddyError(
-    'UNKNOWN_TURN',
-    `There is no turn ${turn} on this line of ${session}.`,
-    '`teddy session log` shows the turns.',
-  );
-}
-
-/** A plan that has its report is not parsed: nobody executes it any more. */
-export function parsePending(plan: string | null, hasReport: boolean, options: ParseOptions = {}): ParsedPlan | null {
-  return plan === null || hasReport ? null : parsePlan(plan, options);
-}
-
-/** `pending` is the plan without a report, parsed. */
-export function toStatus(records: TranscriptRecord[], pending: ParsedPlan | null, hasReport: boolean): TurnStatus {
-  if (hasReport) return 'closed';
-  if (pending !== null) return isOnlyMessage(pending) ? 'closed' : 'planned';
-  return lastAnswer(records)?.complete === true || endsDenied(records) ? 'closed' : 'open';
-}
-
-/** A plan that only speaks has nothing to execute. */
-export function isOnlyMessage({ plan, problems }: ParsedPlan): boolean {
-  return problems.length === 0 && plan.message !== null && plan.actions.length === 0 && plan.memos.length === 0;
-}
-
-export function toText(bytes: Uint8Array | null): string {
-  return bytes === null ? '' : new TextDecoder().decode(bytes);
 }
 
 /** A file of a turn, as the commit has it. */

@@ -4,7 +4,7 @@ import type { Commit, CommitChange, Store } from '../../ports/git.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import type { PageSource } from '../../page/session-page.ts';
-import { isStartOf, parseIdent } from '../review/log-session.ts';
+import { isStartOf, parseIdent } from '../../session/logged-entry.ts';
 import { groupByTurn } from '../review/turn.ts';
 
 export interface PageStep {

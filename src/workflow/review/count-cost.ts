@@ -6,7 +6,7 @@ import type { Entry } from '../../session/entry.ts';
 import type { ModelPrice } from '../../session/model-facts.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import { estimateTokens } from '../../session/tokens.ts';
-import { isStartOf, toLogged } from './log-session.ts';
+import { isStartOf, toLogged } from '../../session/logged-entry.ts';
 import { readLine, readTurnFile } from '../line/read.ts';
 import { addSpent, isAnswer, nothingSpent, sumSpent, type PriceOf, type Spending } from '../../session/spending.ts';
 import { findRecorded } from '../line/find-recorded.ts';

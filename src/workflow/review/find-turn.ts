@@ -3,10 +3,10 @@ import { TeddyError } from '../../errors.ts';
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { compareTurns, parseTurnName, type Oid, type SessionId, type TurnName } from '../../names.ts';
-import { toLogged, type LoggedEntry } from './log-session.ts';
+import { toLogged, type LoggedEntry } from '../../session/logged-entry.ts';
 import { findTurn, readLineTurns, type LineTurns } from '../line/read.ts';
 import { findRecorded, type RecordedLine } from '../line/find-recorded.ts';
-import { listSessionLines } from './session-lines.ts';
+import { listSessionLines } from '../../session/session-lines.ts';
 
 export interface FoundTurn {
   session: SessionId;

@@ -2,9 +2,9 @@
 import type { Store } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid, SessionId } from '../../names.ts';
-import { isStartOf, toLogged, type LoggedEntry } from './log-session.ts';
+import { isStartOf, toLogged, type LoggedEntry } from '../../session/logged-entry.ts';
 import { findRecorded, type RecordedLine } from '../line/find-recorded.ts';
-import { listSessionLines, type RefLabel, type SessionLine } from './session-lines.ts';
+import { listSessionLines, type RefLabel, type SessionLine } from '../../session/session-lines.ts';
 
 export interface GraphLine extends Omit<SessionLine, 'ref' | 'branch' | 'isMain'> {
   /** HEAD is on it. */

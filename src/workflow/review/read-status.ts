@@ -10,9 +10,10 @@ import { shortRef, type Oid, type SessionId, type TurnName } from '../../names.t
 import { toShellWord } from '../../session/shell-word.ts';
 import { findFreeBranch, findLine, lineName, type Line } from '../line/find.ts';
 import { hasLandedAsItStands } from '../line/find-open.ts';
-import { findNearestEntry } from '../line/nearest-entry.ts';
-import { listMainLines } from '../line/list-main.ts';
-import { findUnlandedBase, readStarts } from '../line/session-start.ts';
+import { findNearestEntry } from '../../session/nearest-entry.ts';
+import { listMainLines } from '../../session/main-lines.ts';
+import { readStarts } from '../../session/session-starts.ts';
+import { findUnlandedBase } from '../line/session-start.ts';
 import { worldOf } from '../line/plan-world.ts';
 import { readLine, toText, type TurnStatus } from '../line/read.ts';
 

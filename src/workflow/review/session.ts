@@ -4,7 +4,7 @@ import type { Masker, Project } from '../../ports/project.ts';
 import { resolveFiles } from '../../conversation/resolve-files.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { repoPathFromGit, sessionDir, type Oid, type SessionId, type TurnName } from '../../names.ts';
-import { isStartOf } from './log-session.ts';
+import { isStartOf } from '../../session/logged-entry.ts';
 import { readTurnTexts } from './read-turn-texts.ts';
 import { sumSpent } from '../../session/spending.ts';
 import { listCodeChanges } from './diff-files.ts';

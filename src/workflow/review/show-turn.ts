@@ -1,31 +1,22 @@
 /** One turn of a line: what was said, the plan, and what running it did. */
-import { lastAnswer, userMessages } from '../../conversation/transcript.ts';
+import { summarizeTurn, type TurnSummary } from '../../conversation/read-line.ts';
 import { parseReport } from '../../plan/report-schema.ts';
 import type { Report } from '../../plan/report.ts';
 import type { Project } from '../../ports/project.ts';
 import type { EntryKind } from '../../session/entry.ts';
-import type { HistoryPart } from '../../session/history-text.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
-import { toTurnHistory } from '../../conversation/turn-history.ts';
-import type { LoggedEntry } from './log-session.ts';
-import { listTurn, parsePending, toStatus, type TurnStatus } from '../line/read.ts';
+import type { LoggedEntry } from '../../session/logged-entry.ts';
+import { listTurn } from '../line/read.ts';
 import { maxShownText, readTurnTexts, type CutFile } from './read-turn-texts.ts';
 import { sumSpent, type Spending } from '../../session/spending.ts';
 import { diffFiles } from './diff-files.ts';
 import { findTurnOf, readTurnEntries } from './find-turn.ts';
 
-export interface ShownTurn {
+export interface ShownTurn extends TurnSummary {
   session: SessionId;
   line: string;
   turn: TurnName;
-  status: TurnStatus;
-  messages: string[];
-  /** Everything in its order, tool calls and what was spoken included, but for the report. */
-  said: readonly HistoryPart[];
   plan: string | null;
-  /** An answer that is no plan. */
-  reply: string | null;
-  replyIsPartial: boolean;
   report: Report | null;
   /** Unified diff of what the report says was changed. */
   diff: string;
@@ -74,19 +65,14 @@ export async function showTurn(
   ]);
   const { plan, cut } = texts;
   const { records } = texts.transcript;
-  const answer = plan === null ? lastAnswer(records) : null;
   const report = texts.report === null ? null : parseReport(texts.report);
   const diffs = report === null ? [] : await diffFiles(store, report.changes);
   return {
     session,
     line: found.line.name,
     turn: name,
-    status: toStatus(records, parsePending(plan, report !== null), report !== null),
-    messages: userMessages(records),
-    said: toTurnHistory(name, records, { plan, report: null }).parts,
+    ...summarizeTurn(name, records, { plan, hasReport: report !== null }),
     plan,
-    reply: answer && 'text' in answer ? answer.text : null,
-    replyIsPartial: answer?.complete === false,
     report,
     diff: diffs.map(({ diff }) => diff).join(''),
     ...describeEntries(entries),

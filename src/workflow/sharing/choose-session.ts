@@ -4,7 +4,7 @@ import type { RefTip } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { archivePrefix, parseLineRef, shortRef, type Oid, type RefName, type SessionId } from '../../names.ts';
 import { findHeadLine, findLine } from '../line/find.ts';
-import { chooseMain, listLines, type KnownLine } from '../line/list.ts';
+import { chooseMain, listLines, type KnownLine } from '../../session/lines.ts';
 import { parseShared, type Scope } from './shared-refs.ts';
 
 interface ScopeRequest {

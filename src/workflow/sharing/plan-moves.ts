@@ -18,7 +18,7 @@ import {
 import { readAncestry, toStanding, type Standing } from './reconcile.ts';
 import { readTakenRefs, type SharedTips } from './shared-refs.ts';
 import { decodeEntry } from '../../session/entry.ts';
-import { findFork } from '../line/ancestry.ts';
+import { findFork } from '../../session/ancestry.ts';
 import { TeddyError } from '../../errors.ts';
 import { parseGlobalFile } from '../../session/global-files.ts';
 import { mergeGlobalFile } from '../../session/merge-global.ts';

@@ -3,7 +3,7 @@ import { TeddyError } from '../../errors.ts';
 import type { RefUpdate } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { mainLineRef, shortRef, type SessionId } from '../../names.ts';
-import { readBaseBranch, readDefaultBranches } from '../line/list.ts';
+import { readBaseBranch, readDefaultBranches } from '../../session/lines.ts';
 import { nameSome } from '../../session/name-some.ts';
 import { chooseRemote, type ChosenRemote } from './choose-remote.ts';
 import { chooseScope } from './choose-session.ts';

@@ -4,7 +4,7 @@ import type { Store, TreeEntry } from '../../ports/git.ts';
 import { decodeEntry } from '../../session/entry.ts';
 import { maxChangedPaths } from '../../session/count-paths.ts';
 import type { Oid, RepoPath, SessionId } from '../../names.ts';
-import { isOnAnyLine } from '../line/ancestry.ts';
+import { isOnAnyLine } from '../../session/ancestry.ts';
 import { holdsSession, startsSession } from '../line/session-start.ts';
 import type { Violation } from '../../session/violation.ts';
 import { changeCounter } from './count-changes.ts';

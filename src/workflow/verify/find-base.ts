@@ -3,7 +3,7 @@ import { isDamage } from '../../errors.ts';
 import type { Commit, Store } from '../../ports/git.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
 import type { Oid } from '../../names.ts';
-import { isOnAnyLine } from '../line/ancestry.ts';
+import { isOnAnyLine } from '../../session/ancestry.ts';
 import type { RecordedLine } from '../line/find-recorded.ts';
 import { startsSession } from '../line/session-start.ts';
 

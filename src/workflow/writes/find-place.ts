@@ -4,7 +4,7 @@ import type { Repository, Workspace } from '../../ports/git.ts';
 import type { Project } from '../../ports/project.ts';
 import { shortRef, type RefName, type SessionId } from '../../names.ts';
 import { findHeadLine, lineName } from '../line/find.ts';
-import { listMainLines } from '../line/list-main.ts';
+import { listMainLines } from '../../session/main-lines.ts';
 import { newSession } from '../line/new-session.ts';
 import { repair } from '../line/repair.ts';
 import { prepareLine } from '../line/prepare.ts';

@@ -1,5 +1,6 @@
 import { Command, Option } from 'clipanion';
-import { type LoggedEntry, type SessionLog, logSession } from '../../../workflow/review/log-session.ts';
+import type { LoggedEntry } from '../../../session/logged-entry.ts';
+import { type SessionLog, logSession } from '../../../workflow/review/log-session.ts';
 import type { SessionGraph } from '../../../workflow/review/log-graph.ts';
 import { toTarget } from './target-option.ts';
 import { TeddyCommand } from '../../teddy-command.ts';

@@ -1,5 +1,5 @@
 /** Rows of words in the cache: what is slow to find out and never changes. */
-import type { Cache } from '../../ports/git.ts';
+import type { Cache } from '../ports/git.ts';
 
 export async function readRows(cache: Cache, key: string): Promise<string[][]> {
   const text = new TextDecoder().decode((await cache.read(key)) ?? new Uint8Array());

@@ -1,8 +1,8 @@
 /** Every session, by the line that stands for it: local, known only from a remote, or archived. */
-import type { Project } from '../../ports/project.ts';
-import type { Entry } from '../../session/entry.ts';
-import { shortRef, type SessionId } from '../../names.ts';
-import { chooseMain, listLines, type KnownLine } from './list.ts';
+import type { SessionSource } from '../ports/git.ts';
+import type { Entry } from './entry.ts';
+import { shortRef, type SessionId } from '../names.ts';
+import { chooseMain, listLines, type KnownLine } from './lines.ts';
 
 export interface MainLine extends KnownLine {
   /** ISO 8601, when the session started. */
@@ -15,11 +15,16 @@ export interface MainLine extends KnownLine {
   own: KnownLine | null;
 }
 
+/** With the time of this machine. */
+export interface DatedSource extends SessionSource {
+  clock: { now(): Date };
+}
+
 /** Clocks of two machines may differ by so much. */
 const skewMs = 10 * 60 * 1000;
 
 /** In order of creation, oldest first; before them those that say they were made in the future. `archived`: also those whose branches are gone, here and on the remotes. */
-export async function listMainLines(project: Project, options: { archived?: boolean } = {}): Promise<MainLine[]> {
+export async function listMainLines(project: DatedSource, options: { archived?: boolean } = {}): Promise<MainLine[]> {
   const bySession = new Map<SessionId, KnownLine[]>();
   for (const line of await listLines(project, options))
     bySession.set(line.session, [...(bySession.get(line.session) ?? []), line]);

@@ -2,9 +2,8 @@
  * Every line of the repository: each branch, here, on a remote or archived, whose nearest entry belongs to a session; its name
  * does not matter.
  */
-import type { RefTip } from '../../ports/git.ts';
-import type { Project } from '../../ports/project.ts';
-import { decodeEntry } from '../../session/entry.ts';
+import type { RefTip, SessionSource } from '../ports/git.ts';
+import { decodeEntry } from './entry.ts';
 import {
   archivePrefix,
   globalRef,
@@ -16,7 +15,7 @@ import {
   type RefName,
   type SessionId,
   type TurnName,
-} from '../../names.ts';
+} from '../names.ts';
 import { isOnLine } from './ancestry.ts';
 import { findNearestEntries, findNearestEntry, type NearestEntry } from './nearest-entry.ts';
 
@@ -38,7 +37,7 @@ export interface KnownLine {
 
 /** Branches first, then what remotes have, then what is archived; each in order of name. */
 export async function listLines(
-  project: Project,
+  project: SessionSource,
   { archived = false }: { archived?: boolean } = {},
 ): Promise<KnownLine[]> {
   const { store } = project.repository;
@@ -86,7 +85,7 @@ interface Defaults {
   entries: NearestEntry[];
 }
 
-async function readDefaults(project: Project): Promise<Defaults> {
+async function readDefaults(project: SessionSource): Promise<Defaults> {
   const branches = await readDefaultBranches(project);
   const tips = [...new Set(branches.flatMap(({ ref, oid }) => (ref === globalRef ? [] : [oid])))];
   const entries = await Promise.all(tips.map((oid) => findNearestEntry(project, oid)));
@@ -98,7 +97,7 @@ async function readDefaults(project: Project): Promise<Defaults> {
  * fast-forward leaves the session's entries there.
  */
 export async function isLine(
-  project: Project,
+  project: SessionSource,
   line: Pick<KnownLine, 'branchRef' | 'session' | 'nearest'>,
   known?: Defaults,
 ): Promise<boolean> {
@@ -118,12 +117,12 @@ export async function isLine(
 }
 
 /** Whether the first parents of a branch that stands on `entry` have the other one as well. */
-async function holds(project: Project, entry: NearestEntry, { oid }: NearestEntry): Promise<boolean> {
+async function holds(project: SessionSource, entry: NearestEntry, { oid }: NearestEntry): Promise<boolean> {
   return entry.oid === oid || isOnLine(project.repository.store, entry.oid, oid);
 }
 
 /** The remote's and the local ones, which may be ahead of it; and `teddy/global`, whose memos are entries as well. */
-export async function readDefaultBranches(project: Project): Promise<RefTip[]> {
+export async function readDefaultBranches(project: SessionSource): Promise<RefTip[]> {
   const { store } = project.repository;
   const configured = await store.setting('init.defaultBranch');
   const names = new Set([configured ?? 'main', 'main', 'master'].map((name) => `refs/heads/${name}`));
@@ -136,7 +135,7 @@ export async function readDefaultBranches(project: Project): Promise<RefTip[]> {
  * The branch that the session started from; of a session that started on the line of another one, the branch that the whole stack
  * started from. Null: HEAD was detached, or the history is cut off.
  */
-export async function readBaseBranch(project: Project, from: Oid | RefName): Promise<string | null> {
+export async function readBaseBranch(project: SessionSource, from: Oid | RefName): Promise<string | null> {
   return (await readBaseStart(project, from))?.branch ?? null;
 }
 
@@ -146,7 +145,7 @@ export interface BaseStart {
   oid: Oid;
 }
 
-export async function readBaseStart(project: Project, from: Oid | RefName): Promise<BaseStart | null> {
+export async function readBaseStart(project: SessionSource, from: Oid | RefName): Promise<BaseStart | null> {
   const { store } = project.repository;
   const tip = await store.resolve(from);
   if (tip === null) return null;

@@ -2,11 +2,10 @@
  * Which entry a commit stands on: the nearest one along its first parents. It never changes, so what a walk has found is kept in
  * the cache by commit id.
  */
-import { isDamage } from '../../errors.ts';
-import type { Cache } from '../../ports/git.ts';
-import type { Project } from '../../ports/project.ts';
-import { decodeEntry, type Entry } from '../../session/entry.ts';
-import { isOid, type Oid, type RepoPath } from '../../names.ts';
+import { isDamage } from '../errors.ts';
+import type { Cache, SessionSource } from '../ports/git.ts';
+import { decodeEntry, type Entry } from './entry.ts';
+import { isOid, type Oid, type RepoPath } from '../names.ts';
 
 export interface NearestEntry {
   oid: Oid;
@@ -32,7 +31,7 @@ const sessionsPath = '.teddy/sessions' as RepoPath;
  * `mayLackFiles`, as the tip of a branch that is named like a line: somebody may have deleted them there.
  */
 export async function findNearestEntry(
-  project: Project,
+  project: SessionSource,
   tip: Oid,
   { mayLackFiles = false }: { mayLackFiles?: boolean } = {},
 ): Promise<NearestEntry | null> {
@@ -60,7 +59,7 @@ export async function findNearestEntry(
 
 /** The same of many, by one git process for all that no cache knows. */
 export async function findNearestEntries(
-  project: Project,
+  project: SessionSource,
   tips: readonly LookedUpTip[],
 ): Promise<Map<Oid, NearestEntry | null>> {
   const { store, cache } = project.repository;
@@ -106,7 +105,7 @@ function leaderOf(group: Group): Group {
 }
 
 async function walkAll(
-  project: Project,
+  project: SessionSource,
   tips: readonly Oid[],
   rows: ReadonlyMap<Oid, Row>,
 ): Promise<{ nearest: Map<Oid, NearestEntry | null>; added: [Oid, Row][]; failed: Oid[] }> {
@@ -185,7 +184,7 @@ const cacheKey = 'nearest-entries';
 /** A row takes about a hundred bytes. */
 const maxRows = 100_000;
 
-async function readKnown(project: Project, row: Row): Promise<NearestEntry | null> {
+async function readKnown(project: SessionSource, row: Row): Promise<NearestEntry | null> {
   if (row === noEntry || row === tooFar) return null;
   const entry = decodeEntry((await project.repository.store.readCommit(row)).message);
   return entry && { oid: row, entry };

@@ -1,5 +1,5 @@
 /** The lines of one session: its main line, its conversation branches, and what else stands on them. */
-import type { Project } from '../../ports/project.ts';
+import type { SessionSource } from '../ports/git.ts';
 import {
   archivePrefix,
   compareTurns,
@@ -8,8 +8,8 @@ import {
   type RefName,
   type SessionId,
   type TurnName,
-} from '../../names.ts';
-import { chooseMain, listLines, type KnownLine } from '../line/list.ts';
+} from '../names.ts';
+import { chooseMain, listLines, type KnownLine } from './lines.ts';
 
 export interface SessionLine {
   /** For a person, as git shortens it. */
@@ -34,7 +34,7 @@ export interface RefLabel {
  * The main line first, then conversation branches in order of their turns, then lines of another name. Of a line that is there in several places, the branch counts, then the remote; the others are labels.
  */
 export async function listSessionLines(
-  project: Project,
+  project: SessionSource,
   session: SessionId,
 ): Promise<{ lines: SessionLine[]; labels: RefLabel[] }> {
   const found = (await listLines(project, { archived: true })).filter((line) => line.session === session);

@@ -1,17 +1,17 @@
 /** Which of many lines have landed as they stand. However many there are, it takes two git processes for a base branch that has moved, and none for one that has not. */
-import type { Project } from '../../ports/project.ts';
-import { decodeLandings, landingText } from '../../session/landing.ts';
-import { isOid, type Oid, type RefName, type SessionId } from '../../names.ts';
-import { isOnLine } from '../line/ancestry.ts';
-import { readRows, writeRows } from '../line/cached-rows.ts';
-import { readDefaultBranches } from '../line/list.ts';
-import type { MainLine } from '../line/list-main.ts';
-import { findNearestEntry } from '../line/nearest-entry.ts';
-import type { SessionStart } from '../line/session-start.ts';
+import type { SessionSource } from '../ports/git.ts';
+import { decodeLandings, landingText } from './landing.ts';
+import { isOid, type Oid, type RefName, type SessionId } from '../names.ts';
+import { isOnLine } from './ancestry.ts';
+import { readRows, writeRows } from './cached-rows.ts';
+import { readDefaultBranches } from './lines.ts';
+import type { MainLine } from './main-lines.ts';
+import { findNearestEntry } from './nearest-entry.ts';
+import type { SessionStart } from './session-starts.ts';
 
 /** By `hasLandedAsItStands`' rules: a base branch has the line's tip, or a commit that says it brought the line as far as that. */
 export async function findLanded(
-  project: Project,
+  project: SessionSource,
   lines: readonly MainLine[],
   starts: ReadonlyMap<SessionId, SessionStart>,
 ): Promise<Set<RefName>> {
@@ -46,7 +46,7 @@ interface BaseHistory {
   landings: ReadonlyMap<SessionId, Oid[]>;
 }
 
-async function holds(project: Project, base: BaseHistory, line: MainLine): Promise<boolean> {
+async function holds(project: SessionSource, base: BaseHistory, line: MainLine): Promise<boolean> {
   const { oid, nearest } = line;
   if (
     base.entries.has(nearest.oid) &&
@@ -60,7 +60,7 @@ async function holds(project: Project, base: BaseHistory, line: MainLine): Promi
 }
 
 /** The line is an earlier state of what has landed. Ids of entries are in order of their time, so most are told apart by them. */
-async function isBehind(project: Project, { oid, nearest }: MainLine, tip: Oid): Promise<boolean> {
+async function isBehind(project: SessionSource, { oid, nearest }: MainLine, tip: Oid): Promise<boolean> {
   const { store } = project.repository;
   if ((await store.resolve(tip)) === null) return false;
   const landed = await findNearestEntry(project, tip);
@@ -71,7 +71,7 @@ async function isBehind(project: Project, { oid, nearest }: MainLine, tip: Oid):
 const maxKnown = 8;
 
 /** A base branch is searched once; after that, only what is new on it. */
-async function readBase(project: Project, oid: Oid): Promise<BaseHistory> {
+async function readBase(project: SessionSource, oid: Oid): Promise<BaseHistory> {
   const { store, cache } = project.repository;
   const known = await readRows(cache, 'bases');
   const same = known.find(([base]) => base === oid);
@@ -90,7 +90,7 @@ async function readBase(project: Project, oid: Oid): Promise<BaseHistory> {
   return decodeRow(oid, row);
 }
 
-async function isBefore({ repository: { store } }: Project, base: string, oid: Oid): Promise<boolean> {
+async function isBefore({ repository: { store } }: SessionSource, base: string, oid: Oid): Promise<boolean> {
   return isOid(base) && (await store.resolve(base)) !== null && store.isAncestor(base, oid);
 }
 

@@ -1,0 +1,120 @@
+/** How far each session's main line has come, and which conversation branches it has. */
+import { shortRef, turnNumber, type RefName, type SessionId, type TurnName } from '../names.ts';
+import type { SessionSource, SessionStore } from '../ports/git.ts';
+import type { Entry } from '../session/entry.ts';
+import { findLanded } from '../session/find-landed.ts';
+import type { MainLine } from '../session/main-lines.ts';
+import { readStarts, type SessionStart } from '../session/session-starts.ts';
+import { readLine, type TurnStatus } from './read-line.ts';
+
+export interface DescribedSession {
+  session: SessionId;
+  /** The main line, or the session's line that HEAD is on. */
+  branch: string;
+  /** The remote that has it when there is no local branch. */
+  remote: string | null;
+  created: string;
+  /** The number of the last turn; 0 before the first. */
+  turns: number;
+  status: TurnStatus | 'new';
+  /** The label of the last entry. */
+  last: string;
+  conversationBranches: string[];
+  /** Its branches are gone; all of it is kept. */
+  archived: boolean;
+  /**
+   * `pending`: its plan was not run. `failed`: its last run was not a success. `closed`: its last turn is over. `landed`: all of it
+   * is on a branch that it lands on. `remote`: only a remote has it.
+   */
+  state: 'pending' | 'open' | 'closed' | 'failed' | 'landed' | 'archived' | 'remote';
+  /** The title of its last step; empty before the first. */
+  title: string;
+  /** ISO 8601, the time of its last entry. */
+  updated: string;
+}
+
+/** `toShown`: the line to tell of, where that is another one of the session. */
+export async function describeSessions(
+  source: SessionSource,
+  lines: readonly MainLine[],
+  { starts, toShown = (line) => line }: Partial<DescribeOptions> = {},
+): Promise<DescribedSession[]> {
+  const { store } = source.repository;
+  const landed = await findLanded(source, lines, starts ?? (await readStarts(source, lines)));
+  return Promise.all(
+    lines.map(async (line) => {
+      const shown = toShown(line);
+      const progress = await readProgress(store, shown);
+      return {
+        session: line.session,
+        branch: shortRef(shown.ref),
+        remote: line.remote,
+        created: line.created,
+        ...progress,
+        conversationBranches: line.branches,
+        archived: line.isArchived,
+        state: toState(line, progress.status, landed),
+        title: toTitle(line.nearest.entry),
+        updated: toTime(line.nearest.entry),
+      };
+    }),
+  );
+}
+
+interface DescribeOptions {
+  /** Of the lines, where it is known already. */
+  starts: ReadonlyMap<SessionId, SessionStart>;
+  toShown(this: void, line: MainLine): MainLine;
+}
+
+function toState(line: MainLine, status: DescribedSession['status'], landed: Set<RefName>): DescribedSession['state'] {
+  if (line.isArchived) return 'archived';
+  if (line.remote !== null) return 'remote';
+  if (landed.has(line.ref)) return 'landed';
+  if (status === 'planned') return 'pending';
+  if (status !== 'closed') return 'open';
+  const { kind, status: outcome } = line.nearest.entry;
+  return kind === 'report' && outcome !== undefined && outcome !== 'SUCCESS' ? 'failed' : 'closed';
+}
+
+function toTitle({ kind, status, title }: Entry): string {
+  if (kind === 'start') return '';
+  return status !== undefined && title.startsWith(`${status} `) ? title.slice(status.length + 1) : title;
+}
+
+/** The id of an entry is a UUID v7, which begins with the time. */
+function toTime({ id, created }: Entry): string {
+  const time = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id);
+  return time === null ? created : new Date(Number.parseInt(`${time[1]}${time[2]}`, 16)).toISOString();
+}
+
+/** Most tips say by their label alone how far a line has come; only a plan has to be read. */
+async function readProgress(
+  store: SessionStore,
+  line: MainLine,
+): Promise<Pick<DescribedSession, 'turns' | 'status' | 'last'>> {
+  const entry = line.entry;
+  const known = entry === null ? null : toStatus(entry);
+  if (entry !== null && known !== null) return { turns: toNumber(entry.turn), status: known, last: toLast(entry) };
+  const state = await readLine(store, line.oid);
+  return {
+    turns: toNumber(state.latest?.turn ?? null),
+    status: state.latest?.status ?? 'new',
+    last: toLast(state.entry),
+  };
+}
+
+function toStatus(entry: Entry): TurnStatus | 'new' | null {
+  if (entry.kind === 'start') return 'new';
+  if (entry.kind === 'message' || entry.kind === 'branch') return 'open';
+  if (entry.kind === 'report') return 'closed';
+  return null;
+}
+
+function toNumber(turn: TurnName | null): number {
+  return turn === null ? 0 : turnNumber(turn);
+}
+
+function toLast(entry: Entry): string {
+  return `${entry.kind}: ${entry.title}`;
+}

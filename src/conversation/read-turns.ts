@@ -1,0 +1,128 @@
+/** All that was said in a session up to one commit: the records of its turns, in order, out of the tree of that commit alone. */
+import { TeddyError } from '../errors.ts';
+import {
+  compareTurns,
+  isSessionId,
+  isTurnName,
+  repoPathFromGit,
+  sessionDir,
+  turnNumber,
+  type Oid,
+  type SessionId,
+  type TurnName,
+} from '../names.ts';
+import type { Commit, SessionStore } from '../ports/git.ts';
+import { decodeEntry } from '../session/entry.ts';
+import { decodeTranscript } from './decode-transcript.ts';
+import type { TurnRecords } from './fold-history.ts';
+import type { Repair } from './history.ts';
+import { resolveFiles } from './resolve-files.ts';
+
+/** `source`: the commit whose tree holds the turns. */
+export interface ConversationSource {
+  session: SessionId;
+  source: Oid;
+}
+
+/** Turns before `from` are not read. */
+export async function readTurns(
+  store: SessionStore,
+  { source, session }: ConversationSource,
+  from?: TurnName,
+): Promise<{ turns: TurnRecords[]; repairs: Repair[] }> {
+  const found: ReadTurn[] = [];
+  // One for all: there are many thousand small files.
+  const decoder = new TextDecoder();
+  let turn: TurnName | null = null;
+  let ofTurn = new Map<string, string>();
+  const endTurn = () => void (turn !== null && found.push(toReadTurn(turn, ofTurn)));
+  for await (const files of store.readFilesBelow(source, sessionDir(session), (path) => isOfTurn(path, from))) {
+    for (const { path, bytes } of files) {
+      const slash = path.indexOf('/');
+      const next = path.slice(0, slash) as TurnName;
+      // The files of a directory follow each other: those of the one before are all there, and need not be held.
+      if (next !== turn) {
+        endTurn();
+        turn = next;
+        ofTurn = new Map();
+      }
+      ofTurn.set(path.slice(slash + 1), decoder.decode(bytes));
+    }
+  }
+  endTurn();
+  found.sort((one, other) => one.number - other.number || compareTurns(one.turn, other.turn));
+  return { turns: found, repairs: found.flatMap(({ repairs }) => repairs) };
+}
+
+interface ReadTurn extends TurnRecords {
+  turn: TurnName;
+  number: number;
+  repairs: Repair[];
+}
+
+function toReadTurn(turn: TurnName, files: ReadonlyMap<string, string>): ReadTurn {
+  const decoded = decodeTranscript(files.get('transcript.jsonl') ?? '');
+  const plan = files.get('plan.md') ?? null;
+  const resolved = resolveFiles(turn, decoded, { plan, report: files.get('report.md') ?? null });
+  return { turn, number: turnNumber(turn), ...resolved };
+}
+
+const turnFiles = new Set(['transcript.jsonl', 'plan.md', 'report.md']);
+
+function isOfTurn(path: string, from: TurnName | undefined): boolean {
+  const slash = path.indexOf('/');
+  const turn = path.slice(0, Math.max(slash, 0));
+  return (
+    turnFiles.has(path.slice(slash + 1)) && isTurnName(turn) && (from === undefined || compareTurns(turn, from) >= 0)
+  );
+}
+
+/** `named`: the session that the commit was asked for by; it counts where its history does not say. */
+export async function findSource(
+  store: SessionStore,
+  commit: Oid,
+  named: SessionId | undefined,
+): Promise<ConversationSource> {
+  let oldest: Commit | undefined;
+  for await (const found of store.firstParents(commit)) {
+    const entry = decodeEntry(found.commit.message);
+    if (entry !== null) return requireHeld(store, { session: entry.session, source: found.oid });
+    oldest = found.commit;
+  }
+  const isCut = oldest !== undefined && oldest.parents.length > 0;
+  if (isCut) return { session: await findHeldSession(store, commit, named), source: commit };
+  throw new TeddyError(
+    'NOT_ON_LINE',
+    `No session has an entry at or below ${commit.slice(0, 12)}.`,
+    'Name a session, or a commit of one: `teddy session list`, `teddy session log`.',
+  );
+}
+
+/** A decision about memos is an entry as well, on a branch of its own, where no session is. */
+async function requireHeld(store: SessionStore, at: ConversationSource): Promise<ConversationSource> {
+  if ((await readHeldSessions(store, at.source)).includes(at.session)) return at;
+  throw new TeddyError(
+    'NOT_ON_LINE',
+    `The tree of ${at.source.slice(0, 12)} holds nothing of ${at.session}.`,
+    `Name the session: \`teddy session history ${at.session}\`.`,
+  );
+}
+
+/** In a shallow clone the entry may be beyond its end; the tree still has all that was said. */
+async function findHeldSession(store: SessionStore, commit: Oid, named: SessionId | undefined): Promise<SessionId> {
+  const sessions = await readHeldSessions(store, commit);
+  if (named !== undefined && sessions.includes(named)) return named;
+  const [only] = sessions;
+  if (only !== undefined && sessions.length === 1) return only;
+  const cut = `The history of ${commit.slice(0, 12)} is cut off before an entry of a session`;
+  const hint = 'Fetch more of it: `git fetch --unshallow`.';
+  if (only === undefined) throw new TeddyError('NOT_ON_LINE', `${cut}, and no session is in its tree.`, hint);
+  const some = sessions.slice(0, 5).join(', ');
+  throw new TeddyError('DAMAGED_SESSION', `${cut}, and its tree holds ${sessions.length} sessions: ${some}.`, hint);
+}
+
+/** Their own directories may have many thousand turns; this one has a row for each session. */
+async function readHeldSessions(store: SessionStore, commit: Oid): Promise<SessionId[]> {
+  const held = await store.readDir(commit, repoPathFromGit('.teddy/sessions'));
+  return (held?.entries ?? []).flatMap(({ name, mode }) => (mode === '40000' && isSessionId(name) ? [name] : []));
+}

@@ -1,0 +1,92 @@
+/** The messages of a session as a provider would take them: folded, rendered, checked. */
+import { TeddyError } from '../errors.ts';
+import type { SessionId, TurnName } from '../names.ts';
+import { checkHistory } from './check-history.ts';
+import { toHistory, type TurnRecords } from './fold-history.ts';
+import type { History, HistoryFormat, Repair } from './history.ts';
+
+export interface RenderedHistory {
+  /** The printed form, in UTF-8: one message a line in a JSON array, or the text itself. */
+  bytes: Uint8Array;
+  repairs: Repair[];
+}
+
+const messagesAtATime = 500;
+
+/** The turns are taken out of the array. Throws HISTORY_INVALID. */
+export async function renderHistory(
+  session: SessionId,
+  { turns, repairs }: { turns: TurnRecords[]; repairs: readonly Repair[] },
+  format: HistoryFormat,
+): Promise<RenderedHistory> {
+  // The turns are not held any more once they are folded.
+  const history = toHistory(takeAll(turns));
+  return {
+    bytes: encodeRendered(await render(history, format, session)),
+    repairs: [...repairs, ...history.repairs],
+  };
+}
+
+function* takeAll(turns: TurnRecords[]): Generator<TurnRecords> {
+  turns.reverse();
+  for (let turn = turns.pop(); turn !== undefined; turn = turns.pop()) yield turn;
+}
+
+/** Each renderer is loaded only where it is needed. Never a history that breaks a rule of its format. */
+async function render(history: History, format: HistoryFormat, session: SessionId): Promise<unknown[] | string> {
+  const rendered = await renderAs(history, format);
+  const [violation, ...more] = checkHistory(format, rendered);
+  if (violation === undefined) return rendered;
+  throw new TeddyError(
+    'HISTORY_INVALID',
+    `The history of ${session} breaks a rule of ${format}: ${violation}` +
+      (more.length === 0 ? '' : ` (and ${more.length} more)`),
+    'This is a defect of teddy. `--format jsonl` and `--format markdown` show what was said.',
+  );
+}
+
+async function renderAs(history: History, format: HistoryFormat): Promise<unknown[] | string> {
+  switch (format) {
+    case 'openai':
+      return (await import('./render-openai.ts')).renderOpenai(history);
+    case 'anthropic':
+      return (await import('./render-anthropic.ts')).renderAnthropic(history);
+    case 'jsonl':
+      return (await import('./render-jsonl.ts')).renderJsonl(history);
+    case 'markdown':
+      return (await import('./render-history-markdown.ts')).renderMarkdown(history);
+  }
+}
+
+/** Messages become a JSON array with one on each line. */
+function encodeRendered(rendered: unknown[] | string): Uint8Array {
+  if (typeof rendered === 'string') return encodeText(rendered);
+  if (rendered.length === 0) return encodeText('[]\n');
+  const pieces = [encodeText('[\n')];
+  // Piece by piece: as one text it would be held twice more.
+  for (let at = 0; at < rendered.length; at += messagesAtATime) {
+    const lines = rendered.slice(at, at + messagesAtATime).map((one) => JSON.stringify(one));
+    pieces.push(encodeText(at === 0 ? lines.join(',\n') : `,\n${lines.join(',\n')}`));
+  }
+  return Buffer.concat([...pieces, encodeText('\n]\n')]);
+}
+
+export function isText(format: HistoryFormat): boolean {
+  return format === 'jsonl' || format === 'markdown';
+}
+
+export function encodeText(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+export function decodeText(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+}
+
+export function noTurnFromError(session: SessionId, from: TurnName): TeddyError {
+  return new TeddyError(
+    'UNKNOWN_TURN',
+    `${session} has no turn ${from}, nor one after it.`,
+    '`teddy session log` shows the turns.',
+  );
+}

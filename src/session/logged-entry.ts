@@ -1,0 +1,35 @@
+/** The steps of a line as commits: the session's entries, and the user's own commits between them. */
+import type { Oid, SessionId } from '../names.ts';
+import type { Commit } from '../ports/git.ts';
+import { decodeEntry, type Entry } from './entry.ts';
+
+export interface LoggedEntry {
+  commit: Oid;
+  /** ISO 8601, when the commit was made. */
+  time: string;
+  author: string;
+  /** Null for a commit of the user's own between the entries. */
+  entry: Entry | null;
+  subject: string;
+}
+
+export function toLogged(commit: Oid, { committer, message }: Commit): LoggedEntry {
+  const { name: author, time } = parseIdent(committer);
+  return { commit, time, author, entry: decodeEntry(message), subject: message.split('\n')[0] ?? '' };
+}
+
+export function isStartOf({ entry }: Pick<LoggedEntry, 'entry'>, session: SessionId): boolean {
+  return entry?.kind === 'start' && entry.session === session;
+}
+
+/** Its time is empty where it is none. */
+export function parseIdent(ident: string): { name: string; time: string } {
+  const match = /^(.*?) <[^>]*> (\d{1,12}) [+-]\d{4}$/.exec(ident);
+  return { name: match?.[1] ?? ident, time: match ? toIsoTime(Number(match[2])) : '' };
+}
+
+/** Empty for what no calendar has: whoever wrote the commit may have said anything. */
+function toIsoTime(seconds: number): string {
+  const time = new Date(seconds * 1000);
+  return Number.isNaN(time.getTime()) ? '' : time.toISOString();
+}

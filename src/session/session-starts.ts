@@ -1,0 +1,52 @@
+/** Where each of many sessions starts. */
+import type { SessionSource } from '../ports/git.ts';
+import { isOid, parseLineRef, type Oid, type SessionId } from '../names.ts';
+import { readRows, writeRows } from './cached-rows.ts';
+import { decodeEntry } from './entry.ts';
+
+export interface SessionStart {
+  /** The commit of its `start` entry. */
+  oid: Oid;
+  /** Null: HEAD was detached, or an earlier version has recorded another session's line. */
+  branch: string | null;
+}
+
+interface StartedLine {
+  session: SessionId;
+  oid: Oid;
+  /** Each of its entries says so. */
+  created: string;
+}
+
+/** A session's start never changes: it is looked for once. One whose history is cut off has none. */
+export async function readStarts(
+  project: SessionSource,
+  lines: readonly StartedLine[],
+): Promise<Map<SessionId, SessionStart>> {
+  const { store, cache } = project.repository;
+  const known = new Map((await readRows(cache, 'session-starts')).map((row) => [row[0] ?? '', row]));
+  const unknown = lines.filter((line) => !known.has(toKey(line)));
+  const wanted = new Set(unknown.map(toKey));
+  if (wanted.size > 0) {
+    for await (const { oid, message } of store.firstParentsOf(unknown.map((line) => line.oid))) {
+      const entry = message.includes('Teddy-Entry: start') ? decodeEntry(message) : null;
+      if (entry?.kind !== 'start' || !wanted.delete(toKey(entry))) continue;
+      const { baseBranch: branch } = entry;
+      const isLine = branch === undefined || parseLineRef(`refs/heads/${branch}`) !== null;
+      known.set(toKey(entry), [toKey(entry), oid, ...(isLine ? [] : [branch])]);
+      if (wanted.size === 0) break;
+    }
+    await writeRows(cache, 'session-starts', [...known.values()]);
+  }
+  const starts = new Map<SessionId, SessionStart>();
+  for (const line of lines) {
+    const [, oid = '', branch = null] = known.get(toKey(line)) ?? [];
+    if (isOid(oid)) starts.set(line.session, { oid, branch });
+  }
+  return starts;
+}
+
+/** Another session of the same name may be made on the day that one was deleted. */
+function toKey({ session, created }: Omit<StartedLine, 'oid'>): string {
+  return `${session}@${created.replaceAll(/\s/g, '')}`;
+}
