@@ -120,13 +120,16 @@ const targets = {
 removeOld();
 const metafiles = [];
 for (const target of Object.values(targets)) metafiles.push((await build({ ...common, ...target })).metafile);
-for (const file of Object.keys(packagesApart)) escapeNonAscii(inRoot('dist', file));
+for (const file of ['cli.cjs', ...Object.keys(packagesApart)]) escapeNonAscii(inRoot('dist', file));
 chmodSync(inRoot('dist/main.js'), 0o755);
 writeFileSync(inRoot('dist/index.js'), await renderLibrary());
 writeFileSync(inRoot('dist/THIRD-PARTY-LICENSES'), renderLicenses(root, metafiles));
 if (process.argv.includes('--types') || !hasNewTypes()) makeTypes();
 
-/** Plain ASCII loads in half the time. esbuild leaves regular expressions as they are; an escape means the same there. */
+/**
+ * Plain ASCII loads in half the time. esbuild leaves regular expressions and tagged templates as they are; an escape means the
+ * same there.
+ */
 function escapeNonAscii(path) {
   const toEscape = (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`;
   writeFileSync(path, readFileSync(path, 'utf8').replace(/[^\0-\x7F]/g, toEscape));

@@ -33,7 +33,7 @@ const mayImport: Record<string, string[]> = {
   cli: ['app', 'ports', 'errors', 'workflow', 'http', 'page', ...core],
   http: ['app', 'ports', 'errors', 'workflow', 'page', ...core],
   workflow: ['ports', 'errors', 'page', ...core],
-  page: core,
+  page: ['ports', ...core],
   reader: core,
   names: ['errors'],
   session: ['errors', 'ports', ...core],
