@@ -43,7 +43,7 @@ export function renderSessionPage(page: SessionPage, hash: Hash, live: LiveParts
         <div class="layout">
           ${renderTimeline(page)}
           <main id="stream" tabindex="-1">
-            ${renderStream(page)} ${renderComparisons(page)} ${renderCharts(page.turns)} ${live?.controls ?? null}
+            ${renderStream(page)} ${live?.controls ?? null} ${renderComparisons(page)} ${renderCharts(page.turns)}
           </main>
         </div>
         ${renderFoot(page)} ${markup(`<script>${script}</script>`)}

@@ -32,6 +32,12 @@ test('it says that the answers are recorded, and shows the graph with the failur
   expect(demo.output).toMatch(/^\|\/ /m);
 });
 
+test('it names a page, which is there and is what the repository gives', () => {
+  const file = /^file:\/\/(\S+\.html)$/m.exec(demo.output)?.[1] ?? '';
+  expect(readFileSync(file, 'utf8')).toContain('<meta name="generator" content="git-teddy ');
+  expect(demo.output).toContain(`${file}: the same as the repository gives`);
+});
+
 test('it uses no colours where nobody sees them', () => {
   expect(demo.output).not.toContain('\u001b');
 });
@@ -50,6 +56,7 @@ test('what it suggests to try next works, and ends with nothing left behind', as
   await repository.fsck();
   await run('sh', ['-ec', suggestions.at(-1) ?? '']);
   expect(existsSync(directory)).toBe(false);
+  expect(existsSync(`${directory}.html`)).toBe(false);
 });
 
 test('it fails, and keeps the project, when a step goes another way', async () => {

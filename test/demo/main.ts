@@ -33,6 +33,7 @@ async function runDemo(): Promise<number> {
     await makeProject(stage);
     const session = await playStory(stage);
     await checkResult(stage, server, session);
+    await writePage(stage);
     // Whoever goes on with a key of their own must not ask for a model that only the demo has.
     await runQuietly(stage, 'git config --unset teddy.model');
     tellWhatNext(stage, session, (performance.now() - startMs) / 1000);
@@ -119,6 +120,23 @@ async function checkResult(stage: Stage, server: ModelServer, session: string): 
   expectSame('that the first request shows src/ago.js', shown.includes(source), true);
 }
 
+/** Beside the project, in which it would be a new file. */
+async function writePage(stage: Stage): Promise<void> {
+  const file = toPagePath(stage);
+  await runStep(stage, {
+    say: 'All of it as one page for a browser, which needs neither teddy nor the network.',
+    line: `teddy session export --html '${file}'`,
+  });
+  await runStep(stage, {
+    say: 'Whoever has the repository can hold the page against it.',
+    line: `teddy session verify --page '${file}'`,
+  });
+}
+
+function toPagePath({ directory }: Stage): string {
+  return `${directory}.html`;
+}
+
 function expectSame(what: string, found: unknown, expected: unknown): void {
   if (found !== expected) throw new Error(`About ${what}: expected ${String(expected)}, found ${String(found)}.`);
 }
@@ -127,6 +145,10 @@ function tellWhatNext(stage: Stage, session: string, seconds: number): void {
   const lines = [
     '',
     paint(stage, 'bold', `Done in ${seconds.toFixed(1)} s: five turns on two lines, one failure, and the tests pass.`),
+    '',
+    'Its page is there for a browser:',
+    '',
+    `file://${toPagePath(stage)}`,
     '',
     'The project is kept. Look around in it:',
     `  cd '${stage.directory}'`,
@@ -141,7 +163,7 @@ function tellWhatNext(stage: Stage, session: string, seconds: number): void {
     `  teddy session plan -m 'Put it right.' --from '${join(fixtures, 'answers', '04.md')}'`,
     '  teddy session execute -y',
     'Remove it:',
-    `  cd / && rm -rf '${stage.directory}'`,
+    `  cd / && rm -rf '${stage.directory}' '${toPagePath(stage)}'`,
     '',
   ];
   process.stdout.write(`${lines.join('\n')}\n`);

@@ -6,7 +6,7 @@
  *   expect(faults()).toEqual([]);
  */
 import { existsSync } from 'node:fs';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 
 const path = '/usr/bin/chromium';
 export const hasChromium = existsSync(path);
@@ -21,7 +21,7 @@ export interface OpenedPage {
 export interface TestBrowser {
   browser: Browser;
   /** In a window without cookies. */
-  open(url: string): Promise<OpenedPage>;
+  open(url: string, options?: BrowserContextOptions): Promise<OpenedPage>;
   close(): Promise<void>;
 }
 
@@ -29,8 +29,8 @@ export async function openChromium(): Promise<TestBrowser> {
   const browser = await chromium.launch({ executablePath: path, args: ['--no-sandbox'] });
   return {
     browser,
-    async open(url) {
-      const context = await browser.newContext();
+    async open(url, options = {}) {
+      const context = await browser.newContext(options);
       const page = await context.newPage();
       const found: string[] = [];
       page.on('console', (message) => {
