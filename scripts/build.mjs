@@ -97,6 +97,30 @@ const readAsText = {
   },
 };
 
+/**
+ * What isomorphic-git brings along and a reader never calls, 16 KB of the 90 that `dist/reader.js` may have when it is compressed:
+ * pako's half that deflates, new names of branches, merges, ignore rules, and what tells typed arrays apart in engines that are older than those. Of `yaml`
+ * nothing is called: files that the reader does not use import it.
+ */
+const onlyReading = {
+  name: 'only-reading',
+  setup({ onResolve, onLoad }) {
+    const instead = {
+      pako: "module.exports = require('pako/lib/inflate.js');",
+      'to-buffer': 'module.exports = (data, encoding) => Buffer.from(data, encoding);',
+      'clean-git-ref': '',
+      diff3: '',
+      ignore: '',
+    };
+    onResolve({ filter: /^(?:clean-git-ref|diff3|ignore|pako|to-buffer)$/ }, ({ path }) => ({
+      path,
+      namespace: 'instead',
+    }));
+    onLoad({ filter: /./, namespace: 'instead' }, ({ path }) => ({ contents: instead[path], resolveDir: root }));
+    onResolve({ filter: /^yaml$/ }, () => ({ path: inRoot('node_modules/yaml/browser/index.js'), sideEffects: false }));
+  },
+};
+
 const targets = {
   // The executable. Split, since `--version` has to answer before anything else is read.
   main: { format: 'esm', splitting: true, chunkNames: '[name]', outdir: 'dist', entryPoints: ['src/main.ts'] },
@@ -109,6 +133,17 @@ const targets = {
     external: [...withoutForge, ...Object.keys(packagesApart)],
     plugins: [leavePackagesApart, readAsText],
   },
+  // The library without git, in one file that browsers load as it is; so it is minified as a whole, and brings its own `Buffer`.
+  reader: {
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    entryPoints: ['src/reader/reader.ts'],
+    outfile: 'dist/reader.js',
+    inject: ['scripts/buffer.mjs'],
+    plugins: [onlyReading],
+    minify: true,
+  },
   ...Object.fromEntries(
     Object.entries(packagesApart).map(([file, packages]) => [
       file,
@@ -116,6 +151,9 @@ const targets = {
     ]),
   ),
 };
+
+/** What others import: `git-teddy` and `git-teddy/reader`. */
+const libraries = ['index', 'reader/reader'];
 
 removeOld();
 const metafiles = [];
@@ -155,19 +193,21 @@ async function renderLibrary() {
   return `import code from './cli.cjs';\nexport const { ${exports.join(', ')} } = code;\n`;
 }
 
-/** The types of the library are made again only when its names change: that takes longer than all the rest. */
+/** The types of the libraries are made again only when its names change: that takes longer than all the rest. */
 function hasNewTypes() {
-  const made = inRoot('dist/types/src/index.d.ts');
-  return existsSync(made) && statSync(made).mtimeMs > statSync(inRoot('src/index.ts')).mtimeMs;
+  return libraries.every((name) => {
+    const made = inRoot('dist/types/src', `${name}.d.ts`);
+    return existsSync(made) && statSync(made).mtimeMs > statSync(inRoot('src', `${name}.ts`)).mtimeMs;
+  });
 }
 
-/** Only the files that `index.d.ts` leads to are kept: the others are not the library's, and name packages that are bundled. */
+/** Only the files that the libraries lead to are kept: the others are not theirs, and name packages that are bundled. */
 function makeTypes() {
   rmSync(inRoot('dist/types'), { recursive: true, force: true });
   const compiler = inRoot('node_modules/typescript/bin/tsc');
   execFileSync(process.execPath, [compiler, '-p', 'src/tsconfig.types.json'], { cwd: root, stdio: 'inherit' });
   const reached = new Set();
-  reachTypes(inRoot('dist/types/src/index.d.ts'), reached);
+  for (const name of libraries) reachTypes(inRoot('dist/types/src', `${name}.d.ts`), reached);
   for (const entry of readdirSync(inRoot('dist/types'), { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
     if (entry.isFile() && !reached.has(path)) rmSync(path);

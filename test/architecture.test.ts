@@ -34,7 +34,7 @@ const mayImport: Record<string, string[]> = {
   http: ['app', 'ports', 'errors', 'workflow', 'page', ...core],
   workflow: ['ports', 'errors', 'page', ...core],
   page: ['ports', ...core],
-  reader: core,
+  reader: ['errors', 'ports', ...core],
   names: ['errors'],
   session: ['errors', 'ports', ...core],
   plan: ['errors', 'ports', ...core],

@@ -2,6 +2,7 @@
  * A whole project in memory for the workflows: repository, files, scripted commands, a clock that ticks a second a look,
  * ids in order, notices in a list; and the few things that a user does with git between two commands.
  */
+import type { IFs } from 'memfs';
 import { createHash } from 'node:crypto';
 import git from 'isomorphic-git';
 import { TeddyError } from '../../src/errors.ts';
@@ -30,6 +31,8 @@ import { memoryWorkTrees, type MemoryWorkTree } from './memory-work-trees.ts';
 import { keepDisk, memoryWorkspace, writeFiles, writeTreeOf, type MemoryWorkspaceState } from './memory-workspace.ts';
 
 export interface MemoryProject extends Project {
+  /** Holds the repository, at `/project/.git`. */
+  fs: IFs;
   repository: Repository & { workspace: Workspace };
   /** Every notice, warnings with `warning: ` in front. */
   said: string[];
@@ -133,6 +136,7 @@ export async function memoryProject(
   const clock = { now: () => new Date(Date.UTC(2026, 0, 24, 10, 0, (ticks += 1))) };
 
   const project: MemoryProject = {
+    fs,
     repository: {
       store,
       workspace,

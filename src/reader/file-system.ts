@@ -1,0 +1,59 @@
+/** The few calls of a file system that the reader makes itself; all others are isomorphic-git's. */
+
+type Call = (...args: never[]) => unknown;
+
+/** The methods of `node:fs` that reading takes; `openBundle` also takes those that write. */
+interface FileCalls {
+  readFile: Call;
+  readdir: Call;
+  stat: Call;
+  lstat: Call;
+  readlink: Call;
+  writeFile: Call;
+  mkdir: Call;
+  unlink: Call;
+  rmdir: Call;
+  symlink: Call;
+}
+
+/** `node:fs`, memfs, LightningFS, or anything like them: methods that return promises, or that take callbacks. */
+export type FileSystem = { promises: FileCalls } | FileCalls;
+
+export interface Files {
+  /** Null where there is no such file. */
+  read(path: string): Promise<Uint8Array | null>;
+  write(path: string, bytes: Uint8Array): Promise<void>;
+  /** Makes those above it as well. */
+  makeDir(path: string): Promise<void>;
+  /** It is no failure that there is none. */
+  remove(path: string): Promise<void>;
+}
+
+const absent = new Set<unknown>(['ENOENT', 'ENOTDIR', 'EISDIR']);
+
+export function openFiles(fs: FileSystem): Files {
+  const call = (name: keyof FileCalls, ...args: unknown[]): Promise<unknown> => {
+    if ('promises' in fs) return Reflect.apply(fs.promises[name], fs.promises, args) as Promise<unknown>;
+    return new Promise((resolve, reject) => {
+      const settle = (error: unknown, value: unknown) => (error ? reject(error as Error) : resolve(value));
+      Reflect.apply(fs[name], fs, [...args, settle]);
+    });
+  };
+  const unless = (codes: ReadonlySet<unknown>) => (error: unknown) => {
+    if (codes.has((error as { code?: unknown }).code)) return null;
+    throw error;
+  };
+  return {
+    // LightningFS gives undefined for a directory.
+    read: async (path) => ((await call('readFile', path).catch(unless(absent))) as Uint8Array | undefined) ?? null,
+    write: async (path, bytes) => void (await call('writeFile', path, bytes)),
+    async makeDir(path) {
+      const parts = path.split('/');
+      for (let length = 1; length <= parts.length; length += 1) {
+        const dir = parts.slice(0, length).join('/');
+        if (dir !== '') await call('mkdir', dir).catch(unless(new Set(['EEXIST', 'EISDIR'])));
+      }
+    },
+    remove: async (path) => void (await call('unlink', path).catch(unless(absent))),
+  };
+}

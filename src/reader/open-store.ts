@@ -1,0 +1,272 @@
+/** A repository as isomorphic-git reads it, in the terms of the workflow's store. It writes nothing. */
+import { getConfig, listRefs, readObject, resolveRef } from 'isomorphic-git';
+import { DamagedObjectError, TeddyError } from '../errors.ts';
+import { isOid, type Oid, type RefName, type RepoPath } from '../names.ts';
+import type { Cache, Commit, FileBelow, RefTip, SessionStore, TreeEntry } from '../ports/git.ts';
+import { decodeCommit, decodeTree } from '../session/object-format.ts';
+import type { DatedSource } from '../session/main-lines.ts';
+import { openFiles, type FileSystem } from './file-system.ts';
+
+/** Where a repository is, in the manner of isomorphic-git. */
+export interface RepositoryOptions {
+  /** Where files are: `node:fs`, memfs, a browser's file system; with promises or with callbacks. */
+  fs: FileSystem;
+  /** The work tree. Its repository is `<dir>/.git`. */
+  dir?: string | undefined;
+  /** The repository itself: a bare one, or the `.git` of a work tree. It takes precedence over `dir`. */
+  gitdir?: string | undefined;
+  /**
+   * An object that keeps packs, commits and what was found out from one call to the next; give the same one to all calls for a
+   * repository. Without it each call reads every pack that it needs anew. A pack stays in memory as long as this object.
+   */
+  cache?: object | undefined;
+}
+
+/** What one repository has been read of. Nothing in it can become wrong: it goes by object ids. */
+interface Kept {
+  commits: Map<Oid, Promise<Commit>>;
+  rows: Cache;
+}
+
+const kept = new WeakMap<object, Map<string, Kept>>();
+const hint = 'Look with `git fsck`. What is missing may be in another clone: `git fetch`.';
+
+/** Throws NOT_A_REPOSITORY; UNKNOWN_FORMAT for one that isomorphic-git cannot read. */
+export async function openStore(options: RepositoryOptions): Promise<DatedSource> {
+  const { fs, cache = {} } = options;
+  const gitdir = await findGitdir(options);
+  await refuseOtherFormats(options, gitdir);
+  const known = keptOf(cache, gitdir);
+  const at = { fs, gitdir, cache };
+  const cut = new Set((await readText(options, `${gitdir}/shallow`))?.trim().split('\n'));
+
+  const readRaw = async (oid: Oid) => {
+    try {
+      // A file that is no object has no type; one of another type is refused by who reads it.
+      return (await readObject({ ...at, oid, format: 'content' })) as { type?: string; object: Uint8Array };
+    } catch (error) {
+      if ((error as { code?: unknown }).code === 'NotFoundError') return null;
+      throw new TeddyError('DAMAGED_SESSION', `The object ${oid} cannot be read: ${reasonOf(error)}`, hint, {
+        cause: error,
+      });
+    }
+  };
+  const read = async (oid: Oid, type: 'blob' | 'tree' | 'commit'): Promise<Buffer> => {
+    const found = await readRaw(oid);
+    if (found?.type === type) return found.object as Buffer;
+    const what = found === null ? `The ${type} ${oid} is missing.` : `${oid} is a ${found.type}, not a ${type}.`;
+    throw new TeddyError('DAMAGED_SESSION', what, hint);
+  };
+  const readCommit = (oid: Oid): Promise<Commit> => {
+    const reading = known.commits.get(oid) ?? read(oid, 'commit').then(decodeCommit);
+    known.commits.set(oid, reading);
+    reading.catch(() => known.commits.delete(oid));
+    return reading;
+  };
+  const isCommit = async (oid: Oid) => known.commits.has(oid) || (await readRaw(oid))?.type === 'commit';
+  /** Null at the end of the history, also where a shallow clone cuts it off. */
+  const parentOf = (oid: Oid, { parents: [parent] }: Commit) => (cut.has(oid) ? null : (parent ?? null));
+
+  const readTree = async (oid: Oid): Promise<TreeEntry[]> => decodeTree(await read(oid, 'tree'), 20);
+  const findEntry = async (treeish: Oid, path: RepoPath): Promise<TreeEntry | null> => {
+    const found = known.commits.has(treeish) ? null : await readRaw(treeish);
+    const root = found?.type === 'tree' ? treeish : (await readCommit(treeish)).tree;
+    let entry: TreeEntry | null = { mode: '40000', name: '', oid: root };
+    for (const part of path.split('/')) {
+      if (entry?.mode !== '40000') return null;
+      entry = (await readTree(entry.oid)).find(({ name }) => name === part) ?? null;
+    }
+    return entry;
+  };
+
+  const listTips = async (prefixes: readonly string[]): Promise<RefTip[]> => {
+    const lists = await Promise.all(
+      prefixes.map(async (prefix) => {
+        const below = prefix.replace(/\/$/, '');
+        const names = await listRefs({ ...at, filepath: below });
+        return Promise.all(
+          names
+            .filter((name) => !name.endsWith('.lock') && !name.startsWith(below))
+            .map(async (name) => ({ ref: `${below}/${name}` as RefName, oid: await toOid(`${below}/${name}`) })),
+        );
+      }),
+    );
+    return lists.flat().flatMap(({ ref, oid }) => (oid === null ? [] : [{ ref, oid }]));
+  };
+  /** Null for what is no ref, or one to nothing. */
+  const toOid = async (ref: string): Promise<Oid | null> => {
+    try {
+      const oid = await resolveRef({ ...at, ref });
+      return isOid(oid) ? oid : null;
+    } catch (error) {
+      const { code } = error as { code?: unknown };
+      if (code === 'NotFoundError' || code === 'InternalError') return null;
+      throw error;
+    }
+  };
+
+  /** Every commit that `from` reaches by any parent, each once. */
+  async function* walkAll(from: Oid): AsyncGenerator<Oid> {
+    const seen = new Set([from]);
+    for (const oid of seen) {
+      yield oid;
+      if (cut.has(oid)) continue;
+      for (const parent of (await readCommit(oid)).parents) seen.add(parent);
+    }
+  }
+  const reachedBy = async (tips: readonly Oid[]) => {
+    const reached = new Set<Oid>();
+    for (const tip of tips) for await (const oid of walkAll(tip)) reached.add(oid);
+    return reached;
+  };
+
+  const store: SessionStore = {
+    readBlob: (oid) => read(oid, 'blob'),
+    readCommit,
+    async readDir(treeish, path) {
+      const entry = await findEntry(treeish, path);
+      return entry?.mode === '40000' ? { oid: entry.oid, entries: await readTree(entry.oid) } : null;
+    },
+    hasPath: async (treeish, path) => (await findEntry(treeish, path)) !== null,
+    async resolve(revision) {
+      const oid = isOid(revision) ? revision : await toOid(revision);
+      return oid !== null && (await isCommit(oid)) ? oid : null;
+    },
+    listRefs: (...prefixes) => listTips(prefixes),
+    async listTips(...prefixes) {
+      const tips = await listTips(prefixes);
+      return Promise.all(tips.map(async (tip) => ({ ...tip, message: (await readCommit(tip.oid)).message })));
+    },
+    async *firstParents(from, not = []) {
+      const without = await reachedBy(not);
+      for (let next: Oid | null = from; next !== null && !without.has(next);) {
+        // The walk ends where the history does, whether or not a shallow clone says so.
+        if (next !== from && !(await isCommit(next))) return;
+        const oid: Oid = next;
+        const commit = await readCommit(oid);
+        yield { oid, commit };
+        next = parentOf(oid, commit);
+      }
+    },
+    async *firstParentsOf(tips) {
+      const seen = new Set<Oid>();
+      // In turn, so that no walk goes on to the root while another one would soon end them all.
+      for (let at: readonly Oid[] = [...new Set(tips)]; at.length > 0;) {
+        const next: Oid[] = [];
+        for (const oid of at) {
+          if (seen.has(oid)) continue;
+          seen.add(oid);
+          const commit = await readCommit(oid).catch((error: unknown) => {
+            throw error instanceof TeddyError ? new DamagedObjectError(error.message, error.hint) : error;
+          });
+          const parent = parentOf(oid, commit);
+          yield { oid, parent, message: commit.message };
+          if (parent !== null) next.push(parent);
+        }
+        at = next;
+      }
+    },
+    async isAncestor(ancestor, descendant) {
+      for await (const oid of walkAll(descendant)) if (oid === ancestor) return true;
+      return false;
+    },
+    async findReachable(text, from, not) {
+      const without = await reachedBy(not);
+      const found: Oid[] = [];
+      for await (const oid of walkAll(from))
+        if (!without.has(oid) && (await readCommit(oid)).message.includes(text)) found.push(oid);
+      return found;
+    },
+    async *readFilesBelow(treeish, dir, isWanted) {
+      const entry = await findEntry(treeish, dir);
+      if (entry?.mode === '40000') yield* readBelow(entry.oid, '', isWanted);
+    },
+    setting: async (path): Promise<string | undefined> => getConfig({ ...at, path }),
+  };
+
+  /** The files of one directory at a time. */
+  async function* readBelow(
+    tree: Oid,
+    prefix: string,
+    isWanted: (path: string) => boolean,
+  ): AsyncGenerator<FileBelow[]> {
+    const entries = await readTree(tree);
+    const files = entries.filter(({ mode, name }) => mode.startsWith('100') && isWanted(prefix + name));
+    if (files.length > 0)
+      yield await Promise.all(
+        files.map(async ({ name, oid }) => ({ path: prefix + name, bytes: await read(oid, 'blob') })),
+      );
+    for (const { mode, name, oid } of entries)
+      if (mode === '40000') yield* readBelow(oid, `${prefix}${name}/`, isWanted);
+  }
+
+  return { clock: { now: () => new Date() }, repository: { store, cache: known.rows } };
+}
+
+function keptOf(cache: object, gitdir: string): Kept {
+  const ofCache = kept.get(cache) ?? new Map<string, Kept>();
+  kept.set(cache, ofCache);
+  const rows = new Map<string, Uint8Array>();
+  const found = ofCache.get(gitdir) ?? {
+    commits: new Map(),
+    rows: {
+      read: async (key) => rows.get(key) ?? null,
+      // All that is written here is short, and comes in one piece.
+      write: async (key, [piece = new Uint8Array()]) => void rows.set(key, piece),
+    },
+  };
+  ofCache.set(gitdir, found);
+  return found;
+}
+
+/** Throws USAGE. */
+export function gitdirOf({ dir, gitdir }: Pick<RepositoryOptions, 'dir' | 'gitdir'>): string {
+  const found = gitdir ?? (dir === undefined ? undefined : `${dir.replace(/\/+$/, '')}/.git`);
+  if (found !== undefined) return found.length > 1 ? found.replace(/\/+$/, '') : found;
+  throw new TeddyError('USAGE', 'Neither `dir` nor `gitdir` is given.', 'Give the directory of a repository as `dir`.');
+}
+
+async function findGitdir(options: RepositoryOptions): Promise<string> {
+  const gitdir = gitdirOf(options);
+  if ((await readText(options, `${gitdir}/HEAD`)) !== null) return gitdir;
+  const link = /^gitdir: (.+)/.exec((await readText(options, gitdir)) ?? '')?.[1];
+  throw new TeddyError(
+    'NOT_A_REPOSITORY',
+    link === undefined ? `${gitdir} is no git repository.` : `${gitdir} belongs to a linked work tree or a submodule.`,
+    link === undefined
+      ? 'Give the work tree as `dir`, or the repository itself as `gitdir`.'
+      : `Give the repository itself as \`gitdir\`: ${link.replace(/\/worktrees\/[^/]+\/?$/, '')}`,
+  );
+}
+
+/** isomorphic-git would find no ref, or no object, and say nothing of why. */
+async function refuseOtherFormats(options: RepositoryOptions, gitdir: string): Promise<void> {
+  const { fs } = options;
+  const setting = async (path: string) => String((await getConfig({ fs, gitdir, path })) ?? '').toLowerCase();
+  const [objects, refs, alternates] = await Promise.all([
+    setting('extensions.objectformat'),
+    setting('extensions.refstorage'),
+    readText(options, `${gitdir}/objects/info/alternates`),
+  ]);
+  if (!['', 'sha1'].includes(objects)) throw otherFormatError(`its object ids are ${objects.toUpperCase()}`);
+  if (!['', 'files'].includes(refs)) throw otherFormatError(`its refs are stored as a ${refs}`);
+  if (alternates !== null && alternates.trim() !== '')
+    throw otherFormatError('it borrows objects from another repository (`objects/info/alternates`)');
+}
+
+export function otherFormatError(reason: string): TeddyError {
+  return new TeddyError(
+    'UNKNOWN_FORMAT',
+    `The reader cannot read this repository: ${reason}, which isomorphic-git does not support.`,
+    '`teddy session history` reads it with git. `git clone --bare --no-local` makes a copy that borrows nothing.',
+  );
+}
+
+async function readText({ fs }: RepositoryOptions, path: string): Promise<string | null> {
+  const bytes = await openFiles(fs).read(path);
+  return bytes === null ? null : new TextDecoder().decode(bytes);
+}
+
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

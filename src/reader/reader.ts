@@ -1,0 +1,215 @@
+/**
+ * `git-teddy/reader`: reads sessions without git, in Node and in browsers, out of any file system in which isomorphic-git finds a
+ * repository. Nothing is written, but by `openBundle`. `docs/format.md` says how to use it.
+ */
+import type { HistoryFormat } from '../conversation/history.ts';
+import { describeSessions, type DescribedSession } from '../conversation/list-sessions.ts';
+import { findTurn, listTurn, readLineTurns, summarizeTurn, type TurnSummary } from '../conversation/read-line.ts';
+import { findSource, readTurns } from '../conversation/read-turns.ts';
+import { decodeTranscript } from '../conversation/decode-transcript.ts';
+import { resolveFiles } from '../conversation/resolve-files.ts';
+import {
+  decodeText,
+  isText,
+  noTurnFromError,
+  renderHistory,
+  type RenderedHistory,
+} from '../conversation/render-history.ts';
+import type { TranscriptRecord } from '../conversation/record.ts';
+import { TeddyError } from '../errors.ts';
+import { isOid, parseTurnName, shortRef, type Oid, type SessionId, type TurnName } from '../names.ts';
+import { parsePlan } from '../plan/parse.ts';
+import type { ParsedPlan } from '../plan/plan.ts';
+import { parsePlainReport } from '../plan/report-schema.ts';
+import type { Report } from '../plan/report.ts';
+import { isStartOf, toLogged, type LoggedEntry } from '../session/logged-entry.ts';
+import { listMainLines, type DatedSource } from '../session/main-lines.ts';
+import { listSessionLines, type SessionLine } from '../session/session-lines.ts';
+import { openStore, type RepositoryOptions } from './open-store.ts';
+
+export { exitCodes, TeddyError, type ErrorCode } from '../errors.ts';
+export { openBundle, type BundleOptions, type OpenedBundle } from './open-bundle.ts';
+export type { FileSystem } from './file-system.ts';
+export type { RepositoryOptions } from './open-store.ts';
+export type {
+  DescribedSession,
+  HistoryFormat,
+  LoggedEntry,
+  Oid,
+  ParsedPlan,
+  Report,
+  SessionId,
+  SessionLine,
+  TranscriptRecord,
+  TurnName,
+};
+
+export interface ListOptions extends RepositoryOptions {
+  /** Those as well whose branches are gone, here and on the remotes. */
+  archived?: boolean | undefined;
+}
+
+/** A place in a session: the tip of a line, or a commit. */
+export interface SessionOptions extends RepositoryOptions {
+  /** The id: `20260124-add-user-auth`. Not needed with `commit`. */
+  session?: string | undefined;
+  /** A line of the session, by its ref or by the name that `readSession` gives it. Without it, the session's main line. */
+  line?: string | undefined;
+  /** The full id of a commit, in place of a line: the session as it was there. */
+  commit?: string | undefined;
+}
+
+export interface TurnOptions extends SessionOptions {
+  /** `02`, `2` or `02-branch-01`. */
+  turn: string;
+}
+
+export interface HistoryOptions extends SessionOptions {
+  format: HistoryFormat;
+  /** Turns before this one are left out. */
+  from?: string | undefined;
+}
+
+interface FoundSession {
+  session: SessionId;
+  /** The line that was asked for; null: a commit was. */
+  line: SessionLine | null;
+  commit: Oid;
+}
+
+export interface ReadSession extends FoundSession {
+  /** All lines of the session: the main one, conversation branches, what remotes have and what is archived. */
+  lines: SessionLine[];
+  /** The turns of this line, in order. */
+  turns: TurnName[];
+  /**
+   * The steps of this line, oldest first, from the start of the session; the user's own commits between them have no `entry`. Of a
+   * shallow clone, those that it has.
+   */
+  steps: LoggedEntry[];
+}
+
+export interface ReadTurn extends FoundSession, TurnSummary {
+  turn: TurnName;
+  /** The transcript, in order. A line that holds no record is left out. */
+  records: TranscriptRecord[];
+  /** The model's answer, if it is a plan. */
+  plan: string | null;
+  /** The same, parsed by today's grammar: its actions and memos, and what is wrong with it. */
+  parsed: ParsedPlan | null;
+  /** What running the plan did. Null: it was not run. */
+  report: Report | null;
+}
+
+export interface ReadHistory extends FoundSession, RenderedHistory {
+  format: HistoryFormat;
+  /** The bytes, decoded. */
+  text: string;
+  /** The same as values; of `jsonl` and `markdown` the text. */
+  messages: unknown[] | string;
+}
+
+/**
+ * Every session of a repository, oldest first, as `teddy session list` lists them. A session is landed if a base branch has it, so all
+ * commits of these branches are read. Throws NOT_A_REPOSITORY, UNKNOWN_FORMAT, DAMAGED_SESSION.
+ */
+export async function listSessions({ archived = false, ...options }: ListOptions): Promise<DescribedSession[]> {
+  const source = await openStore(options);
+  return describeSessions(source, await listMainLines(source, { archived }));
+}
+
+/**
+ * The lines, turns and steps of one session. Throws UNKNOWN_SESSION for a session or a line that is not there, UNKNOWN_COMMIT,
+ * NOT_ON_LINE for a commit that no session has, and what `listSessions` throws.
+ */
+export async function readSession(options: SessionOptions): Promise<ReadSession> {
+  const source = await openStore(options);
+  const { store } = source.repository;
+  const { lines, ...found } = await find(source, options);
+  const { turns } = await readLineTurns(store, found.commit);
+  const steps: LoggedEntry[] = [];
+  for await (const { oid, commit } of store.firstParents(found.commit)) {
+    steps.push(toLogged(oid, commit));
+    if (steps.at(-1)?.entry?.kind === 'start' && isStartOf(steps.at(-1) as LoggedEntry, found.session)) break;
+  }
+  return { ...found, lines, turns, steps: steps.toReversed() };
+}
+
+/**
+ * One turn: what was said, its plan and its report. Throws UNKNOWN_TURN, DAMAGED_SESSION for a report that cannot be read, and what
+ * `readSession` throws.
+ */
+export async function readTurn(options: TurnOptions): Promise<ReadTurn> {
+  const source = await openStore(options);
+  const { store } = source.repository;
+  const { lines: _, ...found } = await find(source, options);
+  const state = await readLineTurns(store, found.commit);
+  const turn = findTurn(state, options.turn);
+  const entries = await listTurn(store, state.entryOid, found.session, turn);
+  const read = async (file: string) => {
+    const entry = entries.find(({ name, mode }) => name === file && mode.startsWith('100'));
+    return entry === undefined ? null : decodeText(await store.readBlob(entry.oid));
+  };
+  const [transcript, plan, report] = await Promise.all([read('transcript.jsonl'), read('plan.md'), read('report.md')]);
+  const { records } = decodeTranscript(transcript ?? '');
+  return {
+    ...found,
+    turn,
+    ...summarizeTurn(turn, records, { plan, hasReport: report !== null }),
+    records: resolveFiles(turn, { records, skipped: [], mended: [] }, { plan, report }).transcript.records,
+    plan,
+    parsed: plan === null ? null : parsePlan(plan),
+    report: report === null ? null : parsePlainReport(report),
+  };
+}
+
+/**
+ * What was said in a session, in the form of a provider or as text: the bytes that `teddy session history --format <format>` prints.
+ * Throws UNKNOWN_TURN for a `from` after all turns, and what `readSession` throws.
+ */
+export async function readHistory(options: HistoryOptions): Promise<ReadHistory> {
+  const { format } = options;
+  const source = await openStore(options);
+  const { store } = source.repository;
+  const { lines: _, ...found } = await find(source, options);
+  const from = options.from === undefined ? undefined : parseTurnName(options.from);
+  const read = await readTurns(store, await findSource(store, found.commit, found.session), from);
+  if (read.turns.length === 0 && from !== undefined) throw noTurnFromError(found.session, from);
+  const rendered = await renderHistory(found.session, read, format);
+  const text = decodeText(rendered.bytes);
+  return { ...found, format, ...rendered, text, messages: isText(format) ? text : (JSON.parse(text) as unknown[]) };
+}
+
+async function find(
+  source: DatedSource,
+  { session, line, commit }: SessionOptions,
+): Promise<FoundSession & { lines: SessionLine[] }> {
+  if (commit !== undefined) return findAtCommit(source, commit);
+  if (session === undefined)
+    throw new TeddyError('USAGE', 'Neither `session` nor `commit` is given.', '`listSessions` lists the sessions.');
+  const { lines } = await listSessionLines(source, session as SessionId);
+  const main = (await listMainLines(source, { archived: true })).find((one) => one.session === session)?.ref;
+  const isNamed = ({ name, ref }: SessionLine) => [name, ref, ref && shortRef(ref)].includes(line ?? null);
+  const found = lines.find(line === undefined ? ({ ref }) => ref === main : isNamed);
+  if (found !== undefined) return { session: session as SessionId, line: found, commit: found.tip, lines };
+  throw new TeddyError(
+    'UNKNOWN_SESSION',
+    lines.length === 0
+      ? `There is no session ${JSON.stringify(session)} in this repository.`
+      : `${session} has no line ${JSON.stringify(line)}. It has ${lines.map(({ name }) => name).join(', ')}.`,
+    lines.length === 0 ? '`listSessions` lists the sessions by their ids.' : '`readSession` lists the lines.',
+  );
+}
+
+async function findAtCommit(source: DatedSource, commit: string): Promise<FoundSession & { lines: SessionLine[] }> {
+  const { store } = source.repository;
+  const oid = isOid(commit) ? await store.resolve(commit) : null;
+  if (oid === null)
+    throw new TeddyError(
+      'UNKNOWN_COMMIT',
+      `The repository has no commit ${JSON.stringify(commit)}.`,
+      'Give the full id of a commit: `readSession` lists those of a session.',
+    );
+  const { session } = await findSource(store, oid, undefined);
+  return { session, line: null, commit: oid, lines: (await listSessionLines(source, session)).lines };
+}

@@ -1,0 +1,301 @@
+/** The reader without git beside the real store: whatever one reads of a session, the other reads as well, byte for byte. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import * as nodeFs from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { historyFormats } from '../../src/conversation/history.ts';
+import { openRepository } from '../../src/git/repository.ts';
+import type { Project } from '../../src/ports/project.ts';
+import { listSessions, openBundle, readHistory, readSession, readTurn } from '../../src/reader/reader.ts';
+import type { RepositoryOptions } from '../../src/reader/open-store.ts';
+import { showHistory } from '../../src/workflow/conversation/show-history.ts';
+import { listSessions as listWithGit } from '../../src/workflow/review/list-sessions.ts';
+import { logSession } from '../../src/workflow/review/log-session.ts';
+import { listSessionLines } from '../../src/session/session-lines.ts';
+import { showTurn } from '../../src/workflow/review/show-turn.ts';
+import { createFsFromVolume, Volume } from 'memfs';
+import type { MemoryProject } from '../support/memory-repository.ts';
+import { memoryProject } from '../support/memory-repository.ts';
+import { recordedSession } from '../support/recorded-session.ts';
+import { createPlan, openTeddyProject, planOf, executeAction, type TeddyProject } from '../support/teddy-project.ts';
+
+const fixtures = fileURLToPath(new URL('../../fixtures', import.meta.url));
+
+/** Everything of every session and line, by the reader, is what the workflow's verbs give. The number of histories compared. */
+async function compareAll(project: Project, at: RepositoryOptions): Promise<number> {
+  let compared = 0;
+  const withGit = await listWithGit(project, { archived: true });
+  const listed = await listSessions({ ...at, archived: true });
+  expect(listed.map((one) => ({ ...one, current: false }))).toEqual(withGit.map((one) => ({ ...one, current: false })));
+  expect(await listSessions(at)).toHaveLength((await listWithGit(project)).length);
+  for (const { session } of listed) {
+    const { lines } = await listSessionLines(project, session);
+    const main = await readSession({ ...at, session });
+    expect(main.lines).toEqual(lines);
+    for (const line of lines) {
+      const read = await readSession({ ...at, session, line: line.ref ?? '' });
+      expect(read).toMatchObject({ session, line, commit: line.tip });
+      const log = await logSession(project, line.tip);
+      expect(read.steps).toEqual(log.entries.toReversed());
+      for (const turn of read.turns) {
+        const shown = await showTurn(project, { selector: line.tip, turn });
+        const readOne = await readTurn({ ...at, session, line: line.name, turn });
+        const { status, messages, said, plan, reply, replyIsPartial, report } = shown;
+        expect(readOne).toMatchObject({ session, turn, status, messages, said, plan, reply, replyIsPartial, report });
+      }
+      for (const format of historyFormats) {
+        const shown = await showHistory(project, { target: line.tip, format });
+        const history = await readHistory({ ...at, commit: line.tip, format });
+        expect(history.text).toBe(shown.text);
+        expect(history.messages).toEqual(shown.messages);
+        expect(history.repairs).toEqual(shown.repairs);
+        expect(history.commit).toBe(shown.commit);
+        expect((await readHistory({ ...at, session, line: line.name, format })).text).toBe(shown.text);
+        compared += 1;
+      }
+    }
+  }
+  return compared;
+}
+
+/** Any call that writes is an error. */
+function readOnly<Fs extends object>(fs: Fs): Fs {
+  const reading = /^(?:readFile|readdir|stat|lstat|readlink|promises)$/;
+  return new Proxy(fs, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof name === 'string' && name === 'promises') return readOnly(value as object);
+      if (typeof value !== 'function') return value;
+      if (typeof name === 'string' && reading.test(name)) return (value as () => unknown).bind(target);
+      return () => {
+        throw new Error(`${String(name)} was called.`);
+      };
+    },
+  });
+}
+
+describe('in memory', () => {
+  const gitdir = '/project/.git';
+  let project: MemoryProject;
+  const at = (): RepositoryOptions => ({ fs: readOnly(project.fs), gitdir, cache: {} });
+
+  /** HEAD is on no line: where it is on one, `teddy session list` tells of that one. */
+  async function openRecorded(): Promise<MemoryProject> {
+    const recorded = await recordedSession();
+    await recorded.switchTo('main');
+    return recorded;
+  }
+
+  test('a session with every kind of entry, on several lines, is read alike', async () => {
+    project = await openRecorded();
+    expect(await compareAll(project, at())).toBe(4 * 4);
+    const { session } = (await listSessions(at()))[0] ?? {};
+    // The directory of a work tree, and no cache.
+    expect((await readHistory({ fs: project.fs, dir: '/project/', session, format: 'openai' })).text).not.toBe('[]\n');
+  });
+
+  test('so are lines that are archived, and lines that only a remote has', async () => {
+    project = await openRecorded();
+    const branches = await project.repository.store.listRefs('refs/heads/teddy/');
+    for (const [index, { ref, oid }] of branches.entries()) {
+      const name = ref.slice('refs/heads/teddy/'.length);
+      await project.setRef(index % 2 === 0 ? `refs/teddy/archive/${name}` : `refs/remotes/origin/teddy/${name}`, oid);
+    }
+    expect(await compareAll(project, at())).toBeGreaterThan(8);
+    for (const { ref } of branches) project.fs.unlinkSync(`${gitdir}/${ref}`);
+    expect(await compareAll(project, at())).toBe(4 * 4);
+  });
+
+  test('a session that has landed says so', async () => {
+    project = await openRecorded();
+    const tip = await project.tipOf('teddy/20260124-add-login');
+    await project.setRef('refs/heads/main', tip);
+    expect(await compareAll(project, at())).toBe(4 * 4);
+    expect((await listSessions(at()))[0]).toMatchObject({ state: 'landed' });
+  });
+
+  test('what is not there has an error with a code and a hint', async () => {
+    project = await recordedSession();
+    const session = '20260124-add-login';
+    const refusals: [string, () => Promise<unknown>][] = [
+      ['NOT_A_REPOSITORY', () => listSessions({ fs: project.fs, dir: '/elsewhere' })],
+      ['USAGE', () => listSessions({ fs: project.fs })],
+      ['USAGE', () => readSession(at())],
+      ['UNKNOWN_SESSION', () => readSession({ ...at(), session: '20260124-other' })],
+      ['UNKNOWN_SESSION', () => readSession({ ...at(), session, line: 'teddy/other' })],
+      ['UNKNOWN_COMMIT', () => readSession({ ...at(), commit: 'f'.repeat(40) })],
+      ['UNKNOWN_COMMIT', () => readSession({ ...at(), commit: 'main' })],
+      ['NOT_ON_LINE', async () => readSession({ ...at(), commit: await project.tipOf('main') })],
+      ['UNKNOWN_TURN', () => readTurn({ ...at(), session, turn: '99' })],
+      ['UNKNOWN_TURN', () => readTurn({ ...at(), session, turn: 'x' })],
+      ['UNKNOWN_TURN', () => readHistory({ ...at(), session, format: 'openai', from: '99' })],
+    ];
+    for (const [code, refused] of refusals)
+      await expect(refused(), code).rejects.toMatchObject({ code, hint: expect.stringMatching(/\S/) as string });
+  });
+
+  test('a repository of a form that isomorphic-git cannot read is refused', async () => {
+    project = await memoryProject();
+    const config = project.fs.readFileSync(`${gitdir}/config`, 'utf8') as string;
+    for (const [extension, reason] of [
+      ['objectformat = sha256', /SHA256/],
+      ['refstorage = reftable', /reftable/],
+    ] as const) {
+      project.fs.writeFileSync(`${gitdir}/config`, `${config}[extensions]\n\t${extension}\n`);
+      await expect(listSessions(at())).rejects.toMatchObject({ code: 'UNKNOWN_FORMAT', message: reason });
+    }
+    project.fs.writeFileSync(`${gitdir}/config`, config);
+    project.fs.mkdirSync(`${gitdir}/objects/info`, { recursive: true });
+    project.fs.writeFileSync(`${gitdir}/objects/info/alternates`, '/elsewhere/objects\n');
+    await expect(listSessions(at())).rejects.toMatchObject({ code: 'UNKNOWN_FORMAT', message: /alternates/ });
+  });
+});
+
+describe('in a repository of git', () => {
+  let teddy: TeddyProject;
+  let project: Project;
+  const at = (): RepositoryOptions => ({ fs: readOnly(nodeFs), dir: teddy.repo.root, cache: {} });
+  const printed = (session: string, format: string) => teddy.ok('session', 'history', session, '--format', format);
+
+  beforeAll(async () => {
+    teddy = await openTeddyProject();
+    const talk = await teddy.begin('talk');
+    await teddy.plan(
+      planOf('### CREATE\n\n- File: `a.txt`\n\n```\nA\n```', executeAction(String.raw`printf '\tx\n  y\n\nz\n'`)),
+      'Make a',
+    );
+    await teddy.ok('session', 'execute', '-y');
+    await teddy.plan('Because.', 'Why?');
+    await teddy.ok('session', 'say', '-m', 'Never answered.');
+    await teddy.ok('session', 'branch', '02');
+    await teddy.plan('Otherwise.', 'Why not?');
+    for (const name of ['damaged', 'orchestrator', 'plan-turn', 'tools'])
+      await teddy.ok('session', 'import', join(fixtures, 'transcripts', `${name}.jsonl`));
+    await teddy.repo.git('switch', '-q', 'main');
+    await teddy.begin('landed');
+    await teddy.plan(createPlan('b.txt', 'B\n'), 'Make b');
+    await teddy.ok('session', 'execute', '-y');
+    await teddy.ok('session', 'land');
+    await teddy.repo.git('switch', '-q', 'main');
+    await teddy.begin('put-away');
+    await teddy.plan('Yes.', 'No?');
+    await teddy.repo.git('switch', '-q', 'main');
+    await teddy.ok('session', 'archive', 'put-away');
+    // A remote that has a line which nobody here has.
+    await teddy.repo.git('update-ref', 'refs/remotes/origin/teddy/only-there', `refs/heads/teddy/${talk}`);
+    await open();
+  });
+  const open = async () => {
+    const repository = await openRepository({ cwd: teddy.repo.root, env: process.env });
+    project = { repository, clock: { now: () => new Date() } } as unknown as Project;
+  };
+  afterAll(async () => {
+    await project.repository.close();
+    await teddy.close();
+  });
+
+  test('loose objects, packs and packed refs are read alike, and as the executable prints them', async () => {
+    const loose = await compareAll(project, at());
+    expect(loose).toBeGreaterThanOrEqual(4 * 5);
+    await teddy.repo.git('gc', '-q', '--prune=now');
+    await teddy.repo.git('pack-refs', '--all');
+    await project.repository.close();
+    await open();
+    expect(await compareAll(project, at())).toBe(loose);
+    for (const { session, archived } of await listSessions({ ...at(), archived: true }))
+      for (const format of historyFormats)
+        expect((await readHistory({ ...at(), session, format })).text, `${session} ${format} ${archived}`).toBe(
+          await printed(session, format),
+        );
+  });
+
+  test('a bundle from memory gives the same history', async () => {
+    const file = join(teddy.repo.root, '.git', 'talk.bundle');
+    const [{ session } = { session: '' }] = await listSessions(at());
+    await teddy.ok('session', 'export', '-s', session, '--bundle', file);
+    const fs = createFsFromVolume(new Volume());
+    const opened = await openBundle({ fs, dir: '/opened', bundle: new Uint8Array(readFileSync(file)) });
+    expect(opened.refs.map(({ ref }) => ref)).toEqual([`refs/heads/teddy/${session}`]);
+    const cache = {};
+    expect((await listSessions({ fs, dir: '/opened', cache })).map((one) => one.session)).toEqual([session]);
+    for (const format of historyFormats)
+      expect((await readHistory({ fs: readOnly(fs), dir: '/opened', cache, session, format })).text).toBe(
+        await printed(session, format),
+      );
+    await expect(openBundle({ fs, dir: '/opened', bundle: new Uint8Array(readFileSync(file)) })).rejects.toMatchObject({
+      code: 'BAD_TARGET',
+    });
+  });
+
+  describe('a bundle that is refused', () => {
+    const make = async (...args: string[]) => {
+      const file = join(teddy.repo.root, '.git', 'made.bundle');
+      await teddy.repo.git('bundle', 'create', '-q', ...args.slice(0, -1), file, args.at(-1) ?? '');
+      return new Uint8Array(readFileSync(file));
+    };
+    const refuse = async (bundle: Uint8Array, code: string, message: RegExp) => {
+      const volume = new Volume();
+      const opening = openBundle({ fs: createFsFromVolume(volume), gitdir: '/x', bundle });
+      await expect(opening).rejects.toMatchObject({ code, message, hint: expect.stringMatching(/\S/) as string });
+      expect(Object.values(volume.toJSON()).filter((content) => content !== null)).toEqual([]);
+    };
+    const text = (value: string) => new TextEncoder().encode(value);
+
+    test('is no bundle, has another form, or needs commits that it does not have', async () => {
+      await refuse(text('PK\u0003\u0004'), 'UNKNOWN_FORMAT', /no git bundle/);
+      await refuse(new Uint8Array(), 'UNKNOWN_FORMAT', /no git bundle/);
+      const sha256 = `# v3 git bundle\n@object-format=sha256\n${'1'.repeat(64)} refs/heads/x\n\nPACK`;
+      await refuse(text(sha256), 'UNKNOWN_FORMAT', /SHA256/);
+      await refuse(text('# v3 git bundle\n@filter=blob:none\n\nPACK'), 'UNKNOWN_FORMAT', /filter/);
+      await refuse(await make('main~1..main'), 'DAMAGED_SESSION', /needs the commit/);
+    });
+
+    test('is cut off anywhere, or has a byte changed anywhere', async () => {
+      const whole = await make('main');
+      for (let part = 0; part < 24; part += 1) {
+        const length = Math.floor((whole.length * part) / 24);
+        await refuse(whole.subarray(0, length), length < 16 ? 'UNKNOWN_FORMAT' : 'DAMAGED_SESSION', /./);
+        const changed = Uint8Array.from(whole);
+        const offset = Math.min(length + 60, whole.length - 1);
+        changed[offset] = (changed[offset] ?? 0) ^ 0x41;
+        await refuse(changed, 'DAMAGED_SESSION', /./);
+      }
+    });
+
+    test('was made in a shallow clone', async () => {
+      const root = join(teddy.repo.root, '.git', 'shallow-clone');
+      await teddy.repo.git('clone', '-q', '--depth=1', '--bare', `file://${teddy.repo.root}`, root);
+      const file = join(root, 'cut.bundle');
+      await teddy.repo.git('-C', root, 'bundle', 'create', '-q', file, 'HEAD', 'main');
+      await refuse(new Uint8Array(readFileSync(file)), 'DAMAGED_SESSION', /cut off/);
+    });
+  });
+});
+
+describe('a damaged repository', () => {
+  let teddy: TeddyProject;
+  afterEach(() => teddy.close());
+
+  test('a missing or changed object is named, and nothing hangs', async () => {
+    teddy = await openTeddyProject();
+    const session = await teddy.begin('damage');
+    await teddy.plan('Because.', 'Why?');
+    const oid = await teddy.repo.git('rev-parse', `HEAD:.teddy/sessions/${session}/01/transcript.jsonl`);
+    const path = join(teddy.repo.root, '.git', 'objects', oid.slice(0, 2), oid.slice(2));
+    const bytes = readFileSync(path);
+    const at = { fs: nodeFs, dir: teddy.repo.root, session };
+    nodeFs.rmSync(path);
+    const missing = { code: 'DAMAGED_SESSION', message: expect.stringContaining(`${oid} is missing`) as string };
+    await expect(readHistory({ ...at, format: 'openai' })).rejects.toMatchObject(missing);
+    await expect(readTurn({ ...at, turn: '01' })).rejects.toMatchObject(missing);
+    await expect(listSessions(at)).rejects.toMatchObject(missing);
+    expect((await readSession(at)).turns).toEqual(['01']);
+    for (const damaged of [bytes.subarray(0, 20), Buffer.alloc(64), Buffer.alloc(0)]) {
+      writeFileSync(path, damaged);
+      await expect(readHistory({ ...at, format: 'openai' })).rejects.toMatchObject({ code: 'DAMAGED_SESSION' });
+    }
+    writeFileSync(path, bytes);
+    expect((await readHistory({ ...at, format: 'openai' })).text).toContain('Because.');
+  });
+});
