@@ -16,7 +16,7 @@ test('installing brings one package, under 5 MB, and runs no script', async () =
   expect(installed.size).toBeLessThan(5_000_000);
   const manifest = JSON.parse(await readFile(join(installed.directory, 'package.json'), 'utf8')) as {
     bin: Record<string, string>;
-    exports: { '.': { types: string } };
+    exports: Record<'.' | './reader', { types: string; default: string }>;
     scripts: Record<string, string>;
     dependencies?: object;
   };
@@ -24,11 +24,14 @@ test('installing brings one package, under 5 MB, and runs no script', async () =
   expect(Object.keys(manifest.scripts).filter((name) => /^(?:pre|post)?install$/.test(name))).toEqual([]);
   expect(Object.keys(manifest.bin)).toEqual(['teddy', 'git-teddy']);
   expect(await readFile(join(installed.directory, manifest.exports['.'].types), 'utf8')).toContain('openProject');
+  const { types, default: code } = manifest.exports['./reader'];
+  expect(await readFile(join(installed.directory, types), 'utf8')).toContain('readHistory');
+  expect(await import(join(installed.directory, code))).toMatchObject({ readHistory: expect.any(Function) as unknown });
 });
 
 test('it comes with the licence of each package that is bundled', async () => {
   const text = await readFile(join(installed.directory, 'dist', 'THIRD-PARTY-LICENSES'), 'utf8');
-  for (const name of ['clipanion', 'hono', 'openai', 'yaml', 'zod'])
+  for (const name of ['clipanion', 'hono', 'isomorphic-git', 'openai', 'yaml', 'zod'])
     expect(text).toMatch(new RegExp(`^${name} \\d`, 'm'));
   const parts = text.split(`\n${'-'.repeat(80)}\n\n`).slice(1);
   expect(parts.length).toBeGreaterThan(15);
