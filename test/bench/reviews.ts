@@ -13,25 +13,26 @@ const turns = 1000;
 /** With `start`. */
 const entries = turns * entriesPerTurn + 1;
 const count = turns.toLocaleString('en');
+const pageTurns = 100;
 
 export async function measureReviews(env: Env, runs: number): Promise<Row[]> {
   const dir = mkdtempSync(join(tmpdir(), 'teddy-bench-'));
   keepForRemoval(dir);
-  const root = await makeRecorded(env, dir);
+  const root = await makeRecorded(env, join(dir, 'recorded.git'), turns);
   return [
     await measureVerify(env, runs, root),
     await measureReplay(env, runs, root),
+    await measurePage(env, runs, dir),
     await measurePush(env, Math.min(runs, 5), { dir, root }),
     await measurePull(env, Math.min(runs, 5), { dir, root }),
   ];
 }
 
 /** A bare repository, packed as what was cloned is. */
-async function makeRecorded(env: Env, dir: string): Promise<string> {
-  const root = join(dir, 'recorded.git');
-  git(dir, env, ['init', '-q', '--bare', '-b', 'main', root]);
+async function makeRecorded(env: Env, root: string, length: number): Promise<string> {
+  git(tmpdir(), env, ['init', '-q', '--bare', '-b', 'main', root]);
   const options = ['-c', 'fastimport.unpackLimit=1', '-c', 'core.fsync=none'];
-  git(root, env, [...options, 'fast-import', '--quiet'], await makeRecordedLine(turns));
+  git(root, env, [...options, 'fast-import', '--quiet'], await makeRecordedLine(length));
   git(root, env, ['repack', '-adq']);
   return root;
 }
@@ -53,6 +54,18 @@ async function measureReplay(env: Env, runs: number, root: string): Promise<Row>
     throw new Error(`session replay finds ${replayed.length} turns of ${turns}, and that they are the same: ${same}`);
   const ms = await medianMs(runs, replay);
   return toRow(`session replay of ${count} turns (${toRate(turns, ms)} turns/s)`, ms, (ms / turns) * 1000, 3333);
+}
+
+/** With what verify and replay find. */
+async function measurePage(env: Env, runs: number, dir: string): Promise<Row> {
+  const root = await makeRecorded(env, join(dir, 'page.git'), pageTurns);
+  const file = join(dir, 'page.html');
+  const write = () =>
+    readJson(env, root, ['session', 'export', '-s', recordedSession, '--html', file, '--force', '--json']);
+  const { page } = write() as { page: { turns: number; bytes: number } };
+  if (page.turns !== pageTurns) throw new Error(`session export --html shows ${page.turns} turns of ${pageTurns}.`);
+  const ms = await medianMs(runs, write);
+  return toRow(`session export --html of ${pageTurns} turns (${Math.round(page.bytes / 1024)} KB)`, ms, ms, 3000);
 }
 
 interface Places {

@@ -22,8 +22,7 @@ export async function checkPage(
   const verify: PageChecks['verify'] = { entries: 0, turns: 0, isWhole: true, faults: [] };
   const replay: PageChecks['replay'] = { same: 0, different: 0, notCompared: 0, faults: [] };
   const known: Oid[] = [];
-  for (const { name, tip, leaves, own } of lines) {
-    if (own.length === 0) continue;
+  for (const { name, tip, leaves } of lines) {
     const line: RecordedLine = { session, name, ref: null, tip, after: leaves?.commit ?? null };
     const verified = await verifyLine(project, { ...line, after: null }, { known });
     verify.entries += verified.entries;

@@ -4,6 +4,7 @@ import { renderSessionPage } from '../../page/render-page.ts';
 import type { PageSource, SessionPage } from '../../page/session-page.ts';
 import type { Project } from '../../ports/project.ts';
 import { isOid, isSessionId, type Oid, type SessionId, type TurnName } from '../../names.ts';
+import { findNearestEntry } from '../line/nearest-entry.ts';
 import { findPageSource, readPage } from './read-page.ts';
 
 interface PageFile {
@@ -55,15 +56,16 @@ export async function verifyPageFile(
   const commits = [...new Set([...source.lines.map(({ tip }) => tip), ...source.landed])];
   const about = { session: source.session, version: own, commits };
   if (own !== version) return { outcome: 'other-version', ...about, difference: null };
-  await requireCommits(project, commits);
+  await requireCommits(project, source);
   const { page, bytes: wanted } = await renderPageFile(project, source, version);
   const difference = findDifference(bytes, wanted, page);
   return { outcome: difference === null ? 'same' : 'different', ...about, difference };
 }
 
 /** Bytes: the source stands in the head. */
-const maxHead = 8 * 1024 * 1024;
-const maxCommits = 100_000;
+const maxHead = 4 * 1024 * 1024;
+/** More than any session has. A page may come from anybody, and each line takes its time. */
+const maxLines = 2000;
 
 function parseHead(head: string, name: string): { source: PageSource; version: string } {
   const made = /^git-teddy ([\w.+-]{1,100})$/.exec(readMeta(head, 'generator') ?? '')?.[1];
@@ -97,19 +99,16 @@ function parseSource(text: string): PageSource | null {
   const { session, line, lines, landed } = value;
   if (typeof session !== 'string' || !isSessionId(session) || typeof line !== 'string') return null;
   if (!Array.isArray(lines) || !Array.isArray(landed) || lines.length === 0) return null;
-  if (lines.length + landed.length > maxCommits) return null;
+  if (Math.max(lines.length, landed.length) > maxLines) return null;
   const known = lines.map((one: unknown) => {
     const { name, tip } = (one ?? {}) as Record<string, unknown>;
     return typeof name === 'string' && typeof tip === 'string' && isOid(tip) ? { name, tip } : null;
   });
   const oids = landed.map((oid: unknown) => (typeof oid === 'string' && isOid(oid) ? oid : null));
   if (known.includes(null) || oids.includes(null)) return null;
-  return {
-    session,
-    line,
-    lines: known.filter((one) => one !== null),
-    landed: oids.filter((one) => one !== null),
-  };
+  const shown = known.filter((one) => one !== null);
+  if (new Set(shown.map(({ tip }) => tip)).size < shown.length) return null;
+  return { session, line, lines: shown, landed: oids.filter((one) => one !== null) };
 }
 
 function parseJson(text: string): unknown {
@@ -120,13 +119,22 @@ function parseJson(text: string): unknown {
   }
 }
 
-async function requireCommits({ repository: { store } }: Project, commits: readonly Oid[]): Promise<void> {
-  for (const commit of commits)
+/** What is no line of the session is not walked. */
+async function requireCommits(project: Project, { session, lines, landed }: PageSource): Promise<void> {
+  const { store } = project.repository;
+  for (const commit of [...lines.map(({ tip }) => tip), ...landed])
     if ((await store.resolve(commit)) === null)
       throw new TeddyError(
         'UNKNOWN_COMMIT',
         `The page is made of ${commit.slice(0, 10)}, and this repository does not have that commit.`,
         'Fetch the session from where the page was made: `teddy session pull <remote>`. Then verify the page again.',
+      );
+  for (const { tip } of lines)
+    if ((await findNearestEntry(project, tip, { mayLackFiles: true }))?.entry.session !== session)
+      throw new TeddyError(
+        'UNKNOWN_COMMIT',
+        `The page is made of ${tip.slice(0, 10)}, and that is no commit of ${session}.`,
+        'Make the page again: `teddy session export --html <file>`.',
       );
 }
 

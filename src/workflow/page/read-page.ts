@@ -32,8 +32,12 @@ export async function findPageSource(project: Project, selector: string | undefi
   const { session, name, tip, after } = await findRecorded(project, selector);
   if (after !== null) throw new TeddyError('USAGE', 'A page shows a whole line, and no range.', 'Name a session.');
   const { lines } = await listSessionLines(project, session);
-  const others = lines.filter((line) => line.tip !== tip);
-  const shown = [{ name, tip }, ...others.map((line) => ({ name: line.name, tip: line.tip }))];
+  // Of several names for one commit, the first.
+  const names = new Map([...lines.toReversed(), { name, tip }].map((line) => [line.tip, line.name]));
+  const shown = [...new Set([tip, ...lines.map((line) => line.tip)])].map((oid) => ({
+    name: names.get(oid) ?? '',
+    tip: oid,
+  }));
   const landed = await findLandings(project, session, tip);
   return {
     session,

@@ -58,9 +58,11 @@ export async function walkLines(store: Store, { session, lines }: PageSource): P
       isBegun = starts.has(below);
       below = parents.get(below) ?? null;
     }
+    // A line with nothing of its own shows nothing.
+    if (chain.length === 0) continue;
     const left = isBegun || below === null ? undefined : owners.get(below);
     if (left === undefined && !isBegun && (await store.isShallow())) throw shallowError(name);
-    const own = chain.length === 0 ? [] : await readSteps(store, chain.toReversed(), below);
+    const own = await readSteps(store, chain.toReversed(), below);
     const shared =
       left === undefined ? [] : left.all.slice(0, left.all.findIndex(({ commit }) => commit === below) + 1);
     const leaves = left === undefined || below === null ? null : { commit: below, line: left };

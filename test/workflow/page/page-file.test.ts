@@ -22,6 +22,9 @@ beforeAll(async () => {
   text = new TextDecoder().decode(bytes);
 });
 
+const twice = ['x', 'y'].map((name) => ({ name, tip: 'a'.repeat(40) }));
+const many = Array.from({ length: 2001 }, (_, at) => ({ name: 'x', tip: String(at).padStart(40, '0') }));
+
 function verify(of: Uint8Array | string, by: Project = project) {
   const given = typeof of === 'string' ? new TextEncoder().encode(of) : of;
   return verifyPageFile(by, { name: 'page.html', bytes: given }, version);
@@ -109,6 +112,15 @@ describe('a page is not verified', () => {
     });
   });
 
+  test('of which a commit is none of the session', async () => {
+    const tip = await project.tipOf(line);
+    const main = await project.tipOf('main');
+    await expect(verify(text.replaceAll(tip, main))).rejects.toMatchObject({
+      code: 'UNKNOWN_COMMIT',
+      message: `The page is made of ${main.slice(0, 10)}, and that is no commit of ${session}.`,
+    });
+  });
+
   test.each([
     ['nothing', ''],
     ['another page', '<!doctype html><title>x</title>'],
@@ -128,6 +140,8 @@ describe('a page is not verified', () => {
       toHead({ session: '20260124-x', line: 'x', lines: [{ name: 'x', tip: '--all' }], landed: [] }),
     ],
     ['lists in lists', toHead(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)],
+    ['a commit twice', toHead({ session: '20260124-x', line: 'x', lines: twice, landed: [] })],
+    ['more lines than there are', toHead({ session: '20260124-x', line: 'x', lines: many, landed: [] })],
     ['a null', toHead({ session: '20260124-x', line: 'x', lines: [null], landed: [null] })],
     ['bytes that are no text', new Uint8Array(100_000).fill(0xff)],
     ['many beginnings of a source', '<meta name="teddy-source" content="'.repeat(200_000)],

@@ -73,12 +73,14 @@ describe('the parts of a turn', () => {
       call('c1'),
       { type: 'note', id: 'n', timestamp: '2026-01-24T10:00:00.000Z', text: 'The front end was restarted.' },
       partial('p', 'Half an'),
+      { type: 'note', id: 'n2', timestamp: '2026-01-24T10:00:00.000Z', text: 'It was stopped.' },
     ];
     await amend(project, path, `${before}${records.map((record) => `${JSON.stringify(record)}\n`).join('')}`);
     expect((await readTurn(project)).parts.slice(1)).toEqual([
       { kind: 'call', tool: 'read_file', input: text('{\n  "path": "README.md"\n}'), result: null },
       { kind: 'note', text: text('The front end was restarted.') },
       { kind: 'reply', text: text('Half an'), isSpoken: false, isPartial: true },
+      { kind: 'note', text: text('It was stopped.') },
     ]);
   });
 

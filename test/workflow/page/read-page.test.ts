@@ -1,6 +1,6 @@
 /** The values of a page, out of a repository in memory. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { TurnName } from '../../../src/names.ts';
+import type { RefName, TurnName } from '../../../src/names.ts';
 import type { PageTurn, SessionPage } from '../../../src/page/session-page.ts';
 import { branchSession } from '../../../src/workflow/turn/branch-session.ts';
 import { undoTurn } from '../../../src/workflow/turn/undo.ts';
@@ -64,6 +64,16 @@ describe('a page', () => {
       ['02', line],
       ['03-2', line],
     ]);
+  });
+
+  test('has a commit once, however many branches stand there', async () => {
+    await project.setRef('refs/heads/again', await project.tipOf(branch));
+    const { source } = await read(project);
+    expect(source).toEqual(page.source);
+    await project.repository.store.updateRefs(
+      [{ ref: 'refs/heads/again' as RefName, old: await project.tipOf(branch), new: null }],
+      'x',
+    );
   });
 
   test('has plan, report and the code of a turn with the action that made it', () => {

@@ -139,7 +139,7 @@ export class SessionVerifyCommand extends TeddyCommand {
 }
 
 /** Larger than any page; a file that is, is none. */
-const maxPageBytes = 512 * 1024 * 1024;
+const maxPageBytes = 256 * 1024 * 1024;
 
 async function readPageBytes(path: string, name: string): Promise<Uint8Array> {
   try {
