@@ -7,8 +7,9 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, transform } from 'esbuild';
+import { build } from 'esbuild';
 import { renderLicenses } from './licenses.mjs';
+import { readAsText } from './read-as-text.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const inRoot = (...path) => join(root, ...path);
@@ -80,22 +81,6 @@ function renderApart(packages) {
     )
     .join('\n');
 }
-
-/** The style sheet and the scripts of the page are part of what it renders, so they are text here; in the tests, vitest reads them so. */
-const readAsText = {
-  name: 'read-as-text',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /\?raw$/ }, ({ path, resolveDir }) => ({
-      path: join(resolveDir, path.slice(0, -'?raw'.length)),
-      namespace: 'text',
-    }));
-    onLoad({ filter: /./, namespace: 'text' }, async ({ path }) => {
-      const loader = path.endsWith('.css') ? 'css' : 'js';
-      const { code } = await transform(readFileSync(path, 'utf8'), { loader, minify: true, target: 'es2022' });
-      return { contents: code.trimEnd(), loader: 'text' };
-    });
-  },
-};
 
 /**
  * What isomorphic-git brings along and a reader never calls, 16 KB of the 90 that `dist/reader.js` may have when it is compressed:

@@ -6,6 +6,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
+import { readAsText } from './read-as-text.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const outfile = join(root, 'dist', 'docs.js');
@@ -18,6 +19,7 @@ await build({
   format: 'esm',
   target: 'node20',
   packages: 'external',
+  plugins: [readAsText],
   logLevel: 'warning',
 });
 

@@ -4,7 +4,7 @@ import { renderSessionPage } from '../../page/render-page.ts';
 import type { PageSource, SessionPage } from '../../page/session-page.ts';
 import type { Project } from '../../ports/project.ts';
 import { isOid, isSessionId, type Oid, type SessionId, type TurnName } from '../../names.ts';
-import { findNearestEntry } from '../line/nearest-entry.ts';
+import { findNearestEntry } from '../../session/nearest-entry.ts';
 import { findPageSource, readPage } from './read-page.ts';
 
 interface PageFile {
