@@ -25,7 +25,7 @@ export function renderFile(file: PageFile, id: string): Html {
   </details>`;
 }
 
-export function renderCounts({ kind, added, removed }: Pick<PageFile, 'kind' | 'added' | 'removed'>): Html {
+function renderCounts({ kind, added, removed }: Pick<PageFile, 'kind' | 'added' | 'removed'>): Html {
   if (kind !== 'text') return html`<span class="muted">${kind}</span>`;
   return html`<span class="counts"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span>`;
 }

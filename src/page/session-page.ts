@@ -107,7 +107,7 @@ export type PagePart =
   | { kind: 'plan' }
   | { kind: 'report' };
 
-export interface PageResult {
+interface PageResult {
   output: PageText;
   isError: boolean;
   /** Why it is not that of the tool: `denied`, `aborted`, ... */

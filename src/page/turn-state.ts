@@ -2,7 +2,7 @@
 import type { ActionLog } from '../plan/report.ts';
 import type { PageTurn } from './session-page.ts';
 
-export type Tone = 'good' | 'bad' | 'warn' | 'quiet' | 'wait';
+type Tone = 'good' | 'bad' | 'warn' | 'quiet' | 'wait';
 
 export interface TurnState {
   tone: Tone;
