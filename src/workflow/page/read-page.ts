@@ -32,9 +32,11 @@ export async function findPageSource(project: Project, selector: string | undefi
   const { session, name, tip, after } = await findRecorded(project, selector);
   if (after !== null) throw new TeddyError('USAGE', 'A page shows a whole line, and no range.', 'Name a session.');
   const { lines } = await listSessionLines(project, session);
+  // It may have moved meanwhile.
+  const others = lines.filter((line) => line.name !== name);
   // Of several names for one commit, the first.
-  const names = new Map([...lines.toReversed(), { name, tip }].map((line) => [line.tip, line.name]));
-  const shown = [...new Set([tip, ...lines.map((line) => line.tip)])].map((oid) => ({
+  const names = new Map([...others.toReversed(), { name, tip }].map((line) => [line.tip, line.name]));
+  const shown = [...new Set([tip, ...others.map((line) => line.tip)])].map((oid) => ({
     name: names.get(oid) ?? '',
     tip: oid,
   }));
