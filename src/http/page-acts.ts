@@ -22,8 +22,8 @@ export type ActRequest =
   /** Without a message, the model is asked again about the open turn. */
   | { kind: 'say'; message?: string | undefined }
   | { kind: 'instead'; plan: string; message: string }
-  /** `actions`: indexes, from 1; the others are skipped. */
-  | { kind: 'run'; plan: string; actions: number[] }
+  /** `actions`: indexes, from 1; the others are skipped. Null: all of them, also where the plan is not valid. */
+  | { kind: 'run'; plan: string; actions: number[] | null }
   | { kind: 'reject'; plan: string; reason: string };
 
 /** What an act is done with, as if a command had just been started. */
@@ -273,7 +273,7 @@ async function execute(
       ? { selector, approver: null, memos: { kind: 'none' }, reject: request.reason, signal, onStart }
       : {
           selector,
-          only: request.actions,
+          only: request.actions ?? undefined,
           approver: pageApprover(performing),
           memos: { kind: 'ask', ask: (changes) => askMemos(performing, changes) },
           signal,

@@ -176,7 +176,7 @@ export function pageRoutes(options: PageRouteOptions): PlainRoute[] {
 const plan = z.string().regex(/^[0-9a-f]{64}$/, 'is the sha256 of the plan that is shown');
 const sayRequest = z.object({ message: z.string().optional() });
 const insteadRequest = z.object({ plan, message: z.string() });
-const runRequest = z.object({ plan, actions: z.array(z.int().min(1)) });
+const runRequest = z.object({ plan, actions: z.array(z.int().min(1)).nullable() });
 const rejectRequest = z.object({ plan, reason: z.string() });
 /** Null: no answer. */
 const answerRequest = z.object({ question: z.int(), text: z.string().nullable() });

@@ -54,6 +54,8 @@
   // Nothing in what is put in the page runs: a parsed document has no scripts, and the page's policy allows no other.
   const getElement = async (path, selector) => {
     const response = await fetch(path);
+    // It is gone by now: what comes next says so.
+    if (response.status === 404) return null;
     if (!response.ok) throw new Error(`${path}: ${response.status}`);
     return new DOMParser().parseFromString(await response.text(), 'text/html').querySelector(selector);
   };
@@ -80,8 +82,12 @@
     fresh.dispatchEvent(new CustomEvent('teddy:turn', { bubbles: true, detail: { turn } }));
   };
 
+  let controls = byId('live-controls').outerHTML;
   const showControls = async () => {
     const fresh = await getElement(`${base}/controls`, '#live-controls');
+    // A form that stays the same is left alone: somebody may be about to use it.
+    if (!fresh || fresh.outerHTML === controls) return;
+    controls = fresh.outerHTML;
     const old = byId('live-controls');
     const written = byId('live-message')?.value ?? '';
     const hadFocus = document.activeElement === byId('live-message');
@@ -246,8 +252,9 @@
     event.preventDefault();
     const plan = byId('live-controls').dataset.plan;
     if (event.target.id === 'live-run') {
-      const ticked = event.target.querySelectorAll('[name=action]:checked');
-      return post('run', { plan, actions: [...ticked].map((one) => Number(one.value)) });
+      const boxes = [...event.target.querySelectorAll('[name=action]')];
+      const ticked = boxes.filter((box) => box.checked).map((box) => Number(box.value));
+      return post('run', { plan, actions: ticked.length === boxes.length ? null : ticked });
     }
     if (event.target.id !== 'live-say') return undefined;
     const message = byId('live-message');

@@ -127,7 +127,7 @@ describe.runIf(hasChromium)('the live page', () => {
     const image = '"><img src=http://example.org/x onerror=alert(1)>';
     const hostile = `${image}<script>alert(2)</script></textarea></main>\u202Etxt`;
     const plan = planOf(
-      createAction('<img src=x onerror=alert(3)>.txt', `${hostile}\n`),
+      createAction('`a"><img src=x onerror=alert(3)>.txt`', `${hostile}\n`),
       executeAction(`printf '%s\\n' '<script>alert(4)</script><style>*{display:none}</style>'`),
       `### CHAT_WITH_USER\n\n${hostile}\n`,
     );

@@ -31,10 +31,15 @@ export async function openChromium(): Promise<TestBrowser> {
     browser,
     async open(url, options = {}) {
       const context = await browser.newContext(options);
+      // The test as a whole has a minute: a step that waits in vain is to be named.
+      context.setDefaultTimeout(20_000);
       const page = await context.newPage();
       const found: string[] = [];
       page.on('console', (message) => {
         if (message.type() === 'error' || message.type() === 'warning') found.push(message.text());
+      });
+      page.on('response', (response) => {
+        if (response.status() >= 400) found.push(`${response.status()} ${response.url()}`);
       });
       page.on('pageerror', (error) => found.push(String(error)));
       page.on('dialog', (dialog) => {
