@@ -7,8 +7,11 @@ import { renderSessionPage } from '../page/render-page.ts';
 import { renderTurn } from '../page/turn.ts';
 import type { PageSource, SessionPage } from '../page/session-page.ts';
 import type { Project } from '../ports/project.ts';
+import type { SessionId } from '../names.ts';
 import type { Spending } from '../session/spending.ts';
+import { toVisible } from '../session/visible-text.ts';
 import { findLine } from '../workflow/line/find.ts';
+import { maskedOutput, type MaskedOutput } from '../workflow/line/masked-output.ts';
 import { requireWorkspace } from '../workflow/line/pending-plan.ts';
 import { countAllCosts } from '../workflow/review/count-all-costs.ts';
 import { listSessions, sortNewest, type ListedSession } from '../workflow/review/list-sessions.ts';
@@ -248,6 +251,7 @@ async function followPage(
       const leave = acts.attend(session);
       const listener = happened.listen();
       const look = tipWatcher(project, () => find(project, selector));
+      const readElsewhere = elsewhereReader(project, session);
       let shown: { act: Act | null; next: number } = { act: null, next: 0 };
       try {
         const act = acts.find(session);
@@ -261,6 +265,7 @@ async function followPage(
             yield* events;
             shown.next = next;
           }
+          yield* await readElsewhere();
           if (await look(looks % looksPerListing === 0)) yield toState(await readPage(selector));
           await listener.pause(lookMs, signal);
         }
@@ -270,6 +275,38 @@ async function followPage(
       }
     },
   };
+}
+
+/** What other processes are being answered, line by line as far as it is on the disk: seconds after it has arrived there. */
+function elsewhereReader(project: Project, session: SessionId): () => Promise<ServerEvent[]> {
+  const known = new Map<string, { length: number; output: MaskedOutput; shown: ServerEvent[] }>();
+  return async () => {
+    const arriving = await project.answers.arriving(session);
+    for (const { place, text } of arriving) {
+      const { id, turn, agent, model } = place;
+      const one = known.get(id) ?? openElsewhere(project, id);
+      if (!known.has(id))
+        one.shown.push({
+          event: 'elsewhere',
+          data: { id, turn, title: `Turn ${turn}: ${model} answers ${agent}, elsewhere` },
+        });
+      one.output.add('stdout', text.slice(one.length));
+      known.set(id, { ...one, length: text.length });
+    }
+    const events = [...known.values()].flatMap(({ shown }) => shown.splice(0));
+    for (const id of known.keys()) {
+      if (arriving.some(({ place }) => place.id === id)) continue;
+      known.delete(id);
+      events.push({ event: 'elsewhere', data: { id, isOver: true } });
+    }
+    return events;
+  };
+}
+
+function openElsewhere({ masker }: Project, id: string) {
+  const shown: ServerEvent[] = [];
+  const show = (text: string) => void shown.push({ event: 'elsewhere', data: { id, text: toVisible(text) } });
+  return { length: 0, output: maskedOutput(masker, (_, text) => show(text)), shown };
 }
 
 function takeEvents({ events, first }: Act, next: number): { events: ServerEvent[]; next: number } {

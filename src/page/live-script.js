@@ -221,6 +221,22 @@
     answered: closeQuestion,
     notice: ({ text }) =>
       byId('live-notices').append(Object.assign(document.createElement('li'), { textContent: text })),
+    elsewhere({ id, title, text, isOver }) {
+      const all = byId('live-elsewhere');
+      const old = [...all.children].find((one) => one.dataset.id === id);
+      if (text) return old?.lastChild.append(text);
+      old?.remove();
+      if (isOver) return undefined;
+      const answer = document.createElement('div');
+      answer.dataset.id = id;
+      const about = Object.assign(document.createElement('p'), { textContent: title });
+      const arrived = Object.assign(document.createElement('pre'), {
+        tabIndex: 0,
+        ariaLabel: 'What has arrived there',
+      });
+      answer.append(about, arrived);
+      return all.append(answer);
+    },
     done({ title, message, code, hint }) {
       handlers.idle();
       if (message) showError({ message, code, hint });

@@ -25,7 +25,8 @@ export function liveSources(hash: Hash): { style: string; script: string } {
 
 /** The script finds the turns as `<article class="turn" id="t02" data-turn="02">` in `#stream`. */
 export function renderLive(page: SessionPage, live: LiveOptions): LiveParts {
-  const controls = html`<section id="live" aria-label="Go on" data-turns="${JSON.stringify(toTurnVersions(page))}">
+  const controls = html`<a id="live-jump" href="#live">Go on</a>
+    <section id="live" aria-label="Go on" data-turns="${JSON.stringify(toTurnVersions(page))}">
       <h2>Go on</h2>
       <noscript
         ><p>
@@ -39,6 +40,7 @@ export function renderLive(page: SessionPage, live: LiveOptions): LiveParts {
         <pre id="live-text" tabindex="0" role="log" aria-label="What has arrived so far" hidden></pre>
         <form id="live-question" hidden></form>
       </div>
+      <div id="live-elsewhere"></div>
       <ul id="live-notices"></ul>
       <p id="live-error" role="alert" hidden></p>
       ${renderControls(page, live)}

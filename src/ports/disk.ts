@@ -233,6 +233,8 @@ export interface AnswerStaging {
   claim(place: RunDirs): Promise<RunClaim>;
   begin(place: AnswerTarget): StagedAnswer;
   orphans(): Promise<OrphanedAnswer[]>;
+  /** Reads the answers that other processes are receiving now, as far as they are durable. */
+  arriving(session: SessionId): Promise<{ place: AnswerTarget; text: string }[]>;
 }
 
 /** A write session on disk. Whoever has it opened holds it: no other process changes it meanwhile. */

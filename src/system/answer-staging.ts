@@ -61,6 +61,10 @@ export function answerStaging(options: AnswerStagingOptions): AnswerStaging {
     claim: (place) => claimRun(join(dirname(options.dir), 'talks'), place, options, 'answered'),
     begin: (place) => stageAnswer(options, place),
     orphans: async () => (await orWarn(options, () => findOrphans(options))) ?? [],
+    arriving: async (session) => {
+      const found = await Promise.all((await listNames(options)).map((name) => readArriving(options, name)));
+      return found.flatMap((one) => (one?.place.session === session ? [one] : []));
+    },
   };
 }
 
@@ -167,13 +171,32 @@ async function orWarn<Value>({ warn }: AnswerStagingOptions, read: () => Promise
   }
 }
 
-async function findOrphans(options: AnswerStagingOptions): Promise<OrphanedAnswer[]> {
-  const names = await readdir(options.dir).catch((error: unknown) => {
+function listNames({ dir }: AnswerStagingOptions): Promise<string[]> {
+  return readdir(dir).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return [];
     throw error;
   });
+}
+
+/** Null: it is this process's own, nobody is at work on it, or it cannot be read now. Whoever writes it may remove it meanwhile. */
+async function readArriving(
+  options: AnswerStagingOptions,
+  name: string,
+): Promise<{ place: AnswerTarget; text: string } | null> {
+  try {
+    const found = await readPlace(options, name);
+    if (found === null || found.place === null || !found.isHeld || underWay.has(found.id)) return null;
+    const { verified } = await readStagedContent(join(options.dir, name));
+    return { place: found.place, text: Buffer.from(verified).toString('utf8') };
+  } catch (error) {
+    if (errorCode(error) === null) throw error;
+    return null;
+  }
+}
+
+async function findOrphans(options: AnswerStagingOptions): Promise<OrphanedAnswer[]> {
   const found: OrphanedAnswer[] = [];
-  for (const name of names) {
+  for (const name of await listNames(options)) {
     const orphan = await inspect(options, name).catch((error: unknown) => {
       // It belongs to another user, or is just being removed.
       if (errorCode(error) === null) throw error;

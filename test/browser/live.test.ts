@@ -1,22 +1,24 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { hasChromium, openChromium, type TestBrowser } from '../support/chromium.ts';
+import { afterAll, afterEach, beforeEach, describe, expect } from 'vitest';
+import { hasChromium, openChromium, type OpenedPage, type TestBrowser } from '../support/chromium.ts';
 import type { RunningTeddy } from '../support/run-teddy.ts';
 import type { ServerAnswer } from '../support/model-server.ts';
+import { slowTest } from '../support/slow-test.ts';
 import { createAction, executeAction, openTeddyProject, planOf, type TeddyProject } from '../support/teddy-project.ts';
 
-let browser: TestBrowser;
+let browser: TestBrowser | null = null;
 let project: TeddyProject;
 let session: string;
 /** The first one: it serves the pages. */
 let running: RunningTeddy | null = null;
 
-beforeAll(async () => {
-  if (hasChromium) browser = await openChromium();
-});
-
 afterAll(async () => browser?.close());
 
 beforeEach(() => void (running = null));
+
+async function visit(url: string): Promise<OpenedPage> {
+  browser ??= await openChromium();
+  return browser.open(url);
+}
 
 afterEach(async () => {
   running?.kill('SIGINT');
@@ -40,9 +42,12 @@ async function view(...args: string[]): Promise<string> {
 const twoActions = planOf(createAction('a.txt', 'A\n'), executeAction('echo working on it; echo done > b.txt'));
 
 describe.runIf(hasChromium)('the live page', () => {
-  test('a new user sees the sessions, says something, watches the answer, and decides', async () => {
-    await open([twoActions, planOf(createAction('c.txt', 'C\n')), planOf(createAction('d.txt', 'D\n'))], 15);
-    const { page, faults } = await browser.open(await view('--list'));
+  slowTest('a new user sees the sessions, says something, watches the answer, and decides', async () => {
+    await open(
+      [twoActions, planOf(createAction('c.txt', 'C\n')), planOf(createAction('d.txt', 'D\n'.repeat(300)))],
+      15,
+    );
+    const { page, faults } = await visit(await view('--list'));
     expect(new URL(page.url()).search).toBe('');
     await page.getByRole('searchbox').fill('nothing of the kind');
     await expect.poll(() => page.getByRole('status').textContent()).toBe('0 of 1 session');
@@ -56,7 +61,6 @@ describe.runIf(hasChromium)('the live page', () => {
     await page.getByRole('button', { name: 'Ask for a plan' }).click();
     await page.locator('#t01').getByText('Make two files').first().waitFor();
     await expect.poll(() => text.textContent()).toContain('## Rationale');
-    expect(await page.getByRole('button', { name: 'Stop' }).isVisible()).toBe(true);
     await page.getByRole('button', { name: 'Run the ticked actions' }).waitFor();
     await expect.poll(() => page.locator('#live-act').isVisible()).toBe(false);
 
@@ -83,31 +87,34 @@ describe.runIf(hasChromium)('the live page', () => {
     await expect.poll(() => page.locator('#t02').textContent()).toContain('Not needed');
 
     // A terminal works in the same session.
-    await project.ok('session', 'plan', '-m', 'Make d.txt');
+    const terminal = project.start(['session', 'plan', '-m', 'Make d.txt']);
+    await page.getByText('gpt-test answers pathfinder, elsewhere').waitFor();
+    await expect.poll(() => page.locator('#live-elsewhere pre').textContent()).toContain('# Try it');
+    await terminal.result;
     await page.locator('#t03').getByText('Make d.txt').first().waitFor();
     await page.getByLabel('1. CREATE d.txt').waitFor();
     expect(faults()).toEqual([]);
     expect((await project.subjects()).filter((subject) => subject.includes('report'))).toHaveLength(2);
   });
 
-  test('a second view takes the server that runs, a link works once, and Ctrl-C ends it', async () => {
+  slowTest('a second view takes the server that runs, a link works once, and Ctrl-C ends it', async () => {
     await open([]);
     const link = await view();
     const second = await view(session);
     expect(new URL(second).origin).toBe(new URL(link).origin);
-    const first = await browser.open(link);
+    const first = await visit(link);
     await first.page.getByText('This session has no turn yet').waitFor();
     await first.page.getByText('Connected.').waitFor();
-    const { page } = await browser.open(link);
+    const { page } = await visit(link);
     expect(await page.textContent('body')).toContain('teddy session view');
     running?.kill('SIGINT');
     expect(await running?.result).toMatchObject({ exitCode: 0 });
     await first.page.getByText('No connection to teddy serve').waitFor();
   });
 
-  test('a stop in the page ends a command, and the report says so', async () => {
+  slowTest('a stop in the page ends a command, and the report says so', async () => {
     await open([planOf(executeAction('echo started; sleep 600'), createAction('a.txt', 'A\n'))]);
-    const { page, faults } = await browser.open(await view());
+    const { page, faults } = await visit(await view());
     await page.getByLabel('What do you want?').fill('Wait');
     await page.getByRole('button', { name: 'Ask for a plan' }).click();
     await page.getByRole('button', { name: 'Run the ticked actions' }).click();
@@ -123,7 +130,7 @@ describe.runIf(hasChromium)('the live page', () => {
     expect(faults()).toEqual([]);
   });
 
-  test('what a hostile session says does nothing in the page', async () => {
+  slowTest('what a hostile session says does nothing in the page', async () => {
     const image = '"><img src=http://example.org/x onerror=alert(1)>';
     const hostile = `${image}<script>alert(2)</script></textarea></main>\u202Etxt`;
     const plan = planOf(
@@ -133,7 +140,7 @@ describe.runIf(hasChromium)('the live page', () => {
     );
     await open([plan]);
     await project.repo.git('branch', '-m', `teddy/"><script>alert(5)</script>`);
-    const { page, faults } = await browser.open(await view('--list'));
+    const { page, faults } = await visit(await view('--list'));
     await page.getByRole('link', { name: session }).click();
     await page.getByLabel('What do you want?').fill(hostile);
     await page.getByRole('button', { name: 'Ask for a plan' }).click();

@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { RefName, SessionId, TurnName } from '../../src/names.ts';
 import { openEvents } from '../support/event-client.ts';
 import { openTestServer, type Answer, type TestServer, type TestServerOptions } from '../support/http-server.ts';
 import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
@@ -438,6 +439,28 @@ describe('live', () => {
     expect(state).toMatchObject({ turns: [['01', expect.any(String)]] });
     expect(again.named('idle')).toHaveLength(1);
     again.close();
+  });
+
+  test('what a terminal is being answered is shown line by line, without its secrets', async () => {
+    project.secrets.set('hunter2-hunter2', 'password');
+    const place = {
+      ...{ id: '019bf000-0000-7000-8000-000000000001', session: session as SessionId, turn: '01' as TurnName },
+      ...{ ref: `refs/heads/${line}` as RefName, recordCount: 1, provider: 'x', model: 'gpt-test', agent: 'dev' },
+    };
+    const staged = { place, text: 'One\nThe key is hunter2', isAlive: true, isElsewhere: true };
+    project.staged.push(staged);
+    const heard = await hear();
+    await heard.wait('elsewhere', 2);
+    staged.text += '-hunter2.\n';
+    await heard.wait('elsewhere', 3);
+    project.staged.length = 0;
+    expect(await heard.wait('elsewhere', 4)).toEqual([
+      { id: place.id, turn: '01', title: 'Turn 01: gpt-test answers dev, elsewhere' },
+      { id: place.id, text: 'One\n' },
+      { id: place.id, text: 'The key is [masked: password].\n' },
+      { id: place.id, isOver: true },
+    ]);
+    heard.close();
   });
 
   test('a question that no page shows is not waited for', async () => {

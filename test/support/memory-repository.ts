@@ -95,6 +95,8 @@ interface StagedText extends Partial<LeftAnswer> {
   text: string;
   /** Its process is at work on it. */
   isAlive?: boolean;
+  /** That is another one than this. */
+  isElsewhere?: boolean;
   /** It was saved on purpose. */
   isSaved?: boolean;
 }
@@ -325,6 +327,10 @@ function memoryStaging(staged: StagedText[]): AnswerStaging {
           claim: async () => ({ unconfirmedBytes: 0, damaged: null, ...answer }),
           discard: async () => remove(staged, answer),
         })),
+    arriving: async (session) =>
+      staged.flatMap(({ place, text, isElsewhere }) =>
+        isElsewhere === true && place?.session === session ? [{ place, text }] : [],
+      ),
   };
 }
 

@@ -77,6 +77,33 @@ async function takeOnly(options: Partial<AnswerStagingOptions> = {}) {
   return orphan;
 }
 
+describe('what other processes are being answered', () => {
+  const alive = { isAlive: async () => true };
+
+  test('is read as far as it is durable, and of that session alone', async () => {
+    const other = await leave('It would be\n', 'best');
+    await leave('Elsewhere', '', { session: '20260124-other' as SessionId });
+    const arriving = await staging(alive).arriving(place.session);
+    expect(arriving).toEqual([{ place: { ...place, id: expect.any(String) }, text: 'It would be\n' }]);
+    expect(await readdir(dir)).toContain(other);
+  });
+
+  test('is nothing of this process, of a dead one, or of a directory that is just being removed', async () => {
+    expect(await staging(alive).arriving(place.session)).toEqual([]);
+    const own = staging().begin(place);
+    own.add('Mine\n');
+    await own.save();
+    expect(await staging(alive).arriving(place.session)).toEqual([]);
+    await own.discard();
+    const other = await leave('Dead\n');
+    expect(await staging().arriving(place.session)).toEqual([]);
+    await rm(join(dir, other, 'state.json'));
+    await rm(join(dir, other, 'metadata.json'));
+    expect(await staging(alive).arriving(place.session)).toEqual([]);
+    expect(failures).toEqual([]);
+  });
+});
+
 describe('an answer that arrives', () => {
   test('writes nothing when it is discarded before a save is due', async () => {
     const answer = staging().begin(place);
