@@ -444,8 +444,14 @@ describe('live', () => {
   test('what a terminal is being answered is shown line by line, without its secrets', async () => {
     project.secrets.set('hunter2-hunter2', 'password');
     const place = {
-      ...{ id: '019bf000-0000-7000-8000-000000000001', session: session as SessionId, turn: '01' as TurnName },
-      ...{ ref: `refs/heads/${line}` as RefName, recordCount: 1, provider: 'x', model: 'gpt-test', agent: 'dev' },
+      id: '019bf000-0000-7000-8000-000000000001',
+      session: session as SessionId,
+      turn: '01' as TurnName,
+      ref: `refs/heads/${line}` as RefName,
+      recordCount: 1,
+      provider: 'x',
+      model: 'gpt-test',
+      agent: 'dev',
     };
     const staged = { place, text: 'One\nThe key is hunter2', isAlive: true, isElsewhere: true };
     project.staged.push(staged);

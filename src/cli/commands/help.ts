@@ -13,15 +13,16 @@ The core loop
   teddy land                        bring its code to the branch where it began
   teddy status                      where you are, and what comes next;
                                     \`teddy\` alone says the same
-  teddy chat, list, log, show       short for \`teddy session chat\`, ..., as are
+  teddy chat, list, log, show, view
+                                    short for \`teddy session chat\`, ..., as are
                                     the first four
 
 Groups
   teddy session ...                 everything else that a session can do
                                     talk: chat, say
                                     go on: resume, switch, branch, undo, restore
-                                    look: list, log, show, diff, review, cost,
-                                    context, history, verify, replay
+                                    look: view, list, log, show, diff, review,
+                                    cost, context, history, verify, replay
                                     share: push, pull, sync, import, export
                                     put away: archive, delete
   teddy memo ...                    facts that every session is told:
@@ -40,7 +41,8 @@ Others
   teddy config [name]               settings, and where each comes from
   teddy models [update]             the models of the endpoint, or a new list of
                                     windows and prices
-  teddy serve                       sessions for other programs, over HTTP
+  teddy serve                       sessions for browsers and other programs,
+                                    over HTTP
   teddy completion <bash|zsh|fish>  a script that completes commands and names
                                     of sessions
   teddy doctor [--fix]              find what crashes left behind, and fix it
@@ -78,6 +80,7 @@ Go on
   teddy session delete <session>    delete its branches here; for 30 days they
                                     can be taken back
 Look
+  teddy session view [session]      the page of a session in a browser, live
   teddy session list                all sessions
   teddy session log                 the steps of this session; --graph: of all
                                     its lines

@@ -13,7 +13,7 @@ export class ServeCommand extends TeddyCommand {
   static override paths = [['serve']];
   static override usage = Command.Usage({
     category: 'Write large files',
-    description: 'Serve sessions and write sessions to other programs on this machine, over HTTP.',
+    description: 'Serve sessions to browsers and other programs on this machine, over HTTP.',
     details: `
       It listens only on 127.0.0.1, on port 5000 or the next free one, until Ctrl-C or SIGTERM; calls that are
       under way then are finished. GET /openapi.json describes the calls. Each needs the token in
