@@ -86,7 +86,7 @@ const packageHomes: Record<string, string[]> = {
   picomatch: ['session'],
   ignore: ['session'],
   '@secretlint/secretlint-rule-preset-recommend': ['system'],
-  diff: ['session', 'plan', 'conversation', 'write', 'cli', 'page'],
+  diff: ['session', 'plan', 'conversation', 'write', 'cli'],
   'markdown-it': ['page'],
   'highlight.js': ['page'],
   'isomorphic-git': ['reader'],

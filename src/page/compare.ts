@@ -1,10 +1,10 @@
 /** Attempts beside each other: two turns at the same step, and the plans of a thread one after the other. */
-import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff';
+import { renderPatch as comparePlans } from '../plan/diff.ts';
 import { describeSpending } from '../session/describe-spending.ts';
 import { renderFile, renderPatch } from './diff.ts';
 import { html, type Html } from './html.ts';
 import { renderMarkdown } from './markdown.ts';
-import type { PageComparison, PagePlan, PageText, PageTurn, SessionPage } from './session-page.ts';
+import type { PageComparison, PagePlan, PageTurn, SessionPage } from './session-page.ts';
 import { reviseOf, titleOf } from './turn.ts';
 import { toTurnState } from './turn-state.ts';
 
@@ -71,17 +71,7 @@ function renderSide(turn: PageTurn): Html {
 const maxChangedLines = 2_000;
 
 function renderPlans(old: PagePlan, plan: PagePlan, id: string): Html {
-  const patch = comparePlans(old.source, plan.source);
+  const patch = comparePlans(old.source.text, plan.source.text, { context: 3, maxChangedLines });
   if (patch === null) return html`<p class="muted">They have nothing in common.</p>`;
   return patch === '' ? html`<p class="muted">The same plan.</p>` : renderPatch(patch, `${id}-p`);
-}
-
-/** Null: they differ everywhere. */
-function comparePlans(old: PageText, now: PageText): string | null {
-  if (old.text === now.text) return '';
-  const patch = structuredPatch('a', 'b', old.text, now.text, undefined, undefined, {
-    context: 3,
-    maxEditLength: maxChangedLines,
-  });
-  return patch === undefined ? null : formatPatch(patch, FILE_HEADERS_ONLY);
 }

@@ -124,8 +124,9 @@
     }
   };
   const split = (value) => {
-    isSplit = value;
     sides.setAttribute('aria-pressed', String(value));
+    if (value === isSplit) return;
+    isSplit = value;
     layOut(stream);
   };
   sides.addEventListener('click', () => {
@@ -256,11 +257,12 @@
   for (const turn of all('.turn', stream)) seen.observe(turn);
 
   // Times are local ones where there is a script.
+  const clock = new Intl.DateTimeFormat([], { dateStyle: 'medium', timeStyle: 'short' });
   for (const time of all('time')) {
     const date = new Date(time.dateTime);
     if (Number.isNaN(date.getTime())) continue;
     time.title = time.textContent;
-    time.textContent = date.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+    time.textContent = clock.format(date);
   }
 
   // Paper has no folds.

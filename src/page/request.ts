@@ -1,7 +1,7 @@
 /** What the model was shown: each section with its tokens, what the turn before had otherwise, and its bytes. */
 import { formatCount } from '../session/format-count.ts';
 import { countOf } from '../session/describe-spending.ts';
-import { renderElsewhere } from './diff.ts';
+import { renderElsewhere, renderPatch } from './diff.ts';
 import { html, pre, type Html } from './html.ts';
 import { renderCut } from './markdown.ts';
 import type { PageRequest, PageSection, PageTurn } from './session-page.ts';
@@ -61,7 +61,7 @@ function joinRuns(sections: readonly PageSection[]): PlacedSection[][] {
 }
 
 function isRun(last: PageSection, next: PageSection): boolean {
-  const isKnown = ({ body }: PageSection) => body.kind !== 'text';
+  const isKnown = ({ body }: PageSection) => body.kind === 'same' || body.kind === 'turn';
   const isAlike = last.name === next.name && last.state === next.state && last.reason === next.reason;
   return isAlike && ['history', 'file'].includes(next.name) && isKnown(last) && isKnown(next);
 }
@@ -81,6 +81,16 @@ function renderRun(turn: string, run: readonly PlacedSection[], all: number, bef
     return html`<li id="${id}">
       ${head}
       <p class="same">The message, plan and report of <a href="#t${body.turn}">turn ${body.turn}</a>, in full.</p>
+    </li>`;
+  if (body.kind === 'diff')
+    return html`<li id="${id}">
+      <details>
+        <summary>${head}</summary>
+        <p class="same">
+          As in <a href="#t${body.turn}-r${body.section + 1}">the request of turn ${body.turn}</a>, but for these lines:
+        </p>
+        ${renderPatch(body.patch.text, id)}
+      </details>
     </li>`;
   if (body.kind === 'same')
     return html`<li id="${id}">
@@ -168,7 +178,8 @@ function compareRequests(before: PageRequest, now: PageRequest): Changes {
 /** Where the bytes stand in an earlier request, they are those of the turn before if both name the same place. */
 function isSame(old: PageSection, now: PageSection): boolean {
   if (old.state !== now.state || old.bytes !== now.bytes) return false;
-  return now.body.kind === 'text' ? old.body.kind === 'text' && old.body.text.text === now.body.text.text : true;
+  if (now.body.kind === 'text') return old.body.kind === 'text' && old.body.text.text === now.body.text.text;
+  return now.body.kind !== 'diff';
 }
 
 /** The history and the message are new in every turn; that is no news. */

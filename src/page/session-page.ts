@@ -178,6 +178,8 @@ export interface PageSection {
     | { kind: 'text'; text: PageText }
     /** The same bytes stand in the request of an earlier turn, in the section at this place. */
     | { kind: 'same'; turn: TurnName; section: number }
+    /** As the section at this place in the request of an earlier turn, but for these lines: a unified diff without a header. */
+    | { kind: 'diff'; turn: TurnName; section: number; patch: PageText }
     /** The bytes are made of what the page shows of this turn: its message, its plan, its report. */
     | { kind: 'turn'; turn: TurnName };
 }

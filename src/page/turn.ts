@@ -232,25 +232,18 @@ function renderRest({ report: { memos, rollback } }: PageReport): Html | null {
 function renderCommits({ commits, undoneBy }: PageTurn): Html {
   const rows = commits.map(
     ({ commit, kind, time, title }) =>
-      html`<tr>
-        <td><code>${commit.slice(0, 10)}</code></td>
-        <td>${kind}</td>
-        <td>${renderTime(time)}</td>
-        <td>${title}</td>
-      </tr>`,
+      html`<li>
+        <code>${commit.slice(0, 10)}</code> <b>${kind}</b> ${title} <span class="muted">${renderTime(time)}</span>
+      </li>`,
   );
   return html`${undoneBy === null ? null : html`<p class="note">The code of this turn was taken back by <code>${undoneBy.slice(0, 10)}</code>.</p>`}${fold(
     'Commits',
     String(commits.length),
     false,
     [
-      html`<div class="scroll" tabindex="0">
-        <table class="commits">
-          <tbody>
-            ${rows}
-          </tbody>
-        </table>
-      </div>`,
+      html`<ol class="commits">
+        ${rows}
+      </ol>`,
     ],
   )}`;
 }

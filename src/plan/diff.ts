@@ -21,6 +21,26 @@ export function renderUnifiedDiff(path: string, before: Uint8Array | null, after
   return formatPatch(patch, FILE_HEADERS_ONLY);
 }
 
+interface PatchOptions {
+  /** How many lines around a change are shown. */
+  context: number;
+  maxChangedLines: number;
+}
+
+/** The hunks of a unified diff between two texts; empty when they are the same. Null: more lines differ than is allowed. */
+export function renderPatch(
+  old: string,
+  now: string,
+  { context: lines, maxChangedLines: most }: PatchOptions,
+): string | null {
+  if (old === now) return '';
+  const options = { context: lines, maxEditLength: most };
+  const patch = structuredPatch('', '', old, now, undefined, undefined, options);
+  if (patch === undefined) return null;
+  const text = formatPatch(patch, FILE_HEADERS_ONLY);
+  return text.slice(text.indexOf('@@'));
+}
+
 /** A name as git quotes it in the header of a diff: only where it has to be. `path` has its `a/` or `b/` already. */
 export function quoteDiffName(path: string): string {
   const names = { oldFileName: path, newFileName: path, oldHeader: undefined, newHeader: undefined };

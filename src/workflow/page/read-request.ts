@@ -3,6 +3,7 @@ import { isDamage } from '../../errors.ts';
 import type { Hash } from '../../ports/project.ts';
 import { countTokens, renderLabel, type LogSection } from '../../session/context-log-sections.ts';
 import { parseContextLog, type ParsedContextLog } from '../../session/context-log-parse.ts';
+import { renderPatch } from '../../plan/diff.ts';
 import { estimateTokens } from '../../session/tokens.ts';
 import type { Oid, TurnName } from '../../names.ts';
 import type { PageRequest, PageSection, PageText } from '../../page/session-page.ts';
@@ -30,6 +31,7 @@ type Piece = Pick<PageSection, 'name' | 'of' | 'tokens' | 'marker'> & { text: st
 export function openRequests(hash: Hash): RequestReader {
   const seen = new Map<string, { turn: TurnName; section: number }>();
   const told = new Map<TurnName, string>();
+  const bases = openBases();
 
   async function toBody(piece: Piece, at: number, { turn, find, cut }: GivenRequest): Promise<PageSection['body']> {
     const { name, of, text, marker } = piece;
@@ -38,8 +40,10 @@ export function openRequests(hash: Hash): RequestReader {
     const key = hash(`${name}\0${of}\0${marker}\0${text}`);
     const known = seen.get(key);
     if (known !== undefined && known.turn !== turn) return { kind: 'same', ...known };
-    seen.set(key, { turn, section: at });
-    return { kind: 'text', text: await cut(text) };
+    const place = { turn, section: at };
+    seen.set(key, place);
+    const shownText = await cut(text);
+    return bases.describe(`${name}\0${of}`, place, shownText);
   }
 
   /** Turns of a history are joined by a newline. */
@@ -74,6 +78,37 @@ export function openRequests(hash: Hash): RequestReader {
       }
       const { tokens = 0, masked = 0, parameters = null } = parsed?.frontMatter ?? {};
       return { commit, command, tokens, bytes: countBytes(log), masked, sections, parameters };
+    },
+  };
+}
+
+interface Base {
+  place: { turn: TurnName; section: number };
+  text: string;
+}
+
+/** So many characters of earlier texts are held to compare with. */
+const maxHeld = 32 * 1024 * 1024;
+/** A shorter text stands there whole, and one that differs in more lines as well. */
+const minCompared = 1_000;
+const maxChangedLines = 200;
+
+/** Lists of files grow line by line, and would be there once for each turn. */
+function openBases() {
+  const known = new Map<string, Base>();
+  let held = 0;
+  return {
+    describe(key: string, place: Base['place'], text: PageText): PageSection['body'] {
+      const base = known.get(key);
+      const patch = base === undefined ? null : renderPatch(base.text, text.text, { context: 1, maxChangedLines });
+      if (base !== undefined && patch !== null && text.cut === null && patch.length * 4 < text.text.length)
+        return { kind: 'diff', ...base.place, patch: { text: patch, cut: null } };
+      const more = text.text.length - (base?.text.length ?? 0);
+      if (text.cut === null && text.text.length >= minCompared && held + more <= maxHeld) {
+        known.set(key, { place, text: text.text });
+        held += more;
+      }
+      return { kind: 'text', text };
     },
   };
 }
