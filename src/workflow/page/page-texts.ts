@@ -34,7 +34,7 @@ export function openTexts(masker: Masker): PageTexts {
     const kept = isWhole ? masked : masked.slice(0, max).replace(/[\uD800-\uDBFF]$/, '');
     room -= Math.min(kept.length, room);
     const characters = (wasCut ? countWhole(text) : text.length) - kept.length;
-    return { text: kept, cut: isWhole ? null : { characters: Math.max(characters, 1), command } };
+    return { text: detach(kept), cut: isWhole ? null : { characters: Math.max(characters, 1), command } };
   }
 
   async function cutFile({ diff, ...file }: FileDiff, change: TreeChange): Promise<Omit<PageFile, 'action'>> {
@@ -63,6 +63,11 @@ export function openTexts(masker: Masker): PageTexts {
       return files;
     },
   };
+}
+
+/** A slice of a log keeps all of the log in memory, and a page holds a slice of each. */
+function detach(text: string): string {
+  return new TextDecoder().decode(new TextEncoder().encode(text));
 }
 
 /** Half of what stands before the first mark: a secret may have been cut there. */
