@@ -171,6 +171,11 @@ describe.runIf(hasChromium)('the page', () => {
       expect(await page.locator('#tools').isVisible()).toBe(false);
       expect(await page.locator('.turn').first().isVisible()).toBe(true);
       expect(await ask(page, 'getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)');
+      // Also for whoever reads it in the dark, a printer draws dark words on white paper.
+      expect(await ask(page, 'getComputedStyle(document.body).color')).toBe('rgb(28, 30, 33)');
+      expect(await ask(page, `getComputedStyle(document.querySelector('.turn')).backgroundColor`)).toBe(
+        'rgb(255, 255, 255)',
+      );
       expect((await page.pdf()).subarray(0, 5).toString()).toBe('%PDF-');
       await page.context().close();
     }
