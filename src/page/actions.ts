@@ -7,7 +7,7 @@ import { addedText, fileId, renderFile } from './diff.ts';
 import { html, pre, type Html } from './html.ts';
 import { renderCode, renderMarkdown } from './markdown.ts';
 import type { PageFile, PageTurn } from './session-page.ts';
-import { toActionState } from './turn-state.ts';
+import { isRejected, toActionState } from './turn-state.ts';
 
 /** So many lines of an output are shown; the rest is folded. */
 const outputLines = 12;
@@ -23,7 +23,7 @@ export function renderActions(turn: PageTurn): Html | null {
     ${
       indexes.length === 0
         ? null
-        : html`<h3>${turn.report === null ? 'Planned' : 'Planned and done'}</h3>
+        : html`<h3>${turn.report === null || isRejected(turn.report.report) ? 'Planned' : 'Planned and done'}</h3>
             <ol>
               ${indexes.map((index) =>
                 renderAction(turn, {
@@ -99,7 +99,8 @@ function renderPlanned(action: Action, log: ActionLog | null, files: readonly Pa
     case 'EDIT':
       return isAsPlanned ? null : html`<div class="pairs">${action.pairs.map(renderPair)}</div>`;
     case 'EXECUTE':
-      return html`${renderCode({ text: action.script, cut: null }, 'sh')}${action.expectedOutcome === null ? null : html`<p class="why">Expected: ${action.expectedOutcome}</p>`}`;
+      // One line stands above, as what the action is about.
+      return html`${toTarget(action, log) === action.script.trim() ? null : renderCode({ text: action.script, cut: null }, 'sh')}${action.expectedOutcome === null ? null : html`<p class="why">Expected: ${action.expectedOutcome}</p>`}`;
     case 'CHAT_WITH_USER':
     case 'PROMPT':
     case 'INVOKE':

@@ -72,13 +72,8 @@
       fresh.querySelectorAll('details').forEach((one, at) => (one.open = open[at] ?? one.open));
       old.replaceWith(fresh);
     } else if (before && byId(`t${before}`)) byId(`t${before}`).after(fresh);
-    else byId('stream').querySelector('.turn, #compare, #charts, #live').before(fresh);
+    else byId('stream').querySelector('.turn, #live').before(fresh);
     byId('stream').querySelector('.empty')?.remove();
-    for (const time of fresh.querySelectorAll('time')) {
-      const date = new Date(time.dateTime);
-      time.title = time.textContent;
-      time.textContent = date.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
-    }
     fresh.dispatchEvent(new CustomEvent('teddy:turn', { bubbles: true, detail: { turn } }));
   };
 
@@ -108,7 +103,7 @@
     for (const selector of ['header.page', '#timeline', '#compare', '#charts', 'body > footer']) {
       const [old, now] = [document.querySelector(selector), fresh.querySelector(selector)];
       if (old && now) old.replaceWith(now);
-      else if (now) live.before(now);
+      else if (now) byId('stream').append(now);
     }
     document.title = fresh.title;
     document.dispatchEvent(new CustomEvent('teddy:frame'));

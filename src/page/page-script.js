@@ -237,7 +237,8 @@
   });
 
   // The timeline says where one is.
-  const links = new Map(all('#timeline a').map((link) => [link.hash.slice(1), link]));
+  const listLinks = () => new Map(all('#timeline a').map((link) => [link.hash.slice(1), link]));
+  let links = listLinks();
   const seen = new IntersectionObserver(
     (entries) => {
       for (const { isIntersecting, target } of entries) {
@@ -258,12 +259,26 @@
 
   // Times are local ones where there is a script.
   const clock = new Intl.DateTimeFormat([], { dateStyle: 'medium', timeStyle: 'short' });
-  for (const time of all('time')) {
-    const date = new Date(time.dateTime);
-    if (Number.isNaN(date.getTime())) continue;
-    time.title = time.textContent;
-    time.textContent = clock.format(date);
-  }
+  const localize = (root) => {
+    for (const time of all('time:not([title])', root)) {
+      const date = new Date(time.dateTime);
+      if (Number.isNaN(date.getTime())) continue;
+      time.title = time.textContent;
+      time.textContent = clock.format(date);
+    }
+  };
+  localize(document);
+
+  // A live page gets turns anew, and what stands around them.
+  addEventListener('teddy:turn', ({ target }) => {
+    seen.observe(target);
+    layOut(target);
+    localize(target);
+  });
+  addEventListener('teddy:frame', () => {
+    links = listLinks();
+    localize(document);
+  });
 
   // Paper has no folds.
   let folded = [];

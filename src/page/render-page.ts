@@ -81,7 +81,7 @@ function renderHead(page: SessionPage): Html {
       </p>
       <h1>${title}</h1>
       <p class="facts">
-        ${authors.length === 0 ? null : html`<span>${authors.join(', ')}</span> `}${startedAt === null ? null : html`<span>${renderTime(startedAt)}${endedAt === null || endedAt === startedAt ? null : html` to ${renderTime(endedAt)}`}</span>`}
+        ${authors.length === 0 ? null : html`<span>${authors.join(', ')}</span> `}${startedAt === null ? null : html`<span>${renderTime(startedAt)}${endedAt === null || endedAt.slice(0, 16) === startedAt.slice(0, 16) ? null : html` to ${renderTime(endedAt)}`}</span>`}
       </p>
       ${renderBadges(checks, tip)}
     </div>
@@ -90,11 +90,18 @@ function renderHead(page: SessionPage): Html {
       ${tile('Turns', formatCount(turns.length), source.lines.length > 1 ? `on ${countOf(source.lines.length, 'line')}` : '')}
       ${tile('Files', formatCount(changed.files), 'changed')}
       ${tile('Lines', html`<span class="plus">+${formatCount(changed.added)}</span> <span class="minus">−${formatCount(changed.removed)}</span>`, '')}
-      ${tile('Tokens', formatCount(spent.inputTokens + spent.outputTokens), spent.cachedTokens === undefined ? '' : `${formatCount(spent.cachedTokens)} cached`)}
-      ${tile('Cost', describeCost(page), spent.unreported > 0 ? `${countOf(spent.unreported, 'answer')} not reported` : '')}
-      ${tile('Time', formatDuration(took), 'from first to last entry')}
+      ${tile('Tokens', spent.answers === spent.unreported ? '–' : formatCount(spent.inputTokens + spent.outputTokens), describeTokens(spent))}
+      ${tile('Cost', describeCost(page), '')}
+      ${tile('Time', took > 0 ? formatDuration(took) : '–', 'first to last entry')}
     </dl>
   </header>`;
+}
+
+function describeTokens({ cachedTokens, unreported }: SessionPage['spent']): string {
+  return [
+    ...(cachedTokens === undefined ? [] : [`${formatCount(cachedTokens)} cached`]),
+    ...(unreported > 0 ? [`${countOf(unreported, 'answer')} without a count`] : []),
+  ].join(', ');
 }
 
 function describeCost({ spent: { costUsd, estimatedUsd } }: SessionPage): string {
@@ -113,14 +120,14 @@ function tile(name: string, value: string | Html, note: string): Html {
 function renderBadges(checks: PageChecks | null, tip: string): Html | null {
   if (checks === null) return null;
   const { verify, replay } = checks;
-  const at = html` <span class="muted">at ${tip.slice(0, 10)}</span>`;
+  const at = html` <span class="muted">at <code>${tip.slice(0, 10)}</code></span>`;
   const verified =
     verify.faults.length > 0
       ? badge('bad', `Verify: ${countOf(verify.faults.length, 'fault')}`)
       : badge(
           verify.isWhole ? 'good' : 'warn',
           verify.isWhole
-            ? `Verified: ${formatCount(verify.entries)} entries, no fault`
+            ? `Verified: ${verify.entries === 1 ? '1 entry' : `${formatCount(verify.entries)} entries`}, no fault`
             : 'Not verified: this clone does not have all of it',
         );
   const same = countOf(replay.same, 'turn');
@@ -156,7 +163,9 @@ function renderStream(page: SessionPage): Html {
       .map(renderCommit);
   if (page.turns.length === 0)
     return html`${rows(null)}
-      <p class="empty">This session has no turn yet. The first begins with <code>teddy plan -m "..."</code>.</p>`;
+      <p class="empty">
+        This session has no turn yet. The first begins with <code>teddy session plan -m "..."</code>.
+      </p>`;
   return html`${rows(null)}${page.turns.map((turn) => html`${renderTurn(turn, page)}${rows(turn)}`)}`;
 }
 

@@ -168,10 +168,10 @@ function compareRequests(before: PageRequest, now: PageRequest): Changes {
   const row = (mark: string, word: string) => (title: string) =>
     html`<li>${mark} <bdi>${title}</bdi> <span class="muted">${word}</span></li>`;
   const rows = [...added.map(row('+', 'added')), ...gone.map(row('−', 'removed')), ...changed.map(row('~', 'changed'))];
-  const summary =
-    rows.length === 0
-      ? 'nothing else than before'
-      : `+${added.length} −${gone.length} ~${changed.length} since the turn before`;
+  const counts = Object.entries({ added, removed: gone, changed }).flatMap(([word, titles]) =>
+    titles.length === 0 ? [] : [`${titles.length} ${word}`],
+  );
+  const summary = rows.length === 0 ? 'unchanged since the turn before' : `${counts.join(', ')} since the turn before`;
   return { summary, rows };
 }
 

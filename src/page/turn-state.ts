@@ -1,5 +1,5 @@
 /** How a turn and an action have ended, in a word and a tone. */
-import type { ActionLog } from '../plan/report.ts';
+import type { ActionLog, Report } from '../plan/report.ts';
 import type { PageTurn } from './session-page.ts';
 
 type Tone = 'good' | 'bad' | 'warn' | 'quiet' | 'wait';
@@ -9,8 +9,9 @@ export interface TurnState {
   word: string;
 }
 
-export function toTurnState({ undoneBy, outcome, status, plan }: PageTurn): TurnState {
-  if (undoneBy !== null) return { tone: 'quiet', word: 'taken back' };
+export function toTurnState({ undoneBy, outcome, status, plan, report }: PageTurn): TurnState {
+  if (undoneBy !== null) return { tone: 'quiet', word: 'undone' };
+  if (report !== null && isRejected(report.report)) return { tone: 'warn', word: 'rejected' };
   if (outcome !== null) return outcomes[outcome];
   if (status === 'planned') return { tone: 'wait', word: 'waits for a yes' };
   if (status === 'open') return { tone: 'wait', word: 'not answered' };
@@ -24,6 +25,11 @@ const outcomes: Record<NonNullable<PageTurn['outcome']>, TurnState> = {
   SKIPPED: { tone: 'warn', word: 'not run' },
   ABORTED: { tone: 'warn', word: 'stopped' },
 };
+
+/** The user said no to the plan as a whole; a run that was stopped has the same status. */
+export function isRejected({ run_summary: { status }, action_logs: logs }: Report): boolean {
+  return status === 'ABORTED' && logs.every(({ details }) => details?.reason === 'rejected');
+}
 
 /** Without a log, the action still waits. */
 export function toActionState(log: ActionLog | null, isPending: boolean): TurnState {

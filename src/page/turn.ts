@@ -7,23 +7,22 @@ import { firstLine, html, pre, renderTime, type Html } from './html.ts';
 import { renderCode, renderCut, renderMarkdown } from './markdown.ts';
 import { renderRequest } from './request.ts';
 import type { PagePart, PagePlan, PageReport, PageTurn, SessionPage } from './session-page.ts';
-import { toTurnState } from './turn-state.ts';
+import { isRejected, toTurnState } from './turn-state.ts';
 
 /** Each turn is an `article` whose id is `t` and its name; the live page puts a newer one in its place. */
 export function renderTurn(turn: PageTurn, page: SessionPage): Html {
   const { turn: name } = turn;
   const before = page.turns.find((one) => one.turn === turn.parent) ?? null;
   const { tone, word } = toTurnState(turn);
-  const isTalk = turn.parts.some(({ kind }) => kind === 'call');
   return html`<article class="turn ${tone}" id="t${name}" data-turn="${name}" aria-labelledby="t${name}-title">
     <header>
       <h2 id="t${name}-title"><a class="no" href="#t${name}">${name}</a> <span>${titleOf(turn)}</span></h2>
       <p class="facts"><span class="pill ${tone}">${word}</span> ${renderFacts(turn, page)}</p>
     </header>
     ${turn.faults.map((fault) => html`<p class="reason">${fault}</p>`)}
-    ${turn.parts.map((part) => renderPart(part, turn, before))}
-    ${isTalk && turn.plan === null ? renderActions(turn) : null}
-    ${!isTalk && turn.plan === null ? renderActions(turn) : null} ${renderRequest(turn, before)} ${renderCommits(turn)}
+    ${turn.undoneBy === null ? null : html`<p class="note">The code changes of this turn were undone by <code>${turn.undoneBy.slice(0, 10)}</code>.</p>`}
+    ${turn.parts.map((part) => renderPart(part, turn, before))} ${turn.plan === null ? renderActions(turn) : null}
+    ${renderRequest(turn, before)} ${renderCommits(turn)}
   </article>`;
 }
 
@@ -76,7 +75,7 @@ function renderPart(part: PagePart, turn: PageTurn, before: PageTurn | null): Ht
     case 'plan':
       return turn.plan === null
         ? null
-        : html`${renderPlan(turn, turn.plan, before)}${turn.report === null ? null : renderApproval(turn.report)}${renderActions(turn)}${turn.report === null ? null : renderRest(turn.report)}`;
+        : html`${renderPlan(turn, turn.plan, before)}${turn.report === null ? null : renderApproval(turn.report, turn.plan)}${renderActions(turn)}${turn.report === null ? null : renderRest(turn.report)}`;
     case 'report':
       return null;
   }
@@ -108,57 +107,60 @@ function renderPlan(turn: PageTurn, plan: PagePlan, before: PageTurn | null): Ht
   return html`<section class="plan" id="${name}">
     <h3>Plan</h3>
     <div class="tabs">
-      ${radio('read', 'Plan', true)}${radio('source', 'Source', false)}
-      <div class="view read">${renderRead(plan)}</div>
+      ${radio('read', 'Rendered', true)}${radio('source', 'Source', false)}
+      <div class="view read">${renderRead(plan, titleOf(turn))}</div>
       <div class="view source">${renderSource(turn, plan)}</div>
     </div>
-    ${revised === null ? null : html`<p class="label"><a href="#c-${before?.turn ?? ''}-${turn.turn}">What it does otherwise than the plan of turn ${before?.turn ?? ''}</a></p>`}
+    ${revised === null ? null : html`<p class="label"><a href="#c-${before?.turn ?? ''}-${turn.turn}">How it differs from the plan of turn ${before?.turn ?? ''}</a></p>`}
   </section>`;
 }
 
 /** The plan that this one is a new try of: it was there before, and was not run. */
 export function reviseOf(before: PageTurn | null): PagePlan | null {
-  return before?.outcome === 'SKIPPED' || before?.outcome === 'VALIDATION_FAILED' ? before.plan : null;
+  if (before === null || before.report === null) return null;
+  const isRevised =
+    before.outcome === 'SKIPPED' || before.outcome === 'VALIDATION_FAILED' || isRejected(before.report.report);
+  return isRevised ? before.plan : null;
 }
 
-/** Its actions stand below it, with what came of them. */
-function renderRead({ parsed, source }: PagePlan): Html {
+/** Its actions stand below it, with what came of them; its title is left out where it is `known`, that of the turn. */
+function renderRead({ parsed, source }: PagePlan, known: string): Html {
   if (parsed === null || parsed.problems.length > 0)
     return html`${(parsed?.problems ?? []).map(({ line, column, message, hint }) => html`<p class="reason">Line ${line}, column ${column}: ${message}${hint === undefined ? '' : ` (${hint})`}</p>`)}${renderMarkdown(source)}`;
   const { title, metadata, rationale, contextVault, memos, message } = parsed.plan;
   const facts = Object.entries(metadata);
-  return html`<p class="plan-title">${title}</p>
-    ${
-      facts.length === 0
-        ? null
-        : html`<dl class="facts">
-            ${facts.map(
-              ([key, value]) =>
-                html`<div>
-                  <dt>${key}</dt>
-                  <dd>${value}</dd>
-                </div>`,
-            )}
-          </dl>`
-    }
-    ${rationale === null ? null : renderMarkdown({ text: rationale, cut: null })}
-    ${message === null ? null : renderMarkdown({ text: message, cut: null })}
-    ${
-      memos.length === 0
-        ? null
-        : html`<ul class="memos">
-            ${memos.map(({ kind, fact }) => html`<li>${kind === 'add' ? 'Remember' : 'Forget'}: ${fact}</li>`)}
-          </ul>`
-    }
-    ${
-      contextVault === null
-        ? null
-        : fold('Files for the next turn', countOf(contextVault.length, 'file'), false, [
-            html`<ul class="files">
-              ${contextVault.map((path) => html`<li><bdi>${path}</bdi></li>`)}
-            </ul>`,
-          ])
-    }`;
+  return html`${title === known ? null : html`<p class="plan-title">${title}</p>`}
+  ${
+    facts.length === 0
+      ? null
+      : html`<dl class="facts">
+          ${facts.map(
+            ([key, value]) =>
+              html`<div>
+                <dt>${key}</dt>
+                <dd>${value}</dd>
+              </div>`,
+          )}
+        </dl>`
+  }
+  ${rationale === null ? null : renderMarkdown({ text: rationale, cut: null })}
+  ${message === null ? null : renderMarkdown({ text: message, cut: null })}
+  ${
+    memos.length === 0
+      ? null
+      : html`<ul class="memos">
+          ${memos.map(({ kind, fact }) => html`<li>${kind === 'add' ? 'Remember' : 'Forget'}: ${fact}</li>`)}
+        </ul>`
+  }
+  ${
+    contextVault === null
+      ? null
+      : fold('Files for the next turn', countOf(contextVault.length, 'file'), false, [
+          html`<ul class="files">
+            ${contextVault.map((path) => html`<li><bdi>${path}</bdi></li>`)}
+          </ul>`,
+        ])
+  }`;
 }
 
 /** The exact bytes; but for long texts whose lines stand in a diff of the action, which is below. */
@@ -189,25 +191,41 @@ function textsOf(action: Action): { text: string; side: 'old' | 'new' }[] {
   ]);
 }
 
+/** Why an action was not run although nobody had said no to it. */
+const endings = new Set([
+  'an earlier action failed',
+  'the run was stopped before it',
+  'the run was interrupted before it',
+]);
+
 /** Who said yes, to what, and what was done otherwise. */
-function renderApproval({ report, author, time, cut }: PageReport): Html {
+function renderApproval({ report, author, time, cut }: PageReport, plan: PagePlan): Html {
   const { action_logs: logs, run_summary: summary } = report;
   const by = (who: string) => logs.filter((log) => log.approved_by === who && log.status !== 'SKIPPED').length;
-  const skipped = logs.filter(({ status }) => status === 'SKIPPED').length;
+  const skipped = (reason: boolean) =>
+    logs.filter(({ status, details }) => status === 'SKIPPED' && endings.has(details?.reason ?? '') === reason).length;
   const modified = logs.filter((log) => log.modified_by_user === true).length;
   const words = [
     ...(by('user') > 0 ? [`${countOf(by('user'), 'action')} approved by hand`] : []),
     ...(by('flag') > 0 ? [`${countOf(by('flag'), 'action')} approved in advance, with -y`] : []),
-    ...(skipped > 0 ? [`${countOf(skipped, 'action')} skipped`] : []),
+    ...(skipped(false) > 0 ? [`${countOf(skipped(false), 'action')} skipped`] : []),
+    ...(skipped(true) > 0 ? [`${countOf(skipped(true), 'action')} not reached`] : []),
     ...(modified > 0 ? [`${countOf(modified, 'action')} changed by the user`] : []),
   ];
-  const said =
-    words.length === 0 ? (summary.status === 'SKIPPED' ? 'rejected' : 'nothing to approve') : words.join(', ');
+  const isNo = isRejected(report);
+  const said = isNo ? 'rejected the plan' : words.join(', ') || 'nothing to approve';
+  const isInvalid = summary.status === 'VALIDATION_FAILED';
+  // The plan shows the problems that its text has.
+  const told = new Set(plan.parsed?.problems.map(({ line, message }) => `${line} ${message}`));
+  const problems = report.validation_errors.filter(({ line, message }) => !told.has(`${line} ${message}`));
   return html`<section class="approval">
     <h3>Approval</h3>
-    <p><strong>${author}</strong>: ${said}. <span class="muted">${renderTime(time)}</span></p>
-    ${summary.error === null ? null : html`<blockquote class="comment"><p>${summary.error}</p></blockquote>`}
-    ${report.validation_errors.map(({ line, column, message, hint }) => html`<p class="reason">Line ${line}, column ${column}: ${message}${hint === undefined ? '' : ` (${hint})`}</p>`)}
+    <p>
+      ${isInvalid ? 'The plan is not valid, so nothing of it was run.' : html`<strong>${author}</strong>: ${said}.`}
+      <span class="muted">${renderTime(time)}</span>
+    </p>
+    ${summary.error === null || isInvalid ? null : isNo || summary.status === 'SKIPPED' ? html`<blockquote class="comment"><p>${summary.error}</p></blockquote>` : html`<p class="reason">${summary.error}</p>`}
+    ${problems.map(({ line, column, message, hint }) => html`<p class="reason">Line ${line}, column ${column}: ${message}${hint === undefined ? '' : ` (${hint})`}</p>`)}
     ${renderCut(cut)}
   </section>`;
 }
@@ -229,21 +247,16 @@ function renderRest({ report: { memos, rollback } }: PageReport): Html | null {
       </ul>`;
 }
 
-function renderCommits({ commits, undoneBy }: PageTurn): Html {
+function renderCommits({ commits }: PageTurn): Html {
   const rows = commits.map(
     ({ commit, kind, time, title }) =>
       html`<li>
         <code>${commit.slice(0, 10)}</code> <b>${kind}</b> ${title} <span class="muted">${renderTime(time)}</span>
       </li>`,
   );
-  return html`${undoneBy === null ? null : html`<p class="note">The code of this turn was taken back by <code>${undoneBy.slice(0, 10)}</code>.</p>`}${fold(
-    'Commits',
-    String(commits.length),
-    false,
-    [
-      html`<ol class="commits">
-        ${rows}
-      </ol>`,
-    ],
-  )}`;
+  return fold('Commits', String(commits.length), false, [
+    html`<ol class="commits">
+      ${rows}
+    </ol>`,
+  ]);
 }

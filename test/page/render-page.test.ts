@@ -135,6 +135,65 @@ describe('a turn', () => {
       expect(text).toContain(words);
   });
 
+  test('says who skipped an action, and which ones a failure kept from being reached', () => {
+    const text = toText(
+      inTurn({
+        parts,
+        outcome: 'FAILURE',
+        plan: pagePlan(plan),
+        report: pageReport(
+          '01',
+          [
+            { status: 'SKIPPED', details: { reason: 'not selected' } },
+            { status: 'FAILURE' },
+            { status: 'SKIPPED', details: { reason: 'an earlier action failed' } },
+          ],
+          { run_summary: { status: 'FAILURE', start_time: '', end_time: '', error: 'action 2 (EDIT) failed' } },
+        ),
+      }),
+    );
+    expect(text).toContain('1 action approved by hand, 1 action skipped, 1 action not reached');
+  });
+
+  test('tells a problem of its plan once, and the title and a command of one line once', () => {
+    const invalid = pagePlan('# Title\n\n## Action Plan\n\n### FLY\n- **Description:** no\n');
+    const [problem] = invalid.parsed?.problems ?? [];
+    const run_summary = {
+      status: 'VALIDATION_FAILED',
+      start_time: '',
+      end_time: '',
+      error: '1 problem found',
+    } as const;
+    const text = toText(
+      inTurn({
+        parts,
+        outcome: 'VALIDATION_FAILED',
+        plan: invalid,
+        report: pageReport('01', [], {
+          run_summary,
+          validation_errors: [problem, { line: 9, column: 1, message: 'Only the run knew.' }] as never,
+        }),
+      }),
+    );
+    expect(count(text, problem?.message ?? 'none')).toBe(1);
+    expect(text).toContain('Only the run knew.');
+    expect(text).toContain('The plan is not valid, so nothing of it was run.');
+    const short = inTurn({ parts, status: 'planned', plan: pagePlan(planOf([command('npm test')])) });
+    expect(short).not.toContain('class="plan-title"');
+    // The target, and the source of the plan.
+    expect(count(toText(short), 'npm test')).toBe(2);
+    expect(count(toText(inTurn({ parts, plan: pagePlan(planOf([command('cd a\nls -la')])) })), 'ls -la')).toBe(2);
+  });
+
+  test('does not show a zero where nobody counted, and counts one entry as one', () => {
+    const spent = { answers: 2, unreported: 2, inputTokens: 0, outputTokens: 0, costUsd: null };
+    const verify = { entries: 1, turns: 0, isWhole: true, faults: [] };
+    const replay = { same: 0, different: 0, notCompared: 0, faults: [] };
+    const html = render(sessionPage([], { spent, checks: { verify, replay } })).replace(/\s+/g, ' ');
+    expect(html).toContain('<dt>Tokens</dt> <dd>– <small>2 answers without a count</small></dd>');
+    expect(toText(html)).toContain('Verified: 1 entry, no fault');
+  });
+
   test('shows the content of a new file once, whichever view is open', () => {
     const content = Array.from({ length: 100 }, (_, at) => `line ${at} of the content\n`).join('');
     const long = planOf([create('src/a.ts', content)]);
@@ -239,7 +298,7 @@ describe('a turn', () => {
       ]),
     });
     const html = render(sessionPage([first, second]));
-    expect(toText(html)).toContain('+1 −1 ~1 since the turn before');
+    expect(toText(html)).toContain('1 added, 1 removed, 1 changed since the turn before');
     for (const row of ['+ d.ts added', '− c.ts removed', '~ b.ts changed'])
       expect(toText(html).replace(/\s+/g, ' ')).toContain(row);
     expect(html).toContain('href="#t01-r1"');

@@ -1,8 +1,10 @@
 /** What a page has of each kind: what was said and called, what is masked, cut or damaged, and commits that are no turn's. */
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
 import { repoPathFromGit, type Oid } from '../../../src/names.ts';
 import type { Store } from '../../../src/ports/git.ts';
+import { renderSessionPage } from '../../../src/page/render-page.ts';
 import type { PageTurn, SessionPage } from '../../../src/page/session-page.ts';
 import { encodeLanding } from '../../../src/session/landing.ts';
 import { appendRecords } from '../../../src/workflow/line/append-records.ts';
@@ -82,6 +84,20 @@ describe('the parts of a turn', () => {
       { kind: 'reply', text: text('Half an'), isSpoken: false, isPartial: true },
       { kind: 'note', text: text('It was stopped.') },
     ]);
+  });
+
+  test('a plan that is rejected as a whole is called so, and the next one is compared with it', async () => {
+    const project = await begin();
+    await say(project, 'Make it', planOf([create('a.txt')]));
+    await run(project, { reject: 'Rather b.txt.' });
+    await say(project, 'Rather b.txt.', planOf([create('b.txt')]));
+    const html = renderSessionPage(await read(project), (bytes) => createHash('sha256').update(bytes).digest('hex'));
+    const [, first = ''] = /<article ([\s\S]*?)<\/article>/.exec(html) ?? [];
+    expect(first).toMatch(/<span class="pill warn">rejected<\/span>/);
+    expect(first).toContain('rejected the plan.');
+    expect(first).toContain('<h3>Planned</h3>');
+    expect(html).toContain('Plan of turn 01, revised in turn 02');
+    expect(html).toContain('How it differs from the plan of turn 01');
   });
 
   test('a plan that a user rejects is a turn with the reason, and one that waits has no report', async () => {
