@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { build } from 'esbuild';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { renderSessionPage } from '../../src/page/render-page.ts';
 import { findPageSource, readPage } from '../../src/workflow/page/read-page.ts';
+import { bundleDemo } from '../support/bundle-demo.ts';
 import { hasChromium, openChromium, type OpenedPage, type TestBrowser } from '../support/chromium.ts';
 import { memoryProject, type MemoryProject } from '../support/memory-repository.ts';
 import { pageTurn, sessionPage, sha256, whole } from '../support/page-values.ts';
@@ -59,16 +59,7 @@ afterAll(async () => {
 /** With a window that is open and another one for each project, nothing is shared with the demo's own test. */
 async function playDemo(): Promise<string> {
   const bundle = join(root, 'dist', 'demo-for-browser.js');
-  await build({
-    absWorkingDir: root,
-    entryPoints: ['test/demo/main.ts'],
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    packages: 'external',
-    outfile: bundle,
-  });
+  await bundleDemo(bundle);
   const env = { ...process.env, TMPDIR: directory, TZ: 'UTC' };
   const { stdout } = await promisify(execFile)(process.execPath, [bundle], { env }).finally(() => rm(bundle));
   return /^(file:\/\/\S+\.html)$/m.exec(stdout)?.[1] ?? '';

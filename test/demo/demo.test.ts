@@ -3,15 +3,15 @@ import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bundleDemo } from '../support/bundle-demo.ts';
 import { openScratchRepository } from '../support/scratch-repository.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 let demo: Ran;
 
 beforeAll(async () => {
-  await bundleDemo();
+  await bundleDemo(join(root, 'dist', 'demo.js'));
   demo = await run('node', [join(root, 'dist', 'demo.js')], { GIT_CONFIG_GLOBAL: '/dev/null', FORCE_COLOR: '1' });
 });
 
@@ -72,20 +72,6 @@ test('it fails, and keeps the project, when a step goes another way', async () =
   expect(existsSync(join(kept, '.git'))).toBe(true);
   rmSync(kept, { recursive: true });
 });
-
-/** The same call as `npm run demo`, without building the executable again under the feet of other tests. */
-async function bundleDemo(): Promise<void> {
-  await build({
-    absWorkingDir: root,
-    entryPoints: ['test/demo/main.ts'],
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    packages: 'external',
-    outfile: 'dist/demo.js',
-  });
-}
 
 /** The indented lines at the end. */
 function toSuggestions(output: string): string[] {
