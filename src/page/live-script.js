@@ -43,7 +43,7 @@
       showError({ message: error, code, hint });
     } catch {
       showError({
-        message: 'teddy serve does not answer.',
+        message: 'teddy does not answer: it may have been stopped.',
         code: 'SERVER_UNREACHABLE',
         hint: 'Start it again: teddy session view',
       });
@@ -244,8 +244,9 @@
     const source = new EventSource(`${base}/live`);
     source.onopen = () => say('Connected. What happens elsewhere appears here by itself.');
     source.onerror = () => {
-      if (source.readyState !== EventSource.CLOSED) return say('No connection to teddy serve. Trying again ...');
-      say('teddy serve has stopped, or does not know this browser any more. Open the page again: teddy session view');
+      if (source.readyState !== EventSource.CLOSED)
+        return say('No connection to teddy. Trying again; if it was stopped, open the page again: teddy session view');
+      say('teddy was stopped, or does not know this browser any more. Open the page again: teddy session view');
       setTimeout(connect, 5000);
     };
     for (const [name, handle] of Object.entries(handlers))

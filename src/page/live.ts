@@ -27,7 +27,7 @@ export function liveSources(hash: Hash): { style: string; script: string } {
 export function renderLive(page: SessionPage, live: LiveOptions): LiveParts {
   const controls = html`<a id="live-jump" href="#live">Go on</a>
     <section id="live" aria-label="Go on" data-turns="${JSON.stringify(toTurnVersions(page))}">
-      <h2>Go on</h2>
+      <h2>Go on with <bdi>${page.source.line}</bdi></h2>
       <noscript
         ><p>
           Without JavaScript, this page only shows what there is. <code>teddy session plan</code> goes on in a terminal.

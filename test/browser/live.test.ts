@@ -84,6 +84,7 @@ describe.runIf(hasChromium)('the live page', () => {
     await page.getByLabel('What should be different, or why not?').fill('Not needed');
     await page.getByRole('button', { name: 'Reject it' }).click();
     await page.getByText('Turn 02: rejected').waitFor();
+    expect(await page.locator('#live h2').textContent()).toContain(`Go on with teddy/${session}`);
     await expect.poll(() => page.locator('#t02').textContent()).toContain('Not needed');
 
     // A terminal works in the same session.
@@ -109,7 +110,7 @@ describe.runIf(hasChromium)('the live page', () => {
     expect(await page.textContent('body')).toContain('teddy session view');
     running?.kill('SIGINT');
     expect(await running?.result).toMatchObject({ exitCode: 0 });
-    await first.page.getByText('No connection to teddy serve').waitFor();
+    await first.page.getByText('No connection to teddy').waitFor();
   });
 
   slowTest('a stop in the page ends a command, and the report says so', async () => {

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { renderList } from '../../src/page/render-list.ts';
 import { renderSessionPage } from '../../src/page/render-page.ts';
 import { findPageSource, readPage } from '../../src/workflow/page/read-page.ts';
 import { bundleDemo } from '../support/bundle-demo.ts';
@@ -168,6 +169,29 @@ describe.runIf(hasChromium)('the page', () => {
         'rgb(255, 255, 255)',
       );
       expect((await page.pdf()).subarray(0, 5).toString()).toBe('%PDF-');
+      await page.context().close();
+    }
+  });
+
+  test('the list of sessions keeps its words whole, also on a phone', async () => {
+    const row = (session: string) => ({
+      session,
+      branch: `teddy/${session}`,
+      remote: null,
+      turns: 12,
+      state: 'landed' as const,
+      title: 'A step '.repeat(9),
+      updated: '2026-01-24T10:00:00.000Z',
+      current: false,
+      conversationBranches: [],
+      spent: null,
+    });
+    const url = await writePage('list', renderList([row('20260124-a'), row(`20260124-${'long-'.repeat(10)}name`)], ''));
+    for (const width of [1280, 768, 390]) {
+      const { page } = await browser.open(url, { viewport: { width, height: 800 } });
+      const heights = `[...document.querySelectorAll('td:nth-child(2)')].map((cell) => { const range = new Range(); range.selectNodeContents(cell); return range.getClientRects().length; })`;
+      expect(await ask(page, heights), String(width)).toEqual([1, 1]);
+      expect(await ask<number>(page, 'document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
       await page.context().close();
     }
   });
