@@ -78,6 +78,8 @@ describe('help', () => {
   test('teddy help <command> is its --help, and paragraphs stand apart', async () => {
     const help = await runTeddy(['config', '--help'], { cwd: '/' });
     expect(help.stdout).toContain('it is not set.\n\n`set` checks a value');
+    // A line of the source that begins with an option is taken for an item of a list, and ends its paragraph.
+    expect(reference.match(/^(?![#|]|```|teddy ).*[a-z,](?=\n\n)/gm)).toBeNull();
     expect(await runTeddy(['help', 'config'], { cwd: '/' })).toEqual(help);
     expect((await runTeddy(['help', 'memo', 'add'], { cwd: '/' })).stdout).toMatch(/^teddy memo add: /);
     expect((await runTeddy(['help', 'memo'], { cwd: '/' })).stdout).toMatch(/^teddy memo: /);

@@ -23,16 +23,16 @@ export class SessionReplayCommand extends TeddyCommand {
       against what they were made of. Everything happens in memory, so it works in a bare clone and on a bundle
       too. Whether the entries are what they say, and in order, is what \`teddy session verify\` checks: run both.
 
-      It does not run the commands of a plan: it applies their recorded effect and lists them as \`not run\`. With
-      --run-commands, it runs them in a temporary repository that only reads the objects of this one, with your
-      environment and your rights, and compares exit code, output (except times and places) and changed files.
-      Do so only where you would run the plan yourself.
+      It does not run the commands of a plan: it applies their recorded effect and lists them as \`not run\`.
+      With --run-commands, it runs them in a temporary repository that only reads the objects of this one, with
+      your environment and your rights, and compares exit code, output (except times and places) and changed
+      files. Do so only where you would run the plan yourself.
 
       A path in a report's commit is proven if the plan produces it, byte for byte, from the code of the commit
       before. If only a command, a filter of git or the user's own words in place of the plan can explain it, it
-      is listed as not proven, and its turn is \`not compared\`. With --strict, the exit code is then 1.
-      --run-commands proves what comes out the same when a command runs again. Snapshots and commits of your own
-      are counted, since no plan describes them.
+      is listed as not proven, and its turn is \`not compared\`. With --strict, the exit code is then 1. What
+      comes out the same when a command runs again is proven by --run-commands. Snapshots and commits of your
+      own are counted, since no plan describes them.
 
       A commit stands for its line up to there. A name is a file if git does not know the name, or if it begins
       with \`./\`. All lines of a bundle are replayed; with --json, several are in \`lines\`. On GitHub Actions,

@@ -29,12 +29,12 @@ export class SessionVerifyCommand extends TeddyCommand {
       Name the session by its id, a branch, a commit, a range (a..b), or a bundle file; without a name, it is
       the line that HEAD is on, else the newest session. A name is a file if git does not know the name, or if
       it begins with \`./\`. All lines of a bundle are checked. For a range, teddy checks all lines that it
-      brings, also by a merge; each session file that it brings has to be as an entry that it brings has it.
+      brings, also by a merge; each session file in the range has to match an entry in the range.
       Only signatures reveal somebody who rewrote a whole session with new hashes: \`git config teddy.sign true\`
       signs entries, and --signed-by requires every entry to be signed by one of the keys.
 
-      --page takes a file of \`teddy session export --html\`: the page is rendered again from the commits that it is
-      made of, and compared byte for byte, however far the session has come since. Only the version of teddy that
+      With --page, teddy takes a file of \`teddy session export --html\`, renders the page again from the commits
+      that it is made of, and compares every byte, however far the session has come since. Only the version of teddy that
       made a page can do that.
 
       Exit codes: 0 no fault; 1 faults, each named with commit, turn and file, or a shallow clone that lacks
