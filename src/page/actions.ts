@@ -7,7 +7,7 @@ import { addedText, fileId, renderFile } from './diff.ts';
 import { html, pre, type Html } from './html.ts';
 import { renderCode, renderMarkdown } from './markdown.ts';
 import type { PageFile, PageTurn } from './session-page.ts';
-import { isRejected, toActionState } from './turn-state.ts';
+import { isUnrun, toActionState } from './turn-state.ts';
 
 /** So many lines of an output are shown; the rest is folded. */
 const outputLines = 12;
@@ -23,7 +23,7 @@ export function renderActions(turn: PageTurn): Html | null {
     ${
       indexes.length === 0
         ? null
-        : html`<h3>${turn.report === null || isRejected(turn.report.report) ? 'Planned' : 'Planned and done'}</h3>
+        : html`<h3>${turn.report === null || isUnrun(turn.report.report) ? 'Planned' : 'Planned and done'}</h3>
             <ol>
               ${indexes.map((index) =>
                 renderAction(turn, {
@@ -69,8 +69,9 @@ function renderAction(turn: PageTurn, { index, action, log }: ActionOfTurn): Htm
       >${facts.length === 0 ? null : html` <span class="muted">${facts.join(', ')}</span>`}
     </p>
     ${action?.description == null ? null : html`<p class="why">${action.description}</p>`}
-    ${log === null ? null : renderReasons(log)} ${action === null ? null : renderPlanned(action, log, files)}
-    ${log === null ? null : renderDone(log)} ${files.map((file) => renderFile(file, fileId(turn, file)))}
+    ${log === null || (turn.report !== null && isUnrun(turn.report.report)) ? null : renderReasons(log)}
+    ${action === null ? null : renderPlanned(action, log, files)} ${log === null ? null : renderDone(log)}
+    ${files.map((file) => renderFile(file, fileId(turn, file)))}
   </li>`;
 }
 

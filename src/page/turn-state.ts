@@ -31,6 +31,11 @@ export function isRejected({ run_summary: { status }, action_logs: logs }: Repor
   return status === 'ABORTED' && logs.every(({ details }) => details?.reason === 'rejected');
 }
 
+/** The report says once, for the plan as a whole, why none of its actions was run. */
+export function isUnrun(report: Report): boolean {
+  return report.run_summary.status === 'VALIDATION_FAILED' || isRejected(report);
+}
+
 /** Without a log, the action still waits. */
 export function toActionState(log: ActionLog | null, isPending: boolean): TurnState {
   if (log === null) return isPending ? { tone: 'wait', word: 'waits' } : { tone: 'quiet', word: 'not reached' };

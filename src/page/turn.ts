@@ -51,7 +51,7 @@ function renderFacts(
           `${model}${provider === null || provider === model ? '' : ` (${provider})`}${agent === null ? '' : `, agent ${agent}`}`,
         ]),
     ...(cost === null ? [] : [`${cost}${cached}`]),
-    ...(line === page.source.line ? [] : [line]),
+    ...(line === page.source.line ? [] : [html`on <bdi>${line}</bdi>`]),
   ];
   return html`${facts.map((fact) => html`<span>${fact}</span> `)}`;
 }

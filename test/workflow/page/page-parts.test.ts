@@ -96,6 +96,8 @@ describe('the parts of a turn', () => {
     expect(first).toMatch(/<span class="pill warn">rejected<\/span>/);
     expect(first).toContain('rejected the plan.');
     expect(first).toContain('<h3>Planned</h3>');
+    // Said once, and not again of each action.
+    expect(first).not.toContain('<p class="reason">rejected</p>');
     expect(html).toContain('Plan of turn 01, revised in turn 02');
     expect(html).toContain('How it differs from the plan of turn 01');
   });
