@@ -89,7 +89,8 @@ function readRefs(lines: readonly string[]): RefTip[] {
       );
     const [, oid, ref] = /^([0-9a-f]{40}) (refs\/\S+|HEAD)$/.exec(line) ?? [];
     if (/^[0-9a-f]{64} /.test(line)) throw otherFormatError('its object ids are SHA256');
-    if (oid === undefined || ref === undefined) throw damagedError(`its header has a line ${JSON.stringify(line)}`);
+    if (oid === undefined || ref === undefined || ref.includes('..'))
+      throw damagedError(`its header has a line ${JSON.stringify(line)}`);
     return ref === 'HEAD' ? [] : [{ ref: ref as RefName, oid: oid as Oid }];
   });
 }

@@ -267,6 +267,8 @@ async function readText({ fs }: RepositoryOptions, path: string): Promise<string
   return bytes === null ? null : new TextDecoder().decode(bytes);
 }
 
+/** The first line: isomorphic-git adds whom to report a defect to. */
 export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  const { data, message } = error as { data?: { message?: unknown }; message?: unknown };
+  return String(data?.message ?? message ?? error).split('\n', 1)[0] ?? '';
 }

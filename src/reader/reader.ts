@@ -2,7 +2,7 @@
  * `git-teddy/reader`: reads sessions without git, in Node and in browsers, out of any file system in which isomorphic-git finds a
  * repository. Nothing is written, but by `openBundle`. `docs/format.md` says how to use it.
  */
-import type { HistoryFormat } from '../conversation/history.ts';
+import { historyFormats, type HistoryFormat } from '../conversation/history.ts';
 import { describeSessions, type DescribedSession } from '../conversation/list-sessions.ts';
 import { findTurn, listTurn, readLineTurns, summarizeTurn, type TurnSummary } from '../conversation/read-line.ts';
 import { findSource, readTurns } from '../conversation/read-turns.ts';
@@ -165,10 +165,16 @@ export async function readTurn(options: TurnOptions): Promise<ReadTurn> {
 
 /**
  * What was said in a session, in the form of a provider or as text: the bytes that `teddy session history --format <format>` prints.
- * Throws UNKNOWN_TURN for a `from` after all turns, and what `readSession` throws.
+ * Throws UNKNOWN_TURN for a `from` after all turns, USAGE for an unknown format, and what `readSession` throws.
  */
 export async function readHistory(options: HistoryOptions): Promise<ReadHistory> {
   const { format } = options;
+  if (!historyFormats.includes(format))
+    throw new TeddyError(
+      'USAGE',
+      `There is no format ${JSON.stringify(format)}.`,
+      `The formats are ${historyFormats.slice(0, -1).join(', ')} and ${historyFormats.at(-1)}.`,
+    );
   const source = await openStore(options);
   const { store } = source.repository;
   const { lines: _, ...found } = await find(source, options);
