@@ -18,7 +18,7 @@ import { checkPage } from './check-page.ts';
 import { openTexts } from './page-texts.ts';
 import { openRequests } from './read-request.ts';
 import { readSources, toPageTurn, type TurnTarget } from './read-turn.ts';
-import { toStep, walkLines, type PageStep, type WalkedLine, type WalkedTurn } from './walk-lines.ts';
+import { stepReader, walkLines, type PageStep, type WalkedLine, type WalkedTurn } from './walk-lines.ts';
 
 export interface PageOptions {
   /** The version of teddy that renders the page. */
@@ -75,7 +75,7 @@ async function findLandings(project: Project, session: SessionId, tip: Oid): Pro
 /** Throws GIT_FAILED where a commit of the source is missing, DAMAGED_SESSION in a shallow clone, MASKING_FAILED. */
 export async function readPage(project: Project, source: PageSource, options: PageOptions): Promise<SessionPage> {
   const { store } = project.repository;
-  const lines = await walkLines(store, source);
+  const lines = await walkLines(project, source);
   const [line] = lines;
   if (line === undefined) throw new TeddyError('USAGE', 'A page shows at least one line.', 'Export the page again.');
   const turns: PageTurn[] = [];
@@ -108,7 +108,7 @@ export async function readPage(project: Project, source: PageSource, options: Pa
 /** One turn anew: as in the page, but what the turns before its parent were shown may stand in its request once more. */
 export async function readPageTurn(project: Project, source: PageSource, turn: TurnName): Promise<PageTurn> {
   const { store } = project.repository;
-  const targets = await listTargets(store, source.session, await walkLines(store, source));
+  const targets = await listTargets(store, source.session, await walkLines(project, source));
   const found = targets.find(({ walked }) => walked.turn === turn);
   if (found === undefined)
     throw new TeddyError(
@@ -175,6 +175,7 @@ async function listOthers(
   lines: readonly WalkedLine[],
 ): Promise<PageCommit[]> {
   const others: PageCommit[] = [];
+  const toStep = stepReader(masker);
   const add = async (kind: PageCommit['kind'], line: WalkedLine, after: TurnName | null, step: OtherStep) => {
     const { commit, time, author, subject } = step;
     others.push({ commit, kind, line: line.name, after, time, author, subject: await maskString(masker, subject) });
@@ -189,10 +190,11 @@ async function listOthers(
     }
   }
   for (const oid of landed) {
-    const { message, author, committer } = await store.readCommit(oid);
-    const tips = decodeLandings(message).flatMap((landing) => (landing.session === session ? [landing.tip] : []));
+    const landing = await store.readCommit(oid);
+    const { message } = landing;
+    const tips = decodeLandings(message).flatMap((one) => (one.session === session ? [one.tip] : []));
     const line = lines.find(({ all }) => all.some(({ commit }) => tips.includes(commit))) ?? lines[0];
-    const step = toStep(oid, { author, committer, message });
+    const step = await toStep(oid, landing);
     if (line !== undefined) await add('landing', line, turnAt(line, session, tips[0] ?? oid), step);
   }
   return others;

@@ -1,19 +1,21 @@
 /** The commits of all lines of a page: each once, with what it changed, and the turns that they make. */
 import { isDamage, TeddyError } from '../../errors.ts';
 import type { Commit, CommitChange, Store } from '../../ports/git.ts';
+import type { Masker, Project } from '../../ports/project.ts';
 import { decodeEntry, type Entry } from '../../session/entry.ts';
 import type { Oid, SessionId, TurnName } from '../../names.ts';
 import type { PageSource } from '../../page/session-page.ts';
 import { isStartOf, parseIdent } from '../../session/logged-entry.ts';
+import { maskString } from '../line/mask-text.ts';
 import { groupByTurn } from '../review/turn.ts';
 
 export interface PageStep {
   commit: Oid;
   time: string;
-  /** The name of the commit's author. */
+  /** The name of the commit's author, masked. */
   author: string;
   subject: string;
-  /** Null: the user's own. */
+  /** Its names are masked; null: the user's own. */
   entry: Entry | null;
   /** Null: they cannot be read. */
   changes: CommitChange[] | null;
@@ -45,7 +47,9 @@ export interface WalkedTurn {
 }
 
 /** In order of the source. Throws GIT_FAILED where a commit is missing, DAMAGED_SESSION in a clone that lacks the beginning. */
-export async function walkLines(store: Store, { session, lines }: PageSource): Promise<WalkedLine[]> {
+export async function walkLines(project: Project, { session, lines }: PageSource): Promise<WalkedLine[]> {
+  const { store } = project.repository;
+  const toStep = stepReader(project.masker);
   const { parents, starts } = await readParents(store, session, lines);
   const owners = new Map<Oid, WalkedLine>();
   const taken = new Set<TurnName>();
@@ -62,7 +66,7 @@ export async function walkLines(store: Store, { session, lines }: PageSource): P
     if (chain.length === 0) continue;
     const left = isBegun || below === null ? undefined : owners.get(below);
     if (left === undefined && !isBegun && (await store.isShallow())) throw shallowError(name);
-    const own = await readSteps(store, chain.toReversed(), below);
+    const own = await readSteps(store, chain.toReversed(), below, toStep);
     const shared =
       left === undefined ? [] : left.all.slice(0, left.all.findIndex(({ commit }) => commit === below) + 1);
     const leaves = left === undefined || below === null ? null : { commit: below, line: left };
@@ -101,7 +105,12 @@ async function readParents(
 }
 
 /** Where an object is missing, each commit is read by itself, so that the others are there. */
-async function readSteps(store: Store, chain: readonly Oid[], below: Oid | null): Promise<PageStep[]> {
+async function readSteps(
+  store: Store,
+  chain: readonly Oid[],
+  below: Oid | null,
+  toStep: ReadStep,
+): Promise<PageStep[]> {
   const changes = new Map<Oid, CommitChange[]>();
   const commits = new Map<Oid, Commit>();
   try {
@@ -132,15 +141,25 @@ function orNull(error: unknown): null {
   throw error;
 }
 
-export function toStep(
-  commit: Oid,
-  { author, committer, message }: Pick<Commit, 'author' | 'committer' | 'message'>,
-  changes: CommitChange[] | null = null,
-): PageStep {
-  const subject = message.split('\n', 1)[0] ?? '';
-  // Without an address, whatever the commit holds.
-  const name = parseIdent(author).name.split('<', 1)[0]?.trim() ?? '';
-  return { commit, time: parseIdent(committer).time, author: name, subject, entry: decodeEntry(message), changes };
+type ReadStep = (commit: Oid, read: Commit, changes?: CommitChange[] | null) => Promise<PageStep>;
+
+/** Whose they are and who was asked is masked at once; the same few names stand on every commit. */
+export function stepReader(masker: Masker): ReadStep {
+  const known = new Map<string, Promise<string>>();
+  const mask = (name: string) => {
+    const masked = known.get(name) ?? maskString(masker, name);
+    known.set(name, masked);
+    return masked;
+  };
+  return async (commit, { author, committer, message }, changes = null) => {
+    const subject = message.split('\n', 1)[0] ?? '';
+    // Without an address, whatever the commit holds.
+    const name = parseIdent(author).name.split('<', 1)[0]?.trim() ?? '';
+    const entry = decodeEntry(message);
+    for (const key of ['agent', 'provider', 'model', 'baseBranch'] as const)
+      if (entry?.[key] !== undefined) entry[key] = await mask(entry[key]);
+    return { commit, time: parseIdent(committer).time, author: await mask(name), subject, entry, changes };
+  };
 }
 
 /** A turn belongs to a line that has a step of its own in it; to take the code of an earlier one back is none. */

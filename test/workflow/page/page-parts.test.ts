@@ -2,15 +2,16 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
-import { repoPathFromGit, type Oid } from '../../../src/names.ts';
-import type { Store } from '../../../src/ports/git.ts';
 import { renderSessionPage } from '../../../src/page/render-page.ts';
+import { repoPathFromGit, type Oid, type RefName } from '../../../src/names.ts';
+import type { Commit, Store } from '../../../src/ports/git.ts';
 import type { PageTurn, SessionPage } from '../../../src/page/session-page.ts';
 import { encodeLanding } from '../../../src/session/landing.ts';
 import { appendRecords } from '../../../src/workflow/line/append-records.ts';
 import { findPageSource, readPage } from '../../../src/workflow/page/read-page.ts';
 import { memoryProject, type MemoryProject } from '../../support/memory-repository.ts';
 import { assistant, call, partial, result, user } from '../../support/records.ts';
+import { listSteps } from '../../support/tampering.ts';
 import { approver, command, create, line, planOf, run, say, session, start, turn } from '../../support/turns.ts';
 
 async function begin(files?: Record<string, string>): Promise<MemoryProject> {
@@ -145,6 +146,28 @@ describe('secrets', () => {
     expect(page.others).toMatchObject([{ subject: 'Mine [masked: password]' }]);
     expect(page.turns[0]?.files.map(({ path }) => path)).toEqual(['at-[masked: password].txt']);
     expect(page.turns[0]?.files[0]?.diff.text).toContain('+key = [masked: password]');
+  });
+
+  test('are masked in the names on commits: who wrote them, who was asked, where they began', async () => {
+    const project = await begin();
+    await turn(project, 'Do it', create('one.txt'));
+    const { store } = project.repository;
+    const batch = store.batch();
+    let tip: Oid | null = null;
+    for (const { oid } of await listSteps(project, await project.tipOf(line))) {
+      const commit: Commit = await store.readCommit(oid);
+      const message = commit.message.replace(/^Teddy-(Agent|Provider|Model|Base-Branch): .*/gm, `Teddy-$1: ${secret}`);
+      const author = commit.author.replace(/^[^<]*/, `${secret} `);
+      tip = await batch.commit({ ...commit, message, author, parents: tip === null ? commit.parents : [tip] });
+    }
+    await batch.flush();
+    await project.setRef(`refs/heads/${line}` as RefName, tip as Oid);
+    const shown = JSON.stringify(await read(project));
+    expect(shown.split(secret).length).toBeGreaterThan(6);
+    project.secrets.set(secret, 'password');
+    const page = await read(project);
+    expect(JSON.stringify(page)).not.toContain(secret);
+    expect(page).toMatchObject({ authors: ['[masked: password]'], base: { branch: '[masked: password]' } });
   });
 
   test('of several lines are masked where a hunk shows only some of them', async () => {
