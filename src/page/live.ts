@@ -71,7 +71,7 @@ export function renderControls(page: SessionPage, live: LiveOptions): Html {
 function renderPending({ turn, plan }: PageTurn, { mayAct }: LiveOptions): Html {
   const parsed = plan?.parsed ?? null;
   // What is not shown as a whole is not approved here.
-  const isWhole = plan !== null && plan.source.cut === null && parsed !== null;
+  const isWhole = plan !== null && plan.isExact && parsed !== null;
   const reason = isWhole
     ? mayAct
     : 'The page does not show all of the plan, so it is not run from here. `teddy session execute` runs it.';

@@ -119,6 +119,8 @@ export interface PagePlan {
   source: PageText;
   /** Hex, of the bytes in the repository. */
   sha256: string;
+  /** `source` is all of it: nothing is cut, and nothing masked. */
+  isExact: boolean;
   commit: Oid;
   /** Null: it is too long to be a plan. */
   parsed: ParsedPlan | null;

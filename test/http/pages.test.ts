@@ -209,6 +209,17 @@ describe('the pages', () => {
     expect(missing.text).toContain('UNKNOWN_SESSION');
   });
 
+  test('run no plan of which they mask a part: what it says there would be run unseen', async () => {
+    await say(project, 'Run it', planOf([command('true; echo hunter2-hunter2')]));
+    expect((await browse('GET', `${page}/controls`)).text).toContain('Run the ticked actions');
+    project.secrets.set('hunter2-hunter2', 'password');
+    await reopen();
+    const { text } = await browse('GET', `${page}/controls`);
+    expect(text).toContain('[masked: password]');
+    expect(text).not.toContain('Run the ticked actions');
+    expect(text).toContain('The page does not show all of the plan');
+  });
+
   test('say why a plan cannot be run from here', async () => {
     await say(project, 'Make files', twoFiles);
     await project.switchTo('main');

@@ -30,7 +30,7 @@ export function pageFile(path: string, before: string | null, after: string, act
 }
 
 export function pagePlan(text: string): NonNullable<PageTurn['plan']> {
-  return { source: whole(text), sha256: sha256(text), commit: oid(text), parsed: parsePlan(text) };
+  return { source: whole(text), sha256: sha256(text), isExact: true, commit: oid(text), parsed: parsePlan(text) };
 }
 
 export function pageReport(

@@ -270,7 +270,7 @@ async function toPlan(
   const { commit } = stepOf(steps, ['plan']);
   const { grammar } = readRun(texts.report ?? '');
   const parsed = source.cut === null ? parsePlan(source.text, { grammar }) : null;
-  return { source, sha256, commit, parsed };
+  return { source, sha256, isExact: source.cut === null && source.text === plan, commit, parsed };
 }
 
 function readReport(text: string | null, faults: string[]): Report | null {
