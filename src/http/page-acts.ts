@@ -64,6 +64,8 @@ interface Question {
 interface RunningAct extends Act {
   session: string;
   controller: AbortController;
+  /** Of the texts in `events`, in characters. */
+  size: number;
   question: Question | null;
   over: Promise<unknown>;
 }
@@ -99,9 +101,12 @@ export function pageActs({ tools, inTurn, onEvent, onDefect, absentMs = usualAbs
 
   function emitTo(act: RunningAct): Emit {
     return (event, data) => {
-      act.events.push({ event, data: toVisibleData(data) });
-      while (sizeOf(act.events) > maxKept && act.events.length > 1) {
-        act.events.shift();
+      const added: ServerEvent = { event, data: toVisibleData(data) };
+      act.events.push(added);
+      act.size += sizeOf(added);
+      // An answer comes in tens of thousands of pieces: they are not all counted anew for each.
+      while (act.size > maxKept && act.events.length > 1) {
+        act.size -= sizeOf(act.events.shift() as ServerEvent);
         act.first += 1;
       }
       onEvent();
@@ -138,7 +143,7 @@ export function pageActs({ tools, inTurn, onEvent, onDefect, absentMs = usualAbs
       const begun = new Promise<void>((resolve) => (onBegun = resolve));
       const { session } = target;
       const controller = new AbortController();
-      const empty = { events: [], first: 0, isOver: false, question: null, over: Promise.resolve() };
+      const empty = { events: [], first: 0, size: 0, isOver: false, question: null, over: Promise.resolve() };
       const act: RunningAct = { ...empty, kind: request.kind, session, controller };
       last = act;
       const emit = emitTo(act);
@@ -353,6 +358,6 @@ function toVisibleData(data: object): object {
   return Object.fromEntries(shown) as object;
 }
 
-function sizeOf(events: readonly ServerEvent[]): number {
-  return events.reduce((sum, { data }) => sum + ('text' in data ? String(data.text).length : 0), 0);
+function sizeOf({ data }: ServerEvent): number {
+  return 'text' in data ? String(data.text).length : 0;
 }

@@ -425,6 +425,31 @@ describe('what is done from a page', () => {
     heard.close();
   });
 
+  test('of a long output a page that comes late gets the end, and how much came before', async () => {
+    await say(project, 'Run it', planOf([command('talk')]));
+    const [lines, length] = [20_000, 100];
+    project.command.run = (_script, signal, onOutput) =>
+      new Promise((resolve) => {
+        for (let at = 0; at < lines; at += 1) onOutput?.('stdout', `${at}`.padStart(length - 1, '.') + '\n');
+        signal.addEventListener('abort', () => resolve({ ended: 'aborted' } as never));
+      });
+    await browse('POST', `${page}/run`, { plan: await pending(), actions: [1] });
+    const first = await hear();
+    const said = (of: typeof first) => of.named('output').map((data) => (data as { text: string }).text);
+    const waitForAll = (of: typeof first) => expect.poll(() => said(of).at(-1)).toMatch(/\.19999\n$/);
+    await waitForAll(first);
+    first.close();
+    const late = await hear();
+    await waitForAll(late);
+    const size = said(late).join('').length;
+    expect(size).toBeLessThanOrEqual(1024 * 1024);
+    expect(size).toBeGreaterThan(1024 * 1024 - 2 * (said(late)[0]?.length ?? 0));
+    expect(late.named('cut')).toEqual([{ count: expect.any(Number) }]);
+    await browse('POST', `${page}/stop`, {});
+    await late.wait();
+    late.close();
+  });
+
   test('a secret is masked before a page sees it', async () => {
     project.secrets.set('hunter2-hunter2', 'password');
     await answering({ texts: ['The key is hunter2', '-hunter2.\n'] });
