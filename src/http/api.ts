@@ -11,6 +11,7 @@ import { appendSignal } from './append-signal.ts';
 import {
   answerHeaders,
   contentSecurityPolicy,
+  isAskedByOther,
   isForPerson,
   isOfPages,
   isSame,
@@ -270,7 +271,8 @@ function admit(
 ): void {
   const { method, headers } = request;
   const host = requireOwnHost(request);
-  if (headers.origin !== undefined && headers.origin !== `http://${host}`) {
+  const isOther = headers.origin !== undefined && headers.origin !== `http://${host}`;
+  if (isOther || isAskedByOther(request)) {
     throw new Refusal('ORIGIN_REFUSED', 'Pages of other origins may not call this server.');
   }
   if (path === '/open') return;

@@ -35,7 +35,13 @@ export const usualStreamLimits: StreamLimits = {
 };
 
 /** The connection ends with the stream: a client that is told `end` hears of it at once. */
-export const streamHeaders = { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', Connection: 'close' };
+export const streamHeaders = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  Connection: 'close',
+};
 
 /** How long a client should wait before it connects again. */
 const retryMs = 2000;

@@ -71,17 +71,27 @@ export function isOfPages(method: string | undefined, path: string): boolean {
   return pages.test(path) || (method === 'GET' && events.test(path));
 }
 
+/**
+ * Whether a page of another origin asks, as its browser says. A page on another port of this machine sends the cookie with what needs
+ * no CORS, such as an image; it may follow a link to here.
+ */
+export function isAskedByOther({ headers }: IncomingMessage): boolean {
+  const site = headers['sec-fetch-site'];
+  return (site === 'same-site' || site === 'cross-site') && headers['sec-fetch-mode'] !== 'navigate';
+}
+
 /** Whether a person looks at what is answered, in place of a program. */
 export function isForPerson({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && (headers.accept ?? '').includes('text/html');
 }
 
-/** For every answer: no browser guesses its type, keeps it, shows it in a page of another origin, or names it to one. */
+/** For every answer: no browser guesses its type, keeps it, shows it in a page of another origin, names it to one, or ties it to one. */
 export const answerHeaders = {
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
   'Cache-Control': 'no-store',
   'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cross-Origin-Opener-Policy': 'same-origin',
 };
 
 /** Nothing is applied or run but our own style sheets and scripts, byte for byte. */

@@ -138,6 +138,18 @@ describe('who gets in', () => {
     expect(await storyOfLine(project)).toHaveLength(2);
   });
 
+  test('a page of another port gets nothing, though its browser sends the cookie; a link to here opens', async () => {
+    const from = (site: string, mode: string) => ({ 'Sec-Fetch-Site': site, 'Sec-Fetch-Mode': mode });
+    for (const path of ['/', page, `${page}/live`])
+      for (const site of ['same-site', 'cross-site'])
+        expect(await browse('GET', path, undefined, from(site, 'no-cors'))).toMatchObject({
+          status: 403,
+          body: { code: 'ORIGIN_REFUSED' },
+        });
+    for (const headers of [from('same-site', 'navigate'), from('none', 'navigate'), from('same-origin', 'cors')])
+      expect(await browse('GET', page, undefined, headers)).toMatchObject({ status: 200 });
+  });
+
   test('nothing of a code, a cookie or the token is in the log', async () => {
     await browse('GET', await link());
     await browse('GET', page);
@@ -158,6 +170,7 @@ describe('the pages', () => {
         'referrer-policy': 'no-referrer',
         'cache-control': 'no-store',
         'cross-origin-resource-policy': 'same-origin',
+        'cross-origin-opener-policy': 'same-origin',
       });
       const policy = String(headers['content-security-policy']);
       const hash = "'sha256-[\\w+/]{43}='";
