@@ -112,13 +112,14 @@ function listRoutes(
 ): { routes: Route[]; pages: PlainRoute[]; acts: PageActs } {
   const { lookMs } = streamLimits;
   const [appended, happened] = [appendSignal(), appendSignal()];
-  const inTurn = oneAtATime(() => {
+  const onEnd = () => {
     appended.notify();
     happened.notify();
-  });
+  };
+  const inTurn = oneAtATime(onEnd);
   const acts = pageActs({
     tools,
-    inTurn,
+    onEnd,
     onEvent: () => happened.notify(),
     onDefect: (error) => report.failure(error),
   });

@@ -15,7 +15,6 @@ import { planInstead } from '../workflow/run/execute-or-replan.ts';
 import { executePlan, type ExecuteRequest } from '../workflow/run/execute-plan.ts';
 import { planTurn, type PlanOutcome, type PlanRequest } from '../workflow/turn/plan.ts';
 import type { ServerEvent } from './event-stream.ts';
-import type { InTurn } from './route.ts';
 
 /** `plan`: the sha256 of the plan that the page shows; another one is not touched. */
 export type ActRequest =
@@ -72,7 +71,8 @@ interface RunningAct extends Act {
 
 interface PageActsOptions {
   tools: ActTools;
-  inTurn: InTurn;
+  /** Called when an act has ended, however it did. */
+  onEnd(): void;
   /** Called after each event. */
   onEvent(): void;
   /** Hears of an act that failed through no fault of its user. */
@@ -85,7 +85,7 @@ const usualAbsentMs = 30_000;
 /** In characters; what is older is left out. */
 const maxKept = 1024 * 1024;
 
-export function pageActs({ tools, inTurn, onEvent, onDefect, absentMs = usualAbsentMs }: PageActsOptions): PageActs {
+export function pageActs({ tools, onEnd, onEvent, onDefect, absentMs = usualAbsentMs }: PageActsOptions): PageActs {
   let last: RunningAct | null = null;
   let questions = 0;
   let isEnding = false;
@@ -149,7 +149,9 @@ export function pageActs({ tools, inTurn, onEvent, onDefect, absentMs = usualAbs
       const emit = emitTo(act);
       emit('act', { kind: request.kind });
       const asking = { ask: (question: object) => ask(act, emit, question), emit, onBegun };
-      const over = inTurn(() => perform(tools, target.line, request, { ...asking, signal: controller.signal })).then(
+      // It opens the project anew, as a command does, and may take minutes: nobody else waits for it.
+      const performed = perform(tools, target.line, request, { ...asking, signal: controller.signal });
+      const over = performed.finally(onEnd).then(
         (title) => ({ title }),
         (error: unknown) => ({ error }),
       );

@@ -420,6 +420,17 @@ describe('what is done from a page', () => {
     heard.close();
   });
 
+  test('a program does not wait for what a page is asked: it hears at once that a plan is being executed', async () => {
+    await say(project, 'Ask me', planOf(['### CHAT_WITH_USER\n\nWhich colour?\n']));
+    const heard = await hear();
+    await browse('POST', `${page}/run`, { plan: await pending(), actions: [1] });
+    const [question] = await heard.wait('question');
+    await expect(server.begin('notes.md')).rejects.toThrow(/^begin: 409 .*"code":"LOCKED"/);
+    await browse('POST', `${page}/answer`, { question: question?.['id'], text: 'blue' });
+    expect(await heard.wait()).toEqual([{ title: 'Turn 01: SUCCESS' }]);
+    heard.close();
+  });
+
   test('lists from elsewhere are shown first, and a no sends nothing', async () => {
     const model = await answering(twoFiles);
     project.configuration.set('remote.origin.url', 'https://example.org/x.git');
@@ -522,7 +533,7 @@ describe('live', () => {
     await say(project, 'Ask me', planOf(['### CHAT_WITH_USER\n\nWhich colour?\n']));
     const { pageActs } = await import('../../src/http/page-acts.ts');
     const tools = { open: async () => project, choose: () => Promise.reject(new Error('Nobody is asked.')) };
-    const options = { tools, inTurn: <T>(work: () => Promise<T>) => work(), onEvent: () => undefined };
+    const options = { tools, onEnd: () => undefined, onEvent: () => undefined };
     const acts = pageActs({ ...options, onDefect: () => undefined, absentMs: 5 });
     await acts.begin({ session, line }, { kind: 'run', plan: await pending(), actions: [1] });
     await expect.poll(() => acts.find(session)?.isOver).toBe(true);
