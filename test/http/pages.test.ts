@@ -315,6 +315,20 @@ describe('what is done from a page', () => {
     expect(await project.read('a.txt')).toBeNull();
   });
 
+  test('a plan of which an action cannot be read is closed with the reason, and nothing of it is run', async () => {
+    await say(
+      project,
+      'Make files',
+      planOf(['### CREATE\n- **File Path:** <a b>.txt\n\n```\na\n```\n', create('b.txt')]),
+    );
+    expect((await browse('GET', `${page}/controls`)).text).toContain('It is not valid: File Path');
+    const heard = await hear();
+    await browse('POST', `${page}/run`, { plan: await pending(), actions: [2] });
+    expect(await heard.wait()).toEqual([{ title: expect.stringMatching(/^Turn 01: VALIDATION_FAILED/) }]);
+    expect(await project.read('b.txt')).toBeNull();
+    heard.close();
+  });
+
   test('a body that is not as it must be is refused by name', async () => {
     await say(project, 'Make files', twoFiles);
     const plan = await pending();

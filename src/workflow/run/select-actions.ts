@@ -1,6 +1,6 @@
 /** Which actions of a plan are run: those that the user has chosen by number, or all. */
 import { TeddyError } from '../../errors.ts';
-import type { ParsedPlan } from '../../plan/plan.ts';
+import type { Action, ParsedPlan } from '../../plan/plan.ts';
 
 /** Indexes of actions, from 1. Absent: every action; none. */
 export interface Selection {
@@ -14,8 +14,8 @@ export interface Selection {
  */
 export function selectActions(parsed: ParsedPlan, { only, skip = [] }: Selection): ParsedPlan {
   const { actions } = parsed.plan;
-  refuseUnknown('--only', only ?? [], actions.length);
-  refuseUnknown('--skip', skip, actions.length);
+  refuseUnknown('--only', only ?? [], actions);
+  refuseUnknown('--skip', skip, actions);
   const chosen = actions.filter(({ index }) => (only?.includes(index) ?? true) && !skip.includes(index));
   if (chosen.length === 0 && actions.length > 0) {
     throw new TeddyError(
@@ -27,12 +27,13 @@ export function selectActions(parsed: ParsedPlan, { only, skip = [] }: Selection
   return { ...parsed, plan: { ...parsed.plan, actions: chosen } };
 }
 
-function refuseUnknown(flag: string, indexes: readonly number[], count: number): void {
-  const unknown = indexes.find((index) => index < 1 || index > count);
+/** An action that cannot be read is not there, and those after it keep their indexes. */
+function refuseUnknown(flag: string, indexes: readonly number[], actions: readonly Action[]): void {
+  const unknown = indexes.find((index) => actions.every((action) => action.index !== index));
   if (unknown === undefined) return;
   throw new TeddyError(
     'USAGE',
     `${flag}: there is no action ${unknown}.`,
-    `The plan has ${count} ${count === 1 ? 'action' : 'actions'}; \`teddy session show\` lists them.`,
+    `The plan has ${actions.length} ${actions.length === 1 ? 'action' : 'actions'}; \`teddy session show\` lists them.`,
   );
 }
