@@ -62,7 +62,7 @@ export async function describeSessions(
 }
 
 interface DescribeOptions {
-  /** Of the lines, where it is known already. */
+  /** The nearest entries of the lines, where they are known already. */
   starts: ReadonlyMap<SessionId, SessionStart>;
   toShown(this: void, line: MainLine): MainLine;
 }

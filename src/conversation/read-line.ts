@@ -158,10 +158,10 @@ export function toText(bytes: Uint8Array | null): string {
   return bytes === null ? '' : new TextDecoder().decode(bytes);
 }
 
-/** What was said in a turn, without the content of its report. */
+/** The messages of a turn, without the content of its report. */
 export interface TurnSummary {
   status: TurnStatus;
-  /** What the user said, in order. */
+  /** The user's words, in order. */
   messages: string[];
   /** Everything in its order, tool calls and what was spoken included, but for the report. */
   said: readonly HistoryPart[];

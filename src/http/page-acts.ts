@@ -1,5 +1,5 @@
 /**
- * What is done from a page: each act is the workflow that a command calls, with the same guards, one at a time. What happens
+ * Acts from a page: each is the workflow that a command calls, with the same guards, one at a time. What happens
  * meanwhile is kept until the next act, so that a page that connects again sees all of it.
  */
 import { TeddyError } from '../errors.ts';
@@ -25,7 +25,7 @@ export type ActRequest =
   | { kind: 'run'; plan: string; actions: number[] | null }
   | { kind: 'reject'; plan: string; reason: string };
 
-/** What an act is done with, as if a command had just been started. */
+/** The project of an act, as if a command had just been started. */
 export interface ActTools {
   /** `close` its repository. */
   open(notices: Notices): Promise<Project>;
@@ -43,7 +43,7 @@ export interface Act {
 export interface PageActs {
   /** Resolves when the act is under way, or over. Rejects with the reason for which it did not begin. LOCKED: another one is under way. */
   begin(target: { session: string; line: string }, request: ActRequest): Promise<void>;
-  /** As Ctrl-C does it; false when nothing is under way. */
+  /** Does what Ctrl-C does; false when nothing is under way. */
   stop(session: string): boolean;
   /** False when nobody is asking that. */
   answer(session: string, question: number, text: string | null): boolean;
@@ -63,7 +63,7 @@ interface Question {
 interface RunningAct extends Act {
   session: string;
   controller: AbortController;
-  /** Of the texts in `events`, in characters. */
+  /** The length of the texts in `events`, in characters. */
   size: number;
   question: Question | null;
   over: Promise<unknown>;
@@ -332,7 +332,7 @@ async function askMemos({ ask }: Performing, changes: MemoChange[]): Promise<boo
   return toDecision(await ask({ kind: 'confirm', title, text }), 'The plan is still pending.');
 }
 
-/** As `askMemos`. */
+/** The answer takes the way of `askMemos`. */
 async function askForeign({ ask }: Performing, texts: SteeringText[]): Promise<boolean> {
   const text = texts.map((one) => `${one.name}\n\n${one.text}`).join('\n\n');
   const title =

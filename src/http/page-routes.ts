@@ -238,7 +238,7 @@ async function readLive(project: Project, { source }: SessionPage): Promise<Live
   }
 }
 
-/** What was committed comes as `state`: the turns with their versions. What is under way comes event by event. */
+/** Commits come as `state`: the turns with their versions. An act that is under way comes event by event. */
 async function followPage(
   { tools, acts, happened, lookMs }: PageRouteOptions,
   readPage: ReadPage,
@@ -277,7 +277,7 @@ async function followPage(
   };
 }
 
-/** What other processes are being answered, line by line as far as it is on the disk: seconds after it has arrived there. */
+/** The answers that other processes are getting, line by line as far as it is on the disk: seconds after it has arrived there. */
 function elsewhereReader(project: Project, session: SessionId): () => Promise<ServerEvent[]> {
   const known = new Map<string, { length: number; output: MaskedOutput; shown: ServerEvent[] }>();
   return async () => {

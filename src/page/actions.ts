@@ -86,7 +86,7 @@ function renderReasons({ details = {} }: ActionLog): Html {
   return html`${reason === undefined ? null : html`<p class="reason">${reason}</p>`}${comment === undefined ? null : html`<blockquote class="comment"><p>${comment}</p></blockquote>`}${note === undefined ? null : html`<p class="reason">${note}</p>`}${restored.length === 0 ? null : html`<p class="reason">Put back as it was before the command: ${restored.join(', ')}</p>`}`;
 }
 
-/** What the diff shows as well is not told twice. */
+/** Nothing that the diff shows as well is told twice. */
 function renderPlanned(action: Action, log: ActionLog | null, files: readonly PageFile[]): Html | null {
   const isAsPlanned = log?.status === 'SUCCESS' && log.modified_by_user !== true && files.length > 0;
   switch (action.type) {

@@ -67,7 +67,7 @@
     if (!fresh) return;
     const old = byId(`t${turn}`);
     if (old) {
-      // What the reader has opened stays open.
+      // Folds that the reader has opened stay open.
       const open = [...old.querySelectorAll('details')].map((one) => one.open);
       fresh.querySelectorAll('details').forEach((one, at) => (one.open = open[at] ?? one.open));
       old.replaceWith(fresh);

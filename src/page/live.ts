@@ -1,4 +1,4 @@
-/** What a page that `teddy serve` shows has more than one in a file: what is under way, and forms to go on with. */
+/** The parts that a page of `teddy serve` has more than one in a file: what is under way, and forms to go on with. */
 import { describeAction } from '../plan/describe-action.ts';
 import type { Action } from '../plan/plan.ts';
 import type { Hash } from '../ports/project.ts';
@@ -18,7 +18,7 @@ export interface LiveOptions {
 export const liveStyle = markup(`<style>${css}</style>`);
 export const liveScript = markup(`<script>${script}</script>`);
 
-/** As a content policy names them. */
+/** Their names in a content policy. */
 export function liveSources(hash: Hash): { style: string; script: string } {
   return { style: toSource(hash(css)), script: toSource(hash(script)) };
 }
@@ -70,7 +70,7 @@ export function renderControls(page: SessionPage, live: LiveOptions): Html {
 
 function renderPending({ turn, plan }: PageTurn, { mayAct }: LiveOptions): Html {
   const parsed = plan?.parsed ?? null;
-  // What is not shown as a whole is not approved here.
+  // A plan that is not shown as a whole is not approved here.
   const isWhole = plan !== null && plan.isExact && parsed !== null;
   const reason = isWhole
     ? mayAct

@@ -49,7 +49,7 @@ function openRenderer(): Renderer {
     tokens[at]?.attrSet('rel', 'noopener noreferrer nofollow');
     return plain?.(tokens, at, options, env, self) ?? self.renderToken(tokens, at, options);
   };
-  // What scrolls sideways has to be reached by the keyboard.
+  // A block that scrolls sideways has to be reached by the keyboard.
   md.renderer.rules['fence'] = (tokens, at, options, env, self) =>
     (fence?.(tokens, at, options, env, self) ?? '').replace('<pre>', '<pre tabindex="0">');
   return md;

@@ -1,4 +1,4 @@
-/** What a page can do more with a script. Reading needs none of it. */
+/** Search, keys, diffs side by side: reading the page needs none of it. */
 (() => {
   'use strict';
   const stream = document.getElementById('stream');

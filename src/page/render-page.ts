@@ -11,7 +11,7 @@ import type { PageChecks, PageCommit, PageTurn, SessionPage } from './session-pa
 import { describeCommit, renderTimeline } from './timeline.ts';
 import { renderTurn } from './turn.ts';
 
-/** What a page that `teddy serve` shows has more than the one in a file. */
+/** The parts that a page of `teddy serve` has more than one in a file. */
 export interface LiveParts {
   /** Goes to the end of the head. Its content policy is the server's, in a header. */
   head: Html;
@@ -57,7 +57,7 @@ function toPlainJson(value: object): string {
   return JSON.stringify(value).replace(/[^ -~]/g, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** As a content policy names a style sheet or a script. */
+/** The name of a style sheet or a script in a content policy. */
 export function toSource(sha256: string): string {
   const bytes = sha256.match(/../g)?.map((pair) => Number.parseInt(pair, 16)) ?? [];
   return `sha256-${btoa(String.fromCharCode(...bytes))}`;

@@ -1,4 +1,4 @@
-/** What the model was shown: each section with its tokens, what the turn before had otherwise, and its bytes. */
+/** The context of a turn: each section with its tokens and its bytes, and what the turn before had otherwise. */
 import { formatCount } from '../session/format-count.ts';
 import { countOf } from '../session/describe-spending.ts';
 import { renderElsewhere, renderPatch } from './diff.ts';

@@ -1,4 +1,4 @@
-/** What the page of a session shows: plain values, in which secrets are masked. `workflow/page/` reads them, and the files here render them. */
+/** The page of a session as plain values, in which secrets are masked. `workflow/page/` reads them, and the files here render them. */
 import type { Oid, RepoPath, SessionId, TurnName } from '../names.ts';
 import type { ParsedPlan } from '../plan/plan.ts';
 import type { Report, RunStatus } from '../plan/report.ts';
@@ -26,7 +26,7 @@ export interface SessionPage {
   base: { commit: Oid; branch: string | null } | null;
   /** The names of those who have committed entries, without addresses, in order of their first. */
   authors: string[];
-  /** Of the first and the last entry, ISO 8601; null: it has none. */
+  /** The times of the first and the last entry, ISO 8601; null: it has none. */
   startedAt: string | null;
   endedAt: string | null;
   /** Each once, however many lines have it: those of the line that was asked for, then those of its branches, in order. */
@@ -56,7 +56,7 @@ export interface PageCommit {
 /** A text, as much of it as the page holds. */
 export interface PageText {
   text: string;
-  /** What the page does not hold of it, and the command that prints it all; null: it is whole. */
+  /** How much of it the page does not hold, and the command that prints it all; null: it is whole. */
   cut: { characters: number; command: string } | null;
 }
 
@@ -80,7 +80,7 @@ export interface PageTurn {
   agent: string | null;
   provider: string | null;
   model: string | null;
-  /** Of its first and last entry, ISO 8601. */
+  /** The times of its first and last entry, ISO 8601. */
   startedAt: string;
   endedAt: string;
   /** Everything in its order: messages, replies, tool calls with their results; where plan and report stand among them. */
@@ -95,7 +95,7 @@ export interface PageTurn {
   spent: Spending;
   /** The commit that took its code back. */
   undoneBy: Oid | null;
-  /** What of it cannot be read, a sentence each: an object is damaged or missing. */
+  /** A sentence for each part of it that cannot be read: an object is damaged or missing. */
   faults: string[];
 }
 
@@ -132,7 +132,7 @@ export interface PageReport {
   author: string;
   time: string;
   report: Report;
-  /** What the page does not hold of its long lines. */
+  /** How much of its long lines the page does not hold. */
   cut: PageText['cut'];
 }
 
@@ -149,7 +149,7 @@ export interface PageFile {
   action: number | null;
 }
 
-/** What the model was shown, section by section: the bytes of `_context.log`. */
+/** The request to the model, section by section: the bytes of `_context.log`. */
 export interface PageRequest {
   commit: Oid;
   /** Prints the file as it is. */
@@ -180,7 +180,7 @@ export interface PageSection {
     | { kind: 'text'; text: PageText }
     /** The same bytes stand in the request of an earlier turn, in the section at this place. */
     | { kind: 'same'; turn: TurnName; section: number }
-    /** As the section at this place in the request of an earlier turn, but for these lines: a unified diff without a header. */
+    /** These lines are other than in the section at this place in the request of an earlier turn: a unified diff without a header. */
     | { kind: 'diff'; turn: TurnName; section: number; patch: PageText }
     /** The bytes are made of what the page shows of this turn: its message, its plan, its report. */
     | { kind: 'turn'; turn: TurnName };

@@ -230,7 +230,7 @@ function renderApproval({ report, author, time, cut }: PageReport, plan: PagePla
   </section>`;
 }
 
-/** What the report says beside the actions. */
+/** The lines of the report beside its actions. */
 function renderRest({ report: { memos, rollback } }: PageReport): Html | null {
   const lines = [
     ...memos.added.map((fact) => `Remembered: ${fact}`),

@@ -12,7 +12,7 @@ export interface BundleOptions extends RepositoryOptions {
 }
 
 export interface OpenedBundle {
-  /** What the bundle holds: the ref of each line, and the commit that it is at. */
+  /** The ref of each line in the bundle, and the commit that it is at. */
   refs: RefTip[];
 }
 

@@ -22,7 +22,7 @@ export interface RepositoryOptions {
   cache?: object | undefined;
 }
 
-/** What one repository has been read of. Nothing in it can become wrong: it goes by object ids. */
+/** Everything that was read of one repository. Nothing in it can become wrong: it goes by object ids. */
 interface Kept {
   commits: Map<Oid, Promise<Commit>>;
   rows: Cache;

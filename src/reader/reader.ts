@@ -97,7 +97,7 @@ export interface ReadTurn extends FoundSession, TurnSummary {
   plan: string | null;
   /** The same, parsed by today's grammar: its actions and memos, and what is wrong with it. */
   parsed: ParsedPlan | null;
-  /** What running the plan did. Null: it was not run. */
+  /** The outcome of running the plan. Null: it was not run. */
   report: Report | null;
 }
 
@@ -164,7 +164,7 @@ export async function readTurn(options: TurnOptions): Promise<ReadTurn> {
 }
 
 /**
- * What was said in a session, in the form of a provider or as text: the bytes that `teddy session history --format <format>` prints.
+ * The conversation of a session, in the form of a provider or as text: the bytes that `teddy session history --format <format>` prints.
  * Throws UNKNOWN_TURN for a `from` after all turns, USAGE for an unknown format, and what `readSession` throws.
  */
 export async function readHistory(options: HistoryOptions): Promise<ReadHistory> {

@@ -56,7 +56,7 @@ describe.runIf(hasChromium)('the live page', () => {
     const text = page.locator('#live-text');
     await page.getByText('Connected.').waitFor();
 
-    // What arrives is there before the answer is whole.
+    // Text is there as it arrives, before the answer is whole.
     await page.getByLabel('What do you want?').fill('Make two files');
     await page.getByRole('button', { name: 'Ask for a plan' }).click();
     await page.locator('#t01').getByText('Make two files').first().waitFor();

@@ -1,4 +1,4 @@
-/** What `verify` and `replay` say of the commits that a page shows. No command is run. */
+/** The verdicts of `verify` and `replay` on the commits that a page shows. No command is run. */
 import { isDamage } from '../../errors.ts';
 import type { Project } from '../../ports/project.ts';
 import type { Oid } from '../../names.ts';

@@ -36,7 +36,7 @@ export interface VerifiedPage {
 }
 
 interface PageDifference {
-  /** Of the file, from 1. */
+  /** The line of the file, from 1. */
   line: number;
   /** Null: it stands before the first turn. */
   turn: TurnName | null;
@@ -119,7 +119,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** What is no line of the session is not walked. */
+/** Only lines of the session are walked. */
 async function requireCommits(project: Project, { session, lines, landed }: PageSource): Promise<void> {
   const { store } = project.repository;
   for (const commit of [...lines.map(({ tip }) => tip), ...landed])

@@ -34,7 +34,7 @@ export async function findPageSource(project: Project, selector: string | undefi
   const { lines } = await listSessionLines(project, session);
   // It may have moved meanwhile.
   const others = lines.filter((line) => line.name !== name);
-  // Of several names for one commit, the first.
+  // The first of several names for one commit counts.
   const names = new Map([...others.toReversed(), { name, tip }].map((line) => [line.tip, line.name]));
   const shown = [...new Set([tip, ...others.map((line) => line.tip)])].map((oid) => ({
     name: names.get(oid) ?? '',

@@ -20,7 +20,7 @@ interface GivenRequest {
 }
 
 export interface RequestReader {
-  /** What later requests may tell of a turn: its rendered history. */
+  /** Keeps how later requests may tell of a turn: its rendered history. */
   keep(turn: TurnName, rendered: string): void;
   read(request: GivenRequest): Promise<PageRequest>;
 }

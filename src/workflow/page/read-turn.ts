@@ -32,7 +32,7 @@ export interface TurnTarget {
   tree: Oid | undefined;
 }
 
-/** What the files of a turn hold, and what of them cannot be read. */
+/** The contents of a turn's files, and the parts that cannot be read. */
 export interface TurnSources {
   texts: TurnTexts;
   /** The sha256 of `plan.md`; null: there is none. */

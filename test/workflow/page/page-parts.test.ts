@@ -1,4 +1,4 @@
-/** What a page has of each kind: what was said and called, what is masked, cut or damaged, and commits that are no turn's. */
+/** Each kind of part on a page: what was said and called, what is masked, cut or damaged, and commits that are no turn's. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { TeddyError } from '../../../src/errors.ts';
