@@ -62,10 +62,21 @@
 
   /* What is committed */
 
+  // A message that became a turn is not to be sent again, also where asking the model failed after that.
+  let sent = null;
+  const forgetSent = (fresh) => {
+    const message = byId('live-message');
+    const [word = ''] = sent?.trim().split(/\s/) ?? [];
+    if (sent === null || !fresh.querySelector('.message')?.textContent.includes(word)) return;
+    if (message?.value === sent) message.value = '';
+    sent = null;
+  };
+
   const showTurn = async (turn, before) => {
     const fresh = await getElement(`${base}/turns/${encodeURIComponent(turn)}`, 'article');
     if (!fresh) return;
     const old = byId(`t${turn}`);
+    if (!old) forgetSent(fresh);
     if (old) {
       // Folds that the reader has opened stay open.
       const open = [...old.querySelectorAll('details')].map((one) => one.open);
@@ -277,6 +288,7 @@
       instead: ['instead', { plan, message: message.value }],
       reject: ['reject', { plan, reason: message.value }],
     };
+    if (kind === 'say' || kind === 'instead') sent = message.value;
     if ((await post(...bodies[kind])) && kind !== 'again') message.value = '';
     return undefined;
   });

@@ -131,6 +131,21 @@ describe.runIf(hasChromium)('the live page', () => {
     expect(faults()).toEqual([]);
   });
 
+  slowTest('a message that became a turn is not there to be sent again, also where there is no model', async () => {
+    await open([]);
+    running = project.start(['session', 'view', '--no-open'], {
+      env: { OPENAI_API_KEY: undefined, OPENAI_BASE_URL: undefined },
+      timeoutMs: 55_000,
+    });
+    await running.waitForOutput(/The link works once/);
+    const { page } = await visit(await view());
+    await page.getByLabel('What do you want?').fill('Make a file');
+    await page.getByRole('button', { name: 'Ask for a plan' }).click();
+    await page.getByRole('button', { name: 'Ask again about turn 01' }).waitFor();
+    expect(await page.getByRole('alert').textContent()).toContain('NO_MODEL');
+    await expect.poll(() => page.getByLabel('What do you want?').inputValue(), { timeout: 5_000 }).toBe('');
+  });
+
   slowTest('what a hostile session says does nothing in the page', async () => {
     const image = '"><img src=http://example.org/x onerror=alert(1)>';
     const hostile = `${image}<script>alert(2)</script></textarea></main>\u202Etxt`;
