@@ -51,8 +51,9 @@ export class ServeCommand extends TeddyCommand {
     const server = await openServer(terminal, project, { port, report: toReport(terminal) });
     if (this.json) this.printJson(terminal, 'serve', { url: server.url, port: server.port, pid: process.pid });
     else terminal.print(`${server.url}\n`);
-    terminal.say(`The token is in ${toVisible(project.servers.path)}. Ctrl-C stops the server.`);
-    terminal.say('`teddy session view`, in another terminal, opens the pages in a browser.');
+    // One line: what follows it is the log, in JSON.
+    const token = `The token is in ${toVisible(project.servers.path)}.`;
+    terminal.say(`${token} \`teddy session view\` opens the pages in a browser. Ctrl-C stops the server.`);
     await untilAborted(signal);
     await server.stop();
     return 0;
