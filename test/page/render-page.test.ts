@@ -303,6 +303,24 @@ describe('a turn', () => {
       expect(toText(html).replace(/\s+/g, ' ')).toContain(row);
     expect(html).toContain('href="#t01-r1"');
   });
+
+  test('tells a long history and unchanged files in a row each, however many they are', () => {
+    const known = (name: 'history' | 'file', count: number) =>
+      Array.from({ length: count }, (_, at) => ({
+        name,
+        of: name === 'file' ? `f${at}.ts` : String(at + 1).padStart(2, '0'),
+        body:
+          name === 'file'
+            ? { kind: 'same' as const, turn: turnName('01'), section: at }
+            : { kind: 'turn' as const, turn: turnName('01') },
+      }));
+    const html = inTurn({
+      request: pageRequest('01', [...known('history', 50), ...known('file', 6), ...known('file', 1)]),
+    });
+    expect(count(html, '<li id="t01-r')).toBe(2);
+    expect(toText(html)).toMatch(/50 turns, from\s+01 to\s+50/);
+    for (const name of ['f0.ts', 'f5.ts']) expect(toText(html)).toContain(name);
+  });
 });
 
 describe('comparisons', () => {
