@@ -162,7 +162,7 @@ export interface Store {
   settings(prefix: string): Promise<{ key: string; value: string }[]>;
 }
 
-/** What reading sessions takes of a store; the reader without git has one of its own. */
+/** The part of a store that reading sessions takes; the reader without git has one of its own. */
 export type SessionStore = Pick<
   Store,
   | 'readBlob'
