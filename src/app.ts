@@ -45,6 +45,7 @@ import { knownModels } from './system/known-models.ts';
 import { readSettings } from './system/settings.ts';
 import { runJournals } from './system/run-journal.ts';
 import { shell } from './system/shell.ts';
+import { spool } from './system/spool.ts';
 import { writeStaging } from './system/write-staging.ts';
 
 export interface OpenProjectOptions {
@@ -107,6 +108,7 @@ export async function openProject({
       path: join(repository.commonDir, 'teddy', 'server.json'),
       ...processes,
     }),
+    spool: spool({ dir: join(repository.commonDir, 'teddy', 'spool'), clock, ...processes, onStep }),
     writes: writeStaging({
       dir: join(repository.commonDir, 'teddy', 'write_sessions'),
       clock,

@@ -1,4 +1,5 @@
 /** The world that a workflow is given: its repository and everything around it. Types only. */
+import type { Spool } from './capture.ts';
 import type { Oid, RefName, RepoPath, SessionId } from '../names.ts';
 import type { FoundSetting } from '../session/decide-setting.ts';
 import type { MaskedSecret } from '../session/mask.ts';
@@ -125,6 +126,7 @@ export interface Project {
   answers: AnswerStaging;
   writes: WriteStaging;
   servers: ServerRecords;
+  spool: Spool;
   syntax: SyntaxChecker;
   scratch: ScratchFiles;
   processes: ProcessNames;

@@ -24,6 +24,7 @@ import { gitdir, memoryBatch, memoryDisk } from './memory-objects.ts';
 import { memoryRemotes, type MemoryRemote } from './memory-remotes.ts';
 import { memoryScratchTrees } from './memory-scratch.ts';
 import { memoryRemains, type MemoryRemains } from './memory-remains.ts';
+import { memorySpool } from './memory-spool.ts';
 import { memoryServers } from './memory-servers.ts';
 import { memoryStore } from './memory-store.ts';
 import { memoryWrites, type MemoryWrite } from './memory-writes.ts';
@@ -184,6 +185,7 @@ export async function memoryProject(
     scratched,
     writing: writes,
     servers: memoryServers(),
+    spool: memorySpool(),
     journals: memoryJournals(disk, journals),
     left: journals,
     commands: memoryCommands(noted),

@@ -1,0 +1,57 @@
+/** A spool in memory: a test puts bells into `bells`, and nobody else drains. */
+import type { Bell, Spool } from '../../src/ports/capture.ts';
+
+export interface MemorySpool extends Spool {
+  bells: Bell[];
+  isOpen: boolean;
+  /** What `take` says of unreadable lines, once. */
+  unreadable: number;
+}
+
+export function memorySpool(): MemorySpool {
+  let [isPaused, isClaimed, setAside] = [false, false, 0];
+  const last = new Map<string, number>();
+  const memory: MemorySpool = {
+    dir: '/repository/.git/teddy/spool',
+    bells: [],
+    isOpen: false,
+    unreadable: 0,
+    look: async () => ({
+      exists: memory.isOpen,
+      paused: isPaused,
+      drainer: isClaimed ? 1 : null,
+      waiting: [...new Set(memory.bells.map(({ agent }) => agent))].map((agent) => {
+        const times = memory.bells.filter((bell) => bell.agent === agent).map(({ at }) => at);
+        return { agent, bytes: times.length, oldest: Math.min(...times) };
+      }),
+      lastBells: new Map([...last, ...memory.bells.map(({ agent, at }) => [agent, at] as const)]),
+      unreadable: setAside,
+    }),
+    async claim() {
+      if (isClaimed) return { heldBy: 1 };
+      isClaimed = true;
+      return { release: async () => void (isClaimed = false) };
+    },
+    async take() {
+      const bells = memory.bells.toSorted((one, other) => one.at - other.at);
+      const { unreadable } = memory;
+      return {
+        bells,
+        unreadable,
+        async done() {
+          memory.bells = memory.bells.filter((bell) => !bells.includes(bell));
+          setAside += unreadable;
+          memory.unreadable = 0;
+          for (const { agent, at } of bells) last.set(agent, at);
+        },
+      };
+    },
+    open: async () => void (memory.isOpen = true),
+    async close() {
+      memory.isOpen = false;
+      return memory.bells.length > 0 ? `${memory.dir}.kept` : null;
+    },
+    pause: async (paused) => void (isPaused = paused),
+  };
+  return memory;
+}
